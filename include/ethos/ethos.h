@@ -1,0 +1,188 @@
+/*
+ * ethos/ethos.h: for those who embed the memory: open, prefetch, sync, read, write.
+ *
+ *     struct ethos *memory;
+ *     struct ethos_context *turn;
+ *     struct ethos_block *block;
+ *     struct ethos_error error;
+ *
+ *     if (ethos_open(NULL, &memory, &error)) ...              // ~/.ethos
+ *     if (ethos_context_new(memory, NULL, &turn, &error)) ... // once per turn
+ *     if (ethos_prefetch(memory, turn, NULL, &block, &error)) ...
+ *     if (block) prompt_append(block->text, block->size);
+ *     ...
+ *     if (ethos_sync(memory, turn, updates, count, NULL, NULL, &error)) ...
+ *
+ * Nothing is cached that could disagree with the files: every prefetch and read looks at them. A
+ * handle serves one thread at a time; open one per thread. The library starts no threads, installs
+ * no signal handlers, prints nothing. examples/embed.c is the above as a program.
+ */
+#ifndef ETHOS_ETHOS_H
+#define ETHOS_ETHOS_H
+
+#include <ethos/limits.h>
+#include <ethos/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ETHOS_API __attribute__((visibility("default")))
+
+struct ethos;
+struct ethos_host;
+struct ethos_setting;
+struct ethos_store_ops;
+struct ethos_provider_ops;
+struct ethos_sync_how;
+
+/* ---- handle -------------------------------------------------------------------------------- */
+
+/*
+ * All zero is the default. home NULL follows $ETHOS_HOME, $ETHOS_STATE_DIR, ~/.ethos; it need not
+ * exist, the first write makes it. With ephemeral set, memory lives in a private temporary
+ * directory that ethos_close removes, and the home gives only its configuration. provider or store
+ * replaces the configured backend for every personality (ethos/provider.h); settings are handed to
+ * its open.
+ */
+struct ethos_options {
+    const char *home;
+    int ephemeral;
+    int fast; /* keep only the syncs that prevent torn files; power loss may take the last writes */
+    const struct ethos_host *host; /* or NULL: malloc, silence, the system clock */
+    const struct ethos_provider_ops *provider;
+    const struct ethos_store_ops *store;
+    const struct ethos_setting *settings;
+    size_t setting_count;
+};
+
+ETHOS_API int ethos_open(const struct ethos_options *options, struct ethos **out_ethos,
+                         struct ethos_error *error);
+ETHOS_API void ethos_close(struct ethos *self);
+
+/* ---- context ------------------------------------------------------------------------------- */
+
+/*
+ * What the caller knows about the turn; all NULL means the local person in the active personality
+ * and the current directory. platform_user with platform is looked up in the identity map when
+ * user is NULL. workspace is a directory.
+ */
+struct ethos_request {
+    const char *personality;
+    const char *user;
+    const char *session;
+    const char *platform;
+    const char *platform_user;
+    const char *workspace;
+    const char *query;
+};
+
+/* Bad ids are ETHOS_DENIED, "unrecognised memory scope: ...". */
+ETHOS_API int ethos_context_new(struct ethos *self, const struct ethos_request *request,
+                                struct ethos_context **out_context, struct ethos_error *error);
+ETHOS_API void ethos_context_free(struct ethos_context *context);
+
+/* ---- prefetch ------------------------------------------------------------------------------ */
+
+enum ethos_truncate { ETHOS_TRUNCATE_DEFAULT, ETHOS_TRUNCATE_BALANCED, ETHOS_TRUNCATE_TAIL };
+enum ethos_switch { ETHOS_SWITCH_DEFAULT, ETHOS_ON, ETHOS_OFF };
+
+/* Zero members follow the configuration. */
+struct ethos_prefetch_options {
+    uint64_t max_chars; /* CH; the block never exceeds it */
+    uint64_t max_bytes; /* a ceiling in bytes beside it, or 0 */
+    enum ethos_truncate truncate;
+    enum ethos_switch guard; /* scan for injection and secrets */
+    int receipt;             /* fill parts, omitted and sources; reads the files whole */
+};
+
+struct ethos_omission {
+    char scope[ETHOS_MAX_SCOPE];
+    char key[ETHOS_MAX_KEY + 1];
+    uint64_t chars; /* CH left out */
+    uint64_t bytes; /* bytes of the file left out */
+    const char *reason; /* "budget", "guard", "secret" or "unreadable" */
+};
+
+struct ethos_source {
+    char scope[ETHOS_MAX_SCOPE];
+    char key[ETHOS_MAX_KEY + 1];
+    char revision[ETHOS_REVISION_SIZE];
+    char *path; /* or NULL for backends without files */
+};
+
+/*
+ * The text for the prompt, terminated by a NUL that size does not count. code is ETHOS_OK, or why a
+ * file that exists could not be read (the others are still shown; error says which).
+ */
+struct ethos_block {
+    char *text;
+    size_t size;
+    uint64_t chars; /* CH */
+    int code;
+    struct ethos_error error;
+    /* with receipt: */
+    char *user_memory;      /* as shown, or NULL */
+    char *project_memory;   /* as shown, or NULL */
+    char *workspace_memory; /* as shown, or NULL */
+    struct ethos_omission *omitted;
+    size_t omitted_count;
+    struct ethos_source *sources;
+    size_t source_count;
+};
+
+/* *out_block is NULL when there is no memory at all; that is not an error. */
+ETHOS_API int ethos_prefetch(struct ethos *self, const struct ethos_context *context,
+                             const struct ethos_prefetch_options *options,
+                             struct ethos_block **out_block, struct ethos_error *error);
+ETHOS_API void ethos_block_free(struct ethos_block *block);
+
+/* ---- sync, read, write --------------------------------------------------------------------- */
+
+/*
+ * Applies updates in order; every id and key of the call is checked before the first write. how may
+ * be NULL; its outcome callback (ethos/provider.h) is called once per key. The result is the first
+ * conflict or failure, if any; scopes commit separately.
+ */
+ETHOS_API int ethos_sync(struct ethos *self, const struct ethos_context *context,
+                         const struct ethos_update *updates, size_t count,
+                         const struct ethos_sync_how *how, struct ethos_error *error);
+
+/* The same from JSON: one update, an array, or {"updates": [...]}. */
+ETHOS_API int ethos_sync_json(struct ethos *self, const struct ethos_context *context,
+                              struct ethos_view json, const struct ethos_sync_how *how,
+                              struct ethos_error *error);
+
+/* One file. text is NULL when it is absent; path is NULL for backends without files. */
+struct ethos_file {
+    char scope[ETHOS_MAX_SCOPE];
+    char key[ETHOS_MAX_KEY + 1];
+    char *text;
+    size_t size;
+    char *path;
+    int64_t mtime_ms; /* or -1 */
+    char revision[ETHOS_REVISION_SIZE];
+};
+
+/* The target is named as in struct ethos_update; each of store, scope and key may be NULL. */
+ETHOS_API int ethos_read(struct ethos *self, const struct ethos_context *context,
+                         const char *store, const char *scope, const char *key,
+                         struct ethos_file **out_file, struct ethos_error *error);
+ETHOS_API void ethos_file_free(struct ethos_file *file);
+
+/* Byte-exact, as an editor saves; replace in a sync is the agent's way. expect as in if_match. */
+ETHOS_API int ethos_write(struct ethos *self, const struct ethos_context *context,
+                          const char *store, const char *scope, const char *key,
+                          const char *expect, struct ethos_view text,
+                          const struct ethos_origin *origin,
+                          char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error);
+
+/* "notfound", "conflict", ...: the name in lower case, as in --json errors. */
+ETHOS_API const char *ethos_code_name(int code);
+
+ETHOS_API const char *ethos_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

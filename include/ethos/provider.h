@@ -1,0 +1,303 @@
+/*
+ * ethos/provider.h: for those who implement a backend.
+ *
+ * There are two ways in. A *store* keeps text under (scope, key) with a revision and never looks
+ * inside it; the host adds all meaning (add, replace, remove, budgets, redaction), so a store is
+ * the usual choice and a hundred lines suffice. A *provider* answers prefetch and sync itself, for
+ * engines that are more than a store (semantic search, a remote service).
+ *
+ * A backend is given to the host as an argument of ethos_open, or compiled into a shared object
+ * that defines `const struct ethos_module ethos_module` and is named by its absolute path in
+ * `memory.provider`. Only the types of this header and of ethos/types.h cross that border: a module
+ * calls no function of the host except those in struct ethos_host.
+ *
+ * Tables grow at the end only and begin with the ABI number they were compiled against; slots past
+ * the mandatory ones may be NULL. Every call on one object is made by one thread at a time.
+ */
+#ifndef ETHOS_PROVIDER_H
+#define ETHOS_PROVIDER_H
+
+#include <ethos/limits.h>
+#include <ethos/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ETHOS_ABI 1
+
+/* ---- host services ------------------------------------------------------------------------- */
+
+enum ethos_level { ETHOS_LOG_ERROR, ETHOS_LOG_WARN, ETHOS_LOG_INFO, ETHOS_LOG_DEBUG };
+
+/*
+ * resize is realloc with a context: size 0 frees and returns NULL, and NULL otherwise means no
+ * memory. Every buffer that crosses the border is obtained and freed through it. now_ms is wall
+ * time. log never receives memory content. The table outlives every object opened with it.
+ */
+struct ethos_host {
+    uint32_t abi;
+    void *arg;
+    void *(*resize)(void *arg, void *block, size_t size);
+    void (*log)(void *arg, enum ethos_level level, const char *line);
+    int64_t (*now_ms)(void *arg);
+};
+
+/* ---- settings ------------------------------------------------------------------------------ */
+
+enum ethos_option_type { ETHOS_OPTION_STRING, ETHOS_OPTION_INTEGER, ETHOS_OPTION_BOOLEAN };
+
+/* What a backend understands under `memory.options.`; a row with name NULL ends the table. */
+struct ethos_option {
+    const char *name;
+    enum ethos_option_type type;
+    const char *fallback; /* value when not set, or NULL */
+    const char *help;
+};
+
+/* One configured value, checked by the host against the option table before open is called. */
+struct ethos_setting {
+    const char *name;
+    const char *value;
+};
+
+/* ---- texts --------------------------------------------------------------------------------- */
+
+/*
+ * A text and where it came from. The caller owns it and may hand the same one in again: a store
+ * grows data through the host and sets every other member. Start from all zero.
+ */
+struct ethos_text {
+    char *data;
+    size_t size;     /* bytes in data */
+    size_t capacity; /* bytes allocated */
+    uint64_t offset; /* where data[0] stands in the whole text; 0 unless only a tail was asked for */
+    uint64_t total;  /* bytes of the whole text */
+    int64_t mtime_ms; /* last change, or -1 */
+    char revision[ETHOS_REVISION_SIZE]; /* "" unless asked for */
+};
+
+enum { ETHOS_READ_REVISION = 1 };
+
+/*
+ * What a reader needs: the last tail_bytes (0: everything), and which extras to pay for. A store
+ * may always give more than the tail.
+ */
+struct ethos_read {
+    uint64_t tail_bytes;
+    unsigned flags;
+};
+
+/* ---- store --------------------------------------------------------------------------------- */
+
+/* Capability bits: behaviour is chosen by these, never by a backend's name. */
+enum {
+    ETHOS_STORE_PATHS = 1, /* locate works: texts are files a person can open */
+    ETHOS_STORE_DURABLE = 2 /* what was acknowledged survives the process */
+};
+
+/* Every store object starts with this; the rest is its own. */
+struct ethos_store {
+    const struct ethos_store_ops *ops;
+};
+
+struct ethos_entry {
+    const char *key;
+    uint64_t bytes;
+    int64_t mtime_ms; /* or -1 */
+};
+
+/* Return 0 to go on; any other value stops the walk and is returned by it. */
+typedef int ethos_entry_fn(void *arg, const struct ethos_entry *entry);
+
+enum ethos_verdict { ETHOS_KEEP, ETHOS_PUT, ETHOS_DROP };
+
+/*
+ * One key of an update. In: key. Seen by the callback: old (data NULL when absent, revision always
+ * set when present). Out of the callback: verdict and, for ETHOS_PUT, text, which must stay valid
+ * until the callback is called again or update returns. Out of update: revision of the new text,
+ * "" after ETHOS_DROP.
+ */
+struct ethos_edit {
+    const char *key;
+    struct ethos_text old;
+    enum ethos_verdict verdict;
+    struct ethos_view text;
+    char revision[ETHOS_REVISION_SIZE];
+};
+
+/*
+ * A pure function from the old texts to verdicts. It may be called several times when the text
+ * moves meanwhile; a code other than ETHOS_OK ends the update with that code, nothing written.
+ */
+typedef int ethos_edit_fn(void *arg, struct ethos_edit *edits, size_t count,
+                          struct ethos_error *error);
+
+enum ethos_severity { ETHOS_FINDING_FIXED, ETHOS_FINDING_WARNING, ETHOS_FINDING_ERROR };
+
+/* One thing doctor found: what it is about, what is wrong, and the command or act that mends it. */
+struct ethos_finding {
+    enum ethos_severity severity;
+    const char *subject;
+    const char *problem;
+    const char *remedy;
+};
+
+typedef void ethos_finding_fn(void *arg, const struct ethos_finding *finding);
+
+/*
+ * Ids and keys arrive checked by the host; a store still must not let them reach outside its own
+ * space. `expect` is the revision the text must have, "absent", or NULL for any; when it does not
+ * hold, the call answers ETHOS_CONFLICT and nothing has changed. Equal bytes have equal revisions.
+ */
+struct ethos_store_ops {
+    uint32_t abi;
+    uint32_t capabilities;
+    const char *name;
+    const struct ethos_option *options; /* or NULL: takes none */
+
+    /* mandatory */
+    int (*open)(const struct ethos_host *host, const struct ethos_setting *settings, size_t count,
+                struct ethos_store **out_store, struct ethos_error *error);
+    void (*close)(struct ethos_store *self);
+
+    /* ETHOS_NOTFOUND when absent. */
+    int (*read)(struct ethos_store *self, const char *scope, const char *key,
+                const struct ethos_read *how, struct ethos_text *out_text,
+                struct ethos_error *error);
+
+    int (*write)(struct ethos_store *self, const char *scope, const char *key, const char *expect,
+                 struct ethos_view text, const struct ethos_origin *origin,
+                 char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error);
+
+    /* ETHOS_NOTFOUND when absent (ETHOS_CONFLICT when expect names a revision). */
+    int (*remove)(struct ethos_store *self, const char *scope, const char *key,
+                  const char *expect, const struct ethos_origin *origin,
+                  struct ethos_error *error);
+
+    /* Keys in byte order; a scope that was never written is empty. */
+    int (*list)(struct ethos_store *self, const char *scope, ethos_entry_fn *each, void *arg,
+                struct ethos_error *error);
+
+    /*
+     * Optional from here on.
+     *
+     * Read-modify-write of several keys of one scope, all or none, in the order given (an earlier
+     * key is durable before a later one changes). When every verdict is ETHOS_KEEP the store stays
+     * untouched. Without this slot the host loops over read and write, one key at a time.
+     */
+    int (*update)(struct ethos_store *self, const char *scope, struct ethos_edit *edits,
+                  size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_origin *origin,
+                  struct ethos_error *error);
+
+    /* Absolute path of the file behind a key, whether or not it exists (ETHOS_STORE_PATHS). */
+    int (*locate)(struct ethos_store *self, const char *scope, const char *key, char *path,
+                  size_t size, struct ethos_error *error);
+
+    /* Looks for what is wrong with the store itself; with fix, mends what is safe to mend. */
+    int (*check)(struct ethos_store *self, int fix, ethos_finding_fn *each, void *arg,
+                 struct ethos_error *error);
+};
+
+/* ---- provider ------------------------------------------------------------------------------ */
+
+struct ethos_provider {
+    const struct ethos_provider_ops *ops;
+};
+
+enum ethos_section_id { ETHOS_USER, ETHOS_MEMORY, ETHOS_WORKSPACE, ETHOS_SECTIONS };
+
+/*
+ * One part of the memory block, raw: the host guards, redacts, cuts and renders. code is ETHOS_OK
+ * when text holds something, ETHOS_NOTFOUND when there is nothing, or why it could not be read.
+ * scope and key name the source.
+ */
+struct ethos_section {
+    int code;
+    struct ethos_text text;
+    char scope[ETHOS_MAX_SCOPE];
+    char key[ETHOS_MAX_KEY + 1];
+    struct ethos_error error;
+};
+
+enum ethos_outcome_kind { ETHOS_WRITTEN, ETHOS_UNCHANGED, ETHOS_CONFLICTED, ETHOS_FAILED };
+
+/* What became of one key of a sync. Strings are borrowed for the length of the call. */
+struct ethos_outcome {
+    enum ethos_outcome_kind kind;
+    const char *scope;
+    const char *key;
+    const char *revision; /* now; "" when absent */
+    uint64_t chars;       /* CH of the text now */
+    uint64_t applied;     /* updates that changed it */
+    uint64_t removals;    /* remove updates among them, matching or not */
+    uint64_t matched;     /* lines those took out */
+    const char *warning;  /* or NULL */
+    const char *diff;     /* unified diff of the change when asked for, or NULL */
+    const struct ethos_error *error; /* for ETHOS_CONFLICTED and ETHOS_FAILED */
+};
+
+typedef void ethos_outcome_fn(void *arg, const struct ethos_outcome *outcome);
+
+enum { ETHOS_SYNC_DRY_RUN = 1, ETHOS_SYNC_DIFF = 2 };
+
+struct ethos_sync_how {
+    struct ethos_origin origin;
+    unsigned flags;
+    ethos_outcome_fn *each; /* or NULL */
+    void *arg;
+};
+
+/*
+ * The contract of the seeds. prefetch fills the three sections; sync applies the updates in order,
+ * per scope all or nothing, and reports each key it touched. Updates arrive targeted: scope and key
+ * are set and checked, store is NULL. When one scope conflicts or fails, the others still commit and
+ * the first such code is returned.
+ */
+struct ethos_provider_ops {
+    uint32_t abi;
+    uint32_t capabilities; /* none yet: 0 */
+    const char *name;
+    const struct ethos_option *options;
+
+    int (*open)(const struct ethos_host *host, const struct ethos_setting *settings, size_t count,
+                struct ethos_provider **out_provider, struct ethos_error *error);
+    void (*close)(struct ethos_provider *self);
+
+    int (*prefetch)(struct ethos_provider *self, const struct ethos_context *context,
+                    const struct ethos_read *how, struct ethos_section sections[ETHOS_SECTIONS],
+                    struct ethos_error *error);
+
+    int (*sync)(struct ethos_provider *self, const struct ethos_context *context,
+                const struct ethos_update *updates, size_t count,
+                const struct ethos_sync_how *how, struct ethos_error *error);
+
+    /* Optional: whole texts by scope and key, as in the store contract. */
+    int (*read)(struct ethos_provider *self, const char *scope, const char *key,
+                const struct ethos_read *how, struct ethos_text *out_text,
+                struct ethos_error *error);
+    int (*write)(struct ethos_provider *self, const char *scope, const char *key,
+                 const char *expect, struct ethos_view text, const struct ethos_origin *origin,
+                 char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error);
+    int (*list)(struct ethos_provider *self, const char *scope, ethos_entry_fn *each, void *arg,
+                struct ethos_error *error);
+    int (*locate)(struct ethos_provider *self, const char *scope, const char *key, char *path,
+                  size_t size, struct ethos_error *error);
+    int (*check)(struct ethos_provider *self, int fix, ethos_finding_fn *each, void *arg,
+                 struct ethos_error *error);
+};
+
+/* ---- module -------------------------------------------------------------------------------- */
+
+/* What a shared object offers; one of store and provider is enough, provider wins. */
+struct ethos_module {
+    uint32_t abi;
+    const char *name;
+    const struct ethos_store_ops *store;
+    const struct ethos_provider_ops *provider;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

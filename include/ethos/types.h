@@ -1,0 +1,97 @@
+/*
+ * ethos/types.h: the words both headers share: codes, errors, views, contexts, updates.
+ *
+ * Conventions of every public function: it returns an enum ethos_code as int (0 is success, all
+ * others are negative); self comes first and outputs last; outputs are untouched on failure; an
+ * error struct belongs to the caller and may be NULL. A returned pointer is borrowed; what arrives
+ * through a pointer to a pointer is owned and has a matching _free that accepts NULL.
+ */
+#ifndef ETHOS_TYPES_H
+#define ETHOS_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ETHOS_VERSION "0.1.0"
+
+enum ethos_code {
+    ETHOS_OK = 0,
+    ETHOS_NOTFOUND = -1,
+    ETHOS_EXISTS = -2,
+    ETHOS_CONFLICT = -3,     /* the revision moved */
+    ETHOS_INVALID = -4,      /* malformed input */
+    ETHOS_DENIED = -5,       /* bad id or key, missing right, guard */
+    ETHOS_LIMIT = -6,        /* larger than a named limit (ethos/limits.h) */
+    ETHOS_BUSY = -7,         /* a lock was not to be had before the deadline */
+    ETHOS_IO = -8,           /* storage fault */
+    ETHOS_NOMEM = -9,
+    ETHOS_CORRUPT = -10,     /* a file of ours does not parse */
+    ETHOS_UNSUPPORTED = -11, /* this backend cannot do that */
+    ETHOS_INTERNAL = -12
+};
+
+/* text is the message exactly as documented, one line; hint says what to do next, or is empty. */
+struct ethos_error {
+    enum ethos_code code;
+    char text[512];
+    char hint[192];
+};
+
+/* Borrowed bytes; not terminated. data NULL means absent, which differs from empty. */
+struct ethos_view {
+    const char *data;
+    size_t size;
+};
+
+/*
+ * What a turn is about, resolved: ids are valid and the scope ids say where memory lives. The host
+ * makes it (ethos_context_new); a provider only reads it. All strings outlive the call.
+ */
+struct ethos_context {
+    const char *personality;     /* id, never NULL */
+    const char *user;            /* id, never NULL */
+    const char *session;         /* session id or NULL */
+    const char *platform;        /* "cli", "web", "telegram", ..., never NULL */
+    const char *workspace;       /* real path of the workspace root, or NULL */
+    const char *query;           /* what the person just asked, or NULL */
+    const char *memory_scope;    /* "personality:<id>" or "global": scope of MEMORY.md and notes */
+    const char *user_scope;      /* "user:<id>", "global" or "personality:<id>": scope of USER.md */
+    const char *workspace_scope; /* "workspace:<slug>-<hash>", or NULL: not shown and not written */
+    /* While user_scope has no USER.md, the first of these that has one is the profile. */
+    const char *profile_fallback[2]; /* scope ids or NULL */
+};
+
+enum ethos_action { ETHOS_ADD = 1, ETHOS_REPLACE, ETHOS_REMOVE, ETHOS_DELETE };
+
+/*
+ * One MemoryUpdate. The target is named by store ("memory" or "user"), by key (USER.md is the user
+ * store, every other key a file of the memory scope) or by scope and key; all NULL is the memory
+ * store. text is the content, or for ETHOS_REMOVE the substring whose lines go.
+ */
+struct ethos_update {
+    enum ethos_action action;
+    const char *store;
+    const char *scope; /* a scope id, or personality, user, global, workspace of the context */
+    const char *key;
+    struct ethos_view text;
+    const char *if_match; /* the revision before the call, "absent", or NULL for any */
+};
+
+/* Who writes, for history. NULL members are unknown. */
+struct ethos_origin {
+    const char *actor;   /* "owner", an agent's name, ... */
+    const char *via;     /* the surface: "cli", "mcp", "editor", "migrate", ... */
+    const char *source;  /* one of the seven of the history format; NULL means "tool" */
+    const char *session; /* session id */
+    const char *session_key;
+    const char *user; /* user id */
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,29 @@
+/*
+ * err.h: filling a caller's error.
+ *
+ * Every fallible function ends in `return err_set(error, ETHOS_X, "what: why")` and forwards codes
+ * it received unchanged. The text is one line, the message exactly as documented; what the user
+ * should do next goes into the hint. error may be NULL everywhere.
+ */
+#ifndef ETHOS_BASE_ERR_H
+#define ETHOS_BASE_ERR_H
+
+#include <ethos/types.h>
+
+/* Sets code and text, clears the hint, returns code. Over-long text ends in "...". */
+int err_set(struct ethos_error *error, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Adds the next step to an error that is already set; returns its code. */
+int err_hint(struct ethos_error *error, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ETHOS_IO (or BUSY, DENIED, LIMIT, NOMEM where errno says so) as "subject: strerror", with a hint. */
+int err_errno(struct ethos_error *error, int errnum, const char *subject);
+
+int err_nomem(struct ethos_error *error);
+
+/* "notfound", "conflict", ...; "ok" for 0, "internal" for anything unknown. */
+const char *err_name(int code);
+
+#endif

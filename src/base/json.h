@@ -1,0 +1,31 @@
+/*
+ * json.h: strict JSON in, compact or indented JSON out, over jansson.
+ *
+ * Stricter than jansson: bounded size and depth, duplicate keys refused, invalid UTF-8 refused. More
+ * lenient in one point of the memory format: a lone surrogate escape becomes U+FFFD.
+ */
+#ifndef ETHOS_BASE_JSON_H
+#define ETHOS_BASE_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include <ethos/types.h>
+
+struct str;
+
+/* Parses one document. `what` names it in the error ("updates", a file name). ETHOS_INVALID with line and column. */
+int json_parse(struct ethos_view text, const char *what, json_t **out, struct ethos_error *error);
+
+enum { JSON_STYLE_LINE, JSON_STYLE_PRETTY /* two spaces */ };
+
+/* Appends the text of value; returns str_code. */
+int json_print(const json_t *value, int style, struct str *out);
+
+/* A string member as a view, absent view when missing or not a string. Bytes may include NUL. */
+struct ethos_view json_view(const json_t *object, const char *name);
+
+/* A new string from bytes; invalid UTF-8 becomes U+FFFD. NULL when out of memory. */
+json_t *json_text(struct ethos_view v);
+
+#endif

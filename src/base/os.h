@@ -1,0 +1,75 @@
+/*
+ * os.h: the only door to the operating system.
+ *
+ * Every file, lock, sync, rename and stat call of the library, and its clock, sleep and randomness,
+ * goes through here, so that a test can fail, shorten or kill the nth one. Functions behave like the
+ * system call they are named after: -1 and errno, or the value. EINTR is retried where the call can
+ * be repeated safely.
+ *
+ * In test builds (ETHOS_TEST_HOOKS) the environment variable
+ *     ETHOS_FAULT=<call|any>:<n>:<errno name|short=k|eintr|kill-before|kill-after|stop>
+ * acts on the nth call, ETHOS_FAULT_LOG=FILE appends one line per call, and os_hook does the same
+ * from within a test. Release builds contain none of it.
+ */
+#ifndef ETHOS_BASE_OS_H
+#define ETHOS_BASE_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+/*
+ * openat2 with RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS and O_CLOEXEC: the path may not leave dir by
+ * any route; EXDEV when it would. Kernels without openat2 answer by walking component by component
+ * with O_NOFOLLOW, where every symbolic link is EXDEV.
+ */
+int os_open_beneath(int dir, const char *path, int flags, mode_t mode);
+int os_openat(int dir, const char *path, int flags, mode_t mode); /* adds O_CLOEXEC */
+int os_close(int fd);
+ssize_t os_read(int fd, void *data, size_t size);
+ssize_t os_pread(int fd, void *data, size_t size, uint64_t offset);
+ssize_t os_write(int fd, const void *data, size_t size);
+int os_fstat(int fd, struct stat *out);
+int os_fstatat(int dir, const char *path, struct stat *out, int flags);
+int os_fsync(int fd);
+int os_fdatasync(int fd);
+int os_ftruncate(int fd, uint64_t size);
+int os_fchmod(int fd, mode_t mode);
+int os_fchown(int fd, uid_t uid, gid_t gid);
+int os_renameat(int from_dir, const char *from, int to_dir, const char *to, unsigned flags);
+int os_unlinkat(int dir, const char *path, int flags);
+int os_mkdirat(int dir, const char *path, mode_t mode); /* exact mode, whatever the umask */
+ssize_t os_readlinkat(int dir, const char *path, char *out, size_t size);
+int os_flock(int fd, int operation);
+
+/* Entries of a directory, "." and ".." left out, order as the kernel gives it. The callback returns 0 to go on. */
+typedef int os_dir_fn(void *arg, const char *name);
+int os_list(int dir, os_dir_fn *each, void *arg);
+
+int64_t os_now_ms(void);       /* wall time */
+int64_t os_monotonic_ms(void);
+void os_sleep_ms(unsigned ms);
+int os_random(void *data, size_t size);
+
+/* ---- small compositions of the above, still nothing but I/O -------------------------------- */
+
+struct str;
+
+/* Reads to the end or to `limit` bytes, whichever is first; appends. Returns 0, or -1 and errno (EFBIG past the limit). */
+int os_read_all(int fd, struct str *out, size_t limit);
+
+/* Writes everything or fails. */
+int os_write_all(int fd, const void *data, size_t size);
+
+/* Makes every missing directory of a relative path below dir, mode 0700, and syncs each parent. */
+int os_mkdirs(int dir, const char *path);
+
+#ifdef ETHOS_TEST_HOOKS
+/* Called before each call with its name and number from 1; a non-zero return is the errno to fail with. */
+typedef int os_hook_fn(void *arg, const char *call, unsigned long number);
+void os_hook(os_hook_fn *hook, void *arg);
+#endif
+
+#endif

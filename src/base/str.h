@@ -1,0 +1,53 @@
+/*
+ * str.h: the one growable buffer.
+ *
+ * Invariants: data is never NULL and always terminated (data[size] == 0), so it can be handed to
+ * printf at any time; bytes may include NUL. Every buffer has a ceiling it refuses to pass. A failed
+ * append (no memory: ETHOS_NOMEM, ceiling: ETHOS_LIMIT) leaves the content as it was, makes every
+ * later append fail with the same code, and is asked for once at the end with str_code.
+ *
+ *     struct str s;
+ *     str_init(&s, ceiling);
+ *     str_add(&s, view); str_printf(&s, ...);
+ *     if (str_code(&s)) ...
+ *     str_release(&s);
+ */
+#ifndef ETHOS_BASE_STR_H
+#define ETHOS_BASE_STR_H
+
+#include <ethos/types.h>
+
+struct str {
+    char *data;
+    size_t size;
+    size_t capacity; /* 0 while data points at the shared empty string */
+    size_t ceiling;  /* bytes */
+    int code;
+};
+
+void str_init(struct str *s, size_t ceiling);
+void str_release(struct str *s); /* back to the empty state; safe on a released or zeroed str */
+void str_clear(struct str *s);   /* size 0, memory kept, code reset */
+
+/* All return str_code(s). */
+int str_add(struct str *s, struct ethos_view v);
+int str_adds(struct str *s, const char *string);
+int str_addc(struct str *s, char c);
+int str_printf(struct str *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int str_reserve(struct str *s, size_t more); /* room for `more` bytes without another growth */
+int str_truncate(struct str *s, size_t size);
+
+static inline int str_code(const struct str *s)
+{
+    return s->code;
+}
+
+static inline struct ethos_view str_view(const struct str *s)
+{
+    return (struct ethos_view){s->data, s->size};
+}
+
+/* Hands the bytes to the caller (free with free()) and leaves the empty state. NULL when failed. */
+char *str_steal(struct str *s, size_t *out_size);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * view.h: borrowed bytes.
+ *
+ * A view never owns and is never terminated. All functions accept the empty view; none reads past
+ * size. Trimming follows the memory format's set of white space, not the locale's.
+ */
+#ifndef ETHOS_BASE_VIEW_H
+#define ETHOS_BASE_VIEW_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include <ethos/types.h>
+
+#define VIEW(literal) ((struct ethos_view){("" literal), sizeof(literal) - 1})
+#define VIEW_ARG(v) (int)(v).size, (v).data /* for "%.*s" */
+
+static inline struct ethos_view view_of(const char *data, size_t size)
+{
+    return (struct ethos_view){data, size};
+}
+
+/* NULL gives the absent view. */
+static inline struct ethos_view view_str(const char *string)
+{
+    return (struct ethos_view){string, string ? strlen(string) : 0};
+}
+
+static inline bool view_eq(struct ethos_view a, struct ethos_view b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+static inline bool view_eq_str(struct ethos_view a, const char *b)
+{
+    return view_eq(a, view_str(b));
+}
+
+/* From offset to the end; offset at most size. */
+static inline struct ethos_view view_from(struct ethos_view v, size_t offset)
+{
+    return (struct ethos_view){v.data + offset, v.size - offset};
+}
+
+bool view_starts(struct ethos_view v, struct ethos_view prefix);
+bool view_ends(struct ethos_view v, struct ethos_view suffix);
+bool view_contains(struct ethos_view v, struct ethos_view needle); /* empty needle: true */
+
+/* Takes the next line off *rest, LF excluded (a CR stays). False at the end; "a\n" is one line. */
+bool view_line(struct ethos_view *rest, struct ethos_view *out_line);
+
+struct ethos_view view_trim(struct ethos_view v);
+struct ethos_view view_trim_start(struct ethos_view v);
+struct ethos_view view_trim_end(struct ethos_view v);
+bool view_blank(struct ethos_view v);
+
+/* ASCII only. */
+bool view_eq_nocase(struct ethos_view a, struct ethos_view b);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * yaml.h: config files as a flat table, edited by line.
+ *
+ * `a.b: v` and a nested block mean the same key "a.b". A list is joined with commas. Values keep
+ * the bytes they had between the marks. Anchors, aliases, tags, merge keys, several documents,
+ * duplicate keys and more depth or size than the limits are refused with the line number. What a key
+ * means is none of this file's business.
+ */
+#ifndef ETHOS_BASE_YAML_H
+#define ETHOS_BASE_YAML_H
+
+#include <stdbool.h>
+
+#include <ethos/types.h>
+
+struct arena;
+struct str;
+
+struct yaml_pair {
+    const char *key;   /* dotted */
+    const char *value; /* "" for an empty one */
+    unsigned line;     /* from 1 */
+    size_t start, end; /* bytes of the value in the text; equal when empty; whole list for a list */
+    bool plain;        /* a scalar on one line that can be replaced in place */
+};
+
+struct yaml_table {
+    struct yaml_pair *pairs; /* in file order */
+    size_t count;
+};
+
+/* ETHOS_INVALID or ETHOS_LIMIT as "<what>:<line>: <why>". The table lives in the arena. */
+int yaml_parse(struct ethos_view text, const char *what, struct arena *arena,
+               struct yaml_table *out, struct ethos_error *error);
+
+/* NULL when absent. */
+const char *yaml_get(const struct yaml_table *table, const char *key);
+const struct yaml_pair *yaml_find(const struct yaml_table *table, const char *key);
+
+/* Appends value to out, quoted if YAML would read it as something else than this very string. */
+int yaml_quote(const char *value, struct str *out);
+
+#endif

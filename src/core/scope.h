@@ -1,0 +1,54 @@
+/*
+ * scope.h: which ids, scopes and keys exist, and where an update goes.
+ *
+ * One rule, one place: every surface and backend asks here before anything is touched. Failures are
+ * ETHOS_DENIED with exactly these texts:
+ *     unrecognised memory scope: <scope id>
+ *     unsafe memory key: <key>
+ *     reserved memory key: <key>
+ */
+#ifndef ETHOS_CORE_SCOPE_H
+#define ETHOS_CORE_SCOPE_H
+
+#include <stdbool.h>
+
+#include <ethos/limits.h>
+#include <ethos/types.h>
+
+enum scope_kind { SCOPE_GLOBAL, SCOPE_PERSONALITY, SCOPE_USER, SCOPE_TEAM, SCOPE_WORKSPACE };
+
+/* ^[A-Za-z0-9_-]{1,128}$ over the whole string. */
+bool scope_id_ok(struct ethos_view id);
+
+/* Checks a scope id; *out_kind and *out_id (empty for global) may be NULL. */
+int scope_parse(const char *scope, enum scope_kind *out_kind, const char **out_id,
+                struct ethos_error *error);
+
+/* "personality" + "ethos" -> "personality:ethos", checked. */
+int scope_make(enum scope_kind kind, const char *id, char out[ETHOS_MAX_SCOPE],
+               struct ethos_error *error);
+
+/* Safe to name a file with; reserved and unlisted keys pass. */
+int scope_key_safe(const char *key, struct ethos_error *error);
+
+/* Also ends in .md and is not reserved: may be written by an update. */
+int scope_key_writable(const char *key, struct ethos_error *error);
+
+/* A key that lists, reads and searches show: safe, ends in .md, not reserved, no editor litter. */
+bool scope_key_visible(const char *key);
+
+struct scope_target {
+    char scope[ETHOS_MAX_SCOPE];
+    char key[ETHOS_MAX_KEY + 1];
+};
+
+/*
+ * Where (store, scope, key) points in a context; each may be NULL. ETHOS_INVALID for an unknown
+ * store or a store and key that disagree; ETHOS_DENIED for bad ids and keys. The key is checked as
+ * writable when `write` is set, else as safe.
+ */
+int scope_target(const struct ethos_context *context, const char *store, const char *scope,
+                 const char *key, bool write, struct scope_target *out,
+                 struct ethos_error *error);
+
+#endif
