@@ -2,16 +2,16 @@
  * ethos/ethos.h: for those who embed the memory: open, prefetch, sync, read, write.
  *
  *     struct ethos *memory;
- *     struct ethos_context *turn;
+ *     struct ethos_turn *turn;
  *     struct ethos_block *block;
  *     struct ethos_error error;
  *
- *     if (ethos_open(NULL, &memory, &error)) ...              // ~/.ethos
- *     if (ethos_context_new(memory, NULL, &turn, &error)) ... // once per turn
- *     if (ethos_prefetch(memory, turn, NULL, &block, &error)) ...
+ *     if (ethos_open(NULL, &memory, &error)) ...           // ~/.ethos
+ *     if (ethos_turn_new(memory, NULL, &turn, &error)) ... // who, where, which personality
+ *     if (ethos_prefetch(turn, NULL, &block, &error)) ...
  *     if (block) prompt_append(block->text, block->size);
  *     ...
- *     if (ethos_sync(memory, turn, updates, count, NULL, NULL, &error)) ...
+ *     if (ethos_sync(turn, updates, count, NULL, &error)) ...
  *
  * Nothing is cached that could disagree with the files: every prefetch and read looks at them. A
  * handle serves one thread at a time; open one per thread. The library starts no threads, installs
@@ -27,14 +27,11 @@
 extern "C" {
 #endif
 
-#define ETHOS_API __attribute__((visibility("default")))
-
 struct ethos;
-struct ethos_host;
-struct ethos_setting;
-struct ethos_store_ops;
-struct ethos_provider_ops;
-struct ethos_sync_how;
+struct ethos_turn;
+struct ethos_host; /* these three: ethos/provider.h */
+struct ethos_store;
+struct ethos_provider;
 
 /* ---- handle -------------------------------------------------------------------------------- */
 
@@ -42,25 +39,23 @@ struct ethos_sync_how;
  * All zero is the default. home NULL follows $ETHOS_HOME, $ETHOS_STATE_DIR, ~/.ethos; it need not
  * exist, the first write makes it. With ephemeral set, memory lives in a private temporary
  * directory that ethos_close removes, and the home gives only its configuration. provider or store
- * replaces the configured backend for every personality (ethos/provider.h); settings are handed to
- * its open.
+ * is an open backend that replaces the configured one for every personality; it belongs to the
+ * handle from the call on, whether or not ethos_open succeeds.
  */
 struct ethos_options {
     const char *home;
     int ephemeral;
     int fast; /* keep only the syncs that prevent torn files; power loss may take the last writes */
     const struct ethos_host *host; /* or NULL: malloc, silence, the system clock */
-    const struct ethos_provider_ops *provider;
-    const struct ethos_store_ops *store;
-    const struct ethos_setting *settings;
-    size_t setting_count;
+    struct ethos_provider *provider;
+    struct ethos_store *store;
 };
 
 ETHOS_API int ethos_open(const struct ethos_options *options, struct ethos **out_ethos,
                          struct ethos_error *error);
 ETHOS_API void ethos_close(struct ethos *self);
 
-/* ---- context ------------------------------------------------------------------------------- */
+/* ---- turn ---------------------------------------------------------------------------------- */
 
 /*
  * What the caller knows about the turn; all NULL means the local person in the active personality
@@ -77,15 +72,22 @@ struct ethos_request {
     const char *query;
 };
 
-/* Bad ids are ETHOS_DENIED, "unrecognised memory scope: ...". */
-ETHOS_API int ethos_context_new(struct ethos *self, const struct ethos_request *request,
-                                struct ethos_context **out_context, struct ethos_error *error);
-ETHOS_API void ethos_context_free(struct ethos_context *context);
+/*
+ * Resolves a request: ids checked (ETHOS_DENIED, "unrecognised memory scope: ..."), configuration read,
+ * scopes chosen. A turn belongs to its handle and is freed before it. It keeps the configuration of
+ * the moment it was made and nothing of any memory file: make one per turn of the conversation.
+ */
+ETHOS_API int ethos_turn_new(struct ethos *self, const struct ethos_request *request,
+                             struct ethos_turn **out_turn, struct ethos_error *error);
+ETHOS_API void ethos_turn_free(struct ethos_turn *turn);
+
+/* Who and where, as resolved. Borrowed, as long as the turn. */
+ETHOS_API const struct ethos_context *ethos_turn_context(const struct ethos_turn *turn);
 
 /* ---- prefetch ------------------------------------------------------------------------------ */
 
 enum ethos_truncate { ETHOS_TRUNCATE_DEFAULT, ETHOS_TRUNCATE_BALANCED, ETHOS_TRUNCATE_TAIL };
-enum ethos_switch { ETHOS_SWITCH_DEFAULT, ETHOS_ON, ETHOS_OFF };
+enum ethos_switch { ETHOS_SWITCH_DEFAULT, ETHOS_SWITCH_ON, ETHOS_SWITCH_OFF };
 
 /* Zero members follow the configuration. */
 struct ethos_prefetch_options {
@@ -99,8 +101,8 @@ struct ethos_prefetch_options {
 struct ethos_omission {
     char scope[ETHOS_MAX_SCOPE];
     char key[ETHOS_MAX_KEY + 1];
-    uint64_t chars; /* CH left out */
-    uint64_t bytes; /* bytes of the file left out */
+    uint64_t chars;     /* CH left out */
+    uint64_t bytes;     /* bytes of the file left out */
     const char *reason; /* "budget", "guard", "secret" or "unreadable" */
 };
 
@@ -113,7 +115,8 @@ struct ethos_source {
 
 /*
  * The text for the prompt, terminated by a NUL that size does not count. code is ETHOS_OK, or why a
- * file that exists could not be read (the others are still shown; error says which).
+ * file that exists could not be read (the others are still shown; error says which). Views point
+ * into the block.
  */
 struct ethos_block {
     char *text;
@@ -122,38 +125,32 @@ struct ethos_block {
     int code;
     struct ethos_error error;
     /* with receipt: */
-    char *user_memory;      /* as shown, or NULL */
-    char *project_memory;   /* as shown, or NULL */
-    char *workspace_memory; /* as shown, or NULL */
+    struct ethos_view user_memory, project_memory, workspace_memory; /* as shown, or absent */
     struct ethos_omission *omitted;
     size_t omitted_count;
     struct ethos_source *sources;
     size_t source_count;
 };
 
-/* *out_block is NULL when there is no memory at all; that is not an error. */
-ETHOS_API int ethos_prefetch(struct ethos *self, const struct ethos_context *context,
-                             const struct ethos_prefetch_options *options,
+/* *out_block is NULL when there is no memory at all; that is not an error. options may be NULL. */
+ETHOS_API int ethos_prefetch(struct ethos_turn *turn, const struct ethos_prefetch_options *options,
                              struct ethos_block **out_block, struct ethos_error *error);
 ETHOS_API void ethos_block_free(struct ethos_block *block);
 
 /* ---- sync, read, write --------------------------------------------------------------------- */
 
 /*
- * Applies updates in order; every id and key of the call is checked before the first write. how may
- * be NULL; its outcome callback (ethos/provider.h) is called once per key. The result is the first
- * conflict or failure, if any; scopes commit separately.
+ * Applies updates in order; every id, key and text of the call is checked before the first write. The
+ * result is the first conflict or failure, if any; scopes commit separately. how may be NULL.
  */
-ETHOS_API int ethos_sync(struct ethos *self, const struct ethos_context *context,
-                         const struct ethos_update *updates, size_t count,
+ETHOS_API int ethos_sync(struct ethos_turn *turn, const struct ethos_update *updates, size_t count,
                          const struct ethos_sync_how *how, struct ethos_error *error);
 
 /* The same from JSON: one update, an array, or {"updates": [...]}. */
-ETHOS_API int ethos_sync_json(struct ethos *self, const struct ethos_context *context,
-                              struct ethos_view json, const struct ethos_sync_how *how,
-                              struct ethos_error *error);
+ETHOS_API int ethos_sync_json(struct ethos_turn *turn, struct ethos_view json,
+                              const struct ethos_sync_how *how, struct ethos_error *error);
 
-/* One file. text is NULL when it is absent; path is NULL for backends without files. */
+/* One file. text is NULL and revision "absent" when there is none; path is NULL without files. */
 struct ethos_file {
     char scope[ETHOS_MAX_SCOPE];
     char key[ETHOS_MAX_KEY + 1];
@@ -164,18 +161,18 @@ struct ethos_file {
     char revision[ETHOS_REVISION_SIZE];
 };
 
-/* The target is named as in struct ethos_update; each of store, scope and key may be NULL. */
-ETHOS_API int ethos_read(struct ethos *self, const struct ethos_context *context,
-                         const char *store, const char *scope, const char *key,
+/* target NULL is the memory store. A key that is no memory (settings, sidecars) is ETHOS_NOTFOUND. */
+ETHOS_API int ethos_read(struct ethos_turn *turn, const struct ethos_target *target,
                          struct ethos_file **out_file, struct ethos_error *error);
 ETHOS_API void ethos_file_free(struct ethos_file *file);
 
-/* Byte-exact, as an editor saves; replace in a sync is the agent's way. expect as in if_match. */
-ETHOS_API int ethos_write(struct ethos *self, const struct ethos_context *context,
-                          const char *store, const char *scope, const char *key,
+/*
+ * Byte-exact, as an editor saves; replace in a sync is the agent's way. expect is the revision the
+ * file must have, "absent", or NULL for any.
+ */
+ETHOS_API int ethos_write(struct ethos_turn *turn, const struct ethos_target *target,
                           const char *expect, struct ethos_view text,
-                          const struct ethos_origin *origin,
-                          char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error);
+                          const struct ethos_sync_how *how, struct ethos_error *error);
 
 /* "notfound", "conflict", ...: the name in lower case, as in --json errors. */
 ETHOS_API const char *ethos_code_name(int code);

@@ -6,9 +6,9 @@
 #ifndef ETHOS_LIMITS_H
 #define ETHOS_LIMITS_H
 
-#define ETHOS_MAX_ID 128   /* bytes: personality, user and team ids */
-#define ETHOS_MAX_KEY 128  /* bytes: file names of memory */
-#define ETHOS_MAX_OPID 128 /* bytes */
+#define ETHOS_MAX_ID 128    /* bytes: personality, user and team ids */
+#define ETHOS_MAX_KEY 128   /* bytes: file names of memory */
+#define ETHOS_MAX_OPID 128  /* bytes */
 #define ETHOS_MAX_SCOPE 160 /* bytes: kind, colon, id, terminator */
 
 #define ETHOS_REVISION_SIZE 80 /* bytes with terminator; "sha256:" and 64 hex digits are 71 */
@@ -17,7 +17,7 @@
 #define ETHOS_MAX_READ_BYTES 2097152   /* bytes: a larger file shows its tail and refuses writes */
 #define ETHOS_MAX_STORE_BYTES 67108864 /* bytes: one text in a store, archives included */
 
-#define ETHOS_MAX_BATCH 1024          /* updates in one call */
+#define ETHOS_MAX_BATCH 1024           /* updates in one call */
 #define ETHOS_MAX_INPUT_BYTES 16777216 /* bytes: command line input, stdin or file */
 
 #define ETHOS_MAX_JSON_DEPTH 64     /* nested arrays and objects */
@@ -26,9 +26,9 @@
 #define ETHOS_MAX_QUERY 1024        /* bytes */
 #define ETHOS_MAX_MAP_BYTES 8388608 /* bytes: identity-map.json */
 
-#define ETHOS_CAP_MIN_CH 1000     /* CH: prefetch.maxChars */
+#define ETHOS_CAP_MIN_CH 1000      /* CH: prefetch.maxChars */
 #define ETHOS_CAP_DEFAULT_CH 20000 /* CH */
-#define ETHOS_CAP_MAX_CH 200000   /* CH */
+#define ETHOS_CAP_MAX_CH 200000    /* CH */
 
 #define ETHOS_LOCK_DEADLINE_MS 10000 /* ms */
 

@@ -61,6 +61,22 @@ struct ethos_setting {
     const char *value;
 };
 
+enum { ETHOS_SETUP_FAST = 1 }; /* durability: fast */
+
+/*
+ * What a backend is opened with. root is where files would live; allow lists the directories that
+ * links may lead into, separated by commas (or NULL). Neither comes from memory.options.
+ */
+struct ethos_setup {
+    const struct ethos_host *host;
+    const struct ethos_setting *settings;
+    size_t setting_count;
+    const char *root;
+    const char *allow;
+    uint32_t flags;
+    uint32_t deadline_ms; /* how long a call may wait for a lock or a connection */
+};
+
 /* ---- texts --------------------------------------------------------------------------------- */
 
 /*
@@ -71,9 +87,10 @@ struct ethos_text {
     char *data;
     size_t size;     /* bytes in data */
     size_t capacity; /* bytes allocated */
-    uint64_t offset; /* where data[0] stands in the whole text; 0 unless only a tail was asked for */
-    uint64_t total;  /* bytes of the whole text */
-    int64_t mtime_ms; /* last change, or -1 */
+    uint64_t
+        offset;     /* where data[0] stands in the whole text; 0 unless only a tail was asked for */
+    uint64_t total; /* bytes of the whole text */
+    int64_t mtime_ms;                   /* last change, or -1 */
     char revision[ETHOS_REVISION_SIZE]; /* "" unless asked for */
 };
 
@@ -83,22 +100,27 @@ enum { ETHOS_READ_REVISION = 1 };
  * What a reader needs: the last tail_bytes (0: everything), and which extras to pay for. A store
  * may always give more than the tail.
  */
-struct ethos_read {
+struct ethos_read_how {
     uint64_t tail_bytes;
     unsigned flags;
 };
 
 /* ---- store --------------------------------------------------------------------------------- */
 
-/* Capability bits: behaviour is chosen by these, never by a backend's name. */
+/*
+ * Capability bits of an open store: behaviour is chosen by these and by which optional slots are
+ * filled, never by a backend's name.
+ */
 enum {
-    ETHOS_STORE_PATHS = 1, /* locate works: texts are files a person can open */
-    ETHOS_STORE_DURABLE = 2 /* what was acknowledged survives the process */
+    ETHOS_STORE_PATHS = 1,  /* texts are files a person can open */
+    ETHOS_STORE_DURABLE = 2 /* what was acknowledged survives the process and the power */
 };
 
 /* Every store object starts with this; the rest is its own. */
 struct ethos_store {
     const struct ethos_store_ops *ops;
+    uint32_t capabilities;
+    uint32_t reserved;
 };
 
 struct ethos_entry {
@@ -110,13 +132,13 @@ struct ethos_entry {
 /* Return 0 to go on; any other value stops the walk and is returned by it. */
 typedef int ethos_entry_fn(void *arg, const struct ethos_entry *entry);
 
-enum ethos_verdict { ETHOS_KEEP, ETHOS_PUT, ETHOS_DROP };
+enum ethos_verdict { ETHOS_EDIT_KEEP, ETHOS_EDIT_PUT, ETHOS_EDIT_DROP };
 
 /*
- * One key of an update. In: key. Seen by the callback: old (data NULL when absent, revision always
- * set when present). Out of the callback: verdict and, for ETHOS_PUT, text, which must stay valid
+ * One key of an update. In: key, the rest zero. Seen by the callback: old (data NULL when absent,
+ * revision set when present); the caller frees old.data through the host when update has returned. Out of the callback: verdict and, for ETHOS_EDIT_PUT, text, which must stay valid
  * until the callback is called again or update returns. Out of update: revision of the new text,
- * "" after ETHOS_DROP.
+ * "" after ETHOS_EDIT_DROP.
  */
 struct ethos_edit {
     const char *key;
@@ -152,18 +174,17 @@ typedef void ethos_finding_fn(void *arg, const struct ethos_finding *finding);
  */
 struct ethos_store_ops {
     uint32_t abi;
-    uint32_t capabilities;
     const char *name;
     const struct ethos_option *options; /* or NULL: takes none */
 
     /* mandatory */
-    int (*open)(const struct ethos_host *host, const struct ethos_setting *settings, size_t count,
-                struct ethos_store **out_store, struct ethos_error *error);
+    int (*open)(const struct ethos_setup *setup, struct ethos_store **out_store,
+                struct ethos_error *error);
     void (*close)(struct ethos_store *self);
 
     /* ETHOS_NOTFOUND when absent. */
     int (*read)(struct ethos_store *self, const char *scope, const char *key,
-                const struct ethos_read *how, struct ethos_text *out_text,
+                const struct ethos_read_how *how, struct ethos_text *out_text,
                 struct ethos_error *error);
 
     int (*write)(struct ethos_store *self, const char *scope, const char *key, const char *expect,
@@ -171,26 +192,25 @@ struct ethos_store_ops {
                  char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error);
 
     /* ETHOS_NOTFOUND when absent (ETHOS_CONFLICT when expect names a revision). */
-    int (*remove)(struct ethos_store *self, const char *scope, const char *key,
-                  const char *expect, const struct ethos_origin *origin,
-                  struct ethos_error *error);
+    int (*remove)(struct ethos_store *self, const char *scope, const char *key, const char *expect,
+                  const struct ethos_origin *origin, struct ethos_error *error);
 
     /* Keys in byte order; a scope that was never written is empty. */
     int (*list)(struct ethos_store *self, const char *scope, ethos_entry_fn *each, void *arg,
                 struct ethos_error *error);
 
     /*
-     * Optional from here on.
+     * Optional from here on: NULL where a store lacks it.
      *
      * Read-modify-write of several keys of one scope, all or none, in the order given (an earlier
-     * key is durable before a later one changes). When every verdict is ETHOS_KEEP the store stays
-     * untouched. Without this slot the host loops over read and write, one key at a time.
+     * key is durable before a later one changes). When every verdict is ETHOS_EDIT_KEEP the store stays
+     * untouched. Without it the host loops over read and write.
      */
     int (*update)(struct ethos_store *self, const char *scope, struct ethos_edit *edits,
                   size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_origin *origin,
                   struct ethos_error *error);
 
-    /* Absolute path of the file behind a key, whether or not it exists (ETHOS_STORE_PATHS). */
+    /* Absolute path of the file behind a key, whether or not it exists. */
     int (*locate)(struct ethos_store *self, const char *scope, const char *key, char *path,
                   size_t size, struct ethos_error *error);
 
@@ -201,11 +221,21 @@ struct ethos_store_ops {
 
 /* ---- provider ------------------------------------------------------------------------------ */
 
+/* Capability bits of an open provider: the flags of ethos_sync_how it honours. */
+enum { ETHOS_PROVIDER_DRY_RUN = 1, ETHOS_PROVIDER_DIFF = 2 };
+
 struct ethos_provider {
     const struct ethos_provider_ops *ops;
+    uint32_t capabilities;
+    uint32_t reserved;
 };
 
-enum ethos_section_id { ETHOS_USER, ETHOS_MEMORY, ETHOS_WORKSPACE, ETHOS_SECTIONS };
+enum ethos_section_id {
+    ETHOS_SECTION_USER,
+    ETHOS_SECTION_MEMORY,
+    ETHOS_SECTION_WORKSPACE,
+    ETHOS_SECTIONS
+};
 
 /*
  * One part of the memory block, raw: the host guards, redacts, cuts and renders. code is ETHOS_OK
@@ -220,61 +250,33 @@ struct ethos_section {
     struct ethos_error error;
 };
 
-enum ethos_outcome_kind { ETHOS_WRITTEN, ETHOS_UNCHANGED, ETHOS_CONFLICTED, ETHOS_FAILED };
-
-/* What became of one key of a sync. Strings are borrowed for the length of the call. */
-struct ethos_outcome {
-    enum ethos_outcome_kind kind;
-    const char *scope;
-    const char *key;
-    const char *revision; /* now; "" when absent */
-    uint64_t chars;       /* CH of the text now */
-    uint64_t applied;     /* updates that changed it */
-    uint64_t removals;    /* remove updates among them, matching or not */
-    uint64_t matched;     /* lines those took out */
-    const char *warning;  /* or NULL */
-    const char *diff;     /* unified diff of the change when asked for, or NULL */
-    const struct ethos_error *error; /* for ETHOS_CONFLICTED and ETHOS_FAILED */
-};
-
-typedef void ethos_outcome_fn(void *arg, const struct ethos_outcome *outcome);
-
-enum { ETHOS_SYNC_DRY_RUN = 1, ETHOS_SYNC_DIFF = 2 };
-
-struct ethos_sync_how {
-    struct ethos_origin origin;
-    unsigned flags;
-    ethos_outcome_fn *each; /* or NULL */
-    void *arg;
-};
-
 /*
- * The contract of the seeds. prefetch fills the three sections; sync applies the updates in order,
- * per scope all or nothing, and reports each key it touched. Updates arrive targeted: scope and key
- * are set and checked, store is NULL. When one scope conflicts or fails, the others still commit and
- * the first such code is returned.
+ * The contract of the seeds. prefetch fills the sections it has something for (the host presets every
+ * code to ETHOS_NOTFOUND and may hand in more sections than a provider knows). sync applies the
+ * updates in order, per scope all or nothing, and reports each key it touched. Updates arrive targeted:
+ * scope and key are set and checked, store is NULL. When one scope conflicts or fails, the others still
+ * commit and the first such code is returned. Flags of ethos_sync_how arrive only when announced.
  */
 struct ethos_provider_ops {
     uint32_t abi;
-    uint32_t capabilities; /* none yet: 0 */
     const char *name;
     const struct ethos_option *options;
 
-    int (*open)(const struct ethos_host *host, const struct ethos_setting *settings, size_t count,
-                struct ethos_provider **out_provider, struct ethos_error *error);
+    int (*open)(const struct ethos_setup *setup, struct ethos_provider **out_provider,
+                struct ethos_error *error);
     void (*close)(struct ethos_provider *self);
 
     int (*prefetch)(struct ethos_provider *self, const struct ethos_context *context,
-                    const struct ethos_read *how, struct ethos_section sections[ETHOS_SECTIONS],
+                    const struct ethos_read_how *how, struct ethos_section *sections, size_t count,
                     struct ethos_error *error);
 
     int (*sync)(struct ethos_provider *self, const struct ethos_context *context,
-                const struct ethos_update *updates, size_t count,
-                const struct ethos_sync_how *how, struct ethos_error *error);
+                const struct ethos_update *updates, size_t count, const struct ethos_sync_how *how,
+                struct ethos_error *error);
 
     /* Optional: whole texts by scope and key, as in the store contract. */
     int (*read)(struct ethos_provider *self, const char *scope, const char *key,
-                const struct ethos_read *how, struct ethos_text *out_text,
+                const struct ethos_read_how *how, struct ethos_text *out_text,
                 struct ethos_error *error);
     int (*write)(struct ethos_provider *self, const char *scope, const char *key,
                  const char *expect, struct ethos_view text, const struct ethos_origin *origin,
@@ -296,6 +298,9 @@ struct ethos_module {
     const struct ethos_store_ops *store;
     const struct ethos_provider_ops *provider;
 };
+
+/* What a shared object defines; the host finds it by this name. */
+extern ETHOS_API const struct ethos_module ethos_module;
 
 #ifdef __cplusplus
 }

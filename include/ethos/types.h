@@ -17,26 +17,30 @@ extern "C" {
 #endif
 
 #define ETHOS_VERSION "0.1.0"
+#define ETHOS_API __attribute__((visibility("default")))
 
 enum ethos_code {
     ETHOS_OK = 0,
     ETHOS_NOTFOUND = -1,
     ETHOS_EXISTS = -2,
-    ETHOS_CONFLICT = -3,     /* the revision moved */
-    ETHOS_INVALID = -4,      /* malformed input */
-    ETHOS_DENIED = -5,       /* bad id or key, missing right, guard */
-    ETHOS_LIMIT = -6,        /* larger than a named limit (ethos/limits.h) */
-    ETHOS_BUSY = -7,         /* a lock was not to be had before the deadline */
-    ETHOS_IO = -8,           /* storage fault */
+    ETHOS_CONFLICT = -3, /* the revision moved */
+    ETHOS_INVALID = -4,  /* malformed input */
+    ETHOS_DENIED = -5,   /* bad id or key, missing right, guard */
+    ETHOS_LIMIT = -6,    /* larger than a named limit (ethos/limits.h) */
+    ETHOS_BUSY = -7,     /* a lock was not to be had before the deadline */
+    ETHOS_IO = -8,       /* storage fault */
     ETHOS_NOMEM = -9,
     ETHOS_CORRUPT = -10,     /* a file of ours does not parse */
     ETHOS_UNSUPPORTED = -11, /* this backend cannot do that */
     ETHOS_INTERNAL = -12
 };
 
-/* text is the message exactly as documented, one line; hint says what to do next, or is empty. */
+/*
+ * text is the message as documented, in one line: control bytes of a name it quotes are escaped, and
+ * what does not fit ends in "...". hint says what to do next, or is empty.
+ */
 struct ethos_error {
-    enum ethos_code code;
+    int code;
     char text[512];
     char hint[192];
 };
@@ -49,7 +53,7 @@ struct ethos_view {
 
 /*
  * What a turn is about, resolved: ids are valid and the scope ids say where memory lives. The host
- * makes it (ethos_context_new); a provider only reads it. All strings outlive the call.
+ * makes it (ethos_turn_new); a provider only reads it. All strings outlive the call.
  */
 struct ethos_context {
     const char *personality;     /* id, never NULL */
@@ -60,17 +64,30 @@ struct ethos_context {
     const char *query;           /* what the person just asked, or NULL */
     const char *memory_scope;    /* "personality:<id>" or "global": scope of MEMORY.md and notes */
     const char *user_scope;      /* "user:<id>", "global" or "personality:<id>": scope of USER.md */
-    const char *workspace_scope; /* "workspace:<slug>-<hash>", or NULL: not shown and not written */
+    const char *workspace_scope; /* "workspace:<slug>-<hash>", or NULL when there is none */
+    int workspace_shown;         /* whether prefetch shows the workspace's index */
     /* While user_scope has no USER.md, the first of these that has one is the profile. */
     const char *profile_fallback[2]; /* scope ids or NULL */
 };
 
-enum ethos_action { ETHOS_ADD = 1, ETHOS_REPLACE, ETHOS_REMOVE, ETHOS_DELETE };
+enum ethos_action {
+    ETHOS_ACTION_ADD = 1,
+    ETHOS_ACTION_REPLACE,
+    ETHOS_ACTION_REMOVE,
+    ETHOS_ACTION_DELETE
+};
+
+/* A file by store, by key, or by scope and key, as in struct ethos_update; any may be NULL. */
+struct ethos_target {
+    const char *store;
+    const char *scope;
+    const char *key;
+};
 
 /*
  * One MemoryUpdate. The target is named by store ("memory" or "user"), by key (USER.md is the user
  * store, every other key a file of the memory scope) or by scope and key; all NULL is the memory
- * store. text is the content, or for ETHOS_REMOVE the substring whose lines go.
+ * store. text is the content, or for ETHOS_ACTION_REMOVE the substring whose lines go.
  */
 struct ethos_update {
     enum ethos_action action;
@@ -89,6 +106,42 @@ struct ethos_origin {
     const char *session; /* session id */
     const char *session_key;
     const char *user; /* user id */
+};
+
+/* ---- sync ---------------------------------------------------------------------------------- */
+
+enum ethos_outcome_kind {
+    ETHOS_OUTCOME_WRITTEN,
+    ETHOS_OUTCOME_UNCHANGED,
+    ETHOS_OUTCOME_CONFLICT,
+    ETHOS_OUTCOME_FAILED
+};
+
+/* What became of one key. Strings are borrowed for the length of the call. */
+struct ethos_outcome {
+    enum ethos_outcome_kind kind;
+    const char *scope;
+    const char *key;
+    const char *revision;            /* now; "absent" when there is no such file */
+    uint64_t chars;                  /* CH of the text now */
+    uint64_t applied;                /* updates that changed it */
+    uint64_t removals;               /* remove updates among those asked for */
+    uint64_t matched;                /* lines they took out */
+    const char *warning;             /* or NULL */
+    const char *diff;                /* unified diff of the change when asked for, or NULL */
+    const struct ethos_error *error; /* for a conflict or failure */
+};
+
+typedef void ethos_outcome_fn(void *arg, const struct ethos_outcome *outcome);
+
+enum { ETHOS_SYNC_DRY_RUN = 1, ETHOS_SYNC_DIFF = 2 };
+
+/* How to write: who it is, what to leave out, and whom to tell. All zero is fine. */
+struct ethos_sync_how {
+    const struct ethos_origin *origin; /* or NULL */
+    unsigned flags;
+    ethos_outcome_fn *each; /* called once per key, or NULL */
+    void *arg;
 };
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /*
  * arena.h: memory that lives as long as one request.
  *
- * Nothing is freed alone. NULL means no memory; callers check, as everywhere. Blocks are aligned for
- * any type and zeroed.
+ * Nothing is freed alone. NULL means no memory; callers check, as everywhere. Blocks are aligned
+ * for any type and zeroed.
  */
 #ifndef ETHOS_BASE_ARENA_H
 #define ETHOS_BASE_ARENA_H

@@ -18,7 +18,10 @@ int err_set(struct ethos_error *error, int code, const char *format, ...)
 int err_hint(struct ethos_error *error, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* ETHOS_IO (or BUSY, DENIED, LIMIT, NOMEM where errno says so) as "subject: strerror", with a hint. */
+/*
+ * "subject: reason" with a hint: ETHOS_IO, or BUSY, DENIED, LIMIT, NOTFOUND, NOMEM where errno says
+ * so.
+ */
 int err_errno(struct ethos_error *error, int errnum, const char *subject);
 
 int err_nomem(struct ethos_error *error);

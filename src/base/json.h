@@ -1,8 +1,8 @@
 /*
  * json.h: strict JSON in, compact or indented JSON out, over jansson.
  *
- * Stricter than jansson: bounded size and depth, duplicate keys refused, invalid UTF-8 refused. More
- * lenient in one point of the memory format: a lone surrogate escape becomes U+FFFD.
+ * Stricter than jansson: bounded size and depth, duplicate keys refused, invalid UTF-8 refused.
+ * More lenient in one point of the memory format: a lone surrogate escape becomes U+FFFD.
  */
 #ifndef ETHOS_BASE_JSON_H
 #define ETHOS_BASE_JSON_H
@@ -14,7 +14,10 @@
 
 struct str;
 
-/* Parses one document. `what` names it in the error ("updates", a file name). ETHOS_INVALID with line and column. */
+/*
+ * Parses one document. `what` names it in the error ("updates", a file name). ETHOS_INVALID, or
+ * ETHOS_LIMIT for too much size or depth: "updates: line 3, column 7: duplicate object key".
+ */
 int json_parse(struct ethos_view text, const char *what, json_t **out, struct ethos_error *error);
 
 enum { JSON_STYLE_LINE, JSON_STYLE_PRETTY /* two spaces */ };

@@ -2,14 +2,16 @@
  * os.h: the only door to the operating system.
  *
  * Every file, lock, sync, rename and stat call of the library, and its clock, sleep and randomness,
- * goes through here, so that a test can fail, shorten or kill the nth one. Functions behave like the
- * system call they are named after: -1 and errno, or the value. EINTR is retried where the call can
- * be repeated safely.
+ * goes through here, so that a test can fail, shorten or kill the nth one. Functions behave like
+ * the system call they are named after: -1 and errno, or the value. EINTR is retried where the call
+ * can be repeated safely.
  *
  * In test builds (ETHOS_TEST_HOOKS) the environment variable
  *     ETHOS_FAULT=<call|any>:<n>:<errno name|short=k|eintr|kill-before|kill-after|stop>
- * acts on the nth call, ETHOS_FAULT_LOG=FILE appends one line per call, and os_hook does the same
- * from within a test. Release builds contain none of it.
+ * acts on the nth call, ETHOS_FAULT_LOG=FILE appends one line "<n> <call>" per call, and os_hook
+ * does the same from within a test. A call bears the name of its function without os_; only
+ * os_open_beneath is "openat2", and os_list makes "lseek" and "getdents". Release builds contain
+ * none of it.
  */
 #ifndef ETHOS_BASE_OS_H
 #define ETHOS_BASE_OS_H
@@ -27,6 +29,7 @@
  */
 int os_open_beneath(int dir, const char *path, int flags, mode_t mode);
 int os_openat(int dir, const char *path, int flags, mode_t mode); /* adds O_CLOEXEC */
+/* Both: with O_CREAT | O_EXCL the file has exactly this mode, whatever the umask. */
 int os_close(int fd);
 ssize_t os_read(int fd, void *data, size_t size);
 ssize_t os_pread(int fd, void *data, size_t size, uint64_t offset);
@@ -44,11 +47,14 @@ int os_mkdirat(int dir, const char *path, mode_t mode); /* exact mode, whatever 
 ssize_t os_readlinkat(int dir, const char *path, char *out, size_t size);
 int os_flock(int fd, int operation);
 
-/* Entries of a directory, "." and ".." left out, order as the kernel gives it. The callback returns 0 to go on. */
+/*
+ * Entries of a directory, "." and ".." left out, order as the kernel gives it. The callback returns
+ * 0 to go on; any other value stops the walk and is returned by it.
+ */
 typedef int os_dir_fn(void *arg, const char *name);
 int os_list(int dir, os_dir_fn *each, void *arg);
 
-int64_t os_now_ms(void);       /* wall time */
+int64_t os_now_ms(void); /* wall time */
 int64_t os_monotonic_ms(void);
 void os_sleep_ms(unsigned ms);
 int os_random(void *data, size_t size);
@@ -57,7 +63,7 @@ int os_random(void *data, size_t size);
 
 struct str;
 
-/* Reads to the end or to `limit` bytes, whichever is first; appends. Returns 0, or -1 and errno (EFBIG past the limit). */
+/* Appends all there is. 0, or -1 and errno with out as before; EFBIG past `limit` bytes. */
 int os_read_all(int fd, struct str *out, size_t limit);
 
 /* Writes everything or fails. */
@@ -67,7 +73,10 @@ int os_write_all(int fd, const void *data, size_t size);
 int os_mkdirs(int dir, const char *path);
 
 #ifdef ETHOS_TEST_HOOKS
-/* Called before each call with its name and number from 1; a non-zero return is the errno to fail with. */
+/*
+ * Called before each call with its name and its number, from 1 since os_hook; a non-zero return is
+ * the errno to fail with. NULL takes it away.
+ */
 typedef int os_hook_fn(void *arg, const char *call, unsigned long number);
 void os_hook(os_hook_fn *hook, void *arg);
 #endif

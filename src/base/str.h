@@ -2,9 +2,9 @@
  * str.h: the one growable buffer.
  *
  * Invariants: data is never NULL and always terminated (data[size] == 0), so it can be handed to
- * printf at any time; bytes may include NUL. Every buffer has a ceiling it refuses to pass. A failed
- * append (no memory: ETHOS_NOMEM, ceiling: ETHOS_LIMIT) leaves the content as it was, makes every
- * later append fail with the same code, and is asked for once at the end with str_code.
+ * printf at any time; bytes may include NUL. Every buffer has a ceiling it refuses to pass.
+ * A failed append (no memory: ETHOS_NOMEM, ceiling: ETHOS_LIMIT) leaves the content as it was, lets
+ * every later append fail with the same code, and is asked for once at the end with str_code.
  *
  *     struct str s;
  *     str_init(&s, ceiling);
@@ -34,8 +34,9 @@ int str_add(struct str *s, struct ethos_view v);
 int str_adds(struct str *s, const char *string);
 int str_addc(struct str *s, char c);
 int str_printf(struct str *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int str_reserve(struct str *s, size_t more); /* room for `more` bytes without another growth */
-int str_truncate(struct str *s, size_t size);
+int str_reserve(struct str *s, size_t more);  /* room for `more` bytes without another growth */
+int str_truncate(struct str *s, size_t size); /* no effect when already shorter */
+int str_fail(struct str *s, int code);        /* as a failed append; the first code stays */
 
 static inline int str_code(const struct str *s)
 {

@@ -10,17 +10,17 @@
 
 struct str;
 
-/* First grapheme boundary at or after offset `at` (0 and size are boundaries). Invalid bytes stand alone. */
+/* First grapheme boundary at or after `at`; 0 and size are boundaries, invalid bytes are alone. */
 size_t unicode_boundary(struct ethos_view v, size_t at);
 
-/* Appends the normal form of v; invalid sequences become U+FFFD. ETHOS_NOMEM or ETHOS_LIMIT on failure. */
+/* Appends the normal form of v; invalid sequences become U+FFFD. Returns str_code. */
 int unicode_nfc(struct ethos_view v, struct str *out);
 int unicode_nfkd(struct ethos_view v, struct str *out);
 
 /* Lower case, character by character, without special casing. */
 uint32_t unicode_lower(uint32_t cp);
 
-bool unicode_is_mark(uint32_t cp);      /* Mn, Mc, Me */
+bool unicode_is_mark(uint32_t cp); /* Mn, Mc, Me */
 bool unicode_is_letter_or_digit(uint32_t cp);
 
 /* Columns on a terminal: 0, 1 or 2. */

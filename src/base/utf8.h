@@ -22,8 +22,11 @@ struct str;
  */
 size_t utf8_decode(const char *data, size_t size, uint32_t *out_cp, bool *out_ok);
 
-/* Writes cp (a scalar value) to out[4], returns the bytes written. */
-size_t utf8_encode(uint32_t cp, char out[4]);
+/* Start of the character that ends at `end` (a character boundary, at least 1). */
+size_t utf8_before(struct ethos_view v, size_t end);
+
+/* Encodes cp (a scalar value), returns the bytes written. (jansson.a owns the name utf8_encode.) */
+size_t utf8_put(uint32_t cp, char out[4]);
 
 bool utf8_ascii(struct ethos_view v); /* fast */
 bool utf8_valid(struct ethos_view v); /* fast for ASCII */

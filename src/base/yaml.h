@@ -3,8 +3,8 @@
  *
  * `a.b: v` and a nested block mean the same key "a.b". A list is joined with commas. Values keep
  * the bytes they had between the marks. Anchors, aliases, tags, merge keys, several documents,
- * duplicate keys and more depth or size than the limits are refused with the line number. What a key
- * means is none of this file's business.
+ * duplicate keys and more depth or size than the limits are refused with the line number.
+ * What a key means is none of this file's business.
  */
 #ifndef ETHOS_BASE_YAML_H
 #define ETHOS_BASE_YAML_H
@@ -21,7 +21,8 @@ struct yaml_pair {
     const char *value; /* "" for an empty one */
     unsigned line;     /* from 1 */
     size_t start, end; /* bytes of the value in the text; equal when empty; whole list for a list */
-    bool plain;        /* a scalar on one line that can be replaced in place */
+    bool plain;        /* one line of block style: yaml_quote's text may stand from start to end,
+                          after a space when they are equal, which is right behind the colon */
 };
 
 struct yaml_table {
@@ -37,7 +38,10 @@ int yaml_parse(struct ethos_view text, const char *what, struct arena *arena,
 const char *yaml_get(const struct yaml_table *table, const char *key);
 const struct yaml_pair *yaml_find(const struct yaml_table *table, const char *key);
 
-/* Appends value to out, quoted if YAML would read it as something else than this very string. */
+/*
+ * Appends value to out as the value of a block mapping, quoted if it would not read back as this
+ * very string. What only looks like a number or a boolean stays plain: here everything is a string.
+ */
 int yaml_quote(const char *value, struct str *out);
 
 #endif

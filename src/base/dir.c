@@ -1,0 +1,58 @@
+/*
+ * dir.c: making private directories, and refusing those that are not.
+ */
+#include "base/dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/os.h"
+
+/* Opens the deepest directory of path that exists; *out_rest is what follows it. */
+static int open_existing(const char *path, const char **out_rest)
+{
+    char parent[PATH_MAX];
+    size_t size = strlen(path);
+    if (size == 0 || size >= sizeof parent) {
+        errno = size ? ENAMETOOLONG : ENOENT;
+        return -1;
+    }
+    int dir = -1;
+    errno = ENOENT;
+    while (dir < 0 && errno == ENOENT && size > 1) {
+        while (size > 1 && path[size - 1] != '/')
+            size--;
+        while (size > 1 && path[size - 1] == '/')
+            size--;
+        memcpy(parent, path, size);
+        parent[size] = 0;
+        dir = os_openat(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY, 0);
+    }
+    *out_rest = path + size + strspn(path + size, "/");
+    return dir;
+}
+
+int dir_make(const char *path)
+{
+    const char *rest;
+    int dir = open_existing(path, &rest);
+    if (dir < 0)
+        return -1;
+    int result = *rest ? os_mkdirs(dir, rest) : 0;
+    int saved = errno;
+    os_close(dir);
+    errno = saved;
+    return result;
+}
+
+int dir_private(const struct stat *info, const char *path, struct ethos_error *error)
+{
+    if ((info->st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return ETHOS_OK;
+    int code = err_set(error, ETHOS_DENIED, "%s: others may write to this directory (mode %03o)",
+                       path, (unsigned)info->st_mode & 0777);
+    return err_hint(error, code, "chmod go-w %s", path);
+}

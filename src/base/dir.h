@@ -1,0 +1,17 @@
+/*
+ * dir.h: making private directories, and refusing those that are not.
+ */
+#ifndef ETHOS_BASE_DIR_H
+#define ETHOS_BASE_DIR_H
+
+#include <sys/stat.h>
+
+#include <ethos/types.h>
+
+/* Makes every missing directory of an absolute path, as os_mkdirs does. 0, or -1 and errno. */
+int dir_make(const char *path);
+
+/* ETHOS_DENIED, naming path and mode, when group or others may write to the directory. */
+int dir_private(const struct stat *info, const char *path, struct ethos_error *error);
+
+#endif

@@ -1,0 +1,455 @@
+/*
+ * os.c: the only door to the operating system.
+ *
+ * First the calls, one function each; then opening beneath a directory; then the compositions.
+ */
+#include "base/os.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/os_fault.h"
+#include "base/str.h"
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+/* The call again and again while a signal interrupts it. */
+#define RETRY(call)                                                                                \
+    ({                                                                                             \
+        __typeof__(call) got_;                                                                     \
+        do                                                                                         \
+            got_ = (call);                                                                         \
+        while (got_ == -1 && errno == EINTR);                                                      \
+        got_;                                                                                      \
+    })
+
+int os_close(int fd)
+{
+    // Linux has released the descriptor even when it answers EINTR.
+    int result = CALL("close", NULL, close(fd));
+
+    return result == -1 && errno == EINTR ? 0 : result;
+}
+
+ssize_t os_read(int fd, void *data, size_t size)
+{
+    return RETRY(CALL("read", &size, read(fd, data, size)));
+}
+
+ssize_t os_pread(int fd, void *data, size_t size, uint64_t offset)
+{
+    return RETRY(CALL("pread", &size, pread(fd, data, size, (off_t)offset)));
+}
+
+ssize_t os_write(int fd, const void *data, size_t size)
+{
+    return RETRY(CALL("write", &size, write(fd, data, size)));
+}
+
+int os_fstat(int fd, struct stat *out)
+{
+    return CALL("fstat", NULL, fstat(fd, out));
+}
+
+int os_fstatat(int dir, const char *path, struct stat *out, int flags)
+{
+    return CALL("fstatat", NULL, fstatat(dir, path, out, flags));
+}
+
+int os_fsync(int fd)
+{
+    return RETRY(CALL("fsync", NULL, fsync(fd)));
+}
+
+int os_fdatasync(int fd)
+{
+    return RETRY(CALL("fdatasync", NULL, fdatasync(fd)));
+}
+
+int os_ftruncate(int fd, uint64_t size)
+{
+    return RETRY(CALL("ftruncate", NULL, ftruncate(fd, (off_t)size)));
+}
+
+int os_fchmod(int fd, mode_t mode)
+{
+    return RETRY(CALL("fchmod", NULL, fchmod(fd, mode)));
+}
+
+int os_fchown(int fd, uid_t uid, gid_t gid)
+{
+    return RETRY(CALL("fchown", NULL, fchown(fd, uid, gid)));
+}
+
+int os_renameat(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+    return CALL("renameat", NULL, renameat2(from_dir, from, to_dir, to, flags));
+}
+
+int os_unlinkat(int dir, const char *path, int flags)
+{
+    return CALL("unlinkat", NULL, unlinkat(dir, path, flags));
+}
+
+ssize_t os_readlinkat(int dir, const char *path, char *out, size_t size)
+{
+    return CALL("readlinkat", NULL, readlinkat(dir, path, out, size));
+}
+
+int os_flock(int fd, int operation)
+{
+    return RETRY(CALL("flock", NULL, flock(fd, operation)));
+}
+
+static int64_t clock_ms(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now); // cannot fail for the two clocks used
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t os_now_ms(void)
+{
+    return clock_ms(CLOCK_REALTIME);
+}
+
+int64_t os_monotonic_ms(void)
+{
+    return clock_ms(CLOCK_MONOTONIC);
+}
+
+void os_sleep_ms(unsigned ms)
+{
+    struct timespec rest = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+
+    while (nanosleep(&rest, &rest) == -1 && errno == EINTR)
+        continue;
+}
+
+int os_random(void *data, size_t size)
+{
+    char *at = data;
+
+    while (size > 0) {
+        ssize_t got = RETRY(CALL("random", NULL, getrandom(at, size, 0)));
+
+        if (got < 0)
+            return -1;
+        at += got;
+        size -= (size_t)got;
+    }
+    return 0;
+}
+
+/* ---- creating with an exact mode ------------------------------------------------------------- */
+
+/* Closes or removes on the way out of a failure without losing its errno. */
+static int close_failed(int fd)
+{
+    int saved = errno;
+
+    os_close(fd);
+    errno = saved;
+    return -1;
+}
+
+static int unlink_failed(int dir, const char *path, int flags)
+{
+    int saved = errno;
+
+    os_unlinkat(dir, path, flags);
+    errno = saved;
+    return -1;
+}
+
+/* For a file that was just created: gives it the mode the umask may have taken from it. */
+static int set_created_mode(int fd, mode_t mode)
+{
+    struct stat status;
+
+    if (os_fstat(fd, &status))
+        return -1;
+    return (status.st_mode & 07777) == mode ? 0 : os_fchmod(fd, mode);
+}
+
+static int finish_open(int fd, int dir, const char *path, int flags, mode_t mode)
+{
+    if (fd < 0 || !(flags & O_CREAT) || !(flags & O_EXCL))
+        return fd;
+    if (set_created_mode(fd, mode) == 0)
+        return fd;
+    close_failed(fd);
+    return unlink_failed(dir, path, 0);
+}
+
+int os_openat(int dir, const char *path, int flags, mode_t mode)
+{
+    int fd = RETRY(CALL("openat", NULL, openat(dir, path, flags | O_CLOEXEC, mode)));
+
+    return finish_open(fd, dir, path, flags, mode);
+}
+
+int os_mkdirat(int dir, const char *path, mode_t mode)
+{
+    struct stat status;
+
+    if (CALL("mkdirat", NULL, mkdirat(dir, path, mode)))
+        return -1;
+    if (os_fstatat(dir, path, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        ((status.st_mode & 07777) == mode ||
+         CALL("fchmodat", NULL, fchmodat(dir, path, mode, AT_SYMLINK_NOFOLLOW)) == 0))
+        return 0;
+    return unlink_failed(dir, path, AT_REMOVEDIR);
+}
+
+/* ---- opening beneath a directory ------------------------------------------------------------- */
+
+#define RACE_RETRIES 32 /* the kernel answers EAGAIN while someone renames along the path */
+
+static int open_kernel(int dir, const char *path, int flags, mode_t mode)
+{
+    struct open_how how = {
+        .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
+        .mode = flags & O_CREAT ? mode : 0,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+    };
+    long fd = -1;
+
+    for (int i = 0; i < RACE_RETRIES; i++) {
+        fd = RETRY(CALL("openat2", NULL, syscall(SYS_openat2, dir, path, &how, sizeof(how))));
+        if (fd >= 0 || errno != EAGAIN)
+            break;
+    }
+    return (int)fd;
+}
+
+/* Opens one name in dir; a symbolic link is EXDEV whatever the kernel calls it. */
+static int open_step(int dir, const char *name, int flags, mode_t mode)
+{
+    struct stat status;
+
+    if (strcmp(name, "..") == 0) {
+        errno = EXDEV;
+        return -1;
+    }
+    int fd = os_openat(dir, name, flags | O_NOFOLLOW, mode);
+    if (fd >= 0 && !(flags & O_PATH))
+        return fd;
+    int saved = errno;
+    bool link = os_fstatat(dir, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode);
+    errno = link ? EXDEV : saved;
+    return fd >= 0 && link ? close_failed(fd) : fd;
+}
+
+/* Cuts the next name off *rest; NULL at the end. Empty names and "." are skipped. */
+static char *next_name(char **rest)
+{
+    char *name;
+
+    while ((name = strsep(rest, "/"))) {
+        if (*name && strcmp(name, ".") != 0)
+            return name;
+    }
+    return NULL;
+}
+
+/* Steps down to the directory of the last name; the names are cut out of path. */
+static int open_walk(int dir, char *path, int flags, mode_t mode)
+{
+    bool slash = path[strlen(path) - 1] == '/';
+    char *name = next_name(&path), *next;
+    int at = dir;
+
+    while (name && (next = next_name(&path))) {
+        int fd = open_step(at, name, O_PATH | O_DIRECTORY, 0);
+
+        if (at != dir)
+            close_failed(at);
+        if (fd < 0)
+            return -1;
+        at = fd;
+        name = next;
+    }
+    int fd = open_step(at, name ? name : ".", slash ? flags | O_DIRECTORY : flags, mode);
+    if (at != dir)
+        close_failed(at);
+    return fd;
+}
+
+/* For kernels before 5.6, and sandboxes that forbid the call. */
+static int open_by_walking(int dir, const char *path, int flags, mode_t mode)
+{
+    char copy[PATH_MAX];
+    size_t size = strlen(path);
+
+    errno = size == 0 ? ENOENT : size >= sizeof(copy) ? ENAMETOOLONG : path[0] == '/' ? EXDEV : 0;
+    if (errno)
+        return -1;
+    memcpy(copy, path, size + 1);
+    return open_walk(dir, copy, flags, mode);
+}
+
+int os_open_beneath(int dir, const char *path, int flags, mode_t mode)
+{
+    int fd = open_kernel(dir, path, flags, mode);
+
+    if (fd < 0 && errno == ENOSYS)
+        return open_by_walking(dir, path, flags, mode);
+    return finish_open(fd, dir, path, flags, mode);
+}
+
+/* ---- compositions ---------------------------------------------------------------------------- */
+
+static int list_block(const char *block, size_t size, os_dir_fn *each, void *arg)
+{
+    for (size_t at = 0; at < size;) {
+        const struct dirent64 *entry = (const void *)(block + at);
+
+        at += entry->d_reclen;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        int stop = each(arg, entry->d_name);
+        if (stop)
+            return stop;
+    }
+    return 0;
+}
+
+int os_list(int dir, os_dir_fn *each, void *arg)
+{
+    _Alignas(struct dirent64) char block[8192];
+
+    if (CALL("lseek", NULL, lseek(dir, 0, SEEK_SET)) < 0)
+        return -1;
+    for (;;) {
+        ssize_t size = RETRY(CALL("getdents", NULL, getdents64(dir, block, sizeof(block))));
+
+        if (size <= 0)
+            return (int)size;
+        int stop = list_block(block, (size_t)size, each, arg);
+        if (stop)
+            return stop;
+    }
+}
+
+/* Appends what one read gives, `most` bytes at best. Returns its size, or -1 and errno. */
+static ssize_t read_more(int fd, struct str *out, size_t most)
+{
+    size_t chunk = out->size < 4096 ? 4096 : out->size; // small files stay small, large ones double
+
+    if (str_reserve(out, most < chunk ? most : chunk)) {
+        errno = str_code(out) == ETHOS_NOMEM ? ENOMEM : EFBIG;
+        return -1;
+    }
+    size_t room = out->capacity - out->size - 1;
+    ssize_t got = os_read(fd, out->data + out->size, room < most ? room : most);
+    if (got > 0)
+        out->size += (size_t)got;
+    out->data[out->size] = '\0';
+    return got;
+}
+
+int os_read_all(int fd, struct str *out, size_t limit)
+{
+    size_t start = out->size;
+    ssize_t got = 1;
+
+    while (got > 0 && out->size - start < limit)
+        got = read_more(fd, out, limit - (out->size - start));
+    if (got > 0) { // the limit is reached: this must be the end
+        char beyond;
+
+        got = os_read(fd, &beyond, 1);
+        if (got > 0) {
+            errno = EFBIG;
+            got = -1;
+        }
+    }
+    if (got == 0)
+        return 0;
+    str_truncate(out, start);
+    return -1;
+}
+
+int os_write_all(int fd, const void *data, size_t size)
+{
+    const char *at = data;
+
+    while (size > 0) {
+        ssize_t put = os_write(fd, at, size);
+
+        if (put == 0)
+            errno = EIO;
+        if (put <= 0)
+            return -1;
+        at += put;
+        size -= (size_t)put;
+    }
+    return 0;
+}
+
+#define DIRECTORY (O_RDONLY | O_DIRECTORY)
+
+/*
+ * Makes the directory named by the whole of path, whose parent exists. The parent is synced even
+ * when another process made it a moment ago: that process may not have come to it yet.
+ */
+static int make_dir(int dir, char *path)
+{
+    char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+
+    if (slash)
+        *slash = '\0';
+    int parent = os_open_beneath(dir, slash ? path : ".", DIRECTORY, 0);
+    if (slash)
+        *slash = '/';
+    if (parent < 0)
+        return -1;
+    if ((os_mkdirat(parent, name, 0700) && errno != EEXIST) || os_fsync(parent))
+        return close_failed(parent);
+    return os_close(parent);
+}
+
+static bool dir_exists(int dir, const char *path)
+{
+    int fd = os_open_beneath(dir, path, O_PATH | O_DIRECTORY, 0);
+
+    return fd >= 0 && os_close(fd) == 0;
+}
+
+int os_mkdirs(int dir, const char *path)
+{
+    char copy[PATH_MAX];
+    size_t size = strlen(path);
+
+    if (dir_exists(dir, path))
+        return 0;
+    if (errno != ENOENT)
+        return -1;
+    while (size > 0 && path[size - 1] == '/')
+        size--;
+    errno = size == 0 ? ENOENT : size >= sizeof(copy) ? ENAMETOOLONG : 0;
+    if (errno)
+        return -1;
+    for (size_t end = 1; end <= size; end++) {
+        if (end < size && (path[end] != '/' || path[end - 1] == '/'))
+            continue;
+        memcpy(copy, path, end);
+        copy[end] = '\0';
+        if (!dir_exists(dir, copy) && make_dir(dir, copy))
+            return -1;
+    }
+    return dir_exists(dir, path) ? 0 : -1; // something else may bear the name
+}

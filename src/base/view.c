@@ -1,0 +1,86 @@
+/*
+ * view.c: searching and trimming borrowed bytes.
+ */
+#include "base/view.h"
+
+#include "base/utf8.h"
+
+bool view_starts(struct ethos_view v, struct ethos_view prefix)
+{
+    return v.size >= prefix.size && view_eq(view_of(v.data, prefix.size), prefix);
+}
+
+bool view_ends(struct ethos_view v, struct ethos_view suffix)
+{
+    return v.size >= suffix.size && view_eq(view_from(v, v.size - suffix.size), suffix);
+}
+
+bool view_contains(struct ethos_view v, struct ethos_view needle)
+{
+    return needle.size == 0 ||
+           (v.size >= needle.size && memmem(v.data, v.size, needle.data, needle.size));
+}
+
+bool view_line(struct ethos_view *rest, struct ethos_view *out_line)
+{
+    if (rest->size == 0)
+        return false;
+    const char *newline = memchr(rest->data, '\n', rest->size);
+    size_t size = newline ? (size_t)(newline - rest->data) : rest->size;
+    *out_line = view_of(rest->data, size);
+    *rest = view_from(*rest, newline ? size + 1 : size);
+    return true;
+}
+
+struct ethos_view view_trim_start(struct ethos_view v)
+{
+    while (v.size > 0) {
+        uint32_t cp;
+        size_t size = utf8_decode(v.data, v.size, &cp, NULL);
+
+        if (!utf8_space(cp))
+            break;
+        v = view_from(v, size);
+    }
+    return v;
+}
+
+struct ethos_view view_trim_end(struct ethos_view v)
+{
+    while (v.size > 0) {
+        uint32_t cp;
+        size_t start = utf8_before(v, v.size);
+
+        utf8_decode(v.data + start, v.size - start, &cp, NULL);
+        if (!utf8_space(cp))
+            break;
+        v.size = start;
+    }
+    return v;
+}
+
+struct ethos_view view_trim(struct ethos_view v)
+{
+    return view_trim_start(view_trim_end(v));
+}
+
+bool view_blank(struct ethos_view v)
+{
+    return view_trim_start(v).size == 0;
+}
+
+static unsigned char lower(char c)
+{
+    return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+bool view_eq_nocase(struct ethos_view a, struct ethos_view b)
+{
+    if (a.size != b.size)
+        return false;
+    for (size_t i = 0; i < a.size; i++) {
+        if (lower(a.data[i]) != lower(b.data[i]))
+            return false;
+    }
+    return true;
+}

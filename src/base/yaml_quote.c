@@ -1,0 +1,84 @@
+/*
+ * yaml_quote.c: one value as YAML text.
+ *
+ * Plain wherever block style reads the very same string back, numbers and booleans included; else
+ * in double quotes, with escapes for what a line of YAML cannot hold.
+ */
+#include "base/yaml.h"
+
+#include "base/str.h"
+#include "base/utf8.h"
+#include "base/view.h"
+
+/* Whether the character may stand in YAML text as it is, on one line. */
+static bool printable(uint32_t cp)
+{
+    if (cp < 0xA0)
+        return cp >= 0x20 && cp < 0x7F;
+    return cp != 0x2028 && cp != 0x2029 && cp != 0xFEFF && cp != 0xFFFE && cp != 0xFFFF;
+}
+
+static bool all_printable(struct ethos_view v)
+{
+    for (size_t at = 0; at < v.size;) {
+        uint32_t cp;
+        bool ok;
+
+        at += utf8_decode(v.data + at, v.size - at, &cp, &ok);
+        if (!ok || !printable(cp))
+            return false;
+    }
+    return true;
+}
+
+/* Words every YAML reader takes for no value at all. */
+static bool means_nothing(struct ethos_view v)
+{
+    return v.size == 0 || view_eq_str(v, "~") || view_eq_nocase(v, VIEW("null"));
+}
+
+static bool plain(struct ethos_view v)
+{
+    static const char indicators[] = "-?:,[]{}#&*!|>'\"%@`";
+
+    if (means_nothing(v) || !all_printable(v) || v.data[0] == ' ' || v.data[v.size - 1] == ' ')
+        return false;
+    // A sign before a digit is a number, not the start of a list.
+    bool number = v.size > 1 && v.data[0] == '-' && v.data[1] >= '0' && v.data[1] <= '9';
+    if (memchr(indicators, v.data[0], sizeof(indicators) - 1) && !number)
+        return false;
+    return v.data[v.size - 1] != ':' && !view_contains(v, VIEW(": ")) &&
+           !view_contains(v, VIEW(" #"));
+}
+
+static void add_escaped(struct str *out, uint32_t cp)
+{
+    static const char names[] = "\"\\\n\t\r", escapes[] = "\"\\ntr";
+    const char *name = cp < 0x80 ? memchr(names, (int)cp, sizeof(names) - 1) : NULL;
+    char bytes[4];
+
+    if (name) {
+        str_addc(out, '\\');
+        str_addc(out, escapes[name - names]);
+    } else if (printable(cp)) {
+        str_add(out, view_of(bytes, utf8_put(cp, bytes)));
+    } else {
+        str_printf(out, "\\u%04X", (unsigned)cp); // nothing above U+FFFF is unprintable here
+    }
+}
+
+int yaml_quote(const char *value, struct str *out)
+{
+    struct ethos_view v = view_str(value);
+
+    if (plain(v))
+        return str_add(out, v);
+    str_addc(out, '"');
+    for (size_t at = 0; at < v.size;) {
+        uint32_t cp;
+
+        at += utf8_decode(v.data + at, v.size - at, &cp, NULL);
+        add_escaped(out, cp);
+    }
+    return str_addc(out, '"');
+}

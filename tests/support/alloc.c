@@ -1,0 +1,50 @@
+/*
+ * alloc.c: failing the nth allocation.
+ */
+#include "alloc.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *block, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+
+static unsigned long seen, failing;
+
+void alloc_fail_at(unsigned long n)
+{
+    seen = 0;
+    failing = n;
+}
+
+unsigned long alloc_count(void)
+{
+    return seen;
+}
+
+static bool fails(void)
+{
+    if (++seen != failing)
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *block, size_t size)
+{
+    return fails() ? NULL : __real_realloc(block, size);
+}
