@@ -16,8 +16,8 @@
 struct str;
 
 struct index_entry {
-    struct ethos_view line; /* whole line without LF */
-    size_t offset;          /* of the line in the text */
+    struct ethos_view line;  /* whole line without LF */
+    size_t offset;           /* of the line in the text */
     struct ethos_view title; /* still escaped, as in the file */
     struct ethos_view file;
     struct ethos_view hook; /* may be empty */

@@ -44,7 +44,8 @@ struct render_part {
     size_t start, size; /* the section's body in out, marker included */
     uint64_t cut_bytes; /* bytes of the file before the first kept one; 0 when whole */
     uint64_t cut_chars; /* CH of those, when tally (needs the whole text: offset 0) */
-    uint64_t guard_chars, guard_bytes, secret_chars, secret_bytes; /* in what was shown; when tally */
+    uint64_t guard_chars, guard_bytes, secret_chars,
+        secret_bytes; /* in what was shown; when tally */
 };
 
 struct render_result {

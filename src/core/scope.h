@@ -37,6 +37,13 @@ int scope_key_writable(const char *key, struct ethos_error *error);
 /* A key that lists, reads and searches show: safe, ends in .md, not reserved, no editor litter. */
 bool scope_key_visible(const char *key);
 
+/* The two refusals, for bytes that cannot be a C string. Both return ETHOS_DENIED. */
+int scope_refuse(struct ethos_view scope, struct ethos_error *error);
+int scope_key_refuse(struct ethos_view key, struct ethos_error *error);
+
+/* "memory": MEMORY.md, "user": USER.md, anything else: NULL. */
+const char *scope_store_key(const char *store);
+
 struct scope_target {
     char scope[ETHOS_MAX_SCOPE];
     char key[ETHOS_MAX_KEY + 1];
@@ -44,11 +51,11 @@ struct scope_target {
 
 /*
  * Where (store, scope, key) points in a context; each may be NULL. ETHOS_INVALID for an unknown
- * store or a store and key that disagree; ETHOS_DENIED for bad ids and keys. The key is checked as
- * writable when `write` is set, else as safe.
+ * store, a store and key that disagree, a scope without key, and `workspace` where the context has
+ * none; ETHOS_DENIED for bad ids and keys. The key is checked as writable when `write` is set, else
+ * as safe.
  */
 int scope_target(const struct ethos_context *context, const char *store, const char *scope,
-                 const char *key, bool write, struct scope_target *out,
-                 struct ethos_error *error);
+                 const char *key, bool write, struct scope_target *out, struct ethos_error *error);
 
 #endif

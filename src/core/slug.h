@@ -1,5 +1,5 @@
 /*
- * slug.h: names made from text: section slugs, note slugs, fact hashes, and the nearest known name.
+ * slug.h: names made from text: section slugs, note slugs, fact hashes.
  */
 #ifndef ETHOS_CORE_SLUG_H
 #define ETHOS_CORE_SLUG_H
@@ -10,20 +10,21 @@ struct str;
 
 #define SLUG_NOTE_MAX 48 /* bytes before a hash suffix */
 
-/* Lower case, runs outside a-z0-9 to '-', edges stripped; empty: "u-" + 8 hex of SHA-256(NFC). Returns str_code. */
+/*
+ * Appends: lower case, runs outside a-z0-9 to '-', edges stripped; empty: "u-" + 8 hex of
+ * SHA-256(NFC heading). Returns str_code.
+ */
 int slug_section(struct ethos_view heading, struct str *out);
 
 /*
- * NFKD, marks dropped, lower case, runs outside a-z0-9 to '-', edges stripped, at most `max` bytes. If
- * a letter or digit was lost or it was cut: "-" + 8 hex of SHA-256(NFC title); nothing left: "note-" +
- * those 8. memory, user, soul, memory-archive get the prefix "note-". Returns str_code.
+ * Appends: NFKD, marks dropped, lower case, runs outside a-z0-9 to '-', edges stripped, at most
+ * `max` bytes. If a letter or digit was lost or it was cut: "-" + 8 hex of SHA-256(NFC title);
+ * nothing left: "note-" + those 8. memory, user, soul, memory-archive get the prefix "note-".
+ * Returns str_code.
  */
 int slug_note(struct ethos_view title, size_t max, struct str *out);
 
 /* SHA-256 hex of the lower-cased, white-space-collapsed, trimmed text. */
 int slug_fact_hash(struct ethos_view text, char out[65]);
-
-/* The candidate nearest to name by edit distance, or NULL when none is near. List ends with NULL. */
-const char *slug_nearest(const char *name, const char *const *candidates);
 
 #endif

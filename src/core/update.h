@@ -19,15 +19,18 @@ struct arena;
 struct str;
 
 struct update_effect {
-    bool present;           /* the text exists afterwards (it is in out) */
-    bool changed;           /* bytes or presence differ from before */
-    uint64_t applied;       /* updates that changed something at their place */
-    uint64_t removals;      /* remove updates */
-    uint64_t matched;       /* lines they took out */
-    const char *warning;    /* static text, or NULL */
+    bool present;        /* the text exists afterwards (it is in out) */
+    bool changed;        /* bytes or presence differ from before */
+    uint64_t applied;    /* updates that changed something at their place */
+    uint64_t removals;   /* remove updates */
+    uint64_t matched;    /* lines they took out */
+    const char *warning; /* static text, or NULL */
 };
 
-/* Applies updates in order to old (absent view = no file); targets are ignored. Returns str_code. */
+/*
+ * Applies updates in order to old (absent view = no file) and makes the result the content of out;
+ * targets are ignored. Returns str_code.
+ */
 int update_apply(const struct ethos_update *updates, size_t count, struct ethos_view old,
                  struct str *out, struct update_effect *out_effect);
 
@@ -38,7 +41,15 @@ int update_apply(const struct ethos_update *updates, size_t count, struct ethos_
 size_t update_ceiling(struct ethos_view text);
 
 /* Appends the archive block for what the ceiling dropped. Returns str_code. */
-int update_archive(struct ethos_view dropped, const char *key, const char *iso, struct str *archive);
+int update_archive(struct ethos_view dropped, const char *key, const char *iso,
+                   struct str *archive);
+
+/*
+ * What makes a batch acceptable before its targets are looked at: at most ETHOS_MAX_BATCH updates
+ * (ETHOS_LIMIT), known actions and stores, no scope without key, a text without NUL unless it is a
+ * delete (ETHOS_INVALID). update_parse gives nothing that fails it.
+ */
+int update_check(const struct ethos_update *updates, size_t count, struct ethos_error *error);
 
 struct update_batch {
     struct ethos_update *updates; /* in the arena */
@@ -47,9 +58,10 @@ struct update_batch {
 };
 
 /*
- * Parses every accepted JSON form: one update, an array, {"updates": [...], "opId": ...}. ETHOS_INVALID
- * names the update and the member; ETHOS_LIMIT above ETHOS_MAX_BATCH; ids and keys that carry NUL are
- * ETHOS_DENIED. Targets are not resolved here (scope_target does).
+ * Parses every accepted JSON form: one update, an array, {"updates": [...], "opId": ...}.
+ * ETHOS_INVALID names the update, counted from 1, and the member; ETHOS_LIMIT above
+ * ETHOS_MAX_BATCH; ids and keys that carry NUL are ETHOS_DENIED. Targets are not resolved here
+ * (scope_target does).
  */
 int update_parse(struct ethos_view json, struct arena *arena, struct update_batch *out,
                  struct ethos_error *error);

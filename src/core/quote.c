@@ -1,0 +1,36 @@
+/*
+ * quote.c: control bytes made visible. A backslash stays as it is, so that messages repeat an
+ * ordinary id or key byte for byte.
+ */
+#include "core/quote.h"
+
+#define ESCAPE_SIZE 4 /* bytes of the longest escape, \x7f */
+
+static size_t put_escape(unsigned char c, char *out)
+{
+    static const char hex[] = "0123456789abcdef";
+    char letter = c == '\n' ? 'n' : c == '\r' ? 'r' : c == '\t' ? 't' : 'x';
+
+    out[0] = '\\';
+    out[1] = letter;
+    if (letter != 'x')
+        return 2;
+    out[2] = hex[c >> 4];
+    out[3] = hex[c & 15];
+    return ESCAPE_SIZE;
+}
+
+const char *quote_line(struct ethos_view v, char out[QUOTE_SIZE])
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < v.size && used + ESCAPE_SIZE < QUOTE_SIZE; i++) {
+        unsigned char c = (unsigned char)v.data[i];
+        if (c < 0x20 || c == 0x7f)
+            used += put_escape(c, out + used);
+        else
+            out[used++] = v.data[i];
+    }
+    out[used] = 0;
+    return out;
+}

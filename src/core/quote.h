@@ -1,0 +1,17 @@
+/*
+ * quote.h: foreign text inside a one-line message.
+ */
+#ifndef ETHOS_CORE_QUOTE_H
+#define ETHOS_CORE_QUOTE_H
+
+#include <ethos/types.h>
+
+#define QUOTE_SIZE sizeof(((struct ethos_error *)0)->text)
+
+/*
+ * Copies v to out, control bytes (NUL and DEL too) as visible escapes, and returns out. What does
+ * not fit is left off: the message it goes into is full by then and says so itself.
+ */
+const char *quote_line(struct ethos_view v, char out[QUOTE_SIZE]);
+
+#endif

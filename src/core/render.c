@@ -1,0 +1,605 @@
+/*
+ * render.c: the memory block of a prompt, within its budget.
+ *
+ * Nothing is looked at that cannot be shown. Each section owns a window: whole lines at the end of
+ * its text, as they will be shown (guarded, redacted, invalid UTF-8 replaced). reach() asks whether
+ * a section has so many units and grows the window only until that is answered; a window that would
+ * have to grow beyond the tail the caller gave means `more`. As long as nothing in a window has to
+ * be replaced, it borrows the caller's bytes and positions in it are positions in the text;
+ * otherwise the two are walked line by line, for lines stay lines.
+ *
+ * Layout: windows, places to cut, the two ways to share the cap, output.
+ */
+#include "core/render.h"
+
+#include <ethos/limits.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/unicode.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "core/scan.h"
+
+#define SLACK 64       /* bytes: blanks and digits around a first window, so that it rarely grows */
+#define STEP 1024      /* bytes: cuts prefer to stay put while a text grows by less */
+#define GROWTH 5       /* a text may get this much longer by being scanned and made valid */
+#define LINE_ROOM 2048 /* bytes: room for the partial line a tail starts with */
+
+#define MARKER_HEAD "[...truncated: "
+#define MARKER_KEY " earlier bytes of "
+#define MARKER_TAIL "]\n\n"
+#define JOIN 2 /* bytes: the blank line before a heading, which the first one does without */
+
+static const char *const headings[ETHOS_SECTIONS] = {
+    [ETHOS_SECTION_USER] = "\n\n## About You\n\n",
+    [ETHOS_SECTION_MEMORY] = "\n\n## Memory\n\n",
+    [ETHOS_SECTION_WORKSPACE] = "\n\n## Workspace Memory\n\n",
+};
+
+struct section {
+    const struct render_options *options;
+    struct ethos_view raw; /* what the caller gave */
+    uint64_t offset;       /* of raw in the file */
+    struct ethos_view key;
+    bool present;
+
+    /* The window raw[start, stop): whole lines, none before floor; raw[end - 1] is not blank. */
+    size_t floor, start, end, stop;
+    struct ethos_view shown; /* the window as shown, trimmed at its end */
+    uint64_t units;          /* of shown */
+    size_t blank;            /* bytes of white space shown starts with */
+    uint64_t blank_units;    /* of those */
+    bool ascii;              /* shown is */
+    bool changed;            /* shown lies in scratch and differs from raw */
+    struct str scratch;
+    bool more; /* the window had to grow beyond floor */
+
+    /* What is printed: its heading from `skip` on, the marker if any, shown from `from` on. */
+    bool hidden, cut, marked;
+    size_t skip, from;
+    uint64_t cut_at; /* file offset of the first kept byte, when cut */
+};
+
+static uint64_t min_units(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- units ----------------------------------------------------------------------------------- */
+
+/*
+ * What is shown is always valid UTF-8, which counts faster than other text: every byte that is no
+ * continuation starts a character, and a character of four bytes is two units.
+ */
+#define BLOCK 64 /* bytes looked at together */
+
+typedef uint64_t words __attribute__((vector_size(16)));
+
+static bool continues(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
+static unsigned byte_units(char byte)
+{
+    return continues(byte) ? 0 : (unsigned char)byte >= 0xF0 ? 2 : 1;
+}
+
+static inline uint64_t block_units(const char *data)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    words part[BLOCK / sizeof(words)], less = {0}, more = {0};
+
+    memcpy(part, data, sizeof(part));
+    for (size_t i = 0; i < BLOCK / sizeof(words); i++) { // one bit of each byte at a time
+        less += part[i] >> 7 & ~(part[i] >> 6) & ones;
+        more += part[i] >> 7 & part[i] >> 6 & part[i] >> 5 & part[i] >> 4 & ones;
+    }
+    return BLOCK - ((less[0] + less[1]) * ones >> 56) + ((more[0] + more[1]) * ones >> 56);
+}
+
+static uint64_t valid_units(struct ethos_view v)
+{
+    uint64_t units = 0;
+    size_t at = 0;
+
+    for (; v.size - at >= BLOCK; at += BLOCK)
+        units += block_units(v.data + at);
+    for (; at < v.size; at++)
+        units += byte_units(v.data[at]);
+    return units;
+}
+
+static size_t valid_tail(struct ethos_view v, uint64_t units)
+{
+    size_t at = v.size;
+    uint64_t step;
+
+    for (; at >= BLOCK && (step = block_units(v.data + at - BLOCK)) <= units; at -= BLOCK)
+        units -= step;
+    for (; at > 0 && (step = byte_units(v.data[at - 1])) <= units; at--)
+        units -= step;
+    while (at < v.size && continues(v.data[at]))
+        at++;
+    return at;
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+/* Whether a unit is a byte. */
+static bool plain(const struct section *s)
+{
+    return s->options->unit == RENDER_BYTES || s->ascii;
+}
+
+static uint64_t count(const struct section *s, struct ethos_view v)
+{
+    return plain(s) ? v.size : valid_units(v);
+}
+
+/* Start of the longest tail of at most `units` that starts on a character. */
+static size_t tail_at(const struct section *s, struct ethos_view v, uint64_t units)
+{
+    if (!plain(s))
+        return valid_tail(v, units);
+    size_t at = v.size - (size_t)min_units(units, v.size);
+    while (at < v.size && continues(v.data[at]))
+        at++;
+    return at;
+}
+
+static size_t line_start(const char *data, size_t floor, size_t at)
+{
+    const char *newline = memrchr(data + floor, '\n', at - floor);
+
+    return newline ? (size_t)(newline - data) + 1 : floor;
+}
+
+static void section_open(struct section *s, const struct render_input *input,
+                         const struct render_options *options)
+{
+    *s = (struct section){.options = options, .raw = input->text, .offset = input->offset};
+    if (!input->text.data)
+        return;
+    s->key = view_str(input->key);
+    if (s->offset > 0) { // the first line may have lost its start
+        const char *newline = memchr(s->raw.data, '\n', s->raw.size);
+        s->floor = newline ? (size_t)(newline - s->raw.data) + 1 : s->raw.size;
+    }
+    s->end = s->floor + view_trim_end(view_from(s->raw, s->floor)).size;
+    s->present = s->end > s->floor;
+    s->more = !s->present && s->offset > 0;
+    const char *newline = memchr(s->raw.data + s->end, '\n', s->raw.size - s->end);
+    s->stop = newline ? (size_t)(newline - s->raw.data) : s->raw.size;
+    s->start = s->stop;
+    s->ascii = true;
+    str_init(&s->scratch, s->raw.size * GROWTH + SLACK);
+}
+
+/* Puts the lines from `from` on in front of a window in which nothing is replaced; false if it must be. */
+static bool window_extend(struct section *s, size_t from)
+{
+    size_t to = s->start < s->end ? s->start : s->end;
+    struct ethos_view text = view_of(s->raw.data + from, to - from);
+    struct ethos_view lines = view_of(s->raw.data + from, s->start - from);
+    bool ascii = utf8_ascii(text);
+
+    if (s->options->guard && scan_text(lines, SCAN_GUARD | SCAN_REDACT, &s->scratch, NULL))
+        return false;
+    if (!ascii && !utf8_valid(text))
+        return false;
+    s->ascii &= ascii;
+    s->units += ascii ? text.size : count(s, text);
+    s->shown = view_of(text.data, s->end - from);
+    return true;
+}
+
+/* Makes the window anew, in scratch. */
+static void window_rebuild(struct section *s, size_t from)
+{
+    struct ethos_view text = view_of(s->raw.data + from, s->stop - from);
+
+    s->changed = true;
+    str_clear(&s->scratch);
+    if (s->options->guard && scan_text(text, SCAN_GUARD | SCAN_REDACT, &s->scratch, NULL))
+        text = str_view(&s->scratch);
+    if (!str_code(&s->scratch) && !utf8_valid(text)) {
+        struct str clean;
+
+        str_init(&clean, s->scratch.ceiling);
+        utf8_sanitize(text, &clean);
+        str_release(&s->scratch);
+        s->scratch = clean;
+        text = str_view(&s->scratch);
+    }
+    s->shown = view_trim_end(text);
+    s->ascii = utf8_ascii(s->shown);
+    s->units = count(s, s->shown);
+}
+
+/* Grows the window by `bytes` or more, to a line start. */
+static void window_grow(struct section *s, uint64_t bytes)
+{
+    size_t start = s->start < s->end ? s->start : s->end;
+    size_t by = (size_t)min_units(bytes, start - s->floor);
+    size_t from = line_start(s->raw.data, s->floor, start - by);
+
+    if ((s->changed || !window_extend(s, from)) && !str_code(&s->scratch))
+        window_rebuild(s, from);
+    s->start = from;
+    s->blank = s->shown.size - view_trim_start(s->shown).size;
+    s->blank_units = count(s, view_of(s->shown.data, s->blank));
+}
+
+/*
+ * min(length of the section as shown, units). Asks for more text when the tail cannot tell. The first
+ * guess is that a unit is a byte, the second that it is three, which is the most; only what is blank
+ * or replaced takes more.
+ */
+static uint64_t reach(struct section *s, uint64_t units)
+{
+    uint64_t have = s->units - s->blank_units, step = 0;
+
+    for (int guess = 1; have < units && s->start > s->floor && !str_code(&s->scratch); guess++) {
+        uint64_t missing = min_units(units - have, s->raw.size);
+
+        step = guess == 1 ? missing + SLACK : guess == 2 ? 3 * missing + SLACK : 2 * step;
+        window_grow(s, step);
+        have = s->units - s->blank_units;
+    }
+    s->more |= have < units && s->offset > 0;
+    return min_units(have, units);
+}
+
+/* ---- places to cut --------------------------------------------------------------------------- */
+
+/* The same line start in the text and in the window. */
+struct spot {
+    size_t raw, shown;
+};
+
+static bool next_line(const struct section *s, struct spot *spot)
+{
+    const char *shown = memchr(s->shown.data + spot->shown, '\n', s->shown.size - spot->shown);
+
+    if (!shown)
+        return false;
+    spot->shown = (size_t)(shown - s->shown.data) + 1;
+    const char *raw = memchr(s->raw.data + spot->raw, '\n', s->stop - spot->raw);
+    spot->raw = (size_t)(raw - s->raw.data) + 1;
+    return true;
+}
+
+/* Moves to the first line start at or after both positions; false when there is none. */
+static bool seek(const struct section *s, struct spot *spot, size_t raw, size_t shown)
+{
+    if (!s->changed) { // one jump
+        size_t at = raw - s->start > shown ? raw - s->start : shown;
+
+        if (at <= spot->shown)
+            return true;
+        if (at > s->shown.size)
+            return false;
+        spot->shown = at - 1;
+        spot->raw = s->start + at - 1;
+        return next_line(s, spot);
+    }
+    while (spot->raw < raw || spot->shown < shown) {
+        if (!next_line(s, spot))
+            return false;
+    }
+    return true;
+}
+
+/* The same, past lines that are blank. */
+static bool seek_text(const struct section *s, struct spot *spot, size_t raw, size_t shown)
+{
+    while (seek(s, spot, raw, shown)) {
+        struct ethos_view line, rest = view_from(s->shown, spot->shown);
+
+        if (!view_line(&rest, &line))
+            return false;
+        if (!view_blank(line))
+            return true;
+        shown = spot->shown + 1;
+    }
+    return false;
+}
+
+/* The start of the line that holds position `at` of the window. */
+static struct spot line_of(const struct section *s, size_t at)
+{
+    struct spot spot = {s->start, 0}, next = spot;
+
+    if (!s->changed) {
+        spot.shown = line_start(s->shown.data, 0, at);
+        spot.raw = s->start + spot.shown;
+        return spot;
+    }
+    while (next_line(s, &next) && next.shown <= at)
+        spot = next;
+    return spot;
+}
+
+#define DECIMAL_SIZE 20 /* digits of the largest number */
+
+static struct ethos_view decimal(uint64_t number, char digits[DECIMAL_SIZE])
+{
+    size_t at = DECIMAL_SIZE;
+
+    do {
+        digits[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    return view_of(digits + at, DECIMAL_SIZE - at);
+}
+
+/* The marker without its digits, with the blank line. */
+static uint64_t marker_units(const struct section *s)
+{
+    uint64_t key = s->options->unit == RENDER_BYTES ? s->key.size : utf8_units(s->key);
+
+    return sizeof(MARKER_HEAD MARKER_KEY MARKER_TAIL) - 1 + key;
+}
+
+/* Whether the tail from `shown` on, cut at `raw`, fits beside the digits of its offset. */
+static bool fits(const struct section *s, size_t raw, size_t shown, uint64_t room)
+{
+    char digits[DECIMAL_SIZE];
+
+    return count(s, view_from(s->shown, shown)) + decimal(s->offset + raw, digits).size <= room;
+}
+
+static void cut_to(struct section *s, size_t raw, size_t shown)
+{
+    s->cut = true;
+    s->from = shown;
+    s->cut_at = s->offset + raw;
+}
+
+/* The earliest non-blank line that fits or, if that keeps enough, the first one on a full STEP. */
+static bool cut_before_line(struct section *s, uint64_t allowance, uint64_t room)
+{
+    struct spot spot = {s->start, 0};
+    size_t at = tail_at(s, s->shown, room - 1); // one digit at least
+
+    do {
+        if (!seek_text(s, &spot, s->start, at))
+            return false;
+        at = spot.shown + 1;
+    } while (!fits(s, spot.raw, spot.shown, room));
+
+    struct spot later = spot;
+    uint64_t step = (s->offset + spot.raw + STEP - 1) / STEP * STEP;
+    if (seek_text(s, &later, (size_t)(step - s->offset), 0) &&
+        4 * count(s, view_from(s->shown, later.shown)) >= 3 * allowance)
+        spot = later;
+    cut_to(s, spot.raw, spot.shown);
+    return true;
+}
+
+/* Not even the last line fits: the first grapheme boundary inside it that does. */
+static void cut_inside_line(struct section *s, uint64_t room)
+{
+    struct spot spot = line_of(s, s->shown.size);
+    struct ethos_view line = view_from(s->shown, spot.shown);
+    size_t at = unicode_boundary(line, tail_at(s, line, room - 1));
+
+    while (at < line.size && !fits(s, spot.raw + at, spot.shown + at, room))
+        at = unicode_boundary(line, at + 1);
+    cut_to(s, spot.raw + at, spot.shown + at);
+    s->hidden = !fits(s, spot.raw + at, spot.shown + at, room);
+}
+
+/* ---- sharing the cap ------------------------------------------------------------------------- */
+
+/* The decision has to wait for a longer tail, or memory ran out. */
+static bool stuck(const struct section *s)
+{
+    return s->more || str_code(&s->scratch);
+}
+
+/* What the headings of all sections take. */
+static uint64_t overhead(const struct section sections[ETHOS_SECTIONS])
+{
+    uint64_t units = 0;
+
+    for (int i = 0; i < ETHOS_SECTIONS; i++)
+        units += sections[i].present ? strlen(headings[i]) : 0;
+    return units > 0 ? units - JOIN : 0;
+}
+
+static void share(struct section sections[ETHOS_SECTIONS], uint64_t budget,
+                  uint64_t allowance[ETHOS_SECTIONS])
+{
+    static const int order[ETHOS_SECTIONS] = {ETHOS_SECTION_USER, ETHOS_SECTION_WORKSPACE,
+                                              ETHOS_SECTION_MEMORY};
+    uint64_t left = budget;
+
+    allowance[ETHOS_SECTION_USER] = sections[ETHOS_SECTION_USER].present ? 2 * budget / 5 : 0;
+    allowance[ETHOS_SECTION_WORKSPACE] = sections[ETHOS_SECTION_WORKSPACE].present ? budget / 5 : 0;
+    allowance[ETHOS_SECTION_MEMORY] = budget - allowance[ETHOS_SECTION_USER] -
+                                      allowance[ETHOS_SECTION_WORKSPACE];
+    for (int i = 0; i < ETHOS_SECTIONS; i++) {
+        allowance[i] = sections[i].present ? reach(&sections[i], allowance[i]) : 0;
+        left -= allowance[i];
+    }
+    for (int i = 0; i < ETHOS_SECTIONS && left > 0; i++) {
+        struct section *s = &sections[order[i]];
+        uint64_t had = allowance[order[i]];
+
+        allowance[order[i]] = s->present ? reach(s, had + left) : 0;
+        left -= allowance[order[i]] - had;
+    }
+}
+
+/* Keeps the tail of a section that is longer than its allowance, after a marker if there is room. */
+static void shorten(struct section *s, uint64_t allowance)
+{
+    uint64_t marker = marker_units(s);
+    uint64_t room = allowance > marker ? allowance - marker : 0;
+
+    s->marked = true;
+    s->hidden = room == 0;
+    if (room > 0 && !cut_before_line(s, allowance, room))
+        cut_inside_line(s, room);
+}
+
+static void plan_balanced(struct section sections[ETHOS_SECTIONS], uint64_t cap)
+{
+    uint64_t allowance[ETHOS_SECTIONS], taken = overhead(sections);
+    size_t skip = JOIN;
+
+    share(sections, cap > taken ? cap - taken : 0, allowance);
+    for (int i = 0; i < ETHOS_SECTIONS; i++) {
+        struct section *s = &sections[i];
+
+        if (!s->present)
+            continue;
+        bool longer = reach(s, allowance[i] + 1) > allowance[i];
+        s->from = s->blank;
+        if (longer && !stuck(s))
+            shorten(s, allowance[i]);
+        s->skip = skip;
+        skip = s->hidden ? skip : 0;
+    }
+}
+
+/* The last `cap` of the joined text, from its end backwards. */
+static void plan_tail(struct section sections[ETHOS_SECTIONS], uint64_t cap)
+{
+    uint64_t before = overhead(sections); // headings not yet passed
+
+    for (int i = ETHOS_SECTIONS - 1; i >= 0; i--) {
+        struct section *s = &sections[i];
+
+        if (!s->present)
+            continue;
+        uint64_t body = reach(s, cap + 1);
+        s->from = s->blank;
+        if (body > cap && !stuck(s)) {
+            size_t at = tail_at(s, s->shown, cap);
+            struct spot spot = line_of(s, at);
+
+            cut_to(s, spot.raw + (at - spot.shown), at);
+            s->hidden = at == s->shown.size;
+        }
+        cap -= min_units(body, cap);
+        uint64_t heading = min_units(strlen(headings[i]), before);
+        uint64_t kept = min_units(heading, cap);
+        s->skip = strlen(headings[i]) - (size_t)kept;
+        before -= heading;
+        cap -= kept;
+    }
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static void tally(const struct section *s, struct render_part *part)
+{
+    struct scan_tally scanned = {0};
+    struct str nowhere; // takes nothing: the text was made before
+    size_t cut = (size_t)min_units(part->cut_bytes, s->raw.size);
+
+    if (s->offset == 0)
+        part->cut_chars = utf8_units(view_of(s->raw.data, cut));
+    if (s->hidden || !s->options->guard)
+        return;
+    size_t from = line_of(s, s->from).raw;
+    str_init(&nowhere, 0);
+    scan_text(view_of(s->raw.data + from, s->stop - from), SCAN_GUARD | SCAN_REDACT, &nowhere,
+              &scanned);
+    part->guard_chars = scanned.guard_chars;
+    part->guard_bytes = scanned.guard_bytes;
+    part->secret_chars = scanned.secret_chars;
+    part->secret_bytes = scanned.secret_bytes;
+}
+
+static void print_section(const struct section *s, const char *heading, struct str *out,
+                          struct render_part *part)
+{
+    struct ethos_view body = view_from(s->shown, s->from);
+    char digits[DECIMAL_SIZE];
+
+    str_adds(out, heading + s->skip);
+    part->shown = true;
+    part->start = out->size;
+    if (s->marked) {
+        str_add(out, VIEW(MARKER_HEAD));
+        str_add(out, decimal(s->cut_at, digits));
+        str_add(out, VIEW(MARKER_KEY));
+        str_add(out, s->key);
+        str_add(out, body.size > 0 ? VIEW(MARKER_TAIL) : VIEW("]"));
+    }
+    str_add(out, body);
+    part->size = out->size - part->start;
+}
+
+/* One growth for all, so that out either gets the whole block or stays as it was. */
+static int reserve(const struct section sections[ETHOS_SECTIONS], struct str *out)
+{
+    size_t size = 0;
+
+    for (int i = 0; i < ETHOS_SECTIONS; i++) {
+        const struct section *s = &sections[i];
+
+        if (s->present && !s->hidden)
+            size += strlen(headings[i]) + sizeof(MARKER_HEAD MARKER_KEY MARKER_TAIL) +
+                    DECIMAL_SIZE + s->key.size + s->shown.size - s->from;
+    }
+    return str_reserve(out, size);
+}
+
+static int print(struct section sections[ETHOS_SECTIONS], struct str *out,
+                 struct render_result *result)
+{
+    int code = reserve(sections, out);
+
+    for (int i = 0; i < ETHOS_SECTIONS && !code; i++) {
+        struct section *s = &sections[i];
+        struct render_part *part = &result->parts[i];
+
+        if (!s->present)
+            continue;
+        if (!s->hidden)
+            print_section(s, headings[i], out, part);
+        part->cut_bytes = s->hidden ? s->offset + s->raw.size : s->cut ? s->cut_at : 0;
+        if (s->options->tally)
+            tally(s, part);
+    }
+    return code;
+}
+
+uint64_t render_tail_bytes(const struct render_options *options)
+{
+    return min_units(options->cap, UINT64_MAX - LINE_ROOM) + LINE_ROOM;
+}
+
+int render_block(const struct render_input inputs[ETHOS_SECTIONS],
+                 const struct render_options *options, struct str *out,
+                 struct render_result *out_result)
+{
+    struct section sections[ETHOS_SECTIONS];
+    uint64_t cap = min_units(options->cap, UINT64_MAX / 8); // sums stay in range
+    bool more = false;
+    int code = ETHOS_OK;
+
+    *out_result = (struct render_result){0};
+    for (int i = 0; i < ETHOS_SECTIONS; i++)
+        section_open(&sections[i], &inputs[i], options);
+    if (options->tail)
+        plan_tail(sections, cap);
+    else
+        plan_balanced(sections, cap);
+    for (int i = 0; i < ETHOS_SECTIONS; i++) {
+        code = code ? code : str_code(&sections[i].scratch);
+        more |= sections[i].more;
+    }
+    if (!code && !more)
+        code = print(sections, out, out_result);
+    out_result->more = !code && more;
+    for (int i = 0; i < ETHOS_SECTIONS; i++)
+        str_release(&sections[i].scratch);
+    return code;
+}

@@ -1,0 +1,212 @@
+/*
+ * scope.c: ids, scopes and keys, checked byte by byte so that no locale and no terminator can
+ * widen the rules.
+ */
+#include "core/scope.h"
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/view.h"
+#include "core/quote.h"
+
+#define MEMORY_KEY "MEMORY.md"
+#define USER_KEY "USER.md"
+
+static const char *const kind_words[] = {
+    [SCOPE_GLOBAL] = "global", [SCOPE_PERSONALITY] = "personality", [SCOPE_USER] = "user",
+    [SCOPE_TEAM] = "team",     [SCOPE_WORKSPACE] = "workspace",
+};
+
+/* Files of a scope that are not the model's to write or a reader's to see. */
+static const char *const reserved_keys[] = {"SOUL.md", "memory-archive.md"};
+
+static bool is_word_byte(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+}
+
+bool scope_id_ok(struct ethos_view id)
+{
+    if (id.size < 1 || id.size > ETHOS_MAX_ID)
+        return false;
+    for (size_t i = 0; i < id.size; i++) {
+        if (!is_word_byte(id.data[i]))
+            return false;
+    }
+    return true;
+}
+
+int scope_refuse(struct ethos_view scope, struct ethos_error *error)
+{
+    char shown[QUOTE_SIZE];
+
+    return err_set(error, ETHOS_DENIED, "unrecognised memory scope: %s", quote_line(scope, shown));
+}
+
+int scope_key_refuse(struct ethos_view key, struct ethos_error *error)
+{
+    char shown[QUOTE_SIZE];
+
+    return err_set(error, ETHOS_DENIED, "unsafe memory key: %s", quote_line(key, shown));
+}
+
+/* "<word>:<id>" with that word and a good id: the id; else NULL. */
+static const char *id_of_kind(const char *scope, const char *word)
+{
+    size_t length = strlen(word);
+
+    if (strncmp(scope, word, length) != 0 || scope[length] != ':')
+        return NULL;
+    return scope_id_ok(view_str(scope + length + 1)) ? scope + length + 1 : NULL;
+}
+
+int scope_parse(const char *scope, enum scope_kind *out_kind, const char **out_id,
+                struct ethos_error *error)
+{
+    enum scope_kind kind = SCOPE_GLOBAL;
+    const char *id = scope && strcmp(scope, "global") == 0 ? "" : NULL;
+
+    while (scope && !id && kind < SCOPE_WORKSPACE)
+        id = id_of_kind(scope, kind_words[++kind]);
+    if (!id)
+        return scope_refuse(view_str(scope), error);
+    if (out_kind)
+        *out_kind = kind;
+    if (out_id)
+        *out_id = id;
+    return ETHOS_OK;
+}
+
+int scope_make(enum scope_kind kind, const char *id, char out[ETHOS_MAX_SCOPE],
+               struct ethos_error *error)
+{
+    if (kind == SCOPE_GLOBAL) {
+        snprintf(out, ETHOS_MAX_SCOPE, "%s", kind_words[SCOPE_GLOBAL]);
+        return ETHOS_OK;
+    }
+    if (!scope_id_ok(view_str(id))) {
+        char scope[QUOTE_SIZE];
+        snprintf(scope, sizeof(scope), "%s:%s", kind_words[kind], id ? id : "");
+        return scope_refuse(view_str(scope), error);
+    }
+    snprintf(out, ETHOS_MAX_SCOPE, "%s:%s", kind_words[kind], id);
+    return ETHOS_OK;
+}
+
+static bool key_is_safe(struct ethos_view key)
+{
+    if (key.size < 1 || key.size > ETHOS_MAX_KEY || key.data[0] == '.' || key.data[0] == '-')
+        return false;
+    for (size_t i = 0; i < key.size; i++) {
+        if (key.data[i] == '.' ? key.data[i - 1] == '.' : !is_word_byte(key.data[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool key_is_memory(struct ethos_view key)
+{
+    if (!view_ends(key, VIEW(".md")))
+        return false;
+    for (size_t i = 0; i < sizeof(reserved_keys) / sizeof(*reserved_keys); i++) {
+        if (view_eq_nocase(key, view_str(reserved_keys[i])))
+            return false;
+    }
+    return true;
+}
+
+int scope_key_safe(const char *key, struct ethos_error *error)
+{
+    return key_is_safe(view_str(key)) ? ETHOS_OK : scope_key_refuse(view_str(key), error);
+}
+
+int scope_key_writable(const char *key, struct ethos_error *error)
+{
+    int code = scope_key_safe(key, error);
+
+    if (code || key_is_memory(view_str(key)))
+        return code;
+    return err_set(error, ETHOS_DENIED, "reserved memory key: %s", key);
+}
+
+/* Of the litter editors and sync tools leave, only this pattern names a safe key ending in .md. */
+bool scope_key_visible(const char *key)
+{
+    struct ethos_view v = view_str(key);
+
+    return key_is_safe(v) && key_is_memory(v) && !view_contains(v, VIEW(".sync-conflict-"));
+}
+
+const char *scope_store_key(const char *store)
+{
+    if (strcmp(store, "memory") == 0)
+        return MEMORY_KEY;
+    return strcmp(store, "user") == 0 ? USER_KEY : NULL;
+}
+
+/* The key meant by a store, a key or both; the scope only forbids leaving it open. */
+static int pick_key(const char *store, const char *scope, const char *key, const char **out,
+                    struct ethos_error *error)
+{
+    char shown[QUOTE_SIZE];
+    const char *fallback = scope_store_key(store ? store : "memory");
+
+    if (!fallback) {
+        err_set(error, ETHOS_INVALID, "unknown store '%s'", quote_line(view_str(store), shown));
+        return err_hint(error, ETHOS_INVALID, "use memory or user");
+    }
+    if (scope && !key)
+        return err_set(error, ETHOS_INVALID, "a scope needs a key");
+    if (store && key && (strcmp(key, USER_KEY) == 0) != (strcmp(fallback, USER_KEY) == 0))
+        return err_set(error, ETHOS_INVALID, "store '%s' and key '%s' disagree", store,
+                       quote_line(view_str(key), shown));
+    *out = key ? key : fallback;
+    return ETHOS_OK;
+}
+
+static int refuse_workspace(struct ethos_error *error)
+{
+    err_set(error, ETHOS_INVALID, "scope 'workspace': there is no workspace here");
+    return err_hint(error, ETHOS_INVALID, "start in a workspace or name one");
+}
+
+static int pick_scope(const struct ethos_context *context, const char *scope, const char *key,
+                      char out[ETHOS_MAX_SCOPE], struct ethos_error *error)
+{
+    int code;
+
+    if (!scope)
+        scope = strcmp(key, USER_KEY) == 0 ? context->user_scope : context->memory_scope;
+    else if (strcmp(scope, kind_words[SCOPE_PERSONALITY]) == 0)
+        return scope_make(SCOPE_PERSONALITY, context->personality, out, error);
+    else if (strcmp(scope, kind_words[SCOPE_USER]) == 0)
+        scope = context->user_scope;
+    else if (strcmp(scope, kind_words[SCOPE_WORKSPACE]) == 0) {
+        if (!context->workspace_scope)
+            return refuse_workspace(error);
+        scope = context->workspace_scope;
+    }
+    code = scope_parse(scope, NULL, NULL, error);
+    if (!code)
+        snprintf(out, ETHOS_MAX_SCOPE, "%s", scope);
+    return code;
+}
+
+int scope_target(const struct ethos_context *context, const char *store, const char *scope,
+                 const char *key, bool write, struct scope_target *out, struct ethos_error *error)
+{
+    struct scope_target target;
+    int code = pick_key(store, scope, key, &key, error);
+
+    if (!code)
+        code = pick_scope(context, scope, key, target.scope, error);
+    if (!code)
+        code = write ? scope_key_writable(key, error) : scope_key_safe(key, error);
+    if (code)
+        return code;
+    snprintf(target.key, sizeof(target.key), "%s", key);
+    *out = target;
+    return ETHOS_OK;
+}
