@@ -11,13 +11,9 @@
 
 #include <ethos/provider.h>
 
-/* Settings: none. */
 extern const struct ethos_store_ops store_ram;
 
-/*
- * Settings: root (absolute directory, made by the first write), allow (directories that symbolic
- * links may lead into, separated by ':'), durability ("durable" or "fast"), lock_ms (deadline).
- */
+/* Uses root, allow, deadline_ms and ETHOS_SETUP_FAST of its setup; the first write makes the root. */
 extern const struct ethos_store_ops store_files;
 
 /* Both take ownership of inner and close it; NULL and no memory: inner is closed too. */
@@ -25,16 +21,18 @@ int store_trace_new(const struct ethos_host *host, struct ethos_store *inner,
                     struct ethos_store **out_store, struct ethos_error *error);
 
 /*
- * fail(arg, call, number) is asked before each call ("read", "write", "remove", "list", "update"; numbers
- * count from 1 over all calls) and returns the code to fail with, or ETHOS_OK.
+ * fail(arg, call, number) is asked before each call ("read", "write", "remove", "list", "update";
+ * numbers count from 1 over all calls) and returns the code to fail with, or ETHOS_OK.
  */
 typedef int store_fault_fn(void *arg, const char *call, unsigned long number);
 int store_fault_new(const struct ethos_host *host, struct ethos_store *inner, store_fault_fn *fail,
                     void *arg, struct ethos_store **out_store, struct ethos_error *error);
 
 /*
- * update for stores that lack it, by a compare-and-swap loop over read and write, one key after the
- * other. Gives up with ETHOS_BUSY when the text keeps moving.
+ * update of any store: its own, or a compare-and-swap loop over read and write, one key after the
+ * other. When a later key has moved, the earlier ones are put back and everything is asked again;
+ * ETHOS_BUSY when the text keeps moving. `old` of every edit starts all zero and is the caller's to
+ * free, also after a failure.
  */
 int store_update(struct ethos_store *store, const char *scope, struct ethos_edit *edits,
                  size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_origin *origin,

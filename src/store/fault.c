@@ -1,0 +1,98 @@
+/*
+ * fault.c: a store that fails the calls a test chooses and forwards the others.
+ *
+ * A failed call does not reach the inner store: the fault stands for one that was noticed in time.
+ */
+#include "store/store.h"
+
+#include "base/err.h"
+#include "store/wrap.h"
+
+struct fault {
+    struct wrap wrap;
+    store_fault_fn *fail;
+    void *arg;
+    unsigned long calls;
+};
+
+static int ask(struct ethos_store *self, const char *call, struct ethos_error *error)
+{
+    struct fault *fault = (struct fault *)self;
+    int code = fault->fail(fault->arg, call, ++fault->calls);
+    if (code == ETHOS_OK)
+        return code;
+    return err_set(error, code, "%s: made to fail (call %lu)", call, fault->calls);
+}
+
+static int fault_read(struct ethos_store *self, const char *scope, const char *key,
+                      const struct ethos_read_how *how, struct ethos_text *out_text,
+                      struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    int code = ask(self, "read", error);
+    return code ? code : inner->ops->read(inner, scope, key, how, out_text, error);
+}
+
+static int fault_write(struct ethos_store *self, const char *scope, const char *key,
+                       const char *expect, struct ethos_view text,
+                       const struct ethos_origin *origin, char out_revision[ETHOS_REVISION_SIZE],
+                       struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    int code = ask(self, "write", error);
+    return code ? code
+                : inner->ops->write(inner, scope, key, expect, text, origin, out_revision, error);
+}
+
+static int fault_remove(struct ethos_store *self, const char *scope, const char *key,
+                        const char *expect, const struct ethos_origin *origin,
+                        struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    int code = ask(self, "remove", error);
+    return code ? code : inner->ops->remove(inner, scope, key, expect, origin, error);
+}
+
+static int fault_list(struct ethos_store *self, const char *scope, ethos_entry_fn *each, void *arg,
+                      struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    int code = ask(self, "list", error);
+    return code ? code : inner->ops->list(inner, scope, each, arg, error);
+}
+
+static int fault_update(struct ethos_store *self, const char *scope, struct ethos_edit *edits,
+                        size_t count, ethos_edit_fn *edit, void *arg,
+                        const struct ethos_origin *origin, struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    int code = ask(self, "update", error);
+    return code ? code : inner->ops->update(inner, scope, edits, count, edit, arg, origin, error);
+}
+
+static const struct ethos_store_ops fault_ops = {
+    .abi = ETHOS_ABI,
+    .name = "fault",
+    .close = wrap_close,
+    .read = fault_read,
+    .write = fault_write,
+    .remove = fault_remove,
+    .list = fault_list,
+    .update = fault_update,
+    .locate = wrap_locate,
+    .check = wrap_check,
+};
+
+int store_fault_new(const struct ethos_host *host, struct ethos_store *inner, store_fault_fn *fail,
+                    void *arg, struct ethos_store **out_store, struct ethos_error *error)
+{
+    struct wrap *wrap;
+    int code = wrap_new(host, &fault_ops, sizeof(struct fault), inner, &wrap, error);
+    if (code != ETHOS_OK)
+        return code;
+    struct fault *fault = (struct fault *)wrap;
+    fault->fail = fail;
+    fault->arg = arg;
+    *out_store = &wrap->store;
+    return ETHOS_OK;
+}

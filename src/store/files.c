@@ -1,0 +1,337 @@
+/*
+ * files.c: the default store: one markdown file per key under a root directory.
+ *
+ * Reading takes no lock and is open, fstat, read, fstat, close and nothing more. It goes by the
+ * descriptor of the root that an earlier call opened; that the path names another directory by now
+ * is noticed by every write, list and check, and by a read that finds nothing.
+ *
+ * Nothing is made before the first write. A root that others may write to is refused.
+ */
+#include "store/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/os.h"
+#include "base/str.h"
+#include "base/view.h"
+#include "core/scope.h"
+#include "store/edit.h"
+#include "store/store.h"
+
+#define READ_TRIES 4
+#define LIST_BYTES 16777216 /* all names of one directory together */
+
+/* ---- open and close -------------------------------------------------------------------------- */
+
+static int open_files(const struct ethos_setup *setup, struct ethos_store **out_store,
+                      struct ethos_error *error)
+{
+    const struct ethos_host *host = setup->host;
+    const char *root = setup->root;
+    const char *allow = setup->allow;
+    bool durable = !(setup->flags & ETHOS_SETUP_FAST);
+    if (!root || root[0] != '/')
+        return err_set(error, ETHOS_INVALID, "root: not an absolute path: %s", root ? root : "");
+
+    size_t root_size = strlen(root), allow_size = allow ? strlen(allow) : 0;
+    while (root_size > 1 && root[root_size - 1] == '/')
+        root_size--;
+    struct files *self = host->resize(host->arg, NULL,
+                                      sizeof *self + root_size + 1 + allow_size + 1);
+    if (!self)
+        return err_nomem(error);
+    *self = (struct files){.store.ops = &store_files,
+                           .store.capabilities = ETHOS_STORE_PATHS |
+                                                 (durable ? (uint32_t)ETHOS_STORE_DURABLE : 0u),
+                           .host = host,
+                           .durable = durable,
+                           .lock_ms = setup->deadline_ms,
+                           .root = -1};
+    self->root_path = memcpy(self->strings, root, root_size);
+    self->strings[root_size] = 0;
+    self->allow = memcpy(self->strings + root_size + 1, allow ? allow : "", allow_size + 1);
+    *out_store = &self->store;
+    return ETHOS_OK;
+}
+
+static void close_files(struct ethos_store *store)
+{
+    struct files *self = (struct files *)store;
+    if (!self)
+        return;
+    files_root_close(self);
+    self->host->resize(self->host->arg, self, 0);
+}
+
+/* ---- read ------------------------------------------------------------------------------------ */
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+bool files_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
+           same_time(&a->st_mtim, &b->st_mtim) && same_time(&a->st_ctim, &b->st_ctim);
+}
+
+static int64_t mtime_ms(const struct stat *st)
+{
+    return (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
+}
+
+/* Reads up to size bytes at offset; fewer only at the end of the file. -1 and errno. */
+static ssize_t read_span(int fd, char *data, size_t size, uint64_t offset)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = os_pread(fd, data + done, size - done, offset + done);
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+/* Which bytes to read: the whole text when its revision is asked for. */
+static int choose_span(const struct files *self, const struct stat *st, const char *path,
+                       const struct ethos_read_how *how, uint64_t *out_offset, size_t *out_size,
+                       struct ethos_error *error)
+{
+    char shown[PATH_MAX];
+    if (!S_ISREG(st->st_mode))
+        return err_set(error, ETHOS_IO, "%s is not a regular file", files_show(self, path, shown));
+    uint64_t total = (uint64_t)st->st_size, wanted = how->tail_bytes;
+    if (wanted == 0 || wanted > total || (how->flags & ETHOS_READ_REVISION))
+        wanted = total;
+    if (wanted > ETHOS_MAX_STORE_BYTES)
+        return err_set(error, ETHOS_LIMIT, "%s: more than %d bytes", files_show(self, path, shown),
+                       ETHOS_MAX_STORE_BYTES);
+    *out_offset = total - wanted;
+    *out_size = (size_t)wanted;
+    return ETHOS_OK;
+}
+
+static void fill_text(const struct stat *st, uint64_t offset, size_t size,
+                      const struct ethos_read_how *how, struct ethos_text *out)
+{
+    out->data[size] = 0;
+    out->size = size;
+    out->offset = offset;
+    out->total = (uint64_t)st->st_size;
+    out->mtime_ms = mtime_ms(st);
+    if (how->flags & ETHOS_READ_REVISION)
+        hash_revision(view_of(out->data, size), out->revision);
+    else
+        out->revision[0] = 0;
+}
+
+int files_load(const struct files *self, int fd, const char *path, const struct ethos_read_how *how,
+               struct ethos_text *out_text, struct stat *out_stat, struct ethos_error *error)
+{
+    struct stat before, after;
+    uint64_t offset;
+    size_t size;
+    if (os_fstat(fd, &before) != 0)
+        return files_errno(self, errno, path, error);
+    for (int i = 0; i < READ_TRIES; i++, before = after) {
+        int code = choose_span(self, &before, path, how, &offset, &size, error);
+        if (code == ETHOS_OK)
+            code = edit_reserve(self->host, out_text, size, error);
+        if (code != ETHOS_OK)
+            return code;
+        ssize_t got = read_span(fd, out_text->data, size, offset);
+        if (got < 0 || os_fstat(fd, &after) != 0)
+            return files_errno(self, errno, path, error);
+        if ((size_t)got == size && files_same(&before, &after)) {
+            fill_text(&after, offset, size, how, out_text);
+            if (out_stat)
+                *out_stat = after;
+            return ETHOS_OK;
+        }
+    }
+    return files_errno(self, EAGAIN, path, error);
+}
+
+static int read_files(struct ethos_store *store, const char *scope, const char *key,
+                      const struct ethos_read_how *how, struct ethos_text *out_text,
+                      struct ethos_error *error)
+{
+    struct files *self = (struct files *)store;
+    char path[FILES_PATH_SIZE];
+    int fd, code = files_key_path(scope, key, path, error);
+    if (code != ETHOS_OK)
+        return code;
+    do {
+        code = files_root(self, error);
+        if (code != ETHOS_OK)
+            return code;
+        fd = files_open(self, path, FILES_READ_FLAGS, error);
+    } while (fd == ETHOS_NOTFOUND && files_root_moved(self));
+    if (fd < 0)
+        return fd;
+    code = files_load(self, fd, path, how, out_text, NULL, error);
+    os_close(fd);
+    return code;
+}
+
+/* ---- write and remove ------------------------------------------------------------------------ */
+
+static int write_files(struct ethos_store *store, const char *scope, const char *key,
+                       const char *expect, struct ethos_view text,
+                       const struct ethos_origin *origin, char out_revision[ETHOS_REVISION_SIZE],
+                       struct ethos_error *error)
+{
+    return edit_swap(((struct files *)store)->host, files_update, store, scope, key, expect, &text,
+                     origin, out_revision, error);
+}
+
+static int remove_files(struct ethos_store *store, const char *scope, const char *key,
+                        const char *expect, const struct ethos_origin *origin,
+                        struct ethos_error *error)
+{
+    return edit_swap(((struct files *)store)->host, files_update, store, scope, key, expect, NULL,
+                     origin, NULL, error);
+}
+
+/* ---- list ------------------------------------------------------------------------------------ */
+
+static int add_name(void *arg, const char *name)
+{
+    struct files_names *names = arg;
+    names->count++;
+    return str_add(&names->bytes, view_of(name, strlen(name) + 1));
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int files_names_read(const struct files *self, int dir, const char *path,
+                     struct files_names *out_names, struct ethos_error *error)
+{
+    struct files_names names = {0};
+    str_init(&names.bytes, LIST_BYTES);
+    int failed = os_list(dir, add_name, &names), saved = errno;
+    int code = str_code(&names.bytes);
+    if (code != ETHOS_OK)
+        code = err_set(error, code, "%s: too many names", path);
+    else if (failed)
+        code = files_errno(self, saved, path, error);
+    if (code == ETHOS_OK && names.count > 0) {
+        names.sorted = malloc(names.count * sizeof *names.sorted);
+        code = names.sorted ? ETHOS_OK : err_nomem(error);
+    }
+    if (code != ETHOS_OK) {
+        files_names_release(&names);
+        return code;
+    }
+    const char *at = names.bytes.data;
+    for (size_t i = 0; i < names.count; i++, at += strlen(at) + 1)
+        names.sorted[i] = at;
+    if (names.count > 0)
+        qsort(names.sorted, names.count, sizeof *names.sorted, compare_names);
+    *out_names = names;
+    return ETHOS_OK;
+}
+
+void files_names_release(struct files_names *names)
+{
+    free(names->sorted);
+    str_release(&names->bytes);
+}
+
+/* Looks at a name of a directory, through links that may be followed. False: not a text. */
+static bool is_text(const struct files *self, int dir, const char *name, const char *path,
+                    struct stat *out)
+{
+    if (os_fstatat(dir, name, out, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    if (!S_ISLNK(out->st_mode))
+        return S_ISREG(out->st_mode);
+    int fd = files_open(self, path, O_PATH, NULL);
+    if (fd < 0)
+        return false;
+    bool regular = os_fstat(fd, out) == 0 && S_ISREG(out->st_mode);
+    os_close(fd);
+    return regular;
+}
+
+static int list_names(const struct files *self, int dir, const char *scope,
+                      const struct files_names *names, ethos_entry_fn *each, void *arg)
+{
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < names->count; i++) {
+        struct stat st;
+        char path[FILES_PATH_SIZE];
+        const char *name = names->sorted[i];
+        if (files_key_path(scope, name, path, NULL) != ETHOS_OK ||
+            !is_text(self, dir, name, path, &st))
+            continue;
+        struct ethos_entry entry = {name, (uint64_t)st.st_size, mtime_ms(&st)};
+        code = each(arg, &entry);
+    }
+    return code;
+}
+
+static int list_files(struct ethos_store *store, const char *scope, ethos_entry_fn *each, void *arg,
+                      struct ethos_error *error)
+{
+    struct files *self = (struct files *)store;
+    struct files_names names;
+    char path[FILES_PATH_SIZE];
+    int code = files_scope_path(scope, path, error);
+    if (code != ETHOS_OK)
+        return code;
+    files_root_moved(self);
+    code = files_root(self, error);
+    int dir = code == ETHOS_OK ? files_open(self, path, O_RDONLY | O_DIRECTORY, error) : code;
+    if (dir < 0)
+        return dir == ETHOS_NOTFOUND ? ETHOS_OK : dir;
+    code = files_names_read(self, dir, path, &names, error);
+    if (code == ETHOS_OK) {
+        code = list_names(self, dir, scope, &names, each, arg);
+        files_names_release(&names);
+    }
+    os_close(dir);
+    return code;
+}
+
+/* ---- locate ---------------------------------------------------------------------------------- */
+
+static int locate_files(struct ethos_store *store, const char *scope, const char *key, char *path,
+                        size_t size, struct ethos_error *error)
+{
+    const struct files *self = (struct files *)store;
+    char below[FILES_PATH_SIZE];
+    int code = files_key_path(scope, key, below, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (strlen(self->root_path) + 1 + strlen(below) >= size)
+        return err_set(error, ETHOS_LIMIT, "%s: the path is longer than %zu bytes", key, size);
+    snprintf(path, size, "%s/%s", self->root_path, below);
+    return ETHOS_OK;
+}
+
+const struct ethos_store_ops store_files = {
+    .abi = ETHOS_ABI,
+    .name = "files",
+    .open = open_files,
+    .close = close_files,
+    .read = read_files,
+    .write = write_files,
+    .remove = remove_files,
+    .list = list_files,
+    .update = files_update,
+    .locate = locate_files,
+    .check = files_check,
+};

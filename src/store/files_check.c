@@ -1,0 +1,322 @@
+/*
+ * files_check.c: what is wrong with the files themselves.
+ *
+ * Walks every scope's directory: who may write or read it, what cannot be read or written through
+ * this store, what a dead writer left. Modes and leftovers are mended when asked; texts never are.
+ */
+#include "store/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+
+#include "base/err.h"
+#include "base/os.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "core/quote.h"
+#include "core/scope.h"
+
+struct check {
+    struct files *self;
+    bool fix;
+    ethos_finding_fn *each;
+    void *arg;
+    struct ethos_text text; /* reused for every file */
+    bool nomem;             /* a finding could not be put into words */
+    struct ethos_error *error;
+};
+
+/* ---- findings -------------------------------------------------------------------------------- */
+
+static void report(struct check *check, enum ethos_severity severity, const char *path,
+                   const char *problem, const char *remedy)
+{
+    char subject_line[QUOTE_SIZE], problem_line[QUOTE_SIZE], remedy_line[QUOTE_SIZE];
+    const char *subject = strcmp(path, ".") == 0 ? check->self->root_path : path;
+    struct ethos_finding finding = {
+        .severity = severity,
+        .subject = quote_line(view_str(subject), subject_line),
+        .problem = quote_line(view_str(problem), problem_line),
+        .remedy = quote_line(view_str(remedy), remedy_line),
+    };
+    check->each(check->arg, &finding);
+}
+
+/* The path as a shell takes it: in single quotes unless it is plain. */
+static void add_typed(struct str *out, const char *path)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
+    const char *quote = path[strspn(path, plain)] ? "'" : "";
+    str_adds(out, quote);
+    for (; *path; path++)
+        *path == '\'' ? str_adds(out, "'\\''") : str_addc(out, *path);
+    str_adds(out, quote);
+}
+
+/* Reports with a command to type as the remedy, in which '@' stands for the path. */
+static void report_command(struct check *check, enum ethos_severity severity, const char *path,
+                           const char *problem, const char *command)
+{
+    char shown[PATH_MAX];
+    struct str remedy;
+    str_init(&remedy, 8 * PATH_MAX);
+    for (; *command; command++) {
+        if (*command == '@')
+            add_typed(&remedy, files_show(check->self, path, shown));
+        else
+            str_addc(&remedy, *command);
+    }
+    if (str_code(&remedy) == ETHOS_OK)
+        report(check, severity, path, problem, remedy.data);
+    else
+        check->nomem = true;
+    str_release(&remedy);
+}
+
+/* ---- directories ----------------------------------------------------------------------------- */
+
+/* False when the name is too long for any place of ours. */
+static bool join(char out[FILES_PATH_SIZE], const char *path, const char *name)
+{
+    bool top = strcmp(path, ".") == 0;
+    int size = snprintf(out, FILES_PATH_SIZE, "%s%s%s", top ? "" : path, top ? "" : "/", name);
+    return size < FILES_PATH_SIZE;
+}
+
+static void check_mode(struct check *check, int dir, const char *path)
+{
+    struct stat st;
+    char problem[80];
+    if (os_fstat(dir, &st) != 0 || (st.st_mode & (S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH)) == 0)
+        return;
+    bool writable = (st.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+    snprintf(problem, sizeof problem, "others may %s this directory (mode %03o)",
+             writable ? "write to" : "read", (unsigned)st.st_mode & 0777);
+    enum ethos_severity severity = writable ? ETHOS_FINDING_ERROR : ETHOS_FINDING_WARNING;
+    if (check->fix && os_fchmod(dir, st.st_mode & 07700) == 0)
+        severity = ETHOS_FINDING_FIXED;
+    report_command(check, severity, path, problem, "chmod go-rwx @");
+}
+
+/* What is called once for each name of a directory. */
+typedef int name_fn(struct check *check, int dir, const char *path, const char *name);
+
+static int each_name(struct check *check, int dir, const char *path, name_fn *each)
+{
+    struct files_names names;
+    int code = files_names_read(check->self, dir, path, &names, check->error);
+    if (code != ETHOS_OK)
+        return code;
+    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++) {
+        char below[FILES_PATH_SIZE];
+        if (join(below, path, names.sorted[i]))
+            code = each(check, dir, below, names.sorted[i]);
+    }
+    files_names_release(&names);
+    return code;
+}
+
+/* Opens a directory for the walk; -1 when it is not there, and after reporting why it cannot be. */
+static int enter(struct check *check, const char *path)
+{
+    struct ethos_error error = {0};
+    int dir = files_open(check->self, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, &error);
+    if (dir < 0 && dir != ETHOS_NOTFOUND)
+        report(check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
+    return dir < 0 ? -1 : dir;
+}
+
+/* ---- leftovers ------------------------------------------------------------------------------- */
+
+static void check_draft(struct check *check, int dir, const char *path, const char *name)
+{
+    bool fixed = check->fix && os_unlinkat(dir, name, 0) == 0;
+    report_command(check, fixed ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, path,
+                   "left by a writer that was interrupted", "rm @");
+}
+
+static int check_tmp_name(struct check *check, int dir, const char *path, const char *name)
+{
+    if (view_ends(view_str(name), VIEW(FILES_DRAFT)))
+        check_draft(check, dir, path, name);
+    return ETHOS_OK;
+}
+
+static int check_link_draft(struct check *check, int dir, const char *path, const char *name)
+{
+    if (name[0] == '.' && view_ends(view_str(name), VIEW(FILES_LINK_DRAFT)))
+        check_draft(check, dir, path, name);
+    return ETHOS_OK;
+}
+
+/* Only while nobody writes: a draft that is being made is not litter. */
+static int check_drafts(struct check *check, int dir, const char *path)
+{
+    char below[FILES_PATH_SIZE];
+    int lock = os_open_beneath(dir, FILES_LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (lock < 0)
+        return ETHOS_OK;
+    int code = ETHOS_OK, tmp = -1;
+    if (os_flock(lock, LOCK_EX | LOCK_NB) == 0) {
+        code = each_name(check, dir, path, check_link_draft);
+        tmp = os_open_beneath(dir, FILES_TMP, O_RDONLY | O_DIRECTORY, 0);
+    }
+    if (tmp >= 0) {
+        if (code == ETHOS_OK && join(below, path, FILES_TMP))
+            code = each_name(check, tmp, below, check_tmp_name);
+        os_close(tmp);
+    }
+    os_close(lock);
+    return code;
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+static int check_bytes(struct check *check, int fd, const char *path)
+{
+    static const struct ethos_read_how whole = {0, 0};
+    struct ethos_error error = {0};
+    int code = files_load(check->self, fd, path, &whole, &check->text, NULL, &error);
+    if (code == ETHOS_NOMEM)
+        return err_nomem(check->error);
+    if (code != ETHOS_OK)
+        report(check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
+    else if (!utf8_valid(view_of(check->text.data, check->text.size)))
+        report_command(check, ETHOS_FINDING_WARNING, path, "is not valid UTF-8",
+                       "iconv -f WINDOWS-1252 -t UTF-8 @ shows it as it may have been meant");
+    return ETHOS_OK;
+}
+
+static int check_text(struct check *check, int fd, const char *path)
+{
+    struct stat st;
+    char problem[120];
+    if (os_fstat(fd, &st) != 0)
+        return files_errno(check->self, errno, path, check->error);
+    if (!S_ISREG(st.st_mode)) {
+        report_command(check, ETHOS_FINDING_ERROR, path, "is not a regular file",
+                       "move it away: mv @ @.old");
+        return ETHOS_OK;
+    }
+    if (st.st_nlink > 1) {
+        snprintf(problem, sizeof problem, "has %ju hard links, so writing to it is refused",
+                 (uintmax_t)st.st_nlink);
+        report_command(check, ETHOS_FINDING_WARNING, path, problem, "cp -p @ @.new && mv @.new @");
+    }
+    if (st.st_size <= ETHOS_MAX_READ_BYTES)
+        return check_bytes(check, fd, path);
+    snprintf(problem, sizeof problem,
+             "has %jd bytes, more than %d: only its end is shown, writing to it is refused",
+             (intmax_t)st.st_size, ETHOS_MAX_READ_BYTES);
+    report_command(check, ETHOS_FINDING_WARNING, path, problem,
+                   "move the older part of @ to a file of its own");
+    return ETHOS_OK;
+}
+
+/* Looks before it opens: opening a device may act on it. */
+static int check_key(struct check *check, int dir, const char *path, const char *name)
+{
+    struct stat st;
+    struct ethos_error error = {0};
+    if (!scope_key_visible(name) || os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return ETHOS_OK;
+    bool text = S_ISREG(st.st_mode) || S_ISLNK(st.st_mode);
+    int fd = files_open(check->self, path, text ? FILES_READ_FLAGS : O_PATH, &error);
+    if (fd < 0) {
+        report(check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
+        return ETHOS_OK;
+    }
+    int code = check_text(check, fd, path);
+    os_close(fd);
+    return code;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+/* A directory that holds texts. */
+static int check_scope(struct check *check, const char *path)
+{
+    int dir = enter(check, path);
+    if (dir < 0)
+        return ETHOS_OK;
+    check_mode(check, dir, path);
+    int code = each_name(check, dir, path, check_key);
+    if (code == ETHOS_OK)
+        code = check_drafts(check, dir, path);
+    os_close(dir);
+    return code;
+}
+
+/* Whether a name that should be an id is that of a directory; reports one that is no id. */
+static bool is_id(struct check *check, int dir, const char *path, const char *name)
+{
+    struct stat st;
+    if (name[0] == '.' || os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !(S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode)))
+        return false;
+    if (scope_id_ok(view_str(name)))
+        return true;
+    report_command(check, ETHOS_FINDING_WARNING, path,
+                   "its name is not an id, so nothing in it is ever read",
+                   "rename @ to letters, digits, '_' and '-'");
+    return false;
+}
+
+/* personalities/<id>, users/<id>: the texts stand in the directory itself. */
+static int check_person(struct check *check, int dir, const char *path, const char *name)
+{
+    return is_id(check, dir, path, name) ? check_scope(check, path) : ETHOS_OK;
+}
+
+/* teams/<id>/memory, workspaces/<id>/memory. */
+static int check_shared(struct check *check, int dir, const char *path, const char *name)
+{
+    char below[FILES_PATH_SIZE];
+    if (!is_id(check, dir, path, name) || !join(below, path, "memory"))
+        return ETHOS_OK;
+    int own = enter(check, path);
+    if (own < 0)
+        return ETHOS_OK;
+    check_mode(check, own, path);
+    os_close(own);
+    return check_scope(check, below);
+}
+
+static int check_folder(struct check *check, const char *path, name_fn *each)
+{
+    int dir = enter(check, path);
+    if (dir < 0)
+        return ETHOS_OK;
+    check_mode(check, dir, path);
+    int code = each_name(check, dir, path, each);
+    os_close(dir);
+    return code;
+}
+
+int files_check(struct ethos_store *store, int fix, ethos_finding_fn *each, void *arg,
+                struct ethos_error *error)
+{
+    static const struct {
+        const char *path;
+        name_fn *each;
+    } folders[] = {{"personalities", check_person},
+                   {"users", check_person},
+                   {"teams", check_shared},
+                   {"workspaces", check_shared}};
+    struct files *self = (struct files *)store;
+    struct check check = {.self = self, .fix = fix, .each = each, .arg = arg, .error = error};
+    files_root_close(self); // its mode may be what is wrong: every other call looks again
+    int code = files_root_any(self, error);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+    code = check_scope(&check, ".");
+    for (size_t i = 0; code == ETHOS_OK && i < sizeof folders / sizeof *folders; i++)
+        code = check_folder(&check, folders[i].path, folders[i].each);
+    files_root_close(self);
+    if (check.text.data)
+        self->host->resize(self->host->arg, check.text.data, 0);
+    return code == ETHOS_OK && check.nomem ? err_nomem(error) : code;
+}

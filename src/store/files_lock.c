@@ -1,0 +1,239 @@
+/*
+ * files_lock.c: a scope's directory held for writing.
+ *
+ * The lock is an flock on .mem/lock, which is made together with its directory by the first write
+ * and stays. Only a call that made it and then wrote nothing takes it away again, while holding it;
+ * hence whoever gets a lock looks whether the file still has a name, and begins again if not.
+ *
+ * Also here: the lock on a directory outside the scope whose file is replaced through a link. It is
+ * that directory's own .mem/lock when it has one, else the directory itself. Two scopes with links
+ * into each other may wait for one another until the deadline; that is ETHOS_BUSY, not a deadlock.
+ */
+#include "store/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/err.h"
+#include "base/lock.h"
+#include "base/os.h"
+#include "base/view.h"
+
+/* ---- locking --------------------------------------------------------------------------------- */
+
+static int busy(const struct files *self, const char *path, const char *file,
+                struct ethos_error *error)
+{
+    char buffer[PATH_MAX];
+    const char *shown = files_show(self, path, buffer);
+    int code = err_set(error, ETHOS_BUSY, "%s%s is locked by another process", shown, file);
+    return err_hint(error, code, "try again; fuser -v %s%s shows who holds it", shown, file);
+}
+
+/* Locks fd, the file (or "") below path. FILES_MOVED when it was taken away before we got it. */
+static int lock_fd(const struct files *self, int fd, const char *path, const char *file,
+                   struct ethos_error *error)
+{
+    struct stat st;
+    if (lock_wait(fd, self->lock_ms) != 0)
+        return errno == EAGAIN ? busy(self, path, file, error)
+                               : files_errno(self, errno, path, error);
+    if (os_fstat(fd, &st) != 0)
+        return files_errno(self, errno, path, error);
+    return st.st_nlink > 0 ? ETHOS_OK : FILES_MOVED;
+}
+
+static int open_lock(int dir, int flags)
+{
+    return os_open_beneath(dir, FILES_LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK | flags, 0600);
+}
+
+int files_lock_other(const struct files *self, int dir, const char *path, struct ethos_error *error)
+{
+    const char *file = "/" FILES_LOCK;
+    int fd = open_lock(dir, 0);
+    if (fd < 0 && errno == ENOENT) {
+        file = "";
+        fd = os_openat(dir, ".", O_RDONLY | O_DIRECTORY, 0);
+    }
+    if (fd < 0)
+        return files_errno(self, errno, path, error);
+    int code = lock_fd(self, fd, path, file, error);
+    if (code == ETHOS_OK)
+        return fd;
+    os_close(fd);
+    return code == FILES_MOVED ? busy(self, path, file, error) : code;
+}
+
+/* Keeps fd, which holds the lock from here on, or closes it. */
+static int lock_scope(struct files *self, struct files_hold *hold, int fd,
+                      struct ethos_error *error)
+{
+    int code = lock_fd(self, fd, hold->path, "/" FILES_LOCK, error);
+    if (code == ETHOS_OK)
+        hold->lock = fd;
+    else
+        os_close(fd);
+    return code;
+}
+
+/* ---- making and unmaking --------------------------------------------------------------------- */
+
+/* Cuts the last name off a path of size bytes; returns what remains. */
+static size_t cut_name(char *path, size_t size)
+{
+    while (size > 0 && path[size - 1] != '/')
+        size--;
+    while (size > 0 && path[size - 1] == '/')
+        size--;
+    path[size] = 0;
+    return size;
+}
+
+/* os_mkdirs; *out_before is how many bytes of path named something that stood already. */
+static int make_dirs(int dir, const char *path, size_t *out_before)
+{
+    struct stat st;
+    char prefix[FILES_PATH_SIZE];
+    size_t size = strlen(path);
+    memcpy(prefix, path, size + 1);
+    while (size > 0 && os_fstatat(dir, prefix, &st, 0) != 0)
+        size = cut_name(prefix, size);
+    *out_before = size;
+    return os_mkdirs(dir, path);
+}
+
+/* Takes away the directories of path that make_dirs made, deepest first, while they are empty. */
+static void remove_dirs(int dir, const char *path, size_t before)
+{
+    char prefix[FILES_PATH_SIZE];
+    size_t size = strlen(path);
+    memcpy(prefix, path, size + 1);
+    while (size > before && (os_unlinkat(dir, prefix, AT_REMOVEDIR) == 0 || errno == ENOENT))
+        size = cut_name(prefix, size);
+}
+
+/* Keeps the folder out of a person's git repository. */
+static int make_ignore(int dir)
+{
+    int fd = os_open_beneath(dir, FILES_IGNORE, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    if (fd < 0)
+        return errno == EEXIST ? 0 : -1;
+    int result = os_write_all(fd, "*\n", 2);
+    int saved = errno;
+    os_close(fd);
+    errno = saved;
+    return result;
+}
+
+static int make_lock(int dir)
+{
+    int fd = open_lock(dir, O_CREAT | O_EXCL);
+    return fd < 0 && errno == EEXIST ? open_lock(dir, 0) : fd;
+}
+
+/* The lock file comes last: where it stands, everything beside it does. */
+static int make_mem(struct files *self, struct files_hold *hold, struct ethos_error *error)
+{
+    if (make_dirs(hold->dir, FILES_TMP, &hold->mem_before) != 0 || make_ignore(hold->dir) != 0)
+        return files_fail(self, errno, hold->path, error);
+    int fd = make_lock(hold->dir);
+    return fd < 0 ? files_fail(self, errno, hold->path, error) : lock_scope(self, hold, fd, error);
+}
+
+static int make_root(struct files *self, struct files_hold *hold, struct ethos_error *error)
+{
+    if (self->root >= 0)
+        return ETHOS_OK;
+    if (dir_make(self->root_path) != 0)
+        return err_errno(error, errno, self->root_path);
+    hold->made_root = true;
+    return files_root(self, error);
+}
+
+static int make_scope(struct files *self, struct files_hold *hold, struct ethos_error *error)
+{
+    if (hold->dir >= 0)
+        return ETHOS_OK;
+    if (make_dirs(self->root, hold->path, &hold->path_before) != 0)
+        return files_fail(self, errno, hold->path, error);
+    int dir = files_open(self, hold->path, O_RDONLY | O_DIRECTORY, error);
+    if (dir < 0)
+        return dir == ETHOS_NOTFOUND ? FILES_MOVED : dir;
+    hold->dir = dir;
+    return ETHOS_OK;
+}
+
+static void undo_make(struct files *self, struct files_hold *hold)
+{
+    if (hold->dir >= 0 && hold->mem_before == 0) {
+        os_unlinkat(hold->dir, FILES_IGNORE, 0);
+        if (hold->lock >= 0)
+            os_unlinkat(hold->dir, FILES_LOCK, 0);
+    }
+    if (hold->dir >= 0)
+        remove_dirs(hold->dir, FILES_TMP, hold->mem_before);
+    if (self->root >= 0)
+        remove_dirs(self->root, hold->path, hold->path_before);
+    if (hold->made_root && os_unlinkat(AT_FDCWD, self->root_path, AT_REMOVEDIR) == 0)
+        files_root_moved(self);
+}
+
+/* ---- holding --------------------------------------------------------------------------------- */
+
+int files_hold_open(struct files *self, struct files_hold *hold, struct ethos_error *error)
+{
+    hold->dir = hold->lock = hold->tmp = -1;
+    hold->made_root = false;
+    hold->path_before = strlen(hold->path);
+    hold->mem_before = strlen(FILES_TMP);
+    files_root_moved(self);
+    int code = files_root(self, error);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+    int dir = files_open(self, hold->path, O_RDONLY | O_DIRECTORY, error);
+    if (dir < 0)
+        return dir == ETHOS_NOTFOUND ? ETHOS_OK : dir;
+    hold->dir = dir;
+    int fd = open_lock(dir, 0);
+    if (fd < 0)
+        return errno == ENOENT ? ETHOS_OK : files_errno(self, errno, hold->path, error);
+    return lock_scope(self, hold, fd, error);
+}
+
+int files_hold_make(struct files *self, struct files_hold *hold, struct ethos_error *error)
+{
+    int code = make_root(self, hold, error);
+    if (code == ETHOS_OK)
+        code = make_scope(self, hold, error);
+    return code == ETHOS_OK ? make_mem(self, hold, error) : code;
+}
+
+int files_hold_tmp(struct files *self, struct files_hold *hold, struct ethos_error *error)
+{
+    const int flags = O_RDONLY | O_DIRECTORY;
+    if (hold->tmp >= 0)
+        return ETHOS_OK;
+    hold->tmp = os_open_beneath(hold->dir, FILES_TMP, flags, 0);
+    if (hold->tmp < 0 && errno == ENOENT && os_mkdirs(hold->dir, FILES_TMP) == 0)
+        hold->tmp = os_open_beneath(hold->dir, FILES_TMP, flags, 0);
+    return hold->tmp < 0 ? files_fail(self, errno, hold->path, error) : ETHOS_OK;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        os_close(*fd);
+    *fd = -1;
+}
+
+void files_hold_close(struct files *self, struct files_hold *hold, bool undo)
+{
+    if (undo)
+        undo_make(self, hold);
+    close_fd(&hold->tmp);
+    close_fd(&hold->dir);
+    close_fd(&hold->lock);
+}

@@ -1,0 +1,234 @@
+/*
+ * ram.c: a store in memory, and the reference for what the contract means.
+ *
+ * One list of nodes, ordered by scope and key; a node holds its names and its text in one block and
+ * never changes, so replacing a text means linking a new node in place of the old. An update makes
+ * all its new nodes first and links them afterwards, which cannot fail: all keys or none.
+ *
+ * What it leaves out: survival, sharing between processes, tails (a reader always gets the whole).
+ */
+#include "store/store.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "store/edit.h"
+
+struct node {
+    struct node *next;
+    const char *scope, *key, *text; /* point into bytes, each terminated */
+    size_t size;                    /* of text */
+    int64_t mtime_ms;
+    char revision[ETHOS_REVISION_SIZE];
+    char bytes[];
+};
+
+struct ram {
+    struct ethos_store store;
+    const struct ethos_host *host;
+    struct node *first;
+};
+
+static int ram_open(const struct ethos_setup *setup, struct ethos_store **out_store,
+                    struct ethos_error *error)
+{
+    const struct ethos_host *host = setup->host;
+    struct ram *ram = host->resize(host->arg, NULL, sizeof *ram);
+    if (!ram)
+        return err_nomem(error);
+    *ram = (struct ram){.store.ops = &store_ram, .host = host};
+    *out_store = &ram->store;
+    return ETHOS_OK;
+}
+
+/* Takes the node at *link out of its list and frees it. */
+static void unlink_node(struct ram *ram, struct node **link)
+{
+    struct node *node = *link;
+    *link = node->next;
+    ram->host->resize(ram->host->arg, node, 0);
+}
+
+static void ram_close(struct ethos_store *self)
+{
+    struct ram *ram = (struct ram *)self;
+    if (!ram)
+        return;
+    while (ram->first)
+        unlink_node(ram, &ram->first);
+    ram->host->resize(ram->host->arg, ram, 0);
+}
+
+/* The link to the first node that does not come before scope and key. */
+static struct node **find(struct ram *ram, const char *scope, const char *key)
+{
+    struct node **link = &ram->first;
+    for (; *link; link = &(*link)->next) {
+        int order = strcmp((*link)->scope, scope);
+        if (order > 0 || (order == 0 && strcmp((*link)->key, key) >= 0))
+            break;
+    }
+    return link;
+}
+
+static bool is_key(const struct node *node, const char *scope, const char *key)
+{
+    return node && strcmp(node->scope, scope) == 0 && strcmp(node->key, key) == 0;
+}
+
+static int ram_read(struct ethos_store *self, const char *scope, const char *key,
+                    const struct ethos_read_how *how, struct ethos_text *out_text,
+                    struct ethos_error *error)
+{
+    struct ram *ram = (struct ram *)self;
+    const struct node *node = *find(ram, scope, key);
+    if (!is_key(node, scope, key))
+        return err_set(error, ETHOS_NOTFOUND, "%s: not found", key);
+    int code = edit_reserve(ram->host, out_text, node->size, error);
+    if (code != ETHOS_OK)
+        return code;
+    memcpy(out_text->data, node->text, node->size + 1);
+    out_text->size = node->size;
+    out_text->offset = 0;
+    out_text->total = node->size;
+    out_text->mtime_ms = node->mtime_ms;
+    memcpy(out_text->revision, node->revision, sizeof node->revision);
+    if (!(how->flags & ETHOS_READ_REVISION))
+        out_text->revision[0] = 0;
+    return ETHOS_OK;
+}
+
+static struct node *make_node(struct ram *ram, const char *scope, const char *key,
+                              struct ethos_view text)
+{
+    size_t scope_size = strlen(scope) + 1, key_size = strlen(key) + 1;
+    struct node *node = ram->host->resize(ram->host->arg, NULL,
+                                          sizeof *node + scope_size + key_size + text.size + 1);
+    if (!node)
+        return NULL;
+    char *at = node->bytes;
+    node->next = NULL;
+    node->scope = memcpy(at, scope, scope_size);
+    node->key = memcpy(at += scope_size, key, key_size);
+    node->text = at += key_size;
+    if (text.size)
+        memcpy(at, text.data, text.size);
+    at[text.size] = 0;
+    node->size = text.size;
+    node->mtime_ms = ram->host->now_ms(ram->host->arg);
+    hash_revision(text, node->revision);
+    return node;
+}
+
+/* Appends to *chain one node for each text that is to be put, in the order of the edits. */
+static int make_nodes(struct ram *ram, const char *scope, const struct ethos_edit *edits,
+                      size_t count, struct node **chain, struct ethos_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (edits[i].verdict != ETHOS_EDIT_PUT || !edit_changes(&edits[i]))
+            continue;
+        *chain = make_node(ram, scope, edits[i].key, edits[i].text);
+        if (!*chain)
+            return err_nomem(error);
+        chain = &(*chain)->next;
+    }
+    return ETHOS_OK;
+}
+
+static void link_nodes(struct ram *ram, const char *scope, const struct ethos_edit *edits,
+                       size_t count, struct node *chain)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!edit_changes(&edits[i]))
+            continue;
+        struct node **link = find(ram, scope, edits[i].key);
+        if (edits[i].old.data)
+            unlink_node(ram, link);
+        if (edits[i].verdict == ETHOS_EDIT_PUT) {
+            struct node *node = chain;
+            chain = node->next;
+            node->next = *link;
+            *link = node;
+        }
+    }
+}
+
+static int read_old(struct ram *ram, const char *scope, struct ethos_edit *edits, size_t count,
+                    struct ethos_error *error)
+{
+    static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
+    for (size_t i = 0; i < count; i++) {
+        int code = ram_read(&ram->store, scope, edits[i].key, &whole, &edits[i].old, error);
+        if (code == ETHOS_NOTFOUND)
+            edit_absent(ram->host, &edits[i]);
+        else if (code != ETHOS_OK)
+            return code;
+    }
+    return ETHOS_OK;
+}
+
+static int ram_update(struct ethos_store *self, const char *scope, struct ethos_edit *edits,
+                      size_t count, ethos_edit_fn *edit, void *arg,
+                      const struct ethos_origin *origin, struct ethos_error *error)
+{
+    struct ram *ram = (struct ram *)self;
+    struct node *chain = NULL;
+    (void)origin;
+    int code = edit_check(edits, count, error);
+    if (code == ETHOS_OK)
+        code = read_old(ram, scope, edits, count, error);
+    if (code == ETHOS_OK)
+        code = edit_ask(edits, count, edit, arg, error);
+    if (code == ETHOS_OK)
+        code = make_nodes(ram, scope, edits, count, &chain, error);
+    if (code != ETHOS_OK) {
+        while (chain)
+            unlink_node(ram, &chain);
+        return code;
+    }
+    link_nodes(ram, scope, edits, count, chain);
+    edit_finish(edits, count);
+    return ETHOS_OK;
+}
+
+static int ram_write(struct ethos_store *self, const char *scope, const char *key,
+                     const char *expect, struct ethos_view text, const struct ethos_origin *origin,
+                     char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error)
+{
+    return edit_swap(((struct ram *)self)->host, ram_update, self, scope, key, expect, &text,
+                     origin, out_revision, error);
+}
+
+static int ram_remove(struct ethos_store *self, const char *scope, const char *key,
+                      const char *expect, const struct ethos_origin *origin,
+                      struct ethos_error *error)
+{
+    return edit_swap(((struct ram *)self)->host, ram_update, self, scope, key, expect, NULL, origin,
+                     NULL, error);
+}
+
+static int ram_list(struct ethos_store *self, const char *scope, ethos_entry_fn *each, void *arg,
+                    struct ethos_error *error)
+{
+    (void)error;
+    int code = ETHOS_OK;
+    const struct node *node = *find((struct ram *)self, scope, "");
+    for (; code == ETHOS_OK && node && strcmp(node->scope, scope) == 0; node = node->next) {
+        struct ethos_entry entry = {node->key, node->size, node->mtime_ms};
+        code = each(arg, &entry);
+    }
+    return code;
+}
+
+const struct ethos_store_ops store_ram = {
+    .abi = ETHOS_ABI,
+    .name = "ram",
+    .open = ram_open,
+    .close = ram_close,
+    .read = ram_read,
+    .write = ram_write,
+    .remove = ram_remove,
+    .list = ram_list,
+    .update = ram_update,
+};

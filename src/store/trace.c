@@ -1,0 +1,104 @@
+/*
+ * trace.c: a store that logs each call of another: name, scope, key, bytes, code. Never content.
+ */
+#include "store/store.h"
+
+#include "base/err.h"
+#include "base/log.h"
+#include "store/wrap.h"
+
+/* Logs the end of a call and hands its code on. */
+static int trace(struct ethos_store *self, const char *call, const char *scope, const char *key,
+                 uint64_t bytes, int code)
+{
+    log_line(((struct wrap *)self)->host, ETHOS_LOG_DEBUG, "store %s %s %s %llu bytes: %s", call,
+             scope, key, (unsigned long long)bytes, err_name(code));
+    return code;
+}
+
+static int trace_read(struct ethos_store *self, const char *scope, const char *key,
+                      const struct ethos_read_how *how, struct ethos_text *out_text,
+                      struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    int code = inner->ops->read(inner, scope, key, how, out_text, error);
+    return trace(self, "read", scope, key, code == ETHOS_OK ? out_text->size : 0, code);
+}
+
+static int trace_write(struct ethos_store *self, const char *scope, const char *key,
+                       const char *expect, struct ethos_view text,
+                       const struct ethos_origin *origin, char out_revision[ETHOS_REVISION_SIZE],
+                       struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    int code = inner->ops->write(inner, scope, key, expect, text, origin, out_revision, error);
+    return trace(self, "write", scope, key, text.size, code);
+}
+
+static int trace_remove(struct ethos_store *self, const char *scope, const char *key,
+                        const char *expect, const struct ethos_origin *origin,
+                        struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    int code = inner->ops->remove(inner, scope, key, expect, origin, error);
+    return trace(self, "remove", scope, key, 0, code);
+}
+
+/* Passes entries on and adds up their bytes. */
+struct walk {
+    ethos_entry_fn *each;
+    void *arg;
+    uint64_t bytes;
+};
+
+static int walk_entry(void *arg, const struct ethos_entry *entry)
+{
+    struct walk *walk = arg;
+    walk->bytes += entry->bytes;
+    return walk->each(walk->arg, entry);
+}
+
+static int trace_list(struct ethos_store *self, const char *scope, ethos_entry_fn *each, void *arg,
+                      struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    struct walk walk = {each, arg, 0};
+    int code = inner->ops->list(inner, scope, walk_entry, &walk, error);
+    return trace(self, "list", scope, "*", walk.bytes, code);
+}
+
+/* One line for the whole update: its first key and what all keys together put. */
+static int trace_update(struct ethos_store *self, const char *scope, struct ethos_edit *edits,
+                        size_t count, ethos_edit_fn *edit, void *arg,
+                        const struct ethos_origin *origin, struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    int code = inner->ops->update(inner, scope, edits, count, edit, arg, origin, error);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += edits[i].verdict == ETHOS_EDIT_PUT ? edits[i].text.size : 0;
+    return trace(self, "update", scope, count ? edits[0].key : "-", bytes, code);
+}
+
+static const struct ethos_store_ops trace_ops = {
+    .abi = ETHOS_ABI,
+    .name = "trace",
+    .close = wrap_close,
+    .read = trace_read,
+    .write = trace_write,
+    .remove = trace_remove,
+    .list = trace_list,
+    .update = trace_update,
+    .locate = wrap_locate,
+    .check = wrap_check,
+};
+
+int store_trace_new(const struct ethos_host *host, struct ethos_store *inner,
+                    struct ethos_store **out_store, struct ethos_error *error)
+{
+    struct wrap *wrap;
+    int code = wrap_new(host, &trace_ops, sizeof *wrap, inner, &wrap, error);
+    if (code == ETHOS_OK)
+        *out_store = &wrap->store;
+    return code;
+}

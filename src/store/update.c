@@ -1,0 +1,122 @@
+/*
+ * update.c: read-modify-write over any store.
+ *
+ * Without the store's help there is no lock, so each key is swapped against the revision that was
+ * read. When one has moved, the keys already written in this round are put back and everything
+ * starts again: the callback must see all old texts as they were, or it would apply twice. Between
+ * two swaps others see some keys new and some old; a store that can do better has its own update.
+ */
+#include "store/store.h"
+
+#include "base/err.h"
+#include "base/view.h"
+#include "store/edit.h"
+
+#define ROUNDS 100
+
+struct loop {
+    struct ethos_store *store;
+    const char *scope;
+    struct ethos_edit *edits;
+    size_t count;
+    const struct ethos_origin *origin;
+};
+
+/* A key that vanishes between two rounds is left to the caller: only he can free its old text. */
+static int read_all(const struct loop *loop, struct ethos_error *error)
+{
+    static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
+    for (size_t i = 0; i < loop->count; i++) {
+        struct ethos_edit *edit = &loop->edits[i];
+        int code = loop->store->ops->read(loop->store, loop->scope, edit->key, &whole, &edit->old,
+                                          error);
+        if (code == ETHOS_NOTFOUND && edit->old.data)
+            return err_set(error, ETHOS_BUSY, "%s: was removed meanwhile", edit->key);
+        if (code != ETHOS_OK && code != ETHOS_NOTFOUND)
+            return code;
+    }
+    return ETHOS_OK;
+}
+
+/* Stores text under the key (data NULL: removes it) if its revision is still the expected one. */
+static int swap(const struct loop *loop, struct ethos_edit *edit, const char *expect,
+                struct ethos_view text, struct ethos_error *error)
+{
+    const struct ethos_store_ops *ops = loop->store->ops;
+    if (text.data)
+        return ops->write(loop->store, loop->scope, edit->key, expect, text, loop->origin,
+                          edit->revision, error);
+    int code = ops->remove(loop->store, loop->scope, edit->key, expect, loop->origin, error);
+    if (code == ETHOS_OK)
+        edit->revision[0] = 0;
+    return code;
+}
+
+static int swap_in(const struct loop *loop, struct ethos_edit *edit, struct ethos_error *error)
+{
+    struct ethos_view text = edit->text;
+    if (edit->verdict == ETHOS_EDIT_DROP)
+        text.data = NULL;
+    else if (!text.data)
+        text = VIEW("");
+    return swap(loop, edit, edit->old.data ? edit->old.revision : "absent", text, error);
+}
+
+/* Undoes the first `done` keys, last first. */
+static int put_back(const struct loop *loop, size_t done)
+{
+    int code = ETHOS_OK;
+    while (code == ETHOS_OK && done-- > 0) {
+        struct ethos_edit *edit = &loop->edits[done];
+        char written[ETHOS_REVISION_SIZE];
+        if (!edit_changes(edit))
+            continue;
+        memcpy(written, edit->revision, sizeof written);
+        code = swap(loop, edit, *written ? written : "absent",
+                    view_of(edit->old.data, edit->old.size), NULL);
+    }
+    return code;
+}
+
+static int swap_all(const struct loop *loop, struct ethos_error *error)
+{
+    for (size_t i = 0; i < loop->count; i++) {
+        struct ethos_edit *edit = &loop->edits[i];
+        if (!edit_changes(edit)) {
+            memcpy(edit->revision, edit->old.revision, sizeof edit->revision);
+            continue;
+        }
+        int code = swap_in(loop, edit, error);
+        if (code == ETHOS_OK)
+            continue;
+        if (put_back(loop, i) != ETHOS_OK)
+            return err_set(error, ETHOS_IO, "%s: not written, and the keys before it stay changed",
+                           edit->key);
+        return code;
+    }
+    return ETHOS_OK;
+}
+
+int store_update(struct ethos_store *store, const char *scope, struct ethos_edit *edits,
+                 size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_origin *origin,
+                 struct ethos_error *error)
+{
+    if (store->ops->update)
+        return store->ops->update(store, scope, edits, count, edit, arg, origin, error);
+
+    struct loop loop = {store, scope, edits, count, origin};
+    int code = edit_check(edits, count, error);
+    if (code != ETHOS_OK)
+        return code;
+    for (int round = 0; round < ROUNDS; round++) {
+        code = read_all(&loop, error);
+        if (code == ETHOS_OK)
+            code = edit_ask(edits, count, edit, arg, error);
+        if (code != ETHOS_OK)
+            return code;
+        code = swap_all(&loop, error);
+        if (code != ETHOS_CONFLICT)
+            return code;
+    }
+    return err_set(error, ETHOS_BUSY, "%s: the text keeps changing", scope);
+}

@@ -1,0 +1,35 @@
+/*
+ * wrap.h: what the decorators share: a store in front of another store.
+ *
+ * A decorator's own struct begins with struct wrap. Its table is a copy that offers what the inner
+ * store offers: the same capabilities, and no optional call the inner one lacks.
+ */
+#ifndef ETHOS_STORE_WRAP_H
+#define ETHOS_STORE_WRAP_H
+
+#include <ethos/provider.h>
+
+struct wrap {
+    struct ethos_store store;
+    struct ethos_store_ops ops;
+    const struct ethos_host *host;
+    struct ethos_store *inner;
+};
+
+/* A zeroed object of size bytes around inner, which it owns; inner is closed when there is no memory. */
+int wrap_new(const struct ethos_host *host, const struct ethos_store_ops *ops, size_t size,
+             struct ethos_store *inner, struct wrap **out_wrap, struct ethos_error *error);
+
+/* For the close, locate and check slots of the decorator. */
+void wrap_close(struct ethos_store *self);
+int wrap_locate(struct ethos_store *self, const char *scope, const char *key, char *path,
+                size_t size, struct ethos_error *error);
+int wrap_check(struct ethos_store *self, int fix, ethos_finding_fn *each, void *arg,
+               struct ethos_error *error);
+
+static inline struct ethos_store *wrap_inner(struct ethos_store *self)
+{
+    return ((struct wrap *)self)->inner;
+}
+
+#endif

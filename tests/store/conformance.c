@@ -1,0 +1,824 @@
+/*
+ * conformance.c: what every store must do, whatever is behind it.
+ */
+#include "conformance.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../support/alloc.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/view.h"
+#include "store/store.h"
+
+#define SCOPE "personality:tester"
+#define OTHER_SCOPE "user:tester"
+
+struct fixture {
+    const struct conformance_subject *subject;
+    const struct ethos_host *host;
+    struct ethos_store *store;
+    struct ethos_text text;
+    struct ethos_error error;
+};
+
+/* ---- calls, shortened ------------------------------------------------------------------------ */
+
+static int do_write(struct fixture *f, const char *scope, const char *key, const char *expect,
+                    struct ethos_view text, char *out_revision)
+{
+    char revision[ETHOS_REVISION_SIZE];
+    return f->store->ops->write(f->store, scope, key, expect, text, NULL,
+                                out_revision ? out_revision : revision, &f->error);
+}
+
+static int do_read(struct fixture *f, const char *scope, const char *key)
+{
+    static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
+    return f->store->ops->read(f->store, scope, key, &whole, &f->text, &f->error);
+}
+
+static int do_remove(struct fixture *f, const char *key, const char *expect)
+{
+    return f->store->ops->remove(f->store, SCOPE, key, expect, NULL, &f->error);
+}
+
+static void put(struct fixture *f, const char *key, const char *text)
+{
+    assert_int_equal(do_write(f, SCOPE, key, NULL, view_str(text), NULL), ETHOS_OK);
+}
+
+static void assert_bytes(struct fixture *f, const char *scope, const char *key,
+                         struct ethos_view expected)
+{
+    char revision[ETHOS_REVISION_SIZE];
+    assert_int_equal(do_read(f, scope, key), ETHOS_OK);
+    assert_non_null(f->text.data);
+    assert_int_equal(f->text.size, expected.size);
+    assert_memory_equal(f->text.data, expected.data, expected.size);
+    assert_int_equal(f->text.data[f->text.size], 0);
+    assert_int_equal(f->text.offset, 0);
+    assert_int_equal(f->text.total, expected.size);
+    hash_revision(expected, revision);
+    assert_string_equal(f->text.revision, revision);
+}
+
+static void assert_text(struct fixture *f, const char *key, const char *expected)
+{
+    assert_bytes(f, SCOPE, key, view_str(expected));
+}
+
+static void assert_absent(struct fixture *f, const char *key)
+{
+    assert_int_equal(do_read(f, SCOPE, key), ETHOS_NOTFOUND);
+}
+
+static void revision_of(const char *text, char out[ETHOS_REVISION_SIZE])
+{
+    hash_revision(view_str(text), out);
+}
+
+/* ---- reading and writing ---------------------------------------------------------------------- */
+
+static void test_absent_text_is_not_found(void **state)
+{
+    struct fixture *f = *state;
+    assert_absent(f, "MEMORY.md");
+    put(f, "MEMORY.md", "something\n");
+    assert_absent(f, "USER.md");
+    assert_int_equal(do_read(f, OTHER_SCOPE, "MEMORY.md"), ETHOS_NOTFOUND);
+    assert_int_equal(f->error.code, ETHOS_NOTFOUND);
+    assert_true(f->error.text[0] != 0);
+}
+
+static void test_what_is_written_reads_back(void **state)
+{
+    struct fixture *f = *state;
+    char revision[ETHOS_REVISION_SIZE], expected[ETHOS_REVISION_SIZE];
+    assert_int_equal(do_write(f, SCOPE, "MEMORY.md", NULL, VIEW("one\n"), revision), ETHOS_OK);
+    revision_of("one\n", expected);
+    assert_string_equal(revision, expected);
+    assert_text(f, "MEMORY.md", "one\n");
+    assert_int_equal(do_write(f, SCOPE, "MEMORY.md", NULL, VIEW("a longer two\n"), revision),
+                     ETHOS_OK);
+    assert_text(f, "MEMORY.md", "a longer two\n");
+    assert_string_equal(revision, f->text.revision);
+    assert_int_equal(do_write(f, SCOPE, "MEMORY.md", NULL, VIEW("3"), revision), ETHOS_OK);
+    assert_text(f, "MEMORY.md", "3");
+    assert_true(f->text.mtime_ms == -1 || f->text.mtime_ms > 0);
+}
+
+static void test_equal_bytes_have_equal_revisions(void **state)
+{
+    struct fixture *f = *state;
+    char first[ETHOS_REVISION_SIZE], second[ETHOS_REVISION_SIZE], third[ETHOS_REVISION_SIZE];
+    do_write(f, SCOPE, "a.md", NULL, VIEW("same"), first);
+    do_write(f, OTHER_SCOPE, "b.md", NULL, VIEW("same"), second);
+    do_write(f, SCOPE, "a.md", NULL, VIEW("other"), third);
+    assert_string_equal(first, second);
+    assert_string_not_equal(first, third);
+    do_write(f, SCOPE, "a.md", NULL, VIEW("same"), third);
+    assert_string_equal(first, third);
+}
+
+static void test_empty_text_is_not_absent(void **state)
+{
+    struct fixture *f = *state;
+    put(f, "empty.md", "");
+    assert_text(f, "empty.md", "");
+    assert_int_equal(do_write(f, SCOPE, "empty.md", "absent", VIEW("x"), NULL), ETHOS_CONFLICT);
+    put(f, "full.md", "full");
+    put(f, "full.md", "");
+    assert_text(f, "full.md", "");
+    assert_int_equal(do_remove(f, "empty.md", NULL), ETHOS_OK);
+    assert_absent(f, "empty.md");
+}
+
+static void test_every_byte_is_kept(void **state)
+{
+    struct fixture *f = *state;
+    char bytes[512];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)(unsigned char)(i * 7);
+    struct ethos_view text = view_of(bytes, sizeof bytes);
+    assert_int_equal(do_write(f, SCOPE, "bytes.md", NULL, text, NULL), ETHOS_OK);
+    assert_bytes(f, SCOPE, "bytes.md", text);
+    assert_int_equal(do_write(f, SCOPE, "bytes.md", NULL, VIEW("\0"), NULL), ETHOS_OK);
+    assert_bytes(f, SCOPE, "bytes.md", VIEW("\0"));
+    assert_int_equal(do_write(f, SCOPE, "bytes.md", NULL, VIEW("no line end \r\n\r"), NULL),
+                     ETHOS_OK);
+    assert_text(f, "bytes.md", "no line end \r\n\r");
+}
+
+static void test_a_megabyte_is_kept(void **state)
+{
+    struct fixture *f = *state;
+    size_t size = 1048576 + 13;
+    char *bytes = malloc(size);
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = "memory \n"[(i * i / 3) % 8];
+    assert_int_equal(do_write(f, SCOPE, "big.md", NULL, view_of(bytes, size), NULL), ETHOS_OK);
+    assert_bytes(f, SCOPE, "big.md", view_of(bytes, size));
+    bytes[size / 2] = 'X';
+    assert_int_equal(do_write(f, SCOPE, "big.md", f->text.revision, view_of(bytes, size), NULL),
+                     ETHOS_OK);
+    assert_bytes(f, SCOPE, "big.md", view_of(bytes, size));
+    free(bytes);
+}
+
+static void test_a_text_beyond_the_limit_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    char *bytes = calloc(1, (size_t)ETHOS_MAX_STORE_BYTES + 1);
+    assert_non_null(bytes);
+    put(f, "a.md", "old");
+    struct ethos_view text = view_of(bytes, (size_t)ETHOS_MAX_STORE_BYTES + 1);
+    assert_int_equal(do_write(f, SCOPE, "a.md", NULL, text, NULL), ETHOS_LIMIT);
+    assert_text(f, "a.md", "old");
+    free(bytes);
+}
+
+static void test_scopes_are_separate(void **state)
+{
+    static const char *const scopes[] = {"global", "personality:same", "user:same", "team:same",
+                                         "workspace:same-0123456789ab"};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(do_write(f, scopes[i], "MEMORY.md", "absent", view_str(scopes[i]), NULL),
+                         ETHOS_OK);
+    for (size_t i = 0; i < 5; i++)
+        assert_bytes(f, scopes[i], "MEMORY.md", view_str(scopes[i]));
+}
+
+/* ---- expectations ----------------------------------------------------------------------------- */
+
+static void test_write_expects_any_absent_or_a_revision(void **state)
+{
+    struct fixture *f = *state;
+    char first[ETHOS_REVISION_SIZE], second[ETHOS_REVISION_SIZE];
+    assert_int_equal(do_write(f, SCOPE, "a.md", "absent", VIEW("1"), first), ETHOS_OK);
+    assert_int_equal(do_write(f, SCOPE, "a.md", first, VIEW("2"), second), ETHOS_OK);
+    assert_text(f, "a.md", "2");
+    assert_int_equal(do_write(f, SCOPE, "a.md", NULL, VIEW("3"), NULL), ETHOS_OK);
+    assert_text(f, "a.md", "3");
+}
+
+static void test_a_wrong_expectation_is_a_conflict_and_changes_nothing(void **state)
+{
+    struct fixture *f = *state;
+    char revision[ETHOS_REVISION_SIZE], stale[ETHOS_REVISION_SIZE] = "untouched";
+    revision_of("stale", revision);
+    assert_int_equal(do_write(f, SCOPE, "a.md", revision, VIEW("x"), stale), ETHOS_CONFLICT);
+    assert_string_equal(stale, "untouched");
+    assert_absent(f, "a.md");
+    put(f, "a.md", "now");
+    assert_int_equal(do_write(f, SCOPE, "a.md", revision, VIEW("x"), stale), ETHOS_CONFLICT);
+    assert_int_equal(do_write(f, SCOPE, "a.md", "absent", VIEW("x"), stale), ETHOS_CONFLICT);
+    assert_int_equal(do_remove(f, "a.md", revision), ETHOS_CONFLICT);
+    assert_int_equal(do_remove(f, "a.md", "absent"), ETHOS_CONFLICT);
+    assert_int_equal(f->error.code, ETHOS_CONFLICT);
+    assert_string_equal(stale, "untouched");
+    assert_text(f, "a.md", "now");
+    revision_of("now", revision);
+    assert_int_equal(do_write(f, SCOPE, "a.md", "absent", VIEW("now"), stale), ETHOS_CONFLICT);
+}
+
+static void test_remove_takes_the_text_away(void **state)
+{
+    struct fixture *f = *state;
+    char revision[ETHOS_REVISION_SIZE];
+    assert_int_equal(do_remove(f, "a.md", NULL), ETHOS_NOTFOUND);
+    assert_int_equal(do_remove(f, "a.md", "absent"), ETHOS_NOTFOUND);
+    revision_of("1", revision);
+    assert_int_equal(do_remove(f, "a.md", revision), ETHOS_CONFLICT);
+    put(f, "a.md", "1");
+    put(f, "b.md", "1");
+    assert_int_equal(do_remove(f, "a.md", revision), ETHOS_OK);
+    assert_absent(f, "a.md");
+    assert_text(f, "b.md", "1");
+    assert_int_equal(do_remove(f, "b.md", NULL), ETHOS_OK);
+    assert_absent(f, "b.md");
+    assert_int_equal(do_write(f, SCOPE, "a.md", "absent", VIEW("again"), NULL), ETHOS_OK);
+    assert_text(f, "a.md", "again");
+}
+
+static void test_the_error_may_be_null(void **state)
+{
+    struct fixture *f = *state;
+    const struct ethos_store_ops *ops = f->store->ops;
+    struct ethos_read_how whole = {0, 0};
+    char revision[ETHOS_REVISION_SIZE];
+    put(f, "a.md", "1");
+    assert_int_equal(ops->read(f->store, SCOPE, "b.md", &whole, &f->text, NULL), ETHOS_NOTFOUND);
+    assert_int_equal(ops->write(f->store, SCOPE, "a.md", "absent", VIEW("2"), NULL, revision, NULL),
+                     ETHOS_CONFLICT);
+    assert_int_equal(ops->remove(f->store, SCOPE, "b.md", NULL, NULL, NULL), ETHOS_NOTFOUND);
+}
+
+/* ---- buffers ---------------------------------------------------------------------------------- */
+
+static void test_a_buffer_is_used_again(void **state)
+{
+    struct fixture *f = *state;
+    put(f, "long.md", "a text that is rather longer than the other");
+    put(f, "short.md", "short");
+    assert_text(f, "long.md", "a text that is rather longer than the other");
+    char *data = f->text.data;
+    size_t capacity = f->text.capacity;
+    assert_true(capacity > f->text.size);
+    assert_text(f, "short.md", "short");
+    assert_ptr_equal(f->text.data, data);
+    assert_int_equal(f->text.capacity, capacity);
+    assert_text(f, "long.md", "a text that is rather longer than the other");
+}
+
+static void test_a_failed_read_leaves_the_text_alone(void **state)
+{
+    struct fixture *f = *state;
+    put(f, "a.md", "kept");
+    assert_text(f, "a.md", "kept");
+    struct ethos_text before = f->text;
+    assert_absent(f, "b.md");
+    assert_memory_equal(&f->text, &before, sizeof before);
+    assert_string_equal(f->text.data, "kept");
+}
+
+static void test_the_revision_is_empty_unless_asked_for(void **state)
+{
+    struct fixture *f = *state;
+    struct ethos_read_how how = {0, 0};
+    put(f, "a.md", "text");
+    assert_text(f, "a.md", "text");
+    assert_int_equal(f->store->ops->read(f->store, SCOPE, "a.md", &how, &f->text, &f->error),
+                     ETHOS_OK);
+    assert_string_equal(f->text.revision, "");
+    assert_string_equal(f->text.data, "text");
+}
+
+static void test_a_tail_is_the_end_of_the_text(void **state)
+{
+    static const uint64_t tails[] = {1, 5, 999, 1000, 1001, 1u << 30};
+    struct fixture *f = *state;
+    char whole[1001];
+    for (size_t i = 0; i < 1000; i++)
+        whole[i] = (char)('a' + i % 26);
+    whole[1000] = 0;
+    put(f, "a.md", whole);
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
+        for (unsigned flags = 0; flags <= ETHOS_READ_REVISION; flags++) {
+            struct ethos_read_how how = {tails[i], flags};
+            assert_int_equal(
+                f->store->ops->read(f->store, SCOPE, "a.md", &how, &f->text, &f->error), ETHOS_OK);
+            assert_true(f->text.size >= (tails[i] < 1000 ? tails[i] : 1000));
+            assert_int_equal(f->text.total, 1000);
+            assert_int_equal(f->text.offset + f->text.size, 1000);
+            assert_memory_equal(f->text.data, whole + f->text.offset, f->text.size);
+            assert_int_equal(f->text.data[f->text.size], 0);
+            assert_int_equal(f->text.revision[0] != 0, flags != 0);
+        }
+    }
+}
+
+/* ---- list ------------------------------------------------------------------------------------- */
+
+struct listing {
+    char keys[16384];
+    size_t count;
+    uint64_t bytes;
+    int stop_after;
+};
+
+static int collect(void *arg, const struct ethos_entry *entry)
+{
+    struct listing *listing = arg;
+    size_t used = strlen(listing->keys);
+    snprintf(listing->keys + used, sizeof listing->keys - used, "%s ", entry->key);
+    listing->count++;
+    listing->bytes += entry->bytes;
+    return listing->stop_after && (int)listing->count >= listing->stop_after ? 77 : 0;
+}
+
+static int do_list(struct fixture *f, const char *scope, struct listing *listing)
+{
+    return f->store->ops->list(f->store, scope, collect, listing, &f->error);
+}
+
+static void test_list_gives_keys_in_byte_order(void **state)
+{
+    struct fixture *f = *state;
+    struct listing listing = {0};
+    put(f, "b.md", "22");
+    put(f, "a.md", "1");
+    put(f, "a-1.md", "");
+    put(f, "Z.md", "333");
+    put(f, "a_1.md", "4444");
+    put(f, "a.md.md", "");
+    assert_int_equal(do_write(f, OTHER_SCOPE, "c.md", NULL, VIEW("x"), NULL), ETHOS_OK);
+    assert_int_equal(do_list(f, SCOPE, &listing), ETHOS_OK);
+    assert_string_equal(listing.keys, "Z.md a-1.md a.md a.md.md a_1.md b.md ");
+    assert_int_equal(listing.bytes, 10);
+}
+
+static void test_list_of_an_unwritten_scope_is_empty(void **state)
+{
+    struct fixture *f = *state;
+    struct listing listing = {0};
+    assert_int_equal(do_list(f, SCOPE, &listing), ETHOS_OK);
+    assert_int_equal(do_list(f, "global", &listing), ETHOS_OK);
+    assert_int_equal(listing.count, 0);
+    put(f, "a.md", "1");
+    assert_int_equal(do_remove(f, "a.md", NULL), ETHOS_OK);
+    assert_int_equal(do_list(f, SCOPE, &listing), ETHOS_OK);
+    assert_int_equal(listing.count, 0);
+}
+
+static void test_list_stops_when_told_to(void **state)
+{
+    struct fixture *f = *state;
+    struct listing listing = {.stop_after = 2};
+    put(f, "a.md", "1");
+    put(f, "b.md", "1");
+    put(f, "c.md", "1");
+    assert_int_equal(do_list(f, SCOPE, &listing), 77);
+    assert_string_equal(listing.keys, "a.md b.md ");
+}
+
+static void test_many_keys(void **state)
+{
+    struct fixture *f = *state;
+    struct listing listing = {0};
+    char expected[16384] = "";
+    for (int i = 299; i >= 0; i--) {
+        char key[32];
+        snprintf(key, sizeof key, "note-%03d.md", i * 7 % 300);
+        put(f, key, key);
+    }
+    for (int i = 0; i < 300; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "note-%03d.md", i);
+        assert_text(f, key, key);
+        size_t used = strlen(expected);
+        snprintf(expected + used, sizeof expected - used, "%s ", key);
+    }
+    assert_int_equal(do_list(f, SCOPE, &listing), ETHOS_OK);
+    assert_string_equal(listing.keys, expected);
+}
+
+/* ---- update ----------------------------------------------------------------------------------- */
+
+/* What the callback answers, per key, and what it saw. */
+struct script {
+    struct {
+        enum ethos_verdict verdict;
+        const char *text;
+    } answers[4];
+    const char *seen[4]; /* expected old texts, NULL: absent */
+    int code;
+    int calls;
+};
+
+static int play(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+{
+    struct script *script = arg;
+    (void)error;
+    script->calls++;
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(edits[i].verdict, ETHOS_EDIT_KEEP);
+        if (script->seen[i]) {
+            char revision[ETHOS_REVISION_SIZE];
+            revision_of(script->seen[i], revision);
+            assert_non_null(edits[i].old.data);
+            assert_int_equal(edits[i].old.size, strlen(script->seen[i]));
+            assert_string_equal(edits[i].old.data, script->seen[i]);
+            assert_string_equal(edits[i].old.revision, revision);
+        } else {
+            assert_null(edits[i].old.data);
+        }
+        edits[i].verdict = script->answers[i].verdict;
+        if (edits[i].verdict == ETHOS_EDIT_PUT)
+            edits[i].text = view_str(script->answers[i].text);
+    }
+    return script->code;
+}
+
+static void free_edits(struct fixture *f, struct ethos_edit *edits, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (edits[i].old.data)
+            f->host->resize(f->host->arg, edits[i].old.data, 0);
+    }
+}
+
+static int do_update(struct fixture *f, struct ethos_edit *edits, size_t count,
+                     struct script *script)
+{
+    return store_update(f->store, SCOPE, edits, count, play, script, NULL, &f->error);
+}
+
+static void test_update_sees_the_old_and_stores_the_new(void **state)
+{
+    struct fixture *f = *state;
+    struct ethos_edit edit = {.key = "a.md"};
+    struct script make = {.answers = {{ETHOS_EDIT_PUT, "1\n"}}};
+    assert_int_equal(do_update(f, &edit, 1, &make), ETHOS_OK);
+    assert_text(f, "a.md", "1\n");
+    assert_string_equal(edit.revision, f->text.revision);
+
+    struct script change = {.answers = {{ETHOS_EDIT_PUT, "2\n"}}, .seen = {"1\n"}};
+    assert_int_equal(do_update(f, &edit, 1, &change), ETHOS_OK);
+    assert_text(f, "a.md", "2\n");
+    assert_string_equal(edit.revision, f->text.revision);
+
+    struct script drop = {.answers = {{ETHOS_EDIT_DROP, NULL}}, .seen = {"2\n"}};
+    assert_int_equal(do_update(f, &edit, 1, &drop), ETHOS_OK);
+    assert_absent(f, "a.md");
+    assert_string_equal(edit.revision, "");
+    assert_true(make.calls >= 1 && change.calls >= 1 && drop.calls >= 1);
+    free_edits(f, &edit, 1);
+}
+
+static void test_update_of_several_keys(void **state)
+{
+    struct fixture *f = *state;
+    struct ethos_edit edits[4] = {
+        {.key = "put.md"}, {.key = "drop.md"}, {.key = "keep.md"}, {.key = "new.md"}};
+    struct script script = {.answers = {{ETHOS_EDIT_PUT, "put 2"},
+                                        {ETHOS_EDIT_DROP, NULL},
+                                        {ETHOS_EDIT_KEEP, NULL},
+                                        {ETHOS_EDIT_PUT, ""}},
+                            .seen = {"put 1", "drop 1", "keep 1", NULL}};
+    put(f, "put.md", "put 1");
+    put(f, "drop.md", "drop 1");
+    put(f, "keep.md", "keep 1");
+    assert_int_equal(do_update(f, edits, 4, &script), ETHOS_OK);
+    assert_text(f, "put.md", "put 2");
+    assert_string_equal(edits[0].revision, f->text.revision);
+    assert_absent(f, "drop.md");
+    assert_string_equal(edits[1].revision, "");
+    assert_text(f, "keep.md", "keep 1");
+    assert_string_equal(edits[2].revision, f->text.revision);
+    assert_text(f, "new.md", "");
+    assert_string_equal(edits[3].revision, f->text.revision);
+    assert_string_equal(edits[0].old.data, "put 1");
+    free_edits(f, edits, 4);
+}
+
+static void test_update_that_keeps_touches_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct listing listing = {0};
+    struct ethos_edit edits[2] = {{.key = "a.md"}, {.key = "b.md"}};
+    struct script script = {0};
+    assert_int_equal(do_update(f, edits, 2, &script), ETHOS_OK);
+    assert_int_equal(do_list(f, SCOPE, &listing), ETHOS_OK);
+    assert_int_equal(listing.count, 0);
+    assert_string_equal(edits[0].revision, "");
+
+    struct script drop = {.answers = {{ETHOS_EDIT_DROP, NULL}, {ETHOS_EDIT_DROP, NULL}}};
+    assert_int_equal(do_update(f, edits, 2, &drop), ETHOS_OK);
+    assert_int_equal(do_list(f, SCOPE, &listing), ETHOS_OK);
+    assert_int_equal(listing.count, 0);
+    free_edits(f, edits, 2);
+}
+
+static void test_update_to_the_same_text_reports_its_revision(void **state)
+{
+    struct fixture *f = *state;
+    struct ethos_edit edit = {.key = "a.md"};
+    struct script script = {.answers = {{ETHOS_EDIT_PUT, "same"}}, .seen = {"same"}};
+    put(f, "a.md", "same");
+    assert_text(f, "a.md", "same");
+    int64_t mtime_ms = f->text.mtime_ms;
+    assert_int_equal(do_update(f, &edit, 1, &script), ETHOS_OK);
+    assert_string_equal(edit.revision, f->text.revision);
+    assert_text(f, "a.md", "same");
+    assert_int_equal(f->text.mtime_ms, mtime_ms);
+    free_edits(f, &edit, 1);
+}
+
+static void test_update_refused_by_its_callback_changes_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct ethos_edit edits[3] = {{.key = "a.md"}, {.key = "b.md"}, {.key = "c.md"}};
+    struct script script = {
+        .answers = {{ETHOS_EDIT_PUT, "x"}, {ETHOS_EDIT_DROP, NULL}, {ETHOS_EDIT_PUT, "y"}},
+        .seen = {"a", "b", NULL},
+        .code = ETHOS_LIMIT};
+    put(f, "a.md", "a");
+    put(f, "b.md", "b");
+    assert_int_equal(do_update(f, edits, 3, &script), ETHOS_LIMIT);
+    assert_int_equal(script.calls, 1);
+    assert_text(f, "a.md", "a");
+    assert_text(f, "b.md", "b");
+    assert_absent(f, "c.md");
+    free_edits(f, edits, 3);
+}
+
+static void test_update_with_a_key_twice_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct ethos_edit edits[3] = {{.key = "a.md"}, {.key = "b.md"}, {.key = "a.md"}};
+    struct script script = {
+        .answers = {{ETHOS_EDIT_PUT, "x"}, {ETHOS_EDIT_PUT, "y"}, {ETHOS_EDIT_PUT, "z"}}};
+    assert_int_equal(do_update(f, edits, 3, &script), ETHOS_INVALID);
+    assert_int_equal(script.calls, 0);
+    assert_absent(f, "a.md");
+    free_edits(f, edits, 3);
+}
+
+static void test_update_of_many_keys(void **state)
+{
+    struct fixture *f = *state;
+    enum { COUNT = 40 };
+    static char keys[COUNT][16];
+    struct ethos_edit edits[COUNT] = {0};
+    struct script script = {0};
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < COUNT; i++) {
+            snprintf(keys[i], sizeof keys[i], "k%02d.md", i);
+            edits[i].key = keys[i];
+        }
+        // the script answers four keys; ten updates of four cover them all
+        for (int i = 0; i < COUNT; i += 4) {
+            for (int k = 0; k < 4; k++) {
+                script.seen[k] = round ? keys[i + k] : NULL;
+                script.answers[k].verdict = round ? ETHOS_EDIT_DROP : ETHOS_EDIT_PUT;
+                script.answers[k].text = keys[i + k];
+            }
+            assert_int_equal(do_update(f, edits + i, 4, &script), ETHOS_OK);
+        }
+        for (int i = 0; i < COUNT; i++)
+            assert_int_equal(do_read(f, SCOPE, keys[i]), round ? ETHOS_NOTFOUND : ETHOS_OK);
+    }
+    free_edits(f, edits, COUNT);
+}
+
+/* ---- memory and life; rules about a capability hold for the stores that announce it -------------------------------------------------------------------------- */
+
+static void test_running_out_of_memory_changes_nothing(void **state)
+{
+    struct fixture *f = *state;
+    int code = ETHOS_OK;
+    put(f, "a.md", "old a");
+    ALLOC_EACH(n, code == ETHOS_OK)
+    {
+        struct ethos_edit edits[2] = {{.key = "a.md"}, {.key = "b.md"}};
+        struct script script = {.answers = {{ETHOS_EDIT_PUT, "new a"}, {ETHOS_EDIT_PUT, "new b"}},
+                                .seen = {"old a", NULL}};
+        code = do_update(f, edits, 2, &script);
+        alloc_fail_at(0);
+        free_edits(f, edits, 2);
+        if (code != ETHOS_OK) {
+            assert_int_equal(code, ETHOS_NOMEM);
+            assert_text(f, "a.md", "old a");
+            assert_absent(f, "b.md");
+        }
+    }
+    assert_text(f, "a.md", "new a");
+    assert_text(f, "b.md", "new b");
+}
+
+static void test_reading_without_memory_says_so(void **state)
+{
+    struct fixture *f = *state;
+    struct listing listing;
+    int code = ETHOS_OK;
+    put(f, "a.md", "text");
+    ALLOC_EACH(n, code == ETHOS_OK)
+    {
+        struct ethos_text text = {0};
+        struct ethos_read_how how = {0, ETHOS_READ_REVISION};
+        code = f->store->ops->read(f->store, SCOPE, "a.md", &how, &text, &f->error);
+        assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
+        if (text.data)
+            f->host->resize(f->host->arg, text.data, 0);
+    }
+    ALLOC_EACH(n, code == ETHOS_OK)
+    {
+        memset(&listing, 0, sizeof listing);
+        code = do_list(f, SCOPE, &listing);
+        assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
+    }
+    assert_int_equal(listing.count, 1);
+}
+
+static void test_opening_without_memory_says_so(void **state)
+{
+    struct fixture *f = *state;
+    int code = ETHOS_OK;
+    ALLOC_EACH(n, code == ETHOS_OK)
+    {
+        struct ethos_store *store = NULL;
+        code = f->subject->open(f->host, &store, &f->error);
+        assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
+        assert_int_equal(store != NULL, code == ETHOS_OK);
+        if (store)
+            store->ops->close(store);
+    }
+}
+
+static void test_what_is_durable_survives_closing(void **state)
+{
+    struct fixture *f = *state;
+    if (!(f->store->capabilities & ETHOS_STORE_DURABLE))
+        return;
+    put(f, "a.md", "kept");
+    put(f, "b.md", "gone");
+    assert_int_equal(do_remove(f, "b.md", NULL), ETHOS_OK);
+    f->store->ops->close(f->store);
+    assert_int_equal(f->subject->open(f->host, &f->store, &f->error), ETHOS_OK);
+    assert_text(f, "a.md", "kept");
+    assert_absent(f, "b.md");
+}
+
+static void test_two_handles_see_the_same_texts(void **state)
+{
+    struct fixture *f = *state;
+    if (!(f->store->capabilities & ETHOS_STORE_DURABLE))
+        return;
+    struct ethos_store *first = f->store, *second;
+    char revision[ETHOS_REVISION_SIZE];
+    assert_absent(f, "a.md");
+    assert_int_equal(f->subject->open(f->host, &second, &f->error), ETHOS_OK);
+    f->store = second;
+    assert_int_equal(do_write(f, SCOPE, "a.md", NULL, VIEW("1"), revision), ETHOS_OK);
+    f->store = first;
+    assert_text(f, "a.md", "1");
+    assert_int_equal(do_write(f, SCOPE, "a.md", revision, VIEW("2"), NULL), ETHOS_OK);
+    f->store = second;
+    assert_int_equal(do_write(f, SCOPE, "a.md", revision, VIEW("3"), NULL), ETHOS_CONFLICT);
+    assert_text(f, "a.md", "2");
+    second->ops->close(second);
+    f->store = first;
+}
+
+static void test_paths_are_absolute_and_end_in_the_key(void **state)
+{
+    struct fixture *f = *state;
+    const struct ethos_store_ops *ops = f->store->ops;
+    char path[4096] = "", tiny[8] = "kept";
+    if (!(f->store->capabilities & ETHOS_STORE_PATHS))
+        return;
+    assert_non_null(ops->locate);
+    assert_int_equal(ops->locate(f->store, SCOPE, "a.md", path, sizeof path, &f->error), ETHOS_OK);
+    assert_int_equal(path[0], '/');
+    assert_string_equal(path + strlen(path) - 5, "/a.md");
+    assert_int_equal(ops->locate(f->store, SCOPE, "a.md", tiny, sizeof tiny, &f->error),
+                     ETHOS_LIMIT);
+    assert_string_equal(tiny, "kept");
+}
+
+static void count_finding(void *arg, const struct ethos_finding *finding)
+{
+    (void)finding;
+    ++*(int *)arg;
+}
+
+static void test_a_store_used_as_intended_has_no_findings(void **state)
+{
+    struct fixture *f = *state;
+    int findings = 0;
+    if (!f->store->ops->check)
+        return;
+    assert_int_equal(f->store->ops->check(f->store, 0, count_finding, &findings, &f->error),
+                     ETHOS_OK);
+    put(f, "a.md", "text");
+    put(f, "a.md", "other text");
+    assert_int_equal(f->store->ops->check(f->store, 0, count_finding, &findings, &f->error),
+                     ETHOS_OK);
+    assert_int_equal(findings, 0);
+    assert_text(f, "a.md", "other text");
+}
+
+/* ---- the run ---------------------------------------------------------------------------------- */
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    if (!f)
+        return -1;
+    f->subject = *state;
+    f->host = &log_default_host;
+    if (f->subject->reset)
+        f->subject->reset();
+    if (f->subject->open(f->host, &f->store, &f->error) != ETHOS_OK) {
+        print_error("%s: %s\n", f->subject->name, f->error.text);
+        free(f);
+        return -1;
+    }
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    alloc_fail_at(0);
+    f->store->ops->close(f->store);
+    if (f->subject->reset)
+        f->subject->reset();
+    if (f->text.data)
+        f->host->resize(f->host->arg, f->text.data, 0);
+    *state = (void *)f->subject;
+    free(f);
+    return 0;
+}
+
+#define RULE(function)                                                                             \
+    {                                                                                              \
+#function, function, set_up, tear_down, NULL                                               \
+    }
+
+static const struct CMUnitTest rules[] = {
+    RULE(test_absent_text_is_not_found),
+    RULE(test_what_is_written_reads_back),
+    RULE(test_equal_bytes_have_equal_revisions),
+    RULE(test_empty_text_is_not_absent),
+    RULE(test_every_byte_is_kept),
+    RULE(test_a_megabyte_is_kept),
+    RULE(test_a_text_beyond_the_limit_is_refused),
+    RULE(test_scopes_are_separate),
+    RULE(test_write_expects_any_absent_or_a_revision),
+    RULE(test_a_wrong_expectation_is_a_conflict_and_changes_nothing),
+    RULE(test_remove_takes_the_text_away),
+    RULE(test_the_error_may_be_null),
+    RULE(test_a_buffer_is_used_again),
+    RULE(test_a_failed_read_leaves_the_text_alone),
+    RULE(test_the_revision_is_empty_unless_asked_for),
+    RULE(test_a_tail_is_the_end_of_the_text),
+    RULE(test_list_gives_keys_in_byte_order),
+    RULE(test_list_of_an_unwritten_scope_is_empty),
+    RULE(test_list_stops_when_told_to),
+    RULE(test_many_keys),
+    RULE(test_update_sees_the_old_and_stores_the_new),
+    RULE(test_update_of_several_keys),
+    RULE(test_update_that_keeps_touches_nothing),
+    RULE(test_update_to_the_same_text_reports_its_revision),
+    RULE(test_update_refused_by_its_callback_changes_nothing),
+    RULE(test_update_with_a_key_twice_is_refused),
+    RULE(test_update_of_many_keys),
+    RULE(test_running_out_of_memory_changes_nothing),
+    RULE(test_reading_without_memory_says_so),
+    RULE(test_opening_without_memory_says_so),
+    RULE(test_what_is_durable_survives_closing),
+    RULE(test_two_handles_see_the_same_texts),
+    RULE(test_paths_are_absolute_and_end_in_the_key),
+    RULE(test_a_store_used_as_intended_has_no_findings),
+};
+
+int conformance_run(const struct conformance_subject *subject)
+{
+    struct CMUnitTest tests[sizeof rules / sizeof *rules];
+    memcpy(tests, rules, sizeof rules);
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        tests[i].initial_state = (void *)subject;
+    print_message("[ store    ] %s\n", subject->name);
+    return _cmocka_run_group_tests(subject->name, tests, sizeof rules / sizeof *rules, NULL, NULL);
+}

@@ -1,0 +1,226 @@
+/*
+ * test_files_check.c: what check finds in a files store, and what it mends.
+ */
+#include "home.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+struct findings {
+    size_t count;
+    struct {
+        enum ethos_severity severity;
+        char subject[256], problem[512], remedy[512];
+    } rows[64];
+};
+
+static void collect(void *arg, const struct ethos_finding *finding)
+{
+    struct findings *findings = arg;
+    size_t i = findings->count++;
+    assert_true(i < 64);
+    findings->rows[i].severity = finding->severity;
+    snprintf(findings->rows[i].subject, 256, "%s", finding->subject);
+    snprintf(findings->rows[i].problem, 512, "%s", finding->problem);
+    snprintf(findings->rows[i].remedy, 512, "%s", finding->remedy);
+    assert_true(finding->remedy[0] != 0);
+    assert_null(strpbrk(finding->subject, "\n\033"));
+}
+
+static struct findings check(struct home *home, int fix)
+{
+    struct findings findings = {0};
+    assert_int_equal(home->store->ops->check(home->store, fix, collect, &findings, &home->error),
+                     ETHOS_OK);
+    return findings;
+}
+
+/* The only finding is this one. */
+static void assert_only(struct findings findings, enum ethos_severity severity, const char *subject,
+                        const char *problem, const char *remedy)
+{
+    assert_int_equal(findings.count, 1);
+    assert_int_equal(findings.rows[0].severity, severity);
+    assert_string_equal(findings.rows[0].subject, subject);
+    assert_non_null(strstr(findings.rows[0].problem, problem));
+    assert_non_null(strstr(findings.rows[0].remedy, remedy));
+}
+
+static void test_open_directories_are_found_and_closed(void **state)
+{
+    static const char *const paths[] = {"",      "personalities", "personalities/p",
+                                        "teams", "teams/t",       "teams/t/memory"};
+    struct home *home = *state;
+    assert_int_equal(home_write(home, SCOPE, "a.md", "1"), ETHOS_OK);
+    assert_int_equal(home_write(home, "team:t", "a.md", "1"), ETHOS_OK);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        char path[128], remedy[256];
+        const char *subject = *paths[i] ? paths[i] : home->root;
+        snprintf(path, sizeof path, "home/%s", paths[i]);
+        snprintf(remedy, sizeof remedy, "chmod go-rwx %s/home%s%s", home->temp.path,
+                 *paths[i] ? "/" : "", paths[i]);
+
+        assert_int_equal(fchmodat(home->temp.fd, path, 0750, 0), 0);
+        assert_only(check(home, 0), ETHOS_FINDING_WARNING, subject, "others may read", remedy);
+        assert_int_equal(fchmodat(home->temp.fd, path, 0722, 0), 0);
+        assert_only(check(home, 0), ETHOS_FINDING_ERROR, subject, "others may write to", remedy);
+        assert_mode(home, path, 0722);
+        assert_only(check(home, 1), ETHOS_FINDING_FIXED, subject, "mode 722", remedy);
+        assert_mode(home, path, 0700);
+        assert_int_equal(check(home, 1).count, 0);
+    }
+    assert_reads(home, "a.md", "1");
+}
+
+static void test_what_is_no_text_is_found(void **state)
+{
+    struct home *home = *state;
+    assert_int_equal(home_write(home, SCOPE, "a.md", "1"), ETHOS_OK);
+    assert_int_equal(mkfifoat(home->temp.fd, FILE_OF("f.md"), 0600), 0);
+    assert_only(check(home, 1), ETHOS_FINDING_ERROR, "personalities/p/f.md",
+                "is not a regular file", "mv ");
+    assert_int_equal(unlinkat(home->temp.fd, FILE_OF("f.md"), 0), 0);
+    home_mkdir(home, FILE_OF("d.md"));
+    assert_only(check(home, 1), ETHOS_FINDING_ERROR, "personalities/p/d.md",
+                "is not a regular file", "mv ");
+}
+
+static void test_bad_links_are_found(void **state)
+{
+    struct home *home = *state;
+    home_put(home, "outside/a.md", "1");
+    home_mkdir(home, DIR_OF_SCOPE);
+    home_link(home, "nothing", FILE_OF("a.md"));
+    assert_only(check(home, 1), ETHOS_FINDING_ERROR, "personalities/p/a.md",
+                "is a dangling symbolic link", "remove the link");
+    assert_int_equal(unlinkat(home->temp.fd, FILE_OF("a.md"), 0), 0);
+    home_link(home, "../../../outside/a.md", FILE_OF("a.md"));
+    assert_only(check(home, 1), ETHOS_FINDING_ERROR, "personalities/p/a.md", "leads to",
+                "paths.allow");
+    snprintf(home->allow, sizeof home->allow, "%s/outside", home->temp.path);
+    home_open(home, 0, 100);
+    assert_int_equal(check(home, 0).count, 0);
+    home_link(home, "../../outside", "home/personalities/q");
+    assert_int_equal(check(home, 0).count, 0);
+    home_link(home, "nothing", "home/users");
+    assert_only(check(home, 0), ETHOS_FINDING_ERROR, "users", "dangling", "remove the link");
+}
+
+static void test_texts_that_cannot_be_used_well_are_found(void **state)
+{
+    struct home *home = *state;
+    home_put(home, FILE_OF("ok.md"), "gr\xc3\xbc\xc3\x9f dich\n");
+    home_put(home, "home/sessions.db", "\xff\xfe not a text of ours");
+    home_put(home, FILE_OF("memory-archive.md"), "\xff archives are kept as they are");
+    assert_int_equal(check(home, 0).count, 0);
+    home_put(home, FILE_OF("latin.md"), "gr\xfc\xdf dich\n");
+    assert_only(check(home, 1), ETHOS_FINDING_WARNING, "personalities/p/latin.md",
+                "is not valid UTF-8", "iconv");
+    assert_file(home, FILE_OF("latin.md"), "gr\xfc\xdf dich\n");
+
+    home_put(home, FILE_OF("latin.md"), "");
+    int fd = openat(home->temp.fd, FILE_OF("latin.md"), O_WRONLY);
+    assert_int_equal(ftruncate(fd, ETHOS_MAX_READ_BYTES + 1), 0);
+    assert_only(check(home, 1), ETHOS_FINDING_WARNING, "personalities/p/latin.md", "2097153 bytes",
+                "latin.md");
+    assert_int_equal(ftruncate(fd, ETHOS_MAX_READ_BYTES), 0);
+    close(fd);
+    assert_int_equal(check(home, 0).count, 0);
+
+    assert_int_equal(linkat(home->temp.fd, FILE_OF("ok.md"), home->temp.fd, "home/elsewhere", 0),
+                     0);
+    assert_only(check(home, 1), ETHOS_FINDING_WARNING, "personalities/p/ok.md", "2 hard links",
+                "mv ");
+}
+
+static void test_the_remedy_for_hard_links_works(void **state)
+{
+    struct home *home = *state;
+    home_put(home, FILE_OF("a.md"), "1");
+    assert_int_equal(linkat(home->temp.fd, FILE_OF("a.md"), home->temp.fd, "home/b", 0), 0);
+    struct findings findings = check(home, 0);
+    assert_int_equal(findings.count, 1);
+    assert_int_equal(system(findings.rows[0].remedy), 0);
+    assert_int_equal(check(home, 0).count, 0);
+    assert_int_equal(home_write(home, SCOPE, "a.md", "2"), ETHOS_OK);
+    assert_file(home, "home/b", "1");
+}
+
+static void test_names_that_are_no_ids_are_found(void **state)
+{
+    struct home *home = *state;
+    home_put(home, "home/users/identity-map.json", "[]");
+    home_put(home, "home/workspaces/aliases.json", "{}");
+    home_mkdir(home, "home/workspaces/.trash");
+    assert_int_equal(check(home, 0).count, 0);
+    home_put(home, "home/personalities/it's me\n/MEMORY.md", "never read");
+    struct findings findings = check(home, 1);
+    assert_only(findings, ETHOS_FINDING_WARNING, "personalities/it's me\\n", "is not an id",
+                "/home/personalities/it'\\''s me");
+    assert_file(home, "home/personalities/it's me\n/MEMORY.md", "never read");
+}
+
+static void test_leftover_drafts_are_found_and_removed(void **state)
+{
+    static const char *const drafts[] = {"personalities/p/.mem/tmp/a.md.draft",
+                                         "personalities/p/.b.md.ethos-draft"};
+    struct home *home = *state;
+    assert_int_equal(home_write(home, SCOPE, "a.md", "1"), ETHOS_OK);
+    for (size_t i = 0; i < 2; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "home/%s", drafts[i]);
+        home_put(home, path, "half");
+        int lock = openat(home->temp.fd, DIR_OF_SCOPE "/.mem/lock", O_RDWR);
+        assert_int_equal(flock(lock, LOCK_EX), 0);
+        assert_int_equal(check(home, 1).count, 0); // somebody is writing it
+        close(lock);
+        assert_only(check(home, 0), ETHOS_FINDING_WARNING, drafts[i], "interrupted", "rm /");
+        assert_true(home_exists(home, path));
+        assert_only(check(home, 1), ETHOS_FINDING_FIXED, drafts[i], "interrupted", "rm /");
+        assert_false(home_exists(home, path));
+    }
+    assert_reads(home, "a.md", "1");
+}
+
+static void test_every_scope_is_looked_at(void **state)
+{
+    static const char *const paths[] = {"home/a.md", "home/personalities/x/a.md",
+                                        "home/users/x/a.md", "home/teams/x/memory/a.md",
+                                        "home/workspaces/x-0123456789ab/memory/a.md"};
+    struct home *home = *state;
+    for (size_t i = 0; i < 5; i++)
+        home_put(home, paths[i], "\xff");
+    struct findings findings = check(home, 0);
+    assert_int_equal(findings.count, 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_string_equal(findings.rows[i].subject, paths[i] + strlen("home/"));
+}
+
+static void test_check_without_memory_says_so(void **state)
+{
+    struct home *home = *state;
+    int code = ETHOS_OK;
+    home_put(home, "home/users/x/a.md", "\xff");
+    ALLOC_EACH(n, code == ETHOS_OK)
+    {
+        struct findings findings = {0};
+        code = home->store->ops->check(home->store, 0, collect, &findings, NULL);
+        assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        HOME_TEST(test_open_directories_are_found_and_closed),
+        HOME_TEST(test_what_is_no_text_is_found),
+        HOME_TEST(test_bad_links_are_found),
+        HOME_TEST(test_texts_that_cannot_be_used_well_are_found),
+        HOME_TEST(test_the_remedy_for_hard_links_works),
+        HOME_TEST(test_names_that_are_no_ids_are_found),
+        HOME_TEST(test_leftover_drafts_are_found_and_removed),
+        HOME_TEST(test_every_scope_is_looked_at),
+        HOME_TEST(test_check_without_memory_says_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

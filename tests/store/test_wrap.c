@@ -1,0 +1,159 @@
+/*
+ * test_wrap.c: the decorators: what trace logs, what fault fails.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../support/alloc.h"
+#include "base/log.h"
+#include "base/view.h"
+#include "store/store.h"
+
+static char lines[2048];
+
+static void keep_line(void *arg, enum ethos_level level, const char *line)
+{
+    size_t used = strlen(lines);
+    (void)arg;
+    assert_int_equal(level, ETHOS_LOG_DEBUG);
+    snprintf(lines + used, sizeof lines - used, "%s\n", line);
+}
+
+static struct ethos_host host_that_logs(void)
+{
+    struct ethos_host host = log_default_host;
+    host.log = keep_line;
+    lines[0] = 0;
+    return host;
+}
+
+static int pass(void *arg, const struct ethos_entry *entry)
+{
+    (void)arg, (void)entry;
+    return 0;
+}
+
+static int put_two(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+{
+    (void)arg, (void)error;
+    for (size_t i = 0; i < count; i++) {
+        edits[i].verdict = ETHOS_EDIT_PUT;
+        edits[i].text = VIEW("SECRET four");
+    }
+    return ETHOS_OK;
+}
+
+static void test_trace_logs_one_line_per_call_and_no_content(void **state)
+{
+    struct ethos_host host = host_that_logs();
+    struct ethos_store *ram, *store;
+    struct ethos_text text = {0};
+    struct ethos_read_how whole = {0, 0};
+    struct ethos_edit edits[2] = {{.key = "a.md"}, {.key = "b.md"}};
+    char revision[ETHOS_REVISION_SIZE];
+    (void)state;
+    assert_int_equal(store_ram.open(&(struct ethos_setup){.host = &host}, &ram, NULL), ETHOS_OK);
+    assert_int_equal(store_trace_new(&host, ram, &store, NULL), ETHOS_OK);
+    const struct ethos_store_ops *ops = store->ops;
+    assert_null(ops->locate);
+    assert_null(ops->check);
+    ops->read(store, "user:u", "a.md", &whole, &text, NULL);
+    ops->write(store, "user:u", "a.md", NULL, VIEW("SECRET"), NULL, revision, NULL);
+    ops->write(store, "user:u", "a.md", "absent", VIEW("SECRET"), NULL, revision, NULL);
+    ops->read(store, "user:u", "a.md", &whole, &text, NULL);
+    ops->update(store, "user:u", edits, 2, put_two, NULL, NULL, NULL);
+    ops->list(store, "user:u", pass, NULL, NULL);
+    ops->remove(store, "user:u", "a.md", NULL, NULL, NULL);
+    ops->close(store);
+    assert_string_equal(lines, "store read user:u a.md 0 bytes: notfound\n"
+                               "store write user:u a.md 6 bytes: ok\n"
+                               "store write user:u a.md 6 bytes: conflict\n"
+                               "store read user:u a.md 6 bytes: ok\n"
+                               "store update user:u a.md 22 bytes: ok\n"
+                               "store list user:u * 22 bytes: ok\n"
+                               "store remove user:u a.md 0 bytes: ok\n");
+    free(text.data);
+    free(edits[0].old.data);
+    free(edits[1].old.data);
+}
+
+/* Fails the nth call of all. */
+static int fail_nth(void *arg, const char *call, unsigned long number)
+{
+    size_t used = strlen(lines);
+    snprintf(lines + used, sizeof lines - used, "%lu %s, ", number, call);
+    return number == *(unsigned long *)arg ? ETHOS_BUSY : ETHOS_OK;
+}
+
+static void test_fault_fails_the_chosen_call_before_it_happens(void **state)
+{
+    struct ethos_store *ram, *store;
+    struct ethos_error error;
+    struct ethos_text text = {0};
+    struct ethos_read_how whole = {0, 0};
+    struct ethos_edit edit = {.key = "b.md"};
+    char revision[ETHOS_REVISION_SIZE];
+    (void)state;
+    for (unsigned long n = 0; n <= 5; n++) {
+        lines[0] = 0;
+        assert_int_equal(
+            store_ram.open(&(struct ethos_setup){.host = &log_default_host}, &ram, NULL), ETHOS_OK);
+        assert_int_equal(store_fault_new(&log_default_host, ram, fail_nth, &n, &store, NULL),
+                         ETHOS_OK);
+        const struct ethos_store_ops *ops = store->ops;
+        int codes[5] = {
+            ops->write(store, "global", "a.md", NULL, VIEW("1"), NULL, revision, &error),
+            ops->read(store, "global", "a.md", &whole, &text, &error),
+            ops->list(store, "global", pass, NULL, &error),
+            ops->update(store, "global", &edit, 1, put_two, NULL, NULL, &error),
+            ops->remove(store, "global", "a.md", NULL, NULL, &error),
+        };
+        assert_string_equal(lines, "1 write, 2 read, 3 list, 4 update, 5 remove, ");
+        for (unsigned long i = 1; i <= 5; i++) {
+            bool missing = n == 1 && (i == 2 || i == 5); // a.md was never written
+            assert_int_equal(codes[i - 1], i == n    ? ETHOS_BUSY
+                                           : missing ? ETHOS_NOTFOUND
+                                                     : ETHOS_OK);
+        }
+        int left = store_ram.read(ram, "global", "a.md", &whole, &text, NULL);
+        assert_int_equal(left, n == 5 ? ETHOS_OK : ETHOS_NOTFOUND);
+        ops->close(store);
+    }
+    free(text.data);
+    free(edit.old.data);
+}
+
+static void test_a_decorator_without_memory_closes_what_it_was_given(void **state)
+{
+    struct ethos_store *ram, *store = NULL;
+    (void)state;
+    assert_int_equal(store_ram.open(&(struct ethos_setup){.host = &log_default_host}, &ram, NULL),
+                     ETHOS_OK);
+    alloc_fail_at(1);
+    assert_int_equal(store_trace_new(&log_default_host, ram, &store, NULL), ETHOS_NOMEM);
+    alloc_fail_at(0);
+    assert_null(store);
+    assert_int_equal(store_ram.open(&(struct ethos_setup){.host = &log_default_host}, &ram, NULL),
+                     ETHOS_OK);
+    alloc_fail_at(1);
+    assert_int_equal(store_fault_new(&log_default_host, ram, fail_nth, NULL, &store, NULL),
+                     ETHOS_NOMEM);
+    alloc_fail_at(0);
+    assert_null(store);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_trace_logs_one_line_per_call_and_no_content),
+        cmocka_unit_test(test_fault_fails_the_chosen_call_before_it_happens),
+        cmocka_unit_test(test_a_decorator_without_memory_closes_what_it_was_given),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
