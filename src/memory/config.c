@@ -1,0 +1,275 @@
+/*
+ * config.c: what the keys of config.yaml mean.
+ */
+#include "memory/config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/nearest.h"
+#include "base/str.h"
+#include "base/view.h"
+
+#include <ethos/limits.h>
+
+#define BOTH (CONFIG_HOME | CONFIG_PERSONALITY)
+#define KEPT (CONFIG_HOME | CONFIG_KEPT)
+
+const struct config_option config_options[] = {
+    {"personality", CONFIG_STRING, CONFIG_HOME, "default", NULL, 0, 0, "the active personality"},
+    {"user.id", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0, "your user id, instead of the map's"},
+    {"memory.provider", CONFIG_STRING, BOTH, "markdown", NULL, 0, 0,
+     "backend: markdown, or the absolute path of a shared object"},
+    {"memory", CONFIG_STRING, BOTH, NULL, NULL, 0, 0, "older name of memory.provider"},
+    {"memory.options.*", CONFIG_STRING, BOTH, NULL, NULL, 0, 0, "settings of the backend"},
+    {"memoryScope", CONFIG_CHOICE, BOTH, "per-personality", "per-personality|global", 0, 0,
+     "which MEMORY.md: the personality's own, or one for all"},
+    {"userScope", CONFIG_CHOICE, BOTH, NULL, "user|global|personality", 0, 0,
+     "which USER.md: the person's (default), the home's, or the personality's"},
+    {"workspaceMemory", CONFIG_CHOICE, CONFIG_HOME, "auto", "auto|on|off", 0, 0,
+     "whether prefetch shows the workspace's index"},
+    {"workspace.marker", CONFIG_SWITCH, KEPT, "on", NULL, 0, 0,
+     "mark the git directory so that a moved folder keeps its memory"},
+    {"prefetch.maxChars", CONFIG_INTEGER, CONFIG_HOME, "20000", NULL, ETHOS_CAP_MIN_CH,
+     ETHOS_CAP_MAX_CH, "characters the memory block may have"},
+    {"prefetch.truncate", CONFIG_CHOICE, CONFIG_HOME, "balanced", "balanced|tail", 0, 0,
+     "what is cut when memory is larger than that"},
+    {"prefetch.guard", CONFIG_SWITCH, CONFIG_HOME, "on", NULL, 0, 0,
+     "replace injected instructions and secrets in the block"},
+    {"notes.staleDays", CONFIG_INTEGER, KEPT, "90", NULL, 1, 36500,
+     "days after which an unverified note counts as stale"},
+    {"paths.allow", CONFIG_LIST, CONFIG_HOME, NULL, NULL, 0, 0,
+     "directories outside the home that links may lead into"},
+    {"durability", CONFIG_CHOICE, CONFIG_HOME, "durable", "durable|fast", 0, 0,
+     "whether a write waits until it would survive a power cut"},
+    {"write_in_place", CONFIG_SWITCH, KEPT, "off", NULL, 0, 0,
+     "write files that cannot be replaced in place"},
+    {"secrets.onWrite", CONFIG_CHOICE, KEPT, NULL, "block|redact|warn|keep", 0, 0,
+     "what happens to secrets in written text"},
+    {"serve.port", CONFIG_INTEGER, KEPT, "3000", NULL, 1, 65535, "port of the server"},
+    {"serve.hosts", CONFIG_LIST, KEPT, NULL, NULL, 0, 0, "further host names it answers to"},
+    {"serve.origins", CONFIG_LIST, KEPT, NULL, NULL, 0, 0, "web origins that may call it"},
+    {"memoryApproval.mode", CONFIG_CHOICE, KEPT, "off", "off|automated|all", 0, 0,
+     "which writes wait for a person"},
+    {"memoryApproval.cap", CONFIG_INTEGER, KEPT, "200", NULL, 1, 200, "waiting at most"},
+    {"memoryApproval.ttlDays", CONFIG_INTEGER, KEPT, "30", NULL, 1, 30, "waiting at most"},
+    {"memoryCapture.*", CONFIG_STRING, KEPT, NULL, NULL, 0, 0, "kept for other programs"},
+    {"memoryConsolidation.*", CONFIG_STRING, KEPT, NULL, NULL, 0, 0, "kept for other programs"},
+    {"memoryVault.*", CONFIG_STRING, KEPT, NULL, NULL, 0, 0, "kept for other programs"},
+    {"display.memory_notices", CONFIG_STRING, KEPT, NULL, NULL, 0, 0, "kept for other programs"},
+    {"name", CONFIG_STRING, CONFIG_PERSONALITY, NULL, NULL, 0, 0, "how the personality is called"},
+    {"description", CONFIG_STRING, CONFIG_PERSONALITY, NULL, NULL, 0, 0, "what it is for"},
+    {NULL, CONFIG_STRING, 0, NULL, NULL, 0, 0, NULL},
+};
+
+const struct config_option *config_find(const char *key)
+{
+    for (const struct config_option *row = config_options; row->key; row++) {
+        size_t size = strlen(row->key);
+        bool family = size > 1 && row->key[size - 1] == '*';
+        if (family ? strncmp(key, row->key, size - 1) == 0 && key[size - 1] != 0
+                   : strcmp(key, row->key) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+const char *config_nearest(const char *key)
+{
+    const char *names[sizeof config_options / sizeof *config_options];
+    size_t count = 0;
+    for (const struct config_option *row = config_options; row->key; row++)
+        names[count++] = row->key;
+    names[count] = NULL;
+    return nearest_name(key, names);
+}
+
+static bool in_choices(const char *choices, const char *value)
+{
+    size_t size = strlen(value);
+    for (const char *at = choices; at; at = strchr(at, '|')) {
+        at += *at == '|';
+        if (strncmp(at, value, size) == 0 && (at[size] == 0 || at[size] == '|'))
+            return size > 0;
+    }
+    return false;
+}
+
+static bool parse_integer(const char *value, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    long long number = strtoll(value, &end, 10);
+    if (errno || end == value || *end)
+        return false;
+    *out = number;
+    return true;
+}
+
+/* -1 when the word is neither. */
+static int parse_switch(const char *value)
+{
+    if (in_choices("on|true|yes|1", value))
+        return 1;
+    return in_choices("off|false|no|0", value) ? 0 : -1;
+}
+
+int config_check(const struct config_option *option, const char *what, const char *value,
+                 struct ethos_error *error)
+{
+    int64_t number;
+    switch (option->type) {
+    case CONFIG_CHOICE:
+        if (!in_choices(option->choices, value))
+            return err_hint(error,
+                            err_set(error, ETHOS_INVALID, "%s: '%s' is not a choice", what, value),
+                            "use one of %s", option->choices);
+        return ETHOS_OK;
+    case CONFIG_SWITCH:
+        if (parse_switch(value) < 0)
+            return err_hint(error,
+                            err_set(error, ETHOS_INVALID, "%s: '%s' is not a choice", what, value),
+                            "use on or off");
+        return ETHOS_OK;
+    case CONFIG_INTEGER:
+        if (!parse_integer(value, &number) || number < option->min || number > option->max)
+            return err_hint(
+                error, err_set(error, ETHOS_INVALID, "%s: '%s' is out of range", what, value),
+                "use a number from %lld to %lld", (long long)option->min, (long long)option->max);
+        return ETHOS_OK;
+    case CONFIG_STRING:
+    case CONFIG_LIST:
+        break;
+    }
+    return ETHOS_OK;
+}
+
+static int check_table(const struct config *self, const char *name, unsigned where,
+                       struct ethos_error *error)
+{
+    for (size_t i = 0; i < self->table.count; i++) {
+        const struct yaml_pair *pair = &self->table.pairs[i];
+        const struct config_option *option = config_find(pair->key);
+        if (!option || !(option->where & where))
+            continue;
+        char what[256];
+        snprintf(what, sizeof what, "%s:%u: %s", name, pair->line, pair->key);
+        int code = config_check(option, what, pair->value, error);
+        if (code != ETHOS_OK)
+            return code;
+    }
+    return ETHOS_OK;
+}
+
+static int parse_file(struct config *self, const char *name, unsigned where, struct ethos_view text,
+                      struct ethos_error *error)
+{
+    int code = yaml_parse(text, name, &self->arena, &self->table, error);
+    return code == ETHOS_OK ? check_table(self, name, where, error) : code;
+}
+
+int config_load(struct config *self, int dir, const char *name, unsigned where,
+                struct ethos_error *error)
+{
+    struct home_stamp stamp;
+    home_stamp(dir, name, &stamp);
+    if (self->loaded && memcmp(&stamp, &self->stamp, sizeof stamp) == 0)
+        return ETHOS_OK;
+
+    config_release(self);
+    struct str text;
+    str_init(&text, ETHOS_MAX_YAML_BYTES + 1);
+    int code = home_read(dir, name, ETHOS_MAX_YAML_BYTES, &text, &self->stamp, error);
+    if (code == ETHOS_NOTFOUND)
+        code = ETHOS_OK;
+    else if (code == ETHOS_OK)
+        code = parse_file(self, name, where, str_view(&text), error);
+    str_release(&text);
+    if (code != ETHOS_OK)
+        config_release(self);
+    self->loaded = code == ETHOS_OK;
+    return code;
+}
+
+void config_release(struct config *self)
+{
+    arena_release(&self->arena);
+    *self = (struct config){0};
+}
+
+const char *config_own(const struct config *self, const char *key)
+{
+    if (!self)
+        return NULL;
+    const char *value = yaml_get(&self->table, key);
+    if (!value && strcmp(key, "memory.provider") == 0)
+        value = yaml_get(&self->table, "memory"); // the reference's scalar form
+    return value;
+}
+
+const char *config_get(const struct config *home, const struct config *personality, const char *key)
+{
+    const struct config_option *option = config_find(key);
+    bool own = option && (option->where & CONFIG_PERSONALITY);
+    const char *value = own ? config_own(personality, key) : NULL;
+    if (!value)
+        value = config_own(home, key);
+    return value || !option ? value : option->fallback;
+}
+
+int64_t config_integer(const struct config *home, const struct config *personality, const char *key)
+{
+    const char *value = config_get(home, personality, key);
+    int64_t number = 0;
+    if (value)
+        parse_integer(value, &number);
+    return number;
+}
+
+bool config_switch(const struct config *home, const struct config *personality, const char *key)
+{
+    const char *value = config_get(home, personality, key);
+    return value && parse_switch(value) == 1;
+}
+
+void config_unknown(const struct config *self, config_unknown_fn *each, void *arg)
+{
+    for (size_t i = 0; i < self->table.count; i++)
+        if (!config_find(self->table.pairs[i].key))
+            each(arg, &self->table.pairs[i]);
+}
+
+int config_edit(struct ethos_view text, const char *what, const char *key, const char *value,
+                struct str *out, struct ethos_error *error)
+{
+    struct arena arena;
+    struct yaml_table table;
+    arena_init(&arena);
+    int code = yaml_parse(text, what, &arena, &table, error);
+    const struct yaml_pair *pair = code == ETHOS_OK ? yaml_find(&table, key) : NULL;
+    if (pair && !pair->plain) {
+        code = err_set(error, ETHOS_UNSUPPORTED, "%s:%u: %s is not on one line", what, pair->line,
+                       key);
+        err_hint(error, code, "edit the file by hand");
+    } else if (pair) {
+        str_add(out, view_of(text.data, pair->start));
+        if (pair->start == pair->end)
+            str_addc(out, ' ');
+        yaml_quote(value, out);
+        str_add(out, view_from(text, pair->end));
+    } else if (code == ETHOS_OK) {
+        str_add(out, text);
+        if (text.size > 0 && text.data[text.size - 1] != '\n')
+            str_addc(out, '\n');
+        str_printf(out, "%s: ", key);
+        yaml_quote(value, out);
+        str_addc(out, '\n');
+    }
+    arena_release(&arena);
+    if (code == ETHOS_OK && str_code(out) != ETHOS_OK)
+        code = err_set(error, str_code(out), "%s: too large", what);
+    return code;
+}

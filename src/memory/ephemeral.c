@@ -1,0 +1,64 @@
+/*
+ * ephemeral.c: a private directory for memory that is thrown away.
+ */
+#include "memory/ephemeral.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/os.h"
+
+#define PATH_LIMIT 4096 /* bytes */
+#define TRIES 16
+
+int ephemeral_make(char **out_path, struct ethos_error *error)
+{
+    const char *base = getenv("TMPDIR");
+    if (!base || *base != '/')
+        base = "/tmp";
+    for (int i = 0; i < TRIES; i++) {
+        char path[PATH_LIMIT];
+        uint64_t number;
+        if (os_random(&number, sizeof number) != 0)
+            return err_errno(error, errno, base);
+        snprintf(path, sizeof path, "%s/ethos-ephemeral-%016llx", base, (unsigned long long)number);
+        if (os_mkdirat(AT_FDCWD, path, 0700) == 0) {
+            *out_path = strdup(path);
+            return *out_path ? ETHOS_OK : err_nomem(error);
+        }
+        if (errno != EEXIST)
+            return err_errno(error, errno, path);
+    }
+    return err_set(error, ETHOS_IO, "%s: no free name for a temporary directory", base);
+}
+
+static int remove_entry(void *arg, const char *name);
+
+static void remove_below(int dir, const char *name)
+{
+    int inner = os_openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (inner < 0)
+        return;
+    os_list(inner, remove_entry, &inner);
+    os_close(inner);
+}
+
+static int remove_entry(void *arg, const char *name)
+{
+    int dir = *(int *)arg;
+    if (os_unlinkat(dir, name, 0) != 0) {
+        remove_below(dir, name);
+        os_unlinkat(dir, name, AT_REMOVEDIR);
+    }
+    return 0;
+}
+
+void ephemeral_remove(const char *path)
+{
+    remove_below(AT_FDCWD, path);
+    os_unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
+}

@@ -1,0 +1,64 @@
+/*
+ * handle.h: what is inside struct ethos and struct ethos_turn. Private to src/memory.
+ */
+#ifndef ETHOS_MEMORY_HANDLE_H
+#define ETHOS_MEMORY_HANDLE_H
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "memory/registry.h"
+#include "memory/service.h"
+
+/* A backend that was opened for some personality, shared by all with the same configuration. */
+struct opened {
+    struct opened *next;
+    char *signature; /* name and settings */
+    struct backend backend;
+    struct ethos_provider *provider;
+};
+
+struct ethos {
+    const struct ethos_host *host;
+    char *home; /* configuration */
+    char *root; /* memory */
+    bool ephemeral;
+    bool fast;
+    struct ethos_provider *injected; /* or NULL: the configured ones */
+    struct opened *opened;
+    struct config config;             /* of the home */
+    struct config personality_config; /* of the personality named beside it */
+    char personality[ETHOS_MAX_ID + 1];
+    /* Scratch of prefetch, kept so that a warm call allocates nothing but its result. */
+    struct ethos_section sections[ETHOS_SECTIONS];
+};
+
+struct ethos_turn {
+    struct ethos_context context;
+    struct ethos *ethos;
+    struct arena arena; /* every string of the context */
+    struct ethos_provider *provider;
+    struct service_settings settings;
+    const char *platform_user; /* the pair to record at the first write of a profile, or NULL */
+};
+
+/* The person at this machine. */
+struct local_user {
+    char login[ETHOS_MAX_ID + 1];
+    char id[ETHOS_MAX_ID + 1];
+    bool known; /* the map or the configuration says so; else the id is derived */
+};
+
+/*
+ * Steps of resolving a turn, on descriptors that are opened once per turn (-1: no such directory).
+ * handle_config makes config (personality NULL) or personality_config current; the others use those.
+ */
+int handle_config(struct ethos *self, int home, const char *personality, struct ethos_error *error);
+int handle_lookup(struct ethos *self, int root, const char *platform, const char *platform_user,
+                  char out_user[ETHOS_MAX_ID + 1], bool *out_known, struct ethos_error *error);
+int handle_local_user(struct ethos *self, int root, struct local_user *out,
+                      struct ethos_error *error);
+
+/* The provider the current configuration names, opened at first use. */
+int handle_provider(struct ethos *self, struct ethos_provider **out, struct ethos_error *error);
+
+#endif

@@ -1,0 +1,228 @@
+/*
+ * home.c: the home directory and the small files in it that are not memory.
+ */
+#include "memory/home.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "base/err.h"
+#include "base/lock.h"
+#include "base/os.h"
+#include "base/str.h"
+#include "base/view.h"
+
+#include <ethos/limits.h>
+
+#define PATH_LIMIT 4096 /* bytes */
+#define LOCK_FOLDER ".mem"
+
+static const char *env_value(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+/* The directory ".ethos" stands in, or NULL. */
+static const char *user_directory(void)
+{
+    const char *home = env_value("HOME");
+    if (home)
+        return home;
+    const struct passwd *entry = getpwuid(geteuid());
+    return entry ? entry->pw_dir : NULL;
+}
+
+static int make_absolute(struct str *path, const char *given)
+{
+    if (given[0] != '/') {
+        char here[PATH_LIMIT];
+        if (!getcwd(here, sizeof here))
+            return -1;
+        str_printf(path, "%s/", here);
+    }
+    str_adds(path, given);
+    while (path->size > 1 && path->data[path->size - 1] == '/')
+        str_truncate(path, path->size - 1);
+    return 0;
+}
+
+int home_path(const char *given, char **out_path, struct ethos_error *error)
+{
+    struct str path;
+    str_init(&path, PATH_LIMIT);
+    const char *chosen = given ? given : env_value("ETHOS_HOME");
+    if (!chosen)
+        chosen = env_value("ETHOS_STATE_DIR");
+
+    int code = ETHOS_OK;
+    if (chosen && !*chosen) {
+        code = err_set(error, ETHOS_INVALID, "home: the path is empty");
+    } else if (chosen) {
+        if (make_absolute(&path, chosen) != 0)
+            code = err_errno(error, errno, chosen);
+    } else {
+        const char *base = user_directory();
+        if (base && *base == '/')
+            str_printf(&path, "%s/.ethos", base);
+        else
+            code = err_set(error, ETHOS_INVALID, "home: neither $ETHOS_HOME nor $HOME is set");
+    }
+    if (code == ETHOS_OK && str_code(&path) != ETHOS_OK)
+        code = err_set(error, str_code(&path), "home: the path is too long");
+    if (code == ETHOS_OK && !(*out_path = str_steal(&path, NULL)))
+        code = err_nomem(error);
+    str_release(&path);
+    return code;
+}
+
+int home_open(const char *path, bool create, int *out_dir, struct ethos_error *error)
+{
+    int flags = O_RDONLY | O_DIRECTORY;
+    int dir = os_openat(AT_FDCWD, path, flags, 0);
+    if (dir < 0 && errno == ENOENT && create && dir_make(path) == 0)
+        dir = os_openat(AT_FDCWD, path, flags, 0);
+    if (dir < 0 && errno == ENOENT)
+        return err_set(error, ETHOS_NOTFOUND, "%s: there is no memory here yet", path);
+    if (dir < 0)
+        return err_errno(error, errno, path);
+    struct stat info;
+    int code = os_fstat(dir, &info) == 0 ? dir_private(&info, path, error)
+                                         : err_errno(error, errno, path);
+    if (code != ETHOS_OK) {
+        os_close(dir);
+        return code;
+    }
+    *out_dir = dir;
+    return ETHOS_OK;
+}
+
+static void stamp_from(const struct stat *info, struct home_stamp *out)
+{
+    out->device = (uint64_t)info->st_dev;
+    out->inode = (uint64_t)info->st_ino;
+    out->size = (uint64_t)info->st_size;
+    out->mtime_ns = (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
+    out->ctime_ns = (int64_t)info->st_ctim.tv_sec * 1000000000 + info->st_ctim.tv_nsec;
+}
+
+static int read_open_file(int fd, const char *name, size_t limit, struct str *out,
+                          struct home_stamp *out_stamp, struct ethos_error *error)
+{
+    struct stat info;
+    if (os_fstat(fd, &info) != 0)
+        return err_errno(error, errno, name);
+    if (!S_ISREG(info.st_mode))
+        return err_set(error, ETHOS_IO, "%s: not a regular file", name);
+    size_t before = out->size;
+    if (os_read_all(fd, out, limit) != 0) {
+        int saved = errno;
+        str_truncate(out, before);
+        return err_errno(error, saved, name);
+    }
+    if (out_stamp)
+        stamp_from(&info, out_stamp);
+    return ETHOS_OK;
+}
+
+int home_read(int dir, const char *name, size_t limit, struct str *out,
+              struct home_stamp *out_stamp, struct ethos_error *error)
+{
+    if (dir < 0)
+        return err_set(error, ETHOS_NOTFOUND, "%s: not found", name);
+    int fd = os_open_beneath(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    if (fd < 0)
+        return err_errno(error, errno, name);
+    int code = read_open_file(fd, name, limit, out, out_stamp, error);
+    os_close(fd);
+    return code;
+}
+
+void home_stamp(int dir, const char *name, struct home_stamp *out)
+{
+    struct stat info;
+    *out = (struct home_stamp){0};
+    if (dir >= 0 && os_fstatat(dir, name, &info, 0) == 0)
+        stamp_from(&info, out);
+}
+
+/* Opens dir/folder, made when missing; for "" a second descriptor of dir itself. */
+static int open_folder(int dir, const char *folder)
+{
+    if (*folder && os_mkdirs(dir, folder) != 0)
+        return -1;
+    return os_open_beneath(dir, *folder ? folder : ".", O_RDONLY | O_DIRECTORY, 0);
+}
+
+/* The draft's mode and owner follow the file it replaces. */
+static int adopt(int folder, const char *name, int draft)
+{
+    struct stat info;
+    if (os_fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? 0 : -1;
+    if (!S_ISREG(info.st_mode)) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (info.st_uid != geteuid() && os_fchown(draft, info.st_uid, info.st_gid) != 0)
+        return -1;
+    return os_fchmod(draft, info.st_mode & 07777);
+}
+
+static int write_draft(int folder, const char *name, const char *draft_name, struct ethos_view text)
+{
+    os_unlinkat(folder, draft_name, 0);
+    int fd = os_openat(folder, draft_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return -1;
+    int failed = adopt(folder, name, fd) != 0 || os_write_all(fd, text.data, text.size) != 0 ||
+                 os_fdatasync(fd) != 0;
+    int saved = errno;
+    os_close(fd);
+    errno = saved;
+    return failed ? -1 : 0;
+}
+
+int home_replace(int dir, const char *folder_name, const char *name, struct ethos_view text,
+                 struct ethos_error *error)
+{
+    char draft[ETHOS_MAX_KEY + 16];
+    snprintf(draft, sizeof draft, ".%s.draft", name);
+    int folder = open_folder(dir, folder_name);
+    if (folder < 0)
+        return err_errno(error, errno, *folder_name ? folder_name : name);
+
+    int code = ETHOS_OK;
+    if (write_draft(folder, name, draft, text) != 0 ||
+        os_renameat(folder, draft, folder, name, 0) != 0) {
+        code = err_errno(error, errno, name);
+        os_unlinkat(folder, draft, 0);
+    } else if (os_fsync(folder) != 0) {
+        code = err_errno(error, errno, name);
+    }
+    os_close(folder);
+    return code;
+}
+
+int home_lock(int dir, const char *name, int *out_lock, struct ethos_error *error)
+{
+    char path[ETHOS_MAX_KEY + 16];
+    snprintf(path, sizeof path, LOCK_FOLDER "/%s.lock", name);
+    if (os_mkdirs(dir, LOCK_FOLDER) != 0)
+        return err_errno(error, errno, LOCK_FOLDER);
+    int fd = os_open_beneath(dir, path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return err_errno(error, errno, path);
+    if (lock_wait(fd, ETHOS_LOCK_DEADLINE_MS) != 0) {
+        int code = err_errno(error, errno, path);
+        os_close(fd);
+        return code;
+    }
+    *out_lock = fd;
+    return ETHOS_OK;
+}

@@ -1,0 +1,43 @@
+/*
+ * home.h: the home directory and the small files in it that are not memory.
+ *
+ * config.yaml and identity-map.json are read whole, and replaced under a lock by a synced temporary
+ * and a rename; a reader sees the old or the new file. Nothing is made before the first write. A home
+ * that others can write to is refused: whoever can write it decides what the agent believes.
+ */
+#ifndef ETHOS_MEMORY_HOME_H
+#define ETHOS_MEMORY_HOME_H
+
+#include <stdbool.h>
+
+#include <ethos/types.h>
+
+struct str;
+
+/* Tells whether a file is still the one that was read. All zero: absent. */
+struct home_stamp {
+    uint64_t device, inode, size;
+    int64_t mtime_ns, ctime_ns;
+};
+
+/* The absolute path by the rules: given, $ETHOS_HOME, $ETHOS_STATE_DIR, ~/.ethos. Free with free(). */
+int home_path(const char *given, char **out_path, struct ethos_error *error);
+
+/* A descriptor of the directory. ETHOS_NOTFOUND when it does not exist; create makes it, 0700. */
+int home_open(const char *path, bool create, int *out_dir, struct ethos_error *error);
+
+/* Appends the file beneath dir. ETHOS_NOTFOUND when absent; out_stamp may be NULL. */
+int home_read(int dir, const char *name, size_t limit, struct str *out,
+              struct home_stamp *out_stamp, struct ethos_error *error);
+
+/* The stamp of a file, all zero when absent or unreadable. */
+void home_stamp(int dir, const char *name, struct home_stamp *out);
+
+/* Replaces dir/folder/name durably; folder ("" for none) is made when missing. New files are 0600. */
+int home_replace(int dir, const char *folder, const char *name, struct ethos_view text,
+                 struct ethos_error *error);
+
+/* An exclusive lock .mem/<name>.lock, released by closing the descriptor. ETHOS_BUSY at the deadline. */
+int home_lock(int dir, const char *name, int *out_lock, struct ethos_error *error);
+
+#endif

@@ -1,0 +1,367 @@
+/*
+ * identity.c: who is speaking: (platform, platformUserId) to user id.
+ */
+#include "memory/identity.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/os.h"
+#include "base/str.h"
+#include "base/view.h"
+#include "core/diff.h"
+#include "core/scope.h"
+#include "memory/home.h"
+
+#define FOLDER "users"
+#define NAME "identity-map.json"
+#define DERIVED_SIZE 12      /* hex digits of a derived id */
+#define PASSWD_LIMIT 1048576 /* bytes of /etc/passwd that are looked at */
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* Reads one version of the map. ETHOS_NOTFOUND when absent, ETHOS_CORRUPT when it is not an array. */
+static int load_file(int dir, const char *name, json_t **out, struct ethos_error *error)
+{
+    struct str text;
+    str_init(&text, ETHOS_MAX_MAP_BYTES + 1);
+    int code = home_read(dir, name, ETHOS_MAX_MAP_BYTES, &text, NULL, error);
+    json_t *value = NULL;
+    if (code == ETHOS_OK) {
+        code = json_parse(str_view(&text), name, &value, error);
+        if (code == ETHOS_INVALID && error)
+            error->code = ETHOS_CORRUPT;
+        if (code == ETHOS_INVALID)
+            code = ETHOS_CORRUPT;
+    }
+    if (code == ETHOS_OK && !json_is_array(value)) {
+        code = err_set(error, ETHOS_CORRUPT, "%s: not a JSON array", name);
+        json_decref(value);
+    }
+    str_release(&text);
+    if (code == ETHOS_OK)
+        *out = value;
+    return code;
+}
+
+static int empty_map(struct identity_map *out, struct ethos_error *error)
+{
+    out->entries = json_array();
+    return out->entries ? ETHOS_OK : err_nomem(error);
+}
+
+int identity_load(int dir, struct identity_map *out, struct ethos_error *error)
+{
+    struct identity_map map = {0};
+    struct ethos_error why = {0};
+    int code = load_file(dir, IDENTITY_FILE, &map.entries, &why);
+    if (code == ETHOS_NOTFOUND) {
+        code = empty_map(&map, error);
+    } else if (code == ETHOS_CORRUPT || code == ETHOS_LIMIT) {
+        map.damaged = true;
+        snprintf(map.problem, sizeof map.problem, "%.250s", why.text);
+        code = load_file(dir, IDENTITY_FILE ".bak", &map.entries, NULL);
+        if (code != ETHOS_OK && code != ETHOS_NOMEM)
+            code = empty_map(&map, error);
+    } else if (code != ETHOS_OK && error) {
+        *error = why;
+    }
+    if (code == ETHOS_OK)
+        *out = map;
+    return code;
+}
+
+void identity_release(struct identity_map *self)
+{
+    json_decref(self->entries);
+    self->entries = NULL;
+}
+
+int identity_damaged(const struct identity_map *self, struct ethos_error *error)
+{
+    int code = err_set(error, ETHOS_CORRUPT, "%s", self->problem);
+    return err_hint(error, code, "repair it by hand, or run: ethos doctor --fix");
+}
+
+/* ---- looking up ---------------------------------------------------------------------------- */
+
+static bool entry_is(const json_t *entry, const char *platform, const char *platform_user)
+{
+    return view_eq_str(json_view(entry, "platform"), platform) &&
+           view_eq_str(json_view(entry, "platformUserId"), platform_user);
+}
+
+/* The first entry of a pair that carries a usable id, or NULL. */
+static json_t *find_entry(const json_t *entries, const char *platform, const char *platform_user)
+{
+    size_t index;
+    json_t *entry;
+    json_array_foreach(entries, index, entry)
+    {
+        if (entry_is(entry, platform, platform_user) && scope_id_ok(json_view(entry, "userId")))
+            return entry;
+    }
+    return NULL;
+}
+
+static bool taken_by_other(const json_t *entries, struct ethos_view user, const char *platform,
+                           const char *platform_user)
+{
+    size_t index;
+    json_t *entry;
+    json_array_foreach(entries, index, entry)
+    {
+        if (view_eq(json_view(entry, "userId"), user) && !entry_is(entry, platform, platform_user))
+            return true;
+    }
+    return false;
+}
+
+static int check_pair(const char *platform, const char *platform_user, struct ethos_error *error)
+{
+    if (!scope_id_ok(view_str(platform)))
+        return err_set(error, ETHOS_DENIED, "bad platform name: %s", platform);
+    size_t size = strlen(platform_user);
+    if (size == 0 || size > 512)
+        return err_set(error, ETHOS_DENIED, "platform user id: must have 1 to 512 bytes");
+    return ETHOS_OK;
+}
+
+int identity_resolve(const struct identity_map *self, const char *platform,
+                     const char *platform_user, char out_user[ETHOS_MAX_ID + 1], bool *out_known,
+                     struct ethos_error *error)
+{
+    int code = check_pair(platform, platform_user, error);
+    if (code != ETHOS_OK)
+        return code;
+    const json_t *entry = find_entry(self->entries, platform, platform_user);
+    if (entry) {
+        struct ethos_view user = json_view(entry, "userId");
+        memcpy(out_user, user.data, user.size);
+        out_user[user.size] = 0;
+        *out_known = true;
+        return ETHOS_OK;
+    }
+    char pair[ETHOS_MAX_ID + 1 + 513], hex[HASH_HEX_SIZE];
+    size_t size = strlen(platform) + 1;
+    memcpy(pair, platform, size);
+    memcpy(pair + size, platform_user, strlen(platform_user));
+    hash_hex(view_of(pair, size + strlen(platform_user)), hex);
+    for (size_t at = 0; at + DERIVED_SIZE < HASH_HEX_SIZE; at += DERIVED_SIZE) {
+        struct ethos_view user = view_of(hex + at, DERIVED_SIZE);
+        if (taken_by_other(self->entries, user, platform, platform_user))
+            continue;
+        memcpy(out_user, user.data, user.size);
+        out_user[user.size] = 0;
+        *out_known = false;
+        return ETHOS_OK;
+    }
+    return err_set(error, ETHOS_EXISTS, "identity map: no free id for %s %s", platform,
+                   platform_user);
+}
+
+/* ---- recording ----------------------------------------------------------------------------- */
+
+struct record {
+    const char *platform, *platform_user, *user;
+    bool relink;
+    int64_t now_ms;
+};
+
+static int make_entry(const struct record *record, json_t **out, struct ethos_error *error)
+{
+    char iso[CLOCK_ISO_SIZE];
+    clock_iso(record->now_ms, iso);
+    json_t *entry = json_pack(
+        "{s:o, s:o, s:s, s:o, s:s}", "platform", json_text(view_str(record->platform)),
+        "platformUserId", json_text(view_str(record->platform_user)), "userId", record->user,
+        "displayLabel", json_text(view_str(record->platform_user)), "firstSeenAt", iso);
+    if (!entry)
+        return err_nomem(error);
+    *out = entry;
+    return ETHOS_OK;
+}
+
+/* Changes entries in memory; *out_changed tells whether anything did. */
+static int put_entry(json_t *entries, const struct record *record, bool *out_changed,
+                     struct ethos_error *error)
+{
+    json_t *entry = find_entry(entries, record->platform, record->platform_user);
+    *out_changed = true;
+    if (!entry) {
+        int code = make_entry(record, &entry, error);
+        if (code != ETHOS_OK)
+            return code;
+        return json_array_append_new(entries, entry) == 0 ? ETHOS_OK : err_nomem(error);
+    }
+    if (!record->relink || view_eq_str(json_view(entry, "userId"), record->user)) {
+        *out_changed = false;
+        return ETHOS_OK;
+    }
+    return json_object_set_new(entry, "userId", json_string(record->user)) == 0 ? ETHOS_OK
+                                                                                : err_nomem(error);
+}
+
+static int map_text(const json_t *entries, struct str *out, struct ethos_error *error)
+{
+    json_print(entries, JSON_STYLE_PRETTY, out);
+    str_addc(out, '\n');
+    return str_code(out) == ETHOS_OK
+               ? ETHOS_OK
+               : err_set(error, str_code(out), "%s: too large", IDENTITY_FILE);
+}
+
+/* The map as it was becomes the .bak (last good), then the new one takes its place. */
+static int save(int dir, struct ethos_view old, struct ethos_view text, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    if (old.size > 0)
+        code = home_replace(dir, FOLDER, NAME ".bak", old, error);
+    return code == ETHOS_OK ? home_replace(dir, FOLDER, NAME, text, error) : code;
+}
+
+static int save_or_preview(int dir, const json_t *entries, struct str *preview,
+                           struct ethos_error *error)
+{
+    struct str old, text;
+    str_init(&old, ETHOS_MAX_MAP_BYTES + 1);
+    str_init(&text, ETHOS_MAX_MAP_BYTES);
+    int code = home_read(dir, IDENTITY_FILE, ETHOS_MAX_MAP_BYTES, &old, NULL, error);
+    if (code == ETHOS_OK || code == ETHOS_NOTFOUND)
+        code = map_text(entries, &text, error);
+    if (code == ETHOS_OK && preview)
+        code = diff_unified(str_view(&old), str_view(&text), NAME, preview);
+    else if (code == ETHOS_OK)
+        code = save(dir, str_view(&old), str_view(&text), error);
+    str_release(&old);
+    str_release(&text);
+    return code;
+}
+
+static int record_locked(int dir, const struct record *record, struct str *preview,
+                         struct ethos_error *error)
+{
+    struct identity_map map;
+    bool changed = false;
+    int code = identity_load(dir, &map, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (map.damaged)
+        code = identity_damaged(&map, error);
+    if (code == ETHOS_OK)
+        code = put_entry(map.entries, record, &changed, error);
+    if (code == ETHOS_OK && changed)
+        code = save_or_preview(dir, map.entries, preview, error);
+    identity_release(&map);
+    return code;
+}
+
+int identity_record(int dir, const char *platform, const char *platform_user, const char *user,
+                    bool relink, int64_t now_ms, struct str *preview, struct ethos_error *error)
+{
+    const struct record record = {platform, platform_user, user, relink, now_ms};
+    char scope[ETHOS_MAX_SCOPE];
+    int code = check_pair(platform, platform_user, error);
+    if (code == ETHOS_OK)
+        code = scope_make(SCOPE_USER, user, scope, error);
+    if (code != ETHOS_OK || preview)
+        return code == ETHOS_OK ? record_locked(dir, &record, preview, error) : code;
+    int lock;
+    code = home_lock(dir, NAME, &lock, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = record_locked(dir, &record, NULL, error);
+    os_close(lock);
+    return code;
+}
+
+static int repair_locked(int dir, int64_t now_ms, struct ethos_error *error)
+{
+    struct identity_map map;
+    char aside[128];
+    int code = identity_load(dir, &map, error);
+    if (code != ETHOS_OK)
+        return code;
+    struct str text;
+    str_init(&text, ETHOS_MAX_MAP_BYTES);
+    snprintf(aside, sizeof aside, IDENTITY_FILE ".damaged-%lld", (long long)now_ms);
+    if (map.damaged)
+        code = map_text(map.entries, &text, error);
+    if (map.damaged && code == ETHOS_OK &&
+        os_renameat(dir, IDENTITY_FILE, dir, aside, RENAME_NOREPLACE) != 0)
+        code = err_errno(error, errno, IDENTITY_FILE);
+    if (map.damaged && code == ETHOS_OK)
+        code = home_replace(dir, FOLDER, NAME, str_view(&text), error);
+    str_release(&text);
+    identity_release(&map);
+    return code;
+}
+
+int identity_repair(int dir, int64_t now_ms, struct ethos_error *error)
+{
+    int lock;
+    int code = home_lock(dir, NAME, &lock, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = repair_locked(dir, now_ms, error);
+    os_close(lock);
+    return code;
+}
+
+/* ---- this machine's person ----------------------------------------------------------------- */
+
+/* The name of a uid in passwd(5) text. */
+static bool passwd_name(struct ethos_view text, uid_t uid, struct ethos_view *out)
+{
+    char wanted[32];
+    int size = snprintf(wanted, sizeof wanted, ":%u:", (unsigned)uid);
+    struct ethos_view line;
+    while (view_line(&text, &line)) {
+        const char *name_end = memchr(line.data, ':', line.size);
+        if (!name_end || name_end == line.data)
+            continue;
+        const char *password = name_end + 1;
+        const char *end = line.data + line.size;
+        const char *id = memchr(password, ':', (size_t)(end - password));
+        if (id && end - id > size && memcmp(id, wanted, (size_t)size) == 0) {
+            *out = view_of(line.data, (size_t)(name_end - line.data));
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * /etc/passwd first: the name service behind getpwuid loads libraries, which a program that starts
+ * on every prompt cannot afford.
+ */
+void identity_login(char *out, size_t size)
+{
+    struct str text;
+    struct ethos_view name;
+    uid_t uid = geteuid();
+    str_init(&text, PASSWD_LIMIT + 1);
+    int fd = os_openat(AT_FDCWD, "/etc/passwd", O_RDONLY, 0);
+    bool found = fd >= 0 && os_read_all(fd, &text, PASSWD_LIMIT) == 0 &&
+                 passwd_name(str_view(&text), uid, &name);
+    if (fd >= 0)
+        os_close(fd);
+    if (found) {
+        snprintf(out, size, "%.*s", VIEW_ARG(name));
+    } else {
+        const struct passwd *entry = getpwuid(uid);
+        if (entry && entry->pw_name && *entry->pw_name)
+            snprintf(out, size, "%s", entry->pw_name);
+        else
+            snprintf(out, size, "%u", (unsigned)uid);
+    }
+    str_release(&text);
+}

@@ -1,0 +1,212 @@
+/*
+ * prefetch.c: sections from a provider, rendered within the budget, with a receipt when asked for.
+ *
+ * Without a receipt only the tails that the budget can use are read. With one, files are read whole:
+ * their revisions and the counts of what was left out need every byte.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "core/render.h"
+#include "memory/handle.h"
+
+/* ---- reading and rendering ----------------------------------------------------------------- */
+
+static int fetch(struct ethos_turn *turn, uint64_t tail_bytes, bool receipt,
+                 struct ethos_error *error)
+{
+    struct ethos_section *sections = turn->ethos->sections;
+    struct ethos_read_how how = {tail_bytes, receipt ? ETHOS_READ_REVISION : 0u};
+    for (size_t i = 0; i < ETHOS_SECTIONS; i++)
+        sections[i].code = ETHOS_NOTFOUND;
+    return turn->provider->ops->prefetch(turn->provider, &turn->context, &how, sections,
+                                         ETHOS_SECTIONS, error);
+}
+
+/* Reads tails that grow until rendering has enough. */
+static int fetch_and_render(struct ethos_turn *turn, const struct render_options *options,
+                            bool receipt, struct str *out, struct render_result *result,
+                            struct ethos_error *error)
+{
+    struct ethos_section *sections = turn->ethos->sections;
+    uint64_t tail = receipt ? 0 : render_tail_bytes(options);
+    for (;; tail *= 4) {
+        struct render_input inputs[ETHOS_SECTIONS] = {0};
+        int code = fetch(turn, tail, receipt, error);
+        if (code != ETHOS_OK)
+            return code;
+        for (size_t i = 0; i < ETHOS_SECTIONS; i++) {
+            if (sections[i].code != ETHOS_OK)
+                continue;
+            const struct ethos_text *text = &sections[i].text;
+            inputs[i] = (struct render_input){view_of(text->data, text->size), text->offset,
+                                              sections[i].key};
+        }
+        code = render_block(inputs, options, out, result);
+        if (code != ETHOS_OK)
+            return err_set(error, code, "prefetch: out of memory");
+        if (!result->more)
+            return ETHOS_OK;
+    }
+}
+
+static int choose_options(const struct ethos_turn *turn, const struct ethos_prefetch_options *given,
+                          struct render_options *out, struct ethos_error *error)
+{
+    const struct service_settings *settings = &turn->settings;
+    uint64_t cap = given->max_chars ? given->max_chars : settings->max_chars;
+    if (cap < ETHOS_CAP_MIN_CH || cap > ETHOS_CAP_MAX_CH)
+        return err_set(error, ETHOS_INVALID, "max-chars: must be from %d to %d", ETHOS_CAP_MIN_CH,
+                       ETHOS_CAP_MAX_CH);
+    *out = (struct render_options){
+        .cap = cap,
+        .unit = RENDER_CH,
+        .tail = given->truncate ? given->truncate == ETHOS_TRUNCATE_TAIL : settings->tail,
+        .guard = given->guard ? given->guard == ETHOS_SWITCH_ON : settings->guard,
+        .tally = given->receipt != 0,
+    };
+    return ETHOS_OK;
+}
+
+/* ---- the receipt --------------------------------------------------------------------------- */
+
+static struct ethos_omission *omit(struct ethos_block *block, const struct ethos_section *section,
+                                   const char *reason, uint64_t chars, uint64_t bytes)
+{
+    struct ethos_omission *row = &block->omitted[block->omitted_count++];
+    memcpy(row->scope, section->scope, sizeof row->scope);
+    memcpy(row->key, section->key, sizeof row->key);
+    row->reason = reason;
+    row->chars = chars;
+    row->bytes = bytes;
+    return row;
+}
+
+static void list_omissions(struct ethos_block *block, const struct ethos_section *section,
+                           const struct render_part *part)
+{
+    if (section->code != ETHOS_OK)
+        omit(block, section, "unreadable", 0, section->text.total);
+    if (part->cut_bytes > 0)
+        omit(block, section, "budget", part->cut_chars, part->cut_bytes);
+    if (part->guard_bytes > 0)
+        omit(block, section, "guard", part->guard_chars, part->guard_bytes);
+    if (part->secret_bytes > 0)
+        omit(block, section, "secret", part->secret_chars, part->secret_bytes);
+}
+
+static void add_source(struct ethos_block *block, const struct ethos_turn *turn,
+                       const struct ethos_section *section)
+{
+    struct ethos_source *row = &block->sources[block->source_count++];
+    memcpy(row->scope, section->scope, sizeof row->scope);
+    memcpy(row->key, section->key, sizeof row->key);
+    memcpy(row->revision, section->text.revision, sizeof row->revision);
+    row->path = service_path(turn, section->scope, section->key);
+}
+
+static struct ethos_view part_view(const struct ethos_block *block, const struct render_part *part)
+{
+    return part->shown ? view_of(block->text + part->start, part->size) : (struct ethos_view){0};
+}
+
+static int fill_receipt(struct ethos_block *block, const struct ethos_turn *turn,
+                        const struct render_result *result, struct ethos_error *error)
+{
+    const struct ethos_section *sections = turn->ethos->sections;
+    block->omitted = calloc((size_t)ETHOS_SECTIONS * 4, sizeof *block->omitted);
+    block->sources = calloc(ETHOS_SECTIONS, sizeof *block->sources);
+    if (!block->omitted || !block->sources)
+        return err_nomem(error);
+    for (size_t i = 0; i < ETHOS_SECTIONS; i++) {
+        if (sections[i].code == ETHOS_NOTFOUND)
+            continue;
+        list_omissions(block, &sections[i], &result->parts[i]);
+        if (sections[i].code == ETHOS_OK)
+            add_source(block, turn, &sections[i]);
+    }
+    block->user_memory = part_view(block, &result->parts[ETHOS_SECTION_USER]);
+    block->project_memory = part_view(block, &result->parts[ETHOS_SECTION_MEMORY]);
+    block->workspace_memory = part_view(block, &result->parts[ETHOS_SECTION_WORKSPACE]);
+    return ETHOS_OK;
+}
+
+/* ---- the block ----------------------------------------------------------------------------- */
+
+/* A file that exists but could not be read does not hide the others, and is not hidden itself. */
+static void note_unreadable(struct ethos_block *block, const struct ethos_section *sections)
+{
+    for (size_t i = 0; i < ETHOS_SECTIONS; i++) {
+        if (sections[i].code == ETHOS_OK || sections[i].code == ETHOS_NOTFOUND)
+            continue;
+        block->code = sections[i].code;
+        block->error = sections[i].error;
+        return;
+    }
+}
+
+static int make_block(struct ethos_turn *turn, struct str *text, const struct render_result *result,
+                      bool receipt, struct ethos_block **out_block, struct ethos_error *error)
+{
+    struct ethos_block *block = calloc(1, sizeof *block);
+    if (!block)
+        return err_nomem(error);
+    note_unreadable(block, turn->ethos->sections);
+    if (text->size == 0 && block->code == ETHOS_OK) {
+        free(block);
+        *out_block = NULL;
+        return ETHOS_OK;
+    }
+    block->chars = utf8_units(str_view(text));
+    block->text = str_steal(text, &block->size);
+    int code = block->text ? ETHOS_OK : err_nomem(error);
+    if (code == ETHOS_OK && receipt)
+        code = fill_receipt(block, turn, result, error);
+    if (code == ETHOS_OK)
+        *out_block = block;
+    else
+        ethos_block_free(block);
+    return code;
+}
+
+int ethos_prefetch(struct ethos_turn *turn, const struct ethos_prefetch_options *given,
+                   struct ethos_block **out_block, struct ethos_error *error)
+{
+    static const struct ethos_prefetch_options defaults;
+    struct render_options options;
+    struct render_result result = {0};
+    struct str text;
+    if (!given)
+        given = &defaults;
+    bool receipt = given->receipt != 0;
+    int code = choose_options(turn, given, &options, error);
+    if (code != ETHOS_OK)
+        return code;
+    str_init(&text, ETHOS_MAX_STORE_BYTES);
+    code = fetch_and_render(turn, &options, receipt, &text, &result, error);
+    if (code == ETHOS_OK && given->max_bytes && text.size > given->max_bytes) {
+        options.unit = RENDER_BYTES;
+        options.cap = given->max_bytes;
+        str_clear(&text);
+        code = fetch_and_render(turn, &options, receipt, &text, &result, error);
+    }
+    if (code == ETHOS_OK)
+        code = make_block(turn, &text, &result, receipt, out_block, error);
+    str_release(&text);
+    return code;
+}
+
+void ethos_block_free(struct ethos_block *block)
+{
+    if (!block)
+        return;
+    for (size_t i = 0; i < block->source_count; i++)
+        free(block->sources[i].path);
+    free(block->sources);
+    free(block->omitted);
+    free(block->text);
+    free(block);
+}

@@ -1,0 +1,503 @@
+/*
+ * provider.c: any store, with the meaning from core, is a provider.
+ *
+ * prefetch reads the sections. sync groups its updates by scope; each scope is one update of the
+ * store, whose callback applies core's rules to the old texts:
+ *
+ *     sync -> for each scope: sync_scope -> store update -> edit_scope (pure) -> outcomes
+ *
+ * What the ceiling drops goes to the archive. The archive is read only when needed: the callback
+ * notices, the update is abandoned and made again with the archive as its first key.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "core/diff.h"
+#include "core/scope.h"
+#include "core/update.h"
+#include "memory/registry.h"
+#include "store/store.h"
+
+#define ARCHIVE_KEY "memory-archive.md"
+#define PROFILE_KEY "USER.md"
+#define LOG_KEY "MEMORY.md"
+
+struct over_store {
+    struct ethos_provider base;
+    const struct ethos_host *host;
+    struct ethos_store *store;
+};
+
+static struct ethos_store *store_of(struct ethos_provider *self)
+{
+    return ((struct over_store *)self)->store;
+}
+
+static void free_text(const struct ethos_host *host, struct ethos_text *text)
+{
+    host->resize(host->arg, text->data, 0);
+    *text = (struct ethos_text){0};
+}
+
+/* ---- prefetch ------------------------------------------------------------------------------ */
+
+static void name_section(struct ethos_section *section, const char *scope, const char *key)
+{
+    memcpy(section->scope, scope, strlen(scope) + 1);
+    memcpy(section->key, key, strlen(key) + 1);
+}
+
+static void read_section(struct ethos_store *store, const char *scope, const char *key,
+                         const struct ethos_read_how *how, struct ethos_section *section)
+{
+    section->code = ETHOS_NOTFOUND;
+    if (!scope)
+        return;
+    name_section(section, scope, key);
+    section->code = store->ops->read(store, scope, key, how, &section->text, &section->error);
+}
+
+static int over_prefetch(struct ethos_provider *self, const struct ethos_context *context,
+                         const struct ethos_read_how *how, struct ethos_section *sections,
+                         size_t count, struct ethos_error *error)
+{
+    struct ethos_store *store = store_of(self);
+    if (count < ETHOS_SECTIONS)
+        return err_set(error, ETHOS_INTERNAL, "prefetch: too few sections");
+    read_section(store, context->user_scope, PROFILE_KEY, how, &sections[ETHOS_SECTION_USER]);
+    for (int i = 0; i < 2 && sections[ETHOS_SECTION_USER].code == ETHOS_NOTFOUND; i++)
+        if (context->profile_fallback[i])
+            read_section(store, context->profile_fallback[i], PROFILE_KEY, how,
+                         &sections[ETHOS_SECTION_USER]);
+    read_section(store, context->memory_scope, LOG_KEY, how, &sections[ETHOS_SECTION_MEMORY]);
+    if (context->workspace_shown)
+        read_section(store, context->workspace_scope, LOG_KEY, how,
+                     &sections[ETHOS_SECTION_WORKSPACE]);
+    return ETHOS_OK;
+}
+
+/* ---- sync: one key ------------------------------------------------------------------------- */
+
+/* One key of one scope during a sync. */
+struct job {
+    const char *key;
+    struct ethos_update *updates; /* of this key, in order */
+    size_t count;
+    struct str text;    /* after the updates, ceiling applied */
+    struct str dropped; /* what the ceiling took */
+    struct update_effect effect;
+    bool conflict;
+};
+
+/* One scope during a sync; the callback's argument. */
+struct scope_sync {
+    const char *scope;
+    bool is_index; /* MEMORY.md of a workspace is an index and is never cut */
+    struct job *jobs;
+    size_t count;
+    struct ethos_text
+        profile; /* the legacy profile a first user write starts from; data NULL: none */
+    struct str archive;
+    char iso[CLOCK_ISO_SIZE];
+    bool has_archive;   /* edits[0] is the archive */
+    bool needs_archive; /* the callback found out that it should be */
+};
+
+/* Whether the write of this key starts from the profile the person had before. */
+static bool migrates(const struct scope_sync *sync, const struct job *job,
+                     const struct ethos_text *old)
+{
+    return !old->data && sync->profile.data && strcmp(job->key, PROFILE_KEY) == 0;
+}
+
+static int check_revisions(const struct scope_sync *sync, struct job *job,
+                           const struct ethos_text *old, struct ethos_error *error)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        const char *wanted = job->updates[i].if_match;
+        const char *actual = old->data ? old->revision : "absent";
+        if (!wanted || strcmp(wanted, actual) == 0)
+            continue;
+        if (migrates(sync, job, old) && strcmp(wanted, sync->profile.revision) == 0)
+            continue;
+        job->conflict = true;
+        int code = err_set(error, ETHOS_CONFLICT, "%s: changed meanwhile, its revision is %s",
+                           job->key, actual);
+        return err_hint(error, code, "read it again and repeat the change");
+    }
+    return ETHOS_OK;
+}
+
+/* Cuts text to the ceiling and keeps what was dropped. */
+static int apply_ceiling(struct scope_sync *sync, struct job *job, struct ethos_error *error)
+{
+    if (sync->is_index && strcmp(job->key, LOG_KEY) == 0) {
+        if (job->text.size <= ETHOS_MAX_READ_BYTES)
+            return ETHOS_OK;
+        return err_set(error, ETHOS_LIMIT, "%s: the index would exceed %d bytes", job->key,
+                       ETHOS_MAX_READ_BYTES);
+    }
+    size_t keep = update_ceiling(str_view(&job->text));
+    if (keep == 0)
+        return ETHOS_OK;
+    str_add(&job->dropped, view_of(job->text.data, keep));
+    if (str_code(&job->dropped) != ETHOS_OK)
+        return err_nomem(error);
+    memmove(job->text.data, job->text.data + keep, job->text.size - keep);
+    return str_truncate(&job->text, job->text.size - keep);
+}
+
+static int edit_key(struct scope_sync *sync, struct job *job, struct ethos_edit *edit,
+                    struct ethos_error *error)
+{
+    bool migrating = migrates(sync, job, &edit->old);
+    const struct ethos_text *before = migrating ? &sync->profile : &edit->old;
+    struct ethos_view old = view_of(before->data, before->size);
+    int code = check_revisions(sync, job, &edit->old, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (old.size > ETHOS_MAX_READ_BYTES) {
+        code = err_set(error, ETHOS_LIMIT, "%s: larger than %d bytes", job->key,
+                       ETHOS_MAX_READ_BYTES);
+        return err_hint(error, code, "shorten it in an editor first");
+    }
+    str_clear(&job->text);
+    str_clear(&job->dropped);
+    code = update_apply(job->updates, job->count, old, &job->text, &job->effect);
+    if (code != ETHOS_OK)
+        return err_set(error, code, "%s: the result is too large", job->key);
+    if (job->effect.changed && job->effect.present)
+        code = apply_ceiling(sync, job, error);
+    if (code != ETHOS_OK)
+        return code;
+    edit->verdict = !job->effect.changed  ? ETHOS_EDIT_KEEP
+                    : job->effect.present ? ETHOS_EDIT_PUT
+                                          : ETHOS_EDIT_DROP;
+    edit->text = str_view(&job->text);
+    return ETHOS_OK;
+}
+
+/* ---- sync: one scope ----------------------------------------------------------------------- */
+
+static int edit_archive(struct scope_sync *sync, struct ethos_edit *edit, struct ethos_error *error)
+{
+    str_clear(&sync->archive);
+    str_add(&sync->archive, view_of(edit->old.data, edit->old.size));
+    for (size_t i = 0; i < sync->count; i++) {
+        const struct job *job = &sync->jobs[i];
+        if (job->dropped.size > 0)
+            update_archive(str_view(&job->dropped), job->key, sync->iso, &sync->archive);
+    }
+    if (str_code(&sync->archive) != ETHOS_OK)
+        return err_set(error, str_code(&sync->archive), "%s: too large", ARCHIVE_KEY);
+    edit->verdict = ETHOS_EDIT_PUT;
+    edit->text = str_view(&sync->archive);
+    return ETHOS_OK;
+}
+
+/* The pure function a store calls: old texts in, verdicts out. */
+static int edit_scope(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+{
+    struct scope_sync *sync = arg;
+    struct ethos_edit *of_jobs = edits + (sync->has_archive ? 1 : 0);
+    bool overflow = false;
+    (void)count;
+    for (size_t i = 0; i < sync->count; i++) {
+        int code = edit_key(sync, &sync->jobs[i], &of_jobs[i], error);
+        if (code != ETHOS_OK)
+            return code;
+        overflow = overflow || sync->jobs[i].dropped.size > 0;
+    }
+    if (sync->has_archive && overflow)
+        return edit_archive(sync, &edits[0], error);
+    sync->needs_archive = overflow;
+    return overflow ? ETHOS_LIMIT : ETHOS_OK;
+}
+
+/* The same callback without a store behind it, for a dry run. */
+static int rehearse(struct over_store *self, const char *scope, struct ethos_edit *edits,
+                    size_t count, struct scope_sync *sync, struct ethos_error *error)
+{
+    static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
+    for (size_t i = 0; i < count; i++) {
+        int code = self->store->ops->read(self->store, scope, edits[i].key, &whole, &edits[i].old,
+                                          error);
+        if (code != ETHOS_OK && code != ETHOS_NOTFOUND)
+            return code;
+        if (code == ETHOS_NOTFOUND)
+            free_text(self->host, &edits[i].old);
+        memcpy(edits[i].revision, edits[i].old.revision, sizeof edits[i].revision);
+    }
+    return edit_scope(sync, edits, count, error);
+}
+
+static void report(const struct scope_sync *sync, const struct ethos_edit *edits,
+                   const struct ethos_sync_how *how, int code, const struct ethos_error *error)
+{
+    const struct ethos_edit *of_jobs = edits + (sync->has_archive ? 1 : 0);
+    for (size_t i = 0; how->each && i < sync->count; i++) {
+        const struct job *job = &sync->jobs[i];
+        if (code == ETHOS_CONFLICT && !job->conflict)
+            continue;
+        struct str diff;
+        str_init(&diff, ETHOS_MAX_STORE_BYTES);
+        if (code == ETHOS_OK && job->effect.changed && (how->flags & ETHOS_SYNC_DIFF))
+            diff_unified(view_of(of_jobs[i].old.data, of_jobs[i].old.size),
+                         job->effect.present ? str_view(&job->text) : (struct ethos_view){0},
+                         job->key, &diff);
+        struct ethos_outcome outcome = {
+            .kind = code == ETHOS_CONFLICT ? ETHOS_OUTCOME_CONFLICT
+                    : code != ETHOS_OK     ? ETHOS_OUTCOME_FAILED
+                    : job->effect.changed  ? ETHOS_OUTCOME_WRITTEN
+                                           : ETHOS_OUTCOME_UNCHANGED,
+            .scope = sync->scope,
+            .key = job->key,
+            .revision = code == ETHOS_OK ? of_jobs[i].revision : of_jobs[i].old.revision,
+            .chars = utf8_units(str_view(&job->text)),
+            .applied = code == ETHOS_OK ? job->effect.applied : 0,
+            .removals = job->effect.removals,
+            .matched = job->effect.matched,
+            .warning = job->effect.warning,
+            .diff = diff.size ? diff.data : NULL,
+            .error = code == ETHOS_OK ? NULL : error,
+        };
+        how->each(how->arg, &outcome);
+        str_release(&diff);
+    }
+}
+
+/* Runs one update of the store (or its rehearsal) with or without the archive. */
+static int run_scope(struct over_store *self, struct scope_sync *sync,
+                     const struct ethos_sync_how *how, struct ethos_edit *edits,
+                     struct ethos_error *error)
+{
+    size_t count = sync->count + (sync->has_archive ? 1 : 0);
+    memset(edits, 0, count * sizeof *edits);
+    if (sync->has_archive)
+        edits[0].key = ARCHIVE_KEY;
+    for (size_t i = 0; i < sync->count; i++)
+        edits[i + (sync->has_archive ? 1 : 0)].key = sync->jobs[i].key;
+    if (how->flags & ETHOS_SYNC_DRY_RUN)
+        return rehearse(self, sync->scope, edits, count, sync, error);
+    return store_update(self->store, sync->scope, edits, count, edit_scope, sync, how->origin,
+                        error);
+}
+
+static int sync_scope(struct over_store *self, struct scope_sync *sync,
+                      const struct ethos_sync_how *how, struct arena *arena,
+                      struct ethos_error *error)
+{
+    struct ethos_error local = {0};
+    struct ethos_edit *edits = arena_array(arena, sync->count + 1, sizeof *edits);
+    if (!edits)
+        return err_nomem(error);
+    int code = run_scope(self, sync, how, edits, &local);
+    if (code == ETHOS_LIMIT && sync->needs_archive) {
+        for (size_t i = 0; i < sync->count; i++)
+            free_text(self->host, &edits[i].old);
+        sync->has_archive = true;
+        code = run_scope(self, sync, how, edits, &local);
+    }
+    report(sync, edits, how, code, &local);
+    for (size_t i = 0; i < sync->count + (sync->has_archive ? 1 : 0); i++)
+        free_text(self->host, &edits[i].old);
+    if (code != ETHOS_OK && error)
+        *error = local;
+    return code;
+}
+
+/* ---- sync: the call ------------------------------------------------------------------------ */
+
+/* Collects the updates of one scope into jobs, keys in order of first appearance. */
+static int collect(struct scope_sync *sync, const struct ethos_update *updates, size_t count,
+                   struct arena *arena)
+{
+    sync->jobs = arena_array(arena, count, sizeof *sync->jobs);
+    if (!sync->jobs)
+        return ETHOS_NOMEM;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(updates[i].scope, sync->scope) != 0)
+            continue;
+        size_t at = 0;
+        while (at < sync->count && strcmp(sync->jobs[at].key, updates[i].key) != 0)
+            at++;
+        struct job *job = &sync->jobs[at];
+        if (at == sync->count) {
+            sync->count++;
+            job->key = updates[i].key;
+            job->updates = arena_array(arena, count, sizeof *job->updates);
+            str_init(&job->text, ETHOS_MAX_STORE_BYTES);
+            str_init(&job->dropped, ETHOS_MAX_STORE_BYTES);
+        }
+        if (!job->updates)
+            return ETHOS_NOMEM;
+        job->updates[job->count++] = updates[i];
+    }
+    return ETHOS_OK;
+}
+
+/* While the person has no USER.md, the first write starts from the profile they had before. */
+static int load_profile(struct over_store *self, const struct ethos_context *context,
+                        struct scope_sync *sync, struct ethos_error *error)
+{
+    static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
+    if (strcmp(sync->scope, context->user_scope) != 0)
+        return ETHOS_OK;
+    for (int i = 0; i < 2 && context->profile_fallback[i]; i++) {
+        int code = self->store->ops->read(self->store, context->profile_fallback[i], PROFILE_KEY,
+                                          &whole, &sync->profile, error);
+        if (code != ETHOS_NOTFOUND)
+            return code;
+    }
+    return ETHOS_OK;
+}
+
+static void release_scope(struct over_store *self, struct scope_sync *sync)
+{
+    for (size_t i = 0; i < sync->count; i++) {
+        str_release(&sync->jobs[i].text);
+        str_release(&sync->jobs[i].dropped);
+    }
+    str_release(&sync->archive);
+    free_text(self->host, &sync->profile);
+}
+
+static int sync_one_scope(struct over_store *self, const struct ethos_context *context,
+                          const char *scope, const struct ethos_update *updates, size_t count,
+                          const struct ethos_sync_how *how, struct ethos_error *error)
+{
+    struct arena arena;
+    enum scope_kind kind;
+    struct scope_sync sync = {.scope = scope};
+    arena_init(&arena);
+    str_init(&sync.archive, ETHOS_MAX_STORE_BYTES);
+    clock_iso(self->host->now_ms(self->host->arg), sync.iso);
+
+    int code = scope_parse(scope, &kind, NULL, error);
+    sync.is_index = kind == SCOPE_WORKSPACE;
+    if (code == ETHOS_OK && collect(&sync, updates, count, &arena) != ETHOS_OK)
+        code = err_nomem(error);
+    if (code == ETHOS_OK)
+        code = load_profile(self, context, &sync, error);
+    if (code == ETHOS_OK)
+        code = sync_scope(self, &sync, how, &arena, error);
+    release_scope(self, &sync);
+    arena_release(&arena);
+    return code;
+}
+
+static bool seen_before(const struct ethos_update *updates, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(updates[i].scope, updates[index].scope) == 0)
+            return true;
+    return false;
+}
+
+static int over_sync(struct ethos_provider *self, const struct ethos_context *context,
+                     const struct ethos_update *updates, size_t count,
+                     const struct ethos_sync_how *how, struct ethos_error *error)
+{
+    int result = ETHOS_OK;
+    for (size_t i = 0; i < count; i++) {
+        struct ethos_error local = {0};
+        if (seen_before(updates, i))
+            continue;
+        int code = sync_one_scope((struct over_store *)self, context, updates[i].scope, updates,
+                                  count, how, &local);
+        if (code != ETHOS_OK && result == ETHOS_OK) {
+            result = code;
+            if (error)
+                *error = local;
+        }
+    }
+    return result;
+}
+
+/* ---- whole texts --------------------------------------------------------------------------- */
+
+static int over_read(struct ethos_provider *self, const char *scope, const char *key,
+                     const struct ethos_read_how *how, struct ethos_text *out_text,
+                     struct ethos_error *error)
+{
+    struct ethos_store *store = store_of(self);
+    return store->ops->read(store, scope, key, how, out_text, error);
+}
+
+static int over_write(struct ethos_provider *self, const char *scope, const char *key,
+                      const char *expect, struct ethos_view text, const struct ethos_origin *origin,
+                      char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error)
+{
+    struct ethos_store *store = store_of(self);
+    if (update_ceiling(text) > 0) {
+        int code = err_set(error, ETHOS_LIMIT, "%s: more than %d characters", key,
+                           ETHOS_MAX_FILE_CH);
+        return err_hint(error, code, "shorten the text");
+    }
+    return store->ops->write(store, scope, key, expect, text, origin, out_revision, error);
+}
+
+static int over_list(struct ethos_provider *self, const char *scope, ethos_entry_fn *each,
+                     void *arg, struct ethos_error *error)
+{
+    struct ethos_store *store = store_of(self);
+    return store->ops->list(store, scope, each, arg, error);
+}
+
+static int over_locate(struct ethos_provider *self, const char *scope, const char *key, char *path,
+                       size_t size, struct ethos_error *error)
+{
+    struct ethos_store *store = store_of(self);
+    if (!store->ops->locate)
+        return err_set(error, ETHOS_UNSUPPORTED, "%s: keeps no files", store->ops->name);
+    return store->ops->locate(store, scope, key, path, size, error);
+}
+
+static int over_check(struct ethos_provider *self, int fix, ethos_finding_fn *each, void *arg,
+                      struct ethos_error *error)
+{
+    struct ethos_store *store = store_of(self);
+    return store->ops->check ? store->ops->check(store, fix, each, arg, error) : ETHOS_OK;
+}
+
+static void over_close(struct ethos_provider *self)
+{
+    struct ethos_store *store = store_of(self);
+    store->ops->close(store);
+    free(self);
+}
+
+static const struct ethos_provider_ops over_ops = {
+    .abi = ETHOS_ABI,
+    .name = "store",
+    .close = over_close,
+    .prefetch = over_prefetch,
+    .sync = over_sync,
+    .read = over_read,
+    .write = over_write,
+    .list = over_list,
+    .locate = over_locate,
+    .check = over_check,
+};
+
+int provider_over_store(const struct ethos_host *host, struct ethos_store *store,
+                        struct ethos_provider **out_provider, struct ethos_error *error)
+{
+    struct over_store *self = calloc(1, sizeof *self);
+    if (!self) {
+        store->ops->close(store);
+        return err_nomem(error);
+    }
+    self->base.ops = &over_ops;
+    self->base.capabilities = ETHOS_PROVIDER_DRY_RUN | ETHOS_PROVIDER_DIFF;
+    self->host = host;
+    self->store = store;
+    *out_provider = &self->base;
+    return ETHOS_OK;
+}

@@ -1,0 +1,350 @@
+/*
+ * service.c: the handle: home, configuration, opened backends.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "base/view.h"
+#include "core/scope.h"
+#include "memory/ephemeral.h"
+#include "memory/handle.h"
+
+#define PATH_LIMIT 4096 /* bytes */
+#define OPTIONS_PREFIX "memory.options."
+#define MAX_SETTINGS 64 /* memory.options.* keys of one personality */
+
+/* ---- opening and closing ------------------------------------------------------------------- */
+
+/* The injected backend belongs to the handle from the first moment, so that failure frees it too. */
+static int adopt_injected(struct ethos *self, const struct ethos_options *options,
+                          struct ethos_error *error)
+{
+    self->injected = options->provider;
+    if (!options->store)
+        return ETHOS_OK;
+    if (options->provider) {
+        options->store->ops->close(options->store);
+        return err_set(error, ETHOS_INVALID, "ethos_open: give a provider or a store, not both");
+    }
+    return provider_over_store(self->host, options->store, &self->injected, error);
+}
+
+static int set_up(struct ethos *self, const struct ethos_options *options,
+                  struct ethos_error *error)
+{
+    int code = adopt_injected(self, options, error);
+    if (code == ETHOS_OK)
+        code = home_path(options->home, &self->home, error);
+    if (code != ETHOS_OK)
+        return code;
+    self->fast = options->fast != 0;
+    self->ephemeral = options->ephemeral != 0;
+    if (self->ephemeral)
+        return ephemeral_make(&self->root, error);
+    self->root = strdup(self->home);
+    return self->root ? ETHOS_OK : err_nomem(error);
+}
+
+int ethos_open(const struct ethos_options *options, struct ethos **out_ethos,
+               struct ethos_error *error)
+{
+    static const struct ethos_options defaults;
+    if (!options)
+        options = &defaults;
+    struct ethos *self = calloc(1, sizeof *self);
+    if (!self) {
+        if (options->provider)
+            options->provider->ops->close(options->provider);
+        if (options->store)
+            options->store->ops->close(options->store);
+        return err_nomem(error);
+    }
+    self->host = options->host ? options->host : &log_default_host;
+    int code = set_up(self, options, error);
+    if (code != ETHOS_OK) {
+        ethos_close(self);
+        return code;
+    }
+    *out_ethos = self;
+    return ETHOS_OK;
+}
+
+static void close_opened(struct opened *entry)
+{
+    if (entry->provider)
+        entry->provider->ops->close(entry->provider);
+    registry_release(&entry->backend);
+    free(entry->signature);
+    free(entry);
+}
+
+void ethos_close(struct ethos *self)
+{
+    if (!self)
+        return;
+    for (size_t i = 0; i < ETHOS_SECTIONS; i++)
+        self->host->resize(self->host->arg, self->sections[i].text.data, 0);
+    if (self->injected)
+        self->injected->ops->close(self->injected);
+    while (self->opened) {
+        struct opened *next = self->opened->next;
+        close_opened(self->opened);
+        self->opened = next;
+    }
+    config_release(&self->config);
+    config_release(&self->personality_config);
+    if (self->ephemeral && self->root)
+        ephemeral_remove(self->root);
+    free(self->root);
+    free(self->home);
+    free(self);
+}
+
+/* ---- what operations ask ------------------------------------------------------------------- */
+
+const char *service_home(const struct ethos *self)
+{
+    return self->home;
+}
+
+const char *service_root(const struct ethos *self)
+{
+    return self->root;
+}
+
+bool service_ephemeral(const struct ethos *self)
+{
+    return self->ephemeral;
+}
+
+const struct ethos_host *service_host(const struct ethos *self)
+{
+    return self->host;
+}
+
+int64_t service_now_ms(const struct ethos *self)
+{
+    return self->host->now_ms(self->host->arg);
+}
+
+static int open_dir(const char *path, bool create, int *out, struct ethos_error *error)
+{
+    int code = home_open(path, create, out, error);
+    if (code == ETHOS_NOTFOUND && !create) {
+        *out = -1;
+        return ETHOS_OK;
+    }
+    return code;
+}
+
+int service_open_home(struct ethos *self, bool create, int *out, struct ethos_error *error)
+{
+    return open_dir(self->home, create, out, error);
+}
+
+int service_open_root(struct ethos *self, bool create, int *out, struct ethos_error *error)
+{
+    return open_dir(self->root, create, out, error);
+}
+
+/* ---- configuration ------------------------------------------------------------------------- */
+
+static int load_personality(struct ethos *self, int dir, const char *personality,
+                            struct ethos_error *error)
+{
+    char path[ETHOS_MAX_ID + 32], scope[ETHOS_MAX_SCOPE];
+    int code = scope_make(SCOPE_PERSONALITY, personality, scope, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (strcmp(self->personality, personality) != 0) {
+        config_release(&self->personality_config);
+        snprintf(self->personality, sizeof self->personality, "%s", personality);
+    }
+    snprintf(path, sizeof path, "personalities/%s/config.yaml", personality);
+    return config_load(&self->personality_config, dir, path, CONFIG_PERSONALITY, error);
+}
+
+int handle_config(struct ethos *self, int home, const char *personality, struct ethos_error *error)
+{
+    return personality ? load_personality(self, home, personality, error)
+                       : config_load(&self->config, home, "config.yaml", CONFIG_HOME, error);
+}
+
+int service_config(struct ethos *self, const char *personality, const struct config **out_home,
+                   const struct config **out_personality, struct ethos_error *error)
+{
+    int dir;
+    int code = service_open_home(self, false, &dir, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = handle_config(self, dir, NULL, error);
+    if (code == ETHOS_OK && personality)
+        code = handle_config(self, dir, personality, error);
+    if (dir >= 0)
+        os_close(dir);
+    if (code != ETHOS_OK)
+        return code;
+    if (out_home)
+        *out_home = &self->config;
+    if (out_personality)
+        *out_personality = personality ? &self->personality_config : NULL;
+    return ETHOS_OK;
+}
+
+/* ---- people -------------------------------------------------------------------------------- */
+
+int handle_lookup(struct ethos *self, int root, const char *platform, const char *platform_user,
+                  char out_user[ETHOS_MAX_ID + 1], bool *out_known, struct ethos_error *error)
+{
+    struct identity_map map;
+    int code = identity_load(root, &map, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (map.damaged)
+        log_line(self->host, ETHOS_LOG_WARN, "%s; ethos doctor tells more", map.problem);
+    code = identity_resolve(&map, platform, platform_user, out_user, out_known, error);
+    identity_release(&map);
+    return code;
+}
+
+int handle_local_user(struct ethos *self, int root, struct local_user *out,
+                      struct ethos_error *error)
+{
+    const char *configured = config_get(&self->config, NULL, "user.id");
+    identity_login(out->login, sizeof out->login);
+    if (!configured)
+        return handle_lookup(self, root, "cli", out->login, out->id, &out->known, error);
+    char scope[ETHOS_MAX_SCOPE];
+    int code = scope_make(SCOPE_USER, configured, scope, error);
+    if (code != ETHOS_OK)
+        return code;
+    snprintf(out->id, sizeof out->id, "%s", configured);
+    out->known = true;
+    return ETHOS_OK;
+}
+
+int service_local_user(struct ethos *self, char out_user[ETHOS_MAX_ID + 1],
+                       struct ethos_error *error)
+{
+    int dir;
+    struct local_user local;
+    int code = service_config(self, NULL, NULL, NULL, error);
+    if (code == ETHOS_OK)
+        code = service_open_root(self, false, &dir, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = handle_local_user(self, dir, &local, error);
+    if (dir >= 0)
+        os_close(dir);
+    if (code == ETHOS_OK)
+        memcpy(out_user, local.id, sizeof local.id);
+    return code;
+}
+
+/* ---- backends ------------------------------------------------------------------------------ */
+
+/* Collects memory.options.*: the personality's when it names its own provider, else the home's. */
+static size_t collect_settings(const struct config *from, struct ethos_setting *settings)
+{
+    size_t count = 0;
+    size_t prefix = strlen(OPTIONS_PREFIX);
+    for (size_t i = 0; i < from->table.count && count < MAX_SETTINGS; i++) {
+        const struct yaml_pair *pair = &from->table.pairs[i];
+        if (strncmp(pair->key, OPTIONS_PREFIX, prefix) == 0)
+            settings[count++] = (struct ethos_setting){pair->key + prefix, pair->value};
+    }
+    return count;
+}
+
+static int make_signature(const char *name, const struct ethos_setting *settings, size_t count,
+                          struct str *out)
+{
+    str_adds(out, name);
+    for (size_t i = 0; i < count; i++)
+        str_printf(out, "\n%s=%s", settings[i].name, settings[i].value);
+    return str_code(out);
+}
+
+static struct opened *find_opened(struct ethos *self, const char *signature)
+{
+    for (struct opened *entry = self->opened; entry; entry = entry->next)
+        if (strcmp(entry->signature, signature) == 0)
+            return entry;
+    return NULL;
+}
+
+static int open_backend(struct ethos *self, const char *name, const char *signature,
+                        const struct ethos_setting *settings, size_t count,
+                        struct ethos_provider **out, struct ethos_error *error)
+{
+    struct opened *entry = calloc(1, sizeof *entry);
+    if (!entry || !(entry->signature = strdup(signature))) {
+        free(entry);
+        return err_nomem(error);
+    }
+    const char *durability = config_get(&self->config, NULL, "durability");
+    struct ethos_setup setup = {
+        .host = self->host,
+        .settings = settings,
+        .setting_count = count,
+        .root = self->root,
+        .allow = config_get(&self->config, NULL, "paths.allow"),
+        .flags = self->fast || strcmp(durability, "fast") == 0 ? ETHOS_SETUP_FAST : 0u,
+        .deadline_ms = ETHOS_LOCK_DEADLINE_MS,
+    };
+    int code = registry_find(name, &entry->backend, error);
+    if (code == ETHOS_OK)
+        code = registry_open(&entry->backend, &setup, &entry->provider, error);
+    if (code != ETHOS_OK) {
+        close_opened(entry);
+        return code;
+    }
+    entry->next = self->opened;
+    self->opened = entry;
+    *out = entry->provider;
+    return ETHOS_OK;
+}
+
+int handle_provider(struct ethos *self, struct ethos_provider **out, struct ethos_error *error)
+{
+    if (self->injected) {
+        *out = self->injected;
+        return ETHOS_OK;
+    }
+    const struct config *home = &self->config, *own = &self->personality_config;
+    int code = ETHOS_OK;
+    struct ethos_setting settings[MAX_SETTINGS];
+    bool has_own = config_own(own, "memory.provider") != NULL;
+    const char *name = config_get(home, own, "memory.provider");
+    size_t count = collect_settings(has_own ? own : home, settings);
+    struct str signature;
+    str_init(&signature, ETHOS_MAX_YAML_BYTES * 2);
+    if (make_signature(name, settings, count, &signature) != ETHOS_OK)
+        code = err_nomem(error);
+    struct opened *entry = code == ETHOS_OK ? find_opened(self, signature.data) : NULL;
+    if (entry)
+        *out = entry->provider;
+    else if (code == ETHOS_OK)
+        code = open_backend(self, name, signature.data, settings, count, out, error);
+    str_release(&signature);
+    return code;
+}
+
+/* ---- small answers ------------------------------------------------------------------------- */
+
+const char *ethos_code_name(int code)
+{
+    return err_name(code);
+}
+
+const char *ethos_version(void)
+{
+    return ETHOS_VERSION;
+}

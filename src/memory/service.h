@@ -1,0 +1,50 @@
+/*
+ * service.h: the handle behind ethos.h, as operations see it.
+ *
+ * It holds the home, its configuration (read again when the file's stamp changes) and the opened
+ * backends. What ethos.h offers to everyone is declared there; here is what the operations need
+ * besides: where things are, the settings, the people.
+ */
+#ifndef ETHOS_MEMORY_SERVICE_H
+#define ETHOS_MEMORY_SERVICE_H
+
+#include <ethos/ethos.h>
+#include <ethos/provider.h>
+
+#include "memory/config.h"
+#include "memory/identity.h"
+
+/* The home (configuration) and the root (memory: the same, or the ephemeral directory). */
+const char *service_home(const struct ethos *self);
+const char *service_root(const struct ethos *self);
+bool service_ephemeral(const struct ethos *self);
+const struct ethos_host *service_host(const struct ethos *self);
+int64_t service_now_ms(const struct ethos *self);
+
+/* Descriptors for one call, closed by the caller; *out is -1 when the directory does not exist and create is false. */
+int service_open_home(struct ethos *self, bool create, int *out, struct ethos_error *error);
+int service_open_root(struct ethos *self, bool create, int *out, struct ethos_error *error);
+
+/* The configuration of the home, fresh; personality may be NULL. Borrowed until the next call. */
+int service_config(struct ethos *self, const char *personality, const struct config **out_home,
+                   const struct config **out_personality, struct ethos_error *error);
+
+/* The id of the person at this machine. */
+int service_local_user(struct ethos *self, char out_user[ETHOS_MAX_ID + 1],
+                       struct ethos_error *error);
+
+/* The provider a turn uses, for listing, locating and checking. Borrowed. */
+struct ethos_provider *service_provider(const struct ethos_turn *turn);
+
+/* The prefetch settings a turn was made with. */
+struct service_settings {
+    uint64_t max_chars;
+    bool tail;
+    bool guard;
+};
+const struct service_settings *service_settings(const struct ethos_turn *turn);
+
+/* Where a file of memory is, or NULL when the backend has no files. Free with free(). */
+char *service_path(const struct ethos_turn *turn, const char *scope, const char *key);
+
+#endif

@@ -1,0 +1,340 @@
+/*
+ * sync.c: updates, whole reads and byte-exact writes: everything is checked before anything is
+ * touched, then the provider acts.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "core/diff.h"
+#include "core/scope.h"
+#include "core/update.h"
+#include "memory/handle.h"
+
+#define PROFILE_KEY "USER.md"
+
+static const struct ethos_sync_how plain_how;
+
+/* ---- people -------------------------------------------------------------------------------- */
+
+static bool writes_profile(const struct ethos_turn *turn, const char *scope)
+{
+    return turn->platform_user && strcmp(scope, turn->context.user_scope) == 0 &&
+           strncmp(scope, "user:", 5) == 0;
+}
+
+/* A profile is not written under an id that a damaged map might contradict. */
+static int may_mint(struct ethos_turn *turn, struct ethos_error *error)
+{
+    int dir;
+    struct identity_map map;
+    int code = service_open_root(turn->ethos, false, &dir, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = identity_load(dir, &map, error);
+    if (dir >= 0)
+        os_close(dir);
+    if (code != ETHOS_OK)
+        return code;
+    if (map.damaged)
+        code = identity_damaged(&map, error);
+    identity_release(&map);
+    return code;
+}
+
+/* After the write: the id is derived, so failing to note it loses nothing. */
+static void mint(struct ethos_turn *turn)
+{
+    int dir;
+    struct ethos_error error = {0};
+    int code = service_open_root(turn->ethos, true, &dir, &error);
+    if (code == ETHOS_OK) {
+        code = identity_record(dir, turn->context.platform, turn->platform_user, turn->context.user,
+                               false, service_now_ms(turn->ethos), NULL, &error);
+        os_close(dir);
+    }
+    if (code != ETHOS_OK)
+        log_line(turn->ethos->host, ETHOS_LOG_WARN, "%s", error.text);
+    else
+        turn->platform_user = NULL;
+}
+
+/* ---- sync ---------------------------------------------------------------------------------- */
+
+/* Replaces store, scope and key of every update by the target they name. */
+static int aim(struct ethos_turn *turn, struct arena *arena, const struct ethos_update *updates,
+               size_t count, struct ethos_update **out, struct ethos_error *error)
+{
+    struct ethos_update *aimed = arena_array(arena, count, sizeof *aimed);
+    struct scope_target *targets = arena_array(arena, count, sizeof *targets);
+    if (!aimed || !targets)
+        return err_nomem(error);
+    for (size_t i = 0; i < count; i++) {
+        int code = scope_target(&turn->context, updates[i].store, updates[i].scope, updates[i].key,
+                                true, &targets[i], error);
+        if (code != ETHOS_OK)
+            return code;
+        aimed[i] = updates[i];
+        aimed[i].store = NULL;
+        aimed[i].scope = targets[i].scope;
+        aimed[i].key = targets[i].key;
+    }
+    *out = aimed;
+    return ETHOS_OK;
+}
+
+static int check_flags(const struct ethos_turn *turn, unsigned flags, struct ethos_error *error)
+{
+    uint32_t can = turn->provider->capabilities;
+    bool ok = (!(flags & ETHOS_SYNC_DRY_RUN) || (can & ETHOS_PROVIDER_DRY_RUN)) &&
+              (!(flags & ETHOS_SYNC_DIFF) || (can & ETHOS_PROVIDER_DIFF));
+    return ok ? ETHOS_OK
+              : err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider cannot do a dry run",
+                        turn->provider->ops->name);
+}
+
+static int sync_aimed(struct ethos_turn *turn, const struct ethos_update *updates, size_t count,
+                      const struct ethos_sync_how *how, struct ethos_error *error)
+{
+    bool profile = false;
+    bool dry = how->flags & ETHOS_SYNC_DRY_RUN;
+    for (size_t i = 0; i < count; i++)
+        profile = profile || writes_profile(turn, updates[i].scope);
+    int code = profile ? may_mint(turn, error) : ETHOS_OK;
+    if (code == ETHOS_OK)
+        code = turn->provider->ops->sync(turn->provider, &turn->context, updates, count, how,
+                                         error);
+    if (code == ETHOS_OK && profile && !dry)
+        mint(turn);
+    return code;
+}
+
+int ethos_sync(struct ethos_turn *turn, const struct ethos_update *updates, size_t count,
+               const struct ethos_sync_how *how, struct ethos_error *error)
+{
+    if (!how)
+        how = &plain_how;
+    if (count == 0)
+        return ETHOS_OK;
+    struct arena arena;
+    struct ethos_update *aimed = NULL;
+    arena_init(&arena);
+    int code = update_check(updates, count, error);
+    if (code == ETHOS_OK)
+        code = aim(turn, &arena, updates, count, &aimed, error);
+    if (code == ETHOS_OK)
+        code = check_flags(turn, how->flags, error);
+    if (code == ETHOS_OK)
+        code = sync_aimed(turn, aimed, count, how, error);
+    arena_release(&arena);
+    return code;
+}
+
+int ethos_sync_json(struct ethos_turn *turn, struct ethos_view json,
+                    const struct ethos_sync_how *how, struct ethos_error *error)
+{
+    struct arena arena;
+    struct update_batch batch;
+    arena_init(&arena);
+    int code = update_parse(json, &arena, &batch, error);
+    if (code == ETHOS_OK && batch.op_id)
+        code = err_set(error, ETHOS_UNSUPPORTED, "opId: this version keeps no operation ids");
+    if (code == ETHOS_OK)
+        code = ethos_sync(turn, batch.updates, batch.count, how, error);
+    arena_release(&arena);
+    return code;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static const struct ethos_target memory_store;
+
+/* A key that is no memory does not exist for a reader: settings and sidecars stay private. */
+static int aim_read(const struct ethos_turn *turn, const struct ethos_target *target,
+                    struct scope_target *out, struct ethos_error *error)
+{
+    if (!target)
+        target = &memory_store;
+    int code = scope_target(&turn->context, target->store, target->scope, target->key, false, out,
+                            error);
+    if (code == ETHOS_OK && !scope_key_visible(out->key))
+        code = err_set(error, ETHOS_NOTFOUND, "no such memory file: %s", out->key);
+    return code;
+}
+
+/* Reads a key; a person without a profile is shown the one they had before. *scope may move. */
+static int read_text(struct ethos_turn *turn, struct scope_target *target, struct ethos_text *text,
+                     struct ethos_error *error)
+{
+    static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
+    struct ethos_provider *provider = turn->provider;
+    if (!provider->ops->read)
+        return err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider has no files",
+                       provider->ops->name);
+    int code = provider->ops->read(provider, target->scope, target->key, &whole, text, error);
+    bool profile = strcmp(target->scope, turn->context.user_scope) == 0 &&
+                   strcmp(target->key, PROFILE_KEY) == 0;
+    for (int i = 0; i < 2 && profile && code == ETHOS_NOTFOUND; i++) {
+        const char *scope = turn->context.profile_fallback[i];
+        if (!scope)
+            continue;
+        code = provider->ops->read(provider, scope, target->key, &whole, text, error);
+        if (code == ETHOS_OK)
+            memcpy(target->scope, scope, strlen(scope) + 1);
+    }
+    return code;
+}
+
+static int make_file(struct ethos_turn *turn, const struct scope_target *target,
+                     const struct ethos_text *text, struct ethos_file **out_file,
+                     struct ethos_error *error)
+{
+    struct ethos_file *file = calloc(1, sizeof *file);
+    if (!file)
+        return err_nomem(error);
+    memcpy(file->scope, target->scope, sizeof file->scope);
+    memcpy(file->key, target->key, sizeof file->key);
+    memcpy(file->revision, text ? text->revision : "absent", text ? sizeof file->revision : 7);
+    file->mtime_ms = text ? text->mtime_ms : -1;
+    file->path = service_path(turn, target->scope, target->key);
+    if (text) {
+        file->size = text->size;
+        file->text = malloc(text->size + 1);
+        if (!file->text) {
+            ethos_file_free(file);
+            return err_nomem(error);
+        }
+        memcpy(file->text, text->data, text->size);
+        file->text[text->size] = 0;
+    }
+    *out_file = file;
+    return ETHOS_OK;
+}
+
+int ethos_read(struct ethos_turn *turn, const struct ethos_target *target,
+               struct ethos_file **out_file, struct ethos_error *error)
+{
+    struct scope_target aimed;
+    struct ethos_text text = {0};
+    int code = aim_read(turn, target, &aimed, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = read_text(turn, &aimed, &text, error);
+    if (code == ETHOS_OK)
+        code = make_file(turn, &aimed, &text, out_file, error);
+    else if (code == ETHOS_NOTFOUND)
+        code = make_file(turn, &aimed, NULL, out_file, error);
+    const struct ethos_host *host = turn->ethos->host;
+    host->resize(host->arg, text.data, 0);
+    return code;
+}
+
+void ethos_file_free(struct ethos_file *file)
+{
+    if (!file)
+        return;
+    free(file->text);
+    free(file->path);
+    free(file);
+}
+
+/* ---- writing byte for byte ----------------------------------------------------------------- */
+
+/*
+ * What the write replaces, and the revision to expect of the store: an older profile shown in place
+ * of an absent one counts as absent.
+ */
+static int look_before(struct ethos_turn *turn, const struct scope_target *target,
+                       const char **expect, struct ethos_file **out_file, struct ethos_error *error)
+{
+    const struct ethos_target name = {NULL, target->scope, target->key};
+    int code = ethos_read(turn, &name, out_file, error);
+    if (code != ETHOS_OK)
+        return code;
+    bool migrated = strcmp((*out_file)->scope, target->scope) != 0;
+    if (!*expect || !migrated)
+        return ETHOS_OK;
+    if (strcmp(*expect, (*out_file)->revision) == 0)
+        *expect = "absent";
+    return ETHOS_OK;
+}
+
+static int rehearse_write(const char *expect, const struct ethos_file *before,
+                          struct ethos_view text, const struct scope_target *target,
+                          struct ethos_outcome *outcome, struct str *diff,
+                          struct ethos_error *error)
+{
+    if (expect && strcmp(expect, before->revision) != 0 &&
+        !(strcmp(expect, "absent") == 0 && strcmp(before->scope, target->scope) != 0))
+        return err_set(error, ETHOS_CONFLICT, "%s: changed meanwhile, its revision is %s",
+                       target->key, before->revision);
+    struct ethos_view old = view_of(before->text, before->size);
+    if (before->text && view_eq(old, text))
+        outcome->kind = ETHOS_OUTCOME_UNCHANGED;
+    return diff_unified(old, text, target->key, diff);
+}
+
+static int write_aimed(struct ethos_turn *turn, const struct scope_target *target,
+                       const char *expect, struct ethos_view text, const struct ethos_sync_how *how,
+                       struct ethos_error *error)
+{
+    struct ethos_provider *provider = turn->provider;
+    struct ethos_file *before = NULL;
+    struct str diff;
+    char revision[ETHOS_REVISION_SIZE] = "";
+    struct ethos_outcome outcome = {ETHOS_OUTCOME_WRITTEN,
+                                    target->scope,
+                                    target->key,
+                                    revision,
+                                    utf8_units(text),
+                                    1,
+                                    0,
+                                    0,
+                                    NULL,
+                                    NULL,
+                                    NULL};
+    str_init(&diff, ETHOS_MAX_STORE_BYTES);
+    int code = look_before(turn, target, &expect, &before, error);
+    if (code == ETHOS_OK)
+        code = rehearse_write(expect, before, text, target, &outcome, &diff, error);
+    if (code == ETHOS_OK && !(how->flags & ETHOS_SYNC_DRY_RUN))
+        code = provider->ops->write(provider, target->scope, target->key, expect, text, how->origin,
+                                    revision, error);
+    if (code == ETHOS_OK && how->each) {
+        if (how->flags & ETHOS_SYNC_DIFF)
+            outcome.diff = diff.size ? diff.data : NULL;
+        how->each(how->arg, &outcome);
+    }
+    ethos_file_free(before);
+    str_release(&diff);
+    return code;
+}
+
+int ethos_write(struct ethos_turn *turn, const struct ethos_target *target, const char *expect,
+                struct ethos_view text, const struct ethos_sync_how *how, struct ethos_error *error)
+{
+    struct scope_target aimed;
+    if (!how)
+        how = &plain_how;
+    if (!target)
+        target = &memory_store;
+    int code = scope_target(&turn->context, target->store, target->scope, target->key, true, &aimed,
+                            error);
+    if (code != ETHOS_OK)
+        return code;
+    if (!turn->provider->ops->write)
+        return err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider has no files",
+                       turn->provider->ops->name);
+    bool profile = writes_profile(turn, aimed.scope);
+    code = profile ? may_mint(turn, error) : ETHOS_OK;
+    if (code == ETHOS_OK)
+        code = write_aimed(turn, &aimed, expect, text, how, error);
+    if (code == ETHOS_OK && profile && !(how->flags & ETHOS_SYNC_DRY_RUN))
+        mint(turn);
+    return code;
+}

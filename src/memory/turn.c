@@ -1,0 +1,254 @@
+/*
+ * turn.c: from what a caller knows to what a turn is about.
+ *
+ * Each resolve_* step fills its part of the context; the order is that of the memory format,
+ * section 2: personality, scopes, user, workspace.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/os.h"
+#include "base/view.h"
+#include "core/scope.h"
+#include "memory/handle.h"
+#include "memory/workspace.h"
+
+#define PATH_LIMIT 4096 /* bytes */
+
+static const char *first_of(const char *given, const char *variable)
+{
+    if (given)
+        return given;
+    const char *value = getenv(variable);
+    return value && *value ? value : NULL;
+}
+
+/* Copies a string into the turn; the context never points into what a caller may free. */
+static int keep(struct ethos_turn *turn, const char *value, const char **out,
+                struct ethos_error *error)
+{
+    *out = arena_str(&turn->arena, value);
+    return *out || !value ? ETHOS_OK : err_nomem(error);
+}
+
+static int keep_scope(struct ethos_turn *turn, enum scope_kind kind, const char *id,
+                      const char **out, struct ethos_error *error)
+{
+    char scope[ETHOS_MAX_SCOPE];
+    int code = scope_make(kind, id, scope, error);
+    return code == ETHOS_OK ? keep(turn, scope, out, error) : code;
+}
+
+/* A turn in the making. */
+struct resolving {
+    struct ethos_turn *turn;
+    struct ethos *ethos;
+    const struct ethos_request *request;
+    int home, root; /* descriptors, -1 when there is no such directory */
+    bool local;     /* the user is the person at this machine */
+};
+
+static int resolve_personality(struct resolving *r, struct ethos_error *error)
+{
+    int code = handle_config(r->ethos, r->home, NULL, error);
+    if (code != ETHOS_OK)
+        return code;
+    const char *id = first_of(r->request->personality, "ETHOS_PERSONALITY");
+    if (!id)
+        id = config_get(&r->ethos->config, NULL, "personality");
+    code = handle_config(r->ethos, r->home, id, error);
+    return code == ETHOS_OK ? keep(r->turn, id, &r->turn->context.personality, error) : code;
+}
+
+/* ---- user ---------------------------------------------------------------------------------- */
+
+/* Someone on a platform; who is not in the map yet is noted at the first write of a profile. */
+static int resolve_remote(struct resolving *r, struct ethos_error *error)
+{
+    char user[ETHOS_MAX_ID + 1];
+    bool known;
+    const struct ethos_request *request = r->request;
+    int code = handle_lookup(r->ethos, r->root, request->platform, request->platform_user, user,
+                             &known, error);
+    if (code == ETHOS_OK && !known)
+        code = keep(r->turn, request->platform_user, &r->turn->platform_user, error);
+    return code == ETHOS_OK ? keep(r->turn, user, &r->turn->context.user, error) : code;
+}
+
+static int resolve_user(struct resolving *r, struct ethos_error *error)
+{
+    struct local_user local;
+    struct ethos_context *context = &r->turn->context;
+    bool remote = r->request->platform_user != NULL;
+    const char *given = remote ? r->request->user : first_of(r->request->user, "ETHOS_USER");
+    if (remote && !given)
+        return resolve_remote(r, error);
+    int code = handle_local_user(r->ethos, r->root, &local, error);
+    if (code == ETHOS_OK && given) {
+        const char *scope;
+        r->local = strcmp(given, local.id) == 0;
+        code = keep_scope(r->turn, SCOPE_USER, given, &scope, error);
+        return code == ETHOS_OK ? keep(r->turn, given, &context->user, error) : code;
+    }
+    r->local = true;
+    if (code == ETHOS_OK && !local.known)
+        code = keep(r->turn, local.login, &r->turn->platform_user, error);
+    return code == ETHOS_OK ? keep(r->turn, local.id, &context->user, error) : code;
+}
+
+/* ---- scopes -------------------------------------------------------------------------------- */
+
+static enum scope_kind user_scope_kind(const char *setting, bool shared, bool local)
+{
+    enum scope_kind kind = !setting                         ? (shared ? SCOPE_GLOBAL : SCOPE_USER)
+                           : strcmp(setting, "global") == 0 ? SCOPE_GLOBAL
+                           : strcmp(setting, "personality") == 0 ? SCOPE_PERSONALITY
+                                                                 : SCOPE_USER;
+    return kind == SCOPE_GLOBAL && !local ? SCOPE_USER : kind; // the home's profile is its owner's
+}
+
+static int resolve_scopes(struct resolving *r, struct ethos_error *error)
+{
+    struct ethos_turn *turn = r->turn;
+    struct ethos_context *context = &turn->context;
+    const struct config *home = &r->ethos->config, *own = &r->ethos->personality_config;
+    bool shared = strcmp(config_get(home, own, "memoryScope"), "global") == 0;
+    enum scope_kind kind = user_scope_kind(config_get(home, own, "userScope"), shared, r->local);
+    int code = keep_scope(turn, shared ? SCOPE_GLOBAL : SCOPE_PERSONALITY, context->personality,
+                          &context->memory_scope, error);
+    if (code == ETHOS_OK)
+        code = keep_scope(turn, kind,
+                          kind == SCOPE_PERSONALITY ? context->personality : context->user,
+                          &context->user_scope, error);
+    if (code == ETHOS_OK && r->local && kind == SCOPE_USER) {
+        code = keep_scope(turn, SCOPE_PERSONALITY, context->personality,
+                          &context->profile_fallback[0], error);
+        context->profile_fallback[1] = "global";
+    }
+    return code;
+}
+
+static void resolve_settings(struct resolving *r)
+{
+    const struct config *home = &r->ethos->config, *own = &r->ethos->personality_config;
+    struct service_settings *settings = &r->turn->settings;
+    settings->max_chars = (uint64_t)config_integer(home, own, "prefetch.maxChars");
+    settings->tail = strcmp(config_get(home, own, "prefetch.truncate"), "tail") == 0;
+    settings->guard = config_switch(home, own, "prefetch.guard");
+    r->turn->context.workspace_shown = strcmp(config_get(home, own, "workspaceMemory"), "off") != 0;
+}
+
+static int resolve_workspace(struct resolving *r, struct ethos_error *error)
+{
+    struct str path;
+    char scope[ETHOS_MAX_SCOPE];
+    struct ethos_context *context = &r->turn->context;
+    str_init(&path, PATH_LIMIT);
+    int code = workspace_root(first_of(r->request->workspace, "ETHOS_WORKSPACE"), &path, error);
+    if (code == ETHOS_OK)
+        code = workspace_scope(r->root, path.data, scope, error);
+    if (code == ETHOS_OK)
+        code = keep(r->turn, scope, &context->workspace_scope, error);
+    if (code == ETHOS_OK)
+        code = keep(r->turn, path.data, &context->workspace, error);
+    str_release(&path);
+    return code;
+}
+
+/* ---- the turn ------------------------------------------------------------------------------ */
+
+static int resolve_steps(struct resolving *r, struct ethos_error *error)
+{
+    struct ethos_context *context = &r->turn->context;
+    const char *platform = r->request->platform ? r->request->platform : "cli";
+    int code = resolve_personality(r, error);
+    if (code == ETHOS_OK)
+        code = keep(r->turn, platform, &context->platform, error);
+    if (code == ETHOS_OK)
+        code = keep(r->turn, r->request->session, &context->session, error);
+    if (code == ETHOS_OK)
+        code = keep(r->turn, r->request->query, &context->query, error);
+    if (code == ETHOS_OK)
+        code = resolve_user(r, error);
+    if (code == ETHOS_OK)
+        code = resolve_scopes(r, error);
+    if (code == ETHOS_OK)
+        code = resolve_workspace(r, error);
+    if (code != ETHOS_OK)
+        return code;
+    resolve_settings(r);
+    return handle_provider(r->ethos, &r->turn->provider, error);
+}
+
+/* Opens home and root once for all steps; they are one directory unless memory is ephemeral. */
+static int resolve(struct ethos_turn *turn, const struct ethos_request *request,
+                   struct ethos_error *error)
+{
+    struct resolving r = {turn, turn->ethos, request, -1, -1, false};
+    if (request->platform_user && !request->platform)
+        return err_set(error, ETHOS_INVALID, "platform_user without platform");
+    int code = service_open_home(r.ethos, false, &r.home, error);
+    if (code == ETHOS_OK && r.ethos->ephemeral)
+        code = service_open_root(r.ethos, false, &r.root, error);
+    else
+        r.root = r.home;
+    if (code == ETHOS_OK)
+        code = resolve_steps(&r, error);
+    if (r.root >= 0 && r.root != r.home)
+        os_close(r.root);
+    if (r.home >= 0)
+        os_close(r.home);
+    return code;
+}
+
+int ethos_turn_new(struct ethos *self, const struct ethos_request *request,
+                   struct ethos_turn **out_turn, struct ethos_error *error)
+{
+    static const struct ethos_request nothing;
+    struct ethos_turn *turn = calloc(1, sizeof *turn);
+    if (!turn)
+        return err_nomem(error);
+    turn->ethos = self;
+    arena_init(&turn->arena);
+    int code = resolve(turn, request ? request : &nothing, error);
+    if (code != ETHOS_OK) {
+        ethos_turn_free(turn);
+        return code;
+    }
+    *out_turn = turn;
+    return ETHOS_OK;
+}
+
+void ethos_turn_free(struct ethos_turn *turn)
+{
+    if (!turn)
+        return;
+    arena_release(&turn->arena);
+    free(turn);
+}
+
+const struct ethos_context *ethos_turn_context(const struct ethos_turn *turn)
+{
+    return &turn->context;
+}
+
+struct ethos_provider *service_provider(const struct ethos_turn *turn)
+{
+    return turn->provider;
+}
+
+const struct service_settings *service_settings(const struct ethos_turn *turn)
+{
+    return &turn->settings;
+}
+
+char *service_path(const struct ethos_turn *turn, const char *scope, const char *key)
+{
+    char path[PATH_LIMIT];
+    const struct ethos_provider_ops *ops = turn->provider->ops;
+    if (!ops->locate ||
+        ops->locate(turn->provider, scope, key, path, sizeof path, NULL) != ETHOS_OK)
+        return NULL;
+    return strdup(path);
+}
