@@ -1,0 +1,325 @@
+/*
+ * args.c: from argv to an operation and its arguments.
+ *
+ * Global options may stand anywhere; the command is the first one or two words; then its options and
+ * positional arguments in any order; "--" ends options.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/nearest.h"
+#include "base/view.h"
+#include "cli/cli.h"
+
+#define SPECIAL SIZE_MAX
+#define AT(member) offsetof(struct cli, member)
+
+const struct cli_option cli_options[] = {
+    {"home", 0, "DIR", NULL, "the home; else $ETHOS_HOME, $ETHOS_STATE_DIR, ~/.ethos", AT(home)},
+    {"personality", 'p', "ID", NULL, "the personality; else $ETHOS_PERSONALITY, the active one",
+     AT(personality)},
+    {"user", 'u', "ID", NULL, "the user; else $ETHOS_USER, you", AT(user)},
+    {"workspace", 'w', "DIR", NULL, "the project folder; else $ETHOS_WORKSPACE, the git top level",
+     AT(workspace)},
+    {"ephemeral-memory", 0, NULL, NULL, "throwaway memory for this process", AT(ephemeral)},
+    {"json", 0, NULL, NULL, "print JSON", AT(json)},
+    {"quiet", 'q', NULL, NULL, "print nothing but data and errors", AT(quiet)},
+    {"color", 0, "WHEN", "auto|always|never", "when to use colour", SPECIAL},
+    {"no-input", 0, NULL, NULL, "never ask", AT(no_input)},
+    {"yes", 'y', NULL, NULL, "answer yes", AT(yes)},
+    {"durability", 0, "HOW", "durable|fast", "wait for the disk (durable, default) or not",
+     SPECIAL},
+    {"dry-run", 0, NULL, NULL, "show what would change as a diff, change nothing", AT(dry_run)},
+    {"no-pager", 0, NULL, NULL, "never page the output", AT(no_pager)},
+    {"version", 0, NULL, NULL, "print the version", AT(version)},
+    {"help", 'h', NULL, NULL, "print help: -h the short one, --help all of it", SPECIAL},
+    {NULL, 0, NULL, NULL, NULL, 0},
+};
+
+void cli_option_name(const char *argument, char out[64])
+{
+    size_t at = 0;
+    for (; *argument && at < 62; argument++) {
+        if (isupper((unsigned char)*argument))
+            out[at++] = '-';
+        out[at++] = (char)tolower((unsigned char)*argument);
+    }
+    out[at] = 0;
+}
+
+/* ---- the words of a command line ----------------------------------------------------------- */
+
+struct words {
+    char **items;
+    int count;
+    int next;
+};
+
+/* "--name=value" or "--name value"; NULL when the value is missing. */
+static const char *take_value(struct words *words, const char *inline_value)
+{
+    if (inline_value)
+        return inline_value;
+    return words->next < words->count ? words->items[words->next++] : NULL;
+}
+
+static bool in_choices(const char *choices, const char *value)
+{
+    size_t size = strlen(value);
+    for (const char *at = choices; at; at = strchr(at, '|')) {
+        at += *at == '|';
+        if (size > 0 && strncmp(at, value, size) == 0 && (at[size] == 0 || at[size] == '|'))
+            return true;
+    }
+    return false;
+}
+
+static void set_special(struct cli *self, const struct cli_option *option, const char *value,
+                        bool is_short)
+{
+    if (strcmp(option->name, "color") == 0)
+        self->color = *value == 'a' ? (value[1] == 'l' ? CLI_COLOR_ALWAYS : CLI_COLOR_AUTO)
+                                    : CLI_COLOR_NEVER;
+    else if (strcmp(option->name, "durability") == 0)
+        self->fast = strcmp(value, "fast") == 0;
+    else
+        self->help = is_short ? CLI_HELP_SHORT : CLI_HELP_FULL;
+}
+
+static int set_global(struct cli *self, const struct cli_option *option, struct words *words,
+                      const char *inline_value, bool is_short)
+{
+    const char *value = NULL;
+    if (!option->placeholder && inline_value)
+        return cli_usage(self, "--%s takes no value", option->name);
+    if (option->placeholder && !(value = take_value(words, inline_value)))
+        return cli_usage(self, "--%s needs a value: %s", option->name, option->placeholder);
+    if (option->choices && !in_choices(option->choices, value))
+        return cli_usage(self, "--%s: unknown value '%s'; use one of %s", option->name, value,
+                         option->choices);
+    char *base = (char *)self;
+    if (option->offset == SPECIAL)
+        set_special(self, option, value, is_short);
+    else if (option->placeholder)
+        *(const char **)(void *)(base + option->offset) = value;
+    else
+        *(bool *)(void *)(base + option->offset) = true;
+    return CLI_DONE;
+}
+
+static const struct cli_option *find_global(struct ethos_view name, char letter)
+{
+    for (const struct cli_option *option = cli_options; option->name; option++)
+        if (letter ? option->letter == letter : view_eq_str(name, option->name))
+            return option;
+    return NULL;
+}
+
+/* ---- options of the operation -------------------------------------------------------------- */
+
+static const struct op_arg *find_arg(const struct op *op, struct ethos_view name)
+{
+    for (const struct op_arg *arg = op ? op->args : NULL; arg && arg->name; arg++) {
+        char option[64];
+        cli_option_name(arg->name, option);
+        if (!(arg->flags & OP_POSITIONAL) && view_eq_str(name, option))
+            return arg;
+    }
+    return NULL;
+}
+
+static int put_text(struct cli *self, const struct op_arg *arg, const char *value)
+{
+    json_t *text = json_string(value);
+    if (!text) {
+        struct ethos_error error = {ETHOS_INVALID, "", ""};
+        snprintf(error.text, sizeof error.text, "%s: not valid UTF-8", arg->name);
+        return cli_fail(self, &error);
+    }
+    json_object_set_new(self->args, arg->name, text);
+    return CLI_DONE;
+}
+
+static int set_arg(struct cli *self, const struct op_arg *arg, const char *value)
+{
+    char option[64], *end;
+    cli_option_name(arg->name, option);
+    if (arg->type == OP_CHOICE && !in_choices(arg->choices, value))
+        return cli_usage(self, "--%s: unknown value '%s'; use one of %s", option, value,
+                         arg->choices);
+    if (arg->type != OP_INTEGER)
+        return put_text(self, arg, value);
+    errno = 0;
+    long long number = strtoll(value, &end, 10);
+    if (errno || end == value || *end)
+        return cli_usage(self, "--%s: '%s' is not a number", option, value);
+    json_object_set_new(self->args, arg->name, json_integer(number));
+    return CLI_DONE;
+}
+
+static int unknown_option(const struct cli *self, struct ethos_view name)
+{
+    const char *names[64];
+    char own[32][64], wanted[64];
+    size_t count = 0, owned = 0;
+    for (const struct cli_option *option = cli_options; option->name; option++)
+        names[count++] = option->name;
+    for (const struct op_arg *arg = self->op ? self->op->args : NULL; arg && arg->name; arg++) {
+        if ((arg->flags & OP_POSITIONAL) || owned == 32)
+            continue;
+        cli_option_name(arg->name, own[owned]);
+        names[count++] = own[owned++];
+    }
+    names[count] = NULL;
+    snprintf(wanted, sizeof wanted, "%.*s", VIEW_ARG(name));
+    const char *nearest = nearest_name(wanted, names);
+    if (nearest)
+        return cli_usage(self, "unknown option --%s; did you mean --%s?", wanted, nearest);
+    return cli_usage(self, "unknown option --%s; see ethos %s --help", wanted,
+                     self->op ? self->op->command : "");
+}
+
+static int parse_long(struct cli *self, struct words *words, const char *word)
+{
+    const char *equals = strchr(word, '=');
+    struct ethos_view name = view_of(word, equals ? (size_t)(equals - word) : strlen(word));
+    const char *inline_value = equals ? equals + 1 : NULL;
+    const struct op_arg *arg = find_arg(self->op, name);
+    if (arg && arg->type == OP_FLAG) {
+        json_object_set_new(self->args, arg->name, json_true());
+        return inline_value ? cli_usage(self, "--%.*s takes no value", VIEW_ARG(name)) : CLI_DONE;
+    }
+    if (arg) {
+        const char *value = take_value(words, inline_value);
+        if (!value)
+            return cli_usage(self, "--%.*s needs a value: %s", VIEW_ARG(name), arg->placeholder);
+        return set_arg(self, arg, value);
+    }
+    const struct cli_option *option = find_global(name, 0);
+    if (option)
+        return set_global(self, option, words, inline_value, false);
+    if (view_eq_str(name, "generate-man")) {
+        self->man = true;
+        return CLI_DONE;
+    }
+    return unknown_option(self, name);
+}
+
+/* -pID, -p ID, -qy */
+static int parse_short(struct cli *self, struct words *words, const char *word)
+{
+    for (; *word; word++) {
+        const struct cli_option *option = find_global((struct ethos_view){0}, *word);
+        if (!option)
+            return cli_usage(self, "unknown option -%c; see ethos --help", *word);
+        bool takes = option->placeholder != NULL;
+        int code = set_global(self, option, words, takes && word[1] ? word + 1 : NULL, true);
+        if (code != CLI_DONE || takes)
+            return code;
+    }
+    return CLI_DONE;
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static bool is_command(const struct op *op, const char *first, const char *second)
+{
+    if (!op->command)
+        return false;
+    const char *space = strchr(op->command, ' ');
+    size_t size = space ? (size_t)(space - op->command) : strlen(op->command);
+    if (strncmp(op->command, first, size) != 0 || first[size] != 0)
+        return false;
+    return space ? second && strcmp(space + 1, second) == 0 : true;
+}
+
+static const struct op *find_command(const char *first, const char *second)
+{
+    for (const struct op *op = op_next(NULL); op; op = op_next(op))
+        if (is_command(op, first, second))
+            return op;
+    return NULL;
+}
+
+static bool is_group(const char *word)
+{
+    size_t size = strlen(word);
+    for (const struct op *op = op_next(NULL); op; op = op_next(op))
+        if (op->command && strncmp(op->command, word, size) == 0 && op->command[size] == ' ')
+            return true;
+    return false;
+}
+
+static int unknown_command(const struct cli *self, const char *word)
+{
+    const char *names[128];
+    size_t count = 0;
+    for (const struct op *op = op_next(NULL); op && count < 127; op = op_next(op)) {
+        if (!op->command)
+            continue;
+        const char *space = strchr(op->command, ' ');
+        size_t group = self->group ? strlen(self->group) : 0;
+        if (!self->group)
+            names[count++] = op->command;
+        else if (space && strncmp(op->command, self->group, group) == 0 &&
+                 op->command[group] == ' ')
+            names[count++] = space + 1;
+    }
+    names[count] = NULL;
+    const char *nearest = nearest_name(word, names);
+    const char *group = self->group ? self->group : "";
+    const char *gap = self->group ? " " : "";
+    if (nearest)
+        return cli_usage(self, "unknown command '%s%s%s'; did you mean ethos %s%s%s?", group, gap,
+                         word, group, gap, nearest);
+    return cli_usage(self, "unknown command '%s%s%s'; see ethos %s%s--help", group, gap, word,
+                     group, gap);
+}
+
+/* Takes one more word of the command; *out_done when the operation is known. */
+static int take_command(struct cli *self, const char *word)
+{
+    self->op = self->group ? find_command(self->group, word) : find_command(word, NULL);
+    if (self->op)
+        return CLI_DONE;
+    if (self->group || !is_group(word))
+        return unknown_command(self, word);
+    self->group = word;
+    return CLI_DONE;
+}
+
+static int take_positional(struct cli *self, const char *word)
+{
+    for (const struct op_arg *arg = self->op->args; arg && arg->name; arg++)
+        if ((arg->flags & OP_POSITIONAL) && !json_object_get(self->args, arg->name))
+            return set_arg(self, arg, word);
+    return cli_usage(self, "unexpected argument '%s'; quote a text that has spaces", word);
+}
+
+int cli_parse(struct cli *self, int argc, char **argv)
+{
+    struct words words = {argv, argc, 1};
+    bool only_words = false;
+    self->args = json_object();
+    while (words.next < words.count) {
+        const char *word = words.items[words.next++];
+        int code;
+        if (!only_words && strcmp(word, "--") == 0) {
+            only_words = true;
+            continue;
+        }
+        if (!only_words && word[0] == '-' && word[1] == '-')
+            code = parse_long(self, &words, word + 2);
+        else if (!only_words && word[0] == '-' && word[1])
+            code = parse_short(self, &words, word + 1);
+        else
+            code = self->op ? take_positional(self, word) : take_command(self, word);
+        if (code != CLI_DONE)
+            return code;
+    }
+    return CLI_DONE;
+}

@@ -1,0 +1,82 @@
+/*
+ * cli.h: the command line, a thin surface over the operation table.
+ *
+ *   args.c      argv to an operation and its arguments
+ *   run.c       reads input, runs, shows, maps codes to exit codes
+ *   view.c      results a person reads, where JSON would not do
+ *   edit.c      memory edit
+ *   help.c      help, man page
+ *   complete.c  completion scripts
+ *   term.c      terminals: colour, pager, and no control sequence from memory ever
+ */
+#ifndef ETHOS_CLI_CLI_H
+#define ETHOS_CLI_CLI_H
+
+#include "cli/term.h"
+#include "ops/op.h"
+
+enum cli_exit {
+    CLI_DONE = 0,
+    CLI_FAILED = 1,
+    CLI_USAGE = 2,
+    CLI_NOTFOUND = 3,
+    CLI_CONFLICT = 4,
+    CLI_REFUSED = 5,
+    CLI_BUSY = 6,
+    CLI_STORAGE = 7,
+};
+
+enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
+enum cli_help { CLI_HELP_NONE, CLI_HELP_SHORT, CLI_HELP_FULL };
+
+/* What the global options said. */
+struct cli {
+    const char *home, *personality, *user, *workspace;
+    bool ephemeral, json, quiet, no_input, yes, fast, dry_run, no_pager, version, man;
+    enum cli_color color;
+    enum cli_help help;
+    const struct op *op; /* NULL: only a group ("memory") or nothing was named */
+    const char *group;   /* first word of the command, or NULL */
+    json_t *args;        /* arguments of the operation, strings still unread from stdin or file */
+    struct term term;
+};
+
+/* A row of the global options, for parsing, help, completion and the man page. */
+struct cli_option {
+    const char *name;
+    char letter;
+    const char *placeholder; /* NULL: takes no value */
+    const char *choices;
+    const char *help;
+    size_t offset; /* of the bool or const char * in struct cli; SIZE_MAX: special */
+};
+
+extern const struct cli_option cli_options[]; /* ends with name NULL */
+
+/* args.c: fills self from argv. CLI_USAGE after printing one line. */
+int cli_parse(struct cli *self, int argc, char **argv);
+void cli_option_name(const char *argument, char out[64]); /* maxChars -> max-chars */
+
+/* run.c */
+int cli_main(int argc, char **argv);
+int cli_exit_code(int code);
+int cli_fail(const struct cli *self, const struct ethos_error *error);
+int cli_usage(const struct cli *self, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_result *result,
+             struct ethos_error *error);
+
+int cli_show(struct cli *self, const struct op *op, const struct op_result *result);
+
+/* view.c: prints a result for a person. */
+void view_result(struct cli *self, const struct op *op, const struct op_result *result);
+
+/* edit.c, complete.c, help.c: commands of this surface alone, by name of their row. */
+int edit_run(struct cli *self);
+int complete_run(struct cli *self);
+void help_program(FILE *out);
+void help_group(FILE *out, const char *group);
+void help_operation(FILE *out, const struct op *op, bool full);
+void help_man(FILE *out);
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * edit.c: ethos memory edit.
+ *
+ * The editor works on a private copy. Unchanged: nothing is written. The file moved meanwhile, or the
+ * save failed: the copy is kept and its path printed, so that no keystroke is lost.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/os.h"
+#include "base/view.h"
+#include "cli/cli.h"
+
+#define PATH_LIMIT 4096 /* bytes */
+
+/* ---- the copy ------------------------------------------------------------------------------ */
+
+static int make_copy(struct ethos_view text, char path[PATH_LIMIT], struct ethos_error *error)
+{
+    const char *base = getenv("TMPDIR");
+    snprintf(path, PATH_LIMIT, "%s/ethos-edit-XXXXXX.md", base && *base == '/' ? base : "/tmp");
+    int fd = mkostemps(path, 3, O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(error, errno, path);
+    int failed = os_write_all(fd, text.data, text.size);
+    int saved = errno;
+    close(fd);
+    if (failed) {
+        unlink(path);
+        return err_errno(error, saved, path);
+    }
+    return ETHOS_OK;
+}
+
+static int read_copy(const char *path, struct str *out, struct ethos_error *error)
+{
+    int fd = os_openat(AT_FDCWD, path, O_RDONLY, 0);
+    if (fd < 0)
+        return err_errno(error, errno, path);
+    int code = os_read_all(fd, out, ETHOS_MAX_INPUT_BYTES) == 0 ? ETHOS_OK
+                                                                : err_errno(error, errno, path);
+    os_close(fd);
+    return code;
+}
+
+/* ---- the editor ---------------------------------------------------------------------------- */
+
+static bool in_path(const char *program)
+{
+    const char *path = getenv("PATH");
+    char name[PATH_LIMIT];
+    while (path && *path) {
+        size_t size = strcspn(path, ":");
+        snprintf(name, sizeof name, "%.*s/%s", (int)size, path, program);
+        if (access(name, X_OK) == 0)
+            return true;
+        path += size + (path[size] == ':');
+    }
+    return false;
+}
+
+static const char *choose_editor(void)
+{
+    static const char *const usual[] = {"nano", "vim", "vi"};
+    static const char *const variables[] = {"VISUAL", "EDITOR"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *value = getenv(variables[i]);
+        if (value && *value)
+            return value;
+    }
+    for (size_t i = 0; i < 3; i++)
+        if (in_path(usual[i]))
+            return usual[i];
+    return NULL;
+}
+
+/* The value may hold arguments, so the shell takes it apart. */
+static int run_editor(const char *editor, const char *path, struct ethos_error *error)
+{
+    char script[PATH_LIMIT];
+    int status;
+    snprintf(script, sizeof script, "%s \"$@\"", editor);
+    pid_t pid = fork();
+    if (pid < 0)
+        return err_errno(error, errno, editor);
+    if (pid == 0) {
+        execl("/bin/sh", "sh", "-c", script, editor, path, (char *)NULL);
+        _exit(127);
+    }
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return err_errno(error, errno, editor);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return ETHOS_OK;
+    return err_set(error, ETHOS_INVALID, "%s: the editor failed", editor);
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+/* What is being edited: the revision first, then the bytes, so that a change between is a conflict. */
+struct original {
+    char revision[ETHOS_REVISION_SIZE];
+    struct str text;
+};
+
+static int get(struct cli *self, bool json, struct op_result *result, struct ethos_error *error)
+{
+    bool asked = self->json;
+    self->json = json;
+    int code = cli_call(self, op_find("memory.get"), self->args, result, error);
+    self->json = asked;
+    return code;
+}
+
+static int fetch(struct cli *self, struct original *out, struct ethos_error *error)
+{
+    struct op_result entry, bytes;
+    op_result_init(&entry);
+    op_result_init(&bytes);
+    int code = get(self, true, &entry, error);
+    if (code == ETHOS_OK)
+        code = get(self, false, &bytes, error);
+    if (code == ETHOS_OK) {
+        const char *revision = json_string_value(json_object_get(entry.json, "revision"));
+        snprintf(out->revision, sizeof out->revision, "%s", revision ? revision : "absent");
+        code = str_add(&out->text, str_view(&bytes.text));
+    }
+    op_result_release(&entry);
+    op_result_release(&bytes);
+    return code;
+}
+
+/* The text may hold any bytes the file held before, so it is not checked as JSON text. */
+static int save(struct cli *self, const struct original *before, struct ethos_view text,
+                struct ethos_error *error)
+{
+    struct op_result result;
+    json_t *args = json_deep_copy(self->args);
+    json_object_set_new_nocheck(args, "content", json_stringn_nocheck(text.data, text.size));
+    json_object_set_new(args, "ifMatch", json_string(before->revision));
+    op_result_init(&result);
+    int code = cli_call(self, op_find("memory.save"), args, &result, error);
+    if (code == ETHOS_OK && result.code != ETHOS_OK) {
+        code = result.code;
+        *error = result.error;
+    }
+    if (code == ETHOS_OK)
+        code = cli_show(self, op_find("memory.save"), &result) == CLI_DONE ? ETHOS_OK : ETHOS_IO;
+    op_result_release(&result);
+    json_decref(args);
+    return code;
+}
+
+static int edit_copy(struct cli *self, const struct original *before, const char *path,
+                     struct ethos_error *error)
+{
+    struct str text;
+    const char *editor = choose_editor();
+    if (!editor)
+        return err_hint(error, err_set(error, ETHOS_INVALID, "no editor found"), "set $EDITOR");
+    int code = run_editor(editor, path, error);
+    str_init(&text, ETHOS_MAX_INPUT_BYTES + 1);
+    if (code == ETHOS_OK)
+        code = read_copy(path, &text, error);
+    if (code == ETHOS_OK && view_eq(str_view(&text), str_view(&before->text))) {
+        if (!self->quiet)
+            fputs("Nothing changed\n", stderr);
+    } else if (code == ETHOS_OK) {
+        code = save(self, before, str_view(&text), error);
+    }
+    str_release(&text);
+    return code;
+}
+
+int edit_run(struct cli *self)
+{
+    char path[PATH_LIMIT] = "";
+    struct original before = {0};
+    struct ethos_error error = {0};
+    str_init(&before.text, ETHOS_MAX_STORE_BYTES);
+    int code = fetch(self, &before, &error);
+    if (code == ETHOS_OK)
+        code = make_copy(str_view(&before.text), path, &error);
+    if (code == ETHOS_OK) {
+        code = edit_copy(self, &before, path, &error);
+        if (code == ETHOS_OK)
+            unlink(path);
+        else
+            err_hint(&error, code, "your text is kept in %s", path);
+    }
+    str_release(&before.text);
+    return code == ETHOS_OK ? CLI_DONE : cli_fail(self, &error);
+}

@@ -1,0 +1,235 @@
+/*
+ * help.c: help and the manual page, made from the operation table.
+ */
+#include <string.h>
+
+#include "base/view.h"
+#include "cli/cli.h"
+
+static const char *const groups[][2] = {
+    {"memory", "the files: show, get, write, add, replace, remove, edit, paths"},
+    {"users", "who is known, and which identities are one person"},
+    {"personality", "the roles, and which one is active"},
+    {"config", "the settings of the home"},
+};
+
+static const char *const environment[][2] = {
+    {"ETHOS_HOME, ETHOS_STATE_DIR", "the home, in this order, before ~/.ethos"},
+    {"ETHOS_PERSONALITY", "the personality, unless -p is given"},
+    {"ETHOS_USER", "the user id, unless -u is given"},
+    {"ETHOS_WORKSPACE", "the project folder, unless -w is given"},
+    {"ETHOS_EPHEMERAL_MEMORY", "1 is --ephemeral-memory"},
+    {"VISUAL, EDITOR", "the editor of memory edit"},
+    {"PAGER, NO_COLOR, CLICOLOR_FORCE", "how output on a terminal looks"},
+};
+
+static const char *const exits[][2] = {
+    {"0", "done, or nothing to show"},
+    {"1", "failed"},
+    {"2", "usage"},
+    {"3", "not found"},
+    {"4", "conflict: the file changed meanwhile"},
+    {"5", "refused: a bad id or key, a missing right, a limit"},
+    {"6", "busy past the deadline"},
+    {"7", "storage fault: no space, read-only, unreadable"},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- pieces -------------------------------------------------------------------------------- */
+
+static bool in_group(const struct op *op, const char *group)
+{
+    size_t size = strlen(group);
+    return op->command && strncmp(op->command, group, size) == 0 && op->command[size] == ' ';
+}
+
+/* [--store STORE] or TEXT */
+static void print_argument(FILE *out, const struct op_arg *arg)
+{
+    char option[64];
+    bool required = (arg->flags & OP_REQUIRED) && !(arg->flags & OP_FILE);
+    cli_option_name(arg->name, option);
+    if (arg->flags & OP_POSITIONAL)
+        fprintf(out, required ? " %s" : " [%s]", arg->placeholder);
+    else if (arg->type == OP_FLAG)
+        fprintf(out, " [--%s]", option);
+    else if (!(arg->flags & OP_STDIN))
+        fprintf(out, " [--%s %s]", option, arg->placeholder);
+}
+
+static void print_synopsis(FILE *out, const struct op *op)
+{
+    fprintf(out, "ethos %s", op->command);
+    for (const struct op_arg *arg = op->args; arg && arg->name; arg++)
+        print_argument(out, arg);
+}
+
+static void print_arg_help(FILE *out, const struct op_arg *arg)
+{
+    char option[64], label[96];
+    cli_option_name(arg->name, option);
+    if (arg->flags & OP_POSITIONAL)
+        snprintf(label, sizeof label, "%s", arg->placeholder);
+    else if (arg->flags & OP_STDIN)
+        snprintf(label, sizeof label, "(standard input)");
+    else
+        snprintf(label, sizeof label, "--%s %s", option, arg->placeholder ? arg->placeholder : "");
+    fprintf(out, "  %-24s %s\n", label, arg->help);
+}
+
+static void print_globals(FILE *out)
+{
+    fputs("\nOptions everywhere:\n", out);
+    for (const struct cli_option *option = cli_options; option->name; option++) {
+        char label[64];
+        snprintf(label, sizeof label, "%c%c%s--%s %s", option->letter ? '-' : ' ',
+                 option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
+                 option->placeholder ? option->placeholder : "");
+        fprintf(out, "  %-24s %s\n", label, option->help);
+    }
+}
+
+/* ---- help ---------------------------------------------------------------------------------- */
+
+void help_operation(FILE *out, const struct op *op, bool full)
+{
+    fputs("Usage: ", out);
+    print_synopsis(out, op);
+    fprintf(out, "\n%s.\n", op->summary);
+    if (op->args && op->args->name)
+        fputc('\n', out);
+    for (const struct op_arg *arg = op->args; arg && arg->name; arg++)
+        print_arg_help(out, arg);
+    if (!full)
+        return;
+    print_globals(out);
+    fprintf(out, "\nExample:\n  %s\n", op->example);
+}
+
+void help_group(FILE *out, const char *group)
+{
+    fprintf(out, "Usage: ethos %s COMMAND\n\n", group);
+    for (const struct op *op = op_next(NULL); op; op = op_next(op))
+        if (in_group(op, group))
+            fprintf(out, "  %-24s %s\n", op->command, op->summary);
+    fprintf(out, "\nethos %s COMMAND --help tells more.\n", group);
+}
+
+void help_program(FILE *out)
+{
+    fputs("ethos: memory for AI agents, in markdown that you can read.\n\n"
+          "Usage: ethos COMMAND [ARGUMENTS]\n\n",
+          out);
+    for (const struct op *op = op_next(NULL); op; op = op_next(op))
+        if (op->command && !strchr(op->command, ' '))
+            fprintf(out, "  %-24s %s\n", op->command, op->summary);
+    for (size_t i = 0; i < COUNT(groups); i++)
+        fprintf(out, "  %-24s %s\n", groups[i][0], groups[i][1]);
+    print_globals(out);
+    fputs("\nStart with:\n"
+          "  ethos memory add 'We deploy on Fridays'\n"
+          "  ethos memory add --store user 'Prefers short answers'\n"
+          "  ethos prefetch\n",
+          out);
+}
+
+/* ---- the manual page, in scdoc -------------------------------------------------------------- */
+
+/* scdoc gives a meaning to _ and * and \ and the like. */
+static void man_text(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (strchr("_*\\#[]~`", *text))
+            fputc('\\', out);
+        fputc(*text, out);
+    }
+}
+
+static void man_pairs(FILE *out, const char *const pairs[][2], size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        fputc('*', out);
+        man_text(out, pairs[i][0]);
+        fputs("*\n\t", out);
+        man_text(out, pairs[i][1]);
+        fputs("\n\n", out);
+    }
+}
+
+static void man_argument(FILE *out, const struct op_arg *arg)
+{
+    char option[64];
+    cli_option_name(arg->name, option);
+    fputc('\t', out);
+    if (arg->flags & OP_POSITIONAL)
+        fprintf(out, "_%s_", arg->placeholder);
+    else if (arg->flags & OP_STDIN)
+        fputs("standard input", out);
+    else
+        fprintf(out, arg->placeholder ? "*--%s* _%s_" : "*--%s*", option, arg->placeholder);
+    fputs(": ", out);
+    man_text(out, arg->help);
+    fputs("\n\n", out);
+}
+
+static void man_operation(FILE *out, const struct op *op)
+{
+    fprintf(out, "*ethos %s*", op->command);
+    for (const struct op_arg *arg = op->args; arg && arg->name; arg++) {
+        char option[64];
+        cli_option_name(arg->name, option);
+        bool optional = !(arg->flags & OP_REQUIRED) || (arg->flags & OP_FILE);
+        if (arg->flags & OP_POSITIONAL)
+            fprintf(out, optional ? " \\[_%s_\\]" : " _%s_", arg->placeholder);
+        else if (!(arg->flags & OP_STDIN))
+            fprintf(out, arg->placeholder ? " \\[*--%s* _%s_\\]" : " \\[*--%s*\\]", option,
+                    arg->placeholder);
+    }
+    fputs("\n\t", out);
+    man_text(out, op->summary);
+    fputs(".\n\n", out);
+    for (const struct op_arg *arg = op->args; arg && arg->name; arg++)
+        man_argument(out, arg);
+    fputs("\tExample: ", out);
+    man_text(out, op->example);
+    fputs("\n\n", out);
+}
+
+static void man_option(FILE *out, const struct cli_option *option)
+{
+    if (option->letter)
+        fprintf(out, "*-%c*, ", option->letter);
+    fprintf(out, option->placeholder ? "*--%s* _%s_" : "*--%s*", option->name, option->placeholder);
+    fputs("\n\t", out);
+    man_text(out, option->help);
+    fputs("\n\n", out);
+}
+
+void help_man(FILE *out)
+{
+    fputs("ethos(1)\n\n# NAME\n\nethos - memory for AI agents, in markdown that you can read\n\n"
+          "# SYNOPSIS\n\n*ethos* _COMMAND_ \\[_ARGUMENTS_\\]\n\n# DESCRIPTION\n\n"
+          "Keeps what an agent should not forget in two markdown files: MEMORY.md, the rolling\n"
+          "context of a personality, and USER.md, who you are. *ethos prefetch* prints both for a\n"
+          "prompt, within a budget of characters; *ethos sync* applies what the agent wants to\n"
+          "keep. The files are the memory: edit them with anything.\n\n# COMMANDS\n\n",
+          out);
+    for (const struct op *op = op_next(NULL); op; op = op_next(op))
+        if (op->command)
+            man_operation(out, op);
+    fputs("# OPTIONS\n\n", out);
+    for (const struct cli_option *option = cli_options; option->name; option++)
+        man_option(out, option);
+    fputs("# ENVIRONMENT\n\n", out);
+    man_pairs(out, environment, COUNT(environment));
+    fputs("# FILES\n\n_~/.ethos/personalities/ID/MEMORY.md_\n\tthe rolling context of a "
+          "personality\n\n"
+          "_~/.ethos/users/ID/USER.md_\n\twho you are\n\n"
+          "_~/.ethos/users/identity-map.json_\n\twhich platform identities are which user\n\n"
+          "_~/.ethos/config.yaml_\n\tthe settings; *ethos config list* explains them\n\n"
+          "# EXIT STATUS\n\n",
+          out);
+    man_pairs(out, exits, COUNT(exits));
+    fputs("Errors are one line on standard error that names the thing and what to do next.\n", out);
+}

@@ -1,0 +1,311 @@
+/*
+ * run.c: reads input, runs an operation, shows its result, maps codes to exit codes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/os.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "cli/cli.h"
+
+#include <ethos/provider.h>
+
+/* ---- errors -------------------------------------------------------------------------------- */
+
+int cli_exit_code(int code)
+{
+    switch (code) {
+    case ETHOS_OK:
+        return CLI_DONE;
+    case ETHOS_NOTFOUND:
+        return CLI_NOTFOUND;
+    case ETHOS_EXISTS:
+    case ETHOS_CONFLICT:
+        return CLI_CONFLICT;
+    case ETHOS_DENIED:
+    case ETHOS_LIMIT:
+        return CLI_REFUSED;
+    case ETHOS_BUSY:
+        return CLI_BUSY;
+    case ETHOS_IO:
+    case ETHOS_CORRUPT:
+        return CLI_STORAGE;
+    default:
+        return CLI_FAILED;
+    }
+}
+
+static void print_json(const json_t *value)
+{
+    struct str text;
+    str_init(&text, ETHOS_MAX_STORE_BYTES * 2);
+    if (json_print(value, isatty(STDOUT_FILENO) ? JSON_STYLE_PRETTY : JSON_STYLE_LINE, &text) ==
+        ETHOS_OK)
+        fwrite(text.data, 1, text.size, stdout);
+    fputc('\n', stdout);
+    str_release(&text);
+}
+
+static void complain(const struct ethos_error *error)
+{
+    fputs("ethos: ", stderr);
+    term_safe(stderr, view_str(error->text));
+    if (*error->hint) {
+        fputs("; ", stderr);
+        term_safe(stderr, view_str(error->hint));
+    }
+    fputc('\n', stderr);
+}
+
+int cli_fail(const struct cli *self, const struct ethos_error *error)
+{
+    if (self->json) {
+        json_t *json = json_pack("{s:o}", "error", op_json_error(error));
+        print_json(json);
+        json_decref(json);
+    } else {
+        complain(error);
+    }
+    return cli_exit_code(error->code);
+}
+
+int cli_usage(const struct cli *self, const char *format, ...)
+{
+    struct ethos_error error = {ETHOS_INVALID, "", ""};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error.text, sizeof error.text, format, args);
+    va_end(args);
+    cli_fail(self, &error);
+    return CLI_USAGE;
+}
+
+/* ---- input --------------------------------------------------------------------------------- */
+
+static int read_input(const char *path, struct str *out, struct ethos_error *error)
+{
+    bool standard = strcmp(path, "-") == 0;
+    const char *name = standard ? "standard input" : path;
+    int fd = standard ? STDIN_FILENO : os_openat(AT_FDCWD, path, O_RDONLY, 0);
+    if (fd < 0)
+        return err_errno(error, errno, name);
+    int code = ETHOS_OK;
+    if (os_read_all(fd, out, ETHOS_MAX_INPUT_BYTES) != 0)
+        code = errno == EFBIG ? err_set(error, ETHOS_LIMIT, "%s: larger than %d bytes", name,
+                                        ETHOS_MAX_INPUT_BYTES)
+                              : err_errno(error, errno, name);
+    if (!standard)
+        os_close(fd);
+    return code;
+}
+
+/* Replaces the argument by what the file or standard input holds. */
+static int fill_argument(struct cli *self, const struct op_arg *arg, const char *path)
+{
+    struct str text;
+    struct ethos_error error = {0};
+    str_init(&text, ETHOS_MAX_INPUT_BYTES + 1);
+    int code = read_input(path, &text, &error);
+    if (code == ETHOS_OK && !utf8_valid(str_view(&text)))
+        code = err_set(&error, ETHOS_INVALID, "%s: not valid UTF-8",
+                       strcmp(path, "-") == 0 ? "standard input" : path);
+    if (code == ETHOS_OK)
+        json_object_set_new(self->args, arg->name, json_stringn_nocheck(text.data, text.size));
+    str_release(&text);
+    return code == ETHOS_OK ? CLI_DONE : cli_fail(self, &error);
+}
+
+/* A text argument that is "-", or left out where a pipe is the usual way. */
+static int read_arguments(struct cli *self)
+{
+    for (const struct op_arg *arg = self->op->args; arg && arg->name; arg++) {
+        const char *given = json_string_value(json_object_get(self->args, arg->name));
+        bool piped = (arg->flags & OP_STDIN) &&
+                     ((arg->flags & OP_FILE) || !(arg->flags & OP_POSITIONAL));
+        if (!given && piped && !isatty(STDIN_FILENO))
+            given = "-";
+        bool reads = given && (arg->flags & OP_STDIN) &&
+                     (strcmp(given, "-") == 0 || (arg->flags & OP_FILE));
+        int code = reads ? fill_argument(self, arg, given) : CLI_DONE;
+        if (code != CLI_DONE)
+            return code;
+        if (!given && (arg->flags & OP_REQUIRED))
+            return cli_usage(self, "missing %s; see ethos %s --help", arg->placeholder,
+                             self->op->command);
+    }
+    return CLI_DONE;
+}
+
+/* ---- running ------------------------------------------------------------------------------- */
+
+static void *resize(void *arg, void *block, size_t size)
+{
+    (void)arg;
+    if (size == 0) {
+        free(block);
+        return NULL;
+    }
+    return realloc(block, size);
+}
+
+static void log_to_stderr(void *arg, enum ethos_level level, const char *line)
+{
+    const struct cli *self = arg;
+    if (level > ETHOS_LOG_WARN || (self->quiet && level == ETHOS_LOG_WARN))
+        return;
+    struct ethos_error error = {0};
+    snprintf(error.text, sizeof error.text, "%s", line);
+    complain(&error);
+}
+
+static int64_t now_ms(void *arg)
+{
+    (void)arg;
+    return os_now_ms();
+}
+
+static bool env_on(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value && strcmp(value, "0") != 0;
+}
+
+int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_result *result,
+             struct ethos_error *error)
+{
+    const struct ethos_host host = {ETHOS_ABI, self, resize, log_to_stderr, now_ms};
+    const struct ethos_options options = {
+        .home = self->home,
+        .ephemeral = self->ephemeral || env_on("ETHOS_EPHEMERAL_MEMORY"),
+        .fast = self->fast,
+        .host = &host,
+    };
+    const struct ethos_request request = {
+        .personality = self->personality, .user = self->user, .workspace = self->workspace};
+    struct op_call call = {.request = &request,
+                           .args = args,
+                           .want_json = self->json,
+                           .dry_run = self->dry_run,
+                           .via = "cli"};
+    int code = ethos_open(&options, &call.ethos, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = op_run(op, &call, result, error);
+    ethos_close(call.ethos);
+    return code;
+}
+
+/* With --json one document, an error as its member; else text, and the error on stderr. */
+int cli_show(struct cli *self, const struct op *op, const struct op_result *result)
+{
+    if (self->json) {
+        if (result->code != ETHOS_OK && json_is_object(result->json))
+            json_object_set_new(result->json, "error", op_json_error(&result->error));
+        print_json(result->json);
+    } else {
+        view_result(self, op, result);
+        if (result->code != ETHOS_OK)
+            complain(&result->error);
+    }
+    return cli_exit_code(result->code);
+}
+
+static int run_operation(struct cli *self)
+{
+    struct op_result result;
+    struct ethos_error error = {0};
+    int status = read_arguments(self);
+    if (status != CLI_DONE)
+        return status;
+    op_result_init(&result);
+    int code = cli_call(self, self->op, self->args, &result, &error);
+    status = code == ETHOS_OK ? cli_show(self, self->op, &result) : cli_fail(self, &error);
+    op_result_release(&result);
+    return status;
+}
+
+/* ---- the program --------------------------------------------------------------------------- */
+
+static int help(const struct cli *self)
+{
+    bool asked = self->help != CLI_HELP_NONE;
+    FILE *out = asked ? stdout : stderr;
+    if (self->op)
+        help_operation(out, self->op, self->help == CLI_HELP_FULL);
+    else if (self->group)
+        help_group(out, self->group);
+    else
+        help_program(out);
+    return asked ? CLI_DONE : CLI_USAGE;
+}
+
+static int dispatch(struct cli *self)
+{
+    if (self->man) {
+        help_man(stdout);
+        return CLI_DONE;
+    }
+    if (self->version) {
+        printf("ethos %s\n", ethos_version());
+        return CLI_DONE;
+    }
+    if (self->help != CLI_HELP_NONE || !self->op)
+        return help(self);
+    if (strcmp(self->op->name, "memory.edit") == 0)
+        return edit_run(self);
+    if (strcmp(self->op->name, "admin.completion") == 0)
+        return complete_run(self);
+    return run_operation(self);
+}
+
+/* jansson would open /dev/urandom for the seed of its hash tables; the kernel gave us one already. */
+static void seed_json(void)
+{
+    size_t seed = 1;
+    const void *random = (const void *)getauxval(AT_RANDOM);
+    if (random)
+        memcpy(&seed, random, sizeof seed);
+    json_object_seed(seed ? seed : 1);
+}
+
+/* Memory of this program may hold what a person wrote: it does not end in a core file. */
+static void protect(void)
+{
+#ifndef ETHOS_TEST_HOOKS
+    const struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_DUMPABLE, 0);
+#endif
+    umask(077);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+int cli_main(int argc, char **argv)
+{
+    struct cli self = {0};
+    protect();
+    seed_json();
+    for (int i = 1; i < argc; i++) // so that even a usage error is JSON when asked for
+        self.json = self.json || strcmp(argv[i], "--json") == 0;
+    int status = cli_parse(&self, argc, argv);
+    term_init(&self.term, (int)self.color);
+    if (status == CLI_DONE)
+        status = dispatch(&self);
+    if (!term_finish(&self.term) && status == CLI_DONE) {
+        fprintf(stderr, "ethos: standard output: %s\n", strerror(errno));
+        status = CLI_STORAGE;
+    }
+    json_decref(self.args);
+    return status;
+}

@@ -1,0 +1,44 @@
+/*
+ * term.h: writing to people.
+ *
+ * On a terminal, nothing that comes from memory, a file name or an error can move the cursor, set a
+ * title or hide text: control characters and bidirectional overrides are shown, not sent. Into a pipe
+ * or file, bytes go as they are.
+ */
+#ifndef ETHOS_CLI_TERM_H
+#define ETHOS_CLI_TERM_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include <ethos/types.h>
+
+struct term {
+    FILE *out;
+    bool tty; /* out is a terminal (or a pager on one) */
+    bool color;
+    int width;
+    pid_t pager; /* or 0 */
+};
+
+enum term_style { TERM_PLAIN, TERM_BOLD, TERM_DIM, TERM_GOOD, TERM_WARN, TERM_BAD };
+
+/* color: 0 auto, 1 always, 2 never. */
+void term_init(struct term *self, int color);
+
+/* Sends what follows through $PAGER or less -FRX, when out is a terminal. */
+void term_page(struct term *self);
+
+/* Flushes, waits for a pager. False when writing failed (a closed pipe is not a failure). */
+bool term_finish(struct term *self);
+
+void term_text(struct term *self, struct ethos_view text);
+void term_styled(struct term *self, enum term_style style, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void term_printf(struct term *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same protection for one line to a stream such as stderr. */
+void term_safe(FILE *out, struct ethos_view text);
+
+#endif

@@ -1,0 +1,314 @@
+/*
+ * view.c: results for a person, where raw bytes or JSON would not do.
+ *
+ * Data goes to stdout. What only confirms a write goes to stderr, and -q silences it.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/view.h"
+#include "cli/cli.h"
+
+typedef void view_fn(struct cli *self, const json_t *json);
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *value = json_string_value(json_object_get(object, name));
+    return value ? value : "";
+}
+
+static long long number_of(const json_t *object, const char *name)
+{
+    return (long long)json_integer_value(json_object_get(object, name));
+}
+
+/* The home directory of the user as ~, as people write it. */
+static void print_path(struct cli *self, enum term_style style, const char *path)
+{
+    const char *home = getenv("HOME");
+    size_t size = home ? strlen(home) : 0;
+    if (size > 1 && strncmp(path, home, size) == 0 && path[size] == '/')
+        term_styled(&self->term, style, "~%s", path + size);
+    else
+        term_styled(&self->term, style, "%s", path);
+}
+
+/* ---- writes -------------------------------------------------------------------------------- */
+
+static void say(const struct cli *self, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(const struct cli *self, const char *format, ...)
+{
+    char *line = NULL;
+    va_list args;
+    if (self->quiet)
+        return;
+    va_start(args, format);
+    int size = vasprintf(&line, format, args);
+    va_end(args);
+    if (size >= 0)
+        term_safe(stderr, view_of(line, (size_t)size));
+    free(line);
+    fputc('\n', stderr);
+}
+
+static void say_row(const struct cli *self, const json_t *row, const char *what)
+{
+    const json_t *matched = json_object_get(row, "matched");
+    long long lines = (long long)json_integer_value(matched);
+    if (matched)
+        say(self, "%s %s (%s): %lld line%s matched, %lld characters", text_of(row, "key"), what,
+            text_of(row, "scope"), lines, lines == 1 ? "" : "s", number_of(row, "chars"));
+    else
+        say(self, "%s %s (%s): %lld characters", text_of(row, "key"), what, text_of(row, "scope"),
+            number_of(row, "chars"));
+}
+
+static void view_report(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach(json_object_get(json, "written"), index, row)
+        say_row(self, row, json_is_null(json_object_get(row, "revision")) ? "deleted" : "written");
+    json_array_foreach(json_object_get(json, "unchanged"), index, row)
+        say_row(self, row, "unchanged");
+    json_array_foreach(json_object_get(json, "warnings"), index, row)
+        say(self, "warning: %s", json_string_value(row));
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+static void view_prefetch(struct cli *self, const json_t *json)
+{
+    (void)self;
+    (void)json; // no memory: print nothing
+}
+
+static void print_gauge(struct cli *self, long long chars, long long budget)
+{
+    int cells = 20;
+    int full = budget > 0 ? (int)(chars * cells / budget) : 0;
+    full = full > cells ? cells : full;
+    for (int i = 0; i < cells; i++)
+        term_printf(&self->term, "%s", i < full || (i == 0 && chars > 0) ? "█" : "░");
+    term_printf(&self->term, " %lld of %lld characters", chars, budget);
+}
+
+static void print_file(struct cli *self, const json_t *file)
+{
+    struct ethos_view content = json_view(file, "content");
+    term_styled(&self->term, TERM_BOLD, "%s", text_of(file, "label"));
+    term_printf(&self->term, "  ");
+    print_path(self, TERM_DIM, text_of(file, "path"));
+    term_styled(&self->term, TERM_DIM, "  %lld characters\n", number_of(file, "chars"));
+    if (json_is_null(json_object_get(file, "revision")))
+        term_styled(&self->term, TERM_DIM, "(no such file yet)\n");
+    term_text(&self->term, content);
+    if (content.size > 0 && content.data[content.size - 1] != '\n')
+        term_printf(&self->term, "\n");
+    term_printf(&self->term, "\n");
+}
+
+static void view_show(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    if (!self->no_pager)
+        term_page(&self->term);
+    json_array_foreach(json_object_get(json, "files"), index, row) print_file(self, row);
+    term_styled(&self->term, TERM_BOLD, "In the prompt");
+    term_printf(&self->term, "  ");
+    print_gauge(self, number_of(json, "chars"), number_of(json, "budget"));
+    term_printf(&self->term, "\n");
+    json_array_foreach(json_object_get(json, "omitted"), index, row)
+        term_styled(&self->term, TERM_WARN, "  left out: %lld characters of %s (%s)\n",
+                    number_of(row, "chars"), text_of(row, "key"), text_of(row, "reason"));
+}
+
+static void view_paths(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    term_printf(&self->term, "%-12s%s\n", "Home", text_of(json, "home"));
+    json_array_foreach(json_object_get(json, "files"), index, row)
+        term_printf(&self->term, "%-12s%s\n", text_of(row, "label"), text_of(row, "path"));
+}
+
+/* ---- people, personalities, settings ------------------------------------------------------- */
+
+static void view_users(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    json_t *users = json_object_get(json, "users");
+    json_array_foreach(users, index, row)
+    {
+        bool local = json_is_true(json_object_get(row, "local"));
+        term_printf(&self->term, "%s %-14s %-10s %s\n", local ? "*" : " ", text_of(row, "userId"),
+                    text_of(row, "platform"), text_of(row, "displayLabel"));
+    }
+    if (json_array_size(users) == 0)
+        say(self, "Nobody yet. You are %s; the first write of your profile notes it.",
+            text_of(json, "localUserId"));
+}
+
+static void view_user(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    term_printf(&self->term, "%-12s%s%s\n", "User", text_of(json, "userId"),
+                json_is_true(json_object_get(json, "local")) ? " (you)" : "");
+    term_printf(&self->term, "%-12s%s (%lld bytes)\n", "Profile", text_of(json, "profile"),
+                number_of(json, "bytes"));
+    json_array_foreach(json_object_get(json, "identities"), index, row)
+        term_printf(&self->term, "%-12s%s %s\n", "Identity", text_of(row, "platform"),
+                    text_of(row, "platformUserId"));
+}
+
+static void view_user_id(struct cli *self, const json_t *json)
+{
+    term_printf(&self->term, "%s\n", text_of(json, "userId"));
+}
+
+static void view_personalities(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach(json_object_get(json, "items"), index, row)
+    {
+        bool active = json_is_true(json_object_get(row, "active"));
+        term_styled(&self->term, active ? TERM_BOLD : TERM_PLAIN, "%s %-16s", active ? "*" : " ",
+                    text_of(row, "id"));
+        term_printf(&self->term, " memory: %s", text_of(row, "memoryScope"));
+        if (strcmp(text_of(row, "provider"), "markdown") != 0)
+            term_printf(&self->term, "  provider: %s", text_of(row, "provider"));
+        term_printf(&self->term, "\n");
+    }
+}
+
+static void view_personality(struct cli *self, const json_t *json)
+{
+    static const char *const names[][2] = {{"Id", "id"},
+                                           {"Name", "name"},
+                                           {"About", "description"},
+                                           {"Memory", "memory"},
+                                           {"Scope", "memoryScope"},
+                                           {"Profile", "userScope"},
+                                           {"Provider", "provider"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (*text_of(json, names[i][1]))
+            term_printf(&self->term, "%-12s%s\n", names[i][0], text_of(json, names[i][1]));
+}
+
+static void view_created(struct cli *self, const json_t *json)
+{
+    say(self, "Made the personality %s; ethos personality use %s makes it the active one",
+        text_of(json, "id"), text_of(json, "id"));
+}
+
+static void view_used(struct cli *self, const json_t *json)
+{
+    say(self, "The active personality is now %s", text_of(json, "active"));
+}
+
+static void view_settings(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach((json_t *)json, index, row)
+    {
+        bool own = strcmp(text_of(row, "from"), "default") != 0;
+        term_styled(&self->term, own ? TERM_BOLD : TERM_PLAIN, "%-20s", text_of(row, "key"));
+        term_printf(&self->term, " %-16s",
+                    json_is_null(json_object_get(row, "value")) ? "-" : text_of(row, "value"));
+        term_styled(&self->term, TERM_DIM, " %s%s\n", text_of(row, "help"),
+                    own ? "" : " (default)");
+    }
+}
+
+static void view_setting(struct cli *self, const json_t *json)
+{
+    if (!json_is_null(json_object_get(json, "value")))
+        term_printf(&self->term, "%s\n", text_of(json, "value"));
+}
+
+static void view_set(struct cli *self, const json_t *json)
+{
+    say(self, "%s: %s", text_of(json, "key"), text_of(json, "value"));
+    if (*text_of(json, "warning"))
+        say(self, "warning: %s", text_of(json, "warning"));
+}
+
+/* ---- doctor -------------------------------------------------------------------------------- */
+
+static void print_finding(struct cli *self, const json_t *row)
+{
+    const char *severity = text_of(row, "severity");
+    enum term_style style = *severity == 'e' ? TERM_BAD : *severity == 'w' ? TERM_WARN : TERM_GOOD;
+    term_styled(&self->term, style, "%-8s", severity);
+    term_printf(&self->term, "%s: %s\n", text_of(row, "subject"), text_of(row, "problem"));
+    if (*text_of(row, "remedy"))
+        term_printf(&self->term, "        -> %s\n", text_of(row, "remedy"));
+}
+
+static void view_doctor(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    json_t *findings = json_object_get(json, "findings");
+    term_printf(&self->term, "ethos %s, home ", text_of(json, "version"));
+    print_path(self, TERM_PLAIN, text_of(json, "home"));
+    term_printf(&self->term, "%s\n",
+                json_is_true(json_object_get(json, "exists"))
+                    ? ""
+                    : " (not there yet; the first write makes it)");
+    json_array_foreach(findings, index, row) print_finding(self, row);
+    if (json_array_size(findings) == 0)
+        term_styled(&self->term, TERM_GOOD, "No problems found.\n");
+}
+
+/* ---- which view for which operation -------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    view_fn *view;
+} views[] = {
+    {"memory.prefetch", view_prefetch},
+    {"memory.sync", view_report},
+    {"memory.add", view_report},
+    {"memory.replace", view_report},
+    {"memory.remove", view_report},
+    {"memory.write", view_report},
+    {"memory.save", view_report},
+    {"memory.list", view_show},
+    {"memory.paths", view_paths},
+    {"users.list", view_users},
+    {"users.show", view_user},
+    {"users.resolve", view_user_id},
+    {"users.link", view_user_id},
+    {"personalities.list", view_personalities},
+    {"personalities.get", view_personality},
+    {"personalities.create", view_created},
+    {"personalities.use", view_used},
+    {"config.list", view_settings},
+    {"config.get", view_setting},
+    {"config.set", view_set},
+    {"admin.doctor", view_doctor},
+};
+
+void view_result(struct cli *self, const struct op *op, const struct op_result *result)
+{
+    if (result->has_text) {
+        const struct str *text = &result->text;
+        term_text(&self->term, str_view(text));
+        if (self->term.tty && text->size > 0 && text->data[text->size - 1] != '\n')
+            term_printf(&self->term, "\n");
+        return;
+    }
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+        if (strcmp(views[i].name, op->name) == 0)
+            views[i].view(self, result->json);
+}

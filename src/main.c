@@ -1,0 +1,9 @@
+/*
+ * main.c: the program ethos.
+ */
+#include "cli/cli.h"
+
+int main(int argc, char **argv)
+{
+    return cli_main(argc, argv);
+}

@@ -1,0 +1,179 @@
+/*
+ * config.c: the operations config.*: list, get and set the settings of the home.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/os.h"
+#include "base/view.h"
+#include "core/diff.h"
+#include "memory/service.h"
+#include "ops/settings.h"
+#include "ops/tables.h"
+
+#define FILE_NAME "config.yaml"
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+static int edit_all(struct ethos_view old, const char *path, const struct settings_change *changes,
+                    size_t count, struct str *text, struct ethos_error *error)
+{
+    struct str next;
+    int code = str_add(text, old);
+    for (size_t i = 0; i < count && code == ETHOS_OK; i++) {
+        str_init(&next, ETHOS_MAX_YAML_BYTES);
+        code = config_edit(str_view(text), path, changes[i].key, changes[i].value, &next, error);
+        str_release(text);
+        *text = next;
+    }
+    return code;
+}
+
+static int write_locked(struct op_call *call, int dir, const char *folder, const char *path,
+                        const struct settings_change *changes, size_t count,
+                        struct op_result *result, struct ethos_error *error)
+{
+    struct str old, text;
+    str_init(&old, ETHOS_MAX_YAML_BYTES + 1);
+    str_init(&text, ETHOS_MAX_YAML_BYTES);
+    int code = home_read(dir, path, ETHOS_MAX_YAML_BYTES, &old, NULL, error);
+    if (code == ETHOS_OK || code == ETHOS_NOTFOUND)
+        code = edit_all(str_view(&old), path, changes, count, &text, error);
+    if (code == ETHOS_OK && call->dry_run) {
+        result->has_text = !call->want_json;
+        code = diff_unified(str_view(&old), str_view(&text), path, &result->text);
+    } else if (code == ETHOS_OK && !view_eq(str_view(&old), str_view(&text))) {
+        code = home_replace(dir, folder, FILE_NAME, str_view(&text), error);
+    }
+    str_release(&old);
+    str_release(&text);
+    return code;
+}
+
+int settings_write(struct op_call *call, const char *folder, const struct settings_change *changes,
+                   size_t count, struct op_result *result, struct ethos_error *error)
+{
+    char path[ETHOS_MAX_ID + 64];
+    int dir, lock = -1;
+    snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", FILE_NAME);
+    int code = service_open_home(call->ethos, !call->dry_run, &dir, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (!call->dry_run)
+        code = home_lock(dir, FILE_NAME, &lock, error);
+    if (code == ETHOS_OK)
+        code = write_locked(call, dir, folder, path, changes, count, result, error);
+    if (lock >= 0)
+        os_close(lock);
+    if (dir >= 0)
+        os_close(dir);
+    return code;
+}
+
+/* ---- list, get, set ------------------------------------------------------------------------ */
+
+static json_t *option_row(const struct config *home, const struct config_option *option)
+{
+    const char *own = config_own(home, option->key);
+    return json_pack("{s:s, s:o, s:s, s:s}", "key", option->key, "value",
+                     op_json_string(own ? own : option->fallback), "from",
+                     own ? "config.yaml" : "default", "help", option->help);
+}
+
+static bool is_family(const struct config_option *option)
+{
+    return option->key[strlen(option->key) - 1] == '*';
+}
+
+/* The options that have an effect, then what else the file says. */
+static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    const struct config *home;
+    int code = service_config(call->ethos, NULL, &home, NULL, error);
+    if (code != ETHOS_OK)
+        return code;
+    json_t *rows = json_array();
+    for (const struct config_option *option = config_options; option->key; option++) {
+        bool listed = (option->where & CONFIG_HOME) && !(option->where & CONFIG_KEPT) &&
+                      !is_family(option) && strcmp(option->key, "memory") != 0;
+        if (listed)
+            json_array_append_new(rows, option_row(home, option));
+    }
+    for (size_t i = 0; i < home->table.count; i++) {
+        const struct yaml_pair *pair = &home->table.pairs[i];
+        const struct config_option *option = config_find(pair->key);
+        bool known = option && !(option->where & CONFIG_KEPT) && !is_family(option);
+        if (!known)
+            json_array_append_new(
+                rows, json_pack("{s:o, s:o, s:s, s:s}", "key", op_json_string(pair->key), "value",
+                                op_json_string(pair->value), "from", "config.yaml", "help",
+                                option ? option->help : "unknown to this version; kept"));
+    }
+    return op_return(result, rows, error);
+}
+
+static int unknown_key(const char *key, struct ethos_error *error)
+{
+    const char *nearest = config_nearest(key);
+    int code = err_set(error, ETHOS_NOTFOUND, "no such setting: %s", key);
+    return nearest ? err_hint(error, code, "did you mean %s?", nearest)
+                   : err_hint(error, code, "ethos config list shows them all");
+}
+
+static int run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    const struct config *home;
+    const char *key = op_string(call, "key");
+    int code = service_config(call->ethos, NULL, &home, NULL, error);
+    if (code != ETHOS_OK)
+        return code;
+    const char *value = config_get(home, NULL, key);
+    if (!value && !config_find(key))
+        return unknown_key(key, error);
+    return op_return(result, json_pack("{s:s, s:o}", "key", key, "value", op_json_string(value)),
+                     error);
+}
+
+static int run_set(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    const struct settings_change change = {op_string(call, "key"), op_string(call, "value")};
+    const struct config_option *option = config_find(change.key);
+    if (!option || !(option->where & CONFIG_HOME))
+        return unknown_key(change.key, error);
+    int code = config_check(option, change.key, change.value, error);
+    if (code == ETHOS_OK)
+        code = settings_write(call, "", &change, 1, result, error);
+    if (code != ETHOS_OK)
+        return code;
+    json_t *json = json_pack("{s:s, s:s}", "key", change.key, "value", change.value);
+    if (json && (option->where & CONFIG_KEPT))
+        json_object_set_new(json, "warning", json_string("without effect in this version"));
+    return op_return(result, json, error);
+}
+
+#define ARG_END                                                                                    \
+    {                                                                                              \
+        NULL, OP_TEXT, 0, NULL, NULL, NULL                                                         \
+    }
+#define ARG_NAME                                                                                   \
+    {                                                                                              \
+        "key", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "KEY",                                  \
+            "a setting, such as prefetch.maxChars"                                                 \
+    }
+
+static const struct op_arg no_args[] = {ARG_END};
+static const struct op_arg get_args[] = {ARG_NAME, ARG_END};
+static const struct op_arg set_args[] = {
+    ARG_NAME,
+    {"value", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "VALUE", "its new value"},
+    ARG_END};
+
+const struct op ops_config[] = {
+    {"config.list", "config list", "List the settings and where they come from",
+     "ethos config list", no_args, OP_OWNER, OP_IDEMPOTENT | OP_LOCAL, run_list},
+    {"config.get", "config get", "Print one setting", "ethos config get prefetch.maxChars",
+     get_args, OP_OWNER, OP_IDEMPOTENT | OP_LOCAL, run_get},
+    {"config.set", "config set", "Change one setting", "ethos config set memoryScope global",
+     set_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL, run_set},
+    {0}};

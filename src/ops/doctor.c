@@ -1,0 +1,238 @@
+/*
+ * doctor.c: the operation admin.doctor: looks at everything, names what is wrong and what mends it.
+ *
+ * Each check_* adds findings; none stops the others, so that one broken file does not hide the rest.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/os.h"
+#include "base/view.h"
+#include "core/scope.h"
+#include "memory/service.h"
+#include "ops/tables.h"
+
+struct visit {
+    struct op_call *call;
+    json_t *findings;
+    bool fix;
+    int errors;
+};
+
+static void add(void *arg, const struct ethos_finding *finding)
+{
+    static const char *const names[] = {"fixed", "warning", "error"};
+    struct visit *visit = arg;
+    if (finding->severity == ETHOS_FINDING_ERROR)
+        visit->errors++;
+    json_array_append_new(visit->findings,
+                          json_pack("{s:s, s:o, s:o, s:o}", "severity", names[finding->severity],
+                                    "subject", op_json_string(finding->subject), "problem",
+                                    op_json_string(finding->problem), "remedy",
+                                    op_json_string(finding->remedy)));
+}
+
+static void find(struct visit *visit, enum ethos_severity severity, const char *subject,
+                 const char *problem, const char *remedy)
+{
+    const struct ethos_finding finding = {severity, subject, problem, remedy};
+    add(visit, &finding);
+}
+
+static void find_error(struct visit *visit, const char *subject, const struct ethos_error *error)
+{
+    find(visit, ETHOS_FINDING_ERROR, subject, error->text, *error->hint ? error->hint : NULL);
+}
+
+/* ---- configuration ------------------------------------------------------------------------- */
+
+static void unknown_key(void *arg, const struct yaml_pair *pair)
+{
+    char problem[256], remedy[256] = "";
+    const char *nearest = config_nearest(pair->key);
+    snprintf(problem, sizeof problem, "line %u: unknown setting %s; it is kept and has no effect",
+             pair->line, pair->key);
+    if (nearest)
+        snprintf(remedy, sizeof remedy, "did you mean %s?", nearest);
+    find(arg, ETHOS_FINDING_WARNING, "config.yaml", problem, nearest ? remedy : NULL);
+}
+
+static void check_config(struct visit *visit)
+{
+    const struct config *home;
+    struct ethos_error error;
+    if (service_config(visit->call->ethos, NULL, &home, NULL, &error) != ETHOS_OK) {
+        find_error(visit, "config.yaml", &error);
+        return;
+    }
+    config_unknown(home, unknown_key, visit);
+    for (size_t i = 0; i < home->table.count; i++) {
+        const struct yaml_pair *pair = &home->table.pairs[i];
+        const struct config_option *option = config_find(pair->key);
+        char problem[256];
+        if (!option || !(option->where & CONFIG_KEPT))
+            continue;
+        snprintf(problem, sizeof problem, "line %u: %s has no effect in this version", pair->line,
+                 pair->key);
+        find(visit, ETHOS_FINDING_WARNING, "config.yaml", problem, NULL);
+    }
+}
+
+/* ---- people -------------------------------------------------------------------------------- */
+
+static bool pair_seen(const json_t *entries, size_t before, const json_t *entry)
+{
+    for (size_t i = 0; i < before; i++) {
+        const json_t *other = json_array_get(entries, i);
+        if (view_eq(json_view(other, "platform"), json_view(entry, "platform")) &&
+            view_eq(json_view(other, "platformUserId"), json_view(entry, "platformUserId")))
+            return true;
+    }
+    return false;
+}
+
+static void check_entries(struct visit *visit, const json_t *entries)
+{
+    size_t index;
+    json_t *entry;
+    json_array_foreach((json_t *)entries, index, entry)
+    {
+        char subject[64];
+        snprintf(subject, sizeof subject, "users/identity-map.json entry %zu", index + 1);
+        if (!json_view(entry, "platform").data || !json_view(entry, "platformUserId").data)
+            find(visit, ETHOS_FINDING_WARNING, subject, "has no platform or platformUserId",
+                 "repair or remove it by hand");
+        else if (!scope_id_ok(json_view(entry, "userId")))
+            find(visit, ETHOS_FINDING_WARNING, subject, "its userId is not a valid id",
+                 "repair or remove it by hand");
+        else if (pair_seen(entries, index, entry))
+            find(visit, ETHOS_FINDING_WARNING, subject, "repeats an earlier entry, which wins",
+                 "remove one of them by hand");
+    }
+}
+
+static void repair_map(struct visit *visit, int dir, const char *problem)
+{
+    struct ethos_error error;
+    if (identity_repair(dir, service_now_ms(visit->call->ethos), &error) == ETHOS_OK)
+        find(visit, ETHOS_FINDING_FIXED, "users/identity-map.json", problem,
+             "moved aside beside it; the last good copy took its place");
+    else
+        find_error(visit, "users/identity-map.json", &error);
+}
+
+static void check_people(struct visit *visit)
+{
+    int dir;
+    struct identity_map map;
+    struct ethos_error error;
+    if (service_open_root(visit->call->ethos, false, &dir, &error) != ETHOS_OK || dir < 0)
+        return; // the store's own check speaks of the directory
+    if (identity_load(dir, &map, &error) != ETHOS_OK) {
+        find_error(visit, "users/identity-map.json", &error);
+    } else {
+        if (map.damaged && visit->fix)
+            repair_map(visit, dir, map.problem);
+        else if (map.damaged)
+            find(visit, ETHOS_FINDING_ERROR, "users/identity-map.json", map.problem,
+                 "repair it by hand, or run: ethos doctor --fix");
+        else
+            check_entries(visit, map.entries);
+        identity_release(&map);
+    }
+    os_close(dir);
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+/* What the prompt does not get to see, before anybody wonders. */
+static void check_budget(struct visit *visit, struct ethos_turn *turn)
+{
+    const struct ethos_prefetch_options options = {.receipt = 1};
+    struct ethos_block *block = NULL;
+    struct ethos_error error;
+    if (ethos_prefetch(turn, &options, &block, &error) != ETHOS_OK) {
+        find_error(visit, "prefetch", &error);
+        return;
+    }
+    for (size_t i = 0; block && i < block->omitted_count; i++) {
+        const struct ethos_omission *row = &block->omitted[i];
+        char problem[256];
+        snprintf(problem, sizeof problem, "prefetch leaves out %llu characters (%s)",
+                 (unsigned long long)row->chars, row->reason);
+        char subject[ETHOS_MAX_SCOPE + ETHOS_MAX_KEY + 2];
+        snprintf(subject, sizeof subject, "%s %s", row->scope, row->key);
+        if (strcmp(row->reason, "unreadable") != 0)
+            find(visit, ETHOS_FINDING_WARNING, subject, problem,
+                 strcmp(row->reason, "budget") == 0 ? "shorten it, or raise prefetch.maxChars"
+                                                    : NULL);
+    }
+    ethos_block_free(block);
+}
+
+static void check_memory(struct visit *visit)
+{
+    struct ethos_turn *turn;
+    struct ethos_error error;
+    if (ethos_turn_new(visit->call->ethos, visit->call->request, &turn, &error) != ETHOS_OK) {
+        find_error(visit, "memory", &error);
+        return;
+    }
+    struct ethos_provider *provider = service_provider(turn);
+    if (provider->ops->check &&
+        provider->ops->check(provider, visit->fix, add, visit, &error) != ETHOS_OK)
+        find_error(visit, "memory", &error);
+    check_budget(visit, turn);
+    ethos_turn_free(turn);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+static bool home_exists(struct op_call *call)
+{
+    int dir = -1;
+    struct ethos_error error;
+    int code = service_open_home(call->ethos, false, &dir, &error);
+    if (dir >= 0)
+        os_close(dir);
+    return code != ETHOS_OK || dir >= 0;
+}
+
+static int run_doctor(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct visit visit = {call, json_array(), op_flag(call, "fix") && !call->dry_run, 0};
+    if (!visit.findings)
+        return err_nomem(error);
+    if (visit.fix && !home_exists(call)) {
+        int dir;
+        int code = service_open_home(call->ethos, true, &dir, error);
+        if (code != ETHOS_OK) {
+            json_decref(visit.findings);
+            return code;
+        }
+        os_close(dir);
+    }
+    check_config(&visit);
+    check_people(&visit);
+    check_memory(&visit);
+    if (visit.errors > 0)
+        result->code = err_set(&result->error, ETHOS_INVALID, "%d problem%s found", visit.errors,
+                               visit.errors == 1 ? "" : "s");
+    return op_return(result,
+                     json_pack("{s:b, s:o, s:b, s:s, s:o}", "ok", visit.errors == 0, "home",
+                               op_json_string(service_home(call->ethos)), "exists",
+                               home_exists(call), "version", ethos_version(), "findings",
+                               visit.findings),
+                     error);
+}
+
+static const struct op_arg doctor_args[] = {
+    {"fix", OP_FLAG, 0, NULL, NULL, "mend what is safe to mend"},
+    {NULL, OP_TEXT, 0, NULL, NULL, NULL}};
+
+const struct op ops_doctor[] = {{"admin.doctor", "doctor", "Check the home, its files and settings",
+                                 "ethos doctor --fix", doctor_args, OP_OWNER,
+                                 OP_WRITES | OP_IDEMPOTENT | OP_LOCAL, run_doctor},
+                                {0}};

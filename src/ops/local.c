@@ -1,0 +1,27 @@
+/*
+ * local.c: rows of commands that a surface carries out itself; they stand in the table so that help,
+ * completion and the manual know them.
+ */
+#include "ops/tables.h"
+
+#define ARG_END                                                                                    \
+    {                                                                                              \
+        NULL, OP_TEXT, 0, NULL, NULL, NULL                                                         \
+    }
+
+static const struct op_arg edit_args[] = {
+    {"store", OP_CHOICE, 0, "memory|user", "STORE", "which file: memory (default) or user"},
+    {"key", OP_TEXT, 0, NULL, "FILE", "a file by name"},
+    {"scope", OP_TEXT, 0, NULL, "SCOPE", "exactly this scope"},
+    ARG_END};
+static const struct op_arg completion_args[] = {{"shell", OP_CHOICE, OP_REQUIRED | OP_POSITIONAL,
+                                                 "bash|zsh|fish", "SHELL", "bash, zsh or fish"},
+                                                ARG_END};
+
+const struct op ops_local[] = {
+    {"memory.edit", "memory edit", "Edit one file in your editor", "ethos memory edit --store user",
+     edit_args, OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL, NULL},
+    {"admin.completion", "completion", "Print the completion script of a shell",
+     "ethos completion bash > ~/.local/share/bash-completion/completions/ethos", completion_args,
+     OP_OWNER, OP_IDEMPOTENT | OP_LOCAL, NULL},
+    {0}};

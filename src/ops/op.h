@@ -1,0 +1,115 @@
+/*
+ * op.h: what an operation is, and how a surface calls one.
+ *
+ * Arguments are a JSON object, whatever the surface: op_run checks them against the row (unknown
+ * names, types, choices, required ones), so no operation checks a type itself. Results are JSON; some
+ * operations also give raw bytes.
+ */
+#ifndef ETHOS_OPS_OP_H
+#define ETHOS_OPS_OP_H
+
+#include "base/json.h"
+#include <stdbool.h>
+
+#include <ethos/ethos.h>
+
+#include "base/str.h"
+
+enum op_type { OP_TEXT, OP_INTEGER, OP_FLAG, OP_CHOICE };
+
+enum {
+    OP_REQUIRED = 1,
+    OP_POSITIONAL = 2, /* on the command line: by place, in table order */
+    OP_STDIN = 4,      /* on the command line: "-" or nothing reads standard input */
+    OP_FILE = 8,       /* on the command line: names a file whose content is the argument */
+};
+
+struct op_arg {
+    const char *name; /* camelCase in JSON; --kebab-case on the command line */
+    enum op_type type;
+    unsigned flags;
+    const char *choices;     /* "a|b" for OP_CHOICE */
+    const char *placeholder; /* for help: TEXT, REV, ... */
+    const char *help;
+};
+
+/* Who may: the scope a key needs, or the owner at the machine. */
+enum op_right { OP_MEMORY_READ, OP_MEMORY_WRITE, OP_PERSONALITIES_READ, OP_OWNER };
+
+/* What it does, for confirmations, dry runs and tool hints. */
+enum {
+    OP_WRITES = 1,
+    OP_DESTRUCTIVE = 2, /* may remove or overwrite text */
+    OP_IDEMPOTENT = 4,
+    OP_LOCAL = 8, /* takes a path of the machine or changes its configuration: command line only */
+    OP_SHORTHAND = 16, /* a command for people; other surfaces use the operation it stands for */
+};
+
+struct op_call {
+    struct ethos *ethos;
+    const struct ethos_request *request;
+    const json_t *args; /* object, checked */
+    bool want_json;
+    bool dry_run;
+    const char *via; /* the surface, for history */
+};
+
+/* json is owned; text holds raw bytes when has_text. code and error tell of a partial result. */
+struct op_result {
+    json_t *json;
+    struct str text;
+    bool has_text;
+    int code;
+    struct ethos_error error;
+};
+
+typedef int op_fn(struct op_call *call, struct op_result *result, struct ethos_error *error);
+
+struct op {
+    const char *name;          /* "memory.get" */
+    const char *command;       /* "memory get" */
+    const char *summary;       /* one line, no full stop */
+    const char *example;       /* one command line */
+    const struct op_arg *args; /* ends with name NULL; or NULL */
+    enum op_right right;
+    unsigned effect;
+    op_fn *run;
+};
+
+/* All rows, as a list of arrays so that programs may add their own; both end with NULL. */
+extern const struct op *const op_tables[];
+
+/* Walks every row; start with NULL. */
+const struct op *op_next(const struct op *op);
+const struct op *op_find(const char *name);
+
+/* "memory:read", ... */
+const char *op_right_name(enum op_right right);
+
+void op_result_init(struct op_result *result);
+void op_result_release(struct op_result *result);
+
+/* Checks the arguments and runs. ETHOS_INVALID names a bad argument. */
+int op_run(const struct op *op, struct op_call *call, struct op_result *result,
+           struct ethos_error *error);
+
+/* ---- for operations ------------------------------------------------------------------------ */
+
+/* Checked arguments; absent ones are the absent view, NULL, the fallback, false. */
+struct ethos_view op_text(const struct op_call *call, const char *name);
+const char *op_string(const struct op_call *call, const char *name);
+int64_t op_integer(const struct op_call *call, const char *name, int64_t fallback);
+bool op_flag(const struct op_call *call, const char *name);
+
+/* Sets result->json, taking the value; NULL is "out of memory". */
+int op_return(struct op_result *result, json_t *value, struct ethos_error *error);
+
+/* A string or null; the revision of an absent file is null. */
+json_t *op_json_string(const char *string);
+json_t *op_json_revision(const char *revision);
+json_t *op_json_time(int64_t ms); /* ISO, or null for -1 */
+
+/* The finding list of doctor. */
+json_t *op_json_error(const struct ethos_error *error);
+
+#endif

@@ -1,0 +1,8 @@
+/*
+ * table.c: the list of operation tables of this program.
+ */
+#include "ops/tables.h"
+
+const struct op *const op_tables[] = {
+    ops_memory, ops_users, ops_personalities, ops_config, ops_doctor, ops_local, NULL,
+};

@@ -1,0 +1,16 @@
+/*
+ * tables.h: one array of rows per namespace; each ends with name NULL.
+ */
+#ifndef ETHOS_OPS_TABLES_H
+#define ETHOS_OPS_TABLES_H
+
+#include "ops/op.h"
+
+extern const struct op ops_memory[];
+extern const struct op ops_users[];
+extern const struct op ops_personalities[];
+extern const struct op ops_config[];
+extern const struct op ops_doctor[];
+extern const struct op ops_local[];
+
+#endif
