@@ -1,18 +1,22 @@
-# ethos: one Makefile, two variants.
+# ethos: one Makefile, three variants.
 #
-#   make              optimised programs and libraries in build/
-#   make test         everything again with ASan, UBSan and test hooks in build/test/, and run
-#   make help         the other targets
+#   release  build/       what is installed: optimised, hardened
+#   test     build/test/  ASan, UBSan and ETHOS_TEST_HOOKS; what the tests run
+#   fuzz     build/fuzz/  clang and libFuzzer
+#
+# `make help` lists the targets. Every object is compiled once per variant, position-independent, so
+# that programs, libethos.a and libethos.so are made of the same code.
 
 VARIANT ?= release
 CC = gcc
 AR = ar
+VERSION := $(shell cat VERSION)
 PKGS = jansson yaml-0.1 libutf8proc nettle
 
-ifeq ($(VARIANT),test)
-O = build/test
+ifeq ($(VARIANT),release)
+O ?= build
 else
-O = build
+O ?= build/$(VARIANT)
 endif
 
 WARN = -Wall -Wextra -Wformat=2 -Wconversion -Wsign-conversion -Wshadow -Wvla -Wundef \
@@ -21,17 +25,27 @@ WARN = -Wall -Wextra -Wformat=2 -Wconversion -Wsign-conversion -Wshadow -Wvla -W
 	-Werror=int-conversion -Werror
 HARDEN = -fstack-protector-strong -fstack-clash-protection -fcf-protection=full \
 	-fno-delete-null-pointer-checks -fno-strict-overflow -fno-strict-aliasing -fexceptions
+# The prefix map keeps the path of the tree out of the binaries: two builds give the same bytes.
 COMMON = -std=gnu17 -g -D_GNU_SOURCE -Iinclude -Isrc -fPIC -fvisibility=hidden \
 	-ffile-prefix-map=$(CURDIR)=. -MMD -MP
-ifeq ($(VARIANT),test)
+ifeq ($(VARIANT),release)
+CFLAGS = -O2 $(COMMON) $(WARN) $(HARDEN) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 \
+	-ftrivial-auto-var-init=zero -fzero-call-used-regs=used-gpr
+LINK_SAFE = -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code,--as-needed \
+	-Wl,--no-copy-dt-needed-entries
+LDFLAGS = -pie $(LINK_SAFE)
+else ifeq ($(VARIANT),test)
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS = -O1 $(COMMON) $(WARN) $(HARDEN) $(SANITIZE) -DETHOS_TEST_HOOKS
 LDFLAGS = $(SANITIZE) -pie
+else ifeq ($(VARIANT),fuzz)
+# No WARN: the warnings are gcc's, and the other variants have already passed them.
+CC = clang
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+CFLAGS = -O1 $(COMMON) $(SANITIZE) -fsanitize=fuzzer-no-link -DETHOS_TEST_HOOKS
+LDFLAGS = $(SANITIZE) -fsanitize=fuzzer
 else
-CFLAGS = -O2 $(COMMON) $(WARN) $(HARDEN) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 \
-	-ftrivial-auto-var-init=zero -fzero-call-used-regs=used-gpr
-LDFLAGS = -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code,--as-needed \
-	-Wl,--no-copy-dt-needed-entries
+$(error VARIANT is release, test or fuzz, not "$(VARIANT)")
 endif
 
 # The hot path starts like cat: everything but libc is linked statically into programs.
@@ -42,8 +56,13 @@ LIB_SRC = $(foreach d,$(LAYERS),$(wildcard src/$(d)/*.c))
 CLI_SRC = $(wildcard src/cli/*.c)
 LIB_OBJ = $(LIB_SRC:%.c=$(O)/%.o)
 CLI_OBJ = $(CLI_SRC:%.c=$(O)/%.o)
+# Operations serve our own programs; those who embed the library call ethos.h.
+API_OBJ = $(filter-out $(O)/src/ops/%,$(LIB_OBJ))
 
-all: $(O)/bin/ethos
+# The sanitised variant exists for the tests: it needs the program and no more.
+all: $(O)/bin/ethos $(if $(filter release,$(VARIANT)),lib man completions examples)
+
+# ---- programs ------------------------------------------------------------------------------------
 
 $(O)/%.o: %.c
 	@mkdir -p $(@D)
@@ -57,17 +76,173 @@ $(O)/bin/ethos: $(O)/src/main.o $(CLI_OBJ) $(O)/libethos-all.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS)
 
+# ---- library -------------------------------------------------------------------------------------
+
+SONAME = libethos.so.0
+SHARED = $(O)/lib/libethos.so.$(VERSION)
+
+lib: $(SHARED) $(O)/lib/libethos.a $(O)/lib/pkgconfig/libethos.pc
+
+$(SHARED): $(API_OBJ) packaging/libethos.map
+	@mkdir -p $(@D)
+	$(CC) -shared $(filter-out -pie,$(LDFLAGS)) -Wl,-z,defs -Wl,-soname,$(SONAME) \
+		-Wl,--version-script=packaging/libethos.map -o $@ $(API_OBJ) \
+		$$(pkg-config --libs $(PKGS))
+	ln -sf $(@F) $(@D)/$(SONAME)
+	ln -sf $(SONAME) $(@D)/libethos.so
+
+# One object whose hidden names are local: our str_append cannot clash with the embedder's.
+$(O)/lib/libethos.a: $(API_OBJ)
+	@mkdir -p $(@D)
+	$(CC) -r -nostdlib -o $(O)/lib/libethos.o $^
+	objcopy --localize-hidden $(O)/lib/libethos.o
+	@rm -f $@
+	$(AR) rcsD $@ $(O)/lib/libethos.o
+	@rm -f $(O)/lib/libethos.o
+
+MAKE_PC = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
+	-e 's|@VERSION@|$(VERSION)|' -e 's|@PKGS@|$(PKGS)|' packaging/libethos.pc.in
+
+$(O)/lib/pkgconfig/libethos.pc: packaging/libethos.pc.in VERSION
+	@mkdir -p $(@D)
+	$(MAKE_PC) >$@
+
+# Written as a stranger would: against the public headers and the shared library.
+EXAMPLES = $(patsubst %.c,$(O)/%,$(wildcard examples/embed.c)) \
+	$(patsubst %.c,$(O)/%.so,$(wildcard examples/provider_*.c))
+EXAMPLE_CFLAGS = -std=c99 -pedantic -O2 -g $(WARN) -Iinclude -ffile-prefix-map=$(CURDIR)=. -MMD -MP
+
+examples: $(EXAMPLES)
+
+$(O)/examples/%.so: examples/%.c
+	@mkdir -p $(@D)
+	$(CC) $(EXAMPLE_CFLAGS) -fPIC -shared -o $@ $<
+
+$(O)/examples/%: examples/%.c $(SHARED)
+	@mkdir -p $(@D)
+	$(CC) $(EXAMPLE_CFLAGS) -o $@ $< -L$(O)/lib -lethos -Wl,-rpath,'$$ORIGIN/../lib'
+
+# ---- manual and completions: both come out of the operation table, through the program -----------
+
+MAN = $(O)/share/man/man1/ethos.1
+COMPLETIONS = $(addprefix $(O)/share/completions/ethos.,bash zsh fish)
+# The page carries a date; take it from the commit so that the same tree gives the same page.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)
+
+man: $(MAN)
+completions: $(COMPLETIONS)
+
+$(MAN): $(O)/bin/ethos
+	@mkdir -p $(@D)
+	$< --generate-man >$@.scd
+	SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) scdoc <$@.scd >$@.tmp
+	tools/tidy-man <$@.tmp >$@
+	@rm -f $@.scd $@.tmp
+
+$(O)/share/completions/ethos.%: $(O)/bin/ethos
+	@mkdir -p $(@D)
+	$< completion $* >$@.tmp
+	@mv $@.tmp $@
+
+# ---- install -------------------------------------------------------------------------------------
+
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+DATADIR ?= $(PREFIX)/share
+# Where zsh looks on Debian: one place for packages, another for what people install themselves.
+ZSHDIR = $(DATADIR)/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)
+
+install: all
+	install -D -m 755 $(O)/bin/ethos $(DESTDIR)$(PREFIX)/bin/ethos
+	install -D -m 644 $(SHARED) $(DESTDIR)$(LIBDIR)/$(notdir $(SHARED))
+	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libethos.so
+	install -D -m 644 $(O)/lib/libethos.a $(DESTDIR)$(LIBDIR)/libethos.a
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/ethos include/ethos/*.h
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
+	$(MAKE_PC) >$(DESTDIR)$(LIBDIR)/pkgconfig/libethos.pc
+	install -D -m 644 -t $(DESTDIR)$(DATADIR)/man/man1 $(MAN)
+	install -D -m 644 $(O)/share/completions/ethos.bash \
+		$(DESTDIR)$(DATADIR)/bash-completion/completions/ethos
+	install -D -m 644 $(O)/share/completions/ethos.zsh $(DESTDIR)$(ZSHDIR)/_ethos
+	install -D -m 644 $(O)/share/completions/ethos.fish \
+		$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/ethos.fish
+
+# ---- tests ---------------------------------------------------------------------------------------
+
 # Unit tests: tests/<layer>/test_<name>.c, one program each.
 TEST_SRC = $(wildcard tests/*/test_*.c)
 TEST_BIN = $(TEST_SRC:%.c=$(O)/%)
 TEST_SUPPORT = $(patsubst %.c,$(O)/%.o,$(wildcard tests/support/*.c))
 
+# Allocations of ours and of the static libraries pass tests/support/alloc.c, which can fail the nth.
+TEST_WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
 $(O)/tests/%: $(O)/tests/%.o $(TEST_SUPPORT) $(O)/libethos-all.a
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS) -lcmocka
+	$(CC) $(LDFLAGS) $(TEST_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) -lcmocka
+$(O)/tests/store/test_conformance: $(O)/tests/store/conformance.o
 
-tests-built: $(TEST_BIN)
+# The runner of the golden files knows nothing of the code it judges.
+$(O)/tests/cli/run: $(addprefix $(O)/tests/cli/,run.o golden.o match.o)
+	$(CC) $(LDFLAGS) -o $@ $^
 
-.PHONY: all tests-built
+# Fuzz targets: libFuzzer drives them in the fuzz variant, fuzz/driver.c replays the corpus elsewhere.
+FUZZ_SRC = $(wildcard fuzz/fuzz_*.c)
+FUZZ_BIN = $(FUZZ_SRC:%.c=$(O)/%)
+FUZZ_DRIVER = $(if $(filter fuzz,$(VARIANT)),,$(O)/fuzz/driver.o)
+
+$(O)/fuzz/fuzz_%: $(O)/fuzz/fuzz_%.o $(FUZZ_DRIVER) $(O)/libethos-all.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS)
+
+tests-built: $(TEST_BIN) $(FUZZ_BIN) $(O)/tests/cli/run
+
+check:
+	@./check
+
+FUZZ_SECONDS ?= 60
+fuzz:
+	tools/deps fuzz
+	$(MAKE) VARIANT=fuzz fuzz-built
+	tools/fuzz build/fuzz $(FUZZ_SECONDS)
+
+fuzz-built: $(FUZZ_BIN)
+
+check-fresh:
+	tools/check-fresh
+
+# What is too slow for every commit.
+check-long: check
+	$(MAKE) fuzz FUZZ_SECONDS=600
+	tools/check-repro
+	tools/check-fresh
+
+# ---- care ----------------------------------------------------------------------------------------
+
+C_FILES = $(shell find $(wildcard src include modules examples tests fuzz bench) -name '*.[ch]')
+
+format:
+	clang-format -i $(C_FILES)
+
+format-check:
+	clang-format --dry-run --Werror $(C_FILES)
+
+clean:
+	rm -rf build
+
+help:
+	@echo 'make                programs, libraries, manual, completions, examples in build/'
+	@echo 'make check          everything ./check does: build both variants, run all tests'
+	@echo 'make install        into PREFIX=/usr/local (LIBDIR, DATADIR, DESTDIR as usual)'
+	@echo 'make fuzz           libFuzzer, FUZZ_SECONDS=60 for each target in fuzz/'
+	@echo 'make check-fresh    ./start and ./check in a bare Debian 12 (needs root)'
+	@echo 'make check-long     check, long fuzzing, identical rebuild, check-fresh'
+	@echo 'make format         clang-format over the tree; format-check only looks'
+	@echo 'make lib | man | completions | examples | tests-built | clean'
+	@echo 'VARIANT=test        the same with sanitizers and test hooks, in build/test/'
+
+.PHONY: all lib examples man completions install tests-built check fuzz fuzz-built check-fresh \
+	check-long format format-check clean help
 .SECONDARY:
--include $(shell find build -name '*.d' 2>/dev/null)
+.DELETE_ON_ERROR:
+-include $(shell find $(addprefix $(O)/,src tests fuzz bench examples) -name '*.d' 2>/dev/null)
