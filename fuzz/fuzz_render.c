@@ -2,8 +2,8 @@
  * fuzz_render.c: the cap holds, the text is valid UTF-8, and tails give what the whole gives.
  *
  * Input: a letter whose lowest bits choose bytes, tail and guard (@ A B C D E F G), the cap and the
- * first tail as two bytes each, little end first; then up to three texts separated by byte 0x1e, the
- * user's, the memory's and the workspace's. An empty text is absent.
+ * first tail as two bytes each, little end first; then up to three texts separated by byte 0x1e,
+ * the user's, the memory's and the workspace's. An empty text is absent.
  */
 #undef NDEBUG
 #include <assert.h>

@@ -3,10 +3,10 @@
  *
  * Most updates touch one place, so what both texts start and end with is set aside as bytes before
  * any line is looked at. The lines in between get numbers, equal for equal lines; those that occur
- * on one side only are changed for sure; the rest is compared as Myers does it ("An O(ND) Difference
- * Algorithm and Its Variations", 1986, section 4b): two searches from both ends that meet in the
- * middle, then the same on either side of that point, in linear memory. The work is bounded; what is
- * left when it is used up counts as replaced.
+ * on one side only are changed for sure; the rest is compared as Myers does it ("An O(ND)
+ * Difference Algorithm and Its Variations", 1986, section 4b): two searches from both ends that
+ * meet in the middle, then the same on either side of that point, in linear memory. The work is
+ * bounded; what is left when it is used up counts as replaced.
  */
 #include "core/diff.h"
 

@@ -90,7 +90,7 @@ static bool read_link(struct ethos_view *rest, struct index_entry *out)
     return true;
 }
 
-/* `title` — hook (file: `slug.md`); the hook is left in *rest. A title may hold backticks itself. */
+/* `title` — hook (file: `slug.md`); leaves the hook in *rest. A title may hold backticks. */
 static bool read_ticks(struct ethos_view *rest, struct index_entry *out)
 {
     struct ethos_view line = view_trim_end(*rest), mark = VIEW("(file: `");
@@ -159,7 +159,7 @@ static size_t space_at(struct ethos_view v, size_t at)
     return utf8_space(cp) ? size : 0;
 }
 
-/* Appends v trimmed, with one blank for each run of white space and `escaped` behind backslashes. */
+/* Appends v trimmed, each run of white space as one blank, `escaped` behind backslashes. */
 static void add_collapsed(struct ethos_view v, const char *escaped, struct str *out)
 {
     v = view_trim(v);

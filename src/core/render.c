@@ -177,7 +177,7 @@ static void section_open(struct section *s, const struct render_input *input,
     str_init(&s->scratch, s->raw.size * GROWTH + SLACK);
 }
 
-/* Puts the lines from `from` on in front of a window in which nothing is replaced; false if it must be. */
+/* Puts the lines from `from` on before a window that borrows; false if one must be replaced. */
 static bool window_extend(struct section *s, size_t from)
 {
     size_t to = s->start < s->end ? s->start : s->end;
@@ -233,9 +233,9 @@ static void window_grow(struct section *s, uint64_t bytes)
 }
 
 /*
- * min(length of the section as shown, units). Asks for more text when the tail cannot tell. The first
- * guess is that a unit is a byte, the second that it is three, which is the most; only what is blank
- * or replaced takes more.
+ * min(length of the section as shown, units). Asks for more text when the tail cannot tell. First
+ * guess: a unit is a byte; second: it is three, the most it can be; only what is blank or replaced
+ * takes more than that.
  */
 static uint64_t reach(struct section *s, uint64_t units)
 {
@@ -434,7 +434,7 @@ static void share(struct section sections[ETHOS_SECTIONS], uint64_t budget,
     }
 }
 
-/* Keeps the tail of a section that is longer than its allowance, after a marker if there is room. */
+/* Keeps the tail of a section longer than its allowance; without room for the marker, nothing. */
 static void shorten(struct section *s, uint64_t allowance)
 {
     uint64_t marker = marker_units(s);

@@ -5,9 +5,10 @@
  *     ## Memory         MEMORY.md
  *     ## Workspace Memory   the workspace index
  *
- * Section = heading, blank line, trim(redact(guard(text))); sections joined by a blank line; no final
- * newline; blank ones skipped. The result never exceeds the cap. How a budget is shared and where a
- * cut falls: memory format, section 3. The text is a function of the bytes and the options alone.
+ * Section = heading, blank line, trim(redact(guard(text))); sections joined by a blank line; no
+ * final newline; blank ones skipped. The result never exceeds the cap; a section whose share cannot
+ * hold even its marker is left out. How a budget is shared and where a cut falls: memory format,
+ * section 3. The text is a function of the bytes and the options alone.
  *
  * A caller need not read whole files: a section may hold only the tail of a text (offset > 0, then
  * its first partial line is ignored). When that tail is too short to decide, more is set, nothing is
@@ -53,10 +54,13 @@ struct render_result {
     struct render_part parts[ETHOS_SECTIONS];
 };
 
-/* How many bytes of tail to read first for a cap; doubling it on each `more` ends at the whole file. */
+/* Bytes of tail to read first for a cap; doubling it on each `more` ends at the whole file. */
 uint64_t render_tail_bytes(const struct render_options *options);
 
-/* Appends the block to out; appends nothing when all sections are blank or `more` is set. Returns str_code. */
+/*
+ * Appends the block to out; appends nothing when all sections are blank, `more` is set, or memory or
+ * the ceiling of out does not suffice. Returns ETHOS_OK, ETHOS_NOMEM or ETHOS_LIMIT.
+ */
 int render_block(const struct render_input inputs[ETHOS_SECTIONS],
                  const struct render_options *options, struct str *out,
                  struct render_result *out_result);

@@ -150,7 +150,7 @@ static const char *skip_blanks(const char *p, const char *end)
     return p;
 }
 
-/* Moves *text past one group of alternatives; returns where the one that holds at p ends, or NULL. */
+/* Moves *text past a group of alternatives; returns where the one that holds at p ends, or NULL. */
 static const char *word_end(const char **text, const char *p, const char *end)
 {
     const char *found = NULL;
@@ -193,7 +193,7 @@ static bool phrase_holds(const struct phrase *phrase, const char *p, const char 
 enum { DIGIT = 1, UPPER = 2, LOWER = 4, SCORE = 8, DASH = 16, BASE64 = 32, BOT = 64 };
 enum { ALNUM = DIGIT | UPPER | LOWER, WORD = ALNUM | SCORE, TOKEN = WORD | DASH };
 
-#define OR_MORE SIZE_MAX
+#define ENDLESS SIZE_MAX
 #define GENERIC_MIN 20
 
 /* In order of precedence: what an earlier rule takes ends the runs of a later one. */
@@ -203,27 +203,19 @@ static const struct rule {
     const char *tag;
     const char *prefix; /* NULL: keyword=value */
     struct run {
-        unsigned set; /* 0: no more runs */
-        size_t min, max;
+        unsigned set;    /* 0: no more runs */
+        size_t min, max; /* max 0: as many as there are */
     } runs[4];
 } rules[] = {
     {GITHUB, 2, "github-pat", "ghp_", {{ALNUM, 36, 36}}},
     {GITHUB, 5, "github-pat", "github_pat_", {{WORD, 82, 82}}},
-    {DASHED, 1, "anthropic-key", "sk-ant-", {{TOKEN, 36, OR_MORE}}},
-    {DASHED, 1, "openai-key", "sk-", {{TOKEN, 40, OR_MORE}}}, // covers sk-proj-
+    {DASHED, 1, "anthropic-key", "sk-ant-", {{TOKEN, 36, 0}}},
+    {DASHED, 1, "openai-key", "sk-", {{TOKEN, 40, 0}}}, // covers sk-proj-
     {AWS, 0, "aws-key", "AKIA", {{DIGIT | UPPER, 16, 16}}},
-    {SLACK,
-     0,
-     "slack-token",
-     "xox",
-     {{BOT, 1, 1}, {DIGIT, 10, OR_MORE}, {DIGIT, 10, OR_MORE}, {ALNUM, 24, OR_MORE}}},
-    {SLACK,
-     0,
-     "slack-token",
-     "xapp-",
-     {{DIGIT, 1, OR_MORE}, {ALNUM, 1, OR_MORE}, {ALNUM, 1, OR_MORE}}},
-    {SCORED, 1, "stripe-key", "sk_live_", {{ALNUM, 24, OR_MORE}}},
-    {SCORED, 2, "groq-key", "gsk_", {{ALNUM, 20, OR_MORE}}},
+    {SLACK, 0, "slack-token", "xox", {{BOT, 1, 1}, {DIGIT, 10, 0}, {DIGIT, 10, 0}, {ALNUM, 24, 0}}},
+    {SLACK, 0, "slack-token", "xapp-", {{DIGIT, 1, 0}, {ALNUM, 1, 0}, {ALNUM, 1, 0}}},
+    {SCORED, 1, "stripe-key", "sk_live_", {{ALNUM, 24, 0}}},
+    {SCORED, 2, "groq-key", "gsk_", {{ALNUM, 20, 0}}},
     {GENERIC, 0, "generic-secret", NULL, {{0}}},
 };
 
@@ -262,7 +254,7 @@ static const char *prefix_end(const struct rule *rule, const char *p, const char
             if (p == end || *p++ != '-')
                 return NULL;
         }
-        const char *after = run_end(p, end, run->set, run->max);
+        const char *after = run_end(p, end, run->set, run->max ? run->max : ENDLESS);
         if ((size_t)(after - p) < run->min)
             return NULL;
         p = after;
@@ -310,7 +302,7 @@ static const char *generic_end(const char *start, const char *from, const char *
     if (!*out_start)
         return NULL;
     const char *value = skip_quote(equals + 1, end);
-    const char *after = run_end(value, end, TOKEN | BASE64, OR_MORE);
+    const char *after = run_end(value, end, TOKEN | BASE64, ENDLESS);
     return after - value >= GENERIC_MIN ? skip_quote(after, end) : NULL;
 }
 

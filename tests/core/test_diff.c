@@ -148,6 +148,22 @@ static void test_changes_with_up_to_eight_lines_between_share_a_hunk(void **stat
     str_release(&new);
 }
 
+static void test_long_texts_in_common_keep_line_numbers_right(void **state)
+{
+    struct str old, new;
+
+    (void)state;
+    str_init(&old, CEILING);
+    str_init(&new, CEILING);
+    numbered(&old, 2000, 0, 0);
+    numbered(&new, 2000, 1000, 0);
+    assert_diff(str_view(&old), str_view(&new),
+                HEADER "@@ -996,9 +996,9 @@\n 996\n 997\n 998\n 999\n-1000\n+new 1000\n"
+                       " 1001\n 1002\n 1003\n 1004\n");
+    str_release(&old);
+    str_release(&new);
+}
+
 static void test_the_diff_is_appended(void **state)
 {
     struct str out;
@@ -370,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_lines_that_share_their_ends_are_compared_as_lines),
         cmocka_unit_test(test_hunks_have_four_lines_of_context),
         cmocka_unit_test(test_changes_with_up_to_eight_lines_between_share_a_hunk),
+        cmocka_unit_test(test_long_texts_in_common_keep_line_numbers_right),
         cmocka_unit_test(test_the_diff_is_appended),
         cmocka_unit_test(test_random_diffs_apply_and_are_shortest),
         cmocka_unit_test(test_texts_too_different_get_a_correct_longer_diff),

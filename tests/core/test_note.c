@@ -177,6 +177,7 @@ static void test_only_members_one_level_below_metadata_count(void **state)
                              "another:\n"
                              "  expires: no\n"
                              "check:no\n"
+                             "no colon\n"
                              "supersedes : yes\n"
                              "Type: no\n"
                              "---\n");

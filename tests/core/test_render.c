@@ -259,6 +259,11 @@ static void test_a_cut_prefers_a_full_kilobyte_while_it_keeps_three_quarters(voi
     assert_non_null(strstr(render(&f), "[...truncated: 11076 earlier bytes"));
     f.options.cap = 11 + 974; /* 3 * 974 = 2922 <= 4 * 731 */
     assert_non_null(strstr(render(&f), "[...truncated: 11268 earlier bytes"));
+    text.data[text.size - 1] = 'x'; /* 12000 shown: 4 * 732 is 3 * 976 */
+    f.options.cap = 11 + 976;
+    assert_non_null(strstr(render(&f), "[...truncated: 11268 earlier bytes"));
+    f.options.cap = 11 + 977;
+    assert_non_null(strstr(render(&f), "[...truncated: 11076 earlier bytes"));
     str_release(&text);
     str_release(&f.out);
 }
@@ -535,7 +540,7 @@ static bool model_blank(const struct model *m, size_t line)
     return view_blank(view_of(m->text.data + m->lines[line].shown, end - m->lines[line].shown));
 }
 
-/* The first line from `line` on, at or after file offset `raw`, that fits; count when there is none. */
+/* The first line from `line` on, at or after offset `raw`, that fits; count when there is none. */
 static size_t model_first(const struct model *m, size_t line, uint64_t raw, uint64_t allowance)
 {
     struct str ignored;
@@ -799,6 +804,28 @@ static void test_random_texts_agree_with_the_model(void **state)
     free(models);
 }
 
+static void test_plain_lines_before_accented_ones_count_as_they_are(void **state)
+{
+    struct model *models = calloc(ETHOS_SECTIONS, sizeof(*models));
+    struct fixture f;
+    struct str text;
+
+    (void)state;
+    assert_non_null(models);
+    numbered_lines(&text, 100);
+    for (int i = 0; i < 50; i++)
+        str_adds(&text, "\u00e9\u00e9\u00e9\u00e9\u65e5\U0001f600\n");
+    for (uint64_t cap = 100; cap < 1800; cap += 7) {
+        fixture_init(&f, cap);
+        set_text(&f, ETHOS_SECTION_USER, str_view(&text));
+        render(&f);
+        assert_model(&f, models);
+        str_release(&f.out);
+    }
+    str_release(&text);
+    free(models);
+}
+
 /* Renders from tails of `size` bytes, doubled as long as more is asked for. */
 static unsigned render_from_tails(struct fixture *f, size_t size)
 {
@@ -975,6 +1002,7 @@ int main(void)
         cmocka_unit_test(test_tail_does_not_split_a_surrogate_pair),
         cmocka_unit_test(test_tally_counts_what_was_cut_guarded_and_redacted),
         cmocka_unit_test(test_random_texts_agree_with_the_model),
+        cmocka_unit_test(test_plain_lines_before_accented_ones_count_as_they_are),
         cmocka_unit_test(test_a_tail_gives_the_bytes_and_cuts_of_the_whole),
         cmocka_unit_test(test_the_first_tail_suffices_for_plain_text),
         cmocka_unit_test(test_a_tail_that_cannot_tell_asks_for_more),
