@@ -8,6 +8,7 @@
  */
 #include "base/utf8.h"
 
+#include <endian.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -29,12 +30,13 @@ static inline bool ascii_block(const char *data)
     return ((folded[0] | folded[1]) & UINT64_C(0x8080808080808080)) == 0;
 }
 
-static inline bool ascii_word(const char *data)
+/* Bit 7 of every byte of a word. */
+static inline uint64_t high_bits(const char *data)
 {
     uint64_t word;
 
     memcpy(&word, data, sizeof(word));
-    return (word & UINT64_C(0x8080808080808080)) == 0;
+    return le64toh(word) & UINT64_C(0x8080808080808080);
 }
 
 static inline size_t ascii_prefix(const char *data, size_t size)
@@ -43,8 +45,12 @@ static inline size_t ascii_prefix(const char *data, size_t size)
 
     while (size - at >= BLOCK && ascii_block(data + at))
         at += BLOCK;
-    while (size - at >= sizeof(uint64_t) && ascii_word(data + at))
-        at += sizeof(uint64_t);
+    for (; size - at >= sizeof(uint64_t); at += sizeof(uint64_t)) {
+        uint64_t high = high_bits(data + at);
+
+        if (high) // the lowest one is the first byte that is not ASCII
+            return at + (size_t)__builtin_ctzll(high) / 8;
+    }
     while (at < size && !((unsigned char)data[at] & 0x80))
         at++;
     return at;
@@ -149,19 +155,34 @@ bool utf8_ascii(struct ethos_view v)
     return ascii_prefix(v.data, v.size) == v.size;
 }
 
+/* Bytes of a plain two- or three-byte character, or 0: the common ones, without the decoder. */
+static inline size_t common_character(const char *data, size_t size)
+{
+    unsigned char lead = (unsigned char)data[0];
+
+    if (lead >= 0xC2 && lead <= 0xDF && size > 1 && continues(data[1]))
+        return 2;
+    if (lead >= 0xE1 && lead <= 0xEC && size > 2 && continues(data[1]) && continues(data[2]))
+        return 3;
+    return 0;
+}
+
 bool utf8_valid(struct ethos_view v)
 {
-    size_t at = ascii_prefix(v.data, v.size);
+    size_t at = 0;
 
     while (at < v.size) {
+        if (!((unsigned char)v.data[at] & 0x80)) {
+            at += ascii_prefix(v.data + at, v.size - at);
+            continue;
+        }
+        size_t taken = common_character(v.data + at, v.size - at);
         uint32_t cp;
-        bool ok;
+        bool ok = taken > 0;
 
-        at += decode(v.data + at, v.size - at, &cp, &ok);
+        at += ok ? taken : decode(v.data + at, v.size - at, &cp, &ok);
         if (!ok)
             return false;
-        if (at < v.size && !((unsigned char)v.data[at] & 0x80))
-            at += ascii_prefix(v.data + at, v.size - at);
     }
     return true;
 }
