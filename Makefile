@@ -176,12 +176,20 @@ TEST_BIN = $(TEST_SRC:%.c=$(O)/%)
 TEST_SUPPORT = $(patsubst %.c,$(O)/%.o,$(wildcard tests/support/*.c))
 
 # Allocations of ours and of the static libraries pass tests/support/alloc.c, which can fail the nth.
-TEST_WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+TEST_WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
 
 $(O)/tests/%: $(O)/tests/%.o $(TEST_SUPPORT) $(O)/libethos-all.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $(TEST_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) -lcmocka
 $(O)/tests/store/test_conformance: $(O)/tests/store/conformance.o
+
+# Modules that the registry's tests load, good and bad; like the examples they see public headers only.
+TEST_MODULES = $(patsubst %.c,$(O)/%.so,$(wildcard tests/memory/modules/*.c)) \
+	$(O)/examples/provider_hello.so
+
+$(O)/tests/memory/modules/%.so: tests/memory/modules/%.c
+	@mkdir -p $(@D)
+	$(CC) $(EXAMPLE_CFLAGS) -fPIC -shared -o $@ $<
 
 # The runner of the golden files knows nothing of the code it judges.
 $(O)/tests/cli/run: $(addprefix $(O)/tests/cli/,run.o golden.o match.o)
@@ -195,7 +203,7 @@ FUZZ_DRIVER = $(if $(filter fuzz,$(VARIANT)),,$(O)/fuzz/driver.o)
 $(O)/fuzz/fuzz_%: $(O)/fuzz/fuzz_%.o $(FUZZ_DRIVER) $(O)/libethos-all.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS)
 
-tests-built: $(TEST_BIN) $(FUZZ_BIN) $(O)/tests/cli/run
+tests-built: $(TEST_BIN) $(TEST_MODULES) $(FUZZ_BIN) $(O)/tests/cli/run
 
 check:
 	@./check
@@ -217,6 +225,36 @@ check-long: check
 	tools/check-repro
 	tools/check-fresh
 
+# ---- benchmarks ----------------------------------------------------------------------------------
+
+# Always of the release variant: what is measured is what is installed.
+BENCH_ARGS ?=
+GATE_ARGS ?=
+BENCH_OBJ = $(patsubst %,$(O)/bench/%.o,bench by_hand home measure prefetch process report sync text)
+BENCH_BIN = $(addprefix $(O)/bench/,bench trivial adder)
+
+bench: $(O)/bin/ethos $(BENCH_BIN)
+	$(O)/bench/bench $(BENCH_ARGS)
+
+$(O)/bench/bench: $(BENCH_OBJ) $(O)/libethos-all.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS)
+
+# The floor is built as anybody would build it, without our flags.
+$(O)/bench/trivial: bench/trivial.c
+	@mkdir -p $(@D)
+	$(CC) -O2 -o $@ $<
+
+$(O)/bench/adder: bench/adder.c bench/by_hand.c bench/by_hand.h
+	@mkdir -p $(@D)
+	$(CC) -O2 -D_GNU_SOURCE -o $@ $(filter %.c,$^)
+
+# Instructions of what only computes, against bench/gate.txt.
+bench-gate: $(O)/bench/gate
+	bench/gate.sh $< bench/gate.txt $(GATE_ARGS)
+
+$(O)/bench/gate: $(O)/bench/gate.o $(O)/bench/text.o $(O)/libethos-all.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS)
+
 # ---- care ----------------------------------------------------------------------------------------
 
 C_FILES = $(shell find $(wildcard src include modules examples tests fuzz bench) -name '*.[ch]')
@@ -235,6 +273,8 @@ help:
 	@echo 'make check          everything ./check does: build both variants, run all tests'
 	@echo 'make install        into PREFIX=/usr/local (LIBDIR, DATADIR, DESTDIR as usual)'
 	@echo 'make fuzz           libFuzzer, FUZZ_SECONDS=60 for each target in fuzz/'
+	@echo 'make bench          speed against hand-written C; BENCH_ARGS="--rounds 60 prefetch"'
+	@echo 'make bench-gate     instruction counts against bench/gate.txt, 5 % allowed'
 	@echo 'make check-fresh    ./start and ./check in a bare Debian 12 (needs root)'
 	@echo 'make check-long     check, long fuzzing, identical rebuild, check-fresh'
 	@echo 'make format         clang-format over the tree; format-check only looks'
@@ -242,7 +282,7 @@ help:
 	@echo 'VARIANT=test        the same with sanitizers and test hooks, in build/test/'
 
 .PHONY: all lib examples man completions install tests-built check fuzz fuzz-built check-fresh \
-	check-long format format-check clean help
+	check-long bench bench-gate format format-check clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(addprefix $(O)/,src tests fuzz bench examples) -name '*.d' 2>/dev/null)

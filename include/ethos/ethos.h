@@ -146,7 +146,10 @@ ETHOS_API void ethos_block_free(struct ethos_block *block);
 ETHOS_API int ethos_sync(struct ethos_turn *turn, const struct ethos_update *updates, size_t count,
                          const struct ethos_sync_how *how, struct ethos_error *error);
 
-/* The same from JSON: one update, an array, or {"updates": [...]}. */
+/*
+ * The same from JSON: one update, an array, or {"updates": [...], "opId": ...}. An operation id in
+ * it counts as that of the origin; ETHOS_INVALID when both are given and differ.
+ */
 ETHOS_API int ethos_sync_json(struct ethos_turn *turn, struct ethos_view json,
                               const struct ethos_sync_how *how, struct ethos_error *error);
 
@@ -168,7 +171,7 @@ ETHOS_API void ethos_file_free(struct ethos_file *file);
 
 /*
  * Byte-exact, as an editor saves; replace in a sync is the agent's way. expect is the revision the
- * file must have, "absent", or NULL for any.
+ * file must have, "absent", or NULL for any. Takes no operation id.
  */
 ETHOS_API int ethos_write(struct ethos_turn *turn, const struct ethos_target *target,
                           const char *expect, struct ethos_view text,

@@ -11,6 +11,10 @@
 #define ETHOS_MAX_OPID 128  /* bytes */
 #define ETHOS_MAX_SCOPE 160 /* bytes: kind, colon, id, terminator */
 
+#define ETHOS_OPID_DAYS 30     /* days an operation id is remembered at least */
+#define ETHOS_OPID_COUNT 10000 /* operation ids a scope remembers at least */
+
+#define ETHOS_RECEIPT_SIZE 128 /* bytes with terminator: what a callback wants remembered */
 #define ETHOS_REVISION_SIZE 80 /* bytes with terminator; "sha256:" and 64 hex digits are 71 */
 
 #define ETHOS_MAX_FILE_CH 524288       /* CH: what a write may leave in one key */

@@ -112,8 +112,9 @@ struct ethos_read_how {
  * filled, never by a backend's name.
  */
 enum {
-    ETHOS_STORE_PATHS = 1,  /* texts are files a person can open */
-    ETHOS_STORE_DURABLE = 2 /* what was acknowledged survives the process and the power */
+    ETHOS_STORE_PATHS = 1,   /* texts are files a person can open */
+    ETHOS_STORE_DURABLE = 2, /* what was acknowledged survives the process and the power */
+    ETHOS_STORE_ONCE = 4     /* update remembers operation ids */
 };
 
 /* Every store object starts with this; the rest is its own. */
@@ -132,7 +133,8 @@ struct ethos_entry {
 /* Return 0 to go on; any other value stops the walk and is returned by it. */
 typedef int ethos_entry_fn(void *arg, const struct ethos_entry *entry);
 
-enum ethos_verdict { ETHOS_EDIT_KEEP, ETHOS_EDIT_PUT, ETHOS_EDIT_DROP };
+/* Repeated is set by the store, never by a callback: this operation was done before. */
+enum ethos_verdict { ETHOS_EDIT_KEEP, ETHOS_EDIT_PUT, ETHOS_EDIT_DROP, ETHOS_EDIT_REPEATED };
 
 /*
  * One key of an update. In: key, the rest zero. Seen by the callback: old (data NULL when absent,
@@ -146,6 +148,7 @@ struct ethos_edit {
     enum ethos_verdict verdict;
     struct ethos_view text;
     char revision[ETHOS_REVISION_SIZE];
+    char receipt[ETHOS_RECEIPT_SIZE]; /* set by the callback, remembered with the operation id */
 };
 
 /*
@@ -205,6 +208,13 @@ struct ethos_store_ops {
      * Read-modify-write of several keys of one scope, all or none, in the order given (an earlier
      * key is durable before a later one changes). When every verdict is ETHOS_EDIT_KEEP the store stays
      * untouched. Without it the host loops over read and write.
+     *
+     * With ETHOS_STORE_ONCE, an origin with op_id and op_digest makes a repeat harmless: when the
+     * scope knows the id with the same digest, nothing is written, and every edit of the first time,
+     * changed or not, comes back as ETHOS_EDIT_REPEATED with the revision and receipt of then
+     * (another key as ETHOS_EDIT_KEEP); old says nothing. With another digest the call is
+     * ETHOS_DENIED, "operation id used for other updates: <id>". Only an update that changed
+     * something is remembered.
      */
     int (*update)(struct ethos_store *self, const char *scope, struct ethos_edit *edits,
                   size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_origin *origin,
@@ -221,8 +231,8 @@ struct ethos_store_ops {
 
 /* ---- provider ------------------------------------------------------------------------------ */
 
-/* Capability bits of an open provider: the flags of ethos_sync_how it honours. */
-enum { ETHOS_PROVIDER_DRY_RUN = 1, ETHOS_PROVIDER_DIFF = 2 };
+/* Capability bits of an open provider: the flags of ethos_sync_how it honours, and op_id. */
+enum { ETHOS_PROVIDER_DRY_RUN = 1, ETHOS_PROVIDER_DIFF = 2, ETHOS_PROVIDER_ONCE = 4 };
 
 struct ethos_provider {
     const struct ethos_provider_ops *ops;
@@ -255,7 +265,8 @@ struct ethos_section {
  * code to ETHOS_NOTFOUND and may hand in more sections than a provider knows). sync applies the
  * updates in order, per scope all or nothing, and reports each key it touched. Updates arrive targeted:
  * scope and key are set and checked, store is NULL. When one scope conflicts or fails, the others still
- * commit and the first such code is returned. Flags of ethos_sync_how arrive only when announced.
+ * commit and the first such code is returned. Flags of ethos_sync_how and an op_id in its origin
+ * arrive only when announced.
  */
 struct ethos_provider_ops {
     uint32_t abi;

@@ -106,6 +106,9 @@ struct ethos_origin {
     const char *session; /* session id */
     const char *session_key;
     const char *user; /* user id */
+    /* A repeat of the same operation does nothing and gives the first report. */
+    const char *op_id;     /* 1 to 128 of [A-Za-z0-9_.:-], or NULL */
+    const char *op_digest; /* of what was asked for; set by the host */
 };
 
 /* ---- sync ---------------------------------------------------------------------------------- */

@@ -66,65 +66,6 @@ static uint64_t min_units(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* ---- units ----------------------------------------------------------------------------------- */
-
-/*
- * What is shown is always valid UTF-8, which counts faster than other text: every byte that is no
- * continuation starts a character, and a character of four bytes is two units.
- */
-#define BLOCK 64 /* bytes looked at together */
-
-typedef uint64_t words __attribute__((vector_size(16)));
-
-static bool continues(char byte)
-{
-    return ((unsigned char)byte & 0xC0) == 0x80;
-}
-
-static unsigned byte_units(char byte)
-{
-    return continues(byte) ? 0 : (unsigned char)byte >= 0xF0 ? 2 : 1;
-}
-
-static inline uint64_t block_units(const char *data)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-    words part[BLOCK / sizeof(words)], less = {0}, more = {0};
-
-    memcpy(part, data, sizeof(part));
-    for (size_t i = 0; i < BLOCK / sizeof(words); i++) { // one bit of each byte at a time
-        less += part[i] >> 7 & ~(part[i] >> 6) & ones;
-        more += part[i] >> 7 & part[i] >> 6 & part[i] >> 5 & part[i] >> 4 & ones;
-    }
-    return BLOCK - ((less[0] + less[1]) * ones >> 56) + ((more[0] + more[1]) * ones >> 56);
-}
-
-static uint64_t valid_units(struct ethos_view v)
-{
-    uint64_t units = 0;
-    size_t at = 0;
-
-    for (; v.size - at >= BLOCK; at += BLOCK)
-        units += block_units(v.data + at);
-    for (; at < v.size; at++)
-        units += byte_units(v.data[at]);
-    return units;
-}
-
-static size_t valid_tail(struct ethos_view v, uint64_t units)
-{
-    size_t at = v.size;
-    uint64_t step;
-
-    for (; at >= BLOCK && (step = block_units(v.data + at - BLOCK)) <= units; at -= BLOCK)
-        units -= step;
-    for (; at > 0 && (step = byte_units(v.data[at - 1])) <= units; at--)
-        units -= step;
-    while (at < v.size && continues(v.data[at]))
-        at++;
-    return at;
-}
-
 /* ---- windows --------------------------------------------------------------------------------- */
 
 /* Whether a unit is a byte. */
@@ -135,16 +76,33 @@ static bool plain(const struct section *s)
 
 static uint64_t count(const struct section *s, struct ethos_view v)
 {
-    return plain(s) ? v.size : valid_units(v);
+    return plain(s) ? v.size : utf8_units(v);
 }
 
-/* Start of the longest tail of at most `units` that starts on a character. */
-static size_t tail_at(const struct section *s, struct ethos_view v, uint64_t units)
+/* Units of the window from `at` on. What lies before is the shorter part: windows start near a cut. */
+static uint64_t count_from(const struct section *s, size_t at)
 {
-    if (!plain(s))
-        return valid_tail(v, units);
-    size_t at = v.size - (size_t)min_units(units, v.size);
-    while (at < v.size && continues(v.data[at]))
+    return s->units - count(s, view_of(s->shown.data, at));
+}
+
+static bool continues(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
+/* Start of the longest tail of at most `units`, not before `at`, that starts on a character. */
+static size_t tail_at(const struct section *s, size_t at, uint64_t units)
+{
+    uint64_t have = count_from(s, at), skip = have > units ? have - units : 0;
+
+    if (plain(s))
+        at += (size_t)skip;
+    for (uint64_t skipped = 0; !plain(s) && skipped < skip; at++) { // valid UTF-8, byte by byte
+        unsigned char byte = (unsigned char)s->shown.data[at];
+
+        skipped += byte >= 0xF0 ? 2 : !continues((char)byte);
+    }
+    while (at < s->shown.size && continues(s->shown.data[at]))
         at++;
     return at;
 }
@@ -183,14 +141,14 @@ static bool window_extend(struct section *s, size_t from)
     size_t to = s->start < s->end ? s->start : s->end;
     struct ethos_view text = view_of(s->raw.data + from, to - from);
     struct ethos_view lines = view_of(s->raw.data + from, s->start - from);
-    bool ascii = utf8_ascii(text);
+    uint64_t units;
 
     if (s->options->guard && scan_text(lines, SCAN_GUARD | SCAN_REDACT, &s->scratch, NULL))
         return false;
-    if (!ascii && !utf8_valid(text))
+    if (!utf8_measure(text, &units))
         return false;
-    s->ascii &= ascii;
-    s->units += ascii ? text.size : count(s, text);
+    s->ascii &= units == text.size;
+    s->units += plain(s) ? text.size : units;
     s->shown = view_of(text.data, s->end - from);
     return true;
 }
@@ -348,7 +306,7 @@ static bool fits(const struct section *s, size_t raw, size_t shown, uint64_t roo
 {
     char digits[DECIMAL_SIZE];
 
-    return count(s, view_from(s->shown, shown)) + decimal(s->offset + raw, digits).size <= room;
+    return count_from(s, shown) + decimal(s->offset + raw, digits).size <= room;
 }
 
 static void cut_to(struct section *s, size_t raw, size_t shown)
@@ -362,7 +320,7 @@ static void cut_to(struct section *s, size_t raw, size_t shown)
 static bool cut_before_line(struct section *s, uint64_t allowance, uint64_t room)
 {
     struct spot spot = {s->start, 0};
-    size_t at = tail_at(s, s->shown, room - 1); // one digit at least
+    size_t at = tail_at(s, 0, room - 1); // one digit at least
 
     do {
         if (!seek_text(s, &spot, s->start, at))
@@ -373,7 +331,7 @@ static bool cut_before_line(struct section *s, uint64_t allowance, uint64_t room
     struct spot later = spot;
     uint64_t step = (s->offset + spot.raw + STEP - 1) / STEP * STEP;
     if (seek_text(s, &later, (size_t)(step - s->offset), 0) &&
-        4 * count(s, view_from(s->shown, later.shown)) >= 3 * allowance)
+        4 * count_from(s, later.shown) >= 3 * allowance)
         spot = later;
     cut_to(s, spot.raw, spot.shown);
     return true;
@@ -384,7 +342,7 @@ static void cut_inside_line(struct section *s, uint64_t room)
 {
     struct spot spot = line_of(s, s->shown.size);
     struct ethos_view line = view_from(s->shown, spot.shown);
-    size_t at = unicode_boundary(line, tail_at(s, line, room - 1));
+    size_t at = unicode_boundary(line, tail_at(s, spot.shown, room - 1) - spot.shown);
 
     while (at < line.size && !fits(s, spot.raw + at, spot.shown + at, room))
         at = unicode_boundary(line, at + 1);
@@ -479,7 +437,7 @@ static void plan_tail(struct section sections[ETHOS_SECTIONS], uint64_t cap)
         uint64_t body = reach(s, cap + 1);
         s->from = s->blank;
         if (body > cap && !stuck(s)) {
-            size_t at = tail_at(s, s->shown, cap);
+            size_t at = tail_at(s, 0, cap);
             struct spot spot = line_of(s, at);
 
             cut_to(s, spot.raw + (at - spot.shown), at);
@@ -521,6 +479,7 @@ static void print_section(const struct section *s, const char *heading, struct s
 {
     struct ethos_view body = view_from(s->shown, s->from);
     char digits[DECIMAL_SIZE];
+    size_t start = out->size;
 
     str_adds(out, heading + s->skip);
     part->shown = true;
@@ -532,6 +491,8 @@ static void print_section(const struct section *s, const char *heading, struct s
         str_add(out, s->key);
         str_add(out, body.size > 0 ? VIEW(MARKER_TAIL) : VIEW("]"));
     }
+    part->chars = utf8_units(view_from(str_view(out), start));
+    part->chars += s->options->unit == RENDER_CH ? count_from(s, s->from) : utf8_units(body);
     str_add(out, body);
     part->size = out->size - part->start;
 }

@@ -43,6 +43,7 @@ struct render_input {
 struct render_part {
     bool shown;
     size_t start, size; /* the section's body in out, marker included */
+    uint64_t chars;     /* CH of the section in out, heading included */
     uint64_t cut_bytes; /* bytes of the file before the first kept one; 0 when whole */
     uint64_t cut_chars; /* CH of those, when tally (needs the whole text: offset 0) */
     uint64_t guard_chars, guard_bytes, secret_chars,

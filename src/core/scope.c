@@ -42,14 +42,16 @@ int scope_refuse(struct ethos_view scope, struct ethos_error *error)
 {
     char shown[QUOTE_SIZE];
 
-    return err_set(error, ETHOS_DENIED, "unrecognised memory scope: %s", quote_line(scope, shown));
+    err_set(error, ETHOS_DENIED, "unrecognised memory scope: %s", quote_line(scope, shown));
+    return err_hint(error, ETHOS_DENIED, "an id has 1 to %d letters, digits, _ or -", ETHOS_MAX_ID);
 }
 
 int scope_key_refuse(struct ethos_view key, struct ethos_error *error)
 {
     char shown[QUOTE_SIZE];
 
-    return err_set(error, ETHOS_DENIED, "unsafe memory key: %s", quote_line(key, shown));
+    err_set(error, ETHOS_DENIED, "unsafe memory key: %s", quote_line(key, shown));
+    return err_hint(error, ETHOS_DENIED, "use letters, digits, . _ or -, such as plan.md");
 }
 
 /* "<word>:<id>" with that word and a good id: the id; else NULL. */
@@ -128,7 +130,8 @@ int scope_key_writable(const char *key, struct ethos_error *error)
 
     if (code || key_is_memory(view_str(key)))
         return code;
-    return err_set(error, ETHOS_DENIED, "reserved memory key: %s", key);
+    err_set(error, ETHOS_DENIED, "reserved memory key: %s", key);
+    return err_hint(error, ETHOS_DENIED, "choose another name that ends in .md");
 }
 
 /* Of the litter editors and sync tools leave, only this pattern names a safe key ending in .md. */

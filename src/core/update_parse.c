@@ -299,16 +299,21 @@ static bool op_id_ok(struct ethos_view id)
     return true;
 }
 
+int update_check_opid(struct ethos_view id, struct ethos_error *error)
+{
+    if (op_id_ok(id))
+        return ETHOS_OK;
+    int code = err_set(error, ETHOS_INVALID, "'opId' is not valid");
+    return err_hint(error, code, "use 1 to %d of A-Z a-z 0-9 _ . : -", ETHOS_MAX_OPID);
+}
+
 static int parse_op_id(struct parser *p, const json_t *object, const char **out)
 {
     struct ethos_view id;
     int code = read_member(p, object, &op_id_spelling, &id);
 
-    if (!code && id.data && !op_id_ok(id)) {
-        refuse(p, "'opId' is not valid");
-        code = err_hint(p->error, ETHOS_INVALID, "use 1 to %d of A-Z a-z 0-9 _ . : -",
-                        ETHOS_MAX_OPID);
-    }
+    if (!code && id.data)
+        code = update_check_opid(id, p->error);
     if (!code)
         code = keep(p, id.size, &id.data);
     if (!code)

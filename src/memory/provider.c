@@ -8,6 +8,8 @@
  *
  * What the ceiling drops goes to the archive. The archive is read only when needed: the callback
  * notices, the update is abandoned and made again with the archive as its first key.
+ *
+ * An operation that the store did before (ETHOS_EDIT_REPEATED) is reported from its receipts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,7 @@
 #include "core/diff.h"
 #include "core/scope.h"
 #include "core/update.h"
+#include "memory/once.h"
 #include "memory/registry.h"
 #include "store/store.h"
 
@@ -98,6 +101,8 @@ struct job {
 /* One scope during a sync; the callback's argument. */
 struct scope_sync {
     const char *scope;
+    struct ethos_origin origin;
+    char digest[HASH_HEX_SIZE];
     bool is_index; /* MEMORY.md of a workspace is an index and is never cut */
     struct job *jobs;
     size_t count;
@@ -180,6 +185,8 @@ static int edit_key(struct scope_sync *sync, struct job *job, struct ethos_edit 
                     : job->effect.present ? ETHOS_EDIT_PUT
                                           : ETHOS_EDIT_DROP;
     edit->text = str_view(&job->text);
+    if (sync->origin.op_digest)
+        once_receipt(&job->effect, utf8_units(edit->text), edit->receipt);
     return ETHOS_OK;
 }
 
@@ -237,6 +244,13 @@ static int rehearse(struct over_store *self, const char *scope, struct ethos_edi
     return edit_scope(sync, edits, count, error);
 }
 
+/* What the key has now: the new revision, or that of the text that stayed. */
+static const char *revision_now(const struct ethos_edit *edit, int code)
+{
+    const char *revision = code == ETHOS_OK ? edit->revision : edit->old.revision;
+    return *revision ? revision : "absent";
+}
+
 static void report(const struct scope_sync *sync, const struct ethos_edit *edits,
                    const struct ethos_sync_how *how, int code, const struct ethos_error *error)
 {
@@ -246,10 +260,11 @@ static void report(const struct scope_sync *sync, const struct ethos_edit *edits
         if (code == ETHOS_CONFLICT && !job->conflict)
             continue;
         struct str diff;
+        bool repeated = code == ETHOS_OK && of_jobs[i].verdict == ETHOS_EDIT_REPEATED;
+        struct ethos_view old = view_of(of_jobs[i].old.data, of_jobs[i].old.size);
         str_init(&diff, ETHOS_MAX_STORE_BYTES);
-        if (code == ETHOS_OK && job->effect.changed && (how->flags & ETHOS_SYNC_DIFF))
-            diff_unified(view_of(of_jobs[i].old.data, of_jobs[i].old.size),
-                         job->effect.present ? str_view(&job->text) : (struct ethos_view){0},
+        if (code == ETHOS_OK && !repeated && job->effect.changed && (how->flags & ETHOS_SYNC_DIFF))
+            diff_unified(old, job->effect.present ? str_view(&job->text) : (struct ethos_view){0},
                          job->key, &diff);
         struct ethos_outcome outcome = {
             .kind = code == ETHOS_CONFLICT ? ETHOS_OUTCOME_CONFLICT
@@ -258,8 +273,8 @@ static void report(const struct scope_sync *sync, const struct ethos_edit *edits
                                            : ETHOS_OUTCOME_UNCHANGED,
             .scope = sync->scope,
             .key = job->key,
-            .revision = code == ETHOS_OK ? of_jobs[i].revision : of_jobs[i].old.revision,
-            .chars = utf8_units(str_view(&job->text)),
+            .revision = revision_now(&of_jobs[i], code),
+            .chars = utf8_units(code == ETHOS_OK ? str_view(&job->text) : old),
             .applied = code == ETHOS_OK ? job->effect.applied : 0,
             .removals = job->effect.removals,
             .matched = job->effect.matched,
@@ -267,6 +282,8 @@ static void report(const struct scope_sync *sync, const struct ethos_edit *edits
             .diff = diff.size ? diff.data : NULL,
             .error = code == ETHOS_OK ? NULL : error,
         };
+        if (repeated)
+            once_recall(of_jobs[i].receipt, &outcome);
         how->each(how->arg, &outcome);
         str_release(&diff);
     }
@@ -285,7 +302,7 @@ static int run_scope(struct over_store *self, struct scope_sync *sync,
         edits[i + (sync->has_archive ? 1 : 0)].key = sync->jobs[i].key;
     if (how->flags & ETHOS_SYNC_DRY_RUN)
         return rehearse(self, sync->scope, edits, count, sync, error);
-    return store_update(self->store, sync->scope, edits, count, edit_scope, sync, how->origin,
+    return store_update(self->store, sync->scope, edits, count, edit_scope, sync, &sync->origin,
                         error);
 }
 
@@ -342,12 +359,23 @@ static int collect(struct scope_sync *sync, const struct ethos_update *updates, 
     return ETHOS_OK;
 }
 
+/* Whether there is no such text; what cannot be read is there. */
+static bool is_absent(struct over_store *self, const char *scope, const char *key)
+{
+    static const struct ethos_read_how glance = {1, 0};
+    struct ethos_text text = {0};
+    int code = self->store->ops->read(self->store, scope, key, &glance, &text, NULL);
+    free_text(self->host, &text);
+    return code == ETHOS_NOTFOUND;
+}
+
 /* While the person has no USER.md, the first write starts from the profile they had before. */
 static int load_profile(struct over_store *self, const struct ethos_context *context,
                         struct scope_sync *sync, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
-    if (strcmp(sync->scope, context->user_scope) != 0)
+    if (strcmp(sync->scope, context->user_scope) != 0 || !context->profile_fallback[0] ||
+        !is_absent(self, sync->scope, PROFILE_KEY))
         return ETHOS_OK;
     for (int i = 0; i < 2 && context->profile_fallback[i]; i++) {
         int code = self->store->ops->read(self->store, context->profile_fallback[i], PROFILE_KEY,
@@ -355,6 +383,21 @@ static int load_profile(struct over_store *self, const struct ethos_context *con
         if (code != ETHOS_NOTFOUND)
             return code;
     }
+    return ETHOS_OK;
+}
+
+/* Who writes, and for an operation that is to be done once, what is asked for. */
+static int name_origin(struct scope_sync *sync, const struct ethos_update *updates, size_t count,
+                       const struct ethos_sync_how *how, struct ethos_error *error)
+{
+    if (how->origin)
+        sync->origin = *how->origin;
+    sync->origin.op_digest = NULL;
+    if (!sync->origin.op_id)
+        return ETHOS_OK;
+    sync->origin.op_digest = sync->digest;
+    if (once_digest(updates, count, sync->scope, sync->digest) != ETHOS_OK)
+        return err_nomem(error);
     return ETHOS_OK;
 }
 
@@ -383,6 +426,8 @@ static int sync_one_scope(struct over_store *self, const struct ethos_context *c
     sync.is_index = kind == SCOPE_WORKSPACE;
     if (code == ETHOS_OK && collect(&sync, updates, count, &arena) != ETHOS_OK)
         code = err_nomem(error);
+    if (code == ETHOS_OK)
+        code = name_origin(&sync, updates, count, how, error);
     if (code == ETHOS_OK)
         code = load_profile(self, context, &sync, error);
     if (code == ETHOS_OK)
@@ -495,7 +540,8 @@ int provider_over_store(const struct ethos_host *host, struct ethos_store *store
         return err_nomem(error);
     }
     self->base.ops = &over_ops;
-    self->base.capabilities = ETHOS_PROVIDER_DRY_RUN | ETHOS_PROVIDER_DIFF;
+    // a store that cannot do once is refused by store_update
+    self->base.capabilities = ETHOS_PROVIDER_DRY_RUN | ETHOS_PROVIDER_DIFF | ETHOS_PROVIDER_ONCE;
     self->host = host;
     self->store = store;
     *out_provider = &self->base;

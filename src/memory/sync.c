@@ -54,7 +54,7 @@ static void mint(struct ethos_turn *turn)
     struct ethos_error error = {0};
     int code = service_open_root(turn->ethos, true, &dir, &error);
     if (code == ETHOS_OK) {
-        code = identity_record(dir, turn->context.platform, turn->platform_user, turn->context.user,
+        code = identity_record(dir, turn->pair_platform, turn->platform_user, turn->context.user,
                                false, service_now_ms(turn->ethos), NULL, &error);
         os_close(dir);
     }
@@ -88,9 +88,20 @@ static int aim(struct ethos_turn *turn, struct arena *arena, const struct ethos_
     return ETHOS_OK;
 }
 
-static int check_flags(const struct ethos_turn *turn, unsigned flags, struct ethos_error *error)
+/* The operation id, or NULL. */
+static const char *op_id_of(const struct ethos_sync_how *how)
+{
+    return how->origin ? how->origin->op_id : NULL;
+}
+
+static int check_how(const struct ethos_turn *turn, const struct ethos_sync_how *how,
+                     struct ethos_error *error)
 {
     uint32_t can = turn->provider->capabilities;
+    unsigned flags = how->flags;
+    if (op_id_of(how) && !(can & ETHOS_PROVIDER_ONCE))
+        return err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider keeps no operation ids",
+                       turn->provider->ops->name);
     bool ok = (!(flags & ETHOS_SYNC_DRY_RUN) || (can & ETHOS_PROVIDER_DRY_RUN)) &&
               (!(flags & ETHOS_SYNC_DIFF) || (can & ETHOS_PROVIDER_DIFF));
     return ok ? ETHOS_OK
@@ -98,29 +109,42 @@ static int check_flags(const struct ethos_turn *turn, unsigned flags, struct eth
                         turn->provider->ops->name);
 }
 
+/* Passes outcomes on, and notes whether a profile was written for someone not in the map. */
+struct watch {
+    const struct ethos_turn *turn;
+    const struct ethos_sync_how *how;
+    bool wrote_profile;
+};
+
+static void watch_outcome(void *arg, const struct ethos_outcome *outcome)
+{
+    struct watch *watch = arg;
+    if (outcome->kind == ETHOS_OUTCOME_WRITTEN && writes_profile(watch->turn, outcome->scope))
+        watch->wrote_profile = true;
+    if (watch->how->each)
+        watch->how->each(watch->how->arg, outcome);
+}
+
 static int sync_aimed(struct ethos_turn *turn, const struct ethos_update *updates, size_t count,
                       const struct ethos_sync_how *how, struct ethos_error *error)
 {
+    struct watch watch = {turn, how, false};
+    const struct ethos_sync_how watched = {how->origin, how->flags, watch_outcome, &watch};
     bool profile = false;
-    bool dry = how->flags & ETHOS_SYNC_DRY_RUN;
     for (size_t i = 0; i < count; i++)
         profile = profile || writes_profile(turn, updates[i].scope);
     int code = profile ? may_mint(turn, error) : ETHOS_OK;
     if (code == ETHOS_OK)
-        code = turn->provider->ops->sync(turn->provider, &turn->context, updates, count, how,
+        code = turn->provider->ops->sync(turn->provider, &turn->context, updates, count, &watched,
                                          error);
-    if (code == ETHOS_OK && profile && !dry)
+    if (watch.wrote_profile && !(how->flags & ETHOS_SYNC_DRY_RUN))
         mint(turn);
     return code;
 }
 
-int ethos_sync(struct ethos_turn *turn, const struct ethos_update *updates, size_t count,
-               const struct ethos_sync_how *how, struct ethos_error *error)
+static int sync_checked(struct ethos_turn *turn, const struct ethos_update *updates, size_t count,
+                        const struct ethos_sync_how *how, struct ethos_error *error)
 {
-    if (!how)
-        how = &plain_how;
-    if (count == 0)
-        return ETHOS_OK;
     struct arena arena;
     struct ethos_update *aimed = NULL;
     arena_init(&arena);
@@ -128,11 +152,36 @@ int ethos_sync(struct ethos_turn *turn, const struct ethos_update *updates, size
     if (code == ETHOS_OK)
         code = aim(turn, &arena, updates, count, &aimed, error);
     if (code == ETHOS_OK)
-        code = check_flags(turn, how->flags, error);
+        code = check_how(turn, how, error);
     if (code == ETHOS_OK)
         code = sync_aimed(turn, aimed, count, how, error);
     arena_release(&arena);
     return code;
+}
+
+/* A dry run does nothing, so it is no operation. */
+int ethos_sync(struct ethos_turn *turn, const struct ethos_update *updates, size_t count,
+               const struct ethos_sync_how *how, struct ethos_error *error)
+{
+    struct ethos_sync_how own = how ? *how : plain_how;
+    struct ethos_origin origin = own.origin ? *own.origin : (struct ethos_origin){0};
+    int code = origin.op_id ? update_check_opid(view_str(origin.op_id), error) : ETHOS_OK;
+    if (code != ETHOS_OK || count == 0)
+        return code;
+    if (own.flags & ETHOS_SYNC_DRY_RUN)
+        origin.op_id = NULL;
+    own.origin = &origin;
+    return sync_checked(turn, updates, count, &own, error);
+}
+
+/* An operation id may stand in the JSON or come from the caller. */
+static int name_operation(const char *op_id, struct ethos_origin *origin, struct ethos_error *error)
+{
+    if (origin->op_id && op_id && strcmp(origin->op_id, op_id) != 0)
+        return err_set(error, ETHOS_INVALID, "'opId' differs from the operation id of the call");
+    if (!origin->op_id)
+        origin->op_id = op_id;
+    return ETHOS_OK;
 }
 
 int ethos_sync_json(struct ethos_turn *turn, struct ethos_view json,
@@ -140,12 +189,15 @@ int ethos_sync_json(struct ethos_turn *turn, struct ethos_view json,
 {
     struct arena arena;
     struct update_batch batch;
+    struct ethos_sync_how named = how ? *how : plain_how;
+    struct ethos_origin origin = named.origin ? *named.origin : (struct ethos_origin){0};
+    named.origin = &origin;
     arena_init(&arena);
     int code = update_parse(json, &arena, &batch, error);
-    if (code == ETHOS_OK && batch.op_id)
-        code = err_set(error, ETHOS_UNSUPPORTED, "opId: this version keeps no operation ids");
     if (code == ETHOS_OK)
-        code = ethos_sync(turn, batch.updates, batch.count, how, error);
+        code = name_operation(batch.op_id, &origin, error);
+    if (code == ETHOS_OK)
+        code = ethos_sync(turn, batch.updates, batch.count, &named, error);
     arena_release(&arena);
     return code;
 }
@@ -190,6 +242,18 @@ static int read_text(struct ethos_turn *turn, struct scope_target *target, struc
     return code;
 }
 
+static int copy_text(const struct ethos_text *text, struct ethos_file *file,
+                     struct ethos_error *error)
+{
+    file->text = malloc(text->size + 1);
+    if (!file->text)
+        return err_nomem(error);
+    memcpy(file->text, text->data, text->size);
+    file->text[text->size] = 0;
+    file->size = text->size;
+    return ETHOS_OK;
+}
+
 static int make_file(struct ethos_turn *turn, const struct scope_target *target,
                      const struct ethos_text *text, struct ethos_file **out_file,
                      struct ethos_error *error)
@@ -201,19 +265,14 @@ static int make_file(struct ethos_turn *turn, const struct scope_target *target,
     memcpy(file->key, target->key, sizeof file->key);
     memcpy(file->revision, text ? text->revision : "absent", text ? sizeof file->revision : 7);
     file->mtime_ms = text ? text->mtime_ms : -1;
-    file->path = service_path(turn, target->scope, target->key);
-    if (text) {
-        file->size = text->size;
-        file->text = malloc(text->size + 1);
-        if (!file->text) {
-            ethos_file_free(file);
-            return err_nomem(error);
-        }
-        memcpy(file->text, text->data, text->size);
-        file->text[text->size] = 0;
-    }
-    *out_file = file;
-    return ETHOS_OK;
+    int code = service_path(turn, target->scope, target->key, &file->path, error);
+    if (code == ETHOS_OK && text)
+        code = copy_text(text, file, error);
+    if (code == ETHOS_OK)
+        *out_file = file;
+    else
+        ethos_file_free(file);
+    return code;
 }
 
 int ethos_read(struct ethos_turn *turn, const struct ethos_target *target,
@@ -270,13 +329,18 @@ static int rehearse_write(const char *expect, const struct ethos_file *before,
                           struct ethos_error *error)
 {
     if (expect && strcmp(expect, before->revision) != 0 &&
-        !(strcmp(expect, "absent") == 0 && strcmp(before->scope, target->scope) != 0))
-        return err_set(error, ETHOS_CONFLICT, "%s: changed meanwhile, its revision is %s",
-                       target->key, before->revision);
+        !(strcmp(expect, "absent") == 0 && strcmp(before->scope, target->scope) != 0)) {
+        int code = err_set(error, ETHOS_CONFLICT, "%s: changed meanwhile, its revision is %s",
+                           target->key, before->revision);
+        return err_hint(error, code, "read it again and repeat the change");
+    }
     struct ethos_view old = view_of(before->text, before->size);
-    if (before->text && view_eq(old, text))
+    bool there = before->text && strcmp(before->scope, target->scope) == 0;
+    outcome->revision = there ? before->revision : "absent";
+    if (there && view_eq(old, text))
         outcome->kind = ETHOS_OUTCOME_UNCHANGED;
-    return diff_unified(old, text, target->key, diff);
+    outcome->applied = outcome->kind == ETHOS_OUTCOME_WRITTEN;
+    return diff_unified(there ? old : (struct ethos_view){0}, text, target->key, diff);
 }
 
 static int write_aimed(struct ethos_turn *turn, const struct scope_target *target,
@@ -290,9 +354,9 @@ static int write_aimed(struct ethos_turn *turn, const struct scope_target *targe
     struct ethos_outcome outcome = {ETHOS_OUTCOME_WRITTEN,
                                     target->scope,
                                     target->key,
-                                    revision,
+                                    "absent",
                                     utf8_units(text),
-                                    1,
+                                    0,
                                     0,
                                     0,
                                     NULL,
@@ -302,9 +366,12 @@ static int write_aimed(struct ethos_turn *turn, const struct scope_target *targe
     int code = look_before(turn, target, &expect, &before, error);
     if (code == ETHOS_OK)
         code = rehearse_write(expect, before, text, target, &outcome, &diff, error);
-    if (code == ETHOS_OK && !(how->flags & ETHOS_SYNC_DRY_RUN))
+    if (code == ETHOS_OK && outcome.kind == ETHOS_OUTCOME_WRITTEN &&
+        !(how->flags & ETHOS_SYNC_DRY_RUN)) {
         code = provider->ops->write(provider, target->scope, target->key, expect, text, how->origin,
                                     revision, error);
+        outcome.revision = revision;
+    }
     if (code == ETHOS_OK && how->each) {
         if (how->flags & ETHOS_SYNC_DIFF)
             outcome.diff = diff.size ? diff.data : NULL;
@@ -327,6 +394,8 @@ int ethos_write(struct ethos_turn *turn, const struct ethos_target *target, cons
                             error);
     if (code != ETHOS_OK)
         return code;
+    if (op_id_of(how))
+        return err_set(error, ETHOS_UNSUPPORTED, "opId: only for updates; use a revision here");
     if (!turn->provider->ops->write)
         return err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider has no files",
                        turn->provider->ops->name);

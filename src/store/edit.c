@@ -46,6 +46,7 @@ int edit_ask(struct ethos_edit *edits, size_t count, ethos_edit_fn *edit, void *
     for (size_t i = 0; i < count; i++) {
         edits[i].verdict = ETHOS_EDIT_KEEP;
         edits[i].text = (struct ethos_view){0};
+        edits[i].receipt[0] = 0;
     }
     int code = edit(arg, edits, count, error);
     for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
@@ -64,10 +65,21 @@ bool edit_changes(const struct ethos_edit *edit)
     return edit->verdict == ETHOS_EDIT_DROP && old->data;
 }
 
+bool edit_any_changes(const struct ethos_edit *edits, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (edit_changes(&edits[i]))
+            return true;
+    }
+    return false;
+}
+
 void edit_finish(struct ethos_edit *edits, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct ethos_edit *edit = &edits[i];
+        if (edit->verdict == ETHOS_EDIT_REPEATED)
+            continue;
         if (!edit_changes(edit))
             memcpy(edit->revision, edit->old.revision, sizeof edit->revision);
         else if (edit->verdict == ETHOS_EDIT_PUT)
@@ -77,7 +89,7 @@ void edit_finish(struct ethos_edit *edits, size_t count)
     }
 }
 
-/* ---- write and remove ------------------------------------------------------------------------ */
+/* ---- write and remove ----------------------------------------------------------------------- */
 
 struct swap {
     const char *expect;

@@ -33,7 +33,10 @@ int edit_ask(struct ethos_edit *edits, size_t count, ethos_edit_fn *edit, void *
 /* Whether the verdict leaves another text than the old one. */
 bool edit_changes(const struct ethos_edit *edit);
 
-/* Fills `revision` after the update succeeded. */
+/* Whether any of them does. */
+bool edit_any_changes(const struct ethos_edit *edits, size_t count);
+
+/* Fills `revision` from the verdicts; one that was repeated has it already. */
 void edit_finish(struct ethos_edit *edits, size_t count);
 
 /* write and remove (text NULL) as an update of one key that is judged by expect. */

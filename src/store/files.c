@@ -5,7 +5,8 @@
  * descriptor of the root that an earlier call opened; that the path names another directory by now
  * is noticed by every write, list and check, and by a read that finds nothing.
  *
- * Nothing is made before the first write. A root that others may write to is refused.
+ * Nothing is made before the first write. A root that others may write to is refused when it is
+ * opened, and by every call that looks whether it moved.
  */
 #include "store/files.h"
 
@@ -17,16 +18,14 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/os.h"
-#include "base/str.h"
 #include "base/view.h"
-#include "core/scope.h"
 #include "store/edit.h"
 #include "store/store.h"
 
 #define READ_TRIES 4
 #define LIST_BYTES 16777216 /* all names of one directory together */
 
-/* ---- open and close -------------------------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------------------------- */
 
 static int open_files(const struct ethos_setup *setup, struct ethos_store **out_store,
                       struct ethos_error *error)
@@ -46,7 +45,7 @@ static int open_files(const struct ethos_setup *setup, struct ethos_store **out_
     if (!self)
         return err_nomem(error);
     *self = (struct files){.store.ops = &store_files,
-                           .store.capabilities = ETHOS_STORE_PATHS |
+                           .store.capabilities = ETHOS_STORE_PATHS | ETHOS_STORE_ONCE |
                                                  (durable ? (uint32_t)ETHOS_STORE_DURABLE : 0u),
                            .host = host,
                            .durable = durable,
@@ -68,7 +67,7 @@ static void close_files(struct ethos_store *store)
     self->host->resize(self->host->arg, self, 0);
 }
 
-/* ---- read ------------------------------------------------------------------------------------ */
+/* ---- read ----------------------------------------------------------------------------------- */
 
 static bool same_time(const struct timespec *a, const struct timespec *b)
 {
@@ -183,7 +182,7 @@ static int read_files(struct ethos_store *store, const char *scope, const char *
     return code;
 }
 
-/* ---- write and remove ------------------------------------------------------------------------ */
+/* ---- write and remove ----------------------------------------------------------------------- */
 
 static int write_files(struct ethos_store *store, const char *scope, const char *key,
                        const char *expect, struct ethos_view text,
@@ -202,7 +201,7 @@ static int remove_files(struct ethos_store *store, const char *scope, const char
                      origin, NULL, error);
 }
 
-/* ---- list ------------------------------------------------------------------------------------ */
+/* ---- list ----------------------------------------------------------------------------------- */
 
 static int add_name(void *arg, const char *name)
 {
@@ -216,32 +215,35 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+static int sort_names(struct files_names *names, struct ethos_error *error)
+{
+    names->sorted = malloc((names->count + 1) * sizeof *names->sorted);
+    if (!names->sorted)
+        return err_nomem(error);
+    const char *at = names->bytes.data;
+    for (size_t i = 0; i < names->count; i++, at += strlen(at) + 1)
+        names->sorted[i] = at;
+    qsort(names->sorted, names->count, sizeof *names->sorted, compare_names);
+    return ETHOS_OK;
+}
+
 int files_names_read(const struct files *self, int dir, const char *path,
                      struct files_names *out_names, struct ethos_error *error)
 {
-    struct files_names names = {0};
-    str_init(&names.bytes, LIST_BYTES);
-    int failed = os_list(dir, add_name, &names), saved = errno;
-    int code = str_code(&names.bytes);
+    struct files_names *names = out_names;
+    *names = (struct files_names){0};
+    str_init(&names->bytes, LIST_BYTES);
+    int failed = os_list(dir, add_name, names), saved = errno;
+    int code = str_code(&names->bytes);
+    if (code == ETHOS_LIMIT)
+        err_set(error, code, "%s/%s: too many names", self->root_path, path);
+    else if (code != ETHOS_OK)
+        code = err_nomem(error);
+    else
+        code = failed ? files_errno(self, saved, path, error) : sort_names(names, error);
     if (code != ETHOS_OK)
-        code = err_set(error, code, "%s: too many names", path);
-    else if (failed)
-        code = files_errno(self, saved, path, error);
-    if (code == ETHOS_OK && names.count > 0) {
-        names.sorted = malloc(names.count * sizeof *names.sorted);
-        code = names.sorted ? ETHOS_OK : err_nomem(error);
-    }
-    if (code != ETHOS_OK) {
-        files_names_release(&names);
-        return code;
-    }
-    const char *at = names.bytes.data;
-    for (size_t i = 0; i < names.count; i++, at += strlen(at) + 1)
-        names.sorted[i] = at;
-    if (names.count > 0)
-        qsort(names.sorted, names.count, sizeof *names.sorted, compare_names);
-    *out_names = names;
-    return ETHOS_OK;
+        files_names_release(names);
+    return code;
 }
 
 void files_names_release(struct files_names *names)
@@ -306,7 +308,7 @@ static int list_files(struct ethos_store *store, const char *scope, ethos_entry_
     return code;
 }
 
-/* ---- locate ---------------------------------------------------------------------------------- */
+/* ---- locate --------------------------------------------------------------------------------- */
 
 static int locate_files(struct ethos_store *store, const char *scope, const char *key, char *path,
                         size_t size, struct ethos_error *error)

@@ -5,6 +5,7 @@
  *   files.c        open, close, read, list, locate
  *   files_lock.c   a scope's directory held for writing: made, locked, left as it was
  *   files_write.c  update: the write protocol
+ *   files_ops.c    the operations a scope remembers
  *   files_check.c  check
  *
  * Functions that open something return a descriptor or, being negative, an enum ethos_code. Paths
@@ -40,7 +41,7 @@ struct files {
 /* Not an error: what was looked at is no longer what is there, begin again. */
 #define FILES_MOVED (-1000)
 
-/* ---- files_path.c ---------------------------------------------------------------------------- */
+/* ---- files_path.c --------------------------------------------------------------------------- */
 
 /* The directory of a scope, "." for global. */
 int files_scope_path(const char *scope, char out[FILES_PATH_SIZE], struct ethos_error *error);
@@ -66,8 +67,10 @@ int files_root_any(struct files *self, struct ethos_error *error);
 
 void files_root_close(struct files *self);
 
-/* Closes the root, to be looked at again, when its path names another directory by now, none, or
- * one that others may write to. True if it did. */
+/*
+ * Closes the root, to be looked at again, when its path names another directory by now, none, or
+ * one that others may write to. True if it did.
+ */
 bool files_root_moved(struct files *self);
 
 /*
@@ -80,7 +83,7 @@ int files_open(const struct files *self, const char *path, int flags, struct eth
 int files_open_target(const struct files *self, int dir, const char *key, const char *path,
                       char out_name[NAME_MAX + 1], struct stat *out_dir, struct ethos_error *error);
 
-/* ---- files.c --------------------------------------------------------------------------------- */
+/* ---- files.c -------------------------------------------------------------------------------- */
 
 /* Flags for opening a text: a FIFO must not make us wait, nor a terminal become ours. */
 #define FILES_READ_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY)
@@ -103,7 +106,7 @@ int files_names_read(const struct files *self, int dir, const char *path,
                      struct files_names *out_names, struct ethos_error *error);
 void files_names_release(struct files_names *names);
 
-/* ---- files_lock.c ---------------------------------------------------------------------------- */
+/* ---- files_lock.c --------------------------------------------------------------------------- */
 
 #define FILES_MEM ".mem"
 #define FILES_TMP ".mem/tmp"
@@ -135,16 +138,49 @@ void files_hold_close(struct files *self, struct files_hold *hold, bool undo);
 int files_lock_other(const struct files *self, int dir, const char *path,
                      struct ethos_error *error);
 
-/* ---- files_write.c --------------------------------------------------------------------------- */
+/* ---- files_write.c -------------------------------------------------------------------------- */
 
 #define FILES_DRAFT ".draft"            /* <key>.draft in FILES_TMP */
 #define FILES_LINK_DRAFT ".ethos-draft" /* .<name>.ethos-draft beside the target of a link */
+
+/* Makes a draft for writing. Under the lock nobody else does: one of that name was left behind. */
+int files_draft_create(int dir, const char *name);
 
 int files_update(struct ethos_store *self, const char *scope, struct ethos_edit *edits,
                  size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_origin *origin,
                  struct ethos_error *error);
 
-/* ---- files_check.c --------------------------------------------------------------------------- */
+/* ---- files_ops.c ---------------------------------------------------------------------------- */
+
+/* What a round of an update has to do with .mem/ops; nothing without an operation id. */
+struct files_ops {
+    struct ethos_text text; /* the file as it was found */
+    struct str record;      /* to be appended */
+    int mem;                /* the directory that holds it, or -1 */
+    int fd;                 /* open for appending, or -1 */
+    bool made;
+};
+
+void files_ops_init(struct files_ops *ops);
+
+/* Whether the operation was done before: sets the edits then, else ETHOS_NOTFOUND. */
+int files_ops_recall(struct files *self, const struct files_hold *hold, struct files_ops *ops,
+                     const struct ethos_origin *origin, struct ethos_edit *edits, size_t count,
+                     struct ethos_error *error);
+
+/* For a hold with lock and finished edits: all that can be done before the texts are published. */
+int files_ops_prepare(struct files *self, struct files_hold *hold, struct files_ops *ops,
+                      const struct ethos_origin *origin, const struct ethos_edit *edits,
+                      size_t count, struct ethos_error *error);
+
+/* Remembers the operation. A failure is ETHOS_IO: the texts are published by now. */
+int files_ops_append(const struct files *self, const struct files_hold *hold,
+                     const struct files_ops *ops, struct ethos_error *error);
+
+/* Ends the round. undo: takes the file away again if it was made for nothing. */
+void files_ops_close(const struct files *self, struct files_ops *ops, bool undo);
+
+/* ---- files_check.c -------------------------------------------------------------------------- */
 
 int files_check(struct ethos_store *self, int fix, ethos_finding_fn *each, void *arg,
                 struct ethos_error *error);

@@ -28,7 +28,7 @@ struct check {
     struct ethos_error *error;
 };
 
-/* ---- findings -------------------------------------------------------------------------------- */
+/* ---- findings ------------------------------------------------------------------------------- */
 
 static void report(struct check *check, enum ethos_severity severity, const char *path,
                    const char *problem, const char *remedy)
@@ -76,7 +76,7 @@ static void report_command(struct check *check, enum ethos_severity severity, co
     str_release(&remedy);
 }
 
-/* ---- directories ----------------------------------------------------------------------------- */
+/* ---- directories ---------------------------------------------------------------------------- */
 
 /* False when the name is too long for any place of ours. */
 static bool join(char out[FILES_PATH_SIZE], const char *path, const char *name)
@@ -129,7 +129,7 @@ static int enter(struct check *check, const char *path)
     return dir < 0 ? -1 : dir;
 }
 
-/* ---- leftovers ------------------------------------------------------------------------------- */
+/* ---- leftovers ------------------------------------------------------------------------------ */
 
 static void check_draft(struct check *check, int dir, const char *path, const char *name)
 {
@@ -173,7 +173,7 @@ static int check_drafts(struct check *check, int dir, const char *path)
     return code;
 }
 
-/* ---- texts ----------------------------------------------------------------------------------- */
+/* ---- texts ---------------------------------------------------------------------------------- */
 
 static int check_bytes(struct check *check, int fd, const char *path)
 {
@@ -234,7 +234,7 @@ static int check_key(struct check *check, int dir, const char *path, const char 
     return code;
 }
 
-/* ---- the walk -------------------------------------------------------------------------------- */
+/* ---- the walk ------------------------------------------------------------------------------- */
 
 /* A directory that holds texts. */
 static int check_scope(struct check *check, const char *path)

@@ -21,7 +21,7 @@
 #include "base/os.h"
 #include "base/view.h"
 
-/* ---- locking --------------------------------------------------------------------------------- */
+/* ---- locking -------------------------------------------------------------------------------- */
 
 static int busy(const struct files *self, const char *path, const char *file,
                 struct ethos_error *error)
@@ -79,7 +79,7 @@ static int lock_scope(struct files *self, struct files_hold *hold, int fd,
     return code;
 }
 
-/* ---- making and unmaking --------------------------------------------------------------------- */
+/* ---- making and unmaking -------------------------------------------------------------------- */
 
 /* Cuts the last name off a path of size bytes; returns what remains. */
 static size_t cut_name(char *path, size_t size)
@@ -181,7 +181,7 @@ static void undo_make(struct files *self, struct files_hold *hold)
         files_root_moved(self);
 }
 
-/* ---- holding --------------------------------------------------------------------------------- */
+/* ---- holding -------------------------------------------------------------------------------- */
 
 int files_hold_open(struct files *self, struct files_hold *hold, struct ethos_error *error)
 {

@@ -54,11 +54,12 @@ int files_scope_path(const char *scope, char out[FILES_PATH_SIZE], struct ethos_
 {
     int code;
     char *end = append_scope(out, scope, &code, error);
+    if (!end)
+        return code;
     if (end == out)
         *end++ = '.';
-    if (end)
-        *end = 0;
-    return code;
+    *end = 0;
+    return ETHOS_OK;
 }
 
 int files_key_path(const char *scope, const char *key, char out[FILES_PATH_SIZE],
@@ -96,7 +97,7 @@ int files_fail(const struct files *self, int errnum, const char *path, struct et
     return errnum == ENOENT ? FILES_MOVED : files_errno(self, errnum, path, error);
 }
 
-/* ---- the root -------------------------------------------------------------------------------- */
+/* ---- the root ------------------------------------------------------------------------------- */
 
 static int open_root(struct files *self, bool any, struct ethos_error *error)
 {
@@ -150,7 +151,7 @@ bool files_root_moved(struct files *self)
     return true;
 }
 
-/* ---- links ----------------------------------------------------------------------------------- */
+/* ---- links ---------------------------------------------------------------------------------- */
 
 /* The real path of an open descriptor, from the kernel. */
 static int real_path(int fd, char out[PATH_MAX])

@@ -3,11 +3,14 @@
  *
  *     for each round:
  *         files_hold_open     open the directory, take its lock
+ *         files_ops_recall    was this operation done before? then that is the answer
  *         load_all, edit_ask  read the texts, ask the callback
  *         allow_all           refuse what must not be replaced
  *         draft_all           new texts to drafts, with mode and owner of the old, synced
+ *         files_ops_prepare   all about its operation id that can fail
  *         recheck_all         still the files that were read? else the next round
  *         publish_all         rename in the order given, directory synced after each
+ *         files_ops_append    the operation id, synced
  *     and whatever happens, nothing is left behind but the old texts or the new ones.
  *
  * The steps are functions of their own so that others can come between them: a journal after
@@ -25,7 +28,6 @@
 
 #include "base/dir.h"
 #include "base/err.h"
-#include "base/log.h"
 #include "base/os.h"
 #include "base/view.h"
 #include "store/edit.h"
@@ -50,12 +52,14 @@ struct change {
 struct job {
     struct files *self;
     struct ethos_edit *edits;
+    const struct ethos_origin *origin;
     struct files_hold hold;
+    struct files_ops ops;
     struct change *changes;
     size_t count;
 };
 
-/* ---- reading --------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 static bool same_inode(const struct stat *a, const struct stat *b)
 {
@@ -160,16 +164,7 @@ static int load_all(struct job *job, struct ethos_error *error)
     return code;
 }
 
-static bool is_wanted(const struct job *job)
-{
-    for (size_t i = 0; i < job->count; i++) {
-        if (edit_changes(job->changes[i].edit))
-            return true;
-    }
-    return false;
-}
-
-/* ---- refusing -------------------------------------------------------------------------------- */
+/* ---- refusing ------------------------------------------------------------------------------- */
 
 static int refuse(const struct job *job, const struct change *change, const char *why,
                   const char *hint, struct ethos_error *error)
@@ -222,7 +217,7 @@ static int allow_all(const struct job *job, struct ethos_error *error)
     return code;
 }
 
-/* ---- drafts ---------------------------------------------------------------------------------- */
+/* ---- drafts --------------------------------------------------------------------------------- */
 
 /* The directory of a key's draft, and its name there. */
 static int draft_place(const struct job *job, const struct change *change, char name[DRAFT_SIZE])
@@ -232,8 +227,7 @@ static int draft_place(const struct job *job, const struct change *change, char 
     return own ? job->hold.tmp : change->dir;
 }
 
-/* Under the lock nobody else drafts: what has the name already was left by a writer that died. */
-static int create_draft(int dir, const char *name)
+int files_draft_create(int dir, const char *name)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
     int fd = os_openat(dir, name, flags, 0600);
@@ -269,7 +263,7 @@ static int draft(struct job *job, struct change *change, struct ethos_view text,
     int code = files_hold_tmp(job->self, &job->hold, error);
     if (code != ETHOS_OK)
         return code;
-    int fd = create_draft(draft_place(job, change, name), name);
+    int fd = files_draft_create(draft_place(job, change, name), name);
     if (fd < 0)
         return files_fail(job->self, errno, change->path, error);
     change->drafted = true;
@@ -300,7 +294,7 @@ static int draft_all(struct job *job, struct ethos_error *error)
     return code;
 }
 
-/* ---- publishing ------------------------------------------------------------------------------ */
+/* ---- publishing ----------------------------------------------------------------------------- */
 
 /* Every key, also those that stay: the verdicts rest on all texts that were read. */
 static int recheck_all(const struct job *job, struct ethos_error *error)
@@ -412,26 +406,31 @@ static int publish_all(struct job *job, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
-/* Closes and removes what a round leaves, and what was made for it if nothing was written. */
+/* Closes and removes what a round leaves, and what was made for it if that holds no text. */
 static void end_round(struct job *job)
 {
-    bool published = false;
+    bool written = false; // by this round, or by another process for the same operation
     for (size_t i = 0; i < job->count; i++) {
         struct change *change = &job->changes[i];
-        published |= change->published;
+        written |= change->published || change->edit->verdict == ETHOS_EDIT_REPEATED;
         change->published = false;
         discard(job, change);
     }
     for (size_t i = 0; i < job->count; i++)
         leave_link(job, &job->changes[i]);
-    files_hold_close(job->self, &job->hold, !published);
+    files_ops_close(job->self, &job->ops, !written);
+    files_hold_close(job->self, &job->hold, !written);
 }
 
 static int ask(struct job *job, ethos_edit_fn *edit, void *arg, struct ethos_error *error)
 {
-    int code = load_all(job, error);
+    int code = files_ops_recall(job->self, &job->hold, &job->ops, job->origin, job->edits,
+                                job->count, error);
+    if (code != ETHOS_NOTFOUND)
+        return code;
+    code = load_all(job, error);
     return code == ETHOS_OK ? edit_ask(job->edits, job->count, edit, arg, error) : code;
 }
 
@@ -444,25 +443,37 @@ static int ask_locked(struct job *job, ethos_edit_fn *edit, void *arg, struct et
     int code = files_hold_open(job->self, &job->hold, error);
     if (code == ETHOS_OK && job->hold.lock < 0) {
         code = ask(job, edit, arg, error);
-        if (code != ETHOS_OK || !is_wanted(job))
+        if (code != ETHOS_OK || !edit_any_changes(job->edits, job->count))
             return code;
         code = files_hold_make(job->self, &job->hold, error);
     }
     return code == ETHOS_OK ? ask(job, edit, arg, error) : code;
 }
 
+/* Does what the verdicts say. */
+static int carry_out(struct job *job, struct ethos_error *error)
+{
+    int code = allow_all(job, error);
+    if (code == ETHOS_OK)
+        code = draft_all(job, error);
+    if (code == ETHOS_OK)
+        code = files_ops_prepare(job->self, &job->hold, &job->ops, job->origin, job->edits,
+                                 job->count, error);
+    if (code == ETHOS_OK)
+        code = recheck_all(job, error);
+    if (code == ETHOS_OK)
+        code = publish_all(job, error);
+    return code == ETHOS_OK ? files_ops_append(job->self, &job->hold, &job->ops, error) : code;
+}
+
 static int round_trip(struct job *job, ethos_edit_fn *edit, void *arg, struct ethos_error *error)
 {
+    files_ops_init(&job->ops);
     int code = ask_locked(job, edit, arg, error);
-    if (code == ETHOS_OK && is_wanted(job)) {
-        code = allow_all(job, error);
-        if (code == ETHOS_OK)
-            code = draft_all(job, error);
-        if (code == ETHOS_OK)
-            code = recheck_all(job, error);
-        if (code == ETHOS_OK)
-            code = publish_all(job, error);
-    }
+    if (code == ETHOS_OK)
+        edit_finish(job->edits, job->count);
+    if (code == ETHOS_OK && edit_any_changes(job->edits, job->count))
+        code = carry_out(job, error);
     end_round(job);
     return code;
 }
@@ -488,8 +499,8 @@ int files_update(struct ethos_store *store, const char *scope, struct ethos_edit
                  size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_origin *origin,
                  struct ethos_error *error)
 {
-    struct job job = {.self = (struct files *)store, .edits = edits, .count = count};
-    (void)origin;
+    struct job job = {
+        .self = (struct files *)store, .edits = edits, .count = count, .origin = origin};
     int code = files_scope_path(scope, job.hold.path, error);
     if (code == ETHOS_OK)
         code = edit_check(edits, count, error);
@@ -502,8 +513,6 @@ int files_update(struct ethos_store *store, const char *scope, struct ethos_edit
         code = round_trip(&job, edit, arg, error);
     if (code == FILES_MOVED)
         code = files_errno(job.self, EAGAIN, job.hold.path, error);
-    if (code == ETHOS_OK)
-        edit_finish(edits, count);
     if (job.changes)
         job.self->host->resize(job.self->host->arg, job.changes, 0);
     return code;

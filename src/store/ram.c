@@ -3,9 +3,11 @@
  *
  * One list of nodes, ordered by scope and key; a node holds its names and its text in one block and
  * never changes, so replacing a text means linking a new node in place of the old. An update makes
- * all its new nodes first and links them afterwards, which cannot fail: all keys or none.
+ * all its new nodes first and links them afterwards, which cannot fail: all keys or none. A second
+ * list of the same nodes remembers operations: the id as key, the record (opid.h) as text.
  *
- * What it leaves out: survival, sharing between processes, tails (a reader always gets the whole).
+ * What it leaves out: survival, sharing between processes, tails (a reader always gets the whole),
+ * forgetting (an operation id is remembered as long as the store is open).
  */
 #include "store/store.h"
 
@@ -13,7 +15,10 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/str.h"
+#include "base/view.h"
 #include "store/edit.h"
+#include "store/opid.h"
 
 struct node {
     struct node *next;
@@ -27,7 +32,7 @@ struct node {
 struct ram {
     struct ethos_store store;
     const struct ethos_host *host;
-    struct node *first;
+    struct node *texts, *operations;
 };
 
 static int ram_open(const struct ethos_setup *setup, struct ethos_store **out_store,
@@ -37,7 +42,8 @@ static int ram_open(const struct ethos_setup *setup, struct ethos_store **out_st
     struct ram *ram = host->resize(host->arg, NULL, sizeof *ram);
     if (!ram)
         return err_nomem(error);
-    *ram = (struct ram){.store.ops = &store_ram, .host = host};
+    *ram = (struct ram){
+        .store.ops = &store_ram, .store.capabilities = ETHOS_STORE_ONCE, .host = host};
     *out_store = &ram->store;
     return ETHOS_OK;
 }
@@ -50,20 +56,28 @@ static void unlink_node(struct ram *ram, struct node **link)
     ram->host->resize(ram->host->arg, node, 0);
 }
 
+static void link_node(struct node **link, struct node *node)
+{
+    node->next = *link;
+    *link = node;
+}
+
 static void ram_close(struct ethos_store *self)
 {
     struct ram *ram = (struct ram *)self;
     if (!ram)
         return;
-    while (ram->first)
-        unlink_node(ram, &ram->first);
+    while (ram->texts)
+        unlink_node(ram, &ram->texts);
+    while (ram->operations)
+        unlink_node(ram, &ram->operations);
     ram->host->resize(ram->host->arg, ram, 0);
 }
 
-/* The link to the first node that does not come before scope and key. */
-static struct node **find(struct ram *ram, const char *scope, const char *key)
+/* The link to the first node of a list that does not come before scope and key. */
+static struct node **find(struct node **list, const char *scope, const char *key)
 {
-    struct node **link = &ram->first;
+    struct node **link = list;
     for (; *link; link = &(*link)->next) {
         int order = strcmp((*link)->scope, scope);
         if (order > 0 || (order == 0 && strcmp((*link)->key, key) >= 0))
@@ -82,7 +96,7 @@ static int ram_read(struct ethos_store *self, const char *scope, const char *key
                     struct ethos_error *error)
 {
     struct ram *ram = (struct ram *)self;
-    const struct node *node = *find(ram, scope, key);
+    const struct node *node = *find(&ram->texts, scope, key);
     if (!is_key(node, scope, key))
         return err_set(error, ETHOS_NOTFOUND, "%s: not found", key);
     int code = edit_reserve(ram->host, out_text, node->size, error);
@@ -142,14 +156,13 @@ static void link_nodes(struct ram *ram, const char *scope, const struct ethos_ed
     for (size_t i = 0; i < count; i++) {
         if (!edit_changes(&edits[i]))
             continue;
-        struct node **link = find(ram, scope, edits[i].key);
+        struct node **link = find(&ram->texts, scope, edits[i].key);
         if (edits[i].old.data)
             unlink_node(ram, link);
         if (edits[i].verdict == ETHOS_EDIT_PUT) {
             struct node *node = chain;
             chain = node->next;
-            node->next = *link;
-            *link = node;
+            link_node(link, node);
         }
     }
 }
@@ -168,27 +181,63 @@ static int read_old(struct ram *ram, const char *scope, struct ethos_edit *edits
     return ETHOS_OK;
 }
 
+/* ETHOS_NOTFOUND when the operation is new, or may be done any number of times. */
+static int recall(struct ram *ram, const char *scope, struct ethos_edit *edits, size_t count,
+                  const struct ethos_origin *origin, struct ethos_error *error)
+{
+    if (!opid_given(origin))
+        return ETHOS_NOTFOUND;
+    const struct node *node = *find(&ram->operations, scope, origin->op_id);
+    if (!is_key(node, scope, origin->op_id))
+        return ETHOS_NOTFOUND;
+    return opid_recall(view_of(node->text, node->size), origin, edits, count, error);
+}
+
+/* A node for the operation, unless there is nothing to remember. */
+static int make_operation(struct ram *ram, const char *scope, const struct ethos_edit *edits,
+                          size_t count, const struct ethos_origin *origin, struct node **out_node,
+                          struct ethos_error *error)
+{
+    struct str record;
+    if (!opid_given(origin) || !edit_any_changes(edits, count))
+        return ETHOS_OK;
+    str_init(&record, ETHOS_MAX_STORE_BYTES);
+    int code = opid_record(origin, ram->host->now_ms(ram->host->arg), edits, count, &record, error);
+    if (code == ETHOS_OK)
+        *out_node = make_node(ram, scope, origin->op_id, str_view(&record));
+    str_release(&record);
+    return code != ETHOS_OK || *out_node ? code : err_nomem(error);
+}
+
 static int ram_update(struct ethos_store *self, const char *scope, struct ethos_edit *edits,
                       size_t count, ethos_edit_fn *edit, void *arg,
                       const struct ethos_origin *origin, struct ethos_error *error)
 {
     struct ram *ram = (struct ram *)self;
-    struct node *chain = NULL;
-    (void)origin;
+    struct node *chain = NULL, *operation = NULL;
     int code = edit_check(edits, count, error);
-    if (code == ETHOS_OK)
-        code = read_old(ram, scope, edits, count, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = recall(ram, scope, edits, count, origin, error);
+    if (code != ETHOS_NOTFOUND)
+        return code;
+    code = read_old(ram, scope, edits, count, error);
     if (code == ETHOS_OK)
         code = edit_ask(edits, count, edit, arg, error);
+    if (code != ETHOS_OK)
+        return code;
+    edit_finish(edits, count);
+    code = make_nodes(ram, scope, edits, count, &chain, error);
     if (code == ETHOS_OK)
-        code = make_nodes(ram, scope, edits, count, &chain, error);
+        code = make_operation(ram, scope, edits, count, origin, &operation, error);
     if (code != ETHOS_OK) {
         while (chain)
             unlink_node(ram, &chain);
         return code;
     }
     link_nodes(ram, scope, edits, count, chain);
-    edit_finish(edits, count);
+    if (operation)
+        link_node(find(&ram->operations, scope, operation->key), operation);
     return ETHOS_OK;
 }
 
@@ -213,7 +262,7 @@ static int ram_list(struct ethos_store *self, const char *scope, ethos_entry_fn 
 {
     (void)error;
     int code = ETHOS_OK;
-    const struct node *node = *find((struct ram *)self, scope, "");
+    const struct node *node = *find(&((struct ram *)self)->texts, scope, "");
     for (; code == ETHOS_OK && node && strcmp(node->scope, scope) == 0; node = node->next) {
         struct ethos_entry entry = {node->key, node->size, node->mtime_ms};
         code = each(arg, &entry);

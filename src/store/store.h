@@ -13,7 +13,7 @@
 
 extern const struct ethos_store_ops store_ram;
 
-/* Uses root, allow, deadline_ms and ETHOS_SETUP_FAST of its setup; the first write makes the root. */
+/* Uses root, allow, deadline_ms and ETHOS_SETUP_FAST of its setup. The first write makes root. */
 extern const struct ethos_store_ops store_files;
 
 /* Both take ownership of inner and close it; NULL and no memory: inner is closed too. */
@@ -31,8 +31,9 @@ int store_fault_new(const struct ethos_host *host, struct ethos_store *inner, st
 /*
  * update of any store: its own, or a compare-and-swap loop over read and write, one key after the
  * other. When a later key has moved, the earlier ones are put back and everything is asked again;
- * ETHOS_BUSY when the text keeps moving. `old` of every edit starts all zero and is the caller's to
- * free, also after a failure.
+ * ETHOS_BUSY when the text keeps moving. An operation id is ETHOS_UNSUPPORTED where the store does
+ * not announce ETHOS_STORE_ONCE. `old` of every edit starts all zero and is the caller's to free,
+ * also after a failure.
  */
 int store_update(struct ethos_store *store, const char *scope, struct ethos_edit *edits,
                  size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_origin *origin,

@@ -5,6 +5,7 @@
  * read. When one has moved, the keys already written in this round are put back and everything
  * starts again: the callback must see all old texts as they were, or it would apply twice. Between
  * two swaps others see some keys new and some old; a store that can do better has its own update.
+ * Nor can it remember operation ids: whoever asks for that is told at once.
  */
 #include "store/store.h"
 
@@ -101,6 +102,10 @@ int store_update(struct ethos_store *store, const char *scope, struct ethos_edit
                  size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_origin *origin,
                  struct ethos_error *error)
 {
+    bool once = store->ops->update && (store->capabilities & ETHOS_STORE_ONCE);
+    if (origin && origin->op_id && !once)
+        return err_set(error, ETHOS_UNSUPPORTED, "%s: this store keeps no operation ids",
+                       store->ops->name);
     if (store->ops->update)
         return store->ops->update(store, scope, edits, count, edit, arg, origin, error);
 

@@ -16,7 +16,7 @@ struct wrap {
     struct ethos_store *inner;
 };
 
-/* A zeroed object of size bytes around inner, which it owns; inner is closed when there is no memory. */
+/* A zeroed object of size bytes that owns inner. Without memory for it, inner is closed. */
 int wrap_new(const struct ethos_host *host, const struct ethos_store_ops *ops, size_t size,
              struct ethos_store *inner, struct wrap **out_wrap, struct ethos_error *error);
 

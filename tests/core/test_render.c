@@ -46,8 +46,13 @@ static void set_text(struct fixture *f, int section, struct ethos_view text)
 
 static const char *render(struct fixture *f)
 {
+    uint64_t chars = 0;
+
     str_clear(&f->out);
     assert_int_equal(render_block(f->inputs, &f->options, &f->out, &f->result), ETHOS_OK);
+    for (int i = 0; i < ETHOS_SECTIONS; i++)
+        chars += f->result.parts[i].chars;
+    assert_int_equal(chars, utf8_units(str_view(&f->out)));
     return f->out.data;
 }
 

@@ -262,25 +262,28 @@ static void test_nul_is_refused_everywhere(void **state)
     static const struct {
         const char *json;
         int code;
-        const char *text;
+        const char *text, *hint;
     } rows[] = {
-        {"{\"action\":\"add\",\"content\":\"a\\u0000b\"}", ETHOS_INVALID, "'content' contains NUL"},
+        {"{\"action\":\"add\",\"content\":\"a\\u0000b\"}", ETHOS_INVALID, "'content' contains NUL",
+         ""},
         {"{\"action\":\"remove\",\"substring_match\":\"\\u0000\"}", ETHOS_INVALID,
-         "'substringMatch' contains NUL"},
-        {"{\"action\":\"add\\u0000\",\"content\":\"x\"}", ETHOS_INVALID, "'action' contains NUL"},
-        {"{\"action\":\"delete\",\"store\":\"user\\u0000\"}", ETHOS_INVALID,
-         "'store' contains NUL"},
+         "'substringMatch' contains NUL", ""},
+        {"{\"action\":\"add\\u0000\",\"content\":\"x\"}", ETHOS_INVALID, "'action' contains NUL",
+         ""},
+        {"{\"action\":\"delete\",\"store\":\"user\\u0000\"}", ETHOS_INVALID, "'store' contains NUL",
+         ""},
         {"{\"action\":\"delete\",\"if_match\":\"absent\\u0000\"}", ETHOS_INVALID,
-         "'if_match' contains NUL"},
+         "'if_match' contains NUL", ""},
         {"{\"action\":\"delete\",\"key\":\"a.md\\u0000.txt\"}", ETHOS_DENIED,
-         "unsafe memory key: a.md\\x00.txt"},
+         "unsafe memory key: a.md\\x00.txt", "use letters, digits, . _ or -, such as plan.md"},
         {"[{\"action\":\"delete\"},{\"action\":\"delete\",\"scope\":\"user:a\\u0000\","
          "\"key\":\"a.md\"}]",
-         ETHOS_DENIED, "unrecognised memory scope: user:a\\x00"},
+         ETHOS_DENIED, "unrecognised memory scope: user:a\\x00",
+         "an id has 1 to 128 letters, digits, _ or -"},
     };
 
     for (size_t i = 0; i < COUNT(rows); i++)
-        assert_refused(*state, view_str(rows[i].json), rows[i].code, rows[i].text, "");
+        assert_refused(*state, view_str(rows[i].json), rows[i].code, rows[i].text, rows[i].hint);
 }
 
 static void test_what_is_no_json_is_refused(void **state)

@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ struct fixture {
     struct ethos_error error;
 };
 
-/* ---- calls, shortened ------------------------------------------------------------------------ */
+/* ---- calls, shortened ----------------------------------------------------------------------- */
 
 static int do_write(struct fixture *f, const char *scope, const char *key, const char *expect,
                     struct ethos_view text, char *out_revision)
@@ -85,7 +86,7 @@ static void revision_of(const char *text, char out[ETHOS_REVISION_SIZE])
     hash_revision(view_str(text), out);
 }
 
-/* ---- reading and writing ---------------------------------------------------------------------- */
+/* ---- reading and writing -------------------------------------------------------------------- */
 
 static void test_absent_text_is_not_found(void **state)
 {
@@ -197,7 +198,7 @@ static void test_scopes_are_separate(void **state)
         assert_bytes(f, scopes[i], "MEMORY.md", view_str(scopes[i]));
 }
 
-/* ---- expectations ----------------------------------------------------------------------------- */
+/* ---- expectations --------------------------------------------------------------------------- */
 
 static void test_write_expects_any_absent_or_a_revision(void **state)
 {
@@ -262,7 +263,7 @@ static void test_the_error_may_be_null(void **state)
     assert_int_equal(ops->remove(f->store, SCOPE, "b.md", NULL, NULL, NULL), ETHOS_NOTFOUND);
 }
 
-/* ---- buffers ---------------------------------------------------------------------------------- */
+/* ---- buffers -------------------------------------------------------------------------------- */
 
 static void test_a_buffer_is_used_again(void **state)
 {
@@ -306,11 +307,12 @@ static void test_a_tail_is_the_end_of_the_text(void **state)
 {
     static const uint64_t tails[] = {1, 5, 999, 1000, 1001, 1u << 30};
     struct fixture *f = *state;
-    char whole[1001];
+    char whole[1001], revision[ETHOS_REVISION_SIZE];
     for (size_t i = 0; i < 1000; i++)
         whole[i] = (char)('a' + i % 26);
     whole[1000] = 0;
     put(f, "a.md", whole);
+    revision_of(whole, revision);
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
         for (unsigned flags = 0; flags <= ETHOS_READ_REVISION; flags++) {
             struct ethos_read_how how = {tails[i], flags};
@@ -321,12 +323,12 @@ static void test_a_tail_is_the_end_of_the_text(void **state)
             assert_int_equal(f->text.offset + f->text.size, 1000);
             assert_memory_equal(f->text.data, whole + f->text.offset, f->text.size);
             assert_int_equal(f->text.data[f->text.size], 0);
-            assert_int_equal(f->text.revision[0] != 0, flags != 0);
+            assert_string_equal(f->text.revision, flags ? revision : "");
         }
     }
 }
 
-/* ---- list ------------------------------------------------------------------------------------- */
+/* ---- list ----------------------------------------------------------------------------------- */
 
 struct listing {
     char keys[16384];
@@ -411,7 +413,7 @@ static void test_many_keys(void **state)
     assert_string_equal(listing.keys, expected);
 }
 
-/* ---- update ----------------------------------------------------------------------------------- */
+/* ---- update --------------------------------------------------------------------------------- */
 
 /* What the callback answers, per key, and what it saw. */
 struct script {
@@ -419,7 +421,8 @@ struct script {
         enum ethos_verdict verdict;
         const char *text;
     } answers[4];
-    const char *seen[4]; /* expected old texts, NULL: absent */
+    const char *seen[4];     /* expected old texts, NULL: absent */
+    const char *receipts[4]; /* or NULL */
     int code;
     int calls;
 };
@@ -444,6 +447,9 @@ static int play(void *arg, struct ethos_edit *edits, size_t count, struct ethos_
         edits[i].verdict = script->answers[i].verdict;
         if (edits[i].verdict == ETHOS_EDIT_PUT)
             edits[i].text = view_str(script->answers[i].text);
+        assert_string_equal(edits[i].receipt, "");
+        if (script->receipts[i])
+            snprintf(edits[i].receipt, sizeof edits[i].receipt, "%s", script->receipts[i]);
     }
     return script->code;
 }
@@ -600,7 +606,193 @@ static void test_update_of_many_keys(void **state)
     free_edits(f, edits, COUNT);
 }
 
-/* ---- memory and life; rules about a capability hold for the stores that announce it -------------------------------------------------------------------------- */
+/* ---- operation ids -------------------------------------------------------------------------- */
+
+/* Rules about a capability hold for the stores that announce it. */
+
+static bool has_once(const struct fixture *f)
+{
+    return (f->store->capabilities & ETHOS_STORE_ONCE) != 0;
+}
+
+/* One key that is asked for under an operation id; edit starts anew each time. */
+static int do_once(struct fixture *f, const char *scope, const char *id, const char *digest,
+                   struct ethos_edit *edit, struct script *script)
+{
+    const struct ethos_origin origin = {.op_id = id, .op_digest = digest};
+    *edit = (struct ethos_edit){.key = "a.md"};
+    int code = store_update(f->store, scope, edit, 1, play, script, &origin, &f->error);
+    free_edits(f, edit, 1);
+    return code;
+}
+
+static void assert_repeated(const struct ethos_edit *edit, const char *text, const char *receipt)
+{
+    char revision[ETHOS_REVISION_SIZE] = "";
+    if (text)
+        revision_of(text, revision);
+    assert_int_equal(edit->verdict, ETHOS_EDIT_REPEATED);
+    assert_string_equal(edit->revision, revision);
+    assert_string_equal(edit->receipt, receipt);
+}
+
+static void test_without_operation_ids_one_is_refused_before_anything_is_asked(void **state)
+{
+    struct fixture *f = *state;
+    struct ethos_edit edit;
+    struct script script = {.answers = {{ETHOS_EDIT_PUT, "1"}}};
+    if (has_once(f))
+        return;
+    assert_int_equal(do_once(f, SCOPE, "op", "d", &edit, &script), ETHOS_UNSUPPORTED);
+    assert_int_equal(f->error.code, ETHOS_UNSUPPORTED);
+    assert_int_equal(script.calls, 0);
+    assert_absent(f, "a.md");
+}
+
+static void test_a_repeated_operation_does_nothing_and_gives_the_first_answer(void **state)
+{
+    struct fixture *f = *state;
+    const struct ethos_origin origin = {.op_id = "op", .op_digest = "d"};
+    struct script script = {.answers = {{ETHOS_EDIT_PUT, "a 2"},
+                                        {ETHOS_EDIT_DROP, NULL},
+                                        {ETHOS_EDIT_KEEP, NULL},
+                                        {ETHOS_EDIT_KEEP, NULL}},
+                            .seen = {"a 1", "b 1", "c 1", NULL},
+                            .receipts = {"of a", "\"quoted\" \\ of b", "of c", NULL}};
+    if (!has_once(f))
+        return;
+    put(f, "a.md", "a 1");
+    put(f, "b.md", "b 1");
+    put(f, "c.md", "c 1");
+    for (int i = 0; i < 3; i++) {
+        struct ethos_edit edits[5] = {
+            {.key = "a.md"}, {.key = "b.md"}, {.key = "c.md"}, {.key = "d.md"}, {.key = "e.md"}};
+        size_t count = i == 0 ? 4 : 5;
+        int calls = script.calls;
+        assert_int_equal(
+            store_update(f->store, SCOPE, edits, count, play, &script, &origin, &f->error),
+            ETHOS_OK);
+        free_edits(f, edits, count);
+        if (i == 0) {
+            assert_int_equal(edits[0].verdict, ETHOS_EDIT_PUT);
+            assert_true(script.calls > 0);
+        } else {
+            assert_int_equal(script.calls, calls);
+            assert_repeated(&edits[0], "a 2", "of a");
+            assert_repeated(&edits[1], NULL, "\"quoted\" \\ of b");
+            assert_repeated(&edits[2], "c 1", "of c");
+            assert_repeated(&edits[3], NULL, "");
+            assert_int_equal(edits[4].verdict, ETHOS_EDIT_KEEP); // no part of it
+        }
+        put(f, "a.md", "changed since");
+        put(f, "c.md", "changed since");
+    }
+    assert_text(f, "a.md", "changed since");
+    assert_absent(f, "b.md");
+}
+
+static void test_an_operation_id_stands_for_one_update(void **state)
+{
+    struct fixture *f = *state;
+    struct ethos_edit edit;
+    struct script first = {.answers = {{ETHOS_EDIT_PUT, "1"}}};
+    struct script other = {.answers = {{ETHOS_EDIT_PUT, "2"}}, .seen = {"1"}};
+    if (!has_once(f))
+        return;
+    assert_int_equal(do_once(f, SCOPE, "op", "d", &edit, &first), ETHOS_OK);
+    assert_int_equal(do_once(f, SCOPE, "op", "e", &edit, &other), ETHOS_DENIED);
+    assert_string_equal(f->error.text, "operation id used for other updates: op");
+    assert_int_equal(other.calls, 0);
+    assert_text(f, "a.md", "1");
+    assert_int_equal(do_once(f, SCOPE, "op2", "e", &edit, &other), ETHOS_OK);
+    assert_text(f, "a.md", "2");
+    other.seen[0] = "2";
+    assert_int_equal(do_once(f, SCOPE, "o", "e", &edit, &other), ETHOS_OK);
+    assert_int_equal(other.calls, 2); // part of an id is another id
+}
+
+static void test_only_an_operation_that_changed_something_is_remembered(void **state)
+{
+    struct fixture *f = *state;
+    struct ethos_edit edit;
+    struct script keep = {.seen = {"1"}};
+    struct script same = {.answers = {{ETHOS_EDIT_PUT, "1"}}, .seen = {"1"}};
+    struct script refused = {
+        .answers = {{ETHOS_EDIT_PUT, "x"}}, .seen = {"1"}, .code = ETHOS_CONFLICT};
+    struct script change = {.answers = {{ETHOS_EDIT_PUT, "2"}}, .seen = {"1"}};
+    if (!has_once(f))
+        return;
+    put(f, "a.md", "1");
+    assert_int_equal(do_once(f, SCOPE, "op", "keep", &edit, &keep), ETHOS_OK);
+    assert_int_equal(edit.verdict, ETHOS_EDIT_KEEP);
+    assert_int_equal(do_once(f, SCOPE, "op", "same", &edit, &same), ETHOS_OK);
+    assert_int_equal(do_once(f, SCOPE, "op", "refused", &edit, &refused), ETHOS_CONFLICT);
+    assert_int_equal(do_once(f, SCOPE, "op", "change", &edit, &change), ETHOS_OK);
+    assert_int_equal(edit.verdict, ETHOS_EDIT_PUT);
+    assert_text(f, "a.md", "2");
+    assert_int_equal(do_once(f, SCOPE, "op", "change", &edit, &change), ETHOS_OK);
+    assert_repeated(&edit, "2", "");
+}
+
+static void test_operation_ids_belong_to_a_scope(void **state)
+{
+    struct fixture *f = *state;
+    struct ethos_edit edit;
+    struct script first = {.answers = {{ETHOS_EDIT_PUT, "1"}}};
+    struct script other = {.answers = {{ETHOS_EDIT_PUT, "2"}}};
+    if (!has_once(f))
+        return;
+    assert_int_equal(do_once(f, SCOPE, "op", "d", &edit, &first), ETHOS_OK);
+    assert_int_equal(do_once(f, OTHER_SCOPE, "op", "e", &edit, &other), ETHOS_OK);
+    assert_text(f, "a.md", "1");
+    assert_bytes(f, OTHER_SCOPE, "a.md", VIEW("2"));
+    assert_int_equal(do_once(f, SCOPE, "op", "d", &edit, &first), ETHOS_OK);
+    assert_repeated(&edit, "1", "");
+    assert_int_equal(do_once(f, OTHER_SCOPE, "op", "e", &edit, &other), ETHOS_OK);
+    assert_repeated(&edit, "2", "");
+}
+
+static void test_operation_ids_survive_where_texts_do(void **state)
+{
+    struct fixture *f = *state;
+    struct ethos_edit edit;
+    struct script script = {.answers = {{ETHOS_EDIT_PUT, "1"}}, .receipts = {"first"}};
+    if (!has_once(f) || !(f->store->capabilities & ETHOS_STORE_DURABLE))
+        return;
+    assert_int_equal(do_once(f, SCOPE, "op", "d", &edit, &script), ETHOS_OK);
+    f->store->ops->close(f->store);
+    assert_int_equal(f->subject->open(f->host, &f->store, &f->error), ETHOS_OK);
+    put(f, "a.md", "changed since");
+    assert_int_equal(do_once(f, SCOPE, "op", "d", &edit, &script), ETHOS_OK);
+    assert_repeated(&edit, "1", "first");
+    assert_text(f, "a.md", "changed since");
+}
+
+static void test_an_operation_without_memory_is_not_done_and_not_remembered(void **state)
+{
+    struct fixture *f = *state;
+    struct ethos_edit edit;
+    struct script script = {.answers = {{ETHOS_EDIT_PUT, "new"}}, .seen = {"old"}};
+    int code = ETHOS_OK;
+    if (!has_once(f))
+        return;
+    put(f, "a.md", "old");
+    ALLOC_EACH(n, code == ETHOS_OK)
+    {
+        code = do_once(f, SCOPE, "op", "d", &edit, &script);
+        alloc_fail_at(0);
+        assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
+        assert_text(f, "a.md", code == ETHOS_OK ? "new" : "old");
+    }
+    ALLOC_EACH(n, code == ETHOS_OK)
+    {
+        code = do_once(f, SCOPE, "op", "d", &edit, &script);
+        assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
+    }
+    assert_repeated(&edit, "new", "");
+}
+
+/* ---- memory and life ------------------------------------------------------------------------- */
 
 static void test_running_out_of_memory_changes_nothing(void **state)
 {
@@ -737,7 +929,7 @@ static void test_a_store_used_as_intended_has_no_findings(void **state)
     assert_text(f, "a.md", "other text");
 }
 
-/* ---- the run ---------------------------------------------------------------------------------- */
+/* ---- the run -------------------------------------------------------------------------------- */
 
 static int set_up(void **state)
 {
@@ -804,6 +996,13 @@ static const struct CMUnitTest rules[] = {
     RULE(test_update_refused_by_its_callback_changes_nothing),
     RULE(test_update_with_a_key_twice_is_refused),
     RULE(test_update_of_many_keys),
+    RULE(test_without_operation_ids_one_is_refused_before_anything_is_asked),
+    RULE(test_a_repeated_operation_does_nothing_and_gives_the_first_answer),
+    RULE(test_an_operation_id_stands_for_one_update),
+    RULE(test_only_an_operation_that_changed_something_is_remembered),
+    RULE(test_operation_ids_belong_to_a_scope),
+    RULE(test_operation_ids_survive_where_texts_do),
+    RULE(test_an_operation_without_memory_is_not_done_and_not_remembered),
     RULE(test_running_out_of_memory_changes_nothing),
     RULE(test_reading_without_memory_says_so),
     RULE(test_opening_without_memory_says_so),

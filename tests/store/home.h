@@ -1,8 +1,8 @@
 /*
  * home.h: a files store over a temporary directory, for the tests of that store.
  *
- * The store's root is <temp>/home. Helpers look at and change the tree behind the store's back, with
- * libc, never through the code under test; paths are relative to <temp>.
+ * The store's root is <temp>/home. Helpers look at and change the tree behind the store's back,
+ * with libc, never through the code under test; paths are relative to <temp>.
  */
 #ifndef TESTS_STORE_HOME_H
 #define TESTS_STORE_HOME_H
@@ -38,7 +38,16 @@ struct home {
     struct ethos_text text;
     struct ethos_error error;
     mode_t umask;
+    int descriptors; /* open before the test */
 };
+
+static inline int count_descriptors(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        count += fcntl(fd, F_GETFD) != -1;
+    return count;
+}
 
 /* Opens (again) with a lock deadline and flags; allow as set in home. */
 static inline void home_open(struct home *home, uint32_t flags, uint32_t deadline_ms)
@@ -59,6 +68,7 @@ static inline int home_set_up(void **state)
     struct home *home = calloc(1, sizeof *home);
     if (!home)
         return -1;
+    home->descriptors = count_descriptors();
     temp_make(&home->temp);
     home->umask = umask(022);
     snprintf(home->root, sizeof home->root, "%s/home", home->temp.path);
@@ -76,13 +86,16 @@ static inline int home_tear_down(void **state)
     home->store->ops->close(home->store);
     free(home->text.data);
     temp_remove(&home->temp);
+    int leaked = count_descriptors() - home->descriptors;
     free(home);
-    return 0;
+    if (leaked)
+        print_error("%d descriptors were not closed\n", leaked);
+    return leaked;
 }
 
 #define HOME_TEST(function) cmocka_unit_test_setup_teardown(function, home_set_up, home_tear_down)
 
-/* ---- through the store ------------------------------------------------------------------------ */
+/* ---- through the store ---------------------------------------------------------------------- */
 
 static inline int home_read(struct home *home, const char *scope, const char *key)
 {
@@ -112,7 +125,7 @@ static inline void assert_reads(struct home *home, const char *key, const char *
     assert_string_equal(home->text.data, expected);
 }
 
-/* ---- behind its back -------------------------------------------------------------------------- */
+/* ---- behind its back ------------------------------------------------------------------------ */
 
 static inline void home_mkdir(struct home *home, const char *path)
 {

@@ -21,7 +21,7 @@ static int open_ram(const struct ethos_host *host, struct ethos_store **out_stor
     return store_ram.open(&setup, out_store, error);
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ---------------------------------------------------------------------------------- */
 
 static struct temp temp;
 static bool temp_exists;
@@ -58,7 +58,7 @@ static int open_fast_files(const struct ethos_host *host, struct ethos_store **o
     return open_files_with(ETHOS_SETUP_FAST, host, out_store, error);
 }
 
-/* ---- decorators ------------------------------------------------------------------------------- */
+/* ---- decorators ----------------------------------------------------------------------------- */
 
 static int open_traced_ram(const struct ethos_host *host, struct ethos_store **out_store,
                            struct ethos_error *error)
@@ -90,7 +90,7 @@ static int open_faultless_ram(const struct ethos_host *host, struct ethos_store 
     return code ? code : store_fault_new(host, inner, no_fault, NULL, out_store, error);
 }
 
-/* ---- without update: store_update's own loop --------------------------------------------------- */
+/* ---- without update: store_update's own loop ------------------------------------------------ */
 
 static int open_plain(int code, const struct ethos_store_ops *ops, struct ethos_store_ops *out_ops,
                       struct ethos_store **out_store)
@@ -100,6 +100,7 @@ static int open_plain(int code, const struct ethos_store_ops *ops, struct ethos_
     *out_ops = *ops;
     out_ops->update = NULL;
     (*out_store)->ops = out_ops;
+    (*out_store)->capabilities &= ~(uint32_t)ETHOS_STORE_ONCE;
     return ETHOS_OK;
 }
 

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* ---- nothing before the first write ------------------------------------------------------------ */
+/* ---- nothing before the first write --------------------------------------------------------- */
 
 static int count_entry(void *arg, const struct ethos_entry *entry)
 {
@@ -150,7 +150,7 @@ static void test_root_must_be_an_absolute_path(void **state)
     }
 }
 
-/* ---- modes and owners -------------------------------------------------------------------------- */
+/* ---- modes and owners ----------------------------------------------------------------------- */
 
 static void test_mode_and_owner_are_kept(void **state)
 {
@@ -252,7 +252,7 @@ static void test_a_directory_without_write_permission_is_an_error(void **state)
     assert_reads(home, "a.md", "1");
 }
 
-/* ---- links ------------------------------------------------------------------------------------- */
+/* ---- links ---------------------------------------------------------------------------------- */
 
 static void assert_link_follows(struct home *home, const char *link, const char *target)
 {
@@ -430,7 +430,7 @@ static void test_a_second_hard_link_refuses_a_new_text(void **state)
     assert_file(home, "home/other", "1");
 }
 
-/* ---- kinds of files ---------------------------------------------------------------------------- */
+/* ---- kinds of files ------------------------------------------------------------------------- */
 
 static void assert_not_a_text(struct home *home, const char *key)
 {
@@ -509,7 +509,7 @@ static void test_a_file_beyond_the_limit_shows_its_tail(void **state)
     assert_memory_equal(home->text.data, "\0\0\0the end", 10);
 }
 
-/* ---- what a read does --------------------------------------------------------------------------- */
+/* ---- what a read does ----------------------------------------------------------------------- */
 
 struct log {
     char calls[1024];

@@ -169,6 +169,7 @@ static void test_a_text_that_vanishes_is_busy(void **state)
     struct ethos_edit edit = {.key = "a.md"};
     put(m.f, "a.md", "old");
     assert_int_equal(run(&m, &edit, 1), ETHOS_BUSY);
+    assert_int_equal(m.calls, 1);
     assert_text(m.f, "a.md", NULL);
 }
 
