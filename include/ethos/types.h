@@ -56,12 +56,12 @@ struct ethos_view {
  * makes it (ethos_turn_new); a provider only reads it. All strings outlive the call.
  */
 struct ethos_context {
-    const char *personality;     /* id, never NULL */
-    const char *user;            /* id, never NULL */
-    const char *session;         /* session id or NULL */
-    const char *platform;        /* "cli", "web", "telegram", ..., never NULL */
-    const char *workspace;       /* real path of the workspace root, or NULL */
-    const char *query;           /* what the person just asked, or NULL */
+    const char *personality; /* id, never NULL */
+    const char *user;        /* id, never NULL */
+    const char *session;     /* session id or NULL */
+    const char *platform;    /* "cli", "web", "telegram", ..., never NULL */
+    const char *workspace;   /* real path of the workspace root, or NULL */
+    const char *query; /* what the person just asked, at most ETHOS_MAX_QUERY bytes, or NULL */
     const char *memory_scope;    /* "personality:<id>" or "global": scope of MEMORY.md and notes */
     const char *user_scope;      /* "user:<id>", "global" or "personality:<id>": scope of USER.md */
     const char *workspace_scope; /* "workspace:<slug>-<hash>", or NULL when there is none */

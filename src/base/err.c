@@ -8,6 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A message stays one line, whatever name found its way into it unquoted. */
+static void drop_controls(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = '?';
+    }
+}
+
 /* Formats into out; what does not fit is cut on a character and ends in "...". */
 __attribute__((format(printf, 3, 0))) static void fill(char *out, size_t size, const char *format,
                                                        va_list args)
@@ -18,6 +27,7 @@ __attribute__((format(printf, 3, 0))) static void fill(char *out, size_t size, c
         out[0] = '\0';
         return;
     }
+    drop_controls(out);
     if ((size_t)length < size)
         return;
     size_t end = size - sizeof("...");
@@ -64,6 +74,9 @@ static const struct meaning {
     {EROFS, ETHOS_IO, NULL, "the file system is mounted read-only"},
     {EACCES, ETHOS_IO, NULL, "check owner and permissions of the file and its directory"},
     {EPERM, ETHOS_IO, NULL, "check owner, permissions and attributes of the file"},
+    {EIO, ETHOS_IO, NULL, "check the disk and the system log"},
+    {EMFILE, ETHOS_IO, NULL, "close some files, or raise the limit (ulimit -n)"},
+    {ENFILE, ETHOS_IO, NULL, "the system has too many open files; try again"},
     {EAGAIN, ETHOS_BUSY, "busy", "another process is using it; try again"},
     {ETIMEDOUT, ETHOS_BUSY, "busy", "another process is using it; try again"},
     {EFBIG, ETHOS_LIMIT, "too large", NULL},

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -104,6 +105,11 @@ int os_unlinkat(int dir, const char *path, int flags)
 ssize_t os_readlinkat(int dir, const char *path, char *out, size_t size)
 {
     return CALL("readlinkat", NULL, readlinkat(dir, path, out, size));
+}
+
+int os_realpath(const char *path, char *out)
+{
+    return CALL("realpath", NULL, realpath(path, out) ? 0 : -1);
 }
 
 int os_flock(int fd, int operation)

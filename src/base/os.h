@@ -45,6 +45,7 @@ int os_renameat(int from_dir, const char *from, int to_dir, const char *to, unsi
 int os_unlinkat(int dir, const char *path, int flags);
 int os_mkdirat(int dir, const char *path, mode_t mode); /* exact mode, whatever the umask */
 ssize_t os_readlinkat(int dir, const char *path, char *out, size_t size);
+int os_realpath(const char *path, char *out); /* out has PATH_MAX bytes; 0, or -1 and errno */
 int os_flock(int fd, int operation);
 
 /*

@@ -150,3 +150,11 @@ char *str_steal(struct str *s, size_t *out_size)
     str_init(s, s->ceiling);
     return data;
 }
+
+void str_adopt(struct str *s, char *data, size_t size)
+{
+    str_release(s);
+    s->data = data;
+    s->size = size;
+    s->capacity = size + 1;
+}

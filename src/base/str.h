@@ -51,4 +51,7 @@ static inline struct ethos_view str_view(const struct str *s)
 /* Hands the bytes to the caller (free with free()) and leaves the empty state. NULL when failed. */
 char *str_steal(struct str *s, size_t *out_size);
 
+/* The other way round: the content becomes `size` terminated bytes from malloc, which s owns now. */
+void str_adopt(struct str *s, char *data, size_t size);
+
 #endif

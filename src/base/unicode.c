@@ -146,11 +146,15 @@ int unicode_nfkd(struct ethos_view v, struct str *out)
 
 uint32_t unicode_lower(uint32_t cp)
 {
+    if (cp < 0x80) // a short process does not even have the tables in memory
+        return cp >= 'A' && cp <= 'Z' ? cp - 'A' + 'a' : cp;
     return (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp);
 }
 
 bool unicode_is_mark(uint32_t cp)
 {
+    if (cp < 0x80)
+        return false;
     utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)cp);
 
     return category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME;

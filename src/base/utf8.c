@@ -1,58 +1,56 @@
 /*
  * utf8.c: UTF-8 as the memory format counts it.
  *
- * Everything is built on three small pieces: the length of an ASCII prefix, taken a block of words
- * at a time; the decoder of one character; and its mirror image, the start of the character before
- * a boundary. A byte that is no continuation always starts a character, valid or not, which is why
- * going backwards finds the same characters as going forwards.
+ * Everything is built on three small pieces: blocks of bytes looked at together, which tell whether
+ * text is ASCII or valid and how long it is; the decoder of one character; and its mirror image, the
+ * start of the character before a boundary. A byte that is no continuation always starts a
+ * character, valid or not, so going backwards finds the same characters as going forwards.
  */
 #include "base/utf8.h"
 
-#include <endian.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "base/view.h"
 
-#define BLOCK 128 /* bytes looked at together for ASCII */
+#define BLOCK 64  /* bytes looked at together for ASCII */
 #define CHUNK 256 /* bytes counted together by utf8_tail */
 
+#define HIGH_BITS UINT64_C(0x8080808080808080)
+
 typedef uint64_t words __attribute__((vector_size(16)));
+typedef signed char lanes __attribute__((vector_size(16)));
+
+#define LANES sizeof(lanes)
+
+static inline lanes load(const char *data)
+{
+    lanes block;
+
+    memcpy(&block, data, sizeof(block));
+    return block;
+}
+
+static inline bool any_high(lanes block)
+{
+    words halves = (words)block;
+
+    return ((halves[0] | halves[1]) & HIGH_BITS) != 0;
+}
 
 /* Whether all bytes of the block are ASCII: bit 7 of each, folded together. */
 static inline bool ascii_block(const char *data)
 {
-    words part[BLOCK / sizeof(words)];
-
-    memcpy(part, data, sizeof(part));
-    words folded = (part[0] | part[1] | part[2] | part[3]) |
-                   (part[4] | part[5] | part[6] | part[7]);
-    return ((folded[0] | folded[1]) & UINT64_C(0x8080808080808080)) == 0;
+    return !any_high(load(data) | load(data + 16) | load(data + 32) | load(data + 48));
 }
 
-/* Bit 7 of every byte of a word. */
-static inline uint64_t high_bits(const char *data)
+/* Where the blocks of ASCII that start at `at` end. */
+static inline size_t skip_ascii(struct ethos_view v, size_t at)
 {
-    uint64_t word;
-
-    memcpy(&word, data, sizeof(word));
-    return le64toh(word) & UINT64_C(0x8080808080808080);
-}
-
-static inline size_t ascii_prefix(const char *data, size_t size)
-{
-    size_t at = 0;
-
-    while (size - at >= BLOCK && ascii_block(data + at))
+    while (v.size - at >= BLOCK && ascii_block(v.data + at))
         at += BLOCK;
-    for (; size - at >= sizeof(uint64_t); at += sizeof(uint64_t)) {
-        uint64_t high = high_bits(data + at);
-
-        if (high) // the lowest one is the first byte that is not ASCII
-            return at + (size_t)__builtin_ctzll(high) / 8;
-    }
-    while (at < size && !((unsigned char)data[at] & 0x80))
-        at++;
+    while (v.size - at >= LANES && !any_high(load(v.data + at)))
+        at += LANES;
     return at;
 }
 
@@ -152,40 +150,105 @@ size_t utf8_before(struct ethos_view v, size_t end)
 
 bool utf8_ascii(struct ethos_view v)
 {
-    return ascii_prefix(v.data, v.size) == v.size;
+    size_t at = skip_ascii(v, 0);
+
+    while (at < v.size && !((unsigned char)v.data[at] & 0x80))
+        at++;
+    return at == v.size;
 }
 
-/* Bytes of a plain two- or three-byte character, or 0: the common ones, without the decoder. */
-static inline size_t common_character(const char *data, size_t size)
-{
-    unsigned char lead = (unsigned char)data[0];
+/* ---- many bytes at once ---------------------------------------------------------------------- */
 
-    if (lead >= 0xC2 && lead <= 0xDF && size > 1 && continues(data[1]))
-        return 2;
-    if (lead >= 0xE1 && lead <= 0xEC && size > 2 && continues(data[1]) && continues(data[2]))
-        return 3;
-    return 0;
+/*
+ * Whether text is valid is a relation between neighbours: a byte is a continuation exactly when one
+ * of the three before it asks for one, and a few leads narrow what may follow. So a block of bytes
+ * is judged by comparing it with the same text one, two and three bytes earlier.
+ *
+ * Bytes are signed here, which machines compare best: 80 is the lowest, FF is -1, ASCII above.
+ */
+#define BELOW(block, byte) ((lanes)((block) < (signed char)((byte)-0x100)))
+#define EQUAL(block, byte) ((lanes)((block) == (signed char)((byte)-0x100)))
+#define FROM(block, byte) (~BELOW(block, byte) & (block)) /* bit 7 is set from byte to FF */
+
+#define BEFORE 3 /* bytes in front of a block that decide about it */
+
+/* Bit 7 is set in every lane whose byte cannot stand there. */
+static inline lanes wrong_bytes(const char *at)
+{
+    lanes byte = load(at), one = load(at - 1), two = load(at - 2), three = load(at - 3);
+    lanes follows = BELOW(byte, 0xC0), low = BELOW(byte, 0xA0), lowest = BELOW(byte, 0x90);
+    lanes asked = FROM(one, 0xC0) | FROM(two, 0xE0) | FROM(three, 0xF0);
+    lanes narrow = (EQUAL(one, 0xE0) & low) | (EQUAL(one, 0xED) & ~low) |
+                   (EQUAL(one, 0xF0) & lowest) | (EQUAL(one, 0xF4) & ~lowest);
+    lanes never = EQUAL(byte, 0xC0) | EQUAL(byte, 0xC1) | FROM(byte, 0xF5);
+
+    return (asked ^ follows) | narrow | never;
+}
+
+/* CH of valid bytes: one for each that is no continuation, one more for the lead of four. */
+static inline uint64_t block_units(lanes byte)
+{
+    lanes units = 1 + BELOW(byte, 0xC0) - (~BELOW(byte, 0xF0) & BELOW(byte, 0x100));
+    words halves = (words)units;
+
+    return (halves[0] + halves[1]) * UINT64_C(0x0101010101010101) >> 56;
+}
+
+/* Copies the block at `at` and what decides about it, with NULs where there is no text. */
+static const char *edge_block(struct ethos_view v, size_t at, char out[BEFORE + LANES])
+{
+    size_t from = at < BEFORE ? 0 : at - BEFORE;
+    size_t to = at + LANES < v.size ? at + LANES : v.size;
+
+    memset(out, 0, BEFORE + LANES);
+    if (from < to)
+        memcpy(out + BEFORE + from - at, v.data + from, to - from);
+    return out + BEFORE;
+}
+
+/* From a block with other characters to one that ends in ASCII: no character goes on behind it. */
+static bool measure_run(struct ethos_view v, size_t *at, uint64_t *units)
+{
+    char copy[BEFORE + LANES], last;
+    lanes wrong = {0};
+
+    do {
+        bool edge = *at < BEFORE || *at + LANES > v.size;
+        const char *here = edge ? edge_block(v, *at, copy) : v.data + *at;
+
+        wrong |= wrong_bytes(here);
+        *units += block_units(load(here));
+        last = here[LANES - 1];
+        *at += LANES;
+    } while ((unsigned char)last & 0x80);
+    return !any_high(wrong);
+}
+
+bool utf8_measure(struct ethos_view v, uint64_t *out_units)
+{
+    uint64_t units = 0;
+    size_t at = 0;
+
+    while (at < v.size) {
+        size_t next = skip_ascii(v, at);
+
+        units += next - at;
+        at = next;
+        if (at < v.size && !measure_run(v, &at, &units))
+            return false;
+    }
+    *out_units = units - (at - v.size); // NULs behind the end
+    return true;
 }
 
 bool utf8_valid(struct ethos_view v)
 {
-    size_t at = 0;
+    uint64_t units;
 
-    while (at < v.size) {
-        if (!((unsigned char)v.data[at] & 0x80)) {
-            at += ascii_prefix(v.data + at, v.size - at);
-            continue;
-        }
-        size_t taken = common_character(v.data + at, v.size - at);
-        uint32_t cp;
-        bool ok = taken > 0;
-
-        at += ok ? taken : decode(v.data + at, v.size - at, &cp, &ok);
-        if (!ok)
-            return false;
-    }
-    return true;
+    return utf8_measure(v, &units);
 }
+
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static inline uint64_t units_of(uint32_t cp)
 {
@@ -195,20 +258,15 @@ static inline uint64_t units_of(uint32_t cp)
 uint64_t utf8_units(struct ethos_view v)
 {
     uint64_t units = 0;
-    size_t at = 0;
 
-    while (at < v.size) {
-        size_t run = ascii_prefix(v.data + at, v.size - at);
+    if (utf8_measure(v, &units))
+        return units;
+    for (size_t at = 0; at < v.size;) {
+        uint32_t cp;
+        bool ok;
 
-        units += run;
-        at += run;
-        while (at < v.size && ((unsigned char)v.data[at] & 0x80)) {
-            uint32_t cp;
-            bool ok;
-
-            at += decode(v.data + at, v.size - at, &cp, &ok);
-            units += units_of(cp);
-        }
+        at += decode(v.data + at, v.size - at, &cp, &ok);
+        units += units_of(cp);
     }
     return units;
 }

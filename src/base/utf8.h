@@ -29,7 +29,10 @@ size_t utf8_before(struct ethos_view v, size_t end);
 size_t utf8_put(uint32_t cp, char out[4]);
 
 bool utf8_ascii(struct ethos_view v); /* fast */
-bool utf8_valid(struct ethos_view v); /* fast for ASCII */
+bool utf8_valid(struct ethos_view v);
+
+/* utf8_valid and, if it is, the length in CH, in one fast pass. */
+bool utf8_measure(struct ethos_view v, uint64_t *out_units);
 
 /* Length in CH. */
 uint64_t utf8_units(struct ethos_view v);

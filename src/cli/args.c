@@ -2,7 +2,8 @@
  * args.c: from argv to an operation and its arguments.
  *
  * Global options may stand anywhere; the command is the first one or two words; then its options and
- * positional arguments in any order; "--" ends options.
+ * positional arguments in any order; "--" ends options. A word is an option when a letter follows the
+ * dash: "- buy milk" is a text, and the usual one.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -10,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/choice.h"
+#include "base/err.h"
 #include "base/json.h"
 #include "base/nearest.h"
 #include "base/view.h"
@@ -19,19 +22,20 @@
 #define AT(member) offsetof(struct cli, member)
 
 const struct cli_option cli_options[] = {
-    {"home", 0, "DIR", NULL, "the home; else $ETHOS_HOME, $ETHOS_STATE_DIR, ~/.ethos", AT(home)},
-    {"personality", 'p', "ID", NULL, "the personality; else $ETHOS_PERSONALITY, the active one",
+    {"home", 0, "DIR", NULL, "home; else $ETHOS_HOME, $ETHOS_STATE_DIR, ~/.ethos", AT(home)},
+    {"personality", 'p', "ID", NULL, "personality; else $ETHOS_PERSONALITY, the active one",
      AT(personality)},
-    {"user", 'u', "ID", NULL, "the user; else $ETHOS_USER, you", AT(user)},
-    {"workspace", 'w', "DIR", NULL, "the project folder; else $ETHOS_WORKSPACE, the git top level",
+    {"user", 'u', "ID", NULL, "user; else $ETHOS_USER, you", AT(user)},
+    {"workspace", 'w', "DIR", NULL, "project; else $ETHOS_WORKSPACE, the git top level",
      AT(workspace)},
-    {"ephemeral-memory", 0, NULL, NULL, "throwaway memory for this process", AT(ephemeral)},
-    {"json", 0, NULL, NULL, "print JSON", AT(json)},
+    {"ephemeral-memory", 0, NULL, NULL, "throwaway memory, gone when the command ends",
+     AT(ephemeral)},
+    {"json", 0, NULL, NULL, "print JSON, errors too", AT(json)},
     {"quiet", 'q', NULL, NULL, "print nothing but data and errors", AT(quiet)},
-    {"color", 0, "WHEN", "auto|always|never", "when to use colour", SPECIAL},
+    {"color", 0, "WHEN", "auto|always|never", "auto (default), always or never", SPECIAL},
     {"no-input", 0, NULL, NULL, "never ask", AT(no_input)},
-    {"yes", 'y', NULL, NULL, "answer yes", AT(yes)},
-    {"durability", 0, "HOW", "durable|fast", "wait for the disk (durable, default) or not",
+    {"yes", 'y', NULL, NULL, "answer every question with yes", AT(yes)},
+    {"durability", 0, "HOW", "durable|fast", "durable (default) waits for the disk, fast does not",
      SPECIAL},
     {"dry-run", 0, NULL, NULL, "show what would change as a diff, change nothing", AT(dry_run)},
     {"no-pager", 0, NULL, NULL, "never page the output", AT(no_pager)},
@@ -67,15 +71,14 @@ static const char *take_value(struct words *words, const char *inline_value)
     return words->next < words->count ? words->items[words->next++] : NULL;
 }
 
-static bool in_choices(const char *choices, const char *value)
+/* what: the option or placeholder as it was typed. */
+static int refuse_choice(const struct cli *self, const char *what, const char *value,
+                         const char *choices)
 {
-    size_t size = strlen(value);
-    for (const char *at = choices; at; at = strchr(at, '|')) {
-        at += *at == '|';
-        if (size > 0 && strncmp(at, value, size) == 0 && (at[size] == 0 || at[size] == '|'))
-            return true;
-    }
-    return false;
+    char hint[128];
+    int size = snprintf(hint, sizeof hint, "use ");
+    choice_text(choices, hint + size, sizeof hint - (size_t)size);
+    return cli_usage(self, hint, "%s: unknown value '%s'", what, value);
 }
 
 static void set_special(struct cli *self, const struct cli_option *option, const char *value,
@@ -94,13 +97,14 @@ static int set_global(struct cli *self, const struct cli_option *option, struct 
                       const char *inline_value, bool is_short)
 {
     const char *value = NULL;
+    char what[66];
+    snprintf(what, sizeof what, "--%s", option->name);
     if (!option->placeholder && inline_value)
-        return cli_usage(self, "--%s takes no value", option->name);
+        return cli_usage(self, NULL, "%s takes no value", what);
     if (option->placeholder && !(value = take_value(words, inline_value)))
-        return cli_usage(self, "--%s needs a value: %s", option->name, option->placeholder);
-    if (option->choices && !in_choices(option->choices, value))
-        return cli_usage(self, "--%s: unknown value '%s'; use one of %s", option->name, value,
-                         option->choices);
+        return cli_usage(self, NULL, "%s needs a value: %s", what, option->placeholder);
+    if (option->choices && !choice_has(option->choices, view_str(value)))
+        return refuse_choice(self, what, value, option->choices);
     char *base = (char *)self;
     if (option->offset == SPECIAL)
         set_special(self, option, value, is_short);
@@ -136,35 +140,49 @@ static int put_text(struct cli *self, const struct op_arg *arg, const char *valu
 {
     json_t *text = json_string(value);
     if (!text) {
-        struct ethos_error error = {ETHOS_INVALID, "", ""};
-        snprintf(error.text, sizeof error.text, "%s: not valid UTF-8", arg->name);
+        struct ethos_error error;
+        err_set(&error, ETHOS_INVALID, "%s: not valid UTF-8", arg->placeholder);
         return cli_fail(self, &error);
     }
     json_object_set_new(self->args, arg->name, text);
     return CLI_DONE;
 }
 
-static int set_arg(struct cli *self, const struct op_arg *arg, const char *value)
+static int put_integer(struct cli *self, const struct op_arg *arg, const char *what,
+                       const char *value)
 {
-    char option[64], *end;
-    cli_option_name(arg->name, option);
-    if (arg->type == OP_CHOICE && !in_choices(arg->choices, value))
-        return cli_usage(self, "--%s: unknown value '%s'; use one of %s", option, value,
-                         arg->choices);
-    if (arg->type != OP_INTEGER)
-        return put_text(self, arg, value);
+    char *end;
+    int64_t min, max;
     errno = 0;
     long long number = strtoll(value, &end, 10);
     if (errno || end == value || *end)
-        return cli_usage(self, "--%s: '%s' is not a number", option, value);
+        return cli_usage(self, NULL, "%s: '%s' is not a number", what, value);
+    op_range(arg, &min, &max);
+    if (number < min || number > max)
+        return cli_usage(self, NULL, "%s: must be from %lld to %lld", what, (long long)min,
+                         (long long)max);
     json_object_set_new(self->args, arg->name, json_integer(number));
     return CLI_DONE;
+}
+
+static int set_arg(struct cli *self, const struct op_arg *arg, const char *value)
+{
+    char what[66] = "--";
+    if (arg->flags & OP_POSITIONAL)
+        snprintf(what, sizeof what, "%s", arg->placeholder);
+    else
+        cli_option_name(arg->name, what + 2);
+    if (arg->type == OP_INTEGER)
+        return put_integer(self, arg, what, value);
+    if (arg->type == OP_CHOICE && !choice_has(arg->choices, view_str(value)))
+        return refuse_choice(self, what, value, arg->choices);
+    return put_text(self, arg, value);
 }
 
 static int unknown_option(const struct cli *self, struct ethos_view name)
 {
     const char *names[64];
-    char own[32][64], wanted[64];
+    char own[32][64], wanted[64], hint[96];
     size_t count = 0, owned = 0;
     for (const struct cli_option *option = cli_options; option->name; option++)
         names[count++] = option->name;
@@ -177,10 +195,8 @@ static int unknown_option(const struct cli *self, struct ethos_view name)
     names[count] = NULL;
     snprintf(wanted, sizeof wanted, "%.*s", VIEW_ARG(name));
     const char *nearest = nearest_name(wanted, names);
-    if (nearest)
-        return cli_usage(self, "unknown option --%s; did you mean --%s?", wanted, nearest);
-    return cli_usage(self, "unknown option --%s; see ethos %s --help", wanted,
-                     self->op ? self->op->command : "");
+    snprintf(hint, sizeof hint, "did you mean --%s?", nearest ? nearest : "");
+    return cli_usage(self, nearest ? hint : NULL, "unknown option --%s", wanted);
 }
 
 static int parse_long(struct cli *self, struct words *words, const char *word)
@@ -191,12 +207,14 @@ static int parse_long(struct cli *self, struct words *words, const char *word)
     const struct op_arg *arg = find_arg(self->op, name);
     if (arg && arg->type == OP_FLAG) {
         json_object_set_new(self->args, arg->name, json_true());
-        return inline_value ? cli_usage(self, "--%.*s takes no value", VIEW_ARG(name)) : CLI_DONE;
+        return inline_value ? cli_usage(self, NULL, "--%.*s takes no value", VIEW_ARG(name))
+                            : CLI_DONE;
     }
     if (arg) {
         const char *value = take_value(words, inline_value);
         if (!value)
-            return cli_usage(self, "--%.*s needs a value: %s", VIEW_ARG(name), arg->placeholder);
+            return cli_usage(self, NULL, "--%.*s needs a value: %s", VIEW_ARG(name),
+                             arg->placeholder);
         return set_arg(self, arg, value);
     }
     const struct cli_option *option = find_global(name, 0);
@@ -215,7 +233,7 @@ static int parse_short(struct cli *self, struct words *words, const char *word)
     for (; *word; word++) {
         const struct cli_option *option = find_global((struct ethos_view){0}, *word);
         if (!option)
-            return cli_usage(self, "unknown option -%c; see ethos --help", *word);
+            return cli_usage(self, NULL, "unknown option -%c", *word);
         bool takes = option->placeholder != NULL;
         int code = set_global(self, option, words, takes && word[1] ? word + 1 : NULL, true);
         if (code != CLI_DONE || takes)
@@ -254,33 +272,64 @@ static bool is_group(const char *word)
     return false;
 }
 
-static int unknown_command(const struct cli *self, const char *word)
+struct ethos_view cli_first_word(const struct op *op)
 {
-    const char *names[128];
-    size_t count = 0;
-    for (const struct op *op = op_next(NULL); op && count < 127; op = op_next(op)) {
-        if (!op->command)
-            continue;
-        const char *space = strchr(op->command, ' ');
-        size_t group = self->group ? strlen(self->group) : 0;
-        if (!self->group)
-            names[count++] = op->command;
-        else if (space && strncmp(op->command, self->group, group) == 0 &&
-                 op->command[group] == ' ')
-            names[count++] = space + 1;
-    }
-    names[count] = NULL;
-    const char *nearest = nearest_name(word, names);
-    const char *group = self->group ? self->group : "";
-    const char *gap = self->group ? " " : "";
-    if (nearest)
-        return cli_usage(self, "unknown command '%s%s%s'; did you mean ethos %s%s%s?", group, gap,
-                         word, group, gap, nearest);
-    return cli_usage(self, "unknown command '%s%s%s'; see ethos %s%s--help", group, gap, word,
-                     group, gap);
+    return view_of(op->command, strcspn(op->command, " "));
 }
 
-/* Takes one more word of the command; *out_done when the operation is known. */
+bool cli_is_repeat(const struct op *op)
+{
+    for (const struct op *other = op_next(NULL); other != op; other = op_next(other))
+        if (other->command && view_eq(cli_first_word(other), cli_first_word(op)))
+            return true;
+    return false;
+}
+
+/* The words that may stand here: the second ones of a group, else the first ones. */
+static void collect_words(const char *group, char words[][32], const char **names, size_t room)
+{
+    size_t count = 0;
+    for (const struct op *op = op_next(NULL); op && count + 1 < room; op = op_next(op)) {
+        if (!op->command || (group ? !view_eq_str(cli_first_word(op), group) : cli_is_repeat(op)))
+            continue;
+        const char *word = group ? op->command + strlen(group) + 1 : op->command;
+        snprintf(words[count], 32, "%.*s", (int)strcspn(word, " "), word);
+        names[count] = words[count];
+        count++;
+    }
+    names[count] = NULL;
+}
+
+/* "add" without its group is "memory add"; NULL for a word that several groups have. */
+static const char *find_second_word(const char *word)
+{
+    const char *found = NULL;
+    for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
+        const char *space = op->command ? strchr(op->command, ' ') : NULL;
+        if (!space || strcmp(space + 1, word) != 0)
+            continue;
+        if (found)
+            return NULL;
+        found = op->command;
+    }
+    return found;
+}
+
+static int unknown_command(const struct cli *self, const char *word)
+{
+    char words[64][32], hint[128];
+    const char *names[64];
+    const char *group = self->group ? self->group : "";
+    const char *gap = self->group ? " " : "";
+    collect_words(self->group, words, names, 64);
+    const char *nearest = self->group ? NULL : find_second_word(word);
+    if (!nearest)
+        nearest = nearest_name(word, names);
+    snprintf(hint, sizeof hint, "did you mean ethos %s%s%s?", group, gap, nearest ? nearest : "");
+    return cli_usage(self, nearest ? hint : NULL, "unknown command '%s%s%s'", group, gap, word);
+}
+
+/* Takes one more word of the command. */
 static int take_command(struct cli *self, const char *word)
 {
     self->op = self->group ? find_command(self->group, word) : find_command(word, NULL);
@@ -294,10 +343,14 @@ static int take_command(struct cli *self, const char *word)
 
 static int take_positional(struct cli *self, const char *word)
 {
-    for (const struct op_arg *arg = self->op->args; arg && arg->name; arg++)
+    bool text = false;
+    for (const struct op_arg *arg = self->op->args; arg && arg->name; arg++) {
         if ((arg->flags & OP_POSITIONAL) && !json_object_get(self->args, arg->name))
             return set_arg(self, arg, word);
-    return cli_usage(self, "unexpected argument '%s'; quote a text that has spaces", word);
+        text = text || ((arg->flags & OP_POSITIONAL) && (arg->flags & OP_STDIN));
+    }
+    return cli_usage(self, text ? "put a text with spaces in quotes" : NULL,
+                     "unexpected argument '%s'", word);
 }
 
 int cli_parse(struct cli *self, int argc, char **argv)
@@ -305,16 +358,17 @@ int cli_parse(struct cli *self, int argc, char **argv)
     struct words words = {argv, argc, 1};
     bool only_words = false;
     self->args = json_object();
-    while (words.next < words.count) {
+    while (words.next < words.count && !(self->op && self->help != CLI_HELP_NONE)) {
         const char *word = words.items[words.next++];
         int code;
         if (!only_words && strcmp(word, "--") == 0) {
             only_words = true;
             continue;
         }
-        if (!only_words && word[0] == '-' && word[1] == '-')
+        bool dashed = !only_words && word[0] == '-';
+        if (dashed && word[1] == '-' && isalpha((unsigned char)word[2]))
             code = parse_long(self, &words, word + 2);
-        else if (!only_words && word[0] == '-' && word[1])
+        else if (dashed && isalpha((unsigned char)word[1]))
             code = parse_short(self, &words, word + 1);
         else
             code = self->op ? take_positional(self, word) : take_command(self, word);

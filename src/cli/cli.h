@@ -56,13 +56,15 @@ extern const struct cli_option cli_options[]; /* ends with name NULL */
 /* args.c: fills self from argv. CLI_USAGE after printing one line. */
 int cli_parse(struct cli *self, int argc, char **argv);
 void cli_option_name(const char *argument, char out[64]); /* maxChars -> max-chars */
+struct ethos_view cli_first_word(const struct op *op);    /* of a row with a command */
+bool cli_is_repeat(const struct op *op);                  /* an earlier row has the same one */
 
 /* run.c */
 int cli_main(int argc, char **argv);
 int cli_exit_code(int code);
 int cli_fail(const struct cli *self, const struct ethos_error *error);
-int cli_usage(const struct cli *self, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+int cli_usage(const struct cli *self, const char *hint, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_result *result,
              struct ethos_error *error);
 
@@ -74,7 +76,7 @@ void view_result(struct cli *self, const struct op *op, const struct op_result *
 /* edit.c, complete.c, help.c: commands of this surface alone, by name of their row. */
 int edit_run(struct cli *self);
 int complete_run(struct cli *self);
-void help_program(FILE *out);
+void help_program(FILE *out, bool full);
 void help_group(FILE *out, const char *group);
 void help_operation(FILE *out, const struct op *op, bool full);
 void help_man(FILE *out);

@@ -6,6 +6,7 @@
  * starts no program.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -38,40 +39,31 @@ static void add_choices(struct str *list, const char *choices)
     }
 }
 
+static bool is_option(const struct op_arg *arg)
+{
+    return !(arg->flags & (OP_POSITIONAL | OP_STDIN));
+}
+
 static void add_arguments(struct str *list, const struct op *op)
 {
     for (const struct op_arg *arg = op->args; arg && arg->name; arg++) {
         char option[66] = "--";
         cli_option_name(arg->name, option + 2);
-        if ((arg->flags & OP_POSITIONAL) && arg->choices)
+        if ((arg->flags & OP_POSITIONAL) && arg->type == OP_CHOICE)
             add_choices(list, arg->choices);
-        else if (!(arg->flags & (OP_POSITIONAL | OP_STDIN)))
+        else if (is_option(arg))
             add_word(list, view_str(option));
     }
-}
-
-static struct ethos_view first_word(const struct op *op)
-{
-    return view_of(op->command, strcspn(op->command, " "));
-}
-
-/* Whether an earlier row has the same first word. */
-static bool is_repeat(const struct op *op)
-{
-    for (const struct op *other = op_next(NULL); other != op; other = op_next(other))
-        if (other->command && view_eq(first_word(other), first_word(op)))
-            return true;
-    return false;
 }
 
 /* The second words of the group that op is the first row of. */
 static void follow_group(FILE *out, const struct dialect *dialect, const struct op *op)
 {
     struct str list;
-    struct ethos_view group = first_word(op);
+    struct ethos_view group = cli_first_word(op);
     str_init(&list, LIST_LIMIT);
     for (const struct op *row = op; row; row = op_next(row))
-        if (row->command && view_eq(first_word(row), group))
+        if (row->command && view_eq(cli_first_word(row), group))
             add_word(&list, view_str(row->command + group.size + 1));
     dialect->follow(out, group, list.data);
     str_release(&list);
@@ -93,9 +85,9 @@ static void print_follows(FILE *out, const struct dialect *dialect)
     for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
         if (!op->command)
             continue;
-        bool repeat = is_repeat(op);
+        bool repeat = cli_is_repeat(op);
         if (!repeat)
-            add_word(&list, first_word(op));
+            add_word(&list, cli_first_word(op));
         if (!repeat && strchr(op->command, ' '))
             follow_group(out, dialect, op);
         follow_command(out, dialect, op);
@@ -114,24 +106,71 @@ static void print_choice(FILE *out, const struct dialect *dialect, const char *o
     str_release(&list);
 }
 
+/* Whether a command before op has an option of this name. */
+static bool is_seen(const struct op *op, const char *name)
+{
+    for (const struct op *other = op_next(NULL); other != op; other = op_next(other))
+        for (const struct op_arg *arg = other->args; arg && arg->name; arg++)
+            if (is_option(arg) && strcmp(arg->name, name) == 0)
+                return true;
+    return false;
+}
+
+/* Walks the options of all commands, each name once; *op starts as NULL. */
+static const struct op_arg *next_option(const struct op **op, const struct op_arg *arg)
+{
+    for (;;) {
+        arg = arg && arg->name ? arg + 1 : NULL;
+        while (!arg || !arg->name) {
+            *op = op_next(*op);
+            if (!*op)
+                return NULL;
+            arg = (*op)->args;
+        }
+        if (is_option(arg) && !is_seen(*op, arg->name))
+            return arg;
+    }
+}
+
 static void print_choices(FILE *out, const struct dialect *dialect)
 {
+    char name[64];
+    const struct op *op = NULL;
     for (const struct cli_option *option = cli_options; option->name; option++)
         if (option->choices)
             print_choice(out, dialect, option->name, option->choices);
-    for (const struct op *op = op_next(NULL); op; op = op_next(op))
-        for (const struct op_arg *arg = op->args; arg && arg->name; arg++) {
-            char name[64];
-            cli_option_name(arg->name, name);
-            if (arg->choices && !(arg->flags & OP_POSITIONAL))
-                print_choice(out, dialect, name, arg->choices);
-        }
+    for (const struct op_arg *arg = NULL; (arg = next_option(&op, arg));) {
+        cli_option_name(arg->name, name);
+        if (arg->type == OP_CHOICE)
+            print_choice(out, dialect, name, arg->choices);
+    }
 }
 
 static void print_globals(FILE *out)
 {
     for (const struct cli_option *option = cli_options; option->name; option++)
         fprintf(out, " --%s", option->name);
+}
+
+/* The options that take a value, so that the value is not mistaken for a word of the command. */
+static void print_takers(FILE *out, const char *between)
+{
+    const char *gap = "";
+    for (const struct cli_option *option = cli_options; option->name; option++) {
+        if (!option->placeholder)
+            continue;
+        fprintf(out, "%s--%s", gap, option->name);
+        if (option->letter)
+            fprintf(out, "%s-%c", between, option->letter);
+        gap = between;
+    }
+    const struct op *op = NULL;
+    for (const struct op_arg *arg = NULL; (arg = next_option(&op, arg));) {
+        char name[64];
+        cli_option_name(arg->name, name);
+        if (arg->type != OP_FLAG)
+            fprintf(out, "%s--%s", gap, name);
+    }
 }
 
 /* ---- the shells ---------------------------------------------------------------------------- */
@@ -153,13 +192,22 @@ static void complete_bash(FILE *out)
     fputs("# bash completion of ethos; made by: ethos completion bash\n"
           "_ethos()\n{\n"
           "    local word=${COMP_WORDS[COMP_CWORD]} words=() list='' i\n"
-          "    case ${COMP_WORDS[COMP_CWORD-1]} in\n"
+          "    local before=${COMP_WORDS[COMP_CWORD-1]}\n"
+          "    [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD-2]}\n"
+          "    [[ $word == = ]] && before=${COMP_WORDS[COMP_CWORD-1]} word=\n"
+          "    case $before in\n"
           "    --home|--workspace|-w) COMPREPLY=($(compgen -d -- \"$word\")); return ;;\n",
           out);
     print_choices(out, &bash);
     fputs("    esac\n"
           "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-          "        [[ ${COMP_WORDS[i]} == -* ]] || words+=(\"${COMP_WORDS[i]}\")\n"
+          "        case ${COMP_WORDS[i]} in\n        ",
+          out);
+    print_takers(out, "|");
+    fputs(") [[ ${COMP_WORDS[i+1]} == = ]] && ((i++)); ((i++)) ;;\n"
+          "        -*) ;;\n"
+          "        *) words+=(\"${COMP_WORDS[i]}\") ;;\n"
+          "        esac\n"
           "    done\n"
           "    case \"${words[*]:0:2}\" in\n",
           out);
@@ -185,13 +233,19 @@ static void complete_zsh(FILE *out)
 {
     static const struct dialect zsh = {zsh_follow, zsh_choices};
     fputs("#compdef ethos\n# zsh completion of ethos; made by: ethos completion zsh\n"
-          "local -a given list\nlocal item\n"
+          "local -a given list\nlocal -i at\n"
           "case ${words[CURRENT-1]} in\n"
           "    --home|--workspace|-w) _files -/; return ;;\n",
           out);
     print_choices(out, &zsh);
     fputs("esac\n"
-          "for item in ${words[2,CURRENT-1]}; do\n    [[ $item == -* ]] || given+=$item\ndone\n"
+          "for ((at = 2; at < CURRENT; at++)); do\n    case ${words[at]} in\n    ",
+          out);
+    print_takers(out, "|");
+    fputs(") ((at++)) ;;\n"
+          "    -*) ;;\n"
+          "    *) given+=${words[at]} ;;\n"
+          "    esac\ndone\n"
           "case \"${given[1,2]}\" in\n",
           out);
     print_follows(out, &zsh);
@@ -218,11 +272,23 @@ static void complete_fish(FILE *out)
           "function __ethos_words\n"
           "    set -l given (commandline -opc)\n"
           "    set -l list\n"
+          "    set -l words\n"
+          "    set -l skip 0\n"
           "    switch \"$given[-1]\"\n",
           out);
     print_choices(out, &fish);
     fputs("    end\n"
-          "    set -l words (string match -v -- '-*' $given[2..-1])\n"
+          "    for item in $given[2..-1]\n"
+          "        if test $skip = 1\n"
+          "            set skip 0\n"
+          "        else if contains -- $item ",
+          out);
+    print_takers(out, " ");
+    fputs("\n            set skip 1\n"
+          "        else if not string match -q -- '-*' $item\n"
+          "            set -a words $item\n"
+          "        end\n"
+          "    end\n"
           "    switch \"$words[1..2]\"\n",
           out);
     print_follows(out, &fish);
@@ -231,16 +297,39 @@ static void complete_fish(FILE *out)
     fputs("\nend\ncomplete -c ethos -a '(__ethos_words)'\n", out);
 }
 
+static void print_script(const char *shell, FILE *out)
+{
+    if (strcmp(shell, "bash") == 0)
+        complete_bash(out);
+    else if (strcmp(shell, "zsh") == 0)
+        complete_zsh(out);
+    else
+        complete_fish(out);
+}
+
 int complete_run(struct cli *self)
 {
     const char *shell = json_string_value(json_object_get(self->args, "shell"));
+    struct op_result result;
+    char *script = NULL;
+    size_t size = 0;
     if (!shell)
-        return cli_usage(self, "missing SHELL; use bash, zsh or fish");
-    if (strcmp(shell, "bash") == 0)
-        complete_bash(self->term.out);
-    else if (strcmp(shell, "zsh") == 0)
-        complete_zsh(self->term.out);
-    else
-        complete_fish(self->term.out);
-    return CLI_DONE;
+        return cli_usage(self, "use bash, zsh or fish", "missing SHELL");
+    if (!self->json) {
+        print_script(shell, self->term.out);
+        return CLI_DONE;
+    }
+    FILE *out = open_memstream(&script, &size);
+    if (out) {
+        print_script(shell, out);
+        fclose(out);
+    }
+    op_result_init(&result);
+    struct ethos_error error;
+    json_t *json = script ? json_pack("{s:s, s:s%}", "shell", shell, "script", script, size) : NULL;
+    int status = op_return(&result, json, &error) == ETHOS_OK ? cli_show(self, self->op, &result)
+                                                              : cli_fail(self, &error);
+    op_result_release(&result);
+    free(script);
+    return status;
 }

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/os.h"
+#include "base/utf8.h"
 #include "base/view.h"
 #include "cli/cli.h"
 
@@ -80,22 +82,38 @@ static const char *choose_editor(void)
     return NULL;
 }
 
+/* Keys that interrupt are for the editor; whoever waits for it must not die of them. */
+static void heed_keys(bool heed)
+{
+    signal(SIGINT, heed ? SIG_DFL : SIG_IGN);
+    signal(SIGQUIT, heed ? SIG_DFL : SIG_IGN);
+}
+
 /* The value may hold arguments, so the shell takes it apart. */
-static int run_editor(const char *editor, const char *path, struct ethos_error *error)
+static pid_t start_editor(const char *editor, const char *path)
 {
     char script[PATH_LIMIT];
-    int status;
     snprintf(script, sizeof script, "%s \"$@\"", editor);
     pid_t pid = fork();
-    if (pid < 0)
-        return err_errno(error, errno, editor);
     if (pid == 0) {
+        heed_keys(true);
+        signal(SIGPIPE, SIG_DFL);
         execl("/bin/sh", "sh", "-c", script, editor, path, (char *)NULL);
         _exit(127);
     }
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return err_errno(error, errno, editor);
+    return pid;
+}
+
+static int run_editor(const char *editor, const char *path, struct ethos_error *error)
+{
+    int status = 0;
+    heed_keys(false);
+    pid_t pid = start_editor(editor, path);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    heed_keys(true);
+    if (pid < 0)
+        return err_errno(error, errno, editor);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return ETHOS_OK;
     return err_set(error, ETHOS_INVALID, "%s: the editor failed", editor);
@@ -105,7 +123,7 @@ static int run_editor(const char *editor, const char *path, struct ethos_error *
 
 /* What is being edited: the revision first, then the bytes, so that a change between is a conflict. */
 struct original {
-    char revision[ETHOS_REVISION_SIZE];
+    json_t *entry; /* as memory.get gives it */
     struct str text;
 };
 
@@ -127,8 +145,7 @@ static int fetch(struct cli *self, struct original *out, struct ethos_error *err
     if (code == ETHOS_OK)
         code = get(self, false, &bytes, error);
     if (code == ETHOS_OK) {
-        const char *revision = json_string_value(json_object_get(entry.json, "revision"));
-        snprintf(out->revision, sizeof out->revision, "%s", revision ? revision : "absent");
+        out->entry = json_incref(entry.json);
         code = str_add(&out->text, str_view(&bytes.text));
     }
     op_result_release(&entry);
@@ -142,8 +159,9 @@ static int save(struct cli *self, const struct original *before, struct ethos_vi
 {
     struct op_result result;
     json_t *args = json_deep_copy(self->args);
+    const char *revision = json_string_value(json_object_get(before->entry, "revision"));
     json_object_set_new_nocheck(args, "content", json_stringn_nocheck(text.data, text.size));
-    json_object_set_new(args, "ifMatch", json_string(before->revision));
+    json_object_set_new(args, "ifMatch", json_string(revision ? revision : "absent"));
     op_result_init(&result);
     int code = cli_call(self, op_find("memory.save"), args, &result, error);
     if (code == ETHOS_OK && result.code != ETHOS_OK) {
@@ -157,8 +175,24 @@ static int save(struct cli *self, const struct original *before, struct ethos_vi
     return code;
 }
 
+/* The report of a sync that had nothing to do. */
+static void show_unchanged(struct cli *self, const struct original *before)
+{
+    const json_t *entry = before->entry;
+    struct op_result result;
+    op_result_init(&result);
+    result.json = json_pack("{s:i, s:[], s:[{s:O, s:O, s:O, s:I}], s:[]}", "applied", 0, "written",
+                            "unchanged", "scope", json_object_get(entry, "scope"), "key",
+                            json_object_get(entry, "key"), "revision",
+                            json_object_get(entry, "revision"), "chars",
+                            (json_int_t)utf8_units(str_view(&before->text)), "conflicts");
+    cli_show(self, op_find("memory.save"), &result);
+    op_result_release(&result);
+}
+
+/* Runs the editor on the copy and saves. *out_keep: the copy holds what is nowhere else. */
 static int edit_copy(struct cli *self, const struct original *before, const char *path,
-                     struct ethos_error *error)
+                     bool *out_keep, struct ethos_error *error)
 {
     struct str text;
     const char *editor = choose_editor();
@@ -166,14 +200,15 @@ static int edit_copy(struct cli *self, const struct original *before, const char
         return err_hint(error, err_set(error, ETHOS_INVALID, "no editor found"), "set $EDITOR");
     int code = run_editor(editor, path, error);
     str_init(&text, ETHOS_MAX_INPUT_BYTES + 1);
+    int read_code = read_copy(path, &text, code == ETHOS_OK ? error : NULL);
+    bool same = read_code == ETHOS_OK && view_eq(str_view(&text), str_view(&before->text));
     if (code == ETHOS_OK)
-        code = read_copy(path, &text, error);
-    if (code == ETHOS_OK && view_eq(str_view(&text), str_view(&before->text))) {
-        if (!self->quiet)
-            fputs("Nothing changed\n", stderr);
-    } else if (code == ETHOS_OK) {
+        code = read_code;
+    if (code == ETHOS_OK && same)
+        show_unchanged(self, before);
+    else if (code == ETHOS_OK)
         code = save(self, before, str_view(&text), error);
-    }
+    *out_keep = code != ETHOS_OK && !same;
     str_release(&text);
     return code;
 }
@@ -181,6 +216,7 @@ static int edit_copy(struct cli *self, const struct original *before, const char
 int edit_run(struct cli *self)
 {
     char path[PATH_LIMIT] = "";
+    bool keep = false;
     struct original before = {0};
     struct ethos_error error = {0};
     str_init(&before.text, ETHOS_MAX_STORE_BYTES);
@@ -188,12 +224,13 @@ int edit_run(struct cli *self)
     if (code == ETHOS_OK)
         code = make_copy(str_view(&before.text), path, &error);
     if (code == ETHOS_OK) {
-        code = edit_copy(self, &before, path, &error);
-        if (code == ETHOS_OK)
-            unlink(path);
-        else
+        code = edit_copy(self, &before, path, &keep, &error);
+        if (keep)
             err_hint(&error, code, "your text is kept in %s", path);
+        else
+            unlink(path);
     }
+    json_decref(before.entry);
     str_release(&before.text);
     return code == ETHOS_OK ? CLI_DONE : cli_fail(self, &error);
 }

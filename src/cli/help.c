@@ -6,11 +6,12 @@
 #include "base/view.h"
 #include "cli/cli.h"
 
+/* What the second words of a group are about. */
 static const char *const groups[][2] = {
-    {"memory", "the files: show, get, write, add, replace, remove, edit, paths"},
-    {"users", "who is known, and which identities are one person"},
-    {"personality", "the roles, and which one is active"},
-    {"config", "the settings of the home"},
+    {"memory", "Look at the files and change them"},
+    {"users", "Who is known, and which identities are one person"},
+    {"personality", "The roles of the agent, and which one is active"},
+    {"config", "The settings"},
 };
 
 static const char *const environment[][2] = {
@@ -44,25 +45,19 @@ static bool in_group(const struct op *op, const char *group)
     return op->command && strncmp(op->command, group, size) == 0 && op->command[size] == ' ';
 }
 
-/* [--store STORE] or TEXT */
-static void print_argument(FILE *out, const struct op_arg *arg)
-{
-    char option[64];
-    bool required = (arg->flags & OP_REQUIRED) && !(arg->flags & OP_FILE);
-    cli_option_name(arg->name, option);
-    if (arg->flags & OP_POSITIONAL)
-        fprintf(out, required ? " %s" : " [%s]", arg->placeholder);
-    else if (arg->type == OP_FLAG)
-        fprintf(out, " [--%s]", option);
-    else if (!(arg->flags & OP_STDIN))
-        fprintf(out, " [--%s %s]", option, arg->placeholder);
-}
-
+/* Usage: ethos memory add TEXT [OPTIONS] */
 static void print_synopsis(FILE *out, const struct op *op)
 {
-    fprintf(out, "ethos %s", op->command);
-    for (const struct op_arg *arg = op->args; arg && arg->name; arg++)
-        print_argument(out, arg);
+    bool options = false;
+    fprintf(out, "Usage: ethos %s", op->command);
+    for (const struct op_arg *arg = op->args; arg && arg->name; arg++) {
+        bool required = (arg->flags & OP_REQUIRED) && !(arg->flags & OP_FILE);
+        if (arg->flags & OP_POSITIONAL)
+            fprintf(out, required ? " %s" : " [%s]", arg->placeholder);
+        else
+            options = options || !(arg->flags & OP_STDIN);
+    }
+    fprintf(out, options ? " [OPTIONS]\n%s.\n" : "\n%s.\n", op->summary);
 }
 
 static void print_arg_help(FILE *out, const struct op_arg *arg)
@@ -94,17 +89,16 @@ static void print_globals(FILE *out)
 
 void help_operation(FILE *out, const struct op *op, bool full)
 {
-    fputs("Usage: ", out);
     print_synopsis(out, op);
-    fprintf(out, "\n%s.\n", op->summary);
     if (op->args && op->args->name)
         fputc('\n', out);
     for (const struct op_arg *arg = op->args; arg && arg->name; arg++)
         print_arg_help(out, arg);
-    if (!full)
-        return;
-    print_globals(out);
+    if (full)
+        print_globals(out);
     fprintf(out, "\nExample:\n  %s\n", op->example);
+    if (!full)
+        fprintf(out, "\nethos %s --help also lists the options of every command.\n", op->command);
 }
 
 void help_group(FILE *out, const char *group)
@@ -113,25 +107,44 @@ void help_group(FILE *out, const char *group)
     for (const struct op *op = op_next(NULL); op; op = op_next(op))
         if (in_group(op, group))
             fprintf(out, "  %-24s %s\n", op->command, op->summary);
-    fprintf(out, "\nethos %s COMMAND --help tells more.\n", group);
+    fprintf(out, "\nethos %s COMMAND --help tells more, with an example.\n", group);
 }
 
-void help_program(FILE *out)
+static const char *group_summary(struct ethos_view word)
+{
+    for (size_t i = 0; i < COUNT(groups); i++)
+        if (view_eq_str(word, groups[i][0]))
+            return groups[i][1];
+    return "";
+}
+
+/* One line for each first word of a command. */
+static void print_commands(FILE *out)
+{
+    for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
+        if (!op->command || cli_is_repeat(op))
+            continue;
+        struct ethos_view word = cli_first_word(op);
+        bool group = word.size < strlen(op->command);
+        fprintf(out, "  %-24.*s %s\n", VIEW_ARG(word), group ? group_summary(word) : op->summary);
+    }
+}
+
+void help_program(FILE *out, bool full)
 {
     fputs("ethos: memory for AI agents, in markdown that you can read.\n\n"
           "Usage: ethos COMMAND [ARGUMENTS]\n\n",
           out);
-    for (const struct op *op = op_next(NULL); op; op = op_next(op))
-        if (op->command && !strchr(op->command, ' '))
-            fprintf(out, "  %-24s %s\n", op->command, op->summary);
-    for (size_t i = 0; i < COUNT(groups); i++)
-        fprintf(out, "  %-24s %s\n", groups[i][0], groups[i][1]);
-    print_globals(out);
+    print_commands(out);
+    if (full)
+        print_globals(out);
     fputs("\nStart with:\n"
           "  ethos memory add 'We deploy on Fridays'\n"
           "  ethos memory add --store user 'Prefers short answers'\n"
-          "  ethos prefetch\n",
+          "  ethos prefetch\n\n"
+          "ethos COMMAND --help explains a command",
           out);
+    fputs(full ? ".\n" : "; ethos --help lists the options of all.\n", out);
 }
 
 /* ---- the manual page, in scdoc -------------------------------------------------------------- */

@@ -49,21 +49,35 @@ int cli_exit_code(int code)
 static void print_json(const json_t *value)
 {
     struct str text;
+    bool tty = isatty(STDOUT_FILENO);
     str_init(&text, ETHOS_MAX_STORE_BYTES * 2);
-    if (json_print(value, isatty(STDOUT_FILENO) ? JSON_STYLE_PRETTY : JSON_STYLE_LINE, &text) ==
-        ETHOS_OK)
+    int code = json_print(value, tty ? JSON_STYLE_PRETTY : JSON_STYLE_LINE, &text);
+    if (code == ETHOS_OK && tty)
+        term_safe(stdout, str_view(&text)); // JSON escapes C0, but neither C1 nor what hides text
+    else if (code == ETHOS_OK)
         fwrite(text.data, 1, text.size, stdout);
     fputc('\n', stdout);
     str_release(&text);
 }
 
+/* A message is one line, whatever it quotes. */
+static void print_message(const char *text)
+{
+    struct ethos_view rest = view_str(text), line;
+    for (bool first = true; view_line(&rest, &line); first = false) {
+        fputs(first ? "" : "\\n", stderr);
+        term_safe(stderr, line);
+    }
+}
+
 static void complain(const struct ethos_error *error)
 {
+    fflush(stdout); // what was shown before stands before
     fputs("ethos: ", stderr);
-    term_safe(stderr, view_str(error->text));
+    print_message(error->text);
     if (*error->hint) {
         fputs("; ", stderr);
-        term_safe(stderr, view_str(error->hint));
+        print_message(error->hint);
     }
     fputc('\n', stderr);
 }
@@ -80,13 +94,20 @@ int cli_fail(const struct cli *self, const struct ethos_error *error)
     return cli_exit_code(error->code);
 }
 
-int cli_usage(const struct cli *self, const char *format, ...)
+/* Without a hint, the way to the help of what was typed. */
+int cli_usage(const struct cli *self, const char *hint, const char *format, ...)
 {
     struct ethos_error error = {ETHOS_INVALID, "", ""};
+    const char *command = self->op ? self->op->command : self->group;
     va_list args;
     va_start(args, format);
     vsnprintf(error.text, sizeof error.text, format, args);
     va_end(args);
+    if (hint)
+        snprintf(error.hint, sizeof error.hint, "%s", hint);
+    else
+        snprintf(error.hint, sizeof error.hint, "see ethos %s%s--help", command ? command : "",
+                 command ? " " : "");
     cli_fail(self, &error);
     return CLI_USAGE;
 }
@@ -126,6 +147,13 @@ static int fill_argument(struct cli *self, const struct op_arg *arg, const char 
     return code == ETHOS_OK ? CLI_DONE : cli_fail(self, &error);
 }
 
+static int missing_argument(const struct cli *self, const struct op_arg *arg)
+{
+    char hint[192];
+    snprintf(hint, sizeof hint, "for example: %s", self->op->example);
+    return cli_usage(self, hint, "missing %s", arg->placeholder);
+}
+
 /* A text argument that is "-", or left out where a pipe is the usual way. */
 static int read_arguments(struct cli *self)
 {
@@ -141,8 +169,7 @@ static int read_arguments(struct cli *self)
         if (code != CLI_DONE)
             return code;
         if (!given && (arg->flags & OP_REQUIRED))
-            return cli_usage(self, "missing %s; see ethos %s --help", arg->placeholder,
-                             self->op->command);
+            return missing_argument(self, arg);
     }
     return CLI_DONE;
 }
@@ -162,7 +189,8 @@ static void *resize(void *arg, void *block, size_t size)
 static void log_to_stderr(void *arg, enum ethos_level level, const char *line)
 {
     const struct cli *self = arg;
-    if (level > ETHOS_LOG_WARN || (self->quiet && level == ETHOS_LOG_WARN))
+    bool doctor = self->op && strcmp(self->op->name, "admin.doctor") == 0; // finds it itself
+    if (level > ETHOS_LOG_WARN || ((self->quiet || doctor) && level == ETHOS_LOG_WARN))
         return;
     struct ethos_error error = {0};
     snprintf(error.text, sizeof error.text, "%s", line);
@@ -179,6 +207,17 @@ static bool env_on(const char *name)
 {
     const char *value = getenv(name);
     return value && *value && strcmp(value, "0") != 0;
+}
+
+/* Throwaway memory is thrown away even when interrupted: the signal waits until that is done. */
+static void hold_signals(bool hold)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &signals, NULL);
 }
 
 int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_result *result,
@@ -198,11 +237,15 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
                            .want_json = self->json,
                            .dry_run = self->dry_run,
                            .via = "cli"};
+    if (options.ephemeral)
+        hold_signals(true);
     int code = ethos_open(&options, &call.ethos, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = op_run(op, &call, result, error);
-    ethos_close(call.ethos);
+    if (code == ETHOS_OK) {
+        code = op_run(op, &call, result, error);
+        ethos_close(call.ethos);
+    }
+    if (options.ephemeral)
+        hold_signals(false);
     return code;
 }
 
@@ -240,13 +283,15 @@ static int run_operation(struct cli *self)
 static int help(const struct cli *self)
 {
     bool asked = self->help != CLI_HELP_NONE;
+    if (!asked && self->json)
+        return cli_usage(self, NULL, "missing COMMAND");
     FILE *out = asked ? stdout : stderr;
     if (self->op)
         help_operation(out, self->op, self->help == CLI_HELP_FULL);
     else if (self->group)
         help_group(out, self->group);
     else
-        help_program(out);
+        help_program(out, self->help == CLI_HELP_FULL);
     return asked ? CLI_DONE : CLI_USAGE;
 }
 
@@ -279,6 +324,17 @@ static void seed_json(void)
     json_object_seed(seed ? seed : 1);
 }
 
+/*
+ * A stream that is closed must not become the descriptor of a file of memory. It is replaced by one
+ * that can only be used the wrong way round, so that using it still fails.
+ */
+static void hold_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 /* Memory of this program may hold what a person wrote: it does not end in a core file. */
 static void protect(void)
 {
@@ -294,10 +350,11 @@ static void protect(void)
 int cli_main(int argc, char **argv)
 {
     struct cli self = {0};
+    hold_streams();
     protect();
     seed_json();
-    for (int i = 1; i < argc; i++) // so that even a usage error is JSON when asked for
-        self.json = self.json || strcmp(argv[i], "--json") == 0;
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        self.json |= strcmp(argv[i], "--json") == 0; // so that even a usage error is JSON
     int status = cli_parse(&self, argc, argv);
     term_init(&self.term, (int)self.color);
     if (status == CLI_DONE)

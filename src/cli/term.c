@@ -4,10 +4,12 @@
 #include "cli/term.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +55,7 @@ void term_page(struct term *self)
         return;
     pid_t pid = fork();
     if (pid == 0) {
+        signal(SIGPIPE, SIG_DFL);
         dup2(ends[0], STDIN_FILENO);
         close(ends[0]);
         close(ends[1]);
@@ -72,7 +75,12 @@ void term_page(struct term *self)
 
 bool term_finish(struct term *self)
 {
-    bool ok = fflush(self->out) == 0 || errno == EPIPE;
+    struct stat info;
+    errno = EIO; // for a write before the last one, whose own reason is lost
+    bool ok = fflush(self->out) == 0 && !ferror(self->out);
+    int reason = errno;
+    if (!ok && fstat(fileno(self->out), &info) == 0)
+        ok = S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode); // its reader went away
     if (self->pager) {
         fclose(self->out);
         while (waitpid(self->pager, NULL, 0) < 0 && errno == EINTR)
@@ -80,35 +88,57 @@ bool term_finish(struct term *self)
         self->out = stdout;
         self->pager = 0;
     }
+    errno = reason;
     return ok;
 }
 
-/* Characters that change how the text around them is laid out. */
-static bool is_bidi_control(uint32_t cp)
+/* Characters that reorder the text around them or show nothing: what they do must be seen. */
+static bool is_hidden(uint32_t cp)
 {
-    return (cp >= 0x202A && cp <= 0x202E) || (cp >= 0x2066 && cp <= 0x2069) || cp == 0x200E ||
-           cp == 0x200F || cp == 0x061C;
+    static const uint32_t spans[][2] = {
+        {0x00AD, 0x00AD}, {0x061C, 0x061C}, {0x115F, 0x1160},  {0x180E, 0x180E}, {0x200B, 0x200B},
+        {0x200E, 0x200F}, {0x202A, 0x202E}, {0x2060, 0x2064},  {0x2066, 0x2069}, {0x3164, 0x3164},
+        {0xFEFF, 0xFEFF}, {0xFFA0, 0xFFA0}, {0xE0000, 0xE007F}};
+    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
+        if (cp >= spans[i][0] && cp <= spans[i][1])
+            return true;
+    return false;
 }
 
+static bool is_control(uint32_t cp)
+{
+    return (cp < 0x20 && cp != '\n' && cp != '\t') || cp == 0x7F;
+}
+
+/* One character that a terminal must not see, as something to read. */
+static void print_escaped(FILE *out, struct ethos_view bytes, uint32_t cp, bool valid)
+{
+    if (valid && is_control(cp))
+        fprintf(out, "^%c", (char)(cp ^ 0x40));
+    else if (valid && cp >= 0xA0)
+        fprintf(out, "\\u{%X}", (unsigned)cp);
+    else if (valid)
+        fprintf(out, "\\x%02x", (unsigned)cp);
+    for (size_t i = 0; !valid && i < bytes.size; i++)
+        fprintf(out, "\\x%02x", (unsigned char)bytes.data[i]);
+}
+
+/* What is harmless goes out in one piece: stderr writes every piece by itself. */
 void term_safe(FILE *out, struct ethos_view text)
 {
-    size_t size;
+    size_t size, done = 0;
     for (size_t i = 0; i < text.size; i += size) {
         uint32_t cp;
-        bool ok;
-        size = utf8_decode(text.data + i, text.size - i, &cp, &ok);
-        if (!ok)
-            for (size_t k = 0; k < size; k++)
-                fprintf(out, "\\x%02x", (unsigned char)text.data[i + k]);
-        else if ((cp < 0x20 && cp != '\n' && cp != '\t') || cp == 0x7F)
-            fprintf(out, "^%c", (char)(cp ^ 0x40));
-        else if (cp >= 0x80 && cp < 0xA0)
-            fprintf(out, "\\x%02x", (unsigned)cp);
-        else if (is_bidi_control(cp))
-            fprintf(out, "\\u{%X}", (unsigned)cp);
-        else
-            fwrite(text.data + i, 1, size, out);
+        bool valid;
+        size = utf8_decode(text.data + i, text.size - i, &cp, &valid);
+        if (valid && !is_control(cp) && !(cp >= 0x80 && cp < 0xA0) && !is_hidden(cp))
+            continue;
+        fwrite(text.data + done, 1, i - done, out);
+        print_escaped(out, view_of(text.data + i, size), cp, valid);
+        done = i + size;
     }
+    if (done < text.size)
+        fwrite(text.data + done, 1, text.size - done, out);
 }
 
 void term_text(struct term *self, struct ethos_view text)

@@ -2,8 +2,8 @@
  * term.h: writing to people.
  *
  * On a terminal, nothing that comes from memory, a file name or an error can move the cursor, set a
- * title or hide text: control characters and bidirectional overrides are shown, not sent. Into a pipe
- * or file, bytes go as they are.
+ * title or hide text: control characters, bidirectional overrides and invisible characters are shown,
+ * not sent. Into a pipe or file, bytes go as they are.
  */
 #ifndef ETHOS_CLI_TERM_H
 #define ETHOS_CLI_TERM_H

@@ -24,6 +24,11 @@ static long long number_of(const json_t *object, const char *name)
     return (long long)json_integer_value(json_object_get(object, name));
 }
 
+static const char *plural(long long number)
+{
+    return number == 1 ? "" : "s";
+}
+
 /* The home directory of the user as ~, as people write it. */
 static void print_path(struct cli *self, enum term_style style, const char *path)
 {
@@ -49,6 +54,7 @@ static void say(const struct cli *self, const char *format, ...)
     va_start(args, format);
     int size = vasprintf(&line, format, args);
     va_end(args);
+    fflush(stdout); // what was shown before stands before
     if (size >= 0)
         term_safe(stderr, view_of(line, (size_t)size));
     free(line);
@@ -58,24 +64,24 @@ static void say(const struct cli *self, const char *format, ...)
 static void say_row(const struct cli *self, const json_t *row, const char *what)
 {
     const json_t *matched = json_object_get(row, "matched");
-    long long lines = (long long)json_integer_value(matched);
+    long long lines = (long long)json_integer_value(matched), chars = number_of(row, "chars");
     if (matched)
-        say(self, "%s %s (%s): %lld line%s matched, %lld characters", text_of(row, "key"), what,
-            text_of(row, "scope"), lines, lines == 1 ? "" : "s", number_of(row, "chars"));
+        say(self, "%s %s (%s): %lld line%s matched, %lld character%s", text_of(row, "key"), what,
+            text_of(row, "scope"), lines, plural(lines), chars, plural(chars));
     else
-        say(self, "%s %s (%s): %lld characters", text_of(row, "key"), what, text_of(row, "scope"),
-            number_of(row, "chars"));
+        say(self, "%s %s (%s): %lld character%s", text_of(row, "key"), what, text_of(row, "scope"),
+            chars, plural(chars));
 }
 
 static void view_report(struct cli *self, const json_t *json)
 {
     size_t index;
     json_t *row;
-    json_array_foreach(json_object_get(json, "written"), index, row)
+    json_array_foreach (json_object_get(json, "written"), index, row)
         say_row(self, row, json_is_null(json_object_get(row, "revision")) ? "deleted" : "written");
-    json_array_foreach(json_object_get(json, "unchanged"), index, row)
+    json_array_foreach (json_object_get(json, "unchanged"), index, row)
         say_row(self, row, "unchanged");
-    json_array_foreach(json_object_get(json, "warnings"), index, row)
+    json_array_foreach (json_object_get(json, "warnings"), index, row)
         say(self, "warning: %s", json_string_value(row));
 }
 
@@ -94,22 +100,35 @@ static void print_gauge(struct cli *self, long long chars, long long budget)
     full = full > cells ? cells : full;
     for (int i = 0; i < cells; i++)
         term_printf(&self->term, "%s", i < full || (i == 0 && chars > 0) ? "█" : "░");
-    term_printf(&self->term, " %lld of %lld characters", chars, budget);
+    term_printf(&self->term, " %lld of %lld characters\n", chars, budget);
 }
 
+/* "Memory: 21 characters in ~/.ethos/...", then the text. */
 static void print_file(struct cli *self, const json_t *file)
 {
-    struct ethos_view content = json_view(file, "content");
+    struct ethos_view shown = json_view(file, "shown");
+    bool absent = json_is_null(json_object_get(file, "revision"));
     term_styled(&self->term, TERM_BOLD, "%s", text_of(file, "label"));
-    term_printf(&self->term, "  ");
+    if (json_object_get(file, "error"))
+        term_printf(&self->term, ": cannot be read, ");
+    else if (absent)
+        term_printf(&self->term, ": nothing yet in ");
+    else
+        term_printf(&self->term, ": %lld character%s in ", number_of(file, "chars"),
+                    plural(number_of(file, "chars")));
     print_path(self, TERM_DIM, text_of(file, "path"));
-    term_styled(&self->term, TERM_DIM, "  %lld characters\n", number_of(file, "chars"));
-    if (json_is_null(json_object_get(file, "revision")))
-        term_styled(&self->term, TERM_DIM, "(no such file yet)\n");
-    term_text(&self->term, content);
-    if (content.size > 0 && content.data[content.size - 1] != '\n')
-        term_printf(&self->term, "\n");
-    term_printf(&self->term, "\n");
+    term_printf(&self->term, "\n\n");
+    if (shown.size == 0)
+        return;
+    term_text(&self->term, shown);
+    term_printf(&self->term, "\n\n");
+}
+
+static void print_omission(struct cli *self, const json_t *row)
+{
+    term_styled(&self->term, TERM_WARN, "Left out");
+    term_printf(&self->term, ": %lld character%s of %s (%s)\n", number_of(row, "chars"),
+                plural(number_of(row, "chars")), text_of(row, "key"), text_of(row, "reason"));
 }
 
 static void view_show(struct cli *self, const json_t *json)
@@ -118,14 +137,17 @@ static void view_show(struct cli *self, const json_t *json)
     json_t *row;
     if (!self->no_pager)
         term_page(&self->term);
-    json_array_foreach(json_object_get(json, "files"), index, row) print_file(self, row);
+    json_array_foreach (json_object_get(json, "files"), index, row)
+        print_file(self, row);
     term_styled(&self->term, TERM_BOLD, "In the prompt");
-    term_printf(&self->term, "  ");
+    term_printf(&self->term, ": ");
     print_gauge(self, number_of(json, "chars"), number_of(json, "budget"));
-    term_printf(&self->term, "\n");
-    json_array_foreach(json_object_get(json, "omitted"), index, row)
-        term_styled(&self->term, TERM_WARN, "  left out: %lld characters of %s (%s)\n",
-                    number_of(row, "chars"), text_of(row, "key"), text_of(row, "reason"));
+    json_array_foreach (json_object_get(json, "omitted"), index, row)
+        print_omission(self, row);
+    if (number_of(json, "chars") > 0)
+        return;
+    term_finish(&self->term); // what a pager shows stands before
+    say(self, "Add something: ethos memory add 'We deploy on Fridays'");
 }
 
 static void view_paths(struct cli *self, const json_t *json)
@@ -133,7 +155,7 @@ static void view_paths(struct cli *self, const json_t *json)
     size_t index;
     json_t *row;
     term_printf(&self->term, "%-12s%s\n", "Home", text_of(json, "home"));
-    json_array_foreach(json_object_get(json, "files"), index, row)
+    json_array_foreach (json_object_get(json, "files"), index, row)
         term_printf(&self->term, "%-12s%s\n", text_of(row, "label"), text_of(row, "path"));
 }
 
@@ -144,11 +166,12 @@ static void view_users(struct cli *self, const json_t *json)
     size_t index;
     json_t *row;
     json_t *users = json_object_get(json, "users");
-    json_array_foreach(users, index, row)
-    {
+    json_array_foreach (users, index, row) {
         bool local = json_is_true(json_object_get(row, "local"));
-        term_printf(&self->term, "%s %-14s %-10s %s\n", local ? "*" : " ", text_of(row, "userId"),
-                    text_of(row, "platform"), text_of(row, "displayLabel"));
+        term_styled(&self->term, local ? TERM_BOLD : TERM_PLAIN, "%s %-14s", local ? "*" : " ",
+                    text_of(row, "userId"));
+        term_printf(&self->term, " %-10s %s\n", text_of(row, "platform"),
+                    text_of(row, "platformUserId"));
     }
     if (json_array_size(users) == 0)
         say(self, "Nobody yet. You are %s; the first write of your profile notes it.",
@@ -161,9 +184,9 @@ static void view_user(struct cli *self, const json_t *json)
     json_t *row;
     term_printf(&self->term, "%-12s%s%s\n", "User", text_of(json, "userId"),
                 json_is_true(json_object_get(json, "local")) ? " (you)" : "");
-    term_printf(&self->term, "%-12s%s (%lld bytes)\n", "Profile", text_of(json, "profile"),
-                number_of(json, "bytes"));
-    json_array_foreach(json_object_get(json, "identities"), index, row)
+    term_printf(&self->term, "%-12s%s (%lld byte%s)\n", "Profile", text_of(json, "profile"),
+                number_of(json, "bytes"), plural(number_of(json, "bytes")));
+    json_array_foreach (json_object_get(json, "identities"), index, row)
         term_printf(&self->term, "%-12s%s %s\n", "Identity", text_of(row, "platform"),
                     text_of(row, "platformUserId"));
 }
@@ -177,14 +200,15 @@ static void view_personalities(struct cli *self, const json_t *json)
 {
     size_t index;
     json_t *row;
-    json_array_foreach(json_object_get(json, "items"), index, row)
-    {
+    json_array_foreach (json_object_get(json, "items"), index, row) {
         bool active = json_is_true(json_object_get(row, "active"));
         term_styled(&self->term, active ? TERM_BOLD : TERM_PLAIN, "%s %-16s", active ? "*" : " ",
                     text_of(row, "id"));
-        term_printf(&self->term, " memory: %s", text_of(row, "memoryScope"));
+        term_printf(&self->term, " %s",
+                    strcmp(text_of(row, "memoryScope"), "global") == 0 ? "the shared MEMORY.md"
+                                                                       : "its own MEMORY.md");
         if (strcmp(text_of(row, "provider"), "markdown") != 0)
-            term_printf(&self->term, "  provider: %s", text_of(row, "provider"));
+            term_printf(&self->term, " in %s", text_of(row, "provider"));
         term_printf(&self->term, "\n");
     }
 }
@@ -214,19 +238,42 @@ static void view_used(struct cli *self, const json_t *json)
     say(self, "The active personality is now %s", text_of(json, "active"));
 }
 
+/* Words up to the width of the terminal, the following lines indented; one line into a pipe. */
+static void print_wrapped(struct cli *self, int indent, const char *text)
+{
+    int column = indent;
+    while (*text) {
+        int size = (int)strcspn(text, " ");
+        if (column > indent && self->term.tty && column + 1 + size > self->term.width) {
+            term_printf(&self->term, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            term_printf(&self->term, " ");
+            column++;
+        }
+        term_styled(&self->term, TERM_DIM, "%.*s", size, text);
+        column += size;
+        text += size + (text[size] == ' ');
+    }
+    term_printf(&self->term, "\n");
+}
+
 static void view_settings(struct cli *self, const json_t *json)
 {
     size_t index;
     json_t *row;
-    json_array_foreach((json_t *)json, index, row)
-    {
+    bool any = false;
+    json_array_foreach ((json_t *)json, index, row) {
         bool own = strcmp(text_of(row, "from"), "default") != 0;
-        term_styled(&self->term, own ? TERM_BOLD : TERM_PLAIN, "%-20s", text_of(row, "key"));
-        term_printf(&self->term, " %-16s",
+        any = any || own;
+        term_styled(&self->term, own ? TERM_BOLD : TERM_PLAIN, "%s %-18s", own ? "*" : " ",
+                    text_of(row, "key"));
+        term_printf(&self->term, " %-15s ",
                     json_is_null(json_object_get(row, "value")) ? "-" : text_of(row, "value"));
-        term_styled(&self->term, TERM_DIM, " %s%s\n", text_of(row, "help"),
-                    own ? "" : " (default)");
+        print_wrapped(self, 37, text_of(row, "help"));
     }
+    say(self, any ? "* set in config.yaml; ethos config set KEY VALUE changes one"
+                  : "All are defaults; ethos config set KEY VALUE changes one");
 }
 
 static void view_setting(struct cli *self, const json_t *json)
@@ -237,7 +284,7 @@ static void view_setting(struct cli *self, const json_t *json)
 
 static void view_set(struct cli *self, const json_t *json)
 {
-    say(self, "%s: %s", text_of(json, "key"), text_of(json, "value"));
+    say(self, "%s is now %s", text_of(json, "key"), text_of(json, "value"));
     if (*text_of(json, "warning"))
         say(self, "warning: %s", text_of(json, "warning"));
 }
@@ -247,11 +294,12 @@ static void view_set(struct cli *self, const json_t *json)
 static void print_finding(struct cli *self, const json_t *row)
 {
     const char *severity = text_of(row, "severity");
-    enum term_style style = *severity == 'e' ? TERM_BAD : *severity == 'w' ? TERM_WARN : TERM_GOOD;
+    bool fixed = *severity == 'f';
+    enum term_style style = *severity == 'e' ? TERM_BAD : fixed ? TERM_GOOD : TERM_WARN;
     term_styled(&self->term, style, "%-8s", severity);
     term_printf(&self->term, "%s: %s\n", text_of(row, "subject"), text_of(row, "problem"));
     if (*text_of(row, "remedy"))
-        term_printf(&self->term, "        -> %s\n", text_of(row, "remedy"));
+        term_printf(&self->term, "        %s %s\n", fixed ? "done:" : "->", text_of(row, "remedy"));
 }
 
 static void view_doctor(struct cli *self, const json_t *json)
@@ -265,9 +313,12 @@ static void view_doctor(struct cli *self, const json_t *json)
                 json_is_true(json_object_get(json, "exists"))
                     ? ""
                     : " (not there yet; the first write makes it)");
-    json_array_foreach(findings, index, row) print_finding(self, row);
+    json_array_foreach (findings, index, row)
+        print_finding(self, row);
     if (json_array_size(findings) == 0)
-        term_styled(&self->term, TERM_GOOD, "No problems found.\n");
+        term_styled(&self->term, TERM_GOOD, "No problems found");
+    if (json_array_size(findings) == 0)
+        term_printf(&self->term, "\n");
 }
 
 /* ---- which view for which operation -------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/choice.h"
 #include "base/err.h"
 #include "base/nearest.h"
 #include "base/str.h"
@@ -41,7 +42,7 @@ const struct config_option config_options[] = {
      "replace injected instructions and secrets in the block"},
     {"notes.staleDays", CONFIG_INTEGER, KEPT, "90", NULL, 1, 36500,
      "days after which an unverified note counts as stale"},
-    {"paths.allow", CONFIG_LIST, CONFIG_HOME, NULL, NULL, 0, 0,
+    {"paths.allow", CONFIG_PATHS, CONFIG_HOME, NULL, NULL, 0, 0,
      "directories outside the home that links may lead into"},
     {"durability", CONFIG_CHOICE, CONFIG_HOME, "durable", "durable|fast", 0, 0,
      "whether a write waits until it would survive a power cut"},
@@ -87,17 +88,6 @@ const char *config_nearest(const char *key)
     return nearest_name(key, names);
 }
 
-static bool in_choices(const char *choices, const char *value)
-{
-    size_t size = strlen(value);
-    for (const char *at = choices; at; at = strchr(at, '|')) {
-        at += *at == '|';
-        if (strncmp(at, value, size) == 0 && (at[size] == 0 || at[size] == '|'))
-            return size > 0;
-    }
-    return false;
-}
-
 static bool parse_integer(const char *value, int64_t *out)
 {
     char *end;
@@ -112,21 +102,39 @@ static bool parse_integer(const char *value, int64_t *out)
 /* -1 when the word is neither. */
 static int parse_switch(const char *value)
 {
-    if (in_choices("on|true|yes|1", value))
+    if (choice_has("on|true|yes|1", view_str(value)))
         return 1;
-    return in_choices("off|false|no|0", value) ? 0 : -1;
+    return choice_has("off|false|no|0", view_str(value)) ? 0 : -1;
+}
+
+/* What a permission means must not depend on the current directory. */
+static int check_paths(const char *what, const char *value, struct ethos_error *error)
+{
+    for (const char *at = value; *at; at += *at == ',') {
+        at += strspn(at, " ");
+        size_t size = strcspn(at, ",");
+        if (size > 0 && *at != '/')
+            return err_hint(error,
+                            err_set(error, ETHOS_INVALID, "%s: '%.*s' is not an absolute path",
+                                    what, (int)size, at),
+                            "begin it with /");
+        at += size;
+    }
+    return ETHOS_OK;
 }
 
 int config_check(const struct config_option *option, const char *what, const char *value,
                  struct ethos_error *error)
 {
     int64_t number;
+    char words[128];
     switch (option->type) {
     case CONFIG_CHOICE:
-        if (!in_choices(option->choices, value))
+        choice_text(option->choices, words, sizeof words);
+        if (!choice_has(option->choices, view_str(value)))
             return err_hint(error,
                             err_set(error, ETHOS_INVALID, "%s: '%s' is not a choice", what, value),
-                            "use one of %s", option->choices);
+                            "use %s", words);
         return ETHOS_OK;
     case CONFIG_SWITCH:
         if (parse_switch(value) < 0)
@@ -140,6 +148,8 @@ int config_check(const struct config_option *option, const char *what, const cha
                 error, err_set(error, ETHOS_INVALID, "%s: '%s' is out of range", what, value),
                 "use a number from %lld to %lld", (long long)option->min, (long long)option->max);
         return ETHOS_OK;
+    case CONFIG_PATHS:
+        return check_paths(what, value, error);
     case CONFIG_STRING:
     case CONFIG_LIST:
         break;
@@ -242,6 +252,56 @@ void config_unknown(const struct config *self, config_unknown_fn *each, void *ar
             each(arg, &self->table.pairs[i]);
 }
 
+static void replace_value(struct ethos_view text, const struct yaml_pair *pair, const char *value,
+                          struct str *out)
+{
+    str_add(out, view_of(text.data, pair->start));
+    if (pair->start == pair->end)
+        str_addc(out, ' ');
+    yaml_quote(value, out);
+    str_add(out, view_from(text, pair->end));
+}
+
+static void append_line(struct ethos_view text, const char *key, const char *value, struct str *out)
+{
+    str_add(out, text);
+    if (text.size > 0 && text.data[text.size - 1] != '\n')
+        str_addc(out, '\n');
+    str_printf(out, "%s: ", key);
+    yaml_quote(value, out);
+    str_addc(out, '\n');
+}
+
+static bool same_pairs(const struct yaml_table *before, const struct yaml_table *after,
+                       const char *key, const char *value)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < before->count; i++) {
+        const struct yaml_pair *pair = &before->pairs[i];
+        const char *now = yaml_get(after, pair->key);
+        bool is_key = strcmp(pair->key, key) == 0;
+        if (!is_key && (!now || strcmp(now, pair->value) != 0))
+            return false;
+        kept += !is_key;
+    }
+    const char *now = yaml_get(after, key);
+    return after->count == kept + 1 && now && strcmp(now, value) == 0;
+}
+
+/* What the new text says: exactly the one change. Not every file can be changed by one line. */
+static int check_edit(struct ethos_view text, const char *what, const char *key, const char *value,
+                      struct arena *arena, const struct yaml_table *before,
+                      struct ethos_error *error)
+{
+    struct yaml_table after;
+    int code = yaml_parse(text, what, arena, &after, error);
+    if (code == ETHOS_NOMEM || (code == ETHOS_OK && same_pairs(before, &after, key, value)))
+        return code;
+    code = err_set(error, ETHOS_UNSUPPORTED, "%s: %s cannot be set in a file of this form", what,
+                   key);
+    return err_hint(error, code, "edit the file by hand");
+}
+
 int config_edit(struct ethos_view text, const char *what, const char *key, const char *value,
                 struct str *out, struct ethos_error *error)
 {
@@ -255,21 +315,16 @@ int config_edit(struct ethos_view text, const char *what, const char *key, const
                        key);
         err_hint(error, code, "edit the file by hand");
     } else if (pair) {
-        str_add(out, view_of(text.data, pair->start));
-        if (pair->start == pair->end)
-            str_addc(out, ' ');
-        yaml_quote(value, out);
-        str_add(out, view_from(text, pair->end));
+        replace_value(text, pair, value, out);
     } else if (code == ETHOS_OK) {
-        str_add(out, text);
-        if (text.size > 0 && text.data[text.size - 1] != '\n')
-            str_addc(out, '\n');
-        str_printf(out, "%s: ", key);
-        yaml_quote(value, out);
-        str_addc(out, '\n');
+        append_line(text, key, value, out);
     }
+    if (code == ETHOS_OK && str_code(out) == ETHOS_LIMIT)
+        code = err_set(error, ETHOS_LIMIT, "%s: too large", what);
+    else if (code == ETHOS_OK && str_code(out) != ETHOS_OK)
+        code = err_nomem(error);
+    if (code == ETHOS_OK)
+        code = check_edit(str_view(out), what, key, value, &arena, &table, error);
     arena_release(&arena);
-    if (code == ETHOS_OK && str_code(out) != ETHOS_OK)
-        code = err_set(error, str_code(out), "%s: too large", what);
     return code;
 }

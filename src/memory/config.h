@@ -14,7 +14,14 @@
 #include "base/yaml.h"
 #include "memory/home.h"
 
-enum config_type { CONFIG_STRING, CONFIG_CHOICE, CONFIG_INTEGER, CONFIG_SWITCH, CONFIG_LIST };
+enum config_type {
+    CONFIG_STRING,
+    CONFIG_CHOICE,
+    CONFIG_INTEGER,
+    CONFIG_SWITCH,
+    CONFIG_LIST,
+    CONFIG_PATHS /* a list of absolute paths */
+};
 /* Where a key may stand; kept: known and checked, without effect in this version. */
 enum { CONFIG_HOME = 1, CONFIG_PERSONALITY = 2, CONFIG_KEPT = 4 };
 
@@ -69,7 +76,10 @@ void config_unknown(const struct config *self, config_unknown_fn *each, void *ar
 int config_check(const struct config_option *option, const char *what, const char *value,
                  struct ethos_error *error);
 
-/* The text of the file with key set to value: replaced in place, else appended as a flat line. */
+/*
+ * The text of the file with key set to value: replaced in place, else appended as a flat line.
+ * ETHOS_UNSUPPORTED where that would not change exactly this one pair.
+ */
 int config_edit(struct ethos_view text, const char *what, const char *key, const char *value,
                 struct str *out, struct ethos_error *error);
 

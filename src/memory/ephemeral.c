@@ -28,6 +28,8 @@ int ephemeral_make(char **out_path, struct ethos_error *error)
         snprintf(path, sizeof path, "%s/ethos-ephemeral-%016llx", base, (unsigned long long)number);
         if (os_mkdirat(AT_FDCWD, path, 0700) == 0) {
             *out_path = strdup(path);
+            if (!*out_path)
+                os_unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
             return *out_path ? ETHOS_OK : err_nomem(error);
         }
         if (errno != EEXIST)

@@ -38,7 +38,8 @@ struct ethos_turn {
     struct arena arena; /* every string of the context */
     struct ethos_provider *provider;
     struct service_settings settings;
-    const char *platform_user; /* the pair to record at the first write of a profile, or NULL */
+    /* The pair to record at the first write of a profile; platform_user is NULL when there is none. */
+    const char *pair_platform, *platform_user;
 };
 
 /* The person at this machine. */

@@ -143,6 +143,21 @@ int home_read(int dir, const char *name, size_t limit, struct str *out,
     return code;
 }
 
+int home_read_json(int dir, const char *name, json_t **out, struct ethos_error *error)
+{
+    struct str text;
+    str_init(&text, ETHOS_MAX_MAP_BYTES + 1);
+    int code = home_read(dir, name, ETHOS_MAX_MAP_BYTES, &text, NULL, error);
+    if (code == ETHOS_OK)
+        code = json_parse(str_view(&text), name, out, error);
+    str_release(&text);
+    if (code != ETHOS_INVALID)
+        return code;
+    if (error)
+        error->code = ETHOS_CORRUPT;
+    return ETHOS_CORRUPT;
+}
+
 void home_stamp(int dir, const char *name, struct home_stamp *out)
 {
     struct stat info;
@@ -151,12 +166,15 @@ void home_stamp(int dir, const char *name, struct home_stamp *out)
         stamp_from(&info, out);
 }
 
-/* Opens dir/folder, made when missing; for "" a second descriptor of dir itself. */
-static int open_folder(int dir, const char *folder)
+/* Opens dir/folder ("" is dir itself), made when missing. -1 and errno. */
+static int open_folder(int dir, const char *folder, bool *out_made)
 {
-    if (*folder && os_mkdirs(dir, folder) != 0)
-        return -1;
-    return os_open_beneath(dir, *folder ? folder : ".", O_RDONLY | O_DIRECTORY, 0);
+    const int flags = O_RDONLY | O_DIRECTORY;
+    int fd = os_open_beneath(dir, *folder ? folder : ".", flags, 0);
+    *out_made = fd < 0 && errno == ENOENT;
+    if (!*out_made)
+        return fd;
+    return os_mkdirs(dir, folder) == 0 ? os_open_beneath(dir, folder, flags, 0) : -1;
 }
 
 /* The draft's mode and owner follow the file it replaces. */
@@ -188,24 +206,31 @@ static int write_draft(int folder, const char *name, const char *draft_name, str
     return failed ? -1 : 0;
 }
 
-int home_replace(int dir, const char *folder_name, const char *name, struct ethos_view text,
-                 struct ethos_error *error)
+static int replace_in(int folder, const char *name, struct ethos_view text,
+                      struct ethos_error *error)
 {
     char draft[ETHOS_MAX_KEY + 16];
     snprintf(draft, sizeof draft, ".%s.draft", name);
-    int folder = open_folder(dir, folder_name);
-    if (folder < 0)
-        return err_errno(error, errno, *folder_name ? folder_name : name);
-
-    int code = ETHOS_OK;
     if (write_draft(folder, name, draft, text) != 0 ||
         os_renameat(folder, draft, folder, name, 0) != 0) {
-        code = err_errno(error, errno, name);
+        int code = err_errno(error, errno, name);
         os_unlinkat(folder, draft, 0);
-    } else if (os_fsync(folder) != 0) {
-        code = err_errno(error, errno, name);
+        return code;
     }
-    os_close(folder);
+    return os_fsync(folder) == 0 ? ETHOS_OK : err_errno(error, errno, name);
+}
+
+int home_replace(int dir, const char *folder_name, const char *name, struct ethos_view text,
+                 struct ethos_error *error)
+{
+    bool made;
+    int folder = open_folder(dir, folder_name, &made);
+    int code = folder >= 0 ? replace_in(folder, name, text, error)
+                           : err_errno(error, errno, *folder_name ? folder_name : name);
+    if (folder >= 0)
+        os_close(folder);
+    if (code != ETHOS_OK && made)
+        os_unlinkat(dir, folder_name, AT_REMOVEDIR); // unless something is in it by now
     return code;
 }
 

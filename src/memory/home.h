@@ -12,6 +12,8 @@
 
 #include <ethos/types.h>
 
+#include "base/json.h"
+
 struct str;
 
 /* Tells whether a file is still the one that was read. All zero: absent. */
@@ -29,6 +31,9 @@ int home_open(const char *path, bool create, int *out_dir, struct ethos_error *e
 /* Appends the file beneath dir. ETHOS_NOTFOUND when absent; out_stamp may be NULL. */
 int home_read(int dir, const char *name, size_t limit, struct str *out,
               struct home_stamp *out_stamp, struct ethos_error *error);
+
+/* One JSON document of at most ETHOS_MAX_MAP_BYTES. ETHOS_CORRUPT when it does not parse. */
+int home_read_json(int dir, const char *name, json_t **out, struct ethos_error *error);
 
 /* The stamp of a file, all zero when absent or unreadable. */
 void home_stamp(int dir, const char *name, struct home_stamp *out);

@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "base/view.h"
 #include "core/diff.h"
+#include "core/quote.h"
 #include "core/scope.h"
 #include "memory/home.h"
 
@@ -31,25 +32,16 @@
 /* Reads one version of the map. ETHOS_NOTFOUND when absent, ETHOS_CORRUPT when it is not an array. */
 static int load_file(int dir, const char *name, json_t **out, struct ethos_error *error)
 {
-    struct str text;
-    str_init(&text, ETHOS_MAX_MAP_BYTES + 1);
-    int code = home_read(dir, name, ETHOS_MAX_MAP_BYTES, &text, NULL, error);
-    json_t *value = NULL;
-    if (code == ETHOS_OK) {
-        code = json_parse(str_view(&text), name, &value, error);
-        if (code == ETHOS_INVALID && error)
-            error->code = ETHOS_CORRUPT;
-        if (code == ETHOS_INVALID)
-            code = ETHOS_CORRUPT;
-    }
-    if (code == ETHOS_OK && !json_is_array(value)) {
-        code = err_set(error, ETHOS_CORRUPT, "%s: not a JSON array", name);
+    json_t *value;
+    int code = home_read_json(dir, name, &value, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (!json_is_array(value)) {
         json_decref(value);
+        return err_set(error, ETHOS_CORRUPT, "%s: not a JSON array", name);
     }
-    str_release(&text);
-    if (code == ETHOS_OK)
-        *out = value;
-    return code;
+    *out = value;
+    return ETHOS_OK;
 }
 
 static int empty_map(struct identity_map *out, struct ethos_error *error)
@@ -68,8 +60,8 @@ int identity_load(int dir, struct identity_map *out, struct ethos_error *error)
     } else if (code == ETHOS_CORRUPT || code == ETHOS_LIMIT) {
         map.damaged = true;
         snprintf(map.problem, sizeof map.problem, "%.250s", why.text);
-        code = load_file(dir, IDENTITY_FILE ".bak", &map.entries, NULL);
-        if (code != ETHOS_OK && code != ETHOS_NOMEM)
+        code = load_file(dir, IDENTITY_FILE ".bak", &map.entries, error);
+        if (code == ETHOS_NOTFOUND || code == ETHOS_CORRUPT || code == ETHOS_LIMIT)
             code = empty_map(&map, error);
     } else if (code != ETHOS_OK && error) {
         *error = why;
@@ -104,8 +96,7 @@ static json_t *find_entry(const json_t *entries, const char *platform, const cha
 {
     size_t index;
     json_t *entry;
-    json_array_foreach(entries, index, entry)
-    {
+    json_array_foreach (entries, index, entry) {
         if (entry_is(entry, platform, platform_user) && scope_id_ok(json_view(entry, "userId")))
             return entry;
     }
@@ -117,8 +108,7 @@ static bool taken_by_other(const json_t *entries, struct ethos_view user, const 
 {
     size_t index;
     json_t *entry;
-    json_array_foreach(entries, index, entry)
-    {
+    json_array_foreach (entries, index, entry) {
         if (view_eq(json_view(entry, "userId"), user) && !entry_is(entry, platform, platform_user))
             return true;
     }
@@ -127,8 +117,10 @@ static bool taken_by_other(const json_t *entries, struct ethos_view user, const 
 
 static int check_pair(const char *platform, const char *platform_user, struct ethos_error *error)
 {
+    char shown[QUOTE_SIZE];
     if (!scope_id_ok(view_str(platform)))
-        return err_set(error, ETHOS_DENIED, "bad platform name: %s", platform);
+        return err_set(error, ETHOS_DENIED, "bad platform name: %s",
+                       quote_line(view_str(platform), shown));
     size_t size = strlen(platform_user);
     if (size == 0 || size > 512)
         return err_set(error, ETHOS_DENIED, "platform user id: must have 1 to 512 bytes");
@@ -219,12 +211,10 @@ static int map_text(const json_t *entries, struct str *out, struct ethos_error *
                : err_set(error, str_code(out), "%s: too large", IDENTITY_FILE);
 }
 
-/* The map as it was becomes the .bak (last good), then the new one takes its place. */
-static int save(int dir, struct ethos_view old, struct ethos_view text, struct ethos_error *error)
+/* Both get the same text, the .bak first: when it cannot be written, the map stays as it is. */
+static int save(int dir, struct ethos_view text, struct ethos_error *error)
 {
-    int code = ETHOS_OK;
-    if (old.size > 0)
-        code = home_replace(dir, FOLDER, NAME ".bak", old, error);
+    int code = home_replace(dir, FOLDER, NAME ".bak", text, error);
     return code == ETHOS_OK ? home_replace(dir, FOLDER, NAME, text, error) : code;
 }
 
@@ -237,13 +227,32 @@ static int save_or_preview(int dir, const json_t *entries, struct str *preview,
     int code = home_read(dir, IDENTITY_FILE, ETHOS_MAX_MAP_BYTES, &old, NULL, error);
     if (code == ETHOS_OK || code == ETHOS_NOTFOUND)
         code = map_text(entries, &text, error);
-    if (code == ETHOS_OK && preview)
-        code = diff_unified(str_view(&old), str_view(&text), NAME, preview);
-    else if (code == ETHOS_OK)
-        code = save(dir, str_view(&old), str_view(&text), error);
+    if (code == ETHOS_OK && !preview)
+        code = save(dir, str_view(&text), error);
+    else if (code == ETHOS_OK && diff_unified(str_view(&old), str_view(&text), NAME, preview))
+        code = err_nomem(error);
     str_release(&old);
     str_release(&text);
     return code;
+}
+
+/*
+ * Who is linked to the person at this machine takes an id that so far was only derived; without an
+ * entry of their own that person would find it taken.
+ */
+static int keep_local(const struct identity_map *map, const struct record *record,
+                      struct ethos_error *error)
+{
+    char login[ETHOS_MAX_ID + 1], user[ETHOS_MAX_ID + 1];
+    bool known, changed;
+    identity_login(login, sizeof login);
+    if (strcmp(record->platform, "cli") == 0 && strcmp(record->platform_user, login) == 0)
+        return ETHOS_OK;
+    int code = identity_resolve(map, "cli", login, user, &known, error);
+    if (code != ETHOS_OK || known || strcmp(user, record->user) != 0)
+        return code;
+    const struct record local = {"cli", login, user, false, record->now_ms};
+    return put_entry(map->entries, &local, &changed, error);
 }
 
 static int record_locked(int dir, const struct record *record, struct str *preview,
@@ -256,6 +265,8 @@ static int record_locked(int dir, const struct record *record, struct str *previ
         return code;
     if (map.damaged)
         code = identity_damaged(&map, error);
+    if (code == ETHOS_OK)
+        code = keep_local(&map, record, error);
     if (code == ETHOS_OK)
         code = put_entry(map.entries, record, &changed, error);
     if (code == ETHOS_OK && changed)
@@ -283,23 +294,46 @@ int identity_record(int dir, const char *platform, const char *platform_user, co
     return code;
 }
 
+/* The first free name for what is moved aside. */
+static void name_aside(int dir, int64_t now_ms, char *out, size_t size)
+{
+    struct stat info;
+    do
+        snprintf(out, size, NAME ".damaged-%lld", (long long)now_ms++);
+    while (os_fstatat(dir, out, &info, AT_SYMLINK_NOFOLLOW) == 0);
+}
+
+/* The good map is written under the name for the damaged one; then the two change places at once. */
+static int swap_aside(int dir, struct ethos_view text, int64_t now_ms, struct ethos_error *error)
+{
+    char aside[128];
+    int folder = os_open_beneath(dir, FOLDER, O_RDONLY | O_DIRECTORY, 0);
+    if (folder < 0)
+        return err_errno(error, errno, FOLDER);
+    name_aside(folder, now_ms, aside, sizeof aside);
+    int code = home_replace(dir, FOLDER, aside, text, error);
+    if (code == ETHOS_OK && os_renameat(folder, aside, folder, NAME, RENAME_EXCHANGE) != 0)
+        code = err_errno(error, errno, IDENTITY_FILE);
+    if (code != ETHOS_OK)
+        os_unlinkat(folder, aside, 0);
+    else if (os_fsync(folder) != 0)
+        code = err_errno(error, errno, IDENTITY_FILE);
+    os_close(folder);
+    return code;
+}
+
 static int repair_locked(int dir, int64_t now_ms, struct ethos_error *error)
 {
     struct identity_map map;
-    char aside[128];
     int code = identity_load(dir, &map, error);
     if (code != ETHOS_OK)
         return code;
     struct str text;
     str_init(&text, ETHOS_MAX_MAP_BYTES);
-    snprintf(aside, sizeof aside, IDENTITY_FILE ".damaged-%lld", (long long)now_ms);
     if (map.damaged)
         code = map_text(map.entries, &text, error);
-    if (map.damaged && code == ETHOS_OK &&
-        os_renameat(dir, IDENTITY_FILE, dir, aside, RENAME_NOREPLACE) != 0)
-        code = err_errno(error, errno, IDENTITY_FILE);
     if (map.damaged && code == ETHOS_OK)
-        code = home_replace(dir, FOLDER, NAME, str_view(&text), error);
+        code = swap_aside(dir, str_view(&text), now_ms, error);
     str_release(&text);
     identity_release(&map);
     return code;

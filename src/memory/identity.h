@@ -39,8 +39,9 @@ int identity_resolve(const struct identity_map *self, const char *platform,
 
 /*
  * Records the pair under user, with a lock and a fresh read: adds an entry, or (relink) rewrites the
- * userId of the one there is. An entry that already says so is left alone. ETHOS_CORRUPT while the
- * map is damaged. With preview, nothing is written and the diff of the file is appended to it.
+ * userId of the one there is. An entry that already says so is left alone. When user is the derived
+ * id of the person at this machine, that person gets an entry too. ETHOS_CORRUPT while the map is
+ * damaged. With preview, nothing is written and the diff of the file is appended to it.
  */
 int identity_record(int dir, const char *platform, const char *platform_user, const char *user,
                     bool relink, int64_t now_ms, struct str *preview, struct ethos_error *error);

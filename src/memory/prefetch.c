@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/utf8.h"
 #include "base/view.h"
 #include "core/render.h"
 #include "memory/handle.h"
@@ -20,8 +19,11 @@ static int fetch(struct ethos_turn *turn, uint64_t tail_bytes, bool receipt,
 {
     struct ethos_section *sections = turn->ethos->sections;
     struct ethos_read_how how = {tail_bytes, receipt ? ETHOS_READ_REVISION : 0u};
-    for (size_t i = 0; i < ETHOS_SECTIONS; i++)
+    for (size_t i = 0; i < ETHOS_SECTIONS; i++) {
+        struct ethos_text *text = &sections[i].text;
+        *text = (struct ethos_text){.data = text->data, .capacity = text->capacity};
         sections[i].code = ETHOS_NOTFOUND;
+    }
     return turn->provider->ops->prefetch(turn->provider, &turn->context, &how, sections,
                                          ETHOS_SECTIONS, error);
 }
@@ -39,6 +41,8 @@ static int fetch_and_render(struct ethos_turn *turn, const struct render_options
         if (code != ETHOS_OK)
             return code;
         for (size_t i = 0; i < ETHOS_SECTIONS; i++) {
+            if (sections[i].code == ETHOS_NOMEM)
+                return err_nomem(error); // says nothing about the file
             if (sections[i].code != ETHOS_OK)
                 continue;
             const struct ethos_text *text = &sections[i].text;
@@ -50,6 +54,9 @@ static int fetch_and_render(struct ethos_turn *turn, const struct render_options
             return err_set(error, code, "prefetch: out of memory");
         if (!result->more)
             return ETHOS_OK;
+        if (tail == 0)
+            return err_set(error, ETHOS_INTERNAL, "%s: gave a part of a text for the whole",
+                           turn->provider->ops->name);
     }
 }
 
@@ -98,14 +105,14 @@ static void list_omissions(struct ethos_block *block, const struct ethos_section
         omit(block, section, "secret", part->secret_chars, part->secret_bytes);
 }
 
-static void add_source(struct ethos_block *block, const struct ethos_turn *turn,
-                       const struct ethos_section *section)
+static int add_source(struct ethos_block *block, const struct ethos_turn *turn,
+                      const struct ethos_section *section, struct ethos_error *error)
 {
     struct ethos_source *row = &block->sources[block->source_count++];
     memcpy(row->scope, section->scope, sizeof row->scope);
     memcpy(row->key, section->key, sizeof row->key);
     memcpy(row->revision, section->text.revision, sizeof row->revision);
-    row->path = service_path(turn, section->scope, section->key);
+    return service_path(turn, section->scope, section->key, &row->path, error);
 }
 
 static struct ethos_view part_view(const struct ethos_block *block, const struct render_part *part)
@@ -121,17 +128,18 @@ static int fill_receipt(struct ethos_block *block, const struct ethos_turn *turn
     block->sources = calloc(ETHOS_SECTIONS, sizeof *block->sources);
     if (!block->omitted || !block->sources)
         return err_nomem(error);
-    for (size_t i = 0; i < ETHOS_SECTIONS; i++) {
+    int code = ETHOS_OK;
+    for (size_t i = 0; i < ETHOS_SECTIONS && code == ETHOS_OK; i++) {
         if (sections[i].code == ETHOS_NOTFOUND)
             continue;
         list_omissions(block, &sections[i], &result->parts[i]);
         if (sections[i].code == ETHOS_OK)
-            add_source(block, turn, &sections[i]);
+            code = add_source(block, turn, &sections[i], error);
     }
     block->user_memory = part_view(block, &result->parts[ETHOS_SECTION_USER]);
     block->project_memory = part_view(block, &result->parts[ETHOS_SECTION_MEMORY]);
     block->workspace_memory = part_view(block, &result->parts[ETHOS_SECTION_WORKSPACE]);
-    return ETHOS_OK;
+    return code;
 }
 
 /* ---- the block ----------------------------------------------------------------------------- */
@@ -160,7 +168,8 @@ static int make_block(struct ethos_turn *turn, struct str *text, const struct re
         *out_block = NULL;
         return ETHOS_OK;
     }
-    block->chars = utf8_units(str_view(text));
+    for (size_t i = 0; i < ETHOS_SECTIONS; i++)
+        block->chars += result->parts[i].chars;
     block->text = str_steal(text, &block->size);
     int code = block->text ? ETHOS_OK : err_nomem(error);
     if (code == ETHOS_OK && receipt)

@@ -251,10 +251,12 @@ static const char *revision_now(const struct ethos_edit *edit, int code)
     return *revision ? revision : "absent";
 }
 
-static void report(const struct scope_sync *sync, const struct ethos_edit *edits,
-                   const struct ethos_sync_how *how, int code, const struct ethos_error *error)
+/* Tells of each key. ETHOS_NOMEM when a diff that was asked for could not be made. */
+static int report(const struct scope_sync *sync, const struct ethos_edit *edits,
+                  const struct ethos_sync_how *how, int code, const struct ethos_error *error)
 {
     const struct ethos_edit *of_jobs = edits + (sync->has_archive ? 1 : 0);
+    int result = ETHOS_OK;
     for (size_t i = 0; how->each && i < sync->count; i++) {
         const struct job *job = &sync->jobs[i];
         if (code == ETHOS_CONFLICT && !job->conflict)
@@ -285,8 +287,11 @@ static void report(const struct scope_sync *sync, const struct ethos_edit *edits
         if (repeated)
             once_recall(of_jobs[i].receipt, &outcome);
         how->each(how->arg, &outcome);
+        if (str_code(&diff) != ETHOS_OK)
+            result = ETHOS_NOMEM;
         str_release(&diff);
     }
+    return result;
 }
 
 /* Runs one update of the store (or its rehearsal) with or without the archive. */
@@ -321,7 +326,9 @@ static int sync_scope(struct over_store *self, struct scope_sync *sync,
         sync->has_archive = true;
         code = run_scope(self, sync, how, edits, &local);
     }
-    report(sync, edits, how, code, &local);
+    int reported = report(sync, edits, how, code, &local);
+    if (code == ETHOS_OK && reported != ETHOS_OK && (how->flags & ETHOS_SYNC_DRY_RUN))
+        code = err_nomem(&local); // the diff is all there is of a dry run
     for (size_t i = 0; i < sync->count + (sync->has_archive ? 1 : 0); i++)
         free_text(self->host, &edits[i].old);
     if (code != ETHOS_OK && error)
@@ -359,14 +366,15 @@ static int collect(struct scope_sync *sync, const struct ethos_update *updates, 
     return ETHOS_OK;
 }
 
-/* Whether there is no such text; what cannot be read is there. */
-static bool is_absent(struct over_store *self, const char *scope, const char *key)
+/* ETHOS_OK when the text is there, ETHOS_NOTFOUND when not, or why that cannot be told. */
+static int look_for(struct over_store *self, const char *scope, const char *key,
+                    struct ethos_error *error)
 {
     static const struct ethos_read_how glance = {1, 0};
     struct ethos_text text = {0};
-    int code = self->store->ops->read(self->store, scope, key, &glance, &text, NULL);
+    int code = self->store->ops->read(self->store, scope, key, &glance, &text, error);
     free_text(self->host, &text);
-    return code == ETHOS_NOTFOUND;
+    return code;
 }
 
 /* While the person has no USER.md, the first write starts from the profile they had before. */
@@ -374,12 +382,14 @@ static int load_profile(struct over_store *self, const struct ethos_context *con
                         struct scope_sync *sync, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
-    if (strcmp(sync->scope, context->user_scope) != 0 || !context->profile_fallback[0] ||
-        !is_absent(self, sync->scope, PROFILE_KEY))
+    if (strcmp(sync->scope, context->user_scope) != 0 || !context->profile_fallback[0])
         return ETHOS_OK;
+    int code = look_for(self, sync->scope, PROFILE_KEY, error);
+    if (code != ETHOS_NOTFOUND)
+        return code;
     for (int i = 0; i < 2 && context->profile_fallback[i]; i++) {
-        int code = self->store->ops->read(self->store, context->profile_fallback[i], PROFILE_KEY,
-                                          &whole, &sync->profile, error);
+        code = self->store->ops->read(self->store, context->profile_fallback[i], PROFILE_KEY,
+                                      &whole, &sync->profile, error);
         if (code != ETHOS_NOTFOUND)
             return code;
     }

@@ -41,21 +41,37 @@ static int check_library(const char *path, struct ethos_error *error)
     return err_hint(error, code, "chmod go-w %s, and own it", path);
 }
 
+static int check_abi(uint32_t abi, const char *path, struct ethos_error *error)
+{
+    if (abi == ETHOS_ABI)
+        return ETHOS_OK;
+    int code = err_set(error, ETHOS_UNSUPPORTED, "%s: made for another version (ABI %u, not %d)",
+                       path, abi, ETHOS_ABI);
+    return err_hint(error, code, "rebuild it against this version's headers");
+}
+
+/* The number comes first in every table: nothing else is looked at before it is right. */
 static int check_module(const struct ethos_module *module, const char *path,
                         struct ethos_error *error)
 {
     if (!module)
         return err_set(error, ETHOS_INVALID, "%s: does not define ethos_module", path);
-    uint32_t abi = module->provider ? module->provider->abi
-                   : module->store  ? module->store->abi
-                                    : 0;
-    if (module->abi != ETHOS_ABI || abi != ETHOS_ABI) {
-        int code = err_set(error, ETHOS_UNSUPPORTED,
-                           "%s: made for another version (ABI %u, not %d)", path, module->abi,
-                           ETHOS_ABI);
-        return err_hint(error, code, "rebuild it against this version's headers");
-    }
-    return ETHOS_OK;
+    int code = check_abi(module->abi, path, error);
+    if (code != ETHOS_OK)
+        return code;
+    const struct ethos_provider_ops *provider = module->provider;
+    const struct ethos_store_ops *store = module->store;
+    if (!provider && !store)
+        return err_set(error, ETHOS_INVALID, "%s: offers neither a provider nor a store", path);
+    code = check_abi(provider ? provider->abi : store->abi, path, error);
+    if (code != ETHOS_OK)
+        return code;
+    bool whole = provider ? provider->open && provider->close && provider->prefetch &&
+                                provider->sync && provider->name
+                          : store->open && store->close && store->read && store->write &&
+                                store->remove && store->list && store->name;
+    return whole ? ETHOS_OK
+                 : err_set(error, ETHOS_INVALID, "%s: a mandatory function is missing", path);
 }
 
 static int load_library(const char *path, struct backend *out, struct ethos_error *error)

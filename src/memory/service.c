@@ -250,25 +250,51 @@ int service_local_user(struct ethos *self, char out_user[ETHOS_MAX_ID + 1],
 
 /* ---- backends ------------------------------------------------------------------------------ */
 
-/* Collects memory.options.*: the personality's when it names its own provider, else the home's. */
-static size_t collect_settings(const struct config *from, struct ethos_setting *settings)
+/* What the configuration says about the backend; two turns with the same choice share one. */
+struct choice {
+    const char *name;
+    const char *allow; /* paths.allow, or NULL */
+    bool fast;
+    struct ethos_setting settings[MAX_SETTINGS];
+    size_t count;
+};
+
+/* Adds the memory.options.* of a file; what is there already is replaced. */
+static int add_settings(struct choice *choice, const struct config *from, struct ethos_error *error)
 {
-    size_t count = 0;
     size_t prefix = strlen(OPTIONS_PREFIX);
-    for (size_t i = 0; i < from->table.count && count < MAX_SETTINGS; i++) {
+    for (size_t i = 0; i < from->table.count; i++) {
         const struct yaml_pair *pair = &from->table.pairs[i];
-        if (strncmp(pair->key, OPTIONS_PREFIX, prefix) == 0)
-            settings[count++] = (struct ethos_setting){pair->key + prefix, pair->value};
+        size_t at = 0;
+        if (strncmp(pair->key, OPTIONS_PREFIX, prefix) != 0)
+            continue;
+        while (at < choice->count && strcmp(choice->settings[at].name, pair->key + prefix) != 0)
+            at++;
+        if (at == MAX_SETTINGS)
+            return err_set(error, ETHOS_LIMIT, "memory.options: more than %d", MAX_SETTINGS);
+        choice->settings[at] = (struct ethos_setting){pair->key + prefix, pair->value};
+        choice->count += at == choice->count;
     }
-    return count;
+    return ETHOS_OK;
 }
 
-static int make_signature(const char *name, const struct ethos_setting *settings, size_t count,
-                          struct str *out)
+/* The home's options hold for the home's provider only, and the personality's come before them. */
+static int choose_backend(const struct ethos *self, struct choice *out, struct ethos_error *error)
 {
-    str_adds(out, name);
-    for (size_t i = 0; i < count; i++)
-        str_printf(out, "\n%s=%s", settings[i].name, settings[i].value);
+    const struct config *home = &self->config, *own = &self->personality_config;
+    const char *durability = config_get(home, NULL, "durability");
+    *out = (struct choice){.name = config_get(home, own, "memory.provider"),
+                           .allow = config_get(home, NULL, "paths.allow"),
+                           .fast = self->fast || strcmp(durability, "fast") == 0};
+    int code = config_own(own, "memory.provider") ? ETHOS_OK : add_settings(out, home, error);
+    return code == ETHOS_OK ? add_settings(out, own, error) : code;
+}
+
+static int make_signature(const struct choice *choice, struct str *out)
+{
+    str_printf(out, "%s\n%s\n%d", choice->name, choice->allow ? choice->allow : "", choice->fast);
+    for (size_t i = 0; i < choice->count; i++)
+        str_printf(out, "\n%s=%s", choice->settings[i].name, choice->settings[i].value);
     return str_code(out);
 }
 
@@ -280,8 +306,7 @@ static struct opened *find_opened(struct ethos *self, const char *signature)
     return NULL;
 }
 
-static int open_backend(struct ethos *self, const char *name, const char *signature,
-                        const struct ethos_setting *settings, size_t count,
+static int open_backend(struct ethos *self, const struct choice *choice, const char *signature,
                         struct ethos_provider **out, struct ethos_error *error)
 {
     struct opened *entry = calloc(1, sizeof *entry);
@@ -289,17 +314,16 @@ static int open_backend(struct ethos *self, const char *name, const char *signat
         free(entry);
         return err_nomem(error);
     }
-    const char *durability = config_get(&self->config, NULL, "durability");
-    struct ethos_setup setup = {
+    const struct ethos_setup setup = {
         .host = self->host,
-        .settings = settings,
-        .setting_count = count,
+        .settings = choice->settings,
+        .setting_count = choice->count,
         .root = self->root,
-        .allow = config_get(&self->config, NULL, "paths.allow"),
-        .flags = self->fast || strcmp(durability, "fast") == 0 ? ETHOS_SETUP_FAST : 0u,
+        .allow = choice->allow,
+        .flags = choice->fast ? ETHOS_SETUP_FAST : 0u,
         .deadline_ms = ETHOS_LOCK_DEADLINE_MS,
     };
-    int code = registry_find(name, &entry->backend, error);
+    int code = registry_find(choice->name, &entry->backend, error);
     if (code == ETHOS_OK)
         code = registry_open(&entry->backend, &setup, &entry->provider, error);
     if (code != ETHOS_OK) {
@@ -314,25 +338,23 @@ static int open_backend(struct ethos *self, const char *name, const char *signat
 
 int handle_provider(struct ethos *self, struct ethos_provider **out, struct ethos_error *error)
 {
+    struct choice choice;
+    struct str signature;
     if (self->injected) {
         *out = self->injected;
         return ETHOS_OK;
     }
-    const struct config *home = &self->config, *own = &self->personality_config;
-    int code = ETHOS_OK;
-    struct ethos_setting settings[MAX_SETTINGS];
-    bool has_own = config_own(own, "memory.provider") != NULL;
-    const char *name = config_get(home, own, "memory.provider");
-    size_t count = collect_settings(has_own ? own : home, settings);
-    struct str signature;
-    str_init(&signature, ETHOS_MAX_YAML_BYTES * 2);
-    if (make_signature(name, settings, count, &signature) != ETHOS_OK)
+    int code = choose_backend(self, &choice, error);
+    if (code != ETHOS_OK)
+        return code;
+    str_init(&signature, ETHOS_MAX_YAML_BYTES * 4);
+    if (make_signature(&choice, &signature) != ETHOS_OK)
         code = err_nomem(error);
     struct opened *entry = code == ETHOS_OK ? find_opened(self, signature.data) : NULL;
     if (entry)
         *out = entry->provider;
     else if (code == ETHOS_OK)
-        code = open_backend(self, name, signature.data, settings, count, out, error);
+        code = open_backend(self, &choice, signature.data, out, error);
     str_release(&signature);
     return code;
 }

@@ -44,7 +44,8 @@ struct service_settings {
 };
 const struct service_settings *service_settings(const struct ethos_turn *turn);
 
-/* Where a file of memory is, or NULL when the backend has no files. Free with free(). */
-char *service_path(const struct ethos_turn *turn, const char *scope, const char *key);
+/* Where a file of memory is; NULL when the backend has no files. Free with free(). */
+int service_path(const struct ethos_turn *turn, const char *scope, const char *key, char **out_path,
+                 struct ethos_error *error);
 
 #endif

@@ -340,7 +340,9 @@ static int rehearse_write(const char *expect, const struct ethos_file *before,
     if (there && view_eq(old, text))
         outcome->kind = ETHOS_OUTCOME_UNCHANGED;
     outcome->applied = outcome->kind == ETHOS_OUTCOME_WRITTEN;
-    return diff_unified(there ? old : (struct ethos_view){0}, text, target->key, diff);
+    if (diff && diff_unified(there ? old : (struct ethos_view){0}, text, target->key, diff))
+        return err_nomem(error);
+    return ETHOS_OK;
 }
 
 static int write_aimed(struct ethos_turn *turn, const struct scope_target *target,
@@ -365,7 +367,8 @@ static int write_aimed(struct ethos_turn *turn, const struct scope_target *targe
     str_init(&diff, ETHOS_MAX_STORE_BYTES);
     int code = look_before(turn, target, &expect, &before, error);
     if (code == ETHOS_OK)
-        code = rehearse_write(expect, before, text, target, &outcome, &diff, error);
+        code = rehearse_write(expect, before, text, target, &outcome,
+                              how->flags & ETHOS_SYNC_DIFF ? &diff : NULL, error);
     if (code == ETHOS_OK && outcome.kind == ETHOS_OUTCOME_WRITTEN &&
         !(how->flags & ETHOS_SYNC_DRY_RUN)) {
         code = provider->ops->write(provider, target->scope, target->key, expect, text, how->origin,
@@ -373,8 +376,7 @@ static int write_aimed(struct ethos_turn *turn, const struct scope_target *targe
         outcome.revision = revision;
     }
     if (code == ETHOS_OK && how->each) {
-        if (how->flags & ETHOS_SYNC_DIFF)
-            outcome.diff = diff.size ? diff.data : NULL;
+        outcome.diff = diff.size ? diff.data : NULL;
         how->each(how->arg, &outcome);
     }
     ethos_file_free(before);

@@ -40,6 +40,18 @@ static int keep_scope(struct ethos_turn *turn, enum scope_kind kind, const char 
     return code == ETHOS_OK ? keep(turn, scope, out, error) : code;
 }
 
+/* A prompt may be long, what is looked up with it need not be: cut on a character. */
+static int keep_query(struct ethos_turn *turn, const char *query, struct ethos_error *error)
+{
+    if (!query)
+        return ETHOS_OK;
+    size_t size = strnlen(query, ETHOS_MAX_QUERY);
+    while (size > 0 && ((unsigned char)query[size] & 0xC0) == 0x80)
+        size--;
+    turn->context.query = arena_copy(&turn->arena, view_of(query, size));
+    return turn->context.query ? ETHOS_OK : err_nomem(error);
+}
+
 /* A turn in the making. */
 struct resolving {
     struct ethos_turn *turn;
@@ -63,6 +75,13 @@ static int resolve_personality(struct resolving *r, struct ethos_error *error)
 
 /* ---- user ---------------------------------------------------------------------------------- */
 
+static int keep_pair(struct ethos_turn *turn, const char *platform, const char *platform_user,
+                     struct ethos_error *error)
+{
+    int code = keep(turn, platform, &turn->pair_platform, error);
+    return code == ETHOS_OK ? keep(turn, platform_user, &turn->platform_user, error) : code;
+}
+
 /* Someone on a platform; who is not in the map yet is noted at the first write of a profile. */
 static int resolve_remote(struct resolving *r, struct ethos_error *error)
 {
@@ -72,7 +91,7 @@ static int resolve_remote(struct resolving *r, struct ethos_error *error)
     int code = handle_lookup(r->ethos, r->root, request->platform, request->platform_user, user,
                              &known, error);
     if (code == ETHOS_OK && !known)
-        code = keep(r->turn, request->platform_user, &r->turn->platform_user, error);
+        code = keep_pair(r->turn, request->platform, request->platform_user, error);
     return code == ETHOS_OK ? keep(r->turn, user, &r->turn->context.user, error) : code;
 }
 
@@ -93,7 +112,7 @@ static int resolve_user(struct resolving *r, struct ethos_error *error)
     }
     r->local = true;
     if (code == ETHOS_OK && !local.known)
-        code = keep(r->turn, local.login, &r->turn->platform_user, error);
+        code = keep_pair(r->turn, "cli", local.login, error);
     return code == ETHOS_OK ? keep(r->turn, local.id, &context->user, error) : code;
 }
 
@@ -144,8 +163,11 @@ static int resolve_workspace(struct resolving *r, struct ethos_error *error)
     struct str path;
     char scope[ETHOS_MAX_SCOPE];
     struct ethos_context *context = &r->turn->context;
+    const char *given = first_of(r->request->workspace, "ETHOS_WORKSPACE");
     str_init(&path, PATH_LIMIT);
-    int code = workspace_root(first_of(r->request->workspace, "ETHOS_WORKSPACE"), &path, error);
+    int code = workspace_root(given, &path, error);
+    if (code == ETHOS_NOTFOUND && !given)
+        return ETHOS_OK; // the current directory is gone; memory is not
     if (code == ETHOS_OK)
         code = workspace_scope(r->root, path.data, scope, error);
     if (code == ETHOS_OK)
@@ -168,7 +190,7 @@ static int resolve_steps(struct resolving *r, struct ethos_error *error)
     if (code == ETHOS_OK)
         code = keep(r->turn, r->request->session, &context->session, error);
     if (code == ETHOS_OK)
-        code = keep(r->turn, r->request->query, &context->query, error);
+        code = keep_query(r->turn, r->request->query, error);
     if (code == ETHOS_OK)
         code = resolve_user(r, error);
     if (code == ETHOS_OK)
@@ -243,12 +265,16 @@ const struct service_settings *service_settings(const struct ethos_turn *turn)
     return &turn->settings;
 }
 
-char *service_path(const struct ethos_turn *turn, const char *scope, const char *key)
+int service_path(const struct ethos_turn *turn, const char *scope, const char *key, char **out_path,
+                 struct ethos_error *error)
 {
     char path[PATH_LIMIT];
     const struct ethos_provider_ops *ops = turn->provider->ops;
-    if (!ops->locate ||
-        ops->locate(turn->provider, scope, key, path, sizeof path, NULL) != ETHOS_OK)
-        return NULL;
-    return strdup(path);
+    bool located = ops->locate &&
+                   ops->locate(turn->provider, scope, key, path, sizeof path, NULL) == ETHOS_OK;
+    char *copy = located ? strdup(path) : NULL;
+    if (located && !copy)
+        return err_nomem(error);
+    *out_path = copy;
+    return ETHOS_OK;
 }

@@ -12,7 +12,6 @@
 
 #include "base/err.h"
 #include "base/hash.h"
-#include "base/json.h"
 #include "base/os.h"
 #include "base/str.h"
 #include "base/view.h"
@@ -23,6 +22,7 @@
 #define PATH_LIMIT 4096 /* bytes */
 #define HASH_SIZE 12    /* hex digits in a workspace id */
 #define LINK_LIMIT 4096 /* bytes of a .git file or commondir file */
+#define FOLDER "workspaces"
 
 /* ---- the root ------------------------------------------------------------------------------ */
 
@@ -32,16 +32,17 @@ static void cut_to_parent(char *path)
     slash[slash == path ? 1 : 0] = 0;
 }
 
-enum git { GIT_NONE, GIT_DIRECTORY, GIT_FILE };
+enum git { GIT_NONE, GIT_DIRECTORY, GIT_FILE, GIT_UNKNOWN /* errno says why */ };
 
+/* What may not be looked at counts as not there, as git sees it. */
 static enum git look_for_git(const char *path)
 {
     char probe[PATH_LIMIT + 8];
     struct stat info;
     snprintf(probe, sizeof probe, "%s/.git", strcmp(path, "/") == 0 ? "" : path);
-    if (os_fstatat(AT_FDCWD, probe, &info, 0) != 0)
-        return GIT_NONE;
-    return S_ISREG(info.st_mode) ? GIT_FILE : GIT_DIRECTORY;
+    if (os_fstatat(AT_FDCWD, probe, &info, 0) == 0)
+        return S_ISREG(info.st_mode) ? GIT_FILE : GIT_DIRECTORY;
+    return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? GIT_NONE : GIT_UNKNOWN;
 }
 
 /* Moves path up to the nearest directory that holds .git, if one does. */
@@ -59,64 +60,75 @@ static enum git find_git(char path[PATH_LIMIT])
     }
 }
 
-/* First line of a small file, trimmed; false when it cannot be read. */
-static bool read_line(const char *path, char *out, size_t size)
+/* First line of a small file, trimmed, without needing memory. 0, or -1 and errno. */
+static int read_line(const char *path, char out[LINK_LIMIT])
 {
-    struct str text;
-    str_init(&text, LINK_LIMIT + 1);
+    size_t size = 0;
+    ssize_t got = 1;
     int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
-    bool ok = fd >= 0 && os_read_all(fd, &text, LINK_LIMIT) == 0;
-    if (fd >= 0)
-        os_close(fd);
-    struct ethos_view rest = str_view(&text), line = {"", 0};
-    if (ok)
-        view_line(&rest, &line);
+    if (fd < 0)
+        return -1;
+    for (; got > 0 && size<LINK_LIMIT - 1; size += got> 0 ? (size_t)got : 0)
+        got = os_read(fd, out + size, LINK_LIMIT - 1 - size);
+    int saved = errno;
+    os_close(fd);
+    errno = saved;
+    if (got < 0)
+        return -1;
+    struct ethos_view rest = view_of(out, size), line = {out, 0};
+    view_line(&rest, &line);
     line = view_trim(line);
-    ok = ok && line.size > 0 && line.size < size;
-    if (ok) {
-        memcpy(out, line.data, line.size);
-        out[line.size] = 0;
-    }
-    str_release(&text);
-    return ok;
+    memmove(out, line.data, line.size);
+    out[line.size] = 0;
+    return 0;
 }
 
-/* base/relative, or relative itself when absolute, resolved. */
-static bool resolve_from(const char *base, const char *relative, char out[PATH_LIMIT])
+/* base/relative, or relative itself when absolute, resolved. 0, or -1 and errno. */
+static int resolve_from(const char *base, const char *relative, char out[PATH_LIMIT])
 {
     char joined[2 * PATH_LIMIT];
     if (*relative == '/')
         snprintf(joined, sizeof joined, "%s", relative);
     else
         snprintf(joined, sizeof joined, "%s/%s", base, relative);
-    return realpath(joined, out) != NULL;
+    return os_realpath(joined, out);
+}
+
+/* For what follow_worktree could not follow: what is not there leads nowhere, the rest is an error. */
+static int unless_absent(void)
+{
+    return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
 }
 
 /*
  * A linked worktree has a .git file naming its git directory, and that has a commondir file; the
- * memory is that of the main work tree. A submodule has no commondir and keeps its own.
+ * memory is that of the main work tree. A submodule has no commondir and keeps its own. -1 and errno
+ * when the files that tell cannot be read. Its paths are not on the stack of those who have none.
  */
-static void follow_worktree(char path[PATH_LIMIT])
+__attribute__((noinline)) static int follow_worktree(char path[PATH_LIMIT])
 {
     char name[PATH_LIMIT + 16], line[LINK_LIMIT], git[PATH_LIMIT], common[PATH_LIMIT];
     snprintf(name, sizeof name, "%s/.git", path);
-    if (!read_line(name, line, sizeof line) || strncmp(line, "gitdir:", 7) != 0)
-        return;
-    if (!resolve_from(path, line + 7 + strspn(line + 7, " \t"), git))
-        return;
+    if (read_line(name, line) != 0)
+        return -1;
+    if (strncmp(line, "gitdir:", 7) != 0)
+        return 0;
+    if (resolve_from(path, line + 7 + strspn(line + 7, " \t"), git) != 0)
+        return unless_absent();
     snprintf(name, sizeof name, "%s/commondir", git);
-    if (!read_line(name, line, sizeof line) || !resolve_from(git, line, common))
-        return;
+    if (read_line(name, line) != 0 || resolve_from(git, line, common) != 0)
+        return unless_absent();
     const char *slash = strrchr(common, '/');
     if (slash && strcmp(slash, "/.git") == 0)
         cut_to_parent(common);
     snprintf(path, PATH_LIMIT, "%s", common);
+    return 0;
 }
 
 static int given_root(const char *given, char path[PATH_LIMIT], struct ethos_error *error)
 {
     struct stat info;
-    if (!realpath(given, path) || os_fstatat(AT_FDCWD, path, &info, 0) != 0)
+    if (os_realpath(given, path) != 0 || os_fstatat(AT_FDCWD, path, &info, 0) != 0)
         return err_errno(error, errno, given);
     return S_ISDIR(info.st_mode) ? ETHOS_OK
                                  : err_set(error, ETHOS_INVALID, "%s: not a directory", given);
@@ -136,29 +148,25 @@ int workspace_root(const char *given, struct str *out_path, struct ethos_error *
             return err_errno(error, errno, "current directory");
         git = find_git(path);
     }
-    if (git == GIT_FILE)
-        follow_worktree(path);
+    if (git == GIT_UNKNOWN || (git == GIT_FILE && follow_worktree(path) != 0))
+        return err_errno(error, errno, path);
     return str_adds(out_path, path) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
 /* ---- the scope ----------------------------------------------------------------------------- */
 
-/* The id an alias of this hash points to, appended; false when there is none. */
-static bool find_alias(int folder, const char *hash, struct str *out)
+/* Appends the id an alias of this hash points to, if there is one. */
+static int find_alias(int dir, const char *hash, struct str *out, struct ethos_error *error)
 {
-    struct str text;
-    json_t *aliases = NULL;
-    str_init(&text, ETHOS_MAX_MAP_BYTES + 1);
-    int code = home_read(folder, "aliases.json", ETHOS_MAX_MAP_BYTES, &text, NULL, NULL);
-    if (code == ETHOS_OK)
-        code = json_parse(str_view(&text), "aliases.json", &aliases, NULL);
-    struct ethos_view id = code == ETHOS_OK ? json_view(aliases, hash) : (struct ethos_view){0};
-    bool found = scope_id_ok(id);
-    if (found)
+    json_t *aliases;
+    int code = home_read_json(dir, FOLDER "/aliases.json", &aliases, error);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+    struct ethos_view id = json_view(aliases, hash);
+    if (scope_id_ok(id))
         str_add(out, id);
     json_decref(aliases);
-    str_release(&text);
-    return found;
+    return ETHOS_OK;
 }
 
 struct suffix_search {
@@ -177,10 +185,10 @@ static int match_suffix(void *arg, const char *name)
     return 1;
 }
 
-static bool find_directory(int folder, const char *hash, struct str *out)
+static int find_directory(int folder, const char *hash, struct str *out, struct ethos_error *error)
 {
     struct suffix_search search = {hash, out};
-    return os_list(folder, match_suffix, &search) == 1;
+    return os_list(folder, match_suffix, &search) >= 0 ? ETHOS_OK : err_errno(error, errno, FOLDER);
 }
 
 /* The name a new workspace gets, and nearly always the one it has. */
@@ -191,18 +199,22 @@ static void default_id(const char *root, const char *hash, struct str *out)
     str_printf(out, "-%s", hash);
 }
 
-/* Another name under which this path is known: an alias, or a directory somebody renamed. */
-static bool known_name(int dir, const char *hash, const char *usual, struct str *out)
+/*
+ * Another name under which this path is known, appended: an alias, or a directory somebody renamed.
+ * What cannot be read is an error; another memory instead of this one would be worse.
+ */
+static int known_name(int dir, const char *hash, const char *usual, struct str *out,
+                      struct ethos_error *error)
 {
     struct stat info;
-    int folder = dir < 0 ? -1 : os_open_beneath(dir, "workspaces", O_RDONLY | O_DIRECTORY, 0);
+    int folder = dir < 0 ? -1 : os_open_beneath(dir, FOLDER, O_RDONLY | O_DIRECTORY, 0);
     if (folder < 0)
-        return false;
-    bool found = find_alias(folder, hash, out);
-    if (!found && os_fstatat(folder, usual, &info, 0) != 0)
-        found = find_directory(folder, hash, out);
+        return dir < 0 || errno == ENOENT ? ETHOS_OK : err_errno(error, errno, FOLDER);
+    int code = find_alias(dir, hash, out, error);
+    if (code == ETHOS_OK && out->size == 0 && os_fstatat(folder, usual, &info, 0) != 0)
+        code = find_directory(folder, hash, out, error);
     os_close(folder);
-    return found;
+    return code;
 }
 
 int workspace_scope(int dir, const char *root, char out_scope[ETHOS_MAX_SCOPE],
@@ -215,9 +227,12 @@ int workspace_scope(int dir, const char *root, char out_scope[ETHOS_MAX_SCOPE],
     str_init(&usual, ETHOS_MAX_ID + 1);
     str_init(&known, ETHOS_MAX_ID + 1);
     default_id(root, hash, &usual);
-    const struct str *id = known_name(dir, hash, usual.data, &known) ? &known : &usual;
-    int code = str_code(id) == ETHOS_OK ? scope_make(SCOPE_WORKSPACE, id->data, out_scope, error)
-                                        : err_nomem(error);
+    int code = known_name(dir, hash, usual.data, &known, error);
+    if (code == ETHOS_OK && (str_code(&usual) != ETHOS_OK || str_code(&known) != ETHOS_OK))
+        code = err_nomem(error);
+    if (code == ETHOS_OK)
+        code = scope_make(SCOPE_WORKSPACE, known.size > 0 ? known.data : usual.data, out_scope,
+                          error);
     str_release(&usual);
     str_release(&known);
     return code;

@@ -8,6 +8,8 @@
 #include "base/os.h"
 #include "base/view.h"
 #include "core/diff.h"
+#include "core/scope.h"
+#include "memory/registry.h"
 #include "memory/service.h"
 #include "ops/settings.h"
 #include "ops/tables.h"
@@ -20,7 +22,7 @@ static int edit_all(struct ethos_view old, const char *path, const struct settin
                     size_t count, struct str *text, struct ethos_error *error)
 {
     struct str next;
-    int code = str_add(text, old);
+    int code = str_add(text, old) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
     for (size_t i = 0; i < count && code == ETHOS_OK; i++) {
         str_init(&next, ETHOS_MAX_YAML_BYTES);
         code = config_edit(str_view(text), path, changes[i].key, changes[i].value, &next, error);
@@ -40,12 +42,12 @@ static int write_locked(struct op_call *call, int dir, const char *folder, const
     int code = home_read(dir, path, ETHOS_MAX_YAML_BYTES, &old, NULL, error);
     if (code == ETHOS_OK || code == ETHOS_NOTFOUND)
         code = edit_all(str_view(&old), path, changes, count, &text, error);
-    if (code == ETHOS_OK && call->dry_run) {
-        result->has_text = !call->want_json;
-        code = diff_unified(str_view(&old), str_view(&text), path, &result->text);
-    } else if (code == ETHOS_OK && !view_eq(str_view(&old), str_view(&text))) {
+    bool changed = !view_eq(str_view(&old), str_view(&text));
+    if (code == ETHOS_OK && changed && !call->dry_run)
         code = home_replace(dir, folder, FILE_NAME, str_view(&text), error);
-    }
+    else if (code == ETHOS_OK && changed &&
+             diff_unified(str_view(&old), str_view(&text), path, &result->text))
+        code = err_nomem(error);
     str_release(&old);
     str_release(&text);
     return code;
@@ -57,6 +59,10 @@ int settings_write(struct op_call *call, const char *folder, const struct settin
     char path[ETHOS_MAX_ID + 64];
     int dir, lock = -1;
     snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", FILE_NAME);
+    if (service_ephemeral(call->ethos)) {
+        int refused = err_set(error, ETHOS_DENIED, "%s: settings are not ephemeral", path);
+        return err_hint(error, refused, "leave out --ephemeral-memory to change the real ones");
+    }
     int code = service_open_home(call->ethos, !call->dry_run, &dir, error);
     if (code != ETHOS_OK)
         return code;
@@ -98,17 +104,17 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
         bool listed = (option->where & CONFIG_HOME) && !(option->where & CONFIG_KEPT) &&
                       !is_family(option) && strcmp(option->key, "memory") != 0;
         if (listed)
-            json_array_append_new(rows, option_row(home, option));
+            op_json_push(&rows, option_row(home, option));
     }
     for (size_t i = 0; i < home->table.count; i++) {
         const struct yaml_pair *pair = &home->table.pairs[i];
         const struct config_option *option = config_find(pair->key);
         bool known = option && !(option->where & CONFIG_KEPT) && !is_family(option);
         if (!known)
-            json_array_append_new(
-                rows, json_pack("{s:o, s:o, s:s, s:s}", "key", op_json_string(pair->key), "value",
-                                op_json_string(pair->value), "from", "config.yaml", "help",
-                                option ? option->help : "unknown to this version; kept"));
+            op_json_push(&rows, json_pack("{s:o, s:o, s:s, s:s}", "key", op_json_string(pair->key),
+                                          "value", op_json_string(pair->value), "from",
+                                          "config.yaml", "help",
+                                          option ? option->help : "unknown to this version; kept"));
     }
     return op_return(result, rows, error);
 }
@@ -135,6 +141,21 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
                      error);
 }
 
+/* A value that would make every later command fail is refused now. */
+static int check_meaning(const char *key, const char *value, struct ethos_error *error)
+{
+    char scope[ETHOS_MAX_SCOPE];
+    struct backend backend = {0};
+    if (strcmp(key, "personality") == 0)
+        return scope_make(SCOPE_PERSONALITY, value, scope, error);
+    if (strcmp(key, "user.id") == 0)
+        return scope_make(SCOPE_USER, value, scope, error);
+    bool provider = strcmp(key, "memory.provider") == 0 || strcmp(key, "memory") == 0;
+    if (!provider || *value == '/') // a shared object is looked at when it is used
+        return ETHOS_OK;
+    return registry_find(value, &backend, error);
+}
+
 static int run_set(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     const struct settings_change change = {op_string(call, "key"), op_string(call, "value")};
@@ -143,13 +164,15 @@ static int run_set(struct op_call *call, struct op_result *result, struct ethos_
         return unknown_key(change.key, error);
     int code = config_check(option, change.key, change.value, error);
     if (code == ETHOS_OK)
+        code = check_meaning(change.key, change.value, error);
+    if (code == ETHOS_OK)
         code = settings_write(call, "", &change, 1, result, error);
     if (code != ETHOS_OK)
         return code;
     json_t *json = json_pack("{s:s, s:s}", "key", change.key, "value", change.value);
-    if (json && (option->where & CONFIG_KEPT))
-        json_object_set_new(json, "warning", json_string("without effect in this version"));
-    return op_return(result, json, error);
+    if (option->where & CONFIG_KEPT)
+        op_json_put(&json, "warning", json_string("without effect in this version"));
+    return op_return_change(call, result, json, error);
 }
 
 #define ARG_END                                                                                    \

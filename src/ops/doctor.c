@@ -3,9 +3,11 @@
  *
  * Each check_* adds findings; none stops the others, so that one broken file does not hide the rest.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/os.h"
@@ -25,13 +27,16 @@ static void add(void *arg, const struct ethos_finding *finding)
 {
     static const char *const names[] = {"fixed", "warning", "error"};
     struct visit *visit = arg;
+    const char *problem = finding->problem;
+    size_t size = strlen(finding->subject);
+    if (strncmp(problem, finding->subject, size) == 0 && strncmp(problem + size, ": ", 2) == 0)
+        problem += size + 2; // the message named it already
     if (finding->severity == ETHOS_FINDING_ERROR)
         visit->errors++;
-    json_array_append_new(visit->findings,
-                          json_pack("{s:s, s:o, s:o, s:o}", "severity", names[finding->severity],
-                                    "subject", op_json_string(finding->subject), "problem",
-                                    op_json_string(finding->problem), "remedy",
-                                    op_json_string(finding->remedy)));
+    op_json_push(&visit->findings,
+                 json_pack("{s:s, s:o, s:o, s:o}", "severity", names[finding->severity], "subject",
+                           op_json_string(finding->subject), "problem", op_json_string(problem),
+                           "remedy", op_json_string(finding->remedy)));
 }
 
 static void find(struct visit *visit, enum ethos_severity severity, const char *subject,
@@ -43,7 +48,31 @@ static void find(struct visit *visit, enum ethos_severity severity, const char *
 
 static void find_error(struct visit *visit, const char *subject, const struct ethos_error *error)
 {
-    find(visit, ETHOS_FINDING_ERROR, subject, error->text, *error->hint ? error->hint : NULL);
+    if (error->code == ETHOS_NOMEM)
+        op_json_push(&visit->findings, NULL); // says nothing about the home; the whole visit failed
+    else
+        find(visit, ETHOS_FINDING_ERROR, subject, error->text, *error->hint ? error->hint : NULL);
+}
+
+/* ---- the home ------------------------------------------------------------------------------ */
+
+/* Nothing is read from a home that others may write to, so nothing else can be checked before. */
+static bool check_home(struct visit *visit)
+{
+    struct stat info;
+    struct ethos_error error = {0};
+    const char *path = service_home(visit->call->ethos);
+    int dir = os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+    if (dir < 0)
+        return true;
+    bool ok = os_fstat(dir, &info) != 0 || dir_private(&info, path, &error) == ETHOS_OK;
+    bool fixed = !ok && visit->fix && os_fchmod(dir, info.st_mode & 07700) == 0;
+    os_close(dir);
+    if (fixed)
+        find(visit, ETHOS_FINDING_FIXED, path, error.text, error.hint);
+    else if (!ok)
+        find_error(visit, path, &error);
+    return ok || fixed;
 }
 
 /* ---- configuration ------------------------------------------------------------------------- */
@@ -97,8 +126,7 @@ static void check_entries(struct visit *visit, const json_t *entries)
 {
     size_t index;
     json_t *entry;
-    json_array_foreach((json_t *)entries, index, entry)
-    {
+    json_array_foreach ((json_t *)entries, index, entry) {
         char subject[64];
         snprintf(subject, sizeof subject, "users/identity-map.json entry %zu", index + 1);
         if (!json_view(entry, "platform").data || !json_view(entry, "platformUserId").data)
@@ -113,12 +141,14 @@ static void check_entries(struct visit *visit, const json_t *entries)
     }
 }
 
-static void repair_map(struct visit *visit, int dir, const char *problem)
+static void repair_map(struct visit *visit, int dir, const struct identity_map *map)
 {
     struct ethos_error error;
+    bool copy = json_array_size(map->entries) > 0;
     if (identity_repair(dir, service_now_ms(visit->call->ethos), &error) == ETHOS_OK)
-        find(visit, ETHOS_FINDING_FIXED, "users/identity-map.json", problem,
-             "moved aside beside it; the last good copy took its place");
+        find(visit, ETHOS_FINDING_FIXED, "users/identity-map.json", map->problem,
+             copy ? "kept beside it as .damaged-...; the last good copy took its place"
+                  : "kept beside it as .damaged-...; there was no copy, so the map is empty");
     else
         find_error(visit, "users/identity-map.json", &error);
 }
@@ -134,7 +164,7 @@ static void check_people(struct visit *visit)
         find_error(visit, "users/identity-map.json", &error);
     } else {
         if (map.damaged && visit->fix)
-            repair_map(visit, dir, map.problem);
+            repair_map(visit, dir, &map);
         else if (map.damaged)
             find(visit, ETHOS_FINDING_ERROR, "users/identity-map.json", map.problem,
                  "repair it by hand, or run: ethos doctor --fix");
@@ -205,7 +235,7 @@ static int run_doctor(struct op_call *call, struct op_result *result, struct eth
     struct visit visit = {call, json_array(), op_flag(call, "fix") && !call->dry_run, 0};
     if (!visit.findings)
         return err_nomem(error);
-    if (visit.fix && !home_exists(call)) {
+    if (visit.fix && !service_ephemeral(call->ethos) && !home_exists(call)) {
         int dir;
         int code = service_open_home(call->ethos, true, &dir, error);
         if (code != ETHOS_OK) {
@@ -214,9 +244,11 @@ static int run_doctor(struct op_call *call, struct op_result *result, struct eth
         }
         os_close(dir);
     }
-    check_config(&visit);
-    check_people(&visit);
-    check_memory(&visit);
+    if (check_home(&visit)) {
+        check_config(&visit);
+        check_people(&visit);
+        check_memory(&visit);
+    }
     if (visit.errors > 0)
         result->code = err_set(&result->error, ETHOS_INVALID, "%d problem%s found", visit.errors,
                                visit.errors == 1 ? "" : "s");

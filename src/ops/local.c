@@ -11,8 +11,8 @@
 
 static const struct op_arg edit_args[] = {
     {"store", OP_CHOICE, 0, "memory|user", "STORE", "which file: memory (default) or user"},
-    {"key", OP_TEXT, 0, NULL, "FILE", "a file by name"},
-    {"scope", OP_TEXT, 0, NULL, "SCOPE", "exactly this scope"},
+    {"key", OP_TEXT, 0, NULL, "FILE", "which file, by name: a note such as plan.md"},
+    {"scope", OP_TEXT, 0, NULL, "SCOPE", "in a scope: personality, global, workspace, user:ID"},
     ARG_END};
 static const struct op_arg completion_args[] = {{"shell", OP_CHOICE, OP_REQUIRED | OP_POSITIONAL,
                                                  "bash|zsh|fish", "SHELL", "bash, zsh or fish"},

@@ -24,10 +24,9 @@ static json_t *omission_rows(const struct ethos_block *block)
     json_t *rows = json_array();
     for (size_t i = 0; i < block->omitted_count; i++) {
         const struct ethos_omission *row = &block->omitted[i];
-        json_array_append_new(rows,
-                              json_pack("{s:s, s:s, s:I, s:I, s:s}", "scope", row->scope, "key",
-                                        row->key, "chars", (json_int_t)row->chars, "bytes",
-                                        (json_int_t)row->bytes, "reason", row->reason));
+        op_json_push(&rows, json_pack("{s:s, s:s, s:I, s:I, s:s}", "scope", row->scope, "key",
+                                      row->key, "chars", (json_int_t)row->chars, "bytes",
+                                      (json_int_t)row->bytes, "reason", row->reason));
     }
     return rows;
 }
@@ -37,9 +36,9 @@ static json_t *source_rows(const struct ethos_block *block)
     json_t *rows = json_array();
     for (size_t i = 0; i < block->source_count; i++) {
         const struct ethos_source *row = &block->sources[i];
-        json_array_append_new(rows, json_pack("{s:s, s:s, s:o, s:s}", "scope", row->scope, "key",
-                                              row->key, "path", op_json_string(row->path),
-                                              "revision", row->revision));
+        op_json_push(&rows,
+                     json_pack("{s:s, s:s, s:o, s:s}", "scope", row->scope, "key", row->key, "path",
+                               op_json_string(row->path), "revision", row->revision));
     }
     return rows;
 }
@@ -64,8 +63,8 @@ static int show_block(const struct op_call *call, struct ethos_block *block,
     if (call->want_json)
         return op_return(result, block_json(block), error);
     result->has_text = true;
-    if (str_add(&result->text, view_of(block->text, block->size)) != ETHOS_OK)
-        return err_nomem(error);
+    str_adopt(&result->text, block->text, block->size);
+    block->text = NULL;
     return ETHOS_OK;
 }
 
@@ -82,9 +81,6 @@ static int run_prefetch(struct op_call *call, struct op_result *result, struct e
     struct ethos_request request = *call->request;
     struct ethos_turn *turn;
     struct ethos_block *block = NULL;
-    if (json_object_get(call->args, "maxChars") && options.max_chars == 0)
-        return err_set(error, ETHOS_INVALID, "maxChars: must be from %d to %d", ETHOS_CAP_MIN_CH,
-                       ETHOS_CAP_MAX_CH);
     request.query = op_string(call, "query");
     int code = ethos_turn_new(call->ethos, &request, &turn, error);
     if (code != ETHOS_OK)
@@ -101,6 +97,7 @@ static int run_prefetch(struct op_call *call, struct op_result *result, struct e
 
 struct report {
     json_t *written, *unchanged, *conflicts, *failed, *warnings;
+    size_t rows;
     json_int_t applied;
     struct str diff;
 };
@@ -111,22 +108,23 @@ static json_t *outcome_json(const struct ethos_outcome *outcome)
                             "revision", op_json_revision(outcome->revision), "chars",
                             (json_int_t)outcome->chars);
     if (outcome->removals > 0)
-        json_object_set_new(row, "matched", json_integer((json_int_t)outcome->matched));
+        op_json_put(&row, "matched", json_integer((json_int_t)outcome->matched));
     if (outcome->diff)
-        json_object_set_new(row, "diff", json_text(view_str(outcome->diff)));
+        op_json_put(&row, "diff", json_text(view_str(outcome->diff)));
     if (outcome->error)
-        json_object_set_new(row, "error", op_json_error(outcome->error));
+        op_json_put(&row, "error", op_json_error(outcome->error));
     return row;
 }
 
 static void collect(void *arg, const struct ethos_outcome *outcome)
 {
     struct report *report = arg;
-    json_t *lists[] = {report->written, report->unchanged, report->conflicts, report->failed};
-    json_array_append_new(lists[outcome->kind], outcome_json(outcome));
+    json_t **lists[] = {&report->written, &report->unchanged, &report->conflicts, &report->failed};
+    op_json_push(lists[outcome->kind], outcome_json(outcome));
+    report->rows++;
     report->applied += (json_int_t)outcome->applied;
     if (outcome->warning)
-        json_array_append_new(report->warnings, json_string(outcome->warning));
+        op_json_push(&report->warnings, json_string(outcome->warning));
     if (outcome->diff)
         str_adds(&report->diff, outcome->diff);
 }
@@ -134,7 +132,7 @@ static void collect(void *arg, const struct ethos_outcome *outcome)
 static void report_init(struct report *report)
 {
     *report = (struct report){
-        json_array(), json_array(), json_array(), json_array(), json_array(), 0, {0}};
+        json_array(), json_array(), json_array(), json_array(), json_array(), 0, 0, {0}};
     str_init(&report->diff, ETHOS_MAX_STORE_BYTES);
 }
 
@@ -144,12 +142,12 @@ static json_t *report_json(struct report *report, bool dry_run)
     json_t *json = json_pack("{s:I, s:O, s:O, s:O}", "applied", report->applied, "written",
                              report->written, "unchanged", report->unchanged, "conflicts",
                              report->conflicts);
-    if (json_array_size(report->failed) > 0)
-        json_object_set(json, "failed", report->failed);
-    if (json_array_size(report->warnings) > 0)
-        json_object_set(json, "warnings", report->warnings);
+    if (!report->failed || json_array_size(report->failed) > 0)
+        op_json_put(&json, "failed", json_incref(report->failed));
+    if (!report->warnings || json_array_size(report->warnings) > 0)
+        op_json_put(&json, "warnings", json_incref(report->warnings));
     if (dry_run)
-        json_object_set_new(json, "dryRun", json_true());
+        op_json_put(&json, "dryRun", json_true());
     return json;
 }
 
@@ -167,9 +165,7 @@ static void report_release(struct report *report)
 static int finish_report(const struct op_call *call, struct report *report, int code,
                          struct op_result *result, struct ethos_error *error)
 {
-    size_t rows = json_array_size(report->written) + json_array_size(report->unchanged) +
-                  json_array_size(report->conflicts) + json_array_size(report->failed);
-    if (code != ETHOS_OK && rows == 0)
+    if (code != ETHOS_OK && report->rows == 0)
         return code;
     if (code != ETHOS_OK) {
         result->code = code;
@@ -180,7 +176,12 @@ static int finish_report(const struct op_call *call, struct report *report, int 
         result->has_text = true;
         str_add(&result->text, str_view(&report->diff));
     }
-    return op_return(result, report_json(report, call->dry_run), error);
+    if (str_code(&report->diff) != ETHOS_OK || str_code(&result->text) != ETHOS_OK)
+        return err_nomem(error);
+    json_t *json = report_json(report, call->dry_run);
+    if (!json && !call->dry_run)
+        return err_set(error, ETHOS_NOMEM, "out of memory for the report of what was done");
+    return op_return(result, json, error);
 }
 
 typedef int sync_fn(struct ethos_turn *turn, const struct op_call *call,
@@ -191,7 +192,8 @@ static int run_sync_with(sync_fn *sync, struct op_call *call, struct op_result *
 {
     struct report report;
     struct ethos_turn *turn;
-    const struct ethos_origin origin = {.actor = "owner", .via = call->via, .source = "tool"};
+    const struct ethos_origin origin = {
+        .actor = "owner", .via = call->via, .source = "tool", .op_id = op_string(call, "opId")};
     const struct ethos_sync_how how = {
         .origin = &origin,
         .flags = call->dry_run ? (unsigned)(ETHOS_SYNC_DRY_RUN | ETHOS_SYNC_DIFF) : 0u,
@@ -220,15 +222,26 @@ static int run_sync(struct op_call *call, struct op_result *result, struct ethos
     return run_sync_with(sync_batch, call, result, error);
 }
 
+/* The file that the arguments name; a scope alone means the store's file there. */
+static struct ethos_target named_target(const struct op_call *call)
+{
+    struct ethos_target target = {op_string(call, "store"), op_string(call, "scope"),
+                                  op_string(call, "key")};
+    if (target.scope && !target.key)
+        target.key = scope_store_key(target.store ? target.store : "memory");
+    return target;
+}
+
 static int sync_single(enum ethos_action action, const char *argument, struct ethos_turn *turn,
                        const struct op_call *call, const struct ethos_sync_how *how,
                        struct ethos_error *error)
 {
+    struct ethos_target target = named_target(call);
     struct ethos_update update = {
         .action = action,
-        .store = op_string(call, "store"),
-        .scope = op_string(call, "scope"),
-        .key = op_string(call, "key"),
+        .store = target.store,
+        .scope = target.scope,
+        .key = target.key,
         .text = op_text(call, argument),
         .if_match = op_string(call, "ifMatch"),
     };
@@ -279,12 +292,6 @@ static json_t *file_json(const struct ethos_file *file)
                      "revision", op_json_revision(file->revision));
 }
 
-static struct ethos_target named_target(const struct op_call *call)
-{
-    return (struct ethos_target){op_string(call, "store"), op_string(call, "scope"),
-                                 op_string(call, "key")};
-}
-
 static int run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct ethos_turn *turn;
@@ -296,7 +303,8 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
     code = ethos_read(turn, &target, &file, error);
     if (code == ETHOS_OK && !call->want_json) {
         result->has_text = true;
-        code = str_add(&result->text, view_of(file->text, file->size));
+        if (str_add(&result->text, view_of(file->text, file->size)) != ETHOS_OK)
+            code = err_nomem(error);
     } else if (code == ETHOS_OK) {
         code = op_return(result, file_json(file), error);
     }
@@ -352,45 +360,80 @@ static json_t *entry_json(const struct ethos_file *file, const char *label)
 {
     json_t *entry = file_json(file);
     struct ethos_view text = view_of(file->text, file->size);
-    json_object_set_new(entry, "label", json_string(label));
-    json_object_set_new(entry, "chars", json_integer((json_int_t)utf8_units(text)));
+    op_json_put(&entry, "label", json_string(label));
+    op_json_put(&entry, "chars", json_integer((json_int_t)utf8_units(text)));
     return entry;
 }
 
-static int collect_files(struct ethos_turn *turn, json_t *files, struct ethos_error *error)
+static json_t *path_row(struct ethos_turn *turn, const struct ethos_target *target,
+                        const char *label)
+{
+    return json_pack("{s:s, s:s, s:s, s:o}", "label", label, "scope", target->scope, "key",
+                     target->key, "path", op_json_path(turn, target->scope, target->key));
+}
+
+/* A file that cannot be read does not hide the others. */
+static json_t *unreadable_json(struct ethos_turn *turn, const struct ethos_target *target,
+                               const char *label, const struct ethos_error *why)
+{
+    json_t *row = path_row(turn, target, label);
+    op_json_put(&row, "error", op_json_error(why));
+    return row;
+}
+
+static int collect_files(struct ethos_turn *turn, json_t **files, struct op_result *result,
+                         struct ethos_error *error)
 {
     struct ethos_target targets[3];
     const char *labels[3];
     size_t count = context_files(ethos_turn_context(turn), targets, labels);
     for (size_t i = 0; i < count; i++) {
-        struct ethos_file *file;
-        int code = ethos_read(turn, &targets[i], &file, error);
-        if (code != ETHOS_OK)
-            return code;
-        bool shown = i < 2 || file->text;
-        if (shown && json_array_append_new(files, entry_json(file, labels[i])) != 0)
-            code = err_nomem(error);
+        struct ethos_file *file = NULL;
+        struct ethos_error why = {0};
+        int code = ethos_read(turn, &targets[i], &file, &why);
+        if (code == ETHOS_NOMEM)
+            return err_nomem(error);
+        if (code != ETHOS_OK) {
+            result->code = code;
+            result->error = why;
+            op_json_push(files, unreadable_json(turn, &targets[i], labels[i], &why));
+        } else if (i < 2 || file->text) {
+            op_json_push(files, entry_json(file, labels[i]));
+        }
         ethos_file_free(file);
-        if (code != ETHOS_OK)
-            return code;
     }
-    return ETHOS_OK;
+    return *files ? ETHOS_OK : err_nomem(error);
+}
+
+/* What the prompt gets of each file. False when out of memory. */
+static bool add_shown(const struct ethos_block *block, const json_t *files)
+{
+    const struct ethos_view parts[] = {block->user_memory, block->project_memory,
+                                       block->workspace_memory};
+    size_t index;
+    json_t *file;
+    json_array_foreach (files, index, file) {
+        if (json_object_set_new(file, "shown", json_part(parts[index])) != 0)
+            return false;
+    }
+    return true;
 }
 
 /* What prefetch would leave out now, so that nobody is surprised by a cut. */
-static int add_budget(struct ethos_turn *turn, json_t *json, struct ethos_error *error)
+static int add_budget(struct ethos_turn *turn, json_t **json, struct ethos_error *error)
 {
     const struct ethos_prefetch_options options = {.receipt = 1};
     struct ethos_block *block = NULL;
     int code = ethos_prefetch(turn, &options, &block, error);
     if (code != ETHOS_OK)
         return code;
-    json_object_set_new(json, "budget",
-                        json_integer((json_int_t)service_settings(turn)->max_chars));
-    json_object_set_new(json, "chars", json_integer(block ? (json_int_t)block->chars : 0));
-    json_object_set_new(json, "omitted", block ? omission_rows(block) : json_array());
+    if (block && !add_shown(block, json_object_get(*json, "files")))
+        code = err_nomem(error);
+    op_json_put(json, "budget", json_integer((json_int_t)service_settings(turn)->max_chars));
+    op_json_put(json, "chars", json_integer(block ? (json_int_t)block->chars : 0));
+    op_json_put(json, "omitted", block ? omission_rows(block) : json_array());
     ethos_block_free(block);
-    return ETHOS_OK;
+    return code;
 }
 
 static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -401,27 +444,17 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
         return code;
     const struct ethos_context *context = ethos_turn_context(turn);
     json_t *files = json_array();
-    code = collect_files(turn, files, error);
+    code = collect_files(turn, &files, result, error);
     json_t *json = json_pack("{s:s, s:s, s:o}", "personality", context->personality, "user",
                              context->user, "files", files);
     if (code == ETHOS_OK)
-        code = json ? add_budget(turn, json, error) : err_nomem(error);
+        code = json ? add_budget(turn, &json, error) : err_nomem(error);
     if (code == ETHOS_OK)
         code = op_return(result, json, error);
     else
         json_decref(json);
     ethos_turn_free(turn);
     return code;
-}
-
-static json_t *path_row(struct ethos_turn *turn, const struct ethos_target *target,
-                        const char *label)
-{
-    char *path = service_path(turn, target->scope, target->key);
-    json_t *row = json_pack("{s:s, s:s, s:s, s:o}", "label", label, "scope", target->scope, "key",
-                            target->key, "path", op_json_string(path));
-    free(path);
-    return row;
 }
 
 static int run_paths(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -436,7 +469,7 @@ static int run_paths(struct op_call *call, struct op_result *result, struct etho
     size_t count = context_files(context, targets, labels);
     json_t *files = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(files, path_row(turn, &targets[i], labels[i]));
+        op_json_push(&files, path_row(turn, &targets[i], labels[i]));
     json_t *json = json_pack("{s:o, s:s, s:s, s:o, s:o}", "home",
                              op_json_string(service_home(call->ethos)), "personality",
                              context->personality, "user", context->user, "workspace",
@@ -454,31 +487,36 @@ static int run_paths(struct op_call *call, struct op_result *result, struct etho
     }
 #define ARG_SCOPE                                                                                  \
     {                                                                                              \
-        "scope", OP_TEXT, 0, NULL, "SCOPE",                                                        \
-            "exactly this scope: personality, global, user:ID, ..."                                \
+        "scope", OP_TEXT, 0, NULL, "SCOPE", "in a scope: personality, global, workspace, user:ID"  \
     }
 #define ARG_KEY                                                                                    \
     {                                                                                              \
-        "key", OP_TEXT, 0, NULL, "FILE", "a file by name"                                          \
+        "key", OP_TEXT, 0, NULL, "FILE", "which file, by name: a note such as plan.md"             \
     }
 #define ARG_IF_MATCH                                                                               \
     {                                                                                              \
-        "ifMatch", OP_TEXT, 0, NULL, "REV", "only if the revision is still this one (or: absent)"  \
+        "ifMatch", OP_TEXT, 0, NULL, "REV", "only if this is still its revision (absent: no file)" \
     }
 #define ARG_END                                                                                    \
     {                                                                                              \
         NULL, OP_TEXT, 0, NULL, NULL, NULL                                                         \
     }
 
+#define RANGE_TEXT(min, max) #min "|" #max
+#define RANGE(min, max) RANGE_TEXT(min, max)
+
 static const struct op_arg prefetch_args[] = {
     {"query", OP_TEXT, 0, NULL, "TEXT", "what the person just asked"},
-    {"maxChars", OP_INTEGER, 0, NULL, "N", "at most this many characters (1000 to 200000)"},
-    {"truncate", OP_CHOICE, 0, "balanced|tail", "HOW", "what is cut when it does not fit"},
+    {"maxChars", OP_INTEGER, 0, RANGE(ETHOS_CAP_MIN_CH, ETHOS_CAP_MAX_CH), "N",
+     "at most this many characters (1000 to 200000)"},
+    {"truncate", OP_CHOICE, 0, "balanced|tail", "HOW",
+     "what is cut when it does not fit: balanced or tail"},
     ARG_END};
-static const struct op_arg sync_args[] = {{"updates", OP_TEXT,
-                                           OP_REQUIRED | OP_POSITIONAL | OP_STDIN | OP_FILE, NULL,
-                                           "FILE", "JSON updates, from FILE or standard input"},
-                                          ARG_END};
+static const struct op_arg sync_args[] = {
+    {"updates", OP_TEXT, OP_REQUIRED | OP_POSITIONAL | OP_STDIN | OP_FILE, NULL, "FILE",
+     "JSON in a file; - or nothing reads a pipe"},
+    {"opId", OP_TEXT, 0, NULL, "ID", "do it once: a repeat gives the first report"},
+    ARG_END};
 static const struct op_arg show_args[] = {ARG_END};
 static const struct op_arg get_args[] = {ARG_STORE, ARG_KEY, ARG_SCOPE, ARG_END};
 static const struct op_arg write_args[] = {
@@ -490,30 +528,30 @@ static const struct op_arg write_args[] = {
     ARG_END};
 static const struct op_arg text_args[] = {{"content", OP_TEXT,
                                            OP_REQUIRED | OP_POSITIONAL | OP_STDIN, NULL, "TEXT",
-                                           "the text; - reads it from standard input"},
+                                           "the text; - reads it from a pipe"},
                                           ARG_STORE,
                                           ARG_KEY,
                                           ARG_SCOPE,
                                           ARG_IF_MATCH,
                                           ARG_END};
-static const struct op_arg remove_args[] = {{"substringMatch", OP_TEXT,
-                                             OP_REQUIRED | OP_POSITIONAL | OP_STDIN, NULL,
-                                             "SUBSTRING", "lines that contain this go"},
-                                            ARG_STORE,
-                                            ARG_KEY,
-                                            ARG_SCOPE,
-                                            ARG_IF_MATCH,
-                                            ARG_END};
+static const struct op_arg remove_args[] = {
+    {"substringMatch", OP_TEXT, OP_REQUIRED | OP_POSITIONAL | OP_STDIN, NULL, "SUBSTRING",
+     "lines that contain this go; - reads it from a pipe"},
+    ARG_STORE,
+    ARG_KEY,
+    ARG_SCOPE,
+    ARG_IF_MATCH,
+    ARG_END};
 
 const struct op ops_memory[] = {
     {"memory.prefetch", "prefetch", "Print the memory block for a prompt",
      "ethos prefetch --query 'how do we deploy?'", prefetch_args, OP_MEMORY_READ, OP_IDEMPOTENT,
      run_prefetch},
-    {"memory.sync", "sync", "Apply a list of updates",
+    {"memory.sync", "sync", "Apply updates that an agent sends as JSON",
      "echo '{\"action\":\"add\",\"content\":\"We deploy on Fridays\"}' | ethos sync", sync_args,
      OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE, run_sync},
-    {"memory.list", "memory show", "Show the files as the agent sees them, with path and size",
-     "ethos memory show", show_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_show},
+    {"memory.list", "memory show", "Show the files as the agent sees them", "ethos memory show",
+     show_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_show},
     {"memory.get", "memory get", "Print one file, byte for byte", "ethos memory get --store user",
      get_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_get},
     {"memory.write", "memory write", "Overwrite one file with standard input",

@@ -3,12 +3,16 @@
  */
 #include "ops/op.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/choice.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/view.h"
+#include "memory/service.h"
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
@@ -42,15 +46,41 @@ const char *op_right_name(enum op_right right)
 
 /* ---- checking ------------------------------------------------------------------------------ */
 
-static bool is_choice(const char *choices, struct ethos_view value)
+void op_range(const struct op_arg *arg, int64_t *out_min, int64_t *out_max)
 {
-    for (const char *at = choices; *at;) {
-        size_t size = strcspn(at, "|");
-        if (view_eq(value, view_of(at, size)))
-            return true;
-        at += size + (at[size] == '|');
-    }
-    return false;
+    const char *max = arg->choices ? strchr(arg->choices, '|') : NULL;
+    *out_min = max ? strtoll(arg->choices, NULL, 10) : INT64_MIN;
+    *out_max = max ? strtoll(max + 1, NULL, 10) : INT64_MAX;
+}
+
+static int check_integer(const struct op_arg *arg, int64_t number, struct ethos_error *error)
+{
+    int64_t min, max;
+    op_range(arg, &min, &max);
+    if (number >= min && number <= max)
+        return ETHOS_OK;
+    return err_set(error, ETHOS_INVALID, "%s: must be from %lld to %lld", arg->name, (long long)min,
+                   (long long)max);
+}
+
+static int check_choice(const struct op_arg *arg, struct ethos_view value,
+                        struct ethos_error *error)
+{
+    char words[128];
+    if (choice_has(arg->choices, value))
+        return ETHOS_OK;
+    choice_text(arg->choices, words, sizeof words);
+    int code = err_set(error, ETHOS_INVALID, "%s: unknown value '%.*s'", arg->name,
+                       VIEW_ARG(value));
+    return err_hint(error, code, "use %s", words);
+}
+
+/* A name with a NUL in it would be read as another name. Content arrives with OP_STDIN. */
+static int check_text(const struct op_arg *arg, struct ethos_view value, struct ethos_error *error)
+{
+    if ((arg->flags & OP_STDIN) || !memchr(value.data, 0, value.size))
+        return ETHOS_OK;
+    return err_set(error, ETHOS_INVALID, "%s: must not contain NUL", arg->name);
 }
 
 static int check_value(const struct op_arg *arg, const json_t *value, struct ethos_error *error)
@@ -61,13 +91,20 @@ static int check_value(const struct op_arg *arg, const json_t *value, struct eth
                                       : json_is_string(value);
     if (!ok)
         return err_set(error, ETHOS_INVALID, "%s: must be %s", arg->name, kinds[arg->type]);
-    if (arg->type != OP_CHOICE)
+    if (arg->type == OP_INTEGER)
+        return check_integer(arg, json_integer_value(value), error);
+    if (arg->type == OP_FLAG)
         return ETHOS_OK;
     struct ethos_view text = view_of(json_string_value(value), json_string_length(value));
-    if (is_choice(arg->choices, text))
-        return ETHOS_OK;
-    int code = err_set(error, ETHOS_INVALID, "%s: unknown value '%.*s'", arg->name, VIEW_ARG(text));
-    return err_hint(error, code, "use one of %s", arg->choices);
+    return arg->type == OP_CHOICE ? check_choice(arg, text, error) : check_text(arg, text, error);
+}
+
+static bool has_arg(const struct op *op, const char *name)
+{
+    for (const struct op_arg *arg = op->args; arg && arg->name; arg++)
+        if (strcmp(arg->name, name) == 0)
+            return true;
+    return false;
 }
 
 static int check_args(const struct op *op, const json_t *args, struct ethos_error *error)
@@ -80,6 +117,12 @@ static int check_args(const struct op *op, const json_t *args, struct ethos_erro
         int code = given ? check_value(arg, value, error) : ETHOS_OK;
         if (code != ETHOS_OK)
             return code;
+    }
+    const char *name;
+    json_t *value;
+    json_object_foreach ((json_t *)args, name, value) {
+        if (!has_arg(op, name))
+            return err_set(error, ETHOS_INVALID, "%s: unknown argument %s", op->name, name);
     }
     return ETHOS_OK;
 }
@@ -134,6 +177,40 @@ int op_return(struct op_result *result, json_t *value, struct ethos_error *error
     return ETHOS_OK;
 }
 
+int op_return_change(const struct op_call *call, struct op_result *result, json_t *value,
+                     struct ethos_error *error)
+{
+    if (call->dry_run) {
+        op_json_put(&value, "dryRun", json_true());
+        op_json_put(&value, "diff", json_text(str_view(&result->text)));
+    }
+    result->has_text = call->dry_run && !call->want_json;
+    return op_return(result, value, error);
+}
+
+static void keep_if(json_t **value, bool ok)
+{
+    if (!ok) {
+        json_decref(*value);
+        *value = NULL;
+    }
+}
+
+void op_json_push(json_t **array, json_t *value)
+{
+    keep_if(array, json_array_append_new(*array, value) == 0);
+}
+
+void op_json_insert(json_t **array, size_t index, json_t *value)
+{
+    keep_if(array, json_array_insert_new(*array, index, value) == 0);
+}
+
+void op_json_put(json_t **object, const char *name, json_t *value)
+{
+    keep_if(object, json_object_set_new(*object, name, value) == 0);
+}
+
 json_t *op_json_string(const char *string)
 {
     return string ? json_text(view_str(string)) : json_null();
@@ -151,6 +228,16 @@ json_t *op_json_time(int64_t ms)
         return json_null();
     clock_iso(ms, iso);
     return json_string(iso);
+}
+
+json_t *op_json_path(const struct ethos_turn *turn, const char *scope, const char *key)
+{
+    char *path;
+    if (service_path(turn, scope, key, &path, NULL) != ETHOS_OK)
+        return NULL;
+    json_t *json = op_json_string(path);
+    free(path);
+    return json;
 }
 
 json_t *op_json_error(const struct ethos_error *error)

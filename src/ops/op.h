@@ -28,7 +28,7 @@ struct op_arg {
     const char *name; /* camelCase in JSON; --kebab-case on the command line */
     enum op_type type;
     unsigned flags;
-    const char *choices;     /* "a|b" for OP_CHOICE */
+    const char *choices;     /* "a|b" for OP_CHOICE; "min|max" for OP_INTEGER, or NULL */
     const char *placeholder; /* for help: TEXT, REV, ... */
     const char *help;
 };
@@ -86,6 +86,9 @@ const struct op *op_find(const char *name);
 /* "memory:read", ... */
 const char *op_right_name(enum op_right right);
 
+/* The bounds of an OP_INTEGER. */
+void op_range(const struct op_arg *arg, int64_t *out_min, int64_t *out_max);
+
 void op_result_init(struct op_result *result);
 void op_result_release(struct op_result *result);
 
@@ -104,10 +107,25 @@ bool op_flag(const struct op_call *call, const char *name);
 /* Sets result->json, taking the value; NULL is "out of memory". */
 int op_return(struct op_result *result, json_t *value, struct ethos_error *error);
 
+/* The same for a writing operation: in a dry run, result->text is the diff and belongs to the answer. */
+int op_return_change(const struct op_call *call, struct op_result *result, json_t *value,
+                     struct ethos_error *error);
+
+/*
+ * Building a result that is whole or not at all: a step that fails frees what there is and leaves
+ * NULL, which later steps keep and op_return reports. All take the value.
+ */
+void op_json_push(json_t **array, json_t *value);
+void op_json_insert(json_t **array, size_t index, json_t *value);
+void op_json_put(json_t **object, const char *name, json_t *value);
+
 /* A string or null; the revision of an absent file is null. */
 json_t *op_json_string(const char *string);
 json_t *op_json_revision(const char *revision);
 json_t *op_json_time(int64_t ms); /* ISO, or null for -1 */
+
+/* Where a file of memory is; null when the backend has no files. */
+json_t *op_json_path(const struct ethos_turn *turn, const char *scope, const char *key);
 
 /* The finding list of doctor. */
 json_t *op_json_error(const struct ethos_error *error);

@@ -1,8 +1,8 @@
 /*
  * personalities.c: the operations personalities.*: which roles there are, and which one is active.
  */
+#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -15,46 +15,56 @@
 #include "ops/settings.h"
 #include "ops/tables.h"
 
+#define FOLDER "personalities"
+
 /* ---- what there is ------------------------------------------------------------------------- */
+
+struct id_list {
+    int folder;
+    json_t *ids; /* in order; NULL when out of memory */
+};
 
 static int collect_id(void *arg, const char *name)
 {
-    json_t *ids = arg;
-    if (scope_id_ok(view_str(name)))
-        json_array_append_new(ids, json_string(name));
+    struct id_list *list = arg;
+    struct stat info;
+    if (!scope_id_ok(view_str(name)))
+        return 0;
+    if (os_fstatat(list->folder, name, &info, 0) != 0)
+        return errno == ENOENT ? 0 : -1;
+    if (!S_ISDIR(info.st_mode))
+        return 0;
+    size_t at = json_array_size(list->ids);
+    while (at > 0 && strcmp(json_string_value(json_array_get(list->ids, at - 1)), name) > 0)
+        at--;
+    op_json_insert(&list->ids, at, json_string(name));
     return 0;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    return strcmp(json_string_value(*(json_t *const *)a), json_string_value(*(json_t *const *)b));
-}
-
-/* Appends the sorted ids of every directory of personalities/. */
-static int list_ids(struct op_call *call, json_t *sorted, struct ethos_error *error)
+/* The ids of every directory of personalities/, in order. */
+static int list_ids(struct op_call *call, json_t **out_ids, struct ethos_error *error)
 {
     int home;
+    struct id_list list = {-1, NULL};
     int code = service_open_home(call->ethos, false, &home, error);
-    if (code != ETHOS_OK || home < 0)
+    if (code != ETHOS_OK)
         return code;
-    json_t *ids = json_array();
-    int folder = os_open_beneath(home, "personalities", O_RDONLY | O_DIRECTORY, 0);
-    if (folder >= 0) {
-        os_list(folder, collect_id, ids);
-        os_close(folder);
+    list.ids = json_array();
+    if (home >= 0) {
+        list.folder = os_open_beneath(home, FOLDER, O_RDONLY | O_DIRECTORY, 0);
+        bool absent = list.folder < 0 && errno == ENOENT;
+        if (!absent && (list.folder < 0 || os_list(list.folder, collect_id, &list) != 0))
+            code = err_errno(error, errno, FOLDER);
+        if (list.folder >= 0)
+            os_close(list.folder);
+        os_close(home);
     }
-    os_close(home);
-    size_t count = json_array_size(ids);
-    json_t **rows = calloc(count ? count : 1, sizeof *rows);
-    for (size_t i = 0; rows && i < count; i++)
-        rows[i] = json_array_get(ids, i);
-    if (rows)
-        qsort(rows, count, sizeof *rows, compare_ids);
-    for (size_t i = 0; rows && i < count; i++)
-        json_array_append(sorted, rows[i]);
-    code = rows ? ETHOS_OK : err_nomem(error);
-    free(rows);
-    json_decref(ids);
+    if (code == ETHOS_OK && !list.ids)
+        code = err_nomem(error);
+    if (code == ETHOS_OK)
+        *out_ids = list.ids;
+    else
+        json_decref(list.ids);
     return code;
 }
 
@@ -62,8 +72,7 @@ static bool has_id(const json_t *ids, const char *id)
 {
     size_t index;
     const json_t *value;
-    json_array_foreach((json_t *)ids, index, value)
-    {
+    json_array_foreach ((json_t *)ids, index, value) {
         if (strcmp(json_string_value(value), id) == 0)
             return true;
     }
@@ -108,17 +117,19 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
     int code = active_id(call, &active, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    json_t *ids = json_array();
+    json_t *ids = NULL;
     json_t *items = json_array();
-    code = list_ids(call, ids, error);
+    code = list_ids(call, &ids, error);
     if (code == ETHOS_OK && !has_id(ids, active))
-        json_array_insert_new(ids, 0, json_string(active));
+        op_json_insert(&ids, 0, json_string(active));
+    if (code == ETHOS_OK && !ids)
+        code = err_nomem(error);
     for (size_t i = 0; code == ETHOS_OK && i < json_array_size(ids); i++) {
         json_t *row;
         code = personality_json(call, json_string_value(json_array_get(ids, i)), active, &row,
                                 error);
         if (code == ETHOS_OK)
-            json_array_append_new(items, row);
+            op_json_push(&items, row);
     }
     if (code == ETHOS_OK)
         code = op_return(result, json_pack("{s:O, s:s}", "items", items, "defaultId", active),
@@ -129,6 +140,25 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
     return code;
 }
 
+static int require_personality(struct op_call *call, const char *id, bool exists,
+                               struct ethos_error *error)
+{
+    char scope[ETHOS_MAX_SCOPE];
+    json_t *ids = NULL;
+    int code = scope_make(SCOPE_PERSONALITY, id, scope, error);
+    if (code == ETHOS_OK)
+        code = list_ids(call, &ids, error);
+    bool found = has_id(ids, id);
+    json_decref(ids);
+    if (code != ETHOS_OK || found == exists || (exists && strcmp(id, "default") == 0))
+        return code;
+    if (exists) {
+        code = err_set(error, ETHOS_NOTFOUND, "no such personality: %s", id);
+        return err_hint(error, code, "make it: ethos personality create %s", id);
+    }
+    return err_set(error, ETHOS_EXISTS, "there is a personality %s already", id);
+}
+
 static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct ethos_request request = *call->request;
@@ -137,19 +167,21 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
     int code = active_id(call, &active, &active_turn, error);
     if (code != ETHOS_OK)
         return code;
-    if (op_string(call, "id"))
-        request.personality = op_string(call, "id");
-    code = ethos_turn_new(call->ethos, &request, &turn, error);
+    const char *id = op_string(call, "id");
+    if (id && strcmp(id, active) != 0)
+        code = require_personality(call, id, true, error);
+    if (id)
+        request.personality = id;
+    if (code == ETHOS_OK)
+        code = ethos_turn_new(call->ethos, &request, &turn, error);
     if (code == ETHOS_OK) {
         const struct ethos_context *context = ethos_turn_context(turn);
-        char *path = service_path(turn, context->memory_scope, "MEMORY.md");
         json_t *json;
         code = personality_json(call, context->personality, active, &json, error);
         if (code == ETHOS_OK) {
-            json_object_set_new(json, "memory", op_json_string(path));
+            op_json_put(&json, "memory", op_json_path(turn, context->memory_scope, "MEMORY.md"));
             code = op_return(result, json, error);
         }
-        free(path);
         ethos_turn_free(turn);
     }
     ethos_turn_free(active_turn);
@@ -157,25 +189,6 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
 }
 
 /* ---- changing ------------------------------------------------------------------------------ */
-
-static int require_personality(struct op_call *call, const char *id, bool exists,
-                               struct ethos_error *error)
-{
-    char scope[ETHOS_MAX_SCOPE];
-    json_t *ids = json_array();
-    int code = scope_make(SCOPE_PERSONALITY, id, scope, error);
-    if (code == ETHOS_OK)
-        code = list_ids(call, ids, error);
-    bool found = has_id(ids, id);
-    json_decref(ids);
-    if (code != ETHOS_OK || found == exists || (exists && strcmp(id, "default") == 0))
-        return code;
-    if (exists) {
-        code = err_set(error, ETHOS_NOTFOUND, "no such personality: %s", id);
-        return err_hint(error, code, "ethos personality create %s", id);
-    }
-    return err_set(error, ETHOS_EXISTS, "there is a personality %s already", id);
-}
 
 static int run_create(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
@@ -191,7 +204,8 @@ static int run_create(struct op_call *call, struct op_result *result, struct eth
     code = settings_write(call, path, changes, scope ? 2 : 1, result, error);
     if (code != ETHOS_OK)
         return code;
-    return op_return(result, json_pack("{s:s, s:b}", "id", id, "created", !call->dry_run), error);
+    return op_return_change(call, result,
+                            json_pack("{s:s, s:b}", "id", id, "created", !call->dry_run), error);
 }
 
 static int run_use(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -203,7 +217,7 @@ static int run_use(struct op_call *call, struct op_result *result, struct ethos_
         code = settings_write(call, "", &change, 1, result, error);
     if (code != ETHOS_OK)
         return code;
-    return op_return(result, json_pack("{s:s}", "active", id), error);
+    return op_return_change(call, result, json_pack("{s:s}", "active", id), error);
 }
 
 #define ARG_END                                                                                    \

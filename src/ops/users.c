@@ -24,35 +24,30 @@ static int load_map(struct op_call *call, struct identity_map *out, struct ethos
     return code;
 }
 
-/* The members of an entry that every reader may rely on; bad entries give NULL. */
-static json_t *identity_row(const json_t *entry, const char *local)
+/* The members of an entry that every reader may rely on. */
+static json_t *identity_row(const json_t *entry, bool local)
 {
-    struct ethos_view user = json_view(entry, "userId");
-    if (!scope_id_ok(user))
-        return NULL;
     static const char *const members[] = {"userId", "platform", "platformUserId", "displayLabel",
                                           "firstSeenAt"};
     json_t *row = json_object();
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         json_t *value = json_object_get(entry, members[i]);
-        json_object_set(row, members[i], value ? value : json_null());
+        op_json_put(&row, members[i], value ? json_incref(value) : json_null());
     }
-    json_object_set_new(row, "local", json_boolean(view_eq_str(user, local)));
+    op_json_put(&row, "local", json_boolean(local));
     return row;
 }
 
+/* Every entry with a usable id, or those of one user. */
 static json_t *identity_rows(const struct identity_map *map, const char *local, const char *only)
 {
     json_t *rows = json_array();
     size_t index;
     json_t *entry;
-    json_array_foreach(map->entries, index, entry)
-    {
-        json_t *row = identity_row(entry, local);
-        bool wanted = row && (!only || view_eq_str(json_view(row, "userId"), only));
-        if (wanted)
-            json_array_append(rows, row);
-        json_decref(row);
+    json_array_foreach (map->entries, index, entry) {
+        struct ethos_view user = json_view(entry, "userId");
+        if (scope_id_ok(user) && (!only || view_eq_str(user, only)))
+            op_json_push(&rows, identity_row(entry, view_eq_str(user, local)));
     }
     return rows;
 }
@@ -69,6 +64,22 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
     json_t *rows = identity_rows(&map, local, NULL);
     identity_release(&map);
     return op_return(result, json_pack("{s:s, s:o}", "localUserId", local, "users", rows), error);
+}
+
+static int show_user(const char *user, bool local, json_t *identities,
+                     const struct ethos_file *profile, struct op_result *result,
+                     struct ethos_error *error)
+{
+    if (identities && !local && !profile->text && json_array_size(identities) == 0) {
+        json_decref(identities);
+        int code = err_set(error, ETHOS_NOTFOUND, "no such user: %s", user);
+        return err_hint(error, code, "ethos users list shows who is known");
+    }
+    return op_return(result,
+                     json_pack("{s:s, s:b, s:o, s:o, s:I}", "userId", user, "local", local,
+                               "identities", identities, "profile", op_json_string(profile->path),
+                               "bytes", (json_int_t)profile->size),
+                     error);
 }
 
 static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -92,12 +103,8 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
     if (code == ETHOS_OK)
         code = load_map(call, &map, error);
     if (code == ETHOS_OK) {
-        code = op_return(result,
-                         json_pack("{s:s, s:b, s:o, s:o, s:I}", "userId", user, "local",
-                                   strcmp(user, local) == 0, "identities",
-                                   identity_rows(&map, local, user), "profile",
-                                   op_json_string(file->path), "bytes", (json_int_t)file->size),
-                         error);
+        code = show_user(user, strcmp(user, local) == 0, identity_rows(&map, local, user), file,
+                         result, error);
         identity_release(&map);
     }
     ethos_file_free(file);
@@ -105,27 +112,38 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
     return code;
 }
 
-/* Writes the map (or previews the change) and answers with the pair. */
+static json_t *pair_json(const struct op_call *call, const char *user)
+{
+    return json_pack("{s:o, s:o, s:s}", "platform", op_json_string(op_string(call, "platform")),
+                     "platformUserId", op_json_string(op_string(call, "platformUserId")), "userId",
+                     user);
+}
+
+/* Writes the map; with preview, only what would change in it. */
+static int write_pair(struct op_call *call, const char *user, bool relink, struct str *preview,
+                      struct ethos_error *error)
+{
+    int dir;
+    int code = service_open_root(call->ethos, !preview, &dir, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = identity_record(dir, op_string(call, "platform"), op_string(call, "platformUserId"),
+                           user, relink, service_now_ms(call->ethos), preview, error);
+    if (dir >= 0)
+        os_close(dir);
+    return code;
+}
+
+/* Rehearses first, so that what is refused or changes nothing makes no directory either. */
 static int record(struct op_call *call, const char *user, bool relink, struct op_result *result,
                   struct ethos_error *error)
 {
-    const char *platform = op_string(call, "platform");
-    const char *platform_user = op_string(call, "platformUserId");
-    int dir;
-    int code = service_open_root(call->ethos, !call->dry_run, &dir, error);
+    int code = write_pair(call, user, relink, &result->text, error);
+    if (code == ETHOS_OK && result->text.size > 0 && !call->dry_run)
+        code = write_pair(call, user, relink, NULL, error);
     if (code != ETHOS_OK)
         return code;
-    code = identity_record(dir, platform, platform_user, user, relink, service_now_ms(call->ethos),
-                           call->dry_run ? &result->text : NULL, error);
-    if (dir >= 0)
-        os_close(dir);
-    result->has_text = call->dry_run && !call->want_json;
-    if (code != ETHOS_OK)
-        return code;
-    return op_return(result,
-                     json_pack("{s:o, s:o, s:s}", "platform", op_json_string(platform),
-                               "platformUserId", op_json_string(platform_user), "userId", user),
-                     error);
+    return op_return_change(call, result, pair_json(call, user), error);
 }
 
 static int run_resolve(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -139,6 +157,8 @@ static int run_resolve(struct op_call *call, struct op_result *result, struct et
     code = identity_resolve(&map, op_string(call, "platform"), op_string(call, "platformUserId"),
                             user, &known, error);
     identity_release(&map);
+    if (code == ETHOS_OK && known) // answered even by the copy of a damaged map
+        return op_return_change(call, result, pair_json(call, user), error);
     return code == ETHOS_OK ? record(call, user, false, result, error) : code;
 }
 
@@ -173,10 +193,10 @@ const struct op ops_users[] = {
      OP_MEMORY_READ, OP_IDEMPOTENT, run_list},
     {"users.show", "users show", "Show one person: identities and profile", "ethos users show",
      show_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_show},
-    {"users.resolve", "users resolve", "Print the user id of a platform identity, noting a new one",
+    {"users.resolve", "users resolve", "Print the user id of an identity, noting a new one",
      "ethos users resolve telegram 4711", resolve_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT,
      run_resolve},
-    {"users.link", "users link", "Make a platform identity another name of a user",
+    {"users.link", "users link", "Make an identity another name of a user",
      "ethos users link telegram 4711 8d1f0c2ab3e4", link_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT,
      run_link},
     {0}};

@@ -188,6 +188,25 @@ static void test_steal_hands_over_and_starts_anew(void **state)
     free(data);
 }
 
+static void test_what_was_stolen_can_be_adopted(void **state)
+{
+    struct str from, to;
+    size_t size;
+
+    (void)state;
+    str_init(&from, 10);
+    str_init(&to, 10);
+    str_adds(&from, "abc");
+    str_adds(&to, "old");
+    char *data = str_steal(&from, &size);
+    str_adopt(&to, data, size);
+    assert_ptr_equal(to.data, data);
+    assert_int_equal(str_adds(&to, "defghij"), ETHOS_OK);
+    assert_string_equal(to.data, "abcdefghij");
+    assert_int_equal(str_addc(&to, 'k'), ETHOS_LIMIT);
+    str_release(&to);
+}
+
 static void test_release_is_safe_twice_and_on_zero(void **state)
 {
     struct str s = {0};
@@ -247,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_truncate_only_shortens),
         cmocka_unit_test(test_fail_keeps_the_first_code),
         cmocka_unit_test(test_steal_hands_over_and_starts_anew),
+        cmocka_unit_test(test_what_was_stolen_can_be_adopted),
         cmocka_unit_test(test_release_is_safe_twice_and_on_zero),
         cmocka_unit_test(test_every_failing_allocation_is_nomem_and_keeps_the_text),
     };

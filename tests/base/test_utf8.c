@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -232,6 +233,42 @@ static void test_units_validity_and_ascii_agree_with_the_definition(void **state
     str_release(&text);
 }
 
+/* Two pieces behind `before` letters and in front of `after`, in memory of exactly that size. */
+static void check_pair(const char *one, const char *two, size_t before, size_t after)
+{
+    static const char letters[32] = "abcdefghijklmnopqrstuvwxyzabcdef";
+    struct str text;
+    uint64_t units = 0;
+    bool valid;
+
+    str_init(&text, 1000);
+    str_add(&text, view_of(letters, before));
+    str_adds(&text, one);
+    str_adds(&text, two);
+    str_add(&text, view_of(letters, after));
+    char *exact = malloc(text.size + 1); // no byte may be read behind its end: ASan looks
+    assert_non_null(exact);
+    struct ethos_view v = view_of(memcpy(exact + 1, text.data, text.size), text.size);
+    uint64_t defined = defined_units(v, &valid);
+    assert_int_equal(utf8_measure(v, &units), valid);
+    if (valid)
+        assert_int_equal(units, defined);
+    assert_int_equal(utf8_units(v), defined);
+    free(exact);
+    str_release(&text);
+}
+
+static void test_a_character_is_judged_the_same_wherever_it_stands(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(pieces) * COUNT(pieces); i++) {
+        for (size_t before = 0; before < 20; before++) {
+            check_pair(pieces[i / COUNT(pieces)], pieces[i % COUNT(pieces)], before, 0);
+            check_pair(pieces[i / COUNT(pieces)], pieces[i % COUNT(pieces)], before, 32);
+        }
+    }
+}
+
 static void test_one_high_byte_anywhere_is_not_ascii(void **state)
 {
     char text[400];
@@ -405,6 +442,7 @@ int main(void)
         cmocka_unit_test(test_a_real_replacement_character_is_told_from_an_invalid_one),
         cmocka_unit_test(test_units_are_those_of_utf16),
         cmocka_unit_test(test_units_validity_and_ascii_agree_with_the_definition),
+        cmocka_unit_test(test_a_character_is_judged_the_same_wherever_it_stands),
         cmocka_unit_test(test_one_high_byte_anywhere_is_not_ascii),
         cmocka_unit_test(test_lengths_of_lines_add_up),
         cmocka_unit_test(test_going_back_meets_the_same_characters),

@@ -12,6 +12,8 @@ void *__real_realloc(void *block, size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *block, size_t size);
+char *__real_strdup(const char *string);
+char *__wrap_strdup(const char *string);
 
 static unsigned long seen, failing;
 
@@ -47,4 +49,9 @@ void *__wrap_calloc(size_t count, size_t size)
 void *__wrap_realloc(void *block, size_t size)
 {
     return fails() ? NULL : __real_realloc(block, size);
+}
+
+char *__wrap_strdup(const char *string)
+{
+    return fails() ? NULL : __real_strdup(string);
 }

@@ -1,8 +1,8 @@
 /*
  * alloc.h: failing the nth allocation.
  *
- * Test programs are linked with --wrap for malloc, calloc and realloc, so that allocations of our
- * code and of the statically linked libraries are counted; those inside libc are not.
+ * Test programs are linked with --wrap for malloc, calloc, realloc and strdup, so that allocations of
+ * our code and of the statically linked libraries are counted; others inside libc are not.
  *
  *     ALLOC_EACH(n, code == ETHOS_OK) {
  *         code = thing(...);
