@@ -230,6 +230,8 @@ static int open_kernel(int dir, const char *path, int flags, mode_t mode)
         .mode = flags & O_CREAT ? mode : 0,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
     };
+    if (flags & O_NOFOLLOW)
+        how.resolve |= RESOLVE_NO_SYMLINKS;
     long fd = -1;
 
     for (int i = 0; i < RACE_RETRIES; i++) {

@@ -24,7 +24,8 @@
 
 /*
  * openat2 with RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS and O_CLOEXEC: the path may not leave dir by
- * any route; EXDEV when it would. Kernels without openat2 answer by walking component by component
+ * any route; EXDEV when it would. With O_NOFOLLOW no part of the path may be a symbolic link (ELOOP),
+ * so that ENOENT means there is nothing. Kernels without openat2 answer by walking component by component
  * with O_NOFOLLOW, where every symbolic link is EXDEV.
  */
 int os_open_beneath(int dir, const char *path, int flags, mode_t mode);

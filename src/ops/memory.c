@@ -420,7 +420,8 @@ static bool add_shown(const struct ethos_block *block, const json_t *files)
 }
 
 /* What prefetch would leave out now, so that nobody is surprised by a cut. */
-static int add_budget(struct ethos_turn *turn, json_t **json, struct ethos_error *error)
+static int add_budget(struct ethos_turn *turn, json_t **json, struct op_result *result,
+                      struct ethos_error *error)
 {
     const struct ethos_prefetch_options options = {.receipt = 1};
     struct ethos_block *block = NULL;
@@ -429,6 +430,10 @@ static int add_budget(struct ethos_turn *turn, json_t **json, struct ethos_error
         return code;
     if (block && !add_shown(block, json_object_get(*json, "files")))
         code = err_nomem(error);
+    if (block && result->code == ETHOS_OK) {
+        result->code = block->code;
+        result->error = block->error;
+    }
     op_json_put(json, "budget", json_integer((json_int_t)service_settings(turn)->max_chars));
     op_json_put(json, "chars", json_integer(block ? (json_int_t)block->chars : 0));
     op_json_put(json, "omitted", block ? omission_rows(block) : json_array());
@@ -448,7 +453,7 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
     json_t *json = json_pack("{s:s, s:s, s:o}", "personality", context->personality, "user",
                              context->user, "files", files);
     if (code == ETHOS_OK)
-        code = json ? add_budget(turn, &json, error) : err_nomem(error);
+        code = json ? add_budget(turn, &json, result, error) : err_nomem(error);
     if (code == ETHOS_OK)
         code = op_return(result, json, error);
     else

@@ -257,7 +257,13 @@ static int missing(const struct files *self, const char *path, struct ethos_erro
 
 int files_open(const struct files *self, const char *path, int flags, struct ethos_error *error)
 {
-    int fd = os_open_beneath(self->root, path, flags, 0);
+    // A text without links first: what is not there is then known not to be a dangling link.
+    bool plain = !(flags & (O_PATH | O_DIRECTORY));
+    int fd = os_open_beneath(self->root, path, plain ? flags | O_NOFOLLOW : flags, 0);
+    if (plain && fd < 0 && errno == ENOENT)
+        return err_set(error, ETHOS_NOTFOUND, "%s: not found", path);
+    if (plain && fd < 0 && errno == ELOOP)
+        fd = os_open_beneath(self->root, path, flags, 0);
     if (fd >= 0)
         return fd;
     if (errno == ENOENT)

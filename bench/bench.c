@@ -1,0 +1,141 @@
+/*
+ * bench.c: the benchmark driver: the table of cases, and the command line.
+ *
+ *     bench [--rounds N] [--markdown FILE] [WORD]
+ *
+ * Runs the A/A pairs and the cases whose name contains WORD, prints a table and writes the same as a
+ * section of bench/RESULTS.md to FILE. Its exit code judges nothing: figures of a busy machine rank,
+ * they do not promise.
+ */
+#include "bench.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_ROUNDS 30
+#define CASES (sizeof cases / sizeof *cases)
+
+#define OP(name, run, arg) (&(const struct bench_op){name, run, arg})
+#define READ(place) OP("open, fstat, read, fstat, close", read_by_hand, place)
+#define LOOK(place) OP("the same and an open that fails", look_by_hand, place)
+#define TAIL(place) OP("open, fstat, pread 22 KB, fstat, close", tail_by_hand, place)
+#define PREFETCH(place) OP("ethos_prefetch", prefetch_plain, place)
+#define DEFAULT(place) OP("ethos_prefetch", prefetch_default, place)
+#define GUARDED(place) OP("ethos_prefetch", prefetch_guarded, place)
+#define RECEIPT(place) OP("ethos_prefetch", prefetch_receipt, place)
+#define BY_HAND OP("the same calls by hand", add_by_hand, PLACE_WRITE)
+#define BY_SYNC OP("ethos_sync", add_by_sync, PLACE_WRITE)
+#define TRIVIAL OP("trivial C program", run_program, PROGRAM_TRIVIAL)
+#define ADDER OP("C program with the calls by hand", run_program, PROGRAM_ADD_BY_HAND)
+#define RUN(name, which) OP(name, run_program, PROGRAM_##which)
+
+static const struct bench_case cases[] = {
+    /* The A/A pairs: a difference smaller than their spread is none. */
+    {"A/A: read 2 x 20 KB", READ(PLACE_20K), READ(PLACE_20K), .count = 200},
+    {"A/A: durable add", BY_HAND, BY_HAND, .count = 10, .prepare = bench_restore},
+    {"A/A: process", TRIVIAL, TRIVIAL, .count = 20},
+
+    /* In process, on a resolved turn. */
+    {"prefetch 2 x 2 KB", READ(PLACE_2K), PREFETCH(PLACE_2K), .count = 200, .target = 1.5},
+    {"prefetch 2 x 20 KB", READ(PLACE_20K), PREFETCH(PLACE_20K), .count = 200, .target = 1.5},
+    {"prefetch 2 x 1 MB, to 2 x 20 KB", PREFETCH(PLACE_20K), PREFETCH(PLACE_1M), .count = 200,
+     .target = 1.5},
+    {"prefetch 2 x 1 MB, to its tails", TAIL(PLACE_1M), PREFETCH(PLACE_1M), .count = 200},
+    {"prefetch 2 x 20 KB, new workspace", LOOK(PLACE_20K), DEFAULT(PLACE_20K), .count = 200},
+    {"prefetch 2 x 2 KB, guard on", READ(PLACE_2K), GUARDED(PLACE_2K), .count = 100},
+    {"prefetch 2 x 20 KB, guard on", READ(PLACE_20K), GUARDED(PLACE_20K), .count = 100},
+    {"prefetch 2 x 20 KB, with receipt", READ(PLACE_20K), RECEIPT(PLACE_20K), .count = 50},
+    {"durable add to 20 KB", BY_HAND, BY_SYNC, .count = 10, .target = 1.3,
+     .prepare = bench_restore},
+
+    /* Whole processes, with the default configuration: the guard is on. */
+    {"ethos --version", TRIVIAL, RUN("ethos", VERSION), .count = 20, .target = 1.4},
+    {"ethos prefetch, 2 x 2 KB", TRIVIAL, RUN("ethos", PREFETCH_2K), .count = 20, .target = 1.4},
+    {"ethos prefetch, 2 x 20 KB", TRIVIAL, RUN("ethos", PREFETCH_20K), .count = 20, .target = 1.4},
+    {"cat of 2 x 20 KB", TRIVIAL, RUN("cat", CAT), .count = 20, .program = "cat"},
+    {"node -e 0, to ethos prefetch", RUN("ethos", PREFETCH_20K), RUN("node", NODE), .count = 1,
+     .program = "node"},
+    {"ethos memory add to 20 KB", ADDER, RUN("ethos", ADD), .count = 5, .prepare = bench_restore},
+};
+
+struct arguments {
+    unsigned rounds;
+    const char *markdown;
+    const char *word;
+};
+
+static void usage(void)
+{
+    fputs("usage: bench [--rounds N] [--markdown FILE] [WORD]\n", stderr);
+    exit(2);
+}
+
+static struct arguments parse(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"rounds", required_argument, NULL, 'r'},
+        {"markdown", required_argument, NULL, 'm'},
+        {NULL, 0, NULL, 0},
+    };
+    struct arguments arguments = {LEAST_ROUNDS, NULL, ""};
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (option == 'r')
+            arguments.rounds = (unsigned)strtoul(optarg, NULL, 10);
+        else if (option == 'm')
+            arguments.markdown = optarg;
+        else
+            usage();
+    }
+    if (arguments.rounds < LEAST_ROUNDS) {
+        fprintf(stderr, "bench: fewer than %d rounds say nothing\n", LEAST_ROUNDS);
+        exit(2);
+    }
+    if (optind < argc)
+        arguments.word = argv[optind++];
+    if (optind < argc)
+        usage();
+    return arguments;
+}
+
+static void choose_cases(const char *word, struct bench_run *run)
+{
+    for (size_t i = 0; i < CASES; i++) {
+        if (strncmp(cases[i].name, "A/A", 3) == 0 || strstr(cases[i].name, word))
+            run->results[run->count++].of = &cases[i];
+    }
+}
+
+/* The directory above that of this program: where the Makefile puts everything. */
+static void find_build(char *argv0)
+{
+    for (int i = 0; i < 2; i++) {
+        char *slash = strrchr(argv0, '/');
+        if (slash)
+            *slash = 0;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments = parse(argc, argv);
+    struct bench_result results[CASES] = {0};
+    struct bench_run run = {.results = results, .rounds = arguments.rounds};
+    struct bench bench = {0};
+    FILE *markdown = arguments.markdown ? fopen(arguments.markdown, "w") : NULL;
+    if (arguments.markdown && !markdown) {
+        perror(arguments.markdown);
+        return 1;
+    }
+    choose_cases(arguments.word, &run);
+    find_build(argv[0]);
+    bench_open(&bench, argv[0]);
+    bench_measure(&bench, &run);
+    bench_close(&bench);
+    bench_table(&run, stdout);
+    if (markdown) {
+        bench_markdown(&run, markdown);
+        return fclose(markdown) == 0 ? 0 : 1;
+    }
+    return 0;
+}

@@ -1,0 +1,120 @@
+/*
+ * bench.h: what the benchmark driver and its cases share.
+ *
+ * A case compares two operations: the floor, what the kernel and a careful hand take, and the
+ * subject, what we take. Every round runs all cases in random order, the two sides of a case one
+ * right after the other, again in random order; the ratio is taken inside the round.
+ */
+#ifndef ETHOS_BENCH_H
+#define ETHOS_BENCH_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <ethos/ethos.h>
+
+#define BENCH_NOTE "The queue moved; its new address is in the deployment notes."
+#define BENCH_BUFFER 2097152 /* bytes */
+
+enum bench_place { PLACE_2K, PLACE_20K, PLACE_1M, PLACE_WRITE, PLACES };
+
+/*
+ * A home with two files of one size, USER.md and MEMORY.md, and two turns on it: one that shows just
+ * these, and one by the default configuration, which also looks for the memory of the workspace.
+ */
+struct bench_home {
+    char *path;
+    char *files[2];         /* absolute paths of both */
+    char *absent;           /* where the memory of a workspace would be */
+    char *dir;              /* that holds MEMORY.md */
+    struct ethos_view text; /* what both hold */
+    struct ethos *ethos;
+    struct ethos_turn *turn, *turn_default;
+};
+
+struct bench {
+    char *build; /* the directory with the programs, absolute */
+    char *root;  /* of everything temporary; its folder "project" is the current directory */
+    struct bench_home homes[PLACES];
+    char *buffer; /* BENCH_BUFFER, for those who work by hand */
+};
+
+/* Does the operation `count` times, or ends the program: a wrong result has no speed. */
+typedef void bench_fn(struct bench *bench, int arg, unsigned count);
+
+struct bench_op {
+    const char *name;
+    bench_fn *run;
+    int arg;
+};
+
+struct bench_case {
+    const char *name;
+    const struct bench_op *floor, *subject;
+    unsigned count;                       /* operations in one sample */
+    double target;                        /* the ratio not to exceed; 0: reported only */
+    const char *program;                  /* that must be on PATH, or NULL */
+    void (*prepare)(struct bench *bench); /* before each sample, not timed; or NULL */
+};
+
+/* Medians over the rounds; times are seconds of one operation. */
+struct bench_result {
+    const struct bench_case *of;
+    bool skipped;
+    double floor_wall, floor_cpu, subject_wall, subject_cpu;
+    double ratio, low, high; /* median and quartiles of the rounds' ratios */
+};
+
+struct bench_run {
+    struct bench_result *results;
+    size_t count;
+    unsigned rounds;
+    const char *filesystem; /* under the homes */
+    double load[2];         /* average of the last minute, before and after */
+};
+
+/* ---- home.c ---------------------------------------------------------------------------------- */
+
+void bench_open(struct bench *bench, const char *build);
+void bench_close(struct bench *bench); /* removes everything temporary */
+
+/* Says what failed and why (errno), removes everything temporary and ends the program. */
+_Noreturn void bench_die(const struct bench *bench, const char *what);
+
+/* Gives MEMORY.md of PLACE_WRITE its first text back. */
+void bench_restore(struct bench *bench);
+
+/* ---- measure.c ------------------------------------------------------------------------------- */
+
+void bench_measure(struct bench *bench, struct bench_run *run);
+
+/* ---- report.c -------------------------------------------------------------------------------- */
+
+void bench_table(const struct bench_run *run, FILE *out);
+void bench_markdown(const struct bench_run *run, FILE *out);
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+/* prefetch.c, sync.c; arg is an enum bench_place */
+bench_fn read_by_hand, look_by_hand, tail_by_hand;
+bench_fn prefetch_plain, prefetch_default, prefetch_guarded, prefetch_receipt;
+bench_fn add_by_hand, add_by_sync;
+
+/* process.c; arg is an enum bench_program */
+enum bench_program {
+    PROGRAM_TRIVIAL,
+    PROGRAM_VERSION,
+    PROGRAM_PREFETCH_2K,
+    PROGRAM_PREFETCH_20K,
+    PROGRAM_CAT,
+    PROGRAM_NODE,
+    PROGRAM_ADD_BY_HAND,
+    PROGRAM_ADD,
+};
+bench_fn run_program;
+
+/* Where PATH leads for a name; false when it leads nowhere. */
+bool program_find(const char *name, char out[PATH_MAX]);
+
+#endif

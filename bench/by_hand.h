@@ -1,0 +1,19 @@
+/*
+ * by_hand.h: the same work as plain system calls, the way a careful user would write it. These are
+ * the floors: no checks of names, no links, no budget, no rendering.
+ *
+ * All return 0, or -1 and errno.
+ */
+#ifndef ETHOS_BENCH_BY_HAND_H
+#define ETHOS_BENCH_BY_HAND_H
+
+#include <stddef.h>
+
+/* The whole file, or its last `most` bytes, with the proof that it did not change meanwhile. */
+int hand_read(const char *path, char *buffer, size_t size);
+int hand_tail(const char *path, char *buffer, size_t most);
+
+/* Appends a paragraph to dir/MEMORY.md: locked, synced, renamed into place. */
+int hand_add(const char *dir, const char *text, char *buffer, size_t size);
+
+#endif
