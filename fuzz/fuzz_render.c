@@ -38,16 +38,18 @@ static void read_texts(struct ethos_view rest, struct render_input inputs[ETHOS_
 static void check_parts(const struct str *out, const struct render_result *result)
 {
     size_t at = 0;
+    uint64_t chars = 0;
 
     for (int i = 0; i < ETHOS_SECTIONS; i++) {
         const struct render_part *part = &result->parts[i];
 
+        chars += part->chars;
         if (!part->shown)
             continue;
         assert(part->start >= at && part->size > 0 && part->start + part->size <= out->size);
         at = part->start + part->size;
     }
-    assert(at == out->size);
+    assert(at == out->size && chars == utf8_units(str_view(out)));
 }
 
 /* Renders from ever longer tails until none is too short. */

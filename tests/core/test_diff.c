@@ -44,8 +44,7 @@ static void test_golden_history(void **state)
 
     (void)state;
     assert_int_equal(json_array_size(lines), 2);
-    json_array_foreach(lines, i, line)
-    {
+    json_array_foreach (lines, i, line) {
         json_t *diff = json_object_get(json_object_get(line, "values"), "diff");
 
         assert_diff(view_str(texts[i]), view_str(texts[i + 1]), json_string_value(diff));

@@ -66,8 +66,7 @@ static void assert_golden(const char *member)
     json_t *vectors = golden_load(member), *vector;
     size_t i;
 
-    json_array_foreach(vectors, i, vector)
-    {
+    json_array_foreach (vectors, i, vector) {
         const char *in = golden_string(vector, "in"), *out = golden_string(vector, "out");
 
         assert_scan(BOTH, in, strcmp(in, out) != 0 ? out : NULL);

@@ -102,8 +102,7 @@ static void test_golden_scopes(void **state)
     size_t i;
 
     (void)state;
-    json_array_foreach(vectors, i, vector)
-    {
+    json_array_foreach (vectors, i, vector) {
         struct ethos_error error = {0};
         const char *expected = golden_string(vector, "error");
         int code = scope_parse(golden_string(vector, "scope"), NULL, NULL, &error);

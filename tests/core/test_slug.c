@@ -40,7 +40,7 @@ static void test_golden_section_slugs(void **state)
     size_t i;
 
     (void)state;
-    json_array_foreach(vectors, i, vector)
+    json_array_foreach (vectors, i, vector)
         assert_section(golden_string(vector, "in"), golden_string(vector, "out"));
     json_decref(vectors);
 }
@@ -238,8 +238,7 @@ static void test_golden_fact_hashes(void **state)
     size_t i;
 
     (void)state;
-    json_array_foreach(vectors, i, vector)
-    {
+    json_array_foreach (vectors, i, vector) {
         char hex[HASH_HEX_SIZE];
         assert_int_equal(slug_fact_hash(view_str(golden_string(vector, "in")), hex), ETHOS_OK);
         assert_string_equal(hex, golden_string(vector, "sha256"));

@@ -507,8 +507,7 @@ static char *golden_updates(json_t *vector)
 
     if (golden_string(vector, "updates_text"))
         return strdup(golden_string(vector, "updates_text"));
-    json_array_foreach(updates, i, update)
-    {
+    json_array_foreach (updates, i, update) {
         json_t *repeat = json_object_get(update, "content_repeat");
         if (!repeat)
             continue;
@@ -634,8 +633,7 @@ static void test_golden_updates(void **state)
     size_t i;
 
     (void)state;
-    json_array_foreach(vectors, i, vector)
-    {
+    json_array_foreach (vectors, i, vector) {
         print_message("# %s %s\n", golden_string(vector, "id"), golden_string(vector, "label"));
         assert_golden(vector);
     }
