@@ -144,7 +144,7 @@ static int put_text(struct cli *self, const struct op_arg *arg, const char *valu
         err_set(&error, ETHOS_INVALID, "%s: not valid UTF-8", arg->placeholder);
         return cli_fail(self, &error);
     }
-    json_object_set_new(self->args, arg->name, text);
+    op_json_put(&self->args, arg->name, text);
     return CLI_DONE;
 }
 
@@ -161,7 +161,7 @@ static int put_integer(struct cli *self, const struct op_arg *arg, const char *w
     if (number < min || number > max)
         return cli_usage(self, NULL, "%s: must be from %lld to %lld", what, (long long)min,
                          (long long)max);
-    json_object_set_new(self->args, arg->name, json_integer(number));
+    op_json_put(&self->args, arg->name, json_integer(number));
     return CLI_DONE;
 }
 
@@ -206,7 +206,7 @@ static int parse_long(struct cli *self, struct words *words, const char *word)
     const char *inline_value = equals ? equals + 1 : NULL;
     const struct op_arg *arg = find_arg(self->op, name);
     if (arg && arg->type == OP_FLAG) {
-        json_object_set_new(self->args, arg->name, json_true());
+        op_json_put(&self->args, arg->name, json_true());
         return inline_value ? cli_usage(self, NULL, "--%.*s takes no value", VIEW_ARG(name))
                             : CLI_DONE;
     }
@@ -375,5 +375,9 @@ int cli_parse(struct cli *self, int argc, char **argv)
         if (code != CLI_DONE)
             return code;
     }
-    return CLI_DONE;
+    if (self->args)
+        return CLI_DONE;
+    struct ethos_error error;
+    err_nomem(&error);
+    return cli_fail(self, &error);
 }

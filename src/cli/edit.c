@@ -160,8 +160,8 @@ static int save(struct cli *self, const struct original *before, struct ethos_vi
     struct op_result result;
     json_t *args = json_deep_copy(self->args);
     const char *revision = json_string_value(json_object_get(before->entry, "revision"));
-    json_object_set_new_nocheck(args, "content", json_stringn_nocheck(text.data, text.size));
-    json_object_set_new(args, "ifMatch", json_string(revision ? revision : "absent"));
+    op_json_put(&args, "content", json_stringn_nocheck(text.data, text.size));
+    op_json_put(&args, "ifMatch", json_string(revision ? revision : "absent"));
     op_result_init(&result);
     int code = cli_call(self, op_find("memory.save"), args, &result, error);
     if (code == ETHOS_OK && result.code != ETHOS_OK) {

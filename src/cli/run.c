@@ -142,7 +142,7 @@ static int fill_argument(struct cli *self, const struct op_arg *arg, const char 
         code = err_set(&error, ETHOS_INVALID, "%s: not valid UTF-8",
                        strcmp(path, "-") == 0 ? "standard input" : path);
     if (code == ETHOS_OK)
-        json_object_set_new(self->args, arg->name, json_stringn_nocheck(text.data, text.size));
+        op_json_put(&self->args, arg->name, json_stringn_nocheck(text.data, text.size));
     str_release(&text);
     return code == ETHOS_OK ? CLI_DONE : cli_fail(self, &error);
 }

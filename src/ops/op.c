@@ -130,6 +130,8 @@ static int check_args(const struct op *op, const json_t *args, struct ethos_erro
 int op_run(const struct op *op, struct op_call *call, struct op_result *result,
            struct ethos_error *error)
 {
+    if (!call->args)
+        return err_nomem(error); // an argument was lost on the way here
     int code = check_args(op, call->args, error);
     return code == ETHOS_OK ? op->run(call, result, error) : code;
 }
