@@ -109,8 +109,8 @@ struct ethos_omission {
 struct ethos_source {
     char scope[ETHOS_MAX_SCOPE];
     char key[ETHOS_MAX_KEY + 1];
-    char revision[ETHOS_REVISION_SIZE];
-    char *path; /* or NULL for backends without files */
+    char revision[ETHOS_REVISION_SIZE]; /* "" where the file is too large to read whole */
+    char *path;                         /* or NULL for backends without files */
 };
 
 /*

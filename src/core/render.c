@@ -114,6 +114,22 @@ static size_t line_start(const char *data, size_t floor, size_t at)
     return newline ? (size_t)(newline - data) + 1 : floor;
 }
 
+/*
+ * Where the first whole line of a tail starts. When no more can be read and there is none, the
+ * line is taken from its first whole character on.
+ */
+static size_t first_line(struct ethos_view tail, bool final)
+{
+    const char *newline = memchr(tail.data, '\n', tail.size);
+    size_t start = newline ? (size_t)(newline - tail.data) + 1 : tail.size;
+
+    if (!final || !view_blank(view_from(tail, start)))
+        return start;
+    for (start = 0; start < tail.size && continues(tail.data[start]);)
+        start++;
+    return start;
+}
+
 static void section_open(struct section *s, const struct render_input *input,
                          const struct render_options *options)
 {
@@ -121,13 +137,11 @@ static void section_open(struct section *s, const struct render_input *input,
     if (!input->text.data)
         return;
     s->key = view_str(input->key);
-    if (s->offset > 0) { // the first line may have lost its start
-        const char *newline = memchr(s->raw.data, '\n', s->raw.size);
-        s->floor = newline ? (size_t)(newline - s->raw.data) + 1 : s->raw.size;
-    }
+    if (s->offset > 0)
+        s->floor = first_line(s->raw, options->final);
     s->end = s->floor + view_trim_end(view_from(s->raw, s->floor)).size;
     s->present = s->end > s->floor;
-    s->more = !s->present && s->offset > 0;
+    s->more = !s->present && s->offset > 0 && !options->final;
     const char *newline = memchr(s->raw.data + s->end, '\n', s->raw.size - s->end);
     s->stop = newline ? (size_t)(newline - s->raw.data) : s->raw.size;
     s->start = s->stop;
@@ -206,8 +220,9 @@ static uint64_t reach(struct section *s, uint64_t units)
         window_grow(s, step);
         have = s->units - s->blank_units;
     }
-    s->more |= have < units && s->offset > 0;
-    return min_units(have, units);
+    bool cut_off = have < units && s->offset > 0;
+    s->more |= cut_off && !s->options->final;
+    return cut_off && s->options->final ? units : min_units(have, units);
 }
 
 /* ---- places to cut --------------------------------------------------------------------------- */

@@ -31,6 +31,7 @@ struct render_options {
     enum render_unit unit;
     bool tail;  /* truncate: the last `cap` of the joined text, no marker; else balanced */
     bool guard; /* scan for injection and secrets */
+    bool final; /* no more can be read: a tail stands for a text that is longer than any budget */
     bool tally; /* fill the counts of struct render_part (costs a walk of the omitted text) */
 };
 

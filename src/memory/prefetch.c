@@ -28,14 +28,18 @@ static int fetch(struct ethos_turn *turn, uint64_t tail_bytes, bool receipt,
                                          ETHOS_SECTIONS, error);
 }
 
-/* Reads tails that grow until rendering has enough. */
-static int fetch_and_render(struct ethos_turn *turn, const struct render_options *options,
-                            bool receipt, struct str *out, struct render_result *result,
+/*
+ * Reads tails that grow until rendering has enough. A text of one endless line ends that: what was
+ * read by then is shown.
+ */
+static int fetch_and_render(struct ethos_turn *turn, struct render_options options, bool receipt,
+                            struct str *out, struct render_result *result,
                             struct ethos_error *error)
 {
     struct ethos_section *sections = turn->ethos->sections;
-    uint64_t tail = receipt ? 0 : render_tail_bytes(options);
+    uint64_t tail = receipt ? 0 : render_tail_bytes(&options);
     for (;; tail *= 4) {
+        options.final = tail > ETHOS_MAX_READ_BYTES;
         struct render_input inputs[ETHOS_SECTIONS] = {0};
         int code = fetch(turn, tail, receipt, error);
         if (code != ETHOS_OK)
@@ -49,7 +53,7 @@ static int fetch_and_render(struct ethos_turn *turn, const struct render_options
             inputs[i] = (struct render_input){view_of(text->data, text->size), text->offset,
                                               sections[i].key};
         }
-        code = render_block(inputs, options, out, result);
+        code = render_block(inputs, &options, out, result);
         if (code != ETHOS_OK)
             return err_set(error, code, "prefetch: out of memory");
         if (!result->more)
@@ -58,6 +62,25 @@ static int fetch_and_render(struct ethos_turn *turn, const struct render_options
             return err_set(error, ETHOS_INTERNAL, "%s: gave a part of a text for the whole",
                            turn->provider->ops->name);
     }
+}
+
+static bool any_too_large(const struct ethos_section *sections)
+{
+    for (size_t i = 0; i < ETHOS_SECTIONS; i++)
+        if (sections[i].code == ETHOS_LIMIT)
+            return true;
+    return false;
+}
+
+/* Whole files for a receipt; a file too large for that still shows its tail, without a revision. */
+static int render_turn(struct ethos_turn *turn, const struct render_options *options, bool receipt,
+                       struct str *out, struct render_result *result, struct ethos_error *error)
+{
+    int code = fetch_and_render(turn, *options, receipt, out, result, error);
+    if (code != ETHOS_OK || !receipt || !any_too_large(turn->ethos->sections))
+        return code;
+    str_clear(out);
+    return fetch_and_render(turn, *options, false, out, result, error);
 }
 
 static int choose_options(const struct ethos_turn *turn, const struct ethos_prefetch_options *given,
@@ -98,7 +121,8 @@ static void list_omissions(struct ethos_block *block, const struct ethos_section
     if (section->code != ETHOS_OK)
         omit(block, section, "unreadable", 0, section->text.total);
     if (part->cut_bytes > 0)
-        omit(block, section, "budget", part->cut_chars, part->cut_bytes);
+        omit(block, section, "budget", part->cut_chars ? part->cut_chars : part->cut_bytes,
+             part->cut_bytes); // uncounted: a character has a byte at least
     if (part->guard_bytes > 0)
         omit(block, section, "guard", part->guard_chars, part->guard_bytes);
     if (part->secret_bytes > 0)
@@ -195,12 +219,12 @@ int ethos_prefetch(struct ethos_turn *turn, const struct ethos_prefetch_options 
     if (code != ETHOS_OK)
         return code;
     str_init(&text, ETHOS_MAX_STORE_BYTES);
-    code = fetch_and_render(turn, &options, receipt, &text, &result, error);
+    code = render_turn(turn, &options, receipt, &text, &result, error);
     if (code == ETHOS_OK && given->max_bytes && text.size > given->max_bytes) {
         options.unit = RENDER_BYTES;
         options.cap = given->max_bytes;
         str_clear(&text);
-        code = fetch_and_render(turn, &options, receipt, &text, &result, error);
+        code = render_turn(turn, &options, receipt, &text, &result, error);
     }
     if (code == ETHOS_OK)
         code = make_block(turn, &text, &result, receipt, out_block, error);

@@ -103,7 +103,6 @@ struct scope_sync {
     const char *scope;
     struct ethos_origin origin;
     char digest[HASH_HEX_SIZE];
-    bool is_index; /* MEMORY.md of a workspace is an index and is never cut */
     struct job *jobs;
     size_t count;
     struct ethos_text
@@ -139,15 +138,25 @@ static int check_revisions(const struct scope_sync *sync, struct job *job,
     return ETHOS_OK;
 }
 
-/* Cuts text to the ceiling and keeps what was dropped. */
-static int apply_ceiling(struct scope_sync *sync, struct job *job, struct ethos_error *error)
+/* MEMORY.md of a workspace is an index: losing its head would lose notes, so it is never cut. */
+static bool is_index(const char *scope, const char *key)
 {
-    if (sync->is_index && strcmp(job->key, LOG_KEY) == 0) {
-        if (job->text.size <= ETHOS_MAX_READ_BYTES)
-            return ETHOS_OK;
-        return err_set(error, ETHOS_LIMIT, "%s: the index would exceed %d bytes", job->key,
-                       ETHOS_MAX_READ_BYTES);
-    }
+    return strncmp(scope, "workspace:", 10) == 0 && strcmp(key, LOG_KEY) == 0;
+}
+
+static int check_index(const char *key, size_t size, struct ethos_error *error)
+{
+    return size <= ETHOS_MAX_READ_BYTES
+               ? ETHOS_OK
+               : err_set(error, ETHOS_LIMIT, "%s: the index would exceed %d bytes", key,
+                         ETHOS_MAX_READ_BYTES);
+}
+
+/* Cuts text to the ceiling and keeps what was dropped. */
+static int apply_ceiling(const struct scope_sync *sync, struct job *job, struct ethos_error *error)
+{
+    if (is_index(sync->scope, job->key))
+        return check_index(job->key, job->text.size, error);
     size_t keep = update_ceiling(str_view(&job->text));
     if (keep == 0)
         return ETHOS_OK;
@@ -338,31 +347,42 @@ static int sync_scope(struct over_store *self, struct scope_sync *sync,
 
 /* ---- sync: the call ------------------------------------------------------------------------ */
 
+/* The job of a key, added when it is new. */
+static struct job *job_for(struct scope_sync *sync, const char *key)
+{
+    for (size_t i = 0; i < sync->count; i++)
+        if (strcmp(sync->jobs[i].key, key) == 0)
+            return &sync->jobs[i];
+    struct job *job = &sync->jobs[sync->count++];
+    job->key = key;
+    str_init(&job->text, ETHOS_MAX_STORE_BYTES);
+    str_init(&job->dropped, ETHOS_MAX_STORE_BYTES);
+    return job;
+}
+
 /* Collects the updates of one scope into jobs, keys in order of first appearance. */
 static int collect(struct scope_sync *sync, const struct ethos_update *updates, size_t count,
                    struct arena *arena)
 {
+    struct ethos_update *sorted = arena_array(arena, count, sizeof *sorted);
+    struct job **owners = arena_array(arena, count, sizeof *owners);
     sync->jobs = arena_array(arena, count, sizeof *sync->jobs);
-    if (!sync->jobs)
+    if (!sorted || !owners || !sync->jobs)
         return ETHOS_NOMEM;
     for (size_t i = 0; i < count; i++) {
         if (strcmp(updates[i].scope, sync->scope) != 0)
             continue;
-        size_t at = 0;
-        while (at < sync->count && strcmp(sync->jobs[at].key, updates[i].key) != 0)
-            at++;
-        struct job *job = &sync->jobs[at];
-        if (at == sync->count) {
-            sync->count++;
-            job->key = updates[i].key;
-            job->updates = arena_array(arena, count, sizeof *job->updates);
-            str_init(&job->text, ETHOS_MAX_STORE_BYTES);
-            str_init(&job->dropped, ETHOS_MAX_STORE_BYTES);
-        }
-        if (!job->updates)
-            return ETHOS_NOMEM;
-        job->updates[job->count++] = updates[i];
+        owners[i] = job_for(sync, updates[i].key);
+        owners[i]->count++;
     }
+    for (size_t i = 0; i < sync->count; i++) {
+        sync->jobs[i].updates = sorted;
+        sorted += sync->jobs[i].count;
+        sync->jobs[i].count = 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (owners[i])
+            owners[i]->updates[owners[i]->count++] = updates[i];
     return ETHOS_OK;
 }
 
@@ -426,14 +446,12 @@ static int sync_one_scope(struct over_store *self, const struct ethos_context *c
                           const struct ethos_sync_how *how, struct ethos_error *error)
 {
     struct arena arena;
-    enum scope_kind kind;
     struct scope_sync sync = {.scope = scope};
     arena_init(&arena);
     str_init(&sync.archive, ETHOS_MAX_STORE_BYTES);
     clock_iso(self->host->now_ms(self->host->arg), sync.iso);
 
-    int code = scope_parse(scope, &kind, NULL, error);
-    sync.is_index = kind == SCOPE_WORKSPACE;
+    int code = scope_parse(scope, NULL, NULL, error);
     if (code == ETHOS_OK && collect(&sync, updates, count, &arena) != ETHOS_OK)
         code = err_nomem(error);
     if (code == ETHOS_OK)
@@ -490,11 +508,13 @@ static int over_write(struct ethos_provider *self, const char *scope, const char
                       char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error)
 {
     struct ethos_store *store = store_of(self);
-    if (update_ceiling(text) > 0) {
-        int code = err_set(error, ETHOS_LIMIT, "%s: more than %d characters", key,
-                           ETHOS_MAX_FILE_CH);
+    int code = ETHOS_OK;
+    if (is_index(scope, key))
+        code = check_index(key, text.size, error);
+    else if (update_ceiling(text) > 0)
+        code = err_set(error, ETHOS_LIMIT, "%s: more than %d characters", key, ETHOS_MAX_FILE_CH);
+    if (code != ETHOS_OK)
         return err_hint(error, code, "shorten the text");
-    }
     return store->ops->write(store, scope, key, expect, text, origin, out_revision, error);
 }
 

@@ -36,9 +36,9 @@ static json_t *source_rows(const struct ethos_block *block)
     json_t *rows = json_array();
     for (size_t i = 0; i < block->source_count; i++) {
         const struct ethos_source *row = &block->sources[i];
-        op_json_push(&rows,
-                     json_pack("{s:s, s:s, s:o, s:s}", "scope", row->scope, "key", row->key, "path",
-                               op_json_string(row->path), "revision", row->revision));
+        op_json_push(&rows, json_pack("{s:s, s:s, s:o, s:o}", "scope", row->scope, "key", row->key,
+                                      "path", op_json_string(row->path), "revision",
+                                      op_json_string(*row->revision ? row->revision : NULL)));
     }
     return rows;
 }
