@@ -36,8 +36,9 @@ enum ethos_code {
 };
 
 /*
- * text is the message as documented, in one line: control bytes of a name it quotes are escaped, and
- * what does not fit ends in "...". hint says what to do next, or is empty.
+ * text is the message exactly as documented; a name it quotes may hold any bytes (NUL shows as \x00),
+ * so whoever prints it on a terminal escapes them. What does not fit ends in "...". hint says what to
+ * do next, or is empty.
  */
 struct ethos_error {
     int code;

@@ -8,15 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A message stays one line, whatever name found its way into it unquoted. */
-static void drop_controls(char *text)
-{
-    for (; *text; text++) {
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = '?';
-    }
-}
-
 /* Formats into out; what does not fit is cut on a character and ends in "...". */
 __attribute__((format(printf, 3, 0))) static void fill(char *out, size_t size, const char *format,
                                                        va_list args)
@@ -27,7 +18,6 @@ __attribute__((format(printf, 3, 0))) static void fill(char *out, size_t size, c
         out[0] = '\0';
         return;
     }
-    drop_controls(out);
     if ((size_t)length < size)
         return;
     size_t end = size - sizeof("...");

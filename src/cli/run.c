@@ -63,10 +63,13 @@ static void print_json(const json_t *value)
 /* A message is one line, whatever it quotes. */
 static void print_message(const char *text)
 {
-    struct ethos_view rest = view_str(text), line;
-    for (bool first = true; view_line(&rest, &line); first = false) {
-        fputs(first ? "" : "\\n", stderr);
-        term_safe(stderr, line);
+    for (;;) {
+        size_t size = strcspn(text, "\n");
+        term_safe(stderr, view_of(text, size));
+        if (!text[size])
+            return;
+        fputs("\\n", stderr);
+        text += size + 1;
     }
 }
 

@@ -4,6 +4,8 @@
  */
 #include "core/quote.h"
 
+#include <stdbool.h>
+
 #define ESCAPE_SIZE 4 /* bytes of the longest escape, \x7f */
 
 static size_t put_escape(unsigned char c, char *out)
@@ -20,17 +22,27 @@ static size_t put_escape(unsigned char c, char *out)
     return ESCAPE_SIZE;
 }
 
-const char *quote_line(struct ethos_view v, char out[QUOTE_SIZE])
+static const char *quote(struct ethos_view v, bool controls, char out[QUOTE_SIZE])
 {
     size_t used = 0;
 
     for (size_t i = 0; i < v.size && used + ESCAPE_SIZE < QUOTE_SIZE; i++) {
         unsigned char c = (unsigned char)v.data[i];
-        if (c < 0x20 || c == 0x7f)
+        if (c == 0 || (controls && (c < 0x20 || c == 0x7f)))
             used += put_escape(c, out + used);
         else
             out[used++] = v.data[i];
     }
     out[used] = 0;
     return out;
+}
+
+const char *quote_line(struct ethos_view v, char out[QUOTE_SIZE])
+{
+    return quote(v, true, out);
+}
+
+const char *quote_exact(struct ethos_view v, char out[QUOTE_SIZE])
+{
+    return quote(v, false, out);
 }

@@ -14,4 +14,7 @@
  */
 const char *quote_line(struct ethos_view v, char out[QUOTE_SIZE]);
 
+/* The same, but only NUL is escaped: for messages whose text is promised to the byte. */
+const char *quote_exact(struct ethos_view v, char out[QUOTE_SIZE]);
+
 #endif

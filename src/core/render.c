@@ -352,6 +352,18 @@ static bool cut_before_line(struct section *s, uint64_t allowance, uint64_t room
     return true;
 }
 
+/* The first character of the line that fits, in the line. */
+static size_t last_characters(const struct section *s, struct spot spot, uint64_t room)
+{
+    struct ethos_view line = view_from(s->shown, spot.shown);
+    size_t at = tail_at(s, spot.shown, room - 1) - spot.shown;
+
+    while (at < line.size && !fits(s, spot.raw + at, spot.shown + at, room))
+        for (at++; at < line.size && continues(line.data[at]);)
+            at++;
+    return at;
+}
+
 /* Not even the last line fits: the first grapheme boundary inside it that does. */
 static void cut_inside_line(struct section *s, uint64_t room)
 {
@@ -361,6 +373,8 @@ static void cut_inside_line(struct section *s, uint64_t room)
 
     while (at < line.size && !fits(s, spot.raw + at, spot.shown + at, room))
         at = unicode_boundary(line, at + 1);
+    if (at == line.size) // one grapheme larger than the room: rather a part of it than nothing
+        at = last_characters(s, spot, room);
     cut_to(s, spot.raw + at, spot.shown + at);
     s->hidden = !fits(s, spot.raw + at, spot.shown + at, room);
 }

@@ -42,7 +42,7 @@ int scope_refuse(struct ethos_view scope, struct ethos_error *error)
 {
     char shown[QUOTE_SIZE];
 
-    err_set(error, ETHOS_DENIED, "unrecognised memory scope: %s", quote_line(scope, shown));
+    err_set(error, ETHOS_DENIED, "unrecognised memory scope: %s", quote_exact(scope, shown));
     return err_hint(error, ETHOS_DENIED, "an id has 1 to %d letters, digits, _ or -", ETHOS_MAX_ID);
 }
 
@@ -50,7 +50,7 @@ int scope_key_refuse(struct ethos_view key, struct ethos_error *error)
 {
     char shown[QUOTE_SIZE];
 
-    err_set(error, ETHOS_DENIED, "unsafe memory key: %s", quote_line(key, shown));
+    err_set(error, ETHOS_DENIED, "unsafe memory key: %s", quote_exact(key, shown));
     return err_hint(error, ETHOS_DENIED, "use letters, digits, . _ or -, such as plan.md");
 }
 

@@ -174,8 +174,10 @@ static void note_unreadable(struct ethos_block *block, const struct ethos_sectio
     for (size_t i = 0; i < ETHOS_SECTIONS; i++) {
         if (sections[i].code == ETHOS_OK || sections[i].code == ETHOS_NOTFOUND)
             continue;
-        block->code = sections[i].code;
+        // Nothing was refused to the caller: a file is out of reach.
+        block->code = sections[i].code == ETHOS_DENIED ? ETHOS_IO : sections[i].code;
         block->error = sections[i].error;
+        block->error.code = block->code;
         return;
     }
 }

@@ -167,6 +167,16 @@ static int apply_ceiling(const struct scope_sync *sync, struct job *job, struct 
     return str_truncate(&job->text, job->text.size - keep);
 }
 
+/* The person's own file was absent and stays so; the older one is not ours to delete. */
+static void leave_profile(struct job *job)
+{
+    if (job->effect.changed)
+        job->effect.warning = "the profile shown stands in an older file, which is left alone";
+    job->effect.changed = job->effect.present = false;
+    job->effect.applied = 0;
+    str_clear(&job->text);
+}
+
 static int edit_key(struct scope_sync *sync, struct job *job, struct ethos_edit *edit,
                     struct ethos_error *error)
 {
@@ -186,6 +196,8 @@ static int edit_key(struct scope_sync *sync, struct job *job, struct ethos_edit 
     code = update_apply(job->updates, job->count, old, &job->text, &job->effect);
     if (code != ETHOS_OK)
         return err_set(error, code, "%s: the result is too large", job->key);
+    if (migrating && !(job->effect.changed && job->effect.present))
+        leave_profile(job);
     if (job->effect.changed && job->effect.present)
         code = apply_ceiling(sync, job, error);
     if (code != ETHOS_OK)
@@ -250,7 +262,11 @@ static int rehearse(struct over_store *self, const char *scope, struct ethos_edi
             free_text(self->host, &edits[i].old);
         memcpy(edits[i].revision, edits[i].old.revision, sizeof edits[i].revision);
     }
-    return edit_scope(sync, edits, count, error);
+    int code = edit_scope(sync, edits, count, error);
+    for (size_t i = 0; i < count; i++)
+        if (edits[i].verdict != ETHOS_EDIT_KEEP)
+            edits[i].revision[0] = 0; // only the store could tell what it would be
+    return code;
 }
 
 /* What the key has now: the new revision, or that of the text that stayed. */

@@ -335,6 +335,25 @@ static void test_a_last_line_too_long_is_cut_inside_at_a_grapheme(void **state)
     str_release(&f.out);
 }
 
+static void test_a_grapheme_larger_than_the_room_is_cut_at_a_character(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, 11 + 45 + 1 + 3);
+    set_text(
+        &f, ETHOS_SECTION_MEMORY,
+        VIEW("e\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301"
+             "\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301"
+             "\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301"
+             "\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301"
+             "\u0301"));
+    assert_string_equal(render(&f),
+                        "## Memory\n\n[...truncated: 111 earlier bytes of MEMORY.md]\n\n"
+                        "\u0301");
+    str_release(&f.out);
+}
+
 static void test_a_cut_inside_a_replaced_line_counts_bytes_of_what_is_shown(void **state)
 {
     struct fixture f;
@@ -580,10 +599,16 @@ static uint64_t model_cut(const struct model *m, uint64_t allowance, struct str 
     while (m->lines[line].shown >= m->end)
         line--;
     struct ethos_view last = model_tail(m, m->lines[line].shown);
-    for (size_t at = 0; at <= last.size; at++) {
-        if (unicode_boundary(last, at) == at && m->lines[line].shown + at >= m->start &&
-            model_try(m, m->lines[line].shown + at, m->lines[line].raw + at, allowance, out))
-            return m->lines[line].raw + at;
+    /* At a grapheme; where only nothing would fit, at a character; else nothing. */
+    for (int pass = 0; pass < 3; pass++) {
+        for (size_t at = 0; pass < 2 ? at < last.size : at <= last.size; at++) {
+            bool boundary = pass == 0
+                                ? unicode_boundary(last, at) == at
+                                : at == last.size || ((unsigned char)last.data[at] & 0xC0) != 0x80;
+            if (boundary && m->lines[line].shown + at >= m->start &&
+                model_try(m, m->lines[line].shown + at, m->lines[line].raw + at, allowance, out))
+                return m->lines[line].raw + at;
+        }
     }
     return UINT64_MAX;
 }
@@ -1000,6 +1025,7 @@ int main(void)
         cmocka_unit_test(test_small_appends_leave_the_prefix_of_the_block_alone),
         cmocka_unit_test(test_offsets_are_those_of_the_file_where_lines_were_replaced),
         cmocka_unit_test(test_a_last_line_too_long_is_cut_inside_at_a_grapheme),
+        cmocka_unit_test(test_a_grapheme_larger_than_the_room_is_cut_at_a_character),
         cmocka_unit_test(test_a_cut_inside_a_replaced_line_counts_bytes_of_what_is_shown),
         cmocka_unit_test(test_a_section_without_room_for_its_marker_is_left_out),
         cmocka_unit_test(test_bytes_as_unit),

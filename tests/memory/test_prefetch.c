@@ -330,7 +330,7 @@ static const struct ethos_provider_ops partial_ops = {.abi = ETHOS_ABI,
                                                       .prefetch = partial_prefetch,
                                                       .sync = partial_sync};
 
-static void test_a_provider_that_never_gives_the_whole_ends_in_an_error(void **state)
+static void test_a_provider_that_never_gives_the_whole_is_not_asked_for_ever(void **state)
 {
     struct world *world = *state;
     struct ethos_block *block = NULL;
@@ -340,9 +340,11 @@ static void test_a_provider_that_never_gives_the_whole_ends_in_an_error(void **s
     partial->base.ops = &partial_ops;
     world_open_with(world, (struct ethos_options){.provider = &partial->base});
     world_turn(world, NULL);
-    int code = ethos_prefetch(world->turn, NULL, &block, &world->error);
-    assert_error(&world->error, code, ETHOS_INTERNAL);
-    code = ethos_prefetch(world->turn, &with_receipt, &block, &world->error);
+    assert_int_equal(ethos_prefetch(world->turn, NULL, &block, &world->error), ETHOS_OK);
+    assert_non_null(block); // what it gave stands for a text that is longer
+    ethos_block_free(block);
+    block = NULL;
+    int code = ethos_prefetch(world->turn, &with_receipt, &block, &world->error);
     assert_error(&world->error, code, ETHOS_INTERNAL);
     assert_null(block);
 }
@@ -361,7 +363,7 @@ int main(void)
         WORLD_TEST(test_links_that_lead_away_or_nowhere_are_unreadable),
         WORLD_TEST(test_a_file_beyond_the_read_limit_shows_its_tail),
         WORLD_TEST(test_tails_grow_until_the_block_can_be_decided),
-        WORLD_TEST(test_a_provider_that_never_gives_the_whole_ends_in_an_error),
+        WORLD_TEST(test_a_provider_that_never_gives_the_whole_is_not_asked_for_ever),
     };
 
     return cmocka_run_group_tests_name("memory/prefetch", tests, NULL, NULL);
