@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +27,8 @@
 static int make_copy(struct ethos_view text, char path[PATH_LIMIT], struct ethos_error *error)
 {
     const char *base = getenv("TMPDIR");
-    snprintf(path, PATH_LIMIT, "%s/ethos-edit-XXXXXX.md", base && *base == '/' ? base : "/tmp");
+    bool usable = base && *base == '/' && access(base, W_OK | X_OK) == 0;
+    snprintf(path, PATH_LIMIT, "%s/ethos-edit-XXXXXX.md", usable ? base : "/tmp");
     int fd = mkostemps(path, 3, O_CLOEXEC);
     if (fd < 0)
         return err_errno(error, errno, path);
@@ -42,9 +44,14 @@ static int make_copy(struct ethos_view text, char path[PATH_LIMIT], struct ethos
 
 static int read_copy(const char *path, struct str *out, struct ethos_error *error)
 {
-    int fd = os_openat(AT_FDCWD, path, O_RDONLY, 0);
+    struct stat info;
+    int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return err_errno(error, errno, path);
+    if (os_fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+        os_close(fd);
+        return err_set(error, ETHOS_IO, "%s: the editor left no regular file", path);
+    }
     int code = os_read_all(fd, out, ETHOS_MAX_INPUT_BYTES) == 0 ? ETHOS_OK
                                                                 : err_errno(error, errno, path);
     os_close(fd);
@@ -76,7 +83,7 @@ static const char *choose_editor(void)
         if (value && *value)
             return value;
     }
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3 && isatty(STDIN_FILENO); i++) // these need somebody who types
         if (in_path(usual[i]))
             return usual[i];
     return NULL;
@@ -93,11 +100,17 @@ static void heed_keys(bool heed)
 static pid_t start_editor(const char *editor, const char *path)
 {
     char script[PATH_LIMIT];
-    snprintf(script, sizeof script, "%s \"$@\"", editor);
+    if (snprintf(script, sizeof script, "%s \"$@\"", editor) >= PATH_LIMIT) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
     pid_t pid = fork();
     if (pid == 0) {
         heed_keys(true);
         signal(SIGPIPE, SIG_DFL);
+        signal(SIGXFSZ, SIG_DFL);
+        if (!isatty(STDOUT_FILENO)) // standard output is for data
+            dup2(STDERR_FILENO, STDOUT_FILENO);
         execl("/bin/sh", "sh", "-c", script, editor, path, (char *)NULL);
         _exit(127);
     }

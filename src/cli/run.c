@@ -348,6 +348,7 @@ static void protect(void)
 #endif
     umask(077);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); // a file size limit is an error like a full disk
 }
 
 int cli_main(int argc, char **argv)

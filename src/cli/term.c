@@ -56,6 +56,7 @@ void term_page(struct term *self)
     pid_t pid = fork();
     if (pid == 0) {
         signal(SIGPIPE, SIG_DFL);
+        signal(SIGXFSZ, SIG_DFL);
         dup2(ends[0], STDIN_FILENO);
         close(ends[0]);
         close(ends[1]);

@@ -71,7 +71,8 @@ int home_path(const char *given, char **out_path, struct ethos_error *error)
         if (base && *base == '/')
             str_printf(&path, "%s/.ethos", base);
         else
-            code = err_set(error, ETHOS_INVALID, "home: neither $ETHOS_HOME nor $HOME is set");
+            code = err_set(error, ETHOS_INVALID,
+                           "home: neither $ETHOS_HOME nor $HOME is an absolute path");
     }
     if (code == ETHOS_OK && str_code(&path) != ETHOS_OK)
         code = err_set(error, str_code(&path), "home: the path is too long");
@@ -79,6 +80,14 @@ int home_path(const char *given, char **out_path, struct ethos_error *error)
         code = err_nomem(error);
     str_release(&path);
     return code;
+}
+
+/* Whoever can write a directory of the home decides what the agent believes. */
+static int check_private(int dir, const char *path, struct ethos_error *error)
+{
+    struct stat info;
+    return os_fstat(dir, &info) == 0 ? dir_private(&info, path, error)
+                                     : err_errno(error, errno, path);
 }
 
 int home_open(const char *path, bool create, int *out_dir, struct ethos_error *error)
@@ -91,9 +100,7 @@ int home_open(const char *path, bool create, int *out_dir, struct ethos_error *e
         return err_set(error, ETHOS_NOTFOUND, "%s: there is no memory here yet", path);
     if (dir < 0)
         return err_errno(error, errno, path);
-    struct stat info;
-    int code = os_fstat(dir, &info) == 0 ? dir_private(&info, path, error)
-                                         : err_errno(error, errno, path);
+    int code = check_private(dir, path, error);
     if (code != ETHOS_OK) {
         os_close(dir);
         return code;
@@ -184,10 +191,14 @@ static int adopt(int folder, const char *name, int draft)
     if (os_fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? 0 : -1;
     if (!S_ISREG(info.st_mode)) {
-        errno = EINVAL;
+        errno = ENXIO;
         return -1;
     }
-    if (info.st_uid != geteuid() && os_fchown(draft, info.st_uid, info.st_gid) != 0)
+    struct stat made;
+    if (os_fstat(draft, &made) != 0)
+        return -1;
+    if ((made.st_uid != info.st_uid || made.st_gid != info.st_gid) &&
+        os_fchown(draft, info.st_uid, info.st_gid) != 0)
         return -1;
     return os_fchmod(draft, info.st_mode & 07777);
 }
@@ -225,8 +236,10 @@ int home_replace(int dir, const char *folder_name, const char *name, struct etho
 {
     bool made;
     int folder = open_folder(dir, folder_name, &made);
-    int code = folder >= 0 ? replace_in(folder, name, text, error)
-                           : err_errno(error, errno, *folder_name ? folder_name : name);
+    const char *shown = *folder_name ? folder_name : name;
+    int code = folder >= 0 ? check_private(folder, shown, error) : err_errno(error, errno, shown);
+    if (code == ETHOS_OK)
+        code = replace_in(folder, name, text, error);
     if (folder >= 0)
         os_close(folder);
     if (code != ETHOS_OK && made)
@@ -238,13 +251,19 @@ int home_lock(int dir, const char *name, int *out_lock, struct ethos_error *erro
 {
     char path[ETHOS_MAX_KEY + 16];
     snprintf(path, sizeof path, LOCK_FOLDER "/%s.lock", name);
-    if (os_mkdirs(dir, LOCK_FOLDER) != 0)
-        return err_errno(error, errno, LOCK_FOLDER);
+    bool made;
+    int folder = open_folder(dir, LOCK_FOLDER, &made);
+    int code = folder >= 0 ? check_private(folder, LOCK_FOLDER, error)
+                           : err_errno(error, errno, LOCK_FOLDER);
+    if (folder >= 0)
+        os_close(folder);
+    if (code != ETHOS_OK)
+        return code;
     int fd = os_open_beneath(dir, path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
     if (fd < 0)
         return err_errno(error, errno, path);
     if (lock_wait(fd, ETHOS_LOCK_DEADLINE_MS) != 0) {
-        int code = err_errno(error, errno, path);
+        code = err_errno(error, errno, path);
         os_close(fd);
         return code;
     }

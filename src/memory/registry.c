@@ -166,19 +166,42 @@ static int check_settings(const struct ethos_option *options, const struct ethos
     return ETHOS_OK;
 }
 
+/* What a backend says is not taken on trust: a failure has a known code and a text, success a result. */
+static int judge_open(int code, const void *opened, const char *name, struct ethos_error *error)
+{
+    if (code == ETHOS_OK && opened)
+        return ETHOS_OK;
+    bool known = code < ETHOS_OK && code >= ETHOS_INTERNAL;
+    if (known && (!error || *error->text))
+        return code;
+    return err_set(error, known ? code : ETHOS_INVALID,
+                   "%s: the memory provider failed to open (%d)", name, code);
+}
+
 int registry_open(const struct backend *backend, const struct ethos_setup *setup,
                   struct ethos_provider **out_provider, struct ethos_error *error)
 {
     const struct ethos_option *options = backend->provider ? backend->provider->options
                                                            : backend->store->options;
+    struct ethos_provider *provider = NULL;
+    struct ethos_store *store = NULL;
     int code = check_settings(options, setup, error);
     if (code != ETHOS_OK)
         return code;
-    if (backend->provider)
-        return backend->provider->open(setup, out_provider, error);
-    struct ethos_store *store;
-    code = backend->store->open(setup, &store, error);
-    return code == ETHOS_OK ? provider_over_store(setup->host, store, out_provider, error) : code;
+    if (error)
+        *error = (struct ethos_error){0};
+    if (backend->provider) {
+        code = backend->provider->open(setup, &provider, error);
+        code = judge_open(code, provider, backend->provider->name, error);
+    } else {
+        code = backend->store->open(setup, &store, error);
+        code = judge_open(code, store, backend->store->name, error);
+    }
+    if (code == ETHOS_OK && store)
+        code = provider_over_store(setup->host, store, &provider, error);
+    if (code == ETHOS_OK)
+        *out_provider = provider;
+    return code;
 }
 
 void registry_release(struct backend *backend)

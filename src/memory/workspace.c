@@ -42,7 +42,8 @@ static enum git look_for_git(const char *path)
     snprintf(probe, sizeof probe, "%s/.git", strcmp(path, "/") == 0 ? "" : path);
     if (os_fstatat(AT_FDCWD, probe, &info, 0) == 0)
         return S_ISREG(info.st_mode) ? GIT_FILE : GIT_DIRECTORY;
-    return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? GIT_NONE : GIT_UNKNOWN;
+    return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP ? GIT_NONE
+                                                                                    : GIT_UNKNOWN;
 }
 
 /* Moves path up to the nearest directory that holds .git, if one does. */
@@ -68,8 +69,11 @@ static int read_line(const char *path, char out[LINK_LIMIT])
     int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return -1;
-    for (; got > 0 && size<LINK_LIMIT - 1; size += got> 0 ? (size_t)got : 0)
+    while (got > 0 && size + 1 < LINK_LIMIT) {
         got = os_read(fd, out + size, LINK_LIMIT - 1 - size);
+        if (got > 0)
+            size += (size_t)got;
+    }
     int saved = errno;
     os_close(fd);
     errno = saved;
@@ -101,6 +105,24 @@ static int unless_absent(void)
 }
 
 /*
+ * Whether the repository knows this work tree: its git directory lies in the common one and points
+ * back here. A folder that merely claims to belong to another project gets none of its memory. -1
+ * when that cannot be told.
+ */
+static int belongs(const char *git, const char *common, const char *path)
+{
+    char name[PATH_LIMIT + 16], line[LINK_LIMIT], back[PATH_LIMIT], own[PATH_LIMIT];
+    snprintf(name, sizeof name, "%s/worktrees/", common);
+    if (strncmp(git, name, strlen(name)) != 0)
+        return 0;
+    snprintf(name, sizeof name, "%s/gitdir", git);
+    if (read_line(name, line) != 0 || resolve_from(git, line, back) != 0)
+        return unless_absent();
+    snprintf(name, sizeof name, "%s/.git", path);
+    return os_realpath(name, own) != 0 ? -1 : strcmp(back, own) == 0;
+}
+
+/*
  * A linked worktree has a .git file naming its git directory, and that has a commondir file; the
  * memory is that of the main work tree. A submodule has no commondir and keeps its own. -1 and errno
  * when the files that tell cannot be read. Its paths are not on the stack of those who have none.
@@ -118,6 +140,9 @@ __attribute__((noinline)) static int follow_worktree(char path[PATH_LIMIT])
     snprintf(name, sizeof name, "%s/commondir", git);
     if (read_line(name, line) != 0 || resolve_from(git, line, common) != 0)
         return unless_absent();
+    int ours = belongs(git, common, path);
+    if (ours <= 0)
+        return ours;
     const char *slash = strrchr(common, '/');
     if (slash && strcmp(slash, "/.git") == 0)
         cut_to_parent(common);
@@ -161,7 +186,12 @@ static int find_alias(int dir, const char *hash, struct str *out, struct ethos_e
     json_t *aliases;
     int code = home_read_json(dir, FOLDER "/aliases.json", &aliases, error);
     if (code != ETHOS_OK)
-        return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+        return code == ETHOS_NOTFOUND ? ETHOS_OK : err_hint(error, code, "repair or remove it");
+    if (!json_is_object(aliases)) {
+        json_decref(aliases);
+        code = err_set(error, ETHOS_CORRUPT, FOLDER "/aliases.json: not a JSON object");
+        return err_hint(error, code, "repair or remove it");
+    }
     struct ethos_view id = json_view(aliases, hash);
     if (scope_id_ok(id))
         str_add(out, id);

@@ -111,19 +111,23 @@ static void check_config(struct visit *visit)
 
 /* ---- people -------------------------------------------------------------------------------- */
 
-static bool pair_seen(const json_t *entries, size_t before, const json_t *entry)
+/* Whether the pair of an entry is in the set already; puts it there. */
+static bool pair_seen(json_t *seen, const json_t *entry)
 {
-    for (size_t i = 0; i < before; i++) {
-        const json_t *other = json_array_get(entries, i);
-        if (view_eq(json_view(other, "platform"), json_view(entry, "platform")) &&
-            view_eq(json_view(other, "platformUserId"), json_view(entry, "platformUserId")))
-            return true;
-    }
-    return false;
+    struct str pair;
+    str_init(&pair, ETHOS_MAX_MAP_BYTES);
+    str_add(&pair, json_view(entry, "platform"));
+    str_addc(&pair, '\n');
+    str_add(&pair, json_view(entry, "platformUserId"));
+    bool known = json_object_get(seen, pair.data) != NULL;
+    json_object_set_new(seen, pair.data, json_true());
+    str_release(&pair);
+    return known;
 }
 
 static void check_entries(struct visit *visit, const json_t *entries)
 {
+    json_t *seen = json_object();
     size_t index;
     json_t *entry;
     json_array_foreach ((json_t *)entries, index, entry) {
@@ -135,10 +139,11 @@ static void check_entries(struct visit *visit, const json_t *entries)
         else if (!scope_id_ok(json_view(entry, "userId")))
             find(visit, ETHOS_FINDING_WARNING, subject, "its userId is not a valid id",
                  "repair or remove it by hand");
-        else if (pair_seen(entries, index, entry))
+        else if (pair_seen(seen, entry))
             find(visit, ETHOS_FINDING_WARNING, subject, "repeats an earlier entry, which wins",
                  "remove one of them by hand");
     }
+    json_decref(seen);
 }
 
 static void repair_map(struct visit *visit, int dir, const struct identity_map *map)

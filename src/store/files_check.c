@@ -234,6 +234,16 @@ static int check_key(struct check *check, int dir, const char *path, const char 
     return code;
 }
 
+static void check_below(struct check *check, int dir, const char *path, const char *name)
+{
+    char below[FILES_PATH_SIZE];
+    int fd = os_open_beneath(dir, name, O_RDONLY | O_DIRECTORY, 0);
+    if (fd >= 0 && join(below, path, name))
+        check_mode(check, fd, below);
+    if (fd >= 0)
+        os_close(fd);
+}
+
 /* ---- the walk ------------------------------------------------------------------------------- */
 
 /* A directory that holds texts. */
@@ -243,6 +253,8 @@ static int check_scope(struct check *check, const char *path)
     if (dir < 0)
         return ETHOS_OK;
     check_mode(check, dir, path);
+    check_below(check, dir, path, FILES_MEM);
+    check_below(check, dir, path, FILES_TMP);
     int code = each_name(check, dir, path, check_key);
     if (code == ETHOS_OK)
         code = check_drafts(check, dir, path);

@@ -203,13 +203,39 @@ static int allow(const struct job *job, const struct change *change, struct etho
     return ETHOS_OK;
 }
 
-static int allow_all(const struct job *job, struct ethos_error *error)
+/* Whoever can write one of these directories could put another text in the place of ours. */
+static int check_private(const struct job *job, int dir, const char *name, const char *path,
+                         struct ethos_error *error)
 {
     struct stat st;
     char shown[PATH_MAX];
-    if (os_fstat(job->hold.dir, &st) != 0)
-        return files_fail(job->self, errno, job->hold.path, error);
-    int code = dir_private(&st, files_show(job->self, job->hold.path, shown), error);
+    if (os_fstatat(dir, name, &st, 0) != 0)
+        return errno == ENOENT ? ETHOS_OK : files_fail(job->self, errno, path, error);
+    return dir_private(&st, files_show(job->self, path, shown), error);
+}
+
+/* From the root down to the folder of drafts; what is not there yet will be made private. */
+static int check_all_private(const struct job *job, struct ethos_error *error)
+{
+    static const char *const below[] = {".", FILES_MEM, FILES_TMP};
+    char path[FILES_PATH_SIZE + sizeof "/" FILES_TMP];
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && job->hold.path[i]; i++) {
+        if (job->hold.path[i] != '/')
+            continue;
+        snprintf(path, sizeof path, "%.*s", (int)i, job->hold.path);
+        code = check_private(job, job->self->root, path, path, error);
+    }
+    for (size_t i = 0; code == ETHOS_OK && i < sizeof below / sizeof *below; i++) {
+        snprintf(path, sizeof path, "%s%s%s", job->hold.path, i ? "/" : "", i ? below[i] : "");
+        code = check_private(job, job->hold.dir, below[i], path, error);
+    }
+    return code;
+}
+
+static int allow_all(const struct job *job, struct ethos_error *error)
+{
+    int code = check_all_private(job, error);
     for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
         if (edit_changes(job->changes[i].edit))
             code = allow(job, &job->changes[i], error);

@@ -82,6 +82,8 @@ static inline void action_home(struct world *world)
     world_put(world, "main/.git/worktrees/side/commondir", "../..\n");
     snprintf(text, sizeof text, "gitdir: %s/main/.git/worktrees/side\n", world->temp.path);
     world_put(world, "side/.git", text);
+    snprintf(text, sizeof text, "%s/side/.git\n", world->temp.path);
+    world_put(world, "main/.git/worktrees/side/gitdir", text);
     snprintf(text, sizeof text, "%s/side", world->temp.path);
     assert_int_equal(chdir(text), 0);
 }

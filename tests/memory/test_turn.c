@@ -56,7 +56,7 @@ static void test_bad_ids_are_refused_wherever_they_come_from(void **state)
     request.personality = "";
     assert_refused(world, &request, "unrecognised memory scope: personality:");
     request.personality = "a\n";
-    assert_refused(world, &request, "unrecognised memory scope: personality:a\\n");
+    assert_refused(world, &request, "unrecognised memory scope: personality:a\n");
     memset(longest, 'x', 300);
     longest[300] = 0;
     request.personality = longest;

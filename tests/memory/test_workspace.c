@@ -100,6 +100,8 @@ static void make_worktree(struct world *world)
     world_put(world, "main/.git/worktrees/side/commondir", "../..\n");
     snprintf(text, sizeof text, "gitdir: %s/main/.git/worktrees/side\n", world->temp.path);
     world_put(world, "side/.git", text);
+    snprintf(text, sizeof text, "%s/side/.git\n", world->temp.path);
+    world_put(world, "main/.git/worktrees/side/gitdir", text);
 }
 
 static void test_a_linked_worktree_shares_the_memory_of_the_main_one(void **state)
@@ -121,7 +123,21 @@ static void test_the_worktree_of_a_bare_repository_shares_that_one(void **state)
 
     world_put(world, "bare.git/worktrees/side/commondir", "../..\n");
     world_put(world, "side/.git", "gitdir: ../bare.git/worktrees/side\n");
+    world_put(world, "bare.git/worktrees/side/gitdir", "../../../side/.git\n");
     assert_root(world, "../side", "bare.git");
+}
+
+static void test_a_folder_that_only_claims_to_be_a_worktree_is_on_its_own(void **state)
+{
+    struct world *world = *state;
+
+    make_worktree(world);
+    world_put(world, "evil/.git", "gitdir: ../main/.git/worktrees/side\n"); // points back to side
+    assert_root(world, "../evil", "evil");
+    world_put(world, "evil/.git", "gitdir: g\n"); // outside of the repository
+    world_put(world, "evil/g/commondir", "../../main/.git\n");
+    world_put(world, "evil/g/gitdir", "../.git\n");
+    assert_root(world, "../evil", "evil");
 }
 
 static void test_a_submodule_keeps_its_own(void **state)
@@ -231,8 +247,6 @@ static void test_an_alias_comes_first(void **state)
     world_put(world, "workspaces/aliases.json", text);
     snprintf(path, sizeof path, "workspace:p-%.12s", hex);
     assert_scope(world, "/src/p", path);
-    world_put(world, "workspaces/aliases.json", "[]");
-    assert_scope(world, "/src/p", path);
 }
 
 static void test_a_directory_with_the_hash_is_found_under_any_name(void **state)
@@ -257,11 +271,14 @@ static void test_aliases_that_do_not_parse_are_an_error_not_another_memory(void 
     struct world *world = *state;
     char scope[ETHOS_MAX_SCOPE] = "untouched";
 
-    world_put(world, "workspaces/aliases.json", "{\"torn");
-    int code = try_scope(world, world->temp.fd, "/src/p", scope);
-    assert_error(&world->error, code, ETHOS_CORRUPT);
-    assert_non_null(strstr(world->error.text, "workspaces/aliases.json"));
-    assert_string_equal(scope, "untouched");
+    static const char *const broken[] = {"{\"torn", "[]", "null"};
+    for (size_t i = 0; i < 3; i++) {
+        world_put(world, "workspaces/aliases.json", broken[i]);
+        int code = try_scope(world, world->temp.fd, "/src/p", scope);
+        assert_error(&world->error, code, ETHOS_CORRUPT);
+        assert_non_null(strstr(world->error.text, "workspaces/aliases.json"));
+        assert_string_equal(scope, "untouched");
+    }
 }
 
 /* ---- failures ------------------------------------------------------------------------------- */
@@ -334,6 +351,7 @@ int main(void)
         WORLD_TEST(test_what_is_no_directory_is_an_error),
         WORLD_TEST(test_a_linked_worktree_shares_the_memory_of_the_main_one),
         WORLD_TEST(test_the_worktree_of_a_bare_repository_shares_that_one),
+        WORLD_TEST(test_a_folder_that_only_claims_to_be_a_worktree_is_on_its_own),
         WORLD_TEST(test_a_submodule_keeps_its_own),
         WORLD_TEST(test_a_git_file_that_leads_nowhere_is_a_root_of_its_own),
         WORLD_TEST(test_a_git_file_that_cannot_be_read_gives_no_other_root),
