@@ -181,6 +181,35 @@ static void test_a_backend_that_does_not_open_says_why(void **state)
     assert_string_equal(world->error.text, "slate: told to fail");
 }
 
+static int open_answer;
+
+static int open_to_nothing(const struct ethos_setup *setup, struct ethos_store **out_store,
+                           struct ethos_error *error)
+{
+    (void)setup, (void)out_store, (void)error;
+    return open_answer;
+}
+
+static void test_a_backend_that_opens_to_nothing_is_named(void **state)
+{
+    static const int answers[] = {ETHOS_OK, ETHOS_BUSY, 77, -77};
+    static const int codes[] = {ETHOS_INVALID, ETHOS_BUSY, ETHOS_INVALID, ETHOS_INVALID};
+    const struct ethos_store_ops ops = {.abi = ETHOS_ABI, .name = "odd", .open = open_to_nothing};
+    const struct backend backend = {.store = &ops};
+    struct world *world = *state;
+    const struct ethos_setup setup = {.host = &world->host, .root = world->home};
+
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        struct ethos_provider *provider = NULL;
+        open_answer = answers[i];
+        snprintf(world->error.text, sizeof world->error.text, "of another call");
+        int code = registry_open(&backend, &setup, &provider, &world->error);
+        assert_error(&world->error, code, codes[i]);
+        assert_non_null(strstr(world->error.text, "odd: the memory provider failed to open"));
+        assert_null(provider);
+    }
+}
+
 static void test_a_backend_without_options_takes_none(void **state)
 {
     struct world *world = *state;
@@ -208,6 +237,7 @@ int main(void)
         WORLD_TEST(test_code_that_others_may_change_is_not_run),
         WORLD_TEST(test_options_are_checked_before_the_backend_sees_them),
         WORLD_TEST(test_a_backend_that_does_not_open_says_why),
+        WORLD_TEST(test_a_backend_that_opens_to_nothing_is_named),
         WORLD_TEST(test_a_backend_without_options_takes_none),
     };
 
