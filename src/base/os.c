@@ -390,6 +390,18 @@ int os_read_all(int fd, struct str *out, size_t limit)
     return -1;
 }
 
+int os_adopt(int fd, const struct stat *like)
+{
+    struct stat now;
+
+    if (os_fstat(fd, &now) != 0)
+        return -1;
+    if ((now.st_uid != like->st_uid || now.st_gid != like->st_gid) &&
+        os_fchown(fd, like->st_uid, like->st_gid) != 0)
+        return -1;
+    return (now.st_mode ^ like->st_mode) & 07777 ? os_fchmod(fd, like->st_mode & 07777) : 0;
+}
+
 int os_write_all(int fd, const void *data, size_t size)
 {
     const char *at = data;

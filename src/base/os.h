@@ -71,6 +71,9 @@ int os_read_all(int fd, struct str *out, size_t limit);
 /* Writes everything or fails. */
 int os_write_all(int fd, const void *data, size_t size);
 
+/* Gives fd owner, group and mode of the file it is to replace; calls only for what differs. 0, or -1 and errno. */
+int os_adopt(int fd, const struct stat *like);
+
 /* Makes every missing directory of a relative path below dir, mode 0700, and syncs each parent. */
 int os_mkdirs(int dir, const char *path);
 

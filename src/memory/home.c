@@ -194,13 +194,7 @@ static int adopt(int folder, const char *name, int draft)
         errno = ENXIO;
         return -1;
     }
-    struct stat made;
-    if (os_fstat(draft, &made) != 0)
-        return -1;
-    if ((made.st_uid != info.st_uid || made.st_gid != info.st_gid) &&
-        os_fchown(draft, info.st_uid, info.st_gid) != 0)
-        return -1;
-    return os_fchmod(draft, info.st_mode & 07777);
+    return os_adopt(draft, &info);
 }
 
 static int write_draft(int folder, const char *name, const char *draft_name, struct ethos_view text)

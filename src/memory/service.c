@@ -124,11 +124,6 @@ bool service_ephemeral(const struct ethos *self)
     return self->ephemeral;
 }
 
-const struct ethos_host *service_host(const struct ethos *self)
-{
-    return self->host;
-}
-
 int64_t service_now_ms(const struct ethos *self)
 {
     return self->host->now_ms(self->host->arg);

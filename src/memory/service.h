@@ -18,7 +18,6 @@
 const char *service_home(const struct ethos *self);
 const char *service_root(const struct ethos *self);
 bool service_ephemeral(const struct ethos *self);
-const struct ethos_host *service_host(const struct ethos *self);
 int64_t service_now_ms(const struct ethos *self);
 
 /* Descriptors for one call, closed by the caller; *out is -1 when the directory does not exist and create is false. */

@@ -266,20 +266,11 @@ int files_draft_create(int dir, const char *name)
 static int adopt(const struct job *job, const struct change *change, int fd,
                  struct ethos_error *error)
 {
-    const struct stat *old = &change->seen;
-    struct stat st;
-    if (!change->exists)
+    if (!change->exists || os_adopt(fd, &change->seen) == 0)
         return ETHOS_OK;
-    if (os_fstat(fd, &st) != 0)
-        return files_fail(job->self, errno, change->path, error);
-    if ((st.st_uid != old->st_uid || st.st_gid != old->st_gid) &&
-        os_fchown(fd, old->st_uid, old->st_gid) != 0)
-        return errno != EPERM ? files_fail(job->self, errno, change->path, error)
-                              : refuse(job, change, "belongs to another user or group",
-                                       "write as its owner, or chown it to yourself", error);
-    if (((st.st_mode ^ old->st_mode) & 07777) && os_fchmod(fd, old->st_mode & 07777) != 0)
-        return files_fail(job->self, errno, change->path, error);
-    return ETHOS_OK;
+    return errno != EPERM ? files_fail(job->self, errno, change->path, error)
+                          : refuse(job, change, "belongs to another user or group",
+                                   "write as its owner, or chown it to yourself", error);
 }
 
 static int draft(struct job *job, struct change *change, struct ethos_view text,
