@@ -247,6 +247,32 @@ static void test_an_existing_file_keeps_its_mode(void **state)
     assert_int_equal(mode_of("file"), 0644);
 }
 
+static void test_a_file_adopts_mode_owner_and_group_of_another(void **state)
+{
+    struct stat like, now;
+
+    (void)state;
+    temp_write(&temp, "old", "x");
+    temp_write(&temp, "new", "y");
+    assert_int_equal(fchmodat(temp.fd, "old", 0640, 0), 0);
+    if (geteuid() == 0) // nobody else may give a file away
+        assert_int_equal(fchownat(temp.fd, "old", 12345, 23456, 0), 0);
+    assert_int_equal(fstatat(temp.fd, "old", &like, 0), 0);
+    int fd = openat(temp.fd, "new", O_RDWR | O_CLOEXEC);
+    assert_int_equal(os_adopt(fd, &like), 0);
+    assert_int_equal(fstat(fd, &now), 0);
+    assert_int_equal(now.st_mode, like.st_mode);
+    assert_int_equal(now.st_uid, like.st_uid);
+    assert_int_equal(now.st_gid, like.st_gid);
+    if (geteuid() == 0) {
+        like.st_gid = 34567; // the group alone
+        assert_int_equal(os_adopt(fd, &like), 0);
+        assert_int_equal(fstat(fd, &now), 0);
+        assert_int_equal(now.st_gid, 34567);
+    }
+    close(fd);
+}
+
 static void test_what_cannot_get_its_mode_is_not_left_behind(void **state)
 {
     struct fault fault = {.call = "fchmod", .errnum = EIO};
@@ -703,6 +729,7 @@ int main(int argc, char **argv)
         TEST(test_walking_leaves_no_descriptor_open),
         TEST(test_created_modes_are_exact_whatever_the_umask),
         TEST(test_an_existing_file_keeps_its_mode),
+        TEST(test_a_file_adopts_mode_owner_and_group_of_another),
         TEST(test_what_cannot_get_its_mode_is_not_left_behind),
         TEST(test_read_all_appends_up_to_the_limit),
         TEST(test_read_all_of_a_full_buffer_is_too_large),
