@@ -177,6 +177,99 @@ ETHOS_API int ethos_write(struct ethos_turn *turn, const struct ethos_target *ta
                           const char *expect, struct ethos_view text,
                           const struct ethos_sync_how *how, struct ethos_error *error);
 
+/*
+ * An editor's save: base is the text the person started from. When the file moved meanwhile, the two
+ * are merged by lines; where both changed the same place the file keeps its text, the person's whole
+ * text is kept as a conflict copy, and *out_conflicts counts the places. how may be NULL.
+ */
+ETHOS_API int ethos_save(struct ethos_turn *turn, const struct ethos_target *target,
+                         struct ethos_view base, struct ethos_view text,
+                         const struct ethos_sync_how *how, unsigned *out_conflicts,
+                         struct ethos_error *error);
+
+/* ---- history ------------------------------------------------------------------------------- */
+
+/* Which changes of a file; all zero means all. Strings match exactly. */
+struct ethos_filter {
+    const char *actor;
+    const char *session; /* session id or key */
+    const char *source;  /* source or via */
+    int64_t since_ms;    /* at or after; 0: any */
+    int64_t until_ms;    /* at or before; 0: any */
+    uint64_t limit;      /* changes reported at most; 0: any */
+};
+
+/* The changes of a file, newest first; an edit made outside is recorded before, if it can be. */
+ETHOS_API int ethos_history(struct ethos_turn *turn, const struct ethos_target *target,
+                            const struct ethos_filter *filter, ethos_change_fn *each, void *arg,
+                            struct ethos_error *error);
+
+/*
+ * The file as it was. name is a revision, at least 6 hex digits that begin one, or the number of a
+ * change ("42" or "#42": the text after it). ETHOS_NOTFOUND, or ETHOS_INVALID for a name that fits
+ * several. text is NULL for a version in which the file did not exist.
+ */
+ETHOS_API int ethos_read_version(struct ethos_turn *turn, const struct ethos_target *target,
+                                 const char *name, struct ethos_file **out_file,
+                                 struct ethos_error *error);
+
+/* Writes a version back, byte for byte, as a new version. */
+ETHOS_API int ethos_restore(struct ethos_turn *turn, const struct ethos_target *target,
+                            const char *name, const struct ethos_sync_how *how,
+                            struct ethos_error *error);
+
+/*
+ * Undoes changes, newest first: with a filter of actor, session or times all that it names, else the
+ * newest one. Changes that were undone before, and undoing itself, are passed over. The newest
+ * change of a file is undone byte for byte; an older one by merging, and when later changes stand
+ * in the same lines the call is ETHOS_CONFLICT and nothing is written. ETHOS_NOTFOUND when there is
+ * nothing to undo.
+ */
+ETHOS_API int ethos_undo(struct ethos_turn *turn, const struct ethos_target *target,
+                         const struct ethos_filter *filter, const struct ethos_sync_how *how,
+                         struct ethos_error *error);
+
+/* One line of a file and the change that put it there; change is NULL for what was there before. */
+struct ethos_blame {
+    uint64_t line; /* from 1 */
+    struct ethos_view text;
+    const struct ethos_change *change;
+    struct ethos_view replaced; /* lines the change took out at that place, or absent */
+};
+typedef int ethos_blame_fn(void *arg, const struct ethos_blame *blame);
+
+/* line 0: every line. ETHOS_NOTFOUND past the end. */
+ETHOS_API int ethos_blame(struct ethos_turn *turn, const struct ethos_target *target, uint64_t line,
+                          ethos_blame_fn *each, void *arg, struct ethos_error *error);
+
+/*
+ * Takes every line that contains needle out of the file's scope, its archive, its history and its
+ * conflict copies, for good. needle is one line, not blank. ETHOS_NOTFOUND when nothing has it.
+ */
+ETHOS_API int ethos_forget(struct ethos_turn *turn, const struct ethos_target *target,
+                           struct ethos_view needle, const struct ethos_sync_how *how,
+                           struct ethos_purge *out_purge, struct ethos_error *error);
+
+/* ---- conflicts ----------------------------------------------------------------------------- */
+
+/* The conflict copies beside the files of a target's scope, oldest first. */
+ETHOS_API int ethos_conflicts(struct ethos_turn *turn, const struct ethos_target *target,
+                              ethos_conflict_fn *each, void *arg, struct ethos_error *error);
+ETHOS_API int ethos_conflict_read(struct ethos_turn *turn, const struct ethos_target *target,
+                                  const char *id, struct ethos_file **out_file,
+                                  struct ethos_error *error);
+
+enum ethos_resolution {
+    ETHOS_RESOLVE_KEEP, /* the file stays as it is */
+    ETHOS_RESOLVE_TAKE, /* the copy becomes the file */
+    ETHOS_RESOLVE_BOTH  /* lines of the copy that the file lacks are added to it */
+};
+
+/* Ends a conflict; the copy's text goes to history before the copy goes. */
+ETHOS_API int ethos_conflict_resolve(struct ethos_turn *turn, const struct ethos_target *target,
+                                     const char *id, enum ethos_resolution resolution,
+                                     const struct ethos_sync_how *how, struct ethos_error *error);
+
 /* "notfound", "conflict", ...: the name in lower case, as in --json errors. */
 ETHOS_API const char *ethos_code_name(int code);
 

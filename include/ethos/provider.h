@@ -91,6 +91,7 @@ struct ethos_text {
         offset;     /* where data[0] stands in the whole text; 0 unless only a tail was asked for */
     uint64_t total; /* bytes of the whole text */
     int64_t mtime_ms;                   /* last change, or -1 */
+    int unsettled; /* somebody is writing the file; this is the last recorded version instead */
     char revision[ETHOS_REVISION_SIZE]; /* "" unless asked for */
 };
 
@@ -114,7 +115,8 @@ struct ethos_read_how {
 enum {
     ETHOS_STORE_PATHS = 1,   /* texts are files a person can open */
     ETHOS_STORE_DURABLE = 2, /* what was acknowledged survives the process and the power */
-    ETHOS_STORE_ONCE = 4     /* update remembers operation ids */
+    ETHOS_STORE_ONCE = 4,    /* update remembers operation ids */
+    ETHOS_STORE_HISTORY = 8  /* every version stays readable: history and version are there */
 };
 
 /* Every store object starts with this; the rest is its own. */
@@ -149,6 +151,7 @@ struct ethos_edit {
     struct ethos_view text;
     char revision[ETHOS_REVISION_SIZE];
     char receipt[ETHOS_RECEIPT_SIZE]; /* set by the callback, remembered with the operation id */
+    const char *actions; /* for history, set by the callback: "add,remove"; NULL: "replace", "delete" */
 };
 
 /*
@@ -227,6 +230,41 @@ struct ethos_store_ops {
     /* Looks for what is wrong with the store itself; with fix, mends what is safe to mend. */
     int (*check)(struct ethos_store *self, int fix, ethos_finding_fn *each, void *arg,
                  struct ethos_error *error);
+
+    /*
+     * With ETHOS_STORE_HISTORY. The changes of a key (NULL: of every key), newest first. An edit made
+     * outside is recorded by the next update of its key, an update that keeps everything included.
+     */
+    int (*history)(struct ethos_store *self, const char *scope, const char *key,
+                   ethos_change_fn *each, void *arg, struct ethos_error *error);
+
+    /*
+     * The text a key had at a revision that its history names. ETHOS_NOTFOUND when it never had it,
+     * ETHOS_CORRUPT when what is kept does not lead there.
+     */
+    int (*version)(struct ethos_store *self, const char *scope, const char *key,
+                   const char *revision, struct ethos_text *out_text, struct ethos_error *error);
+
+    /*
+     * Drops every line that contains needle from every text of the scope, archive included, and from
+     * every recorded version. What remains of history stays consistent. NULL or zero needle is
+     * ETHOS_INVALID; with dry_run it only counts.
+     */
+    int (*purge)(struct ethos_store *self, const char *scope, struct ethos_view needle, int dry_run,
+                 const struct ethos_origin *origin, struct ethos_purge *out_purge,
+                 struct ethos_error *error);
+
+    /* Keeps a text beside a key's file, to be listed until it is dropped. Durable. */
+    int (*set_aside)(struct ethos_store *self, const char *scope, const char *key,
+                     struct ethos_view text, struct ethos_error *error);
+
+    /* What was kept so, oldest first; its text; taking it away. ETHOS_NOTFOUND for an unknown id. */
+    int (*conflicts)(struct ethos_store *self, const char *scope, ethos_conflict_fn *each,
+                     void *arg, struct ethos_error *error);
+    int (*conflict_read)(struct ethos_store *self, const char *scope, const char *id,
+                         struct ethos_text *out_text, struct ethos_error *error);
+    int (*conflict_drop)(struct ethos_store *self, const char *scope, const char *id,
+                         struct ethos_error *error);
 };
 
 /* ---- provider ------------------------------------------------------------------------------ */
@@ -298,6 +336,28 @@ struct ethos_provider_ops {
                   size_t size, struct ethos_error *error);
     int (*check)(struct ethos_provider *self, int fix, ethos_finding_fn *each, void *arg,
                  struct ethos_error *error);
+
+    /*
+     * Optional: history and conflicts as in the store contract. settle looks at a key and records an
+     * edit made outside.
+     */
+    int (*settle)(struct ethos_provider *self, const char *scope, const char *key,
+                  struct ethos_error *error);
+    int (*history)(struct ethos_provider *self, const char *scope, const char *key,
+                   ethos_change_fn *each, void *arg, struct ethos_error *error);
+    int (*version)(struct ethos_provider *self, const char *scope, const char *key,
+                   const char *revision, struct ethos_text *out_text, struct ethos_error *error);
+    int (*purge)(struct ethos_provider *self, const char *scope, struct ethos_view needle,
+                 int dry_run, const struct ethos_origin *origin, struct ethos_purge *out_purge,
+                 struct ethos_error *error);
+    int (*set_aside)(struct ethos_provider *self, const char *scope, const char *key,
+                     struct ethos_view text, struct ethos_error *error);
+    int (*conflicts)(struct ethos_provider *self, const char *scope, ethos_conflict_fn *each,
+                     void *arg, struct ethos_error *error);
+    int (*conflict_read)(struct ethos_provider *self, const char *scope, const char *id,
+                         struct ethos_text *out_text, struct ethos_error *error);
+    int (*conflict_drop)(struct ethos_provider *self, const char *scope, const char *id,
+                         struct ethos_error *error);
 };
 
 /* ---- module -------------------------------------------------------------------------------- */

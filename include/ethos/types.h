@@ -110,6 +110,58 @@ struct ethos_origin {
     /* A repeat of the same operation does nothing and gives the first report. */
     const char *op_id;     /* 1 to 128 of [A-Za-z0-9_.:-], or NULL */
     const char *op_digest; /* of what was asked for; set by the host */
+    const char *undoes;    /* numbers of the changes this one undoes, separated by commas, or NULL */
+};
+
+/* ---- history ------------------------------------------------------------------------------- */
+
+/*
+ * One recorded change of one key. Strings are borrowed for the length of the call; NULL members are
+ * unknown. A change that was taken back (it never became the text, or a crash undid it) is not
+ * reported.
+ */
+struct ethos_change {
+    uint64_t number; /* grows with every change of the scope; 0 when others wrote it */
+    int64_t time_ms;
+    const char *key;
+    const char *actions; /* "add,remove", "external", "restore" */
+    const char *source;  /* one of the seven of the history format */
+    const char *via;
+    const char *actor; /* "external" for an edit made outside */
+    const char *session;
+    const char *session_key;
+    const char *user;
+    const char *op_id;
+    const char *event;  /* what befell entries: "dropped", "reapplied", "restored"; or NULL */
+    const char *undoes; /* numbers of the changes it undid, separated by commas, or NULL */
+    const char *before; /* revisions, or "absent" */
+    const char *after;
+    uint64_t bytes_before, bytes_after;
+    struct ethos_view diff; /* may be cut when it is long: then the two versions tell */
+    int diff_whole;         /* the diff leads from one text to the other */
+};
+
+/* Return 0 to go on; any other value stops the walk and is returned by it. */
+typedef int ethos_change_fn(void *arg, const struct ethos_change *change);
+
+/* A text that could not be brought together with its file and was kept beside it. */
+struct ethos_conflict {
+    const char *id; /* names it within its scope */
+    const char *key;
+    int64_t time_ms;
+    uint64_t bytes;
+    const char *path; /* or NULL */
+    const char *kind; /* "copy": kept by us; "foreign": left there by another program */
+};
+
+typedef int ethos_conflict_fn(void *arg, const struct ethos_conflict *conflict);
+
+/* What a purge took away. */
+struct ethos_purge {
+    uint64_t lines;     /* of texts that stand now, the archive included */
+    uint64_t versions;  /* recorded changes that held it */
+    uint64_t blobs;     /* whole versions kept aside that held it */
+    uint64_t conflicts; /* conflict copies that held it */
 };
 
 /* ---- sync ---------------------------------------------------------------------------------- */

@@ -1,0 +1,124 @@
+/*
+ * history.h: the lines of memory-history.jsonl: one change of one key each, in the order of writing.
+ *
+ * A line is the record of a change and the journal entry that was durable before it. The members of
+ * the reference come first and in its order, then ours; the last is "crc", the CRC-32C (8 hex
+ * digits) of the bytes before `,"crc"`. Lines without our members, written by others, are records too.
+ *
+ * A void is a line that takes lines back: those whose seq lies in `voids` are no versions. It is
+ * itself a change from their text to the one before.
+ */
+#ifndef ETHOS_CORE_HISTORY_H
+#define ETHOS_CORE_HISTORY_H
+
+#include <stdbool.h>
+
+#include <ethos/types.h>
+
+struct arena;
+struct str;
+
+#define HISTORY_DIFF_BYTES 4096 /* bytes of a diff that a line holds */
+#define HISTORY_PATCHES 64      /* changes of a key after which one keeps its text whole */
+
+/* Views that are absent are not written. Hashes are "sha256:<hex>", blobs bare hex digits. */
+struct history_record {
+    int64_t ts_ms;
+    struct ethos_view scope, key;
+    struct ethos_view actions; /* names separated by commas: "add,remove" */
+    struct ethos_view source;
+    struct ethos_view session, session_key; /* written as "" when absent */
+    struct ethos_view before_hash, after_hash;
+    struct ethos_view diff;
+    uint64_t size_before, size_after;
+    struct ethos_view blob; /* the text before, when the diff is cut */
+    struct ethos_view op_id;
+    struct ethos_view txn_id; /* with its place among the lines of one append, from 1 */
+    unsigned txn_index, txn_count;
+    bool absent_before, absent_after;
+    struct ethos_view user, via;
+    struct ethos_view op;    /* JSON object: the record of a finished operation (opid.h) */
+    struct ethos_view event; /* what befell entries: "dropped", "reapplied", "restored" */
+    struct ethos_view undoes; /* seqs this change undid, separated by commas; a JSON array */
+    uint64_t seq; /* 0: not one of ours */
+    struct ethos_view actor, trust;
+    uint64_t voids_first, voids_last; /* 0: no void */
+    struct ethos_view before_blob, after_blob;
+};
+
+/* Appends the line with its crc and LF. Returns str_code. Text that is no UTF-8 shows as U+FFFD. */
+int history_print(const struct history_record *record, struct str *out);
+
+/*
+ * Parses one line (its LF may be there); strings live in the arena or in the line. ETHOS_INVALID
+ * when it is no record, ETHOS_CORRUPT when its crc does not match, ETHOS_NOMEM.
+ */
+int history_parse(struct ethos_view line, struct arena *arena, struct history_record *out);
+
+/* Whether a line is about this key, by looking at its bytes only. A torn line may pass. */
+bool history_line_is(struct ethos_view line, const char *key);
+
+/*
+ * Sets diff (in the arena), and says which texts must be kept as blobs: both when the diff was cut
+ * or does not lead exactly there and back; blob, before_blob, after_blob are set accordingly
+ * (a text of no bytes needs none). Hashes, sizes and absent_* are set too. An absent view is no file.
+ */
+int history_describe(struct ethos_view before, struct ethos_view after, struct arena *arena,
+                     struct history_record *record);
+
+/* ---- the changes of one key ----------------------------------------------------------------- */
+
+/* In order of writing. voided says of each whether a later void took it back. */
+struct history {
+    struct arena *arena;
+    struct history_record *records;
+    bool *voided;
+    size_t count, capacity;
+    size_t skipped; /* lines that are no record, of any key */
+};
+
+void history_init(struct history *history, struct arena *arena);
+
+/*
+ * Adds the lines about key (NULL: about all) of one file; call for the oldest file first. The text
+ * must outlive the history. ETHOS_NOMEM.
+ */
+int history_collect(struct history *history, struct ethos_view lines, const char *key);
+
+/* Index of the newest record that is no void, not voided, and has this afterHash; or count. */
+size_t history_find(const struct history *history, struct ethos_view hash);
+
+/* Gives the bytes of a blob; ETHOS_NOTFOUND when there is none. Clears out first. */
+typedef int history_blob_fn(void *arg, const char *hex, struct str *out);
+
+/*
+ * Makes the text after record `index` (before: the text before it) the content of out: from the
+ * nearest blob or empty text, by patches; every text is checked against its hash. A blob that is
+ * missing or does not match is passed over. ETHOS_NOTFOUND when no way leads there.
+ */
+int history_rebuild(const struct history *history, size_t index, bool before,
+                    history_blob_fn *blob, void *arg, struct str *out);
+
+/* ---- the end of a journal ------------------------------------------------------------------- */
+
+/* What the newest lines say about a key. Hashes are "" while !any. */
+struct history_last {
+    bool any;
+    char hash[72]; /* the text after its last line */
+    bool absent;
+    char base[72]; /* the text its last append started from, after an outside edit that opens it */
+    bool base_absent;
+    uint64_t txn_first, txn_last; /* seqs of that append, all keys; 0 when not ours */
+    int64_t txn_ts_ms;
+    bool txn_alone; /* no other key took part in it */
+    bool is_void;   /* its last line is a void */
+    unsigned since_blob; /* lines of the key since one that keeps its text whole */
+};
+
+/*
+ * Looks from the end of lines (whole lines, any keys) for the last append that touched key.
+ * out keeps what it holds where lines say nothing: hand in what older lines said. ETHOS_NOMEM.
+ */
+int history_last(struct ethos_view lines, const char *key, struct history_last *out);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * merge.h: three-way merge of markdown memory, by lines.
+ *
+ * Deterministic, never a conflict marker. Both sides' changes are kept where they do not overlap.
+ * Where they do, these are still merged, in this order of rules:
+ *   - the same change on both sides is one change
+ *   - both only added lines at the same place (append-heavy text, list items, sections): ours, then
+ *     theirs; entries both added are not doubled; a blank line stays between paragraphs
+ *   - one side deleted lines and the other left them alone: deleted
+ * Anything else is a conflict: ours stands in the result, and theirs is to be kept beside it.
+ *
+ * Promise: every line that either side added is in the result, unless conflicts > 0; then those of
+ * ours are, and the caller keeps theirs whole.
+ */
+#ifndef ETHOS_CORE_MERGE_H
+#define ETHOS_CORE_MERGE_H
+
+#include <ethos/types.h>
+
+struct str;
+
+struct merge_report {
+    unsigned conflicts; /* places where ours was taken */
+    unsigned from_ours, from_theirs, from_both; /* changed places by origin */
+};
+
+/* An absent view is an empty text. The result becomes the content of out. ETHOS_OK or ETHOS_NOMEM. */
+int merge_texts(struct ethos_view base, struct ethos_view ours, struct ethos_view theirs,
+                struct str *out, struct merge_report *out_report);
+
+#endif
