@@ -16,4 +16,13 @@ void clock_iso(int64_t ms, char out[CLOCK_ISO_SIZE]);
 /* 2026-11-15, UTC */
 void clock_date(int64_t ms, char out[CLOCK_ISO_SIZE]);
 
+/*
+ * A time as people and programs write it: 30m, 12h, 7d or 2w before now; 2026-11-15;
+ * 2026-11-15T08:30, with seconds and fractions or not, a space in place of the T, and Z or an offset
+ * such as +02:00. Without one it is taken as UTC and *out_zoned (may be NULL) is false. end: a date
+ * alone means its last millisecond. False when it is no time.
+ */
+bool clock_parse(struct ethos_view text, int64_t now_ms, bool end, int64_t *out_ms,
+                 bool *out_zoned);
+
 #endif

@@ -1,8 +1,10 @@
 /*
- * hash.h: SHA-256, and the revision of a text made from it.
+ * hash.h: SHA-256, the revision of a text made from it, and CRC-32C.
  */
 #ifndef ETHOS_BASE_HASH_H
 #define ETHOS_BASE_HASH_H
+
+#include <stdbool.h>
 
 #include <ethos/limits.h>
 #include <ethos/types.h>
@@ -11,7 +13,13 @@
 
 void hash_hex(struct ethos_view v, char out[HASH_HEX_SIZE]);
 
+/* Whether v is what hash_hex gives: the name of a blob. */
+bool hash_is_hex(struct ethos_view v);
+
 /* "sha256:<hex>" */
 void hash_revision(struct ethos_view v, char out[ETHOS_REVISION_SIZE]);
+
+/* The checksum of iSCSI and ext4 (Castagnoli): against torn and rotten bytes, not against people. */
+uint32_t hash_crc32c(struct ethos_view v);
 
 #endif

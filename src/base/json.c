@@ -25,6 +25,54 @@ int json_print(const json_t *value, int style, struct str *out)
     return str_fail(out, ETHOS_NOMEM); // unless the ceiling was the reason
 }
 
+static bool plain(char c)
+{
+    return (unsigned char)c >= 0x20 && c != '"' && c != '\\';
+}
+
+static void add_escape(char c, struct str *out)
+{
+    static const char values[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt";
+    const char *value = memchr(values, c, sizeof(values) - 1);
+
+    if (value)
+        str_add(out, view_of((char[]){'\\', names[value - values]}, 2));
+    else
+        str_printf(out, "\\u%04x", (unsigned)c);
+}
+
+static int quote_valid(struct ethos_view v, struct str *out)
+{
+    str_reserve(out, v.size + 2);
+    str_addc(out, '"');
+    for (size_t at = 0; at < v.size;) {
+        size_t start = at;
+
+        while (at < v.size && plain(v.data[at]))
+            at++;
+        str_add(out, view_of(v.data + start, at - start));
+        if (at < v.size)
+            add_escape(v.data[at++], out);
+    }
+    return str_addc(out, '"');
+}
+
+int json_quote(struct ethos_view v, struct str *out)
+{
+    size_t start = out->size;
+    struct str clean;
+
+    str_init(&clean, SIZE_MAX);
+    if (utf8_valid(v))
+        quote_valid(v, out);
+    else if (utf8_sanitize(v, &clean))
+        str_fail(out, str_code(&clean));
+    else
+        quote_valid(str_view(&clean), out);
+    str_release(&clean);
+    return str_code(out) ? str_truncate(out, start) : ETHOS_OK;
+}
+
 struct ethos_view json_view(const json_t *object, const char *name)
 {
     const json_t *member = json_object_get(object, name);

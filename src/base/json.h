@@ -20,10 +20,34 @@ struct str;
  */
 int json_parse(struct ethos_view text, const char *what, json_t **out, struct ethos_error *error);
 
+/*
+ * A member of an object: its value as it stands in the text, and either its text (a string) or its
+ * value (anything else). Lives as long as the call; text without escapes is a piece of the document.
+ */
+struct json_member {
+    struct ethos_view name;
+    struct ethos_view raw;
+    struct ethos_view text; /* absent: no string */
+    const json_t *value;    /* NULL: a string */
+};
+
+/* Returns 0 to go on; any other value ends the reading and is returned by it. */
+typedef int json_member_fn(void *arg, const struct json_member *member);
+
+/*
+ * Parses a document that is one object, and hands over its members in order instead of building it.
+ * A name may come twice. The document may turn out wrong after some were handed over.
+ */
+int json_members(struct ethos_view text, const char *what, json_member_fn *each, void *arg,
+                 struct ethos_error *error);
+
 enum { JSON_STYLE_LINE, JSON_STYLE_PRETTY /* two spaces */ };
 
 /* Appends the text of value; returns str_code. */
 int json_print(const json_t *value, int style, struct str *out);
+
+/* Appends v as a JSON string, quotes included; invalid UTF-8 becomes U+FFFD. Returns str_code. */
+int json_quote(struct ethos_view v, struct str *out);
 
 /* A string member as a view, absent view when missing or not a string. Bytes may include NUL. */
 struct ethos_view json_view(const json_t *object, const char *name);

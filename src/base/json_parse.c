@@ -299,25 +299,32 @@ static json_t *read_word(struct reader *r)
     return NULL;
 }
 
-/* The key, checked, and the colon after it. */
-static bool read_key(struct reader *r, json_t *object, struct str *scratch, struct ethos_view *out)
+/* The key and the colon after it. */
+static bool read_key(struct reader *r, struct str *scratch, struct ethos_view *out)
 {
     skip_space(r);
     if (peek(r) != '"')
         return fail(r, "a key in double quotes is expected");
+    return read_string(r, scratch, out) && (take(r, ':') || fail(r, "':' is expected"));
+}
+
+/* The same, of a key that may stand in an object. */
+static bool read_new_key(struct reader *r, json_t *object, struct str *scratch,
+                         struct ethos_view *out)
+{
+    skip_space(r);
     const char *start = r->at;
     const char *reason = NULL;
-    if (!read_string(r, scratch, out))
+
+    if (!read_key(r, scratch, out))
         return false;
     if (memchr(out->data, '\0', out->size))
         reason = "NUL in an object key";
     else if (json_object_getn(object, out->data, out->size))
         reason = "duplicate object key";
-    if (reason) {
+    if (reason)
         fail_at(r, start, ETHOS_INVALID, reason);
-        return false;
-    }
-    return take(r, ':') || fail(r, "':' is expected");
+    return !reason;
 }
 
 static bool read_members(struct reader *r, json_t *object, struct str *scratch)
@@ -327,7 +334,7 @@ static bool read_members(struct reader *r, json_t *object, struct str *scratch)
     if (take(r, '}'))
         return true;
     do {
-        if (!read_key(r, object, scratch, &key))
+        if (!read_new_key(r, object, scratch, &key))
             return false;
         json_t *value = read_value(r);
         if (!value)
@@ -429,27 +436,97 @@ static bool skip_to_invalid(struct reader *r)
     }
 }
 
-int json_parse(struct ethos_view text, const char *what, json_t **out, struct ethos_error *error)
+static int start(struct reader *r, struct ethos_view text, const char *what,
+                 struct ethos_error *error)
 {
-    const char *start = text.size ? text.data : "";
-    struct reader r = {.text = start, .at = start, .what = what, .error = error};
+    const char *data = text.size ? text.data : "";
 
+    *r = (struct reader){.text = data, .at = data, .what = what, .error = error};
     if (text.size > ETHOS_MAX_INPUT_BYTES)
         return err_set(error, ETHOS_LIMIT, "%s: larger than %d bytes", what, ETHOS_MAX_INPUT_BYTES);
-    r.end = start + text.size;
-    if (skip_to_invalid(&r)) {
-        fail(&r, "invalid UTF-8");
-        return r.code;
-    }
+    r->end = data + text.size;
+    if (skip_to_invalid(r))
+        fail(r, "invalid UTF-8");
+    return r->code;
+}
+
+static int finish(struct reader *r)
+{
+    skip_space(r);
+    if (r->at < r->end)
+        fail(r, "more text after the value");
+    return r->code;
+}
+
+int json_parse(struct ethos_view text, const char *what, json_t **out, struct ethos_error *error)
+{
+    struct reader r;
+    int code = start(&r, text, what, error);
+
+    if (code)
+        return code;
     json_t *value = read_value(&r);
     if (!value)
         return r.code;
-    skip_space(&r);
-    if (r.at < r.end) {
+    if (finish(&r)) {
         json_decref(value);
-        fail(&r, "more text after the value");
         return r.code;
     }
     *out = value;
     return ETHOS_OK;
+}
+
+/* ---- members one by one ---------------------------------------------------------------------- */
+
+/* Reads a value and hands it over. */
+static bool hand_over(struct reader *r, struct ethos_view name, struct str *scratch,
+                      json_member_fn *each, void *arg)
+{
+    struct json_member member = {.name = name};
+    json_t *value = NULL;
+
+    skip_space(r);
+    const char *from = r->at;
+    bool ok = peek(r) == '"' ? read_string(r, scratch, &member.text)
+                             : (value = read_value(r)) != NULL;
+    if (ok) {
+        member.raw = view_of(from, (size_t)(r->at - from));
+        member.value = value;
+        r->code = each(arg, &member);
+    }
+    json_decref(value);
+    return ok && r->code == ETHOS_OK;
+}
+
+static bool walk_members(struct reader *r, struct str scratch[2], json_member_fn *each, void *arg)
+{
+    struct ethos_view name;
+
+    if (!take(r, '{'))
+        return fail(r, "an object is expected");
+    if (take(r, '}'))
+        return true;
+    do {
+        if (!read_key(r, &scratch[0], &name) || !hand_over(r, name, &scratch[1], each, arg))
+            return false;
+    } while (take(r, ','));
+    return take(r, '}') || fail(r, "',' or '}' is expected");
+}
+
+int json_members(struct ethos_view text, const char *what, json_member_fn *each, void *arg,
+                 struct ethos_error *error)
+{
+    struct reader r;
+    struct str scratch[2]; // of a name and of its value
+    int code = start(&r, text, what, error);
+
+    if (code)
+        return code;
+    str_init(&scratch[0], SIZE_MAX);
+    str_init(&scratch[1], SIZE_MAX);
+    if (walk_members(&r, scratch, each, arg))
+        finish(&r);
+    str_release(&scratch[0]);
+    str_release(&scratch[1]);
+    return r.code;
 }

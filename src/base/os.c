@@ -10,12 +10,15 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -97,6 +100,16 @@ int os_renameat(int from_dir, const char *from, int to_dir, const char *to, unsi
     return CALL("renameat", NULL, renameat2(from_dir, from, to_dir, to, flags));
 }
 
+int os_exchange(int a_dir, const char *a, int b_dir, const char *b)
+{
+    return CALL("exchange", NULL, renameat2(a_dir, a, b_dir, b, RENAME_EXCHANGE));
+}
+
+int os_linkat(int from_dir, const char *from, int to_dir, const char *to)
+{
+    return CALL("linkat", NULL, linkat(from_dir, from, to_dir, to, 0));
+}
+
 int os_unlinkat(int dir, const char *path, int flags)
 {
     return CALL("unlinkat", NULL, unlinkat(dir, path, flags));
@@ -112,6 +125,16 @@ int os_realpath(const char *path, char *out)
     return CALL("realpath", NULL, realpath(path, out) ? 0 : -1);
 }
 
+int os_fstatfs(int fd, uint64_t *out_type)
+{
+    struct statfs info;
+    int result = RETRY(CALL("fstatfs", NULL, fstatfs(fd, &info)));
+
+    if (result == 0)
+        *out_type = (uint32_t)info.f_type;
+    return result;
+}
+
 int os_flock(int fd, int operation)
 {
     return RETRY(CALL("flock", NULL, flock(fd, operation)));
@@ -121,7 +144,7 @@ static int64_t clock_ms(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(clock, &now); // cannot fail for the two clocks used
+    clock_gettime(clock, &now); // cannot fail for the clocks used
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
@@ -133,6 +156,17 @@ int64_t os_now_ms(void)
 int64_t os_monotonic_ms(void)
 {
     return clock_ms(CLOCK_MONOTONIC);
+}
+
+int64_t os_boot_ms(void)
+{
+#ifdef ETHOS_TEST_HOOKS
+    const char *boot = getenv("ETHOS_BOOT_MS"); // a test cannot start the machine again
+
+    if (boot)
+        return strtoll(boot, NULL, 10);
+#endif
+    return clock_ms(CLOCK_REALTIME) - clock_ms(CLOCK_BOOTTIME);
 }
 
 void os_sleep_ms(unsigned ms)
@@ -400,6 +434,52 @@ int os_adopt(int fd, const struct stat *like)
         os_fchown(fd, like->st_uid, like->st_gid) != 0)
         return -1;
     return (now.st_mode ^ like->st_mode) & 07777 ? os_fchmod(fd, like->st_mode & 07777) : 0;
+}
+
+#define XATTR_BYTES 65536 /* of names, and of one value: what Linux allows */
+
+static int copy_xattr(int from, int to, const char *name, char *value)
+{
+    ssize_t size = CALL("fgetxattr", NULL, fgetxattr(from, name, value, XATTR_BYTES));
+
+    return size < 0 ? -1 : CALL("fsetxattr", NULL, fsetxattr(to, name, value, (size_t)size, 0));
+}
+
+/* The names stand in the first half of buffer, each with its terminator. */
+static int copy_named_xattrs(int from, int to, char *buffer, size_t size)
+{
+    for (const char *name = buffer; name < buffer + size; name += strlen(name) + 1) {
+        if (copy_xattr(from, to, name, buffer + XATTR_BYTES) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int os_copy_xattrs(int from, int to)
+{
+    ssize_t size = CALL("flistxattr", NULL, flistxattr(from, NULL, 0));
+
+    if (size <= 0) // most files have none
+        return size == 0 || errno == ENOTSUP ? 0 : -1;
+    char *buffer = malloc((size_t)2 * XATTR_BYTES);
+    if (!buffer)
+        return -1;
+    size = CALL("flistxattr", NULL, flistxattr(from, buffer, XATTR_BYTES));
+    int failed = size < 0 ? -1 : copy_named_xattrs(from, to, buffer, (size_t)size);
+    int saved = errno;
+    free(buffer);
+    errno = saved;
+    return failed;
+}
+
+/* The signal that tells of a broken lease would end the process unless it is one that is ignored. */
+int os_has_writer(int fd)
+{
+    if (CALL("lease", NULL, fcntl(fd, F_SETSIG, SIGURG)) != 0)
+        return -1;
+    if (CALL("lease", NULL, fcntl(fd, F_SETLEASE, F_RDLCK)) != 0)
+        return errno == EAGAIN ? 1 : -1;
+    return CALL("lease", NULL, fcntl(fd, F_SETLEASE, F_UNLCK));
 }
 
 int os_write_all(int fd, const void *data, size_t size)

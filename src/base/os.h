@@ -7,9 +7,9 @@
  * can be repeated safely.
  *
  * In test builds (ETHOS_TEST_HOOKS) the environment variable
- *     ETHOS_FAULT=<call|any>:<n>:<errno name|short=k|eintr|kill-before|kill-after|stop>
- * acts on the nth call, ETHOS_FAULT_LOG=FILE appends one line "<n> <call>" per call, and os_hook
- * does the same from within a test. A call bears the name of its function without os_; only
+ *     ETHOS_FAULT=<call|any>:<n>:<errno name|short=k|eintr|kill-before|kill-after|stop|skip>
+ * acts on the nth call (n/m: on the nth of every m; skip: says it was done and does nothing), ETHOS_FAULT_LOG=FILE appends one line "<n> <call>" per call, and os_hook
+ * does the same from within a test; ETHOS_BOOT_MS stands for the start of the machine. A call bears the name of its function without os_; only
  * os_open_beneath is "openat2", and os_list makes "lseek" and "getdents". Release builds contain
  * none of it.
  */
@@ -43,11 +43,14 @@ int os_ftruncate(int fd, uint64_t size);
 int os_fchmod(int fd, mode_t mode);
 int os_fchown(int fd, uid_t uid, gid_t gid);
 int os_renameat(int from_dir, const char *from, int to_dir, const char *to, unsigned flags);
+int os_exchange(int a_dir, const char *a, int b_dir, const char *b); /* the two names swap files */
+int os_linkat(int from_dir, const char *from, int to_dir, const char *to);
 int os_unlinkat(int dir, const char *path, int flags);
 int os_mkdirat(int dir, const char *path, mode_t mode); /* exact mode, whatever the umask */
 ssize_t os_readlinkat(int dir, const char *path, char *out, size_t size);
 int os_realpath(const char *path, char *out); /* out has PATH_MAX bytes; 0, or -1 and errno */
 int os_flock(int fd, int operation);
+int os_fstatfs(int fd, uint64_t *out_type); /* the number that tells a file system's kind */
 
 /*
  * Entries of a directory, "." and ".." left out, order as the kernel gives it. The callback returns
@@ -58,6 +61,7 @@ int os_list(int dir, os_dir_fn *each, void *arg);
 
 int64_t os_now_ms(void); /* wall time */
 int64_t os_monotonic_ms(void);
+int64_t os_boot_ms(void); /* wall time at which the machine started */
 void os_sleep_ms(unsigned ms);
 int os_random(void *data, size_t size);
 
@@ -73,6 +77,15 @@ int os_write_all(int fd, const void *data, size_t size);
 
 /* Gives fd owner, group and mode of the file it is to replace; calls only for what differs. 0, or -1 and errno. */
 int os_adopt(int fd, const struct stat *like);
+
+/* Gives fd the extended attributes of another file, access lists among them. 0, or -1 and errno. */
+int os_copy_xattrs(int from, int to);
+
+/*
+ * Whether anybody has the file of fd, which is open for reading, open for writing: 1, 0, or -1 and
+ * errno where this cannot be known (another owner's file, a file system without leases).
+ */
+int os_has_writer(int fd);
 
 /* Makes every missing directory of a relative path below dir, mode 0700, and syncs each parent. */
 int os_mkdirs(int dir, const char *path);

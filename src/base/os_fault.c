@@ -18,12 +18,13 @@
 
 #include "base/os.h"
 
-enum act { ACT_NONE, ACT_ERRNO, ACT_SHORT, ACT_KILL_BEFORE, ACT_KILL_AFTER, ACT_STOP };
+enum act { ACT_NONE, ACT_ERRNO, ACT_SHORT, ACT_KILL_BEFORE, ACT_KILL_AFTER, ACT_STOP, ACT_SKIP };
 
 static struct {
     bool ready;
     char call[32]; /* or "any" */
     unsigned long number;
+    unsigned long every; /* or 0: only once */
     enum act act;
     int errnum;
     size_t most; /* bytes of a short transfer */
@@ -70,6 +71,8 @@ static void read_act(const char *text)
         state.act = ACT_KILL_AFTER;
     } else if (strcmp(text, "stop") == 0) {
         state.act = ACT_STOP;
+    } else if (strcmp(text, "skip") == 0) {
+        state.act = ACT_SKIP;
     } else if (strncmp(text, "short=", 6) == 0) {
         state.act = ACT_SHORT;
         state.most = strtoul(text + 6, NULL, 10);
@@ -89,8 +92,11 @@ static void read_environment(void)
 
     state.ready = true;
     if (fault && *fault) {
-        if (sscanf(fault, "%31[^:]:%lu:%31s", state.call, &state.number, act) != 3 ||
-            state.number == 0)
+        if (sscanf(fault, "%31[^:]:%lu:%31s", state.call, &state.number, act) != 3 &&
+            sscanf(fault, "%31[^:]:%lu/%lu:%31s", state.call, &state.number, &state.every, act) !=
+                4)
+            refuse(fault);
+        if (state.number == 0)
             refuse(fault);
         read_act(act);
     }
@@ -111,7 +117,9 @@ static bool matches(const char *call)
 {
     if (state.act == ACT_NONE || (strcmp(state.call, "any") && strcmp(state.call, call)))
         return false;
-    return ++state.seen == state.number;
+    state.seen++;
+    return state.every ? state.seen % state.every == state.number % state.every
+                       : state.seen == state.number;
 }
 
 /* The errno of the configured fault, or 0 when the call goes on. */
@@ -127,9 +135,10 @@ static int act(size_t *size)
     return state.act == ACT_ERRNO ? state.errnum : 0;
 }
 
-bool fault_before(const char *call, size_t *size)
+enum fault fault_before(const char *call, size_t *size)
 {
     int errnum = 0;
+    bool skip = false;
 
     if (!state.ready)
         read_environment();
@@ -137,12 +146,14 @@ bool fault_before(const char *call, size_t *size)
     write_log(call);
     if (state.hook)
         errnum = state.hook(state.arg, call, state.total);
-    if (errnum == 0 && matches(call))
+    if (errnum == 0 && matches(call)) {
         errnum = act(size);
+        skip = state.act == ACT_SKIP;
+    }
     if (errnum == 0)
-        return true;
+        return skip ? FAULT_SKIP : FAULT_NONE;
     errno = errnum;
-    return false;
+    return FAULT_FAIL;
 }
 
 void fault_after(void)

@@ -12,14 +12,17 @@
 
 #ifdef ETHOS_TEST_HOOKS
 
-/* False when the call is to fail, errno set. Counts and logs it, may end or stop the process. */
-bool fault_before(const char *call, size_t *size);
+enum fault { FAULT_NONE, FAULT_FAIL, FAULT_SKIP };
+
+/* What becomes of the call; errno is set for one that fails. Counts and logs it, may end or stop the process. */
+enum fault fault_before(const char *call, size_t *size);
 void fault_after(void);
 
 #define CALL(name, size, expression)                                                               \
     ({                                                                                             \
-        __typeof__(expression) result_ = -1;                                                       \
-        if (fault_before(name, size)) {                                                            \
+        enum fault fault_ = fault_before(name, size);                                              \
+        __typeof__(expression) result_ = fault_ == FAULT_SKIP ? 0 : -1;                            \
+        if (fault_ == FAULT_NONE) {                                                                \
             result_ = (expression);                                                                \
             fault_after();                                                                         \
         }                                                                                          \

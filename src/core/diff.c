@@ -344,11 +344,7 @@ static bool find_changes(struct diff *d)
     return true;
 }
 
-/* ---- hunks ----------------------------------------------------------------------------------- */
-
-struct hunk {
-    size_t a, a_end, b, b_end; /* lines of old and of new */
-};
+/* ---- changes and hunks ----------------------------------------------------------------------- */
 
 /* How many lines from here on are unchanged. */
 static size_t same_lines(const struct diff *d, size_t a, size_t b)
@@ -360,28 +356,43 @@ static size_t same_lines(const struct diff *d, size_t a, size_t b)
     return n;
 }
 
-/* The next hunk after the one in *h; changes with few lines between them share one. */
-static bool next_hunk(const struct diff *d, struct hunk *h)
+/* The next change after the one in *c; without one, *c is at the end of both texts. */
+static bool next_change(const struct diff *d, struct diff_change *c)
 {
-    size_t same = same_lines(d, h->a_end, h->b_end);
-    size_t context = same < ETHOS_DIFF_CONTEXT ? same : ETHOS_DIFF_CONTEXT;
-    size_t a = h->a_end + same, b = h->b_end + same;
+    size_t same = same_lines(d, c->a_end, c->b_end);
 
-    if (a == d->old.count && b == d->new.count)
+    c->a = c->a_end += same;
+    c->b = c->b_end += same;
+    while (c->a_end < d->old.count && d->old.changed[c->a_end])
+        c->a_end++;
+    while (c->b_end < d->new.count && d->new.changed[c->b_end])
+        c->b_end++;
+    return c->a_end > c->a || c->b_end > c->b;
+}
+
+static size_t context(size_t lines)
+{
+    return lines < ETHOS_DIFF_CONTEXT ? lines : ETHOS_DIFF_CONTEXT;
+}
+
+/* The next hunk after the one in *h; changes with few lines between them share one. */
+static bool next_hunk(const struct diff *d, struct diff_change *h)
+{
+    struct diff_change change = *h, last;
+    size_t lead, trail;
+    bool more = next_change(d, &change);
+
+    if (!more)
         return false;
-    h->a = a - context;
-    h->b = b - context;
+    lead = context(change.a - h->a_end);
+    *h = (struct diff_change){.a = change.a - lead, .b = change.b - lead};
     do {
-        while (a < d->old.count && d->old.changed[a])
-            a++;
-        while (b < d->new.count && d->new.changed[b])
-            b++;
-        same = same_lines(d, a, b);
-        h->a_end = a + (same < ETHOS_DIFF_CONTEXT ? same : ETHOS_DIFF_CONTEXT);
-        h->b_end = b + (h->a_end - a);
-        a += same;
-        b += same;
-    } while (same <= 2 * ETHOS_DIFF_CONTEXT && (a < d->old.count || b < d->new.count));
+        last = change;
+        more = next_change(d, &change);
+    } while (more && change.a - last.a_end <= 2 * ETHOS_DIFF_CONTEXT);
+    trail = context(change.a - last.a_end);
+    h->a_end = last.a_end + trail;
+    h->b_end = last.b_end + trail;
     return true;
 }
 
@@ -399,7 +410,7 @@ static void print_range(const struct side *side, char sign, size_t from, size_t 
     str_printf(out, " %c%zu,%zu", sign, side->before + from + (to > from), to - from);
 }
 
-static void print_hunk(const struct diff *d, const struct hunk *h, struct str *out)
+static void print_hunk(const struct diff *d, const struct diff_change *h, struct str *out)
 {
     size_t a = h->a, b = h->b;
 
@@ -421,7 +432,7 @@ static void print_hunk(const struct diff *d, const struct hunk *h, struct str *o
 
 static void print(const struct diff *d, const char *key, struct str *out)
 {
-    struct hunk hunk = {0};
+    struct diff_change hunk = {0};
 
     str_printf(out, "Index: %s\n", key);
     str_adds(out, "===================================================================\n");
@@ -448,4 +459,26 @@ int diff_unified(struct ethos_view old_text, struct ethos_view new_text, const c
         str_truncate(out, before);
     arena_release(&d.arena);
     return str_code(out);
+}
+
+int diff_changes(struct ethos_view old_text, struct ethos_view new_text, struct arena *arena,
+                 struct diff_change **out, size_t *out_count)
+{
+    struct diff d = {0};
+    struct diff_change change = {0};
+    bool found;
+
+    *out_count = 0;
+    arena_init(&d.arena);
+    narrow(&d, old_text.data ? old_text : VIEW(""), new_text.data ? new_text : VIEW(""));
+    found = find_changes(&d);
+    while (found && next_change(&d, &change))
+        ++*out_count;
+    *out = found ? arena_array(arena, *out_count, sizeof(**out)) : NULL;
+    change = (struct diff_change){0};
+    for (size_t i = 0; *out && next_change(&d, &change); i++)
+        (*out)[i] = (struct diff_change){d.old.before + change.a, d.old.before + change.a_end,
+                                         d.new.before + change.b, d.new.before + change.b_end};
+    arena_release(&d.arena);
+    return *out ? ETHOS_OK : ETHOS_NOMEM;
 }

@@ -1,5 +1,5 @@
 /*
- * diff.h: shortest line diffs in the unified form of the history format.
+ * diff.h: shortest line diffs, as changed lines or in the unified form of the history format.
  *
  *     Index: <key>
  *     ===================================================================
@@ -16,7 +16,17 @@
 
 #include <ethos/types.h>
 
+struct arena;
 struct str;
+
+/* Lines [a, a_end) of the old text became lines [b, b_end) of the new one; counted from 0. */
+struct diff_change {
+    size_t a, a_end, b, b_end;
+};
+
+/* All changes in order, at least one line between two of them; in arena. ETHOS_OK or ETHOS_NOMEM. */
+int diff_changes(struct ethos_view old_text, struct ethos_view new_text, struct arena *arena,
+                 struct diff_change **out, size_t *out_count);
 
 /* Appends the diff; appends nothing when the texts are equal. Returns str_code. */
 int diff_unified(struct ethos_view old_text, struct ethos_view new_text, const char *key,

@@ -37,10 +37,11 @@ struct history_record {
     unsigned txn_index, txn_count;
     bool absent_before, absent_after;
     struct ethos_view user, via;
-    struct ethos_view op;    /* JSON object: the record of a finished operation (opid.h) */
-    struct ethos_view event; /* what befell entries: "dropped", "reapplied", "restored" */
+    struct ethos_view op;     /* JSON object: the record of a finished operation (opid.h) */
+    struct ethos_view event;  /* what befell entries: "dropped", "reapplied", "restored" */
     struct ethos_view undoes; /* seqs this change undid, separated by commas; a JSON array */
-    uint64_t seq; /* 0: not one of ours */
+    struct ethos_view was; /* which file the text before stood in, as its store tells files apart */
+    uint64_t seq;          /* 0: not one of ours */
     struct ethos_view actor, trust;
     uint64_t voids_first, voids_last; /* 0: no void */
     struct ethos_view before_blob, after_blob;
@@ -54,6 +55,11 @@ int history_print(const struct history_record *record, struct str *out);
  * when it is no record, ETHOS_CORRUPT when its crc does not match, ETHOS_NOMEM.
  */
 int history_parse(struct ethos_view line, struct arena *arena, struct history_record *out);
+
+#define HISTORY_CRC_BYTES 18 /* of a line, from `,"crc"` on, without its LF */
+
+/* Whether the crc a line (without LF) ends in is right; true of a line that ends in none. */
+bool history_crc_fits(struct ethos_view line);
 
 /* Whether a line is about this key, by looking at its bytes only. A torn line may pass. */
 bool history_line_is(struct ethos_view line, const char *key);
@@ -96,22 +102,19 @@ typedef int history_blob_fn(void *arg, const char *hex, struct str *out);
  * nearest blob or empty text, by patches; every text is checked against its hash. A blob that is
  * missing or does not match is passed over. ETHOS_NOTFOUND when no way leads there.
  */
-int history_rebuild(const struct history *history, size_t index, bool before,
-                    history_blob_fn *blob, void *arg, struct str *out);
+int history_rebuild(const struct history *history, size_t index, bool before, history_blob_fn *blob,
+                    void *arg, struct str *out);
 
 /* ---- the end of a journal ------------------------------------------------------------------- */
 
-/* What the newest lines say about a key. Hashes are "" while !any. */
+/* What the newest lines say about a key; all zero while !any. */
 struct history_last {
     bool any;
     char hash[72]; /* the text after its last line */
     bool absent;
-    char base[72]; /* the text its last append started from, after an outside edit that opens it */
-    bool base_absent;
-    uint64_t txn_first, txn_last; /* seqs of that append, all keys; 0 when not ours */
-    int64_t txn_ts_ms;
-    bool txn_alone; /* no other key took part in it */
-    bool is_void;   /* its last line is a void */
+    uint64_t size;
+    int64_t ts_ms;
+    bool alone;          /* no other key took part in that append */
     unsigned since_blob; /* lines of the key since one that keeps its text whole */
 };
 

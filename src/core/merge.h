@@ -5,12 +5,15 @@
  * Where they do, these are still merged, in this order of rules:
  *   - the same change on both sides is one change
  *   - both only added lines at the same place (append-heavy text, list items, sections): ours, then
- *     theirs; entries both added are not doubled; a blank line stays between paragraphs
+ *     theirs; entries both added are not doubled; sections of one heading become one; a blank line
+ *     stays between paragraphs
  *   - one side deleted lines and the other left them alone: deleted
  * Anything else is a conflict: ours stands in the result, and theirs is to be kept beside it.
  *
  * Promise: every line that either side added is in the result, unless conflicts > 0; then those of
- * ours are, and the caller keeps theirs whole.
+ * ours are, and the caller keeps theirs whole. White space at the end of a line, its line end and a
+ * missing last newline belong to the line and make no change of it; a side that changed them is
+ * followed, ours before theirs.
  */
 #ifndef ETHOS_CORE_MERGE_H
 #define ETHOS_CORE_MERGE_H
@@ -20,11 +23,14 @@
 struct str;
 
 struct merge_report {
-    unsigned conflicts; /* places where ours was taken */
+    unsigned conflicts;                         /* places where ours was taken */
     unsigned from_ours, from_theirs, from_both; /* changed places by origin */
 };
 
-/* An absent view is an empty text. The result becomes the content of out. ETHOS_OK or ETHOS_NOMEM. */
+/*
+ * An absent view is an empty text. The result becomes the content of out. ETHOS_OK, ETHOS_NOMEM, or
+ * ETHOS_LIMIT at the ceiling of out.
+ */
 int merge_texts(struct ethos_view base, struct ethos_view ours, struct ethos_view theirs,
                 struct str *out, struct merge_report *out_report);
 

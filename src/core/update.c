@@ -10,6 +10,7 @@
 
 #include <ethos/limits.h>
 
+#include "base/err.h"
 #include "base/str.h"
 #include "base/unicode.h"
 #include "base/utf8.h"
@@ -199,4 +200,12 @@ int update_archive(struct ethos_view dropped, const char *key, const char *iso, 
     str_printf(archive, "\n<!-- overflow-archived %s from %s -->\n", iso, key);
     str_add(archive, view_trim_end(dropped));
     return str_addc(archive, '\n');
+}
+
+int update_moved(const char *key, const char *revision, struct ethos_error *error)
+{
+    int code = err_set(error, ETHOS_CONFLICT, "%s: changed meanwhile, its revision is %s", key,
+                       revision);
+
+    return err_hint(error, code, "read it again and repeat the change");
 }

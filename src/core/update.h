@@ -51,6 +51,9 @@ int update_archive(struct ethos_view dropped, const char *key, const char *iso,
  */
 int update_check(const struct ethos_update *updates, size_t count, struct ethos_error *error);
 
+/* ETHOS_CONFLICT: the key has not the revision that was asked for, but this one (or "absent"). */
+int update_moved(const char *key, const char *revision, struct ethos_error *error);
+
 /* ETHOS_INVALID unless id is 1 to ETHOS_MAX_OPID of [A-Za-z0-9_.:-]. */
 int update_check_opid(struct ethos_view id, struct ethos_error *error);
 

@@ -36,6 +36,10 @@ struct verdict_finding {
 
 #define VERDICT_REAPPLY_MS 86400000 /* adds older than this are not appended again */
 
+/* Whether a record did nothing but add, and what it added stands in text. */
+bool verdict_holds(const struct history_record *record, struct ethos_view text,
+                   struct arena *arena);
+
 /* Judges. ETHOS_OK or ETHOS_NOMEM. */
 int verdict_judge(const struct verdict_case *facts, struct verdict_finding *out);
 

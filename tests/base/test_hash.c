@@ -1,5 +1,5 @@
 /*
- * test_hash.c: SHA-256 and revisions.
+ * test_hash.c: SHA-256, revisions and CRC-32C.
  */
 #include "base/hash.h"
 
@@ -45,12 +45,84 @@ static void test_a_revision_is_the_prefixed_hash(void **state)
     assert_string_equal(revision, "sha256:" ABC);
 }
 
+static void test_names_of_blobs_are_64_lower_case_hex_digits(void **state)
+{
+    (void)state;
+    assert_true(hash_is_hex(VIEW(EMPTY)));
+    assert_true(hash_is_hex(VIEW(ABC)));
+    assert_false(hash_is_hex(VIEW("")));
+    assert_false(hash_is_hex(view_of(ABC, 63)));
+    assert_false(hash_is_hex(VIEW(ABC "0")));
+    assert_false(
+        hash_is_hex(VIEW("../816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")));
+    assert_false(
+        hash_is_hex(VIEW("BA7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")));
+    assert_false(hash_is_hex(VIEW("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f2001\0"
+                                  "ad")));
+}
+
+/* The answers of RFC 3720, B.4, and the usual one. */
+static void test_crc_has_the_known_answers(void **state)
+{
+    char bytes[32];
+
+    (void)state;
+    assert_int_equal(hash_crc32c(VIEW("")), 0);
+    assert_int_equal(hash_crc32c((struct ethos_view){NULL, 0}), 0);
+    assert_int_equal(hash_crc32c(VIEW("123456789")), 0xE3069283);
+    memset(bytes, 0, sizeof(bytes));
+    assert_int_equal(hash_crc32c(view_of(bytes, sizeof(bytes))), 0x8A9136AA);
+    memset(bytes, 0xFF, sizeof(bytes));
+    assert_int_equal(hash_crc32c(view_of(bytes, sizeof(bytes))), 0x62A8AB43);
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (char)i;
+    assert_int_equal(hash_crc32c(view_of(bytes, sizeof(bytes))), 0x46DD794E);
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (char)(31 - i);
+    assert_int_equal(hash_crc32c(view_of(bytes, sizeof(bytes))), 0x113FDB5C);
+}
+
+/* Bit by bit, as the polynomial defines it. */
+static uint32_t crc_by_bits(struct ethos_view v)
+{
+    uint32_t crc = 0xFFFFFFFF;
+
+    for (size_t i = 0; i < v.size; i++) {
+        crc ^= (unsigned char)v.data[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc & 1 ? crc >> 1 ^ 0x82F63B78 : crc >> 1;
+    }
+    return ~crc;
+}
+
+static void test_crc_is_the_same_for_any_length_and_place(void **state)
+{
+    char bytes[600];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (char)(i * 167 + i / 7);
+    for (size_t from = 0; from < 9; from++) {
+        for (size_t size = 0; size + from <= sizeof(bytes); size++) {
+            struct ethos_view v = view_of(bytes + from, size);
+
+            assert_int_equal(hash_crc32c(v), crc_by_bits(v));
+        }
+    }
+    for (int byte = 0; byte < 256; byte++)
+        assert_int_equal(hash_crc32c(view_of((char[]){(char)byte}, 1)),
+                         crc_by_bits(view_of((char[]){(char)byte}, 1)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_answers_of_the_standard),
         cmocka_unit_test(test_nothing_and_absent_hash_alike),
         cmocka_unit_test(test_a_revision_is_the_prefixed_hash),
+        cmocka_unit_test(test_names_of_blobs_are_64_lower_case_hex_digits),
+        cmocka_unit_test(test_crc_has_the_known_answers),
+        cmocka_unit_test(test_crc_is_the_same_for_any_length_and_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

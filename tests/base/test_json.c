@@ -410,6 +410,112 @@ static void test_every_failing_allocation_of_a_text_gives_null(void **state)
     json_decref(text);
 }
 
+/* ---- strings and members -------------------------------------------------------------------- */
+
+static void assert_quoted(struct ethos_view v, const char *expected)
+{
+    struct str out;
+
+    str_init(&out, 1000);
+    str_adds(&out, "x");
+    assert_int_equal(json_quote(v, &out), ETHOS_OK);
+    assert_string_equal(out.data + 1, expected);
+    str_release(&out);
+}
+
+static void test_strings_are_quoted_as_javascript_does(void **state)
+{
+    (void)state;
+    assert_quoted(VIEW(""), "\"\"");
+    assert_quoted(view_str(NULL), "\"\"");
+    assert_quoted(VIEW("a/\"\\\b\f\n\r\t"), "\"a/\\\"\\\\\\b\\f\\n\\r\\t\"");
+    assert_quoted(VIEW("\0\x01\x1f\x7f"), "\"\\u0000\\u0001\\u001f\x7f\"");
+    assert_quoted(VIEW("\u00e9\u2028\U0001F600"), "\"\u00e9\u2028\U0001F600\"");
+    assert_quoted(VIEW("a\xFF\xE2\x82z\n"), "\"a\uFFFD\uFFFDz\\n\"");
+}
+
+static void test_every_failing_allocation_of_a_quote_leaves_the_buffer(void **state)
+{
+    int code = ETHOS_NOMEM;
+
+    (void)state;
+    ALLOC_EACH(n, code == ETHOS_OK)
+    {
+        struct str out;
+
+        str_init(&out, 1000);
+        code = json_quote(
+            VIEW("a\n\xFF\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n"
+                 "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n"),
+            &out);
+        assert_true(code == ETHOS_OK || (code == ETHOS_NOMEM && out.size == 0));
+        str_release(&out);
+    }
+}
+
+/* Writes "name=raw|text;" for each member; stops at the name "stop". */
+static int list_member(void *arg, const struct json_member *member)
+{
+    struct str *out = arg;
+
+    assert_int_equal(member->text.data == NULL, member->value != NULL);
+    str_add(out, member->name);
+    str_addc(out, '=');
+    str_add(out, member->raw);
+    str_addc(out, '|');
+    str_add(out, member->text);
+    str_addc(out, ';');
+    return view_eq(member->name, VIEW("stop")) ? 7 : str_code(out);
+}
+
+static void assert_members(const char *text, int code, const char *expected)
+{
+    struct str out;
+
+    str_init(&out, 1000);
+    assert_int_equal(json_members(view_str(text), "test", list_member, &out, NULL), code);
+    assert_string_equal(out.data, expected);
+    str_release(&out);
+}
+
+static void test_members_come_one_by_one(void **state)
+{
+    (void)state;
+    assert_members(" {} ", ETHOS_OK, "");
+    assert_members("{\"a\": \"x\", \"b\\n\" :[1, {\"c\":2}] ,\"a\":\"\\t\",\"e\":null}", ETHOS_OK,
+                   "a=\"x\"|x;b\n=[1, {\"c\":2}]|;a=\"\\t\"|\t;e=null|;");
+    assert_members("{\"a\":\"\",\"stop\":1,\"b\":2}", 7, "a=\"\"|;stop=1|;");
+}
+
+static void test_members_of_what_is_no_object_are_refused(void **state)
+{
+    (void)state;
+    assert_members("", ETHOS_INVALID, "");
+    assert_members("[]", ETHOS_INVALID, "");
+    assert_members("{\"a\":1", ETHOS_INVALID, "a=1|;");
+    assert_members("{\"a\":1,}", ETHOS_INVALID, "a=1|;");
+    assert_members("{\"a\" 1}", ETHOS_INVALID, "");
+    assert_members("{\"a\":1} x", ETHOS_INVALID, "a=1|;");
+    assert_members("{\"a\":\"\xFF\"}", ETHOS_INVALID, "");
+}
+
+static void test_every_failing_allocation_of_members_is_nomem(void **state)
+{
+    int code = ETHOS_NOMEM;
+
+    (void)state;
+    ALLOC_EACH(n, code == ETHOS_OK)
+    {
+        struct str out;
+
+        str_init(&out, 1000);
+        code = json_members(VIEW("{\"a\\n\":\"\\n\",\"b\":[1,\"x\"]}"), "test", list_member, &out,
+                            NULL);
+        assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
+        str_release(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +537,11 @@ int main(void)
         cmocka_unit_test(test_every_failing_allocation_of_a_parse_is_nomem),
         cmocka_unit_test(test_every_failing_allocation_of_a_print_is_nomem),
         cmocka_unit_test(test_every_failing_allocation_of_a_text_gives_null),
+        cmocka_unit_test(test_strings_are_quoted_as_javascript_does),
+        cmocka_unit_test(test_every_failing_allocation_of_a_quote_leaves_the_buffer),
+        cmocka_unit_test(test_members_come_one_by_one),
+        cmocka_unit_test(test_members_of_what_is_no_object_are_refused),
+        cmocka_unit_test(test_every_failing_allocation_of_members_is_nomem),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

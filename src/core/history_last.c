@@ -1,0 +1,138 @@
+/*
+ * history_last.c: what the end of a journal says about a key.
+ *
+ * Every write asks, so lines are picked by their bytes, newest first, and only the key's last one is
+ * parsed.
+ */
+#include "core/history.h"
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/view.h"
+
+#define HEX_DIGITS (HASH_HEX_SIZE - 1)
+
+/* Takes the last line off, without its LF. */
+static bool last_line(struct ethos_view *rest, struct ethos_view *out)
+{
+    struct ethos_view all = {rest->data, rest->size - view_ends(*rest, VIEW("\n"))};
+    const char *lf = all.size ? memrchr(all.data, '\n', all.size) : NULL;
+
+    if (rest->size == 0)
+        return false;
+    rest->size = lf ? (size_t)(lf + 1 - all.data) : 0;
+    *out = view_from(all, rest->size);
+    return true;
+}
+
+/* Whether a line keeps the text after it whole: that blob is the last member before the crc. */
+static bool keeps_text(struct ethos_view line)
+{
+    struct ethos_view name = VIEW(",\"afterBlob\":\""), hash = VIEW("\"afterHash\":\"sha256:");
+    size_t size = name.size + HEX_DIGITS + 1 + HISTORY_CRC_BYTES;
+
+    if (line.size < size || !view_starts(view_from(line, line.size - size), name))
+        return false;
+    const char *blob = line.data + line.size - size + name.size;
+    const char *after = memmem(line.data, line.size, hash.data, hash.size);
+    // A line may also keep a text that was met and did not become the new one.
+    return after && after + hash.size <= blob && memcmp(after + hash.size, blob, HEX_DIGITS) == 0 &&
+           history_crc_fits(line);
+}
+
+/* What is being looked for while the lines go by, newest first. */
+struct search {
+    const char *key;
+    struct arena arena;
+    struct history_last found;
+    char txn[256]; /* what its other lines contain; "" when it has but one */
+    bool open;     /* lines of the append may follow */
+    bool whole;    /* a line that keeps its text was seen */
+};
+
+static void copy_hash(char out[72], struct ethos_view hash)
+{
+    size_t size = hash.size < 71 ? hash.size : 71;
+
+    memset(out, 0, 72);
+    if (size > 0)
+        memcpy(out, hash.data, size);
+}
+
+/* The newest line of the key. */
+static void set_last(struct search *s, const struct history_record *r)
+{
+    struct history_last *found = &s->found;
+
+    *found = (struct history_last){
+        .any = true, .absent = r->absent_after, .size = r->size_after, .ts_ms = r->ts_ms};
+    copy_hash(found->hash, r->after_hash);
+    if (r->txn_id.data && r->txn_id.size < sizeof(s->txn) - 16)
+        snprintf(s->txn, sizeof(s->txn), "\"txn\":\"%.*s/", VIEW_ARG(r->txn_id));
+}
+
+static bool in_append(const struct search *s, struct ethos_view line)
+{
+    return s->txn[0] && view_contains(line, view_str(s->txn));
+}
+
+/* Looks at the newest line about the key; the one after it may be of the same append. */
+static int look(struct search *s, struct ethos_view line, struct ethos_view newer)
+{
+    struct history_record r;
+    int code = history_parse(line, &s->arena, &r);
+
+    if (code || !view_eq_str(r.key, s->key))
+        return code == ETHOS_NOMEM ? code : ETHOS_OK;
+    set_last(s, &r);
+    s->open = true;
+    s->found.alone = !in_append(s, newer);
+    return ETHOS_OK;
+}
+
+/* Counts a line of the key, until one keeps its text whole. */
+static void count_line(struct search *s, struct ethos_view line)
+{
+    if (s->whole)
+        return;
+    s->whole = keeps_text(line);
+    s->found.since_blob += !s->whole;
+}
+
+static int search(struct search *s, struct ethos_view lines)
+{
+    struct ethos_view line, newer = {0};
+
+    for (; (s->open || !s->whole) && last_line(&lines, &line); newer = line) {
+        bool mine = history_line_is(line, s->key);
+
+        s->open = s->open && in_append(s, line);
+        if (s->open && !mine)
+            s->found.alone = false;
+        if (!mine)
+            continue;
+        int code = s->found.any ? ETHOS_OK : look(s, line, newer);
+        if (code)
+            return code;
+        if (s->found.any)
+            count_line(s, line);
+    }
+    return ETHOS_OK;
+}
+
+int history_last(struct ethos_view lines, const char *key, struct history_last *out)
+{
+    struct search s = {.key = key};
+
+    arena_init(&s.arena);
+    int code = search(&s, lines);
+    arena_release(&s.arena);
+    if (code || !s.found.any)
+        return code;
+    if (!s.whole)
+        s.found.since_blob += out->since_blob;
+    *out = s.found;
+    return ETHOS_OK;
+}

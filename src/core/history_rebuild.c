@@ -1,0 +1,166 @@
+/*
+ * history_rebuild.c: a recorded text again, from what the changes of its key kept.
+ *
+ * The changes of a key are a chain of texts. Any of them follows from any other by the diffs between
+ * them; so one that was kept whole is looked for, backwards first, and the diffs are applied from
+ * there. The hash of the result decides, so texts on the way are not checked.
+ */
+#include "core/history.h"
+
+#include "base/hash.h"
+#include "base/str.h"
+#include "base/view.h"
+#include "core/patch.h"
+
+#define HASH_PREFIX VIEW("sha256:")
+#define HASH_OF_NOTHING                                                                            \
+    VIEW("sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+
+/* A text of the chain: the one before or after a record. */
+struct place {
+    size_t index;
+    bool before;
+};
+
+struct rebuild {
+    const struct history *history;
+    history_blob_fn *blob;
+    void *arg;
+    struct str *out, spare;
+};
+
+typedef bool move_fn(const struct history *h, struct place *place);
+
+static struct ethos_view hash_at(const struct history *h, struct place place)
+{
+    const struct history_record *r = &h->records[place.index];
+
+    return place.before ? r->before_hash : r->after_hash;
+}
+
+/* Moves to a neighbouring record of the same key, if the chain goes on there. */
+static bool cross(const struct history *h, struct place *place, bool older)
+{
+    struct ethos_view key = h->records[place->index].key;
+    struct place next = {.before = !older};
+
+    for (size_t i = place->index; older ? i-- > 0 : ++i < h->count;) {
+        if (!view_eq(h->records[i].key, key))
+            continue;
+        next.index = i;
+        if (!view_eq(hash_at(h, next), hash_at(h, *place)))
+            return false;
+        *place = next;
+        return true;
+    }
+    return false;
+}
+
+static bool older(const struct history *h, struct place *place)
+{
+    if (place->before)
+        return cross(h, place, true);
+    return place->before = true;
+}
+
+static bool newer(const struct history *h, struct place *place)
+{
+    if (!place->before)
+        return cross(h, place, false);
+    place->before = false;
+    return true;
+}
+
+/* Whether a record says that this text was kept whole. */
+static bool named(const struct history *h, struct place place)
+{
+    const struct history_record *r = &h->records[place.index];
+    struct ethos_view blob = place.before ? r->before_blob : r->after_blob;
+
+    return blob.data || (place.before && r->blob.data);
+}
+
+/* Gets a text without patches. */
+static int fetch(struct rebuild *b, struct place place)
+{
+    struct ethos_view hash = hash_at(b->history, place);
+    char hex[HASH_HEX_SIZE] = "", real[ETHOS_REVISION_SIZE];
+
+    str_clear(b->out);
+    if (view_eq(hash, HASH_OF_NOTHING))
+        return ETHOS_OK;
+    if (!view_starts(hash, HASH_PREFIX) || !hash_is_hex(view_from(hash, HASH_PREFIX.size)))
+        return ETHOS_NOTFOUND;
+    memcpy(hex, hash.data + HASH_PREFIX.size, HASH_HEX_SIZE - 1);
+    int code = b->blob(b->arg, hex, b->out);
+    if (code)
+        return code == ETHOS_NOMEM ? code : ETHOS_NOTFOUND;
+    hash_revision(str_view(b->out), real);
+    return view_eq_str(hash, real) ? ETHOS_OK : ETHOS_NOTFOUND;
+}
+
+/* Goes from *place to the nearest text that can be fetched. Where the chain ends, a blob may be. */
+static int find_anchor(struct rebuild *b, struct place *place, move_fn *away)
+{
+    for (;;) {
+        struct place next = *place;
+        bool end = !away(b->history, &next);
+        bool nothing = view_eq(hash_at(b->history, *place), HASH_OF_NOTHING);
+        int code = end || nothing || named(b->history, *place) ? fetch(b, *place) : ETHOS_NOTFOUND;
+
+        if (code != ETHOS_NOTFOUND || end)
+            return code;
+        *place = next;
+    }
+}
+
+/* Turns the text before record `index` into the one after it, or back. */
+static int step(struct rebuild *b, size_t index, bool reverse)
+{
+    struct str swap;
+    int code = patch_apply(b->history->records[index].diff, str_view(b->out), reverse, &b->spare);
+
+    if (code)
+        return code == ETHOS_NOMEM ? code : ETHOS_NOTFOUND;
+    swap = *b->out;
+    *b->out = b->spare;
+    b->spare = swap;
+    return ETHOS_OK;
+}
+
+static int rebuild_from(struct rebuild *b, struct place goal, move_fn *away, move_fn *back)
+{
+    struct place at = goal;
+    char real[ETHOS_REVISION_SIZE];
+    int code = find_anchor(b, &at, away);
+
+    while (code == ETHOS_OK && (at.index != goal.index || at.before != goal.before)) {
+        size_t index = at.index;
+        bool before = at.before;
+
+        if (!back(b->history, &at))
+            return ETHOS_NOTFOUND;
+        if (at.index == index)
+            code = step(b, index, !before);
+    }
+    if (code)
+        return code;
+    hash_revision(str_view(b->out), real);
+    return view_eq_str(hash_at(b->history, goal), real) ? ETHOS_OK : ETHOS_NOTFOUND;
+}
+
+int history_rebuild(const struct history *history, size_t index, bool before, history_blob_fn *blob,
+                    void *arg, struct str *out)
+{
+    struct rebuild b = {.history = history, .blob = blob, .arg = arg, .out = out};
+    struct place goal = {.index = index, .before = before};
+
+    str_init(&b.spare, out->ceiling);
+    int code = rebuild_from(&b, goal, older, newer);
+    if (code == ETHOS_NOTFOUND)
+        code = rebuild_from(&b, goal, newer, older);
+    if (code)
+        str_clear(out);
+    str_release(&b.spare);
+    return code;
+}

@@ -1,0 +1,323 @@
+/*
+ * merge_join.c: texts as lines, and joining what two sides added at the same place.
+ *
+ * What was added is taken apart as a reader would: sections by their headings, outermost first, then
+ * entries. So two sides that append to the same list, or both begin a section, do not end up with
+ * an item under the wrong heading.
+ */
+#include "core/merge_join.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/view.h"
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+static size_t run_of(struct ethos_view v, const char *set)
+{
+    size_t n = 0;
+
+    while (n < v.size && v.data[n] && strchr(set, v.data[n]))
+        n++;
+    return n;
+}
+
+/* "# Heading": its level, or 0. */
+static unsigned heading_level(struct ethos_view line)
+{
+    size_t level = run_of(line, "#");
+    bool ends = level == line.size || line.data[level] == ' ' || line.data[level] == '\t';
+
+    return level <= 6 && ends ? (unsigned)level : 0;
+}
+
+/* "- item" or "1. item", not indented. */
+static bool is_item(struct ethos_view line)
+{
+    size_t digits = run_of(line, "0123456789");
+    struct ethos_view mark = view_from(line, digits);
+
+    return mark.size > 1 && strchr(digits ? ".)" : "-*+", mark.data[0]) && mark.data[0] &&
+           (mark.data[1] == ' ' || mark.data[1] == '\t');
+}
+
+/* *fence: the character of the code fence that is open, or 0. */
+static unsigned line_kind(struct ethos_view line, char *fence)
+{
+    struct ethos_view text = view_trim_start(line);
+    bool marks = view_starts(text, VIEW("```")) || view_starts(text, VIEW("~~~"));
+
+    if (marks && (!*fence || *fence == text.data[0])) {
+        *fence = *fence ? 0 : text.data[0];
+        return MERGE_PLAIN;
+    }
+    if (*fence)
+        return MERGE_PLAIN;
+    if (heading_level(line))
+        return MERGE_HEADING + heading_level(line);
+    return is_item(line) ? MERGE_ITEM : MERGE_PLAIN;
+}
+
+/* The next line that is not blank, or the end; *rest goes on behind it. */
+static struct merge_line read_line(struct ethos_view *rest, struct ethos_view *out_text)
+{
+    struct ethos_view all = *rest, line = VIEW("");
+    size_t gap = 0;
+
+    *out_text = VIEW("");
+    while (out_text->size == 0 && (gap = all.size - rest->size, view_line(rest, &line)))
+        *out_text = view_trim_end(line);
+    return (struct merge_line){.raw = view_of(all.data, all.size - rest->size), .gap = gap};
+}
+
+bool merge_read(struct arena *arena, struct ethos_view text, struct merge_text *out)
+{
+    struct ethos_view line, rest = text.data ? text : VIEW("");
+    size_t most = 1;
+    char fence = 0, *plain = arena_alloc(arena, rest.size + 2);
+
+    for (struct ethos_view all = rest; view_line(&all, &line);)
+        most++;
+    *out = (struct merge_text){view_of(plain, 0), arena_array(arena, most, sizeof(*out->lines)), 0};
+    if (!plain || !out->lines)
+        return false;
+    do {
+        struct merge_line *to = &out->lines[out->count];
+
+        *to = read_line(&rest, &line);
+        to->apart = !fence && (to->gap > 0 || out->count == 0);
+        to->kind = line_kind(line, &fence);
+        to->plain = view_of(plain + out->plain.size, line.size + 1);
+        memcpy(plain + out->plain.size, line.data, line.size);
+        plain[out->plain.size + line.size] = '\n';
+        out->plain.size += line.size + 1;
+        out->count++;
+    } while (line.size > 0);
+    return true;
+}
+
+struct ethos_view merge_slice(const struct merge_text *text, struct merge_range range)
+{
+    if (range.from == range.to)
+        return VIEW("");
+    const char *start = text->lines[range.from].plain.data;
+    struct ethos_view last = text->lines[range.to - 1].plain;
+    return view_of(start, (size_t)(last.data + last.size - start));
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+/* A line end like the last one. */
+static void end_line(struct str *out)
+{
+    const char *last = memrchr(out->data, '\n', out->size);
+    bool cr = last && last > out->data && last[-1] == '\r';
+
+    str_adds(out, cr ? "\r\n" : "\n");
+}
+
+static void complete_line(struct str *out)
+{
+    if (out->size > 0 && out->data[out->size - 1] != '\n')
+        end_line(out);
+}
+
+/* A blank line between what there is and what follows. */
+static void separate(struct str *out)
+{
+    complete_line(out);
+    if (out->size > 0)
+        end_line(out);
+}
+
+static void emit_line(struct str *out, const struct merge_line *line, bool first)
+{
+    bool starts = out->size == 0, is_end = line->raw.size == line->gap;
+
+    if (first && !starts && line->gap == 0 && !is_end)
+        separate(out);
+    struct ethos_view shown = starts && !first ? view_from(line->raw, line->gap) : line->raw;
+    if (shown.size > 0)
+        complete_line(out);
+    str_add(out, shown);
+}
+
+void merge_emit(struct str *out, const struct merge_text *text, struct merge_range range)
+{
+    for (; range.from < range.to; range.from++)
+        emit_line(out, &text->lines[range.from], range.from == 0);
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+/* A section or an entry. */
+struct part {
+    struct merge_range lines; /* up to the next part */
+    struct ethos_view key;    /* of a section its heading, of an entry its text */
+    bool theirs;
+    struct part *match; /* on the other side */
+};
+
+struct parts {
+    const struct merge_text *text;
+    struct merge_range head; /* lines before the first part */
+    struct part *items;
+    size_t count;
+};
+
+/* Of the outermost heading, or 0. */
+static unsigned top_level(const struct merge_text *text, struct merge_range range)
+{
+    unsigned top = 0;
+
+    for (; range.from < range.to; range.from++) {
+        unsigned kind = text->lines[range.from].kind;
+
+        if (kind > MERGE_HEADING && (!top || kind - MERGE_HEADING < top))
+            top = kind - MERGE_HEADING;
+    }
+    return top;
+}
+
+/* Whether a section of this level starts here; level 0: an entry. */
+static bool part_starts(const struct merge_text *text, struct merge_range range, size_t line,
+                        unsigned level)
+{
+    unsigned kind = text->lines[line].kind;
+
+    if (level)
+        return kind == MERGE_HEADING + level;
+    return kind == MERGE_ITEM || line == range.from || text->lines[line].apart;
+}
+
+static bool find_parts(struct arena *arena, const struct merge_text *text, struct merge_range range,
+                       unsigned level, struct parts *out)
+{
+    size_t count = 0;
+
+    for (size_t i = range.from; i < range.to; i++)
+        count += part_starts(text, range, i, level);
+    *out = (struct parts){
+        .text = text, .head = range, .items = arena_array(arena, count, sizeof(struct part))};
+    if (!out->items)
+        return false;
+    for (size_t i = range.to; i-- > range.from;) { // each part reaches to the one found before
+        if (!part_starts(text, range, i, level))
+            continue;
+        struct part *part = &out->items[count - ++out->count];
+
+        part->lines = (struct merge_range){i, out->head.to};
+        part->key = level ? text->lines[i].plain : merge_slice(text, part->lines);
+        out->head.to = i;
+    }
+    return true;
+}
+
+static int compare_parts(const void *left, const void *right)
+{
+    const struct part *a = *(struct part *const *)left, *b = *(struct part *const *)right;
+    int order = a->key.size == b->key.size ? memcmp(a->key.data, b->key.data, a->key.size)
+                                           : (a->key.size < b->key.size ? -1 : 1);
+
+    if (order == 0)
+        order = (int)a->theirs - (int)b->theirs;
+    return order ? order : (a->lines.from > b->lines.from) - (a->lines.from < b->lines.from);
+}
+
+/* Matches parts of the same key, the first with the first, the second with the second. */
+static bool match_parts(struct arena *arena, struct parts *ours, struct parts *theirs)
+{
+    size_t count = ours->count + theirs->count, o = 0;
+    struct part **sorted = arena_array(arena, count, sizeof(struct part *));
+
+    if (!sorted)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        sorted[i] = i < ours->count ? &ours->items[i] : &theirs->items[i - ours->count];
+        sorted[i]->theirs = i >= ours->count;
+    }
+    if (count > 0)
+        qsort(sorted, count, sizeof(struct part *), compare_parts);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || !view_eq(sorted[i]->key, sorted[i - 1]->key))
+            o = i;
+        if (sorted[i]->theirs && !sorted[o]->theirs) {
+            sorted[i]->match = sorted[o];
+            sorted[o++]->match = sorted[i];
+        }
+    }
+    return true;
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+
+static void join_entries(const struct parts *ours, struct merge_range o, const struct parts *theirs,
+                         struct str *out)
+{
+    const struct part *last = ours->count > 0 ? &ours->items[ours->count - 1] : NULL;
+    bool wide = last && ours->text->lines[last->lines.from].apart;
+
+    merge_emit(out, ours->text, o);
+    for (size_t i = 0; i < theirs->count; i++) {
+        const struct part *part = &theirs->items[i];
+
+        if (part->match)
+            continue;
+        if (wide && !theirs->text->lines[part->lines.from].apart)
+            separate(out);
+        merge_emit(out, theirs->text, part->lines);
+        wide = false;
+    }
+}
+
+static struct merge_range below_heading(const struct part *section)
+{
+    return (struct merge_range){section->lines.from + 1, section->lines.to};
+}
+
+static bool join_sections(struct arena *arena, const struct parts *ours, const struct parts *theirs,
+                          struct str *out)
+{
+    if (!merge_join(arena, ours->text, ours->head, theirs->text, theirs->head, out))
+        return false;
+    for (size_t i = 0; i < ours->count; i++) {
+        const struct part *part = &ours->items[i];
+        size_t heading = part->lines.from;
+
+        merge_emit(out, ours->text,
+                   part->match ? (struct merge_range){heading, heading + 1} : part->lines);
+        if (part->match && !merge_join(arena, ours->text, below_heading(part), theirs->text,
+                                       below_heading(part->match), out))
+            return false;
+    }
+    for (size_t i = 0; i < theirs->count; i++) {
+        if (!theirs->items[i].match)
+            merge_emit(out, theirs->text, theirs->items[i].lines);
+    }
+    return true;
+}
+
+/* Sections are joined by this again; their levels go down, so this is no deeper than headings are. */
+bool merge_join(struct arena *arena, const struct merge_text *ours, struct merge_range o,
+                const struct merge_text *theirs, struct merge_range t, struct str *out)
+{
+    unsigned a = top_level(ours, o), b = top_level(theirs, t);
+    unsigned level = a && (!b || a < b) ? a : b;
+    struct parts from_ours, from_theirs;
+
+    if (view_eq(merge_slice(ours, o), merge_slice(theirs, t))) {
+        merge_emit(out, ours, o);
+        return true;
+    }
+    if (!find_parts(arena, ours, o, level, &from_ours) ||
+        !find_parts(arena, theirs, t, level, &from_theirs) ||
+        !match_parts(arena, &from_ours, &from_theirs))
+        return false;
+    if (level)
+        return join_sections(arena, &from_ours, &from_theirs, out);
+    join_entries(&from_ours, o, &from_theirs, out);
+    return true;
+}
