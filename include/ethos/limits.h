@@ -21,6 +21,8 @@
 #define ETHOS_MAX_READ_BYTES 2097152   /* bytes: a larger file shows its tail and refuses writes */
 #define ETHOS_MAX_STORE_BYTES 67108864 /* bytes: one text in a store, archives included */
 
+#define ETHOS_MAX_HISTORY_BYTES 1073741824 /* bytes: all history of one scope, read at once */
+
 #define ETHOS_MAX_BATCH 1024           /* updates in one call */
 #define ETHOS_MAX_INPUT_BYTES 16777216 /* bytes: command line input, stdin or file */
 

@@ -61,7 +61,10 @@ struct ethos_setting {
     const char *value;
 };
 
-enum { ETHOS_SETUP_FAST = 1 }; /* durability: fast */
+enum {
+    ETHOS_SETUP_FAST = 1,    /* durability: fast */
+    ETHOS_SETUP_IN_PLACE = 2 /* write_in_place: a file that cannot be replaced may be overwritten */
+};
 
 /*
  * What a backend is opened with. root is where files would live; allow lists the directories that
@@ -90,8 +93,8 @@ struct ethos_text {
     uint64_t
         offset;     /* where data[0] stands in the whole text; 0 unless only a tail was asked for */
     uint64_t total; /* bytes of the whole text */
-    int64_t mtime_ms;                   /* last change, or -1 */
-    int unsettled; /* somebody is writing the file; this is the last recorded version instead */
+    int64_t mtime_ms; /* last change, or -1 */
+    int unsettled;    /* somebody is writing the file; this is the last recorded version instead */
     char revision[ETHOS_REVISION_SIZE]; /* "" unless asked for */
 };
 
@@ -151,7 +154,8 @@ struct ethos_edit {
     struct ethos_view text;
     char revision[ETHOS_REVISION_SIZE];
     char receipt[ETHOS_RECEIPT_SIZE]; /* set by the callback, remembered with the operation id */
-    const char *actions; /* for history, set by the callback: "add,remove"; NULL: "replace", "delete" */
+    const char
+        *actions; /* for history, set by the callback: "add,remove"; NULL: "replace", "delete" */
 };
 
 /*
@@ -208,8 +212,8 @@ struct ethos_store_ops {
     /*
      * Optional from here on: NULL where a store lacks it.
      *
-     * Read-modify-write of several keys of one scope, all or none, in the order given (an earlier
-     * key is durable before a later one changes). When every verdict is ETHOS_EDIT_KEEP the store stays
+     * Read-modify-write of several keys of one scope, all or none: new keys first, then the others
+     * in the order given, an earlier one durable before a later one changes. When every verdict is ETHOS_EDIT_KEEP the store stays
      * untouched. Without it the host loops over read and write.
      *
      * With ETHOS_STORE_ONCE, an origin with op_id and op_digest makes a repeat harmless: when the
@@ -232,8 +236,11 @@ struct ethos_store_ops {
                  struct ethos_error *error);
 
     /*
-     * With ETHOS_STORE_HISTORY. The changes of a key (NULL: of every key), newest first. An edit made
-     * outside is recorded by the next update of its key, an update that keeps everything included.
+     * With ETHOS_STORE_HISTORY. The changes of a key (NULL: of every key), newest first; each starts
+     * from the text the one before it left. An edit made outside is recorded by the next update of
+     * its key, an update that keeps everything included. A change whose via is "seen" is none: the
+     * key kept its text `before`, and `after` names a text that was met beside it and is kept as a
+     * version.
      */
     int (*history)(struct ethos_store *self, const char *scope, const char *key,
                    ethos_change_fn *each, void *arg, struct ethos_error *error);
@@ -258,7 +265,10 @@ struct ethos_store_ops {
     int (*set_aside)(struct ethos_store *self, const char *scope, const char *key,
                      struct ethos_view text, struct ethos_error *error);
 
-    /* What was kept so, oldest first; its text; taking it away. ETHOS_NOTFOUND for an unknown id. */
+    /*
+     * What was kept so, oldest first; its text; taking it away. ETHOS_NOTFOUND for an unknown id.
+     * Before a copy goes, its text is a version of its key: one it had anyway, or one seen.
+     */
     int (*conflicts)(struct ethos_store *self, const char *scope, ethos_conflict_fn *each,
                      void *arg, struct ethos_error *error);
     int (*conflict_read)(struct ethos_store *self, const char *scope, const char *id,

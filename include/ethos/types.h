@@ -110,7 +110,7 @@ struct ethos_origin {
     /* A repeat of the same operation does nothing and gives the first report. */
     const char *op_id;     /* 1 to 128 of [A-Za-z0-9_.:-], or NULL */
     const char *op_digest; /* of what was asked for; set by the host */
-    const char *undoes;    /* numbers of the changes this one undoes, separated by commas, or NULL */
+    const char *undoes; /* numbers of the changes this one undoes, separated by commas, or NULL */
 };
 
 /* ---- history ------------------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ struct ethos_change {
     const char *actions; /* "add,remove", "external", "restore" */
     const char *source;  /* one of the seven of the history format */
     const char *via;
-    const char *actor; /* "external" for an edit made outside */
+    const char *actor; /* "external" for an edit made outside, "ethos" for what answered it */
     const char *session;
     const char *session_key;
     const char *user;
@@ -198,6 +198,7 @@ struct ethos_sync_how {
     unsigned flags;
     ethos_outcome_fn *each; /* called once per key, or NULL */
     void *arg;
+    const char *if_match; /* for restore and undo: the revision the file must have, or NULL */
 };
 
 #ifdef __cplusplus

@@ -47,6 +47,7 @@ int edit_ask(struct ethos_edit *edits, size_t count, ethos_edit_fn *edit, void *
         edits[i].verdict = ETHOS_EDIT_KEEP;
         edits[i].text = (struct ethos_view){0};
         edits[i].receipt[0] = 0;
+        edits[i].actions = NULL;
     }
     int code = edit(arg, edits, count, error);
     for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
@@ -72,6 +73,11 @@ bool edit_any_changes(const struct ethos_edit *edits, size_t count)
             return true;
     }
     return false;
+}
+
+const char *edit_actions(const struct ethos_edit *edit)
+{
+    return edit->actions ? edit->actions : edit->verdict == ETHOS_EDIT_PUT ? "replace" : "delete";
 }
 
 void edit_finish(struct ethos_edit *edits, size_t count)

@@ -36,6 +36,9 @@ bool edit_changes(const struct ethos_edit *edit);
 /* Whether any of them does. */
 bool edit_any_changes(const struct ethos_edit *edits, size_t count);
 
+/* What history calls the change: what the callback said, else "replace" or "delete". */
+const char *edit_actions(const struct ethos_edit *edit);
+
 /* Fills `revision` from the verdicts; one that was repeated has it already. */
 void edit_finish(struct ethos_edit *edits, size_t count);
 

@@ -1,7 +1,8 @@
 /*
  * files.c: the default store: one markdown file per key under a root directory.
  *
- * Reading takes no lock and is open, fstat, read, fstat, close and nothing more. It goes by the
+ * Reading takes no lock and is open, fstat, read, fstat, close and nothing more, unless somebody may be
+ * saving the file at this moment (files_unsettled.c). It goes by the
  * descriptor of the root that an earlier call opened; that the path names another directory by now
  * is noticed by every write, list and check, and by a read that finds nothing.
  *
@@ -46,9 +47,11 @@ static int open_files(const struct ethos_setup *setup, struct ethos_store **out_
         return err_nomem(error);
     *self = (struct files){.store.ops = &store_files,
                            .store.capabilities = ETHOS_STORE_PATHS | ETHOS_STORE_ONCE |
+                                                 ETHOS_STORE_HISTORY |
                                                  (durable ? (uint32_t)ETHOS_STORE_DURABLE : 0u),
                            .host = host,
                            .durable = durable,
+                           .in_place = setup->flags & ETHOS_SETUP_IN_PLACE,
                            .lock_ms = setup->deadline_ms,
                            .root = -1};
     self->root_path = memcpy(self->strings, root, root_size);
@@ -127,6 +130,7 @@ static void fill_text(const struct stat *st, uint64_t offset, size_t size,
     out->offset = offset;
     out->total = (uint64_t)st->st_size;
     out->mtime_ms = mtime_ms(st);
+    out->unsettled = 0;
     if (how->flags & ETHOS_READ_REVISION)
         hash_revision(view_of(out->data, size), out->revision);
     else
@@ -175,10 +179,14 @@ static int read_files(struct ethos_store *store, const char *scope, const char *
             return code;
         fd = files_open(self, path, FILES_READ_FLAGS, error);
     } while (fd == ETHOS_NOTFOUND && files_root_moved(self));
+    if (fd == ETHOS_NOTFOUND)
+        fd = files_await(self, scope, key, path, error);
     if (fd < 0)
         return fd;
     code = files_load(self, fd, path, how, out_text, NULL, error);
     os_close(fd);
+    if (code == ETHOS_BUSY || (code == ETHOS_OK && files_is_young(out_text)))
+        code = files_read_settled(self, scope, key, path, how, out_text, error);
     return code;
 }
 
@@ -252,35 +260,40 @@ void files_names_release(struct files_names *names)
     str_release(&names->bytes);
 }
 
-/* Looks at a name of a directory, through links that may be followed. False: not a text. */
-static bool is_text(const struct files *self, int dir, const char *name, const char *path,
-                    struct stat *out)
+/* Looks at a name of a directory, through links that may be followed. ETHOS_NOTFOUND: not a text. */
+static int look_at(const struct files *self, int dir, const char *name, const char *path,
+                   struct stat *out, struct ethos_error *error)
 {
     if (os_fstatat(dir, name, out, AT_SYMLINK_NOFOLLOW) != 0)
-        return false;
+        return errno == ENOENT ? ETHOS_NOTFOUND : files_errno(self, errno, path, error);
     if (!S_ISLNK(out->st_mode))
-        return S_ISREG(out->st_mode);
+        return S_ISREG(out->st_mode) ? ETHOS_OK : ETHOS_NOTFOUND;
     int fd = files_open(self, path, O_PATH, NULL);
     if (fd < 0)
-        return false;
+        return ETHOS_NOTFOUND;
     bool regular = os_fstat(fd, out) == 0 && S_ISREG(out->st_mode);
     os_close(fd);
-    return regular;
+    return regular ? ETHOS_OK : ETHOS_NOTFOUND;
 }
 
 static int list_names(const struct files *self, int dir, const char *scope,
-                      const struct files_names *names, ethos_entry_fn *each, void *arg)
+                      const struct files_names *names, ethos_entry_fn *each, void *arg,
+                      struct ethos_error *error)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < names->count; i++) {
         struct stat st;
         char path[FILES_PATH_SIZE];
         const char *name = names->sorted[i];
-        if (files_key_path(scope, name, path, NULL) != ETHOS_OK ||
-            !is_text(self, dir, name, path, &st))
+        if (files_is_history(name) || files_key_path(scope, name, path, NULL) != ETHOS_OK)
             continue;
-        struct ethos_entry entry = {name, (uint64_t)st.st_size, mtime_ms(&st)};
-        code = each(arg, &entry);
+        code = look_at(self, dir, name, path, &st, error);
+        if (code == ETHOS_OK) {
+            struct ethos_entry entry = {name, (uint64_t)st.st_size, mtime_ms(&st)};
+            code = each(arg, &entry);
+        } else if (code == ETHOS_NOTFOUND) {
+            code = ETHOS_OK;
+        }
     }
     return code;
 }
@@ -301,7 +314,7 @@ static int list_files(struct ethos_store *store, const char *scope, ethos_entry_
         return dir == ETHOS_NOTFOUND ? ETHOS_OK : dir;
     code = files_names_read(self, dir, path, &names, error);
     if (code == ETHOS_OK) {
-        code = list_names(self, dir, scope, &names, each, arg);
+        code = list_names(self, dir, scope, &names, each, arg, error);
         files_names_release(&names);
     }
     os_close(dir);
@@ -336,4 +349,11 @@ const struct ethos_store_ops store_files = {
     .update = files_update,
     .locate = locate_files,
     .check = files_check,
+    .history = files_history,
+    .version = files_version,
+    .purge = files_purge,
+    .set_aside = files_set_aside,
+    .conflicts = files_conflicts,
+    .conflict_read = files_conflict_read,
+    .conflict_drop = files_conflict_drop,
 };

@@ -1,12 +1,19 @@
 /*
  * files.h: private to the files store. What its parts share.
  *
- *   files_path.c   from scope and key to an open file: the root, links
- *   files.c        open, close, read, list, locate
- *   files_lock.c   a scope's directory held for writing: made, locked, left as it was
- *   files_write.c  update: the write protocol
- *   files_ops.c    the operations a scope remembers
- *   files_check.c  check
+ *   files_path.c      from scope and key to an open file: the root, links
+ *   files.c           open, close, read, list, locate
+ *   files_lock.c      a scope's directory held for writing: made, locked, left as it was
+ *   files_spot.c      where one key's file and its temporaries are, held or not
+ *   files_journal.c   memory-history.jsonl: its end, appending, rotation, the index
+ *   files_past.c      what the journal and the blobs remember: history, version
+ *   files_unsettled.c reading a file that somebody may be saving
+ *   files_recover.c   what a dead writer left
+ *   files_judge.c     what was changed outside
+ *   files_write.c     update: the write protocol
+ *   files_conflict.c  conflict copies
+ *   files_purge.c     purge; files_purge_history.c: the lines of the history
+ *   files_check.c     check; files_check_history.c: of what is remembered
  *
  * Functions that open something return a descriptor or, being negative, an enum ethos_code. Paths
  * are relative to the root; messages show them with the root in front.
@@ -20,7 +27,9 @@
 
 #include <ethos/provider.h>
 
+#include "base/arena.h"
 #include "base/str.h"
+#include "core/history.h"
 
 struct files {
     struct ethos_store store;
@@ -28,6 +37,7 @@ struct files {
     const char *root_path; /* absolute */
     const char *allow;     /* directories separated by commas, or "" */
     bool durable;
+    bool in_place; /* write_in_place: a file that cannot be replaced is overwritten */
     int64_t lock_ms;
     int root; /* descriptor of root_path, -1 while it was not found */
     dev_t root_dev;
@@ -110,6 +120,7 @@ void files_names_release(struct files_names *names);
 
 #define FILES_MEM ".mem"
 #define FILES_TMP ".mem/tmp"
+#define FILES_GATE ".mem/gate"
 #define FILES_LOCK ".mem/lock"
 #define FILES_IGNORE ".mem/.gitignore"
 
@@ -120,6 +131,7 @@ struct files_hold {
     int tmp;                    /* -1 until files_hold_tmp */
     bool made_root;
     size_t path_before, mem_before; /* bytes of path and of FILES_TMP that stood before */
+    struct str blobs;               /* hex names of those made since it was opened */
 };
 
 /* Opens and locks what is there of hold->path; makes nothing. */
@@ -131,17 +143,222 @@ int files_hold_make(struct files *self, struct files_hold *hold, struct ethos_er
 /* Opens the folder for drafts. */
 int files_hold_tmp(struct files *self, struct files_hold *hold, struct ethos_error *error);
 
-/* Lets go. undo: takes away again what files_hold_make made, as far as it is empty. */
+/* Lets go. undo: takes away again the blobs, and what files_hold_make made as far as it is empty. */
 void files_hold_close(struct files *self, struct files_hold *hold, bool undo);
 
 /* Locks another directory that a link leads into; a descriptor that holds the lock. */
 int files_lock_other(const struct files *self, int dir, const char *path,
                      struct ethos_error *error);
 
-/* ---- files_write.c -------------------------------------------------------------------------- */
+/* ---- files_spot.c --------------------------------------------------------------------------- */
 
-#define FILES_DRAFT ".draft"            /* <key>.draft in FILES_TMP */
-#define FILES_LINK_DRAFT ".ethos-draft" /* .<name>.ethos-draft beside the target of a link */
+/*
+ * Temporaries bear the transaction whose lines tell about them: <key>.<txn><suffix> in FILES_TMP,
+ * .<name>.ethos-<txn><suffix> beside the target of a link.
+ */
+#define FILES_DRAFT ".draft" /* the new text, not recorded yet */
+#define FILES_NEW ".new"     /* recorded; may have been swapped: then it is what was displaced */
+#define FILES_GONE ".gone"   /* empty: the key is to be deleted */
+#define FILES_OLD ".old"     /* displaced while somebody had it open for writing */
+#define FILES_TXN_SIZE 13    /* 12 hex digits and the terminator */
+#define FILES_TEMP_SIZE (NAME_MAX + 64)
+
+struct files_spot {
+    char path[FILES_PATH_SIZE]; /* for messages */
+    char key[ETHOS_MAX_KEY + 1];
+    int dir; /* that holds the file: the scope's, or that of a link's target */
+    char name[NAME_MAX + 1];
+    bool linked;
+    struct stat dir_seen; /* of dir, when linked */
+    int lock;             /* on dir, when it is not the scope's own; else -1 */
+};
+
+/* Finds where the key's file is, following a link; others are spots whose locks are held already. */
+int files_spot_open(struct files *self, const struct files_hold *hold, const char *scope,
+                    const char *key, const struct files_spot *others, size_t other_count,
+                    struct files_spot *spot, struct ethos_error *error);
+void files_spot_close(const struct files_hold *hold, struct files_spot *spot);
+
+/* The directory of a temporary and its name there. Own ones need files_hold_tmp. */
+int files_spot_temp(const struct files_hold *hold, const struct files_spot *spot, const char *txn,
+                    const char *suffix, char out_name[FILES_TEMP_SIZE]);
+
+/* What tells one state of a file from another, for the `was` of a record. */
+#define FILES_WAS_SIZE 80
+void files_was(const struct stat *seen, char out[FILES_WAS_SIZE]);
+
+/*
+ * Reads the text of a name, whole and with its revision. ETHOS_NOTFOUND when there is none. While
+ * somebody has it open for writing, waits for up to FILES_WRITER_MS; where that cannot be known, a
+ * young text other than the one of revision `expected` is read until it stays the same. *out_busy:
+ * somebody still has it open, or it cannot be known. expected NULL: no waiting, and busy only when
+ * it is known.
+ */
+#define FILES_WRITER_MS 2000
+int files_spot_read(const struct files *self, const char *path, int dir, const char *name,
+                    const char *expected, struct ethos_text *out_text, struct stat *out_seen,
+                    bool *out_busy, struct ethos_error *error);
+
+/* ---- files_journal.c ------------------------------------------------------------------------ */
+
+#define FILES_HISTORY "memory-history.jsonl"
+#define FILES_INDEX ".mem/index"
+
+/* The history of a held directory, at its end. */
+struct files_journal {
+    int fd;          /* the live file; -1 while there is none */
+    uint64_t size;   /* of it: whole lines only */
+    struct str tail; /* the lines since the index was made */
+    struct str rows; /* the index: what older lines say about each key */
+    bool indexed;    /* there is an index that fits */
+    uint64_t seq;    /* of the newest line */
+    int64_t ts_ms;
+    bool unsynced; /* something was appended that is not durable yet */
+    bool made;     /* the live file, by this journal */
+};
+
+/* One that knows nothing. */
+void files_journal_init(struct files_journal *journal);
+
+/* Reads the end; with a lock, cuts off what was never finished. */
+int files_journal_open(struct files *self, struct files_hold *hold, struct files_journal *journal,
+                       struct ethos_error *error);
+void files_journal_close(const struct files_hold *hold, struct files_journal *journal);
+
+/*
+ * Whether the operation of origin was done: sets the edits from its record then, else
+ * ETHOS_NOTFOUND. ETHOS_DENIED when its id was used for something else.
+ */
+int files_journal_recall(const struct files *self, const struct files_hold *hold,
+                         const struct files_journal *journal, const struct ethos_origin *origin,
+                         struct ethos_edit *edits, size_t count, struct ethos_error *error);
+
+/* What the history says about a key. */
+int files_journal_last(const struct files_journal *journal, const char *key,
+                       struct history_last *out, struct ethos_error *error);
+
+/* A name for a transaction. 0, or -1 and errno. */
+int files_txn_name(char out[FILES_TXN_SIZE]);
+
+/*
+ * Appends records as one transaction (txn NULL: under a new name): gives them ts, seq and txn. Blobs
+ * stand already. Without sync they become durable with the next append that has it. After a
+ * failure nothing was appended.
+ */
+int files_journal_append(struct files *self, struct files_hold *hold, struct files_journal *journal,
+                         const char *txn, struct history_record *records, size_t count, bool sync,
+                         struct ethos_error *error);
+
+/* Makes durable what was appended without sync. */
+int files_journal_sync(struct files *self, const struct files_hold *hold,
+                       struct files_journal *journal, struct ethos_error *error);
+
+/* Brings the index up to date when it has become costly not to. Failing to is no failure. */
+void files_journal_index(struct files *self, struct files_hold *hold,
+                         struct files_journal *journal);
+
+/* ---- files_past.c --------------------------------------------------------------------------- */
+
+#define FILES_BLOBS "history-blobs"
+
+/* Everything recorded about a key (NULL: about all). Zero it first. */
+struct files_past {
+    struct arena arena;
+    struct str text; /* the lines */
+    struct history history;
+};
+
+int files_past_load(const struct files *self, int dir, const char *path, const char *key,
+                    struct files_past *past, struct ethos_error *error);
+void files_past_release(struct files_past *past);
+
+/* Whether a name is that of a history file, which is no key. */
+bool files_is_history(const char *name);
+
+/* Appends the bytes of every history file, oldest first. */
+int files_past_read(const struct files *self, int dir, const char *path, struct str *out,
+                    struct ethos_error *error);
+
+/* A text by its recorded place; ETHOS_CORRUPT when what is kept does not lead there. */
+int files_past_text(const struct files *self, int dir, const struct files_past *past, size_t index,
+                    bool before, struct str *out, struct ethos_error *error);
+
+/* history_blob_fn; arg is the descriptor of the scope's directory. */
+int files_blob_read(void *dir, const char *hex, struct str *out);
+
+/* Keeps a text under its hash. sync: durable when this returns. */
+int files_blob_write(struct files *self, struct files_hold *hold, const char *hex,
+                     struct ethos_view text, bool sync, struct ethos_error *error);
+
+int files_history(struct ethos_store *self, const char *scope, const char *key,
+                  ethos_change_fn *each, void *arg, struct ethos_error *error);
+int files_version(struct ethos_store *self, const char *scope, const char *key,
+                  const char *revision, struct ethos_text *out_text, struct ethos_error *error);
+
+/* Makes a text that was rebuilt the answer to a read. */
+int files_give(const struct files *self, struct ethos_view text, const struct ethos_read_how *how,
+               struct ethos_text *out_text, struct ethos_error *error);
+
+/* ---- files_unsettled.c ---------------------------------------------------------------------- */
+
+/* Whether a text that was read may be half a save. */
+bool files_is_young(const struct ethos_text *text);
+
+/* For a file that is missing: waits for it a moment if history knows it. As files_open. */
+int files_await(struct files *self, const char *scope, const char *key, const char *path,
+                struct ethos_error *error);
+
+/* Reads it when nobody is writing it, or gives the last recorded version, marked as unsettled. */
+int files_read_settled(struct files *self, const char *scope, const char *key, const char *path,
+                       const struct ethos_read_how *how, struct ethos_text *out_text,
+                       struct ethos_error *error);
+
+/* ---- files_recover.c ------------------------------------------------------------------------ */
+
+/*
+ * Finishes or takes back what temporaries and the newest transaction tell of, for every key of the
+ * directory. Linked spots have their temporaries elsewhere: those of the caller are looked at too.
+ * The transaction `unwanted` ("" for none) is taken back even where it was published.
+ */
+int files_recover(struct files *self, struct files_hold *hold, struct files_journal *journal,
+                  const char *scope, const struct files_spot *spots, size_t count,
+                  const char *unwanted, struct ethos_error *error);
+
+/* The same for a hold whose journal nobody needs otherwise. */
+int files_recover_hold(struct files *self, struct files_hold *hold, const char *scope,
+                       struct ethos_error *error);
+
+/*
+ * Keeps a text that is no version of its key, and says so in a line that changes nothing, durable.
+ */
+int files_keep_seen(struct files *self, struct files_hold *hold, struct files_journal *journal,
+                    const char *scope, const char *key, struct ethos_view text,
+                    struct ethos_error *error);
+
+/* ---- files_judge.c -------------------------------------------------------------------------- */
+
+/* What an edit made outside asks for; records and entries are in the arena. */
+struct files_verdict {
+    struct history_record *records; /* to be appended */
+    size_t count;
+    bool rewrites; /* the file must become text before anything else happens */
+    struct str text;
+};
+
+/* Judges the text of a key (absent view: no file) that is not the one last recorded. */
+int files_judge(struct files *self, struct files_hold *hold, const struct files_journal *journal,
+                const char *scope, const char *key, struct ethos_view now, const struct stat *seen,
+                struct arena *arena, struct files_verdict *out, struct ethos_error *error);
+
+/*
+ * Sets what a record says about a change of texts and keeps the blobs it names, durable. The first
+ * change of a key keeps the text before it whole, and every so many later ones the text after.
+ */
+int files_describe(struct files *self, struct files_hold *hold, const struct history_last *last,
+                   struct ethos_view before, struct ethos_view after, struct arena *arena,
+                   struct history_record *record, struct ethos_error *error);
+
+/* ---- files_write.c -------------------------------------------------------------------------- */
 
 /* Makes a draft for writing. Under the lock nobody else does: one of that name was left behind. */
 int files_draft_create(int dir, const char *name);
@@ -150,35 +367,26 @@ int files_update(struct ethos_store *self, const char *scope, struct ethos_edit 
                  size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_origin *origin,
                  struct ethos_error *error);
 
-/* ---- files_ops.c ---------------------------------------------------------------------------- */
+/* ---- files_conflict.c ----------------------------------------------------------------------- */
 
-/* What a round of an update has to do with .mem/ops; nothing without an operation id. */
-struct files_ops {
-    struct ethos_text text; /* the file as it was found */
-    struct str record;      /* to be appended */
-    int mem;                /* the directory that holds it, or -1 */
-    int fd;                 /* open for appending, or -1 */
-    bool made;
-};
+/* Keeps a text as a conflict copy of a key, durable. */
+int files_conflict_keep(struct files *self, struct files_hold *hold, const char *key,
+                        struct ethos_view text, struct ethos_error *error);
 
-void files_ops_init(struct files_ops *ops);
+int files_set_aside(struct ethos_store *self, const char *scope, const char *key,
+                    struct ethos_view text, struct ethos_error *error);
+int files_conflicts(struct ethos_store *self, const char *scope, ethos_conflict_fn *each, void *arg,
+                    struct ethos_error *error);
+int files_conflict_read(struct ethos_store *self, const char *scope, const char *id,
+                        struct ethos_text *out_text, struct ethos_error *error);
+int files_conflict_drop(struct ethos_store *self, const char *scope, const char *id,
+                        struct ethos_error *error);
 
-/* Whether the operation was done before: sets the edits then, else ETHOS_NOTFOUND. */
-int files_ops_recall(struct files *self, const struct files_hold *hold, struct files_ops *ops,
-                     const struct ethos_origin *origin, struct ethos_edit *edits, size_t count,
-                     struct ethos_error *error);
+/* ---- files_purge.c -------------------------------------------------------------------------- */
 
-/* For a hold with lock and finished edits: all that can be done before the texts are published. */
-int files_ops_prepare(struct files *self, struct files_hold *hold, struct files_ops *ops,
-                      const struct ethos_origin *origin, const struct ethos_edit *edits,
-                      size_t count, struct ethos_error *error);
-
-/* Remembers the operation. A failure is ETHOS_IO: the texts are published by now. */
-int files_ops_append(const struct files *self, const struct files_hold *hold,
-                     const struct files_ops *ops, struct ethos_error *error);
-
-/* Ends the round. undo: takes the file away again if it was made for nothing. */
-void files_ops_close(const struct files *self, struct files_ops *ops, bool undo);
+int files_purge(struct ethos_store *self, const char *scope, struct ethos_view needle, int dry_run,
+                const struct ethos_origin *origin, struct ethos_purge *out_purge,
+                struct ethos_error *error);
 
 /* ---- files_check.c -------------------------------------------------------------------------- */
 

@@ -2,36 +2,25 @@
  * files_check.c: what is wrong with the files themselves.
  *
  * Walks every scope's directory: who may write or read it, what cannot be read or written through
- * this store, what a dead writer left. Modes and leftovers are mended when asked; texts never are.
+ * this store. Modes are mended when asked, texts never are. Then files_check_history.c looks at what
+ * each scope remembers.
  */
-#include "store/files.h"
+#include "store/files_check.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/file.h>
 
 #include "base/err.h"
 #include "base/os.h"
 #include "base/utf8.h"
 #include "base/view.h"
 #include "core/quote.h"
-#include "core/scope.h"
-
-struct check {
-    struct files *self;
-    bool fix;
-    ethos_finding_fn *each;
-    void *arg;
-    struct ethos_text text; /* reused for every file */
-    bool nomem;             /* a finding could not be put into words */
-    struct ethos_error *error;
-};
 
 /* ---- findings ------------------------------------------------------------------------------- */
 
-static void report(struct check *check, enum ethos_severity severity, const char *path,
-                   const char *problem, const char *remedy)
+void files_check_report(struct check *check, enum ethos_severity severity, const char *path,
+                        const char *problem, const char *remedy)
 {
     char subject_line[QUOTE_SIZE], problem_line[QUOTE_SIZE], remedy_line[QUOTE_SIZE];
     const char *subject = strcmp(path, ".") == 0 ? check->self->root_path : path;
@@ -70,7 +59,7 @@ static void report_command(struct check *check, enum ethos_severity severity, co
             str_addc(&remedy, *command);
     }
     if (str_code(&remedy) == ETHOS_OK)
-        report(check, severity, path, problem, remedy.data);
+        files_check_report(check, severity, path, problem, remedy.data);
     else
         check->nomem = true;
     str_release(&remedy);
@@ -78,8 +67,7 @@ static void report_command(struct check *check, enum ethos_severity severity, co
 
 /* ---- directories ---------------------------------------------------------------------------- */
 
-/* False when the name is too long for any place of ours. */
-static bool join(char out[FILES_PATH_SIZE], const char *path, const char *name)
+bool files_check_join(char out[FILES_PATH_SIZE], const char *path, const char *name)
 {
     bool top = strcmp(path, ".") == 0;
     int size = snprintf(out, FILES_PATH_SIZE, "%s%s%s", top ? "" : path, top ? "" : "/", name);
@@ -112,7 +100,7 @@ static int each_name(struct check *check, int dir, const char *path, name_fn *ea
         return code;
     for (size_t i = 0; code == ETHOS_OK && i < names.count; i++) {
         char below[FILES_PATH_SIZE];
-        if (join(below, path, names.sorted[i]))
+        if (files_check_join(below, path, names.sorted[i]))
             code = each(check, dir, below, names.sorted[i]);
     }
     files_names_release(&names);
@@ -125,52 +113,8 @@ static int enter(struct check *check, const char *path)
     struct ethos_error error = {0};
     int dir = files_open(check->self, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, &error);
     if (dir < 0 && dir != ETHOS_NOTFOUND)
-        report(check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
+        files_check_report(check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
     return dir < 0 ? -1 : dir;
-}
-
-/* ---- leftovers ------------------------------------------------------------------------------ */
-
-static void check_draft(struct check *check, int dir, const char *path, const char *name)
-{
-    bool fixed = check->fix && os_unlinkat(dir, name, 0) == 0;
-    report_command(check, fixed ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, path,
-                   "left by a writer that was interrupted", "rm @");
-}
-
-static int check_tmp_name(struct check *check, int dir, const char *path, const char *name)
-{
-    if (view_ends(view_str(name), VIEW(FILES_DRAFT)))
-        check_draft(check, dir, path, name);
-    return ETHOS_OK;
-}
-
-static int check_link_draft(struct check *check, int dir, const char *path, const char *name)
-{
-    if (name[0] == '.' && view_ends(view_str(name), VIEW(FILES_LINK_DRAFT)))
-        check_draft(check, dir, path, name);
-    return ETHOS_OK;
-}
-
-/* Only while nobody writes: a draft that is being made is not litter. */
-static int check_drafts(struct check *check, int dir, const char *path)
-{
-    char below[FILES_PATH_SIZE];
-    int lock = os_open_beneath(dir, FILES_LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
-    if (lock < 0)
-        return ETHOS_OK;
-    int code = ETHOS_OK, tmp = -1;
-    if (os_flock(lock, LOCK_EX | LOCK_NB) == 0) {
-        code = each_name(check, dir, path, check_link_draft);
-        tmp = os_open_beneath(dir, FILES_TMP, O_RDONLY | O_DIRECTORY, 0);
-    }
-    if (tmp >= 0) {
-        if (code == ETHOS_OK && join(below, path, FILES_TMP))
-            code = each_name(check, tmp, below, check_tmp_name);
-        os_close(tmp);
-    }
-    os_close(lock);
-    return code;
 }
 
 /* ---- texts ---------------------------------------------------------------------------------- */
@@ -183,7 +127,7 @@ static int check_bytes(struct check *check, int fd, const char *path)
     if (code == ETHOS_NOMEM)
         return err_nomem(check->error);
     if (code != ETHOS_OK)
-        report(check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
+        files_check_report(check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
     else if (!utf8_valid(view_of(check->text.data, check->text.size)))
         report_command(check, ETHOS_FINDING_WARNING, path, "is not valid UTF-8",
                        "iconv -f WINDOWS-1252 -t UTF-8 @ shows it as it may have been meant");
@@ -226,7 +170,7 @@ static int check_key(struct check *check, int dir, const char *path, const char 
     bool text = S_ISREG(st.st_mode) || S_ISLNK(st.st_mode);
     int fd = files_open(check->self, path, text ? FILES_READ_FLAGS : O_PATH, &error);
     if (fd < 0) {
-        report(check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
+        files_check_report(check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
         return ETHOS_OK;
     }
     int code = check_text(check, fd, path);
@@ -238,7 +182,7 @@ static void check_below(struct check *check, int dir, const char *path, const ch
 {
     char below[FILES_PATH_SIZE];
     int fd = os_open_beneath(dir, name, O_RDONLY | O_DIRECTORY, 0);
-    if (fd >= 0 && join(below, path, name))
+    if (fd >= 0 && files_check_join(below, path, name))
         check_mode(check, fd, below);
     if (fd >= 0)
         os_close(fd);
@@ -247,8 +191,9 @@ static void check_below(struct check *check, int dir, const char *path, const ch
 /* ---- the walk ------------------------------------------------------------------------------- */
 
 /* A directory that holds texts. */
-static int check_scope(struct check *check, const char *path)
+static int check_scope(struct check *check, const char *id, const char *path)
 {
+    char scope[ETHOS_MAX_SCOPE];
     int dir = enter(check, path);
     if (dir < 0)
         return ETHOS_OK;
@@ -257,7 +202,9 @@ static int check_scope(struct check *check, const char *path)
     check_below(check, dir, path, FILES_TMP);
     int code = each_name(check, dir, path, check_key);
     if (code == ETHOS_OK)
-        code = check_drafts(check, dir, path);
+        code = scope_make(check->kind, id, scope, check->error);
+    if (code == ETHOS_OK && str_add(&check->scopes, view_of(scope, strlen(scope) + 1)) != ETHOS_OK)
+        code = err_nomem(check->error);
     os_close(dir);
     return code;
 }
@@ -280,21 +227,21 @@ static bool is_id(struct check *check, int dir, const char *path, const char *na
 /* personalities/<id>, users/<id>: the texts stand in the directory itself. */
 static int check_person(struct check *check, int dir, const char *path, const char *name)
 {
-    return is_id(check, dir, path, name) ? check_scope(check, path) : ETHOS_OK;
+    return is_id(check, dir, path, name) ? check_scope(check, name, path) : ETHOS_OK;
 }
 
 /* teams/<id>/memory, workspaces/<id>/memory. */
 static int check_shared(struct check *check, int dir, const char *path, const char *name)
 {
     char below[FILES_PATH_SIZE];
-    if (!is_id(check, dir, path, name) || !join(below, path, "memory"))
+    if (!is_id(check, dir, path, name) || !files_check_join(below, path, "memory"))
         return ETHOS_OK;
     int own = enter(check, path);
     if (own < 0)
         return ETHOS_OK;
     check_mode(check, own, path);
     os_close(own);
-    return check_scope(check, below);
+    return check_scope(check, name, below);
 }
 
 static int check_folder(struct check *check, const char *path, name_fn *each)
@@ -308,26 +255,55 @@ static int check_folder(struct check *check, const char *path, name_fn *each)
     return code;
 }
 
-int files_check(struct ethos_store *store, int fix, ethos_finding_fn *each, void *arg,
-                struct ethos_error *error)
+static int walk(struct check *check)
 {
     static const struct {
         const char *path;
+        enum scope_kind kind;
         name_fn *each;
-    } folders[] = {{"personalities", check_person},
-                   {"users", check_person},
-                   {"teams", check_shared},
-                   {"workspaces", check_shared}};
+    } folders[] = {{"personalities", SCOPE_PERSONALITY, check_person},
+                   {"users", SCOPE_USER, check_person},
+                   {"teams", SCOPE_TEAM, check_shared},
+                   {"workspaces", SCOPE_WORKSPACE, check_shared}};
+    check->kind = SCOPE_GLOBAL;
+    int code = check_scope(check, "", ".");
+    for (size_t i = 0; code == ETHOS_OK && i < sizeof folders / sizeof *folders; i++) {
+        check->kind = folders[i].kind;
+        code = check_folder(check, folders[i].path, folders[i].each);
+    }
+    return code;
+}
+
+/* Only in a root that is nobody else's: otherwise nothing is read or written there. */
+static int check_histories(struct check *check)
+{
+    int code = ETHOS_OK;
+    const char *end = check->scopes.data + check->scopes.size;
+    for (const char *scope = check->scopes.data; scope < end; scope += strlen(scope) + 1) {
+        if (code == ETHOS_OK && files_root(check->self, NULL) == ETHOS_OK)
+            code = files_check_history(check, scope);
+    }
+    return code;
+}
+
+int files_check(struct ethos_store *store, int fix, ethos_finding_fn *each, void *arg,
+                struct ethos_error *error)
+{
     struct files *self = (struct files *)store;
     struct check check = {.self = self, .fix = fix, .each = each, .arg = arg, .error = error};
     files_root_close(self); // its mode may be what is wrong: every other call looks again
     int code = files_root_any(self, error);
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
-    code = check_scope(&check, ".");
-    for (size_t i = 0; code == ETHOS_OK && i < sizeof folders / sizeof *folders; i++)
-        code = check_folder(&check, folders[i].path, folders[i].each);
+    str_init(&check.scopes, ETHOS_MAX_STORE_BYTES);
+    str_init(&check.devices, ETHOS_MAX_STORE_BYTES);
+    code = walk(&check);
     files_root_close(self);
+    if (code == ETHOS_OK)
+        code = check_histories(&check);
+    files_root_close(self);
+    str_release(&check.scopes);
+    str_release(&check.devices);
     if (check.text.data)
         self->host->resize(self->host->arg, check.text.data, 0);
     return code == ETHOS_OK && check.nomem ? err_nomem(error) : code;

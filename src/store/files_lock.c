@@ -5,6 +5,8 @@
  * and stays. Only a call that made it and then wrote nothing takes it away again, while holding it;
  * hence whoever gets a lock looks whether the file still has a name, and begins again if not.
  *
+ * Before it stands .mem/gate, held only while waiting for the lock: first come, first served.
+ *
  * Also here: the lock on a directory outside the scope whose file is replaced through a link. It is
  * that directory's own .mem/lock when it has one, else the directory itself. Two scopes with links
  * into each other may wait for one another until the deadline; that is ETHOS_BUSY, not a deadlock.
@@ -13,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/dir.h"
@@ -23,22 +26,23 @@
 
 /* ---- locking -------------------------------------------------------------------------------- */
 
-static int busy(const struct files *self, const char *path, const char *file,
+static int busy(const struct files *self, int fd, const char *path, const char *file,
                 struct ethos_error *error)
 {
-    char buffer[PATH_MAX];
-    const char *shown = files_show(self, path, buffer);
-    int code = err_set(error, ETHOS_BUSY, "%s%s is locked by another process", shown, file);
-    return err_hint(error, code, "try again; fuser -v %s%s shows who holds it", shown, file);
+    char buffer[PATH_MAX], holder[LOCK_HOLDER_SIZE];
+    lock_holder(fd, holder);
+    int code = err_set(error, ETHOS_BUSY, "%s%s is locked by %s", files_show(self, path, buffer),
+                       file, holder);
+    return err_hint(error, code, "try again when it is done");
 }
 
 /* Locks fd, the file (or "") below path. FILES_MOVED when it was taken away before we got it. */
-static int lock_fd(const struct files *self, int fd, const char *path, const char *file,
-                   struct ethos_error *error)
+static int lock_fd(const struct files *self, int fd, unsigned longest_ms, const char *path,
+                   const char *file, struct ethos_error *error)
 {
     struct stat st;
-    if (lock_wait(fd, self->lock_ms) != 0)
-        return errno == EAGAIN ? busy(self, path, file, error)
+    if (lock_wait(fd, self->lock_ms, longest_ms) != 0)
+        return errno == EAGAIN ? busy(self, fd, path, file, error)
                                : files_errno(self, errno, path, error);
     if (os_fstat(fd, &st) != 0)
         return files_errno(self, errno, path, error);
@@ -60,18 +64,41 @@ int files_lock_other(const struct files *self, int dir, const char *path, struct
     }
     if (fd < 0)
         return files_errno(self, errno, path, error);
-    int code = lock_fd(self, fd, path, file, error);
+    int code = lock_fd(self, fd, LOCK_CROWD_MS, path, file, error);
     if (code == ETHOS_OK)
         return fd;
+    if (code == FILES_MOVED)
+        code = busy(self, fd, path, file, error);
     os_close(fd);
-    return code == FILES_MOVED ? busy(self, path, file, error) : code;
+    return code;
+}
+
+/*
+ * Passes the gate: it is held while waiting for the lock, so that a writer who comes back at once
+ * stands behind those who wait already. The descriptor that holds it.
+ */
+static int pass_gate(struct files *self, const struct files_hold *hold, struct ethos_error *error)
+{
+    int gate = os_open_beneath(hold->dir, FILES_GATE, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
+                               0600);
+    if (gate < 0)
+        return files_fail(self, errno, hold->path, error);
+    int code = lock_fd(self, gate, LOCK_GATE_MS, hold->path, "/" FILES_GATE, error);
+    if (code == ETHOS_OK)
+        return gate;
+    os_close(gate);
+    return code;
 }
 
 /* Keeps fd, which holds the lock from here on, or closes it. */
 static int lock_scope(struct files *self, struct files_hold *hold, int fd,
                       struct ethos_error *error)
 {
-    int code = lock_fd(self, fd, hold->path, "/" FILES_LOCK, error);
+    int gate = pass_gate(self, hold, error);
+    int code = gate < 0 ? gate
+                        : lock_fd(self, fd, LOCK_ALONE_MS, hold->path, "/" FILES_LOCK, error);
+    if (gate >= 0)
+        os_close(gate);
     if (code == ETHOS_OK)
         hold->lock = fd;
     else
@@ -147,9 +174,9 @@ static int make_root(struct files *self, struct files_hold *hold, struct ethos_e
 {
     if (self->root >= 0)
         return ETHOS_OK;
+    hold->made_root = true; // also when only its sync fails
     if (dir_make(self->root_path) != 0)
         return err_errno(error, errno, self->root_path);
-    hold->made_root = true;
     return files_root(self, error);
 }
 
@@ -166,10 +193,27 @@ static int make_scope(struct files *self, struct files_hold *hold, struct ethos_
     return ETHOS_OK;
 }
 
+/* The texts they hold are those of files that did not change. */
+static void remove_blobs(const struct files_hold *hold)
+{
+    char path[sizeof FILES_BLOBS "/.md" + 64];
+    for (size_t i = 0; i + 64 <= hold->blobs.size; i += 64) {
+        snprintf(path, sizeof path, FILES_BLOBS "/%.64s.md", hold->blobs.data + i);
+        os_unlinkat(hold->dir, path, 0);
+    }
+    if (hold->blobs.size > 0)
+        os_unlinkat(hold->dir, FILES_BLOBS, AT_REMOVEDIR);
+}
+
 static void undo_make(struct files *self, struct files_hold *hold)
 {
-    if (hold->dir >= 0 && hold->mem_before == 0) {
+    struct stat st;
+    remove_blobs(hold);
+    // A history is somebody's who was faster.
+    if (hold->dir >= 0 && hold->mem_before == 0 &&
+        os_fstatat(hold->dir, FILES_HISTORY, &st, AT_SYMLINK_NOFOLLOW) != 0) {
         os_unlinkat(hold->dir, FILES_IGNORE, 0);
+        os_unlinkat(hold->dir, FILES_GATE, 0);
         if (hold->lock >= 0)
             os_unlinkat(hold->dir, FILES_LOCK, 0);
     }
@@ -187,6 +231,7 @@ int files_hold_open(struct files *self, struct files_hold *hold, struct ethos_er
 {
     hold->dir = hold->lock = hold->tmp = -1;
     hold->made_root = false;
+    str_init(&hold->blobs, ETHOS_MAX_STORE_BYTES);
     hold->path_before = strlen(hold->path);
     hold->mem_before = strlen(FILES_TMP);
     files_root_moved(self);
@@ -233,6 +278,7 @@ void files_hold_close(struct files *self, struct files_hold *hold, bool undo)
 {
     if (undo)
         undo_make(self, hold);
+    str_release(&hold->blobs);
     close_fd(&hold->tmp);
     close_fd(&hold->dir);
     close_fd(&hold->lock);

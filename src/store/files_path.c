@@ -224,17 +224,36 @@ static int dangling(const struct files *self, const char *path, struct ethos_err
     return err_hint(error, code, "restore its target, or remove the link");
 }
 
+#define RESOLVE_TRIES 8
+
+/*
+ * The real path of an open descriptor, and whether it leads there: of a file that was replaced since
+ * it was opened the kernel tells a name that never was. 0, 1: not so, or -1 and errno.
+ */
+static int real_name(int fd, char out[PATH_MAX])
+{
+    struct stat opened, named;
+    if (real_path(fd, out) != 0 || os_fstat(fd, &opened) != 0)
+        return -1;
+    bool same = os_fstatat(AT_FDCWD, out, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+                named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
+    return same ? 0 : 1;
+}
+
 /* Resolves dir/name; path names the same for messages. The caller closes base. */
 static int resolve(const struct files *self, int dir, const char *name, const char *path,
                    struct target *out, struct ethos_error *error)
 {
-    int fd = os_openat(dir, name, O_PATH, 0);
-    if (fd < 0)
-        return errno == ENOENT ? dangling(self, path, error)
-                               : files_errno(self, errno, path, error);
-    int failed = real_path(fd, out->real);
-    int saved = errno;
-    os_close(fd);
+    int failed = 1, saved = EAGAIN;
+    for (int i = 0; failed == 1 && i < RESOLVE_TRIES; i++) {
+        int fd = os_openat(dir, name, O_PATH, 0);
+        if (fd < 0)
+            return errno == ENOENT ? dangling(self, path, error)
+                                   : files_errno(self, errno, path, error);
+        failed = real_name(fd, out->real);
+        saved = failed < 0 ? errno : EAGAIN;
+        os_close(fd);
+    }
     if (failed)
         return files_errno(self, saved, path, error);
     out->base = find_base(self, out->real, &out->rest);

@@ -4,12 +4,13 @@
  * One list of nodes, ordered by scope and key; a node holds its names and its text in one block and
  * never changes, so replacing a text means linking a new node in place of the old. An update makes
  * all its new nodes first and links them afterwards, which cannot fail: all keys or none. A second
- * list of the same nodes remembers operations: the id as key, the record (opid.h) as text.
+ * list of the same nodes remembers operations: the id as key, the record (opid.h) as text. History
+ * and conflict copies are in ram_history.c.
  *
  * What it leaves out: survival, sharing between processes, tails (a reader always gets the whole),
  * forgetting (an operation id is remembered as long as the store is open).
  */
-#include "store/store.h"
+#include "store/ram.h"
 
 #include <string.h>
 
@@ -19,21 +20,7 @@
 #include "base/view.h"
 #include "store/edit.h"
 #include "store/opid.h"
-
-struct node {
-    struct node *next;
-    const char *scope, *key, *text; /* point into bytes, each terminated */
-    size_t size;                    /* of text */
-    int64_t mtime_ms;
-    char revision[ETHOS_REVISION_SIZE];
-    char bytes[];
-};
-
-struct ram {
-    struct ethos_store store;
-    const struct ethos_host *host;
-    struct node *texts, *operations;
-};
+#include "store/store.h"
 
 static int ram_open(const struct ethos_setup *setup, struct ethos_store **out_store,
                     struct ethos_error *error)
@@ -42,21 +29,21 @@ static int ram_open(const struct ethos_setup *setup, struct ethos_store **out_st
     struct ram *ram = host->resize(host->arg, NULL, sizeof *ram);
     if (!ram)
         return err_nomem(error);
-    *ram = (struct ram){
-        .store.ops = &store_ram, .store.capabilities = ETHOS_STORE_ONCE, .host = host};
+    *ram = (struct ram){.store.ops = &store_ram,
+                        .store.capabilities = ETHOS_STORE_ONCE | ETHOS_STORE_HISTORY,
+                        .host = host};
     *out_store = &ram->store;
     return ETHOS_OK;
 }
 
-/* Takes the node at *link out of its list and frees it. */
-static void unlink_node(struct ram *ram, struct node **link)
+void ram_unlink(struct ram *ram, struct node **link)
 {
     struct node *node = *link;
     *link = node->next;
     ram->host->resize(ram->host->arg, node, 0);
 }
 
-static void link_node(struct node **link, struct node *node)
+void ram_link(struct node **link, struct node *node)
 {
     node->next = *link;
     *link = node;
@@ -68,9 +55,12 @@ static void ram_close(struct ethos_store *self)
     if (!ram)
         return;
     while (ram->texts)
-        unlink_node(ram, &ram->texts);
+        ram_unlink(ram, &ram->texts);
     while (ram->operations)
-        unlink_node(ram, &ram->operations);
+        ram_unlink(ram, &ram->operations);
+    while (ram->copies)
+        ram_unlink(ram, &ram->copies);
+    ram_free_changes(ram, &ram->changes);
     ram->host->resize(ram->host->arg, ram, 0);
 }
 
@@ -91,30 +81,44 @@ static bool is_key(const struct node *node, const char *scope, const char *key)
     return node && strcmp(node->scope, scope) == 0 && strcmp(node->key, key) == 0;
 }
 
+const struct node *ram_find(struct ram *ram, const char *scope, const char *key)
+{
+    const struct node *node = *find(&ram->texts, scope, key);
+    return is_key(node, scope, key) ? node : NULL;
+}
+
+int ram_give(struct ram *ram, struct ethos_view text, int64_t mtime_ms, struct ethos_text *out_text,
+             struct ethos_error *error)
+{
+    int code = edit_reserve(ram->host, out_text, text.size, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (text.size)
+        memcpy(out_text->data, text.data, text.size);
+    out_text->data[text.size] = 0;
+    out_text->size = text.size;
+    out_text->offset = 0;
+    out_text->total = text.size;
+    out_text->mtime_ms = mtime_ms;
+    hash_revision(text, out_text->revision);
+    return ETHOS_OK;
+}
+
 static int ram_read(struct ethos_store *self, const char *scope, const char *key,
                     const struct ethos_read_how *how, struct ethos_text *out_text,
                     struct ethos_error *error)
 {
     struct ram *ram = (struct ram *)self;
-    const struct node *node = *find(&ram->texts, scope, key);
-    if (!is_key(node, scope, key))
+    const struct node *node = ram_find(ram, scope, key);
+    if (!node)
         return err_set(error, ETHOS_NOTFOUND, "%s: not found", key);
-    int code = edit_reserve(ram->host, out_text, node->size, error);
-    if (code != ETHOS_OK)
-        return code;
-    memcpy(out_text->data, node->text, node->size + 1);
-    out_text->size = node->size;
-    out_text->offset = 0;
-    out_text->total = node->size;
-    out_text->mtime_ms = node->mtime_ms;
-    memcpy(out_text->revision, node->revision, sizeof node->revision);
-    if (!(how->flags & ETHOS_READ_REVISION))
+    int code = ram_give(ram, view_of(node->text, node->size), node->mtime_ms, out_text, error);
+    if (code == ETHOS_OK && !(how->flags & ETHOS_READ_REVISION))
         out_text->revision[0] = 0;
-    return ETHOS_OK;
+    return code;
 }
 
-static struct node *make_node(struct ram *ram, const char *scope, const char *key,
-                              struct ethos_view text)
+struct node *ram_node(struct ram *ram, const char *scope, const char *key, struct ethos_view text)
 {
     size_t scope_size = strlen(scope) + 1, key_size = strlen(key) + 1;
     struct node *node = ram->host->resize(ram->host->arg, NULL,
@@ -142,7 +146,7 @@ static int make_nodes(struct ram *ram, const char *scope, const struct ethos_edi
     for (size_t i = 0; i < count; i++) {
         if (edits[i].verdict != ETHOS_EDIT_PUT || !edit_changes(&edits[i]))
             continue;
-        *chain = make_node(ram, scope, edits[i].key, edits[i].text);
+        *chain = ram_node(ram, scope, edits[i].key, edits[i].text);
         if (!*chain)
             return err_nomem(error);
         chain = &(*chain)->next;
@@ -158,11 +162,11 @@ static void link_nodes(struct ram *ram, const char *scope, const struct ethos_ed
             continue;
         struct node **link = find(&ram->texts, scope, edits[i].key);
         if (edits[i].old.data)
-            unlink_node(ram, link);
+            ram_unlink(ram, link);
         if (edits[i].verdict == ETHOS_EDIT_PUT) {
             struct node *node = chain;
             chain = node->next;
-            link_node(link, node);
+            ram_link(link, node);
         }
     }
 }
@@ -204,7 +208,7 @@ static int make_operation(struct ram *ram, const char *scope, const struct ethos
     str_init(&record, ETHOS_MAX_STORE_BYTES);
     int code = opid_record(origin, ram->host->now_ms(ram->host->arg), edits, count, &record, error);
     if (code == ETHOS_OK)
-        *out_node = make_node(ram, scope, origin->op_id, str_view(&record));
+        *out_node = ram_node(ram, scope, origin->op_id, str_view(&record));
     str_release(&record);
     return code != ETHOS_OK || *out_node ? code : err_nomem(error);
 }
@@ -215,6 +219,7 @@ static int ram_update(struct ethos_store *self, const char *scope, struct ethos_
 {
     struct ram *ram = (struct ram *)self;
     struct node *chain = NULL, *operation = NULL;
+    struct change *changes = NULL;
     int code = edit_check(edits, count, error);
     if (code != ETHOS_OK)
         return code;
@@ -229,15 +234,19 @@ static int ram_update(struct ethos_store *self, const char *scope, struct ethos_
     edit_finish(edits, count);
     code = make_nodes(ram, scope, edits, count, &chain, error);
     if (code == ETHOS_OK)
+        code = ram_describe(ram, scope, edits, count, origin, &changes, error);
+    if (code == ETHOS_OK)
         code = make_operation(ram, scope, edits, count, origin, &operation, error);
     if (code != ETHOS_OK) {
         while (chain)
-            unlink_node(ram, &chain);
+            ram_unlink(ram, &chain);
+        ram_free_changes(ram, &changes);
         return code;
     }
     link_nodes(ram, scope, edits, count, chain);
+    ram_record(ram, changes);
     if (operation)
-        link_node(find(&ram->operations, scope, operation->key), operation);
+        ram_link(find(&ram->operations, scope, operation->key), operation);
     return ETHOS_OK;
 }
 
@@ -280,4 +289,11 @@ const struct ethos_store_ops store_ram = {
     .remove = ram_remove,
     .list = ram_list,
     .update = ram_update,
+    .history = ram_history,
+    .version = ram_version,
+    .purge = ram_purge,
+    .set_aside = ram_set_aside,
+    .conflicts = ram_conflicts,
+    .conflict_read = ram_conflict_read,
+    .conflict_drop = ram_conflict_drop,
 };

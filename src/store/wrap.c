@@ -7,6 +7,72 @@
 
 #include "base/err.h"
 
+/* ---- history and conflicts ------------------------------------------------------------------ */
+
+static int wrap_history(struct ethos_store *self, const char *scope, const char *key,
+                        ethos_change_fn *each, void *arg, struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    return inner->ops->history(inner, scope, key, each, arg, error);
+}
+
+static int wrap_version(struct ethos_store *self, const char *scope, const char *key,
+                        const char *revision, struct ethos_text *out_text,
+                        struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    return inner->ops->version(inner, scope, key, revision, out_text, error);
+}
+
+static int wrap_purge(struct ethos_store *self, const char *scope, struct ethos_view needle,
+                      int dry_run, const struct ethos_origin *origin, struct ethos_purge *out_purge,
+                      struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    return inner->ops->purge(inner, scope, needle, dry_run, origin, out_purge, error);
+}
+
+static int wrap_set_aside(struct ethos_store *self, const char *scope, const char *key,
+                          struct ethos_view text, struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    return inner->ops->set_aside(inner, scope, key, text, error);
+}
+
+static int wrap_conflicts(struct ethos_store *self, const char *scope, ethos_conflict_fn *each,
+                          void *arg, struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    return inner->ops->conflicts(inner, scope, each, arg, error);
+}
+
+static int wrap_conflict_read(struct ethos_store *self, const char *scope, const char *id,
+                              struct ethos_text *out_text, struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    return inner->ops->conflict_read(inner, scope, id, out_text, error);
+}
+
+static int wrap_conflict_drop(struct ethos_store *self, const char *scope, const char *id,
+                              struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    return inner->ops->conflict_drop(inner, scope, id, error);
+}
+
+static void pass_through(struct ethos_store_ops *ops, const struct ethos_store_ops *inner)
+{
+    ops->history = inner->history ? wrap_history : NULL;
+    ops->version = inner->version ? wrap_version : NULL;
+    ops->purge = inner->purge ? wrap_purge : NULL;
+    ops->set_aside = inner->set_aside ? wrap_set_aside : NULL;
+    ops->conflicts = inner->conflicts ? wrap_conflicts : NULL;
+    ops->conflict_read = inner->conflict_read ? wrap_conflict_read : NULL;
+    ops->conflict_drop = inner->conflict_drop ? wrap_conflict_drop : NULL;
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
 int wrap_new(const struct ethos_host *host, const struct ethos_store_ops *ops, size_t size,
              struct ethos_store *inner, struct wrap **out_wrap, struct ethos_error *error)
 {
@@ -27,6 +93,7 @@ int wrap_new(const struct ethos_host *host, const struct ethos_store_ops *ops, s
         wrap->ops.locate = NULL;
     if (!inner->ops->check)
         wrap->ops.check = NULL;
+    pass_through(&wrap->ops, inner->ops);
     *out_wrap = wrap;
     return ETHOS_OK;
 }

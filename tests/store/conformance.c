@@ -1,90 +1,8 @@
 /*
  * conformance.c: what every store must do, whatever is behind it.
  */
-#include "conformance.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "../support/alloc.h"
-#include "base/hash.h"
 #include "base/log.h"
-#include "base/view.h"
-#include "store/store.h"
-
-#define SCOPE "personality:tester"
-#define OTHER_SCOPE "user:tester"
-
-struct fixture {
-    const struct conformance_subject *subject;
-    const struct ethos_host *host;
-    struct ethos_store *store;
-    struct ethos_text text;
-    struct ethos_error error;
-};
-
-/* ---- calls, shortened ----------------------------------------------------------------------- */
-
-static int do_write(struct fixture *f, const char *scope, const char *key, const char *expect,
-                    struct ethos_view text, char *out_revision)
-{
-    char revision[ETHOS_REVISION_SIZE];
-    return f->store->ops->write(f->store, scope, key, expect, text, NULL,
-                                out_revision ? out_revision : revision, &f->error);
-}
-
-static int do_read(struct fixture *f, const char *scope, const char *key)
-{
-    static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
-    return f->store->ops->read(f->store, scope, key, &whole, &f->text, &f->error);
-}
-
-static int do_remove(struct fixture *f, const char *key, const char *expect)
-{
-    return f->store->ops->remove(f->store, SCOPE, key, expect, NULL, &f->error);
-}
-
-static void put(struct fixture *f, const char *key, const char *text)
-{
-    assert_int_equal(do_write(f, SCOPE, key, NULL, view_str(text), NULL), ETHOS_OK);
-}
-
-static void assert_bytes(struct fixture *f, const char *scope, const char *key,
-                         struct ethos_view expected)
-{
-    char revision[ETHOS_REVISION_SIZE];
-    assert_int_equal(do_read(f, scope, key), ETHOS_OK);
-    assert_non_null(f->text.data);
-    assert_int_equal(f->text.size, expected.size);
-    assert_memory_equal(f->text.data, expected.data, expected.size);
-    assert_int_equal(f->text.data[f->text.size], 0);
-    assert_int_equal(f->text.offset, 0);
-    assert_int_equal(f->text.total, expected.size);
-    hash_revision(expected, revision);
-    assert_string_equal(f->text.revision, revision);
-}
-
-static void assert_text(struct fixture *f, const char *key, const char *expected)
-{
-    assert_bytes(f, SCOPE, key, view_str(expected));
-}
-
-static void assert_absent(struct fixture *f, const char *key)
-{
-    assert_int_equal(do_read(f, SCOPE, key), ETHOS_NOTFOUND);
-}
-
-static void revision_of(const char *text, char out[ETHOS_REVISION_SIZE])
-{
-    hash_revision(view_str(text), out);
-}
+#include "fixture.h"
 
 /* ---- reading and writing -------------------------------------------------------------------- */
 
@@ -330,28 +248,6 @@ static void test_a_tail_is_the_end_of_the_text(void **state)
 
 /* ---- list ----------------------------------------------------------------------------------- */
 
-struct listing {
-    char keys[16384];
-    size_t count;
-    uint64_t bytes;
-    int stop_after;
-};
-
-static int collect(void *arg, const struct ethos_entry *entry)
-{
-    struct listing *listing = arg;
-    size_t used = strlen(listing->keys);
-    snprintf(listing->keys + used, sizeof listing->keys - used, "%s ", entry->key);
-    listing->count++;
-    listing->bytes += entry->bytes;
-    return listing->stop_after && (int)listing->count >= listing->stop_after ? 77 : 0;
-}
-
-static int do_list(struct fixture *f, const char *scope, struct listing *listing)
-{
-    return f->store->ops->list(f->store, scope, collect, listing, &f->error);
-}
-
 static void test_list_gives_keys_in_byte_order(void **state)
 {
     struct fixture *f = *state;
@@ -452,14 +348,6 @@ static int play(void *arg, struct ethos_edit *edits, size_t count, struct ethos_
             snprintf(edits[i].receipt, sizeof edits[i].receipt, "%s", script->receipts[i]);
     }
     return script->code;
-}
-
-static void free_edits(struct fixture *f, struct ethos_edit *edits, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (edits[i].old.data)
-            f->host->resize(f->host->arg, edits[i].old.data, 0);
-    }
 }
 
 static int do_update(struct fixture *f, struct ethos_edit *edits, size_t count,
@@ -931,7 +819,7 @@ static void test_a_store_used_as_intended_has_no_findings(void **state)
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-static int set_up(void **state)
+int conformance_set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
     if (!f)
@@ -949,7 +837,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+int conformance_tear_down(void **state)
 {
     struct fixture *f = *state;
     alloc_fail_at(0);
@@ -962,11 +850,6 @@ static int tear_down(void **state)
     free(f);
     return 0;
 }
-
-#define RULE(function)                                                                             \
-    {                                                                                              \
-#function, function, set_up, tear_down, NULL                                               \
-    }
 
 static const struct CMUnitTest rules[] = {
     RULE(test_absent_text_is_not_found),
@@ -1012,12 +895,20 @@ static const struct CMUnitTest rules[] = {
     RULE(test_a_store_used_as_intended_has_no_findings),
 };
 
+static int run_rules(const struct conformance_subject *subject, const struct CMUnitTest *list,
+                     size_t count)
+{
+    struct CMUnitTest tests[64];
+    assert_true(count <= sizeof tests / sizeof *tests);
+    memcpy(tests, list, count * sizeof *list);
+    for (size_t i = 0; i < count; i++)
+        tests[i].initial_state = (void *)subject;
+    return _cmocka_run_group_tests(subject->name, tests, count, NULL, NULL);
+}
+
 int conformance_run(const struct conformance_subject *subject)
 {
-    struct CMUnitTest tests[sizeof rules / sizeof *rules];
-    memcpy(tests, rules, sizeof rules);
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        tests[i].initial_state = (void *)subject;
     print_message("[ store    ] %s\n", subject->name);
-    return _cmocka_run_group_tests(subject->name, tests, sizeof rules / sizeof *rules, NULL, NULL);
+    return run_rules(subject, rules, sizeof rules / sizeof *rules) +
+           run_rules(subject, conformance_history, conformance_history_count);
 }

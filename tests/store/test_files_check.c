@@ -3,6 +3,7 @@
  */
 #include "home.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 
@@ -160,26 +161,174 @@ static void test_names_that_are_no_ids_are_found(void **state)
     assert_file(home, "home/personalities/it's me\n/MEMORY.md", "never read");
 }
 
-static void test_leftover_drafts_are_found_and_removed(void **state)
+static void test_leftovers_are_found_and_cleared_up(void **state)
 {
-    static const char *const drafts[] = {"personalities/p/.mem/tmp/a.md.draft",
-                                         "personalities/p/.b.md.ethos-draft"};
+    static const char *const names[] = {
+        "personalities/p/.mem/tmp/a.md.0123456789ab.draft",
+        "personalities/p/.mem/tmp/a.md.0123456789ab.gone",
+        "personalities/p/.mem/tmp/.blob.draft",
+    };
     struct home *home = *state;
     assert_int_equal(home_write(home, SCOPE, "a.md", "1"), ETHOS_OK);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[128];
-        snprintf(path, sizeof path, "home/%s", drafts[i]);
+        snprintf(path, sizeof path, "home/%s", names[i]);
         home_put(home, path, "half");
         int lock = openat(home->temp.fd, DIR_OF_SCOPE "/.mem/lock", O_RDWR);
         assert_int_equal(flock(lock, LOCK_EX), 0);
-        assert_int_equal(check(home, 1).count, 0); // somebody is writing it
+        assert_int_equal(check(home, 0).count, 0); // somebody is writing it
         close(lock);
-        assert_only(check(home, 0), ETHOS_FINDING_WARNING, drafts[i], "interrupted", "rm /");
+        assert_only(check(home, 0), ETHOS_FINDING_WARNING, names[i], "interrupted", "doctor --fix");
         assert_true(home_exists(home, path));
-        assert_only(check(home, 1), ETHOS_FINDING_FIXED, drafts[i], "interrupted", "rm /");
+        assert_only(check(home, 1), ETHOS_FINDING_FIXED, names[i], "interrupted", "doctor --fix");
         assert_false(home_exists(home, path));
     }
+    assert_int_equal(check(home, 0).count, 0);
     assert_reads(home, "a.md", "1");
+}
+
+static void test_a_text_that_nobody_can_place_is_not_cleared_away(void **state)
+{
+    struct home *home = *state;
+    assert_int_equal(home_write(home, SCOPE, "a.md", "1"), ETHOS_OK);
+    home_put(home, DIR_OF_SCOPE "/.mem/tmp/a.md.0123456789ab.new", "somebody's\n");
+    struct findings findings = check(home, 1);
+    assert_int_equal(findings.count, 2);
+    assert_int_equal(findings.rows[0].severity, ETHOS_FINDING_FIXED);
+    assert_non_null(strstr(findings.rows[1].problem, "1 conflict copy waits"));
+    assert_string_equal(findings.rows[1].remedy, "ethos conflicts list");
+    assert_int_equal(check(home, 1).count, 1);
+}
+
+static void test_what_was_displaced_waits_for_its_second_look(void **state)
+{
+    struct home *home = *state;
+    assert_int_equal(home_write(home, SCOPE, "a.md", "1"), ETHOS_OK);
+    home_put(home, DIR_OF_SCOPE "/.mem/tmp/a.md.0123456789ab.old", "1");
+    assert_int_equal(check(home, 1).count, 0);
+}
+
+static void test_leftovers_beside_the_target_of_a_link_are_found(void **state)
+{
+    static const char name[] = "personalities/p/.b.md.ethos-0123456789ab.draft";
+    struct home *home = *state;
+    assert_int_equal(home_write(home, SCOPE, "a.md", "1"), ETHOS_OK);
+    home_put(home, FILE_OF(".b.md.ethos-0123456789ab.draft"), "half");
+    assert_only(check(home, 1), ETHOS_FINDING_WARNING, name, "interrupted", "link");
+    assert_file(home, FILE_OF(".b.md.ethos-0123456789ab.draft"), "half");
+}
+
+/* ---- the history ---------------------------------------------------------------------------- */
+
+#define HISTORY FILE_OF("memory-history.jsonl")
+
+static void shell(struct home *home, const char *command)
+{
+    char line[512];
+    snprintf(line, sizeof line, "cd %s && { %s; }", home->temp.path, command);
+    assert_int_equal(system(line), 0);
+}
+
+static void test_damaged_lines_are_found_by_number_and_never_mended(void **state)
+{
+    struct home *home = *state;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(home_write(home, SCOPE, "a.md", i % 2 ? "1\n" : "2\n"), ETHOS_OK);
+    assert_int_equal(check(home, 0).count, 0);
+    shell(home, "sed -i '2s/\"replace\"/\"remove\"/' " HISTORY "; cp " HISTORY " before");
+    assert_only(check(home, 1), ETHOS_FINDING_WARNING, "personalities/p/memory-history.jsonl",
+                "line 2 is no record of a change any more: its checksum does not match", "backup");
+    shell(home, "cmp before " HISTORY);
+    shell(home, "sed -i '1i hello' " HISTORY);
+    assert_only(check(home, 0), ETHOS_FINDING_WARNING, "personalities/p/memory-history.jsonl",
+                "line 1 is no record of a change, nor 1 other line", "backup");
+    shell(home, "mv " HISTORY " " FILE_OF("memory-history-2026-01.jsonl"));
+    assert_only(check(home, 0), ETHOS_FINDING_WARNING,
+                "personalities/p/memory-history-2026-01.jsonl", "line 1 is no record", "backup");
+}
+
+static void test_a_line_that_is_being_written_is_not_damaged(void **state)
+{
+    struct home *home = *state;
+    assert_int_equal(home_write(home, SCOPE, "a.md", "1\n"), ETHOS_OK);
+    shell(home, "printf '{\"ts\":1' >>" HISTORY);
+    assert_int_equal(check(home, 0).count, 0);
+}
+
+static int count_change(void *arg, const struct ethos_change *change)
+{
+    *(size_t *)arg += strcmp(change->actions, "external") == 0;
+    return 0;
+}
+
+static size_t external_changes(struct home *home)
+{
+    size_t count = 0;
+    assert_int_equal(
+        home->store->ops->history(home->store, SCOPE, NULL, count_change, &count, &home->error),
+        ETHOS_OK);
+    return count;
+}
+
+static void test_edits_made_outside_are_found_and_recorded(void **state)
+{
+    struct home *home = *state;
+    assert_int_equal(home_write(home, SCOPE, "a.md", "1\n"), ETHOS_OK);
+    assert_int_equal(home_write(home, SCOPE, "b.md", "1\n"), ETHOS_OK);
+    home_put(home, FILE_OF("a.md"), "1\nand mine\n");
+    home_put(home, FILE_OF("new.md"), "never written by us\n");
+    assert_only(check(home, 0), ETHOS_FINDING_WARNING, "personalities/p/a.md",
+                "was changed outside", "ethos memory history");
+    assert_int_equal(external_changes(home), 0);
+    assert_only(check(home, 1), ETHOS_FINDING_FIXED, "personalities/p/a.md", "was changed outside",
+                "ethos memory history");
+    assert_int_equal(external_changes(home), 1);
+    assert_reads(home, "a.md", "1\nand mine\n");
+    assert_int_equal(unlinkat(home->temp.fd, FILE_OF("b.md"), 0), 0);
+    assert_only(check(home, 1), ETHOS_FINDING_FIXED, "personalities/p/b.md", "was changed outside",
+                "ethos memory history");
+    assert_int_equal(check(home, 0).count, 0);
+}
+
+static void test_conflict_copies_are_found(void **state)
+{
+    struct home *home = *state;
+    assert_int_equal(home_write(home, SCOPE, "a.md", "1\n"), ETHOS_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(home->store->ops->set_aside(home->store, SCOPE, "a.md",
+                                                     view_str(i ? "x" : "y"), &home->error),
+                         ETHOS_OK);
+    }
+    home_put(home, FILE_OF("a.sync-conflict-20261115-080000-ABCDEFG.md"), "z");
+    assert_only(check(home, 1), ETHOS_FINDING_WARNING, "personalities/p", "3 conflict copies wait",
+                "ethos conflicts list");
+}
+
+/* ---- the file system ------------------------------------------------------------------------ */
+
+/* A file system without one kind of call. */
+static int refuse(void *arg, const char *call, unsigned long number)
+{
+    (void)number;
+    return strcmp(call, arg) == 0 ? EINVAL : 0;
+}
+
+static void test_a_weaker_file_system_is_told_once(void **state)
+{
+    struct home *home = *state;
+    assert_int_equal(home_write(home, SCOPE, "a.md", "1\n"), ETHOS_OK);
+    assert_int_equal(home_write(home, "team:t", "a.md", "1\n"), ETHOS_OK);
+    os_hook(refuse, "exchange");
+    struct findings findings = check(home, 0);
+    os_hook(NULL, NULL);
+    assert_only(findings, ETHOS_FINDING_WARNING, "personalities/p", "cannot exchange files",
+                "local file system");
+    os_hook(refuse, "lease");
+    findings = check(home, 0);
+    os_hook(NULL, NULL);
+    assert_only(findings, ETHOS_FINDING_WARNING, "personalities/p", "does not tell who writes",
+                "local file system");
+    assert_int_equal(check(home, 0).count, 0); // and nothing was left behind
 }
 
 static void test_every_scope_is_looked_at(void **state)
@@ -201,6 +350,8 @@ static void test_check_without_memory_says_so(void **state)
     struct home *home = *state;
     int code = ETHOS_OK;
     home_put(home, "home/users/x/a.md", "\xff");
+    assert_int_equal(home_write(home, SCOPE, "a.md", "1\n"), ETHOS_OK);
+    home_put(home, FILE_OF("a.md"), "2\n");
     ALLOC_EACH(n, code == ETHOS_OK)
     {
         struct findings findings = {0};
@@ -218,7 +369,15 @@ int main(void)
         HOME_TEST(test_texts_that_cannot_be_used_well_are_found),
         HOME_TEST(test_the_remedy_for_hard_links_works),
         HOME_TEST(test_names_that_are_no_ids_are_found),
-        HOME_TEST(test_leftover_drafts_are_found_and_removed),
+        HOME_TEST(test_leftovers_are_found_and_cleared_up),
+        HOME_TEST(test_a_text_that_nobody_can_place_is_not_cleared_away),
+        HOME_TEST(test_what_was_displaced_waits_for_its_second_look),
+        HOME_TEST(test_leftovers_beside_the_target_of_a_link_are_found),
+        HOME_TEST(test_damaged_lines_are_found_by_number_and_never_mended),
+        HOME_TEST(test_a_line_that_is_being_written_is_not_damaged),
+        HOME_TEST(test_edits_made_outside_are_found_and_recorded),
+        HOME_TEST(test_conflict_copies_are_found),
+        HOME_TEST(test_a_weaker_file_system_is_told_once),
         HOME_TEST(test_every_scope_is_looked_at),
         HOME_TEST(test_check_without_memory_says_so),
     };

@@ -1,0 +1,744 @@
+/*
+ * files_journal.c: memory-history.jsonl of a held directory.
+ *
+ * What a write needs to know is at the end: the last line of its keys. The index (.mem/index) is a
+ * durable snapshot of "last line of every key" up to a place in the live file; from there on lines
+ * are read and searched, INDEX_EVERY bytes at most. It is checked against the bytes before its
+ * place; when it is missing or does not fit, everything is read, and it is made again:
+ *
+ *     ethos-index 1 <place> <crc of the bytes before it> <seq> <ts>
+ *     <key> <hash> <absent> <size> <ts> <alone> <since>
+ *     ...
+ *     @<hash of an operation id>
+ *     ...
+ *
+ * A sync of the journal that failed removes the index. Reading everything also copies the live file
+ * to a new inode, so that nobody relies on pages the kernel may have dropped.
+ *
+ * An append is one write. What a dead writer left unfinished of it (no line end, a wrong crc, a
+ * transaction with lines missing) was never acknowledged and is cut off.
+ */
+#include "store/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/os.h"
+#include "base/view.h"
+#include "store/opid.h"
+
+#define INDEX_EVERY 131072 /* bytes of history after which the index is made again */
+#define CHECK_BYTES 256    /* before the index's place */
+#define MONTH 7            /* bytes of "2026-11" */
+#define PATH_SIZE (FILES_PATH_SIZE + 32)
+#define LIVE_FLAGS (O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+
+static int fail(const struct files *self, const struct files_hold *hold, int errnum,
+                struct ethos_error *error)
+{
+    char path[PATH_SIZE];
+    bool top = strcmp(hold->path, ".") == 0;
+    snprintf(path, sizeof path, "%s%s" FILES_HISTORY, top ? "" : hold->path, top ? "" : "/");
+    return files_fail(self, errnum, path, error);
+}
+
+/* ---- lines from the end ----------------------------------------------------------------------- */
+
+/* Takes the last line off *rest, its end excluded; every line has one. */
+static bool last_line(struct ethos_view *rest, struct ethos_view *out_line)
+{
+    if (rest->size == 0)
+        return false;
+    size_t end = rest->size - 1;
+    const char *before = end ? memrchr(rest->data, '\n', end) : NULL;
+    size_t start = before ? (size_t)(before + 1 - rest->data) : 0;
+    *out_line = view_of(rest->data + start, end - start);
+    rest->size = start;
+    return true;
+}
+
+static size_t whole_lines(struct ethos_view text)
+{
+    const char *last = text.size ? memrchr(text.data, '\n', text.size) : NULL;
+    return last ? (size_t)(last + 1 - text.data) : 0;
+}
+
+/* Whether the `count` lines before the end of text are the first ones of a transaction. */
+static bool begins(struct ethos_view text, const struct history_record *of, unsigned count,
+                   struct arena *arena)
+{
+    struct ethos_view line;
+    struct history_record record;
+    for (unsigned i = count; i > 0; i--) {
+        if (!last_line(&text, &line) || history_parse(line, arena, &record) != ETHOS_OK ||
+            !view_eq(record.txn_id, of->txn_id) || record.txn_index != i)
+            return false;
+    }
+    return true;
+}
+
+/* Bytes of text without what was never finished at its end; *out_last is its last line, if any. */
+static int sound_size(struct ethos_view text, struct arena *arena, size_t *out_size,
+                      struct history_record *out_last)
+{
+    struct ethos_view line, rest = view_of(text.data, whole_lines(text));
+    *out_last = (struct history_record){0};
+    for (;;) {
+        *out_size = rest.size;
+        if (!last_line(&rest, &line))
+            return ETHOS_OK;
+        int code = history_parse(line, arena, out_last);
+        if (code == ETHOS_NOMEM)
+            return code;
+        if (code == ETHOS_CORRUPT)
+            continue;
+        if (code != ETHOS_OK || out_last->txn_count == 0)
+            return ETHOS_OK;
+        if (out_last->txn_index == out_last->txn_count &&
+            begins(rest, out_last, out_last->txn_index - 1, arena))
+            return ETHOS_OK;
+        for (unsigned i = 1; i < out_last->txn_index && last_line(&rest, &line); i++)
+            continue;
+    }
+}
+
+/* The newest line of ours; the index's word where there is none. */
+static int find_newest(struct files_journal *journal, struct arena *arena)
+{
+    struct ethos_view line, rest = str_view(&journal->tail);
+    struct history_record record;
+    while (last_line(&rest, &line)) {
+        int code = history_parse(line, arena, &record);
+        if (code == ETHOS_NOMEM)
+            return code;
+        if (code != ETHOS_OK)
+            continue;
+        if (record.ts_ms > journal->ts_ms)
+            journal->ts_ms = record.ts_ms;
+        if (record.seq == 0)
+            continue;
+        if (record.seq > journal->seq)
+            journal->seq = record.seq;
+        break;
+    }
+    return ETHOS_OK;
+}
+
+/* ---- the index -------------------------------------------------------------------------------- */
+
+static uint32_t check_of(struct ethos_view before)
+{
+    size_t size = before.size < CHECK_BYTES ? before.size : CHECK_BYTES;
+    return hash_crc32c(view_from(before, before.size - size));
+}
+
+struct header {
+    uint64_t place;
+    uint32_t check;
+    uint64_t seq;
+    int64_t ts_ms;
+};
+
+/* Reads the index into rows, its header cut off. False: there is none that can be read. */
+static bool read_index(const struct files_hold *hold, struct str *rows, struct header *out)
+{
+    int fd = os_open_beneath(hold->dir, FILES_INDEX, FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return false;
+    int failed = os_read_all(fd, rows, ETHOS_MAX_STORE_BYTES);
+    os_close(fd);
+    const char *end = failed ? NULL : memchr(rows->data, '\n', rows->size);
+    return end && sscanf(rows->data, "ethos-index 1 %" SCNu64 " %" SCNx32 " %" SCNu64 " %" SCNd64,
+                         &out->place, &out->check, &out->seq, &out->ts_ms) == 4;
+}
+
+/* Reads the live file from `from` on. */
+static int read_from(int fd, uint64_t from, uint64_t size, struct str *out)
+{
+    if (from == size)
+        return 0;
+    if (str_reserve(out, size - from) != ETHOS_OK) {
+        errno = ENOMEM;
+        return -1;
+    }
+    while (from + out->size < size) {
+        ssize_t got = os_pread(fd, out->data + out->size, size - from - out->size,
+                               from + out->size);
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        out->size += (size_t)got;
+    }
+    out->data[out->size] = 0;
+    return 0;
+}
+
+/* Fills tail by the index. False: it does not fit, or there is none. */
+static bool open_indexed(const struct files_hold *hold, struct files_journal *journal)
+{
+    struct header header;
+    if (!read_index(hold, &journal->rows, &header) || header.place > journal->size)
+        return false;
+    uint64_t from = header.place > CHECK_BYTES ? header.place - CHECK_BYTES : 0;
+    size_t before = (size_t)(header.place - from);
+    if (journal->fd >= 0 && read_from(journal->fd, from, journal->size, &journal->tail) != 0)
+        return false;
+    if (journal->tail.size < before ||
+        check_of(view_of(journal->tail.data, before)) != header.check)
+        return false;
+    memmove(journal->tail.data, journal->tail.data + before, journal->tail.size - before);
+    str_truncate(&journal->tail, journal->tail.size - before);
+    journal->seq = header.seq;
+    journal->ts_ms = header.ts_ms;
+    return true;
+}
+
+static int parse_row(struct ethos_view row, const char *key, struct history_last *out)
+{
+    char text[512], name[ETHOS_MAX_KEY + 1];
+    int absent, alone;
+    if (row.size >= sizeof text)
+        return ETHOS_NOTFOUND;
+    memcpy(text, row.data, row.size);
+    text[row.size] = 0;
+    struct history_last last = {.any = true};
+    if (sscanf(text, "%128s %71s %d %" SCNu64 " %" SCNd64 " %d %u", name, last.hash, &absent,
+               &last.size, &last.ts_ms, &alone, &last.since_blob) != 7 ||
+        strcmp(name, key) != 0)
+        return ETHOS_NOTFOUND;
+    last.absent = absent;
+    last.alone = alone;
+    *out = last;
+    return ETHOS_OK;
+}
+
+static void print_row(const char *key, const struct history_last *last, struct str *out)
+{
+    str_printf(out, "%s %s %d %" PRIu64 " %" PRId64 " %d %u\n", key, last->hash, last->absent,
+               last->size, last->ts_ms, last->alone, last->since_blob);
+}
+
+static void find_row(const struct files_journal *journal, const char *key, struct history_last *out)
+{
+    char needle[ETHOS_MAX_KEY + 3];
+    snprintf(needle, sizeof needle, "\n%s ", key);
+    const char *hit = strstr(journal->rows.data, needle);
+    if (!hit)
+        return;
+    const char *end = strchrnul(hit + 1, '\n');
+    parse_row(view_of(hit + 1, (size_t)(end - hit - 1)), key, out);
+}
+
+/* ---- opening ---------------------------------------------------------------------------------- */
+
+void files_journal_init(struct files_journal *journal)
+{
+    *journal = (struct files_journal){.fd = -1};
+    str_init(&journal->tail, ETHOS_MAX_HISTORY_BYTES);
+    str_init(&journal->rows, ETHOS_MAX_STORE_BYTES);
+}
+
+static int open_live(struct files *self, const struct files_hold *hold,
+                     struct files_journal *journal, struct ethos_error *error)
+{
+    struct stat st;
+    if (hold->dir < 0)
+        return ETHOS_OK;
+    int fd = os_openat(hold->dir, FILES_HISTORY, LIVE_FLAGS, 0);
+    if (fd < 0)
+        return errno == ENOENT ? ETHOS_OK : fail(self, hold, errno, error);
+    journal->fd = fd;
+    if (os_fstat(fd, &st) != 0)
+        return fail(self, hold, errno, error);
+    if (!S_ISREG(st.st_mode))
+        return fail(self, hold, EINVAL, error);
+    journal->size = (uint64_t)st.st_size;
+    return ETHOS_OK;
+}
+
+/* Puts the live file on a new inode. */
+static int renew(struct files *self, struct files_hold *hold, struct files_journal *journal,
+                 struct ethos_error *error)
+{
+    static const char name[] = ".history" FILES_DRAFT; // no key begins with a dot
+    struct str text;
+    struct stat st;
+    if (journal->fd < 0 || hold->lock < 0)
+        return ETHOS_OK;
+    int code = files_hold_tmp(self, hold, error);
+    if (code != ETHOS_OK)
+        return code;
+    str_init(&text, ETHOS_MAX_HISTORY_BYTES);
+    int fd = -1;
+    if (read_from(journal->fd, 0, journal->size, &text) == 0 && os_fstat(journal->fd, &st) == 0)
+        fd = files_draft_create(hold->tmp, name);
+    bool done = fd >= 0 && os_adopt(fd, &st) == 0 && os_write_all(fd, text.data, text.size) == 0 &&
+                os_fdatasync(fd) == 0 &&
+                os_renameat(hold->tmp, name, hold->dir, FILES_HISTORY, 0) == 0;
+    if (!done)
+        code = fail(self, hold, errno, error);
+    if (fd >= 0)
+        os_close(fd);
+    str_release(&text);
+    if (!done) {
+        os_unlinkat(hold->tmp, name, 0);
+        return code;
+    }
+    os_close(journal->fd);
+    journal->fd = -1;
+    return open_live(self, hold, journal, error);
+}
+
+/* Without an index: everything there is becomes the tail. */
+static int open_whole(struct files *self, struct files_hold *hold, struct files_journal *journal,
+                      struct ethos_error *error)
+{
+    str_clear(&journal->rows);
+    str_clear(&journal->tail);
+    if (hold->dir < 0)
+        return ETHOS_OK;
+    int code = renew(self, hold, journal, error);
+    return code == ETHOS_OK ? files_past_read(self, hold->dir, hold->path, &journal->tail, error)
+                            : code;
+}
+
+/* Cuts off what was never finished. Without a lock somebody may be finishing it: then it is only left out. */
+static int cut_torn(struct files *self, const struct files_hold *hold,
+                    struct files_journal *journal, struct arena *arena, struct ethos_error *error)
+{
+    struct history_record last;
+    size_t sound;
+    int code = sound_size(str_view(&journal->tail), arena, &sound, &last);
+    if (code != ETHOS_OK)
+        return err_nomem(error);
+    uint64_t torn = journal->tail.size - sound;
+    if (torn > 0 && torn <= journal->size) {
+        if (hold->lock >= 0 && os_ftruncate(journal->fd, journal->size - torn) != 0)
+            return fail(self, hold, errno, error);
+        journal->size -= torn;
+    }
+    str_truncate(&journal->tail, sound);
+    return find_newest(journal, arena) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+}
+
+int files_journal_open(struct files *self, struct files_hold *hold, struct files_journal *journal,
+                       struct ethos_error *error)
+{
+    struct arena arena;
+    files_journal_init(journal);
+    int code = open_live(self, hold, journal, error);
+    if (code != ETHOS_OK)
+        return code;
+    journal->indexed = hold->dir >= 0 && open_indexed(hold, journal);
+    if (!journal->indexed)
+        code = open_whole(self, hold, journal, error);
+    arena_init(&arena);
+    if (code == ETHOS_OK && journal->tail.size > 0)
+        code = cut_torn(self, hold, journal, &arena, error);
+    arena_release(&arena);
+    return code;
+}
+
+void files_journal_close(const struct files_hold *hold, struct files_journal *journal)
+{
+    if (journal->made && journal->size == 0) // for nothing
+        os_unlinkat(hold->dir, FILES_HISTORY, 0);
+    if (journal->fd >= 0)
+        os_close(journal->fd);
+    str_release(&journal->tail);
+    str_release(&journal->rows);
+    journal->fd = -1;
+}
+
+int files_journal_last(const struct files_journal *journal, const char *key,
+                       struct history_last *out, struct ethos_error *error)
+{
+    *out = (struct history_last){0};
+    find_row(journal, key, out);
+    return history_last(str_view(&journal->tail), key, out) == ETHOS_OK ? ETHOS_OK
+                                                                        : err_nomem(error);
+}
+
+/* ---- operations ------------------------------------------------------------------------------- */
+
+/* Whether a line after `from` takes a seq back. */
+static int is_voided(struct ethos_view from, uint64_t seq, struct arena *arena, bool *out)
+{
+    static const struct ethos_view member = VIEW("\"voids\":[");
+    struct history_record record;
+    struct ethos_view line;
+    *out = false;
+    if (!view_contains(from, member))
+        return ETHOS_OK;
+    while (!*out && view_line(&from, &line)) {
+        if (!view_contains(line, member))
+            continue;
+        int code = history_parse(line, arena, &record);
+        if (code == ETHOS_NOMEM)
+            return code;
+        *out = code == ETHOS_OK && record.voids_first <= seq && seq <= record.voids_last;
+    }
+    return ETHOS_OK;
+}
+
+#define OP_ROW_SIZE 20 /* LF, '@', 16 hex digits, LF, terminator */
+
+static void op_row(struct ethos_view op_id, char out[OP_ROW_SIZE])
+{
+    char hex[HASH_HEX_SIZE];
+    hash_hex(op_id, hex);
+    snprintf(out, OP_ROW_SIZE, "\n@%.16s\n", hex);
+}
+
+/* Whether lines older than the tail may know the operation. */
+static bool may_know(const struct files_journal *journal, const char *op_id)
+{
+    char row[OP_ROW_SIZE];
+    op_row(view_str(op_id), row);
+    return journal->indexed && strstr(journal->rows.data, row);
+}
+
+/* The line with the record of an operation that stands; its rest follows it. */
+static int find_op(struct ethos_view lines, const char *op_id, struct arena *arena,
+                   struct history_record *out, struct ethos_error *error)
+{
+    char needle[ETHOS_MAX_OPID + 16];
+    int size = snprintf(needle, sizeof needle, "\"opId\":\"%s\"", op_id);
+    for (struct ethos_view rest = lines; rest.size > 0;) {
+        bool voided = false;
+        const char *hit = memmem(rest.data, rest.size, needle, (size_t)size);
+        if (!hit)
+            break;
+        const char *start = memrchr(rest.data, '\n', (size_t)(hit - rest.data));
+        start = start ? start + 1 : rest.data;
+        const char *end = memchr(hit, '\n', (size_t)(rest.data + rest.size - hit));
+        if (!end)
+            break;
+        int code = history_parse(view_of(start, (size_t)(end - start)), arena, out);
+        rest = view_from(rest, (size_t)(end + 1 - rest.data));
+        if (code == ETHOS_OK && view_eq_str(out->op_id, op_id) && opid_time(out->op) >= 0)
+            code = is_voided(rest, out->seq, arena, &voided);
+        else if (code == ETHOS_OK)
+            voided = true; // no record of a finished operation
+        if (code == ETHOS_NOMEM)
+            return err_nomem(error);
+        if (code == ETHOS_OK && !voided)
+            return ETHOS_OK;
+    }
+    return ETHOS_NOTFOUND;
+}
+
+int files_journal_recall(const struct files *self, const struct files_hold *hold,
+                         const struct files_journal *journal, const struct ethos_origin *origin,
+                         struct ethos_edit *edits, size_t count, struct ethos_error *error)
+{
+    struct history_record record;
+    struct arena arena;
+    struct str whole;
+    if (!opid_given(origin))
+        return ETHOS_NOTFOUND;
+    arena_init(&arena);
+    str_init(&whole, ETHOS_MAX_HISTORY_BYTES);
+    int code = find_op(str_view(&journal->tail), origin->op_id, &arena, &record, error);
+    if (code == ETHOS_NOTFOUND && may_know(journal, origin->op_id)) {
+        code = files_past_read(self, hold->dir, hold->path, &whole, error);
+        if (code == ETHOS_OK)
+            code = find_op(str_view(&whole), origin->op_id, &arena, &record, error);
+    }
+    if (code == ETHOS_OK)
+        code = opid_recall(record.op, origin, edits, count, error);
+    str_release(&whole);
+    arena_release(&arena);
+    return code;
+}
+
+/* ---- making the index ------------------------------------------------------------------------- */
+
+static int compare_views(const void *a, const void *b)
+{
+    const struct ethos_view *x = a, *y = b;
+    size_t size = x->size < y->size ? x->size : y->size;
+    int order = size ? memcmp(x->data, y->data, size) : 0;
+    return order ? order : (x->size > y->size) - (x->size < y->size);
+}
+
+static struct ethos_view row_key(struct ethos_view row)
+{
+    const char *end = memchr(row.data, ' ', row.size);
+    return view_of(row.data, end ? (size_t)(end - row.data) : row.size);
+}
+
+/* The key of a line, by its bytes. */
+static struct ethos_view line_key(struct ethos_view line)
+{
+    static const char member[] = "\"key\":\"";
+    const char *at = memmem(line.data, line.size, member, sizeof member - 1);
+    if (!at)
+        return (struct ethos_view){0};
+    at += sizeof member - 1;
+    const char *end = memchr(at, '"', line.size - (size_t)(at - line.data));
+    return end ? view_of(at, (size_t)(end - at)) : (struct ethos_view){0};
+}
+
+/* All keys of the rows and of the tail, in order, each once. */
+static size_t collect_keys(const struct files_journal *journal, struct arena *arena,
+                           struct ethos_view **out_keys)
+{
+    struct ethos_view line, rows = str_view(&journal->rows), tail = str_view(&journal->tail);
+    size_t most = 0, count = 0, kept = 0;
+    for (struct ethos_view rest = rows; view_line(&rest, &line);)
+        most++;
+    for (struct ethos_view rest = tail; view_line(&rest, &line);)
+        most++;
+    struct ethos_view *keys = arena_array(arena, most + 1, sizeof *keys);
+    *out_keys = keys;
+    if (!keys)
+        return 0;
+    view_line(&rows, &line); // the header
+    while (view_line(&rows, &line))
+        if (line.size > 0 && line.data[0] != '@')
+            keys[count++] = row_key(line);
+    while (view_line(&tail, &line))
+        keys[count++] = line_key(line);
+    qsort(keys, count, sizeof *keys, compare_views);
+    for (size_t i = 0; i < count; i++) {
+        if (keys[i].size > 0 && keys[i].size <= ETHOS_MAX_KEY &&
+            (kept == 0 || !view_eq(keys[i], keys[kept - 1])))
+            keys[kept++] = keys[i];
+    }
+    return kept;
+}
+
+/* The operations of the rows and of the tail; each has its id on every line, and one row is enough. */
+static void print_ops(const struct files_journal *journal, struct str *out)
+{
+    static const char member[] = "\"opId\":\"";
+    char row[OP_ROW_SIZE], before[OP_ROW_SIZE] = "";
+    const char *ops = strstr(journal->rows.data, "\n@");
+    if (ops)
+        str_adds(out, ops + 1);
+    for (const char *at = journal->tail.data; (at = strstr(at, member));) {
+        at += sizeof member - 1;
+        op_row(view_of(at, strcspn(at, "\"")), row);
+        if (strcmp(row, before) != 0)
+            str_adds(out, row + 1);
+        memcpy(before, row, sizeof before);
+    }
+}
+
+static int print_index(const struct files_journal *journal, uint64_t place, uint32_t check,
+                       struct str *out)
+{
+    struct arena arena;
+    struct ethos_view *keys;
+    arena_init(&arena);
+    size_t count = collect_keys(journal, &arena, &keys);
+    int code = keys ? ETHOS_OK : ETHOS_NOMEM;
+    str_printf(out, "ethos-index 1 %" PRIu64 " %08" PRIx32 " %" PRIu64 " %" PRId64 "\n", place,
+               check, journal->seq, journal->ts_ms);
+    for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
+        struct history_last last;
+        char key[ETHOS_MAX_KEY + 1];
+        memcpy(key, keys[i].data, keys[i].size);
+        key[keys[i].size] = 0;
+        code = files_journal_last(journal, key, &last, NULL);
+        if (code == ETHOS_OK && last.any)
+            print_row(key, &last, out);
+    }
+    print_ops(journal, out);
+    arena_release(&arena);
+    return code == ETHOS_OK ? str_code(out) : code;
+}
+
+/* Writes the index for the live file up to `place`, durable. */
+static int write_index(struct files *self, struct files_hold *hold, struct files_journal *journal,
+                       uint64_t place, uint32_t check)
+{
+    static const char name[] = ".index" FILES_DRAFT;
+    struct str text;
+    str_init(&text, ETHOS_MAX_STORE_BYTES);
+    int fd = -1, failed = -1;
+    if (print_index(journal, place, check, &text) == ETHOS_OK &&
+        files_hold_tmp(self, hold, NULL) == ETHOS_OK)
+        fd = files_draft_create(hold->tmp, name);
+    if (fd >= 0) {
+        failed = os_write_all(fd, text.data, text.size) != 0 || os_fdatasync(fd) != 0;
+        os_close(fd);
+        if (!failed)
+            failed = os_renameat(hold->tmp, name, hold->dir, FILES_INDEX, 0);
+        if (failed)
+            os_unlinkat(hold->tmp, name, 0);
+    }
+    str_release(&text);
+    return failed;
+}
+
+void files_journal_index(struct files *self, struct files_hold *hold, struct files_journal *journal)
+{
+    struct str before;
+    if (journal->fd < 0 || hold->lock < 0 || (journal->indexed && journal->tail.size < INDEX_EVERY))
+        return;
+    str_init(&before, CHECK_BYTES);
+    uint64_t from = journal->size > CHECK_BYTES ? journal->size - CHECK_BYTES : 0;
+    if (read_from(journal->fd, from, journal->size, &before) == 0)
+        write_index(self, hold, journal, journal->size, check_of(str_view(&before)));
+    str_release(&before);
+}
+
+/* ---- appending -------------------------------------------------------------------------------- */
+
+static int make_live(struct files *self, const struct files_hold *hold,
+                     struct files_journal *journal, struct ethos_error *error)
+{
+    if (journal->fd >= 0)
+        return ETHOS_OK;
+    int fd = os_openat(hold->dir, FILES_HISTORY, LIVE_FLAGS | O_CREAT | O_EXCL, 0600);
+    if (fd < 0)
+        return fail(self, hold, errno, error);
+    journal->fd = fd;
+    journal->size = 0;
+    journal->made = true;
+    return self->durable && os_fsync(hold->dir) != 0 ? fail(self, hold, errno, error) : ETHOS_OK;
+}
+
+/*
+ * With the first change of a month the live file becomes that of its own month. The index goes first:
+ * it says what the lines before the new file say. A month that has a file already keeps going.
+ */
+static int rotate(struct files *self, struct files_hold *hold, struct files_journal *journal,
+                  int64_t now_ms, struct ethos_error *error)
+{
+    char then[CLOCK_ISO_SIZE], now[CLOCK_ISO_SIZE], name[64];
+    struct stat st;
+    clock_iso(journal->ts_ms, then);
+    clock_iso(now_ms, now);
+    if (journal->fd < 0 || journal->size == 0 || journal->ts_ms == 0 ||
+        strncmp(then, now, MONTH) >= 0)
+        return ETHOS_OK;
+    snprintf(name, sizeof name, "memory-history-%.*s.jsonl", MONTH, then);
+    if (os_fstatat(hold->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return ETHOS_OK;
+    int code = files_journal_sync(self, hold, journal, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (write_index(self, hold, journal, 0, check_of((struct ethos_view){"", 0})) != 0 ||
+        os_renameat(hold->dir, FILES_HISTORY, hold->dir, name, RENAME_NOREPLACE) != 0)
+        return ETHOS_OK; // then next time
+    os_close(journal->fd);
+    journal->fd = -1;
+    return make_live(self, hold, journal, error);
+}
+
+static void number_records(struct files_journal *journal, struct history_record *records,
+                           size_t count, const char *txn, int64_t ts_ms)
+{
+    for (size_t i = 0; i < count; i++) {
+        records[i].ts_ms = ts_ms;
+        records[i].seq = journal->seq + 1 + i;
+        records[i].txn_id = view_str(txn);
+        records[i].txn_index = (unsigned)i + 1;
+        records[i].txn_count = (unsigned)count;
+    }
+}
+
+/* Takes back an append that failed. The index goes, so that the next writer trusts no page of ours. */
+static int take_back(struct files *self, const struct files_hold *hold,
+                     struct files_journal *journal, int errnum, bool synced,
+                     struct ethos_error *error)
+{
+    os_ftruncate(journal->fd, journal->size);
+    if (synced)
+        os_unlinkat(hold->dir, FILES_INDEX, 0);
+    return fail(self, hold, errnum, error);
+}
+
+/* The lines must have gone where the name leads: somebody may have put another file there. */
+static int check_live(struct files *self, const struct files_hold *hold,
+                      const struct files_journal *journal, struct ethos_error *error)
+{
+    struct stat ours, named;
+    if (os_fstat(journal->fd, &ours) != 0)
+        return fail(self, hold, errno, error);
+    if (os_fstatat(hold->dir, FILES_HISTORY, &named, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? FILES_MOVED : fail(self, hold, errno, error);
+    return ours.st_ino == named.st_ino && ours.st_dev == named.st_dev ? ETHOS_OK : FILES_MOVED;
+}
+
+static int write_lines(struct files *self, const struct files_hold *hold,
+                       struct files_journal *journal, struct ethos_view lines, bool sync,
+                       struct ethos_error *error)
+{
+    if (os_write_all(journal->fd, lines.data, lines.size) != 0)
+        return take_back(self, hold, journal, errno, false, error);
+    if (sync && self->durable && os_fdatasync(journal->fd) != 0)
+        return take_back(self, hold, journal, errno, true, error);
+    int code = sync ? check_live(self, hold, journal, error) : ETHOS_OK;
+    if (code != ETHOS_OK && code != FILES_MOVED) {
+        os_ftruncate(journal->fd, journal->size);
+        return code;
+    }
+    journal->size += lines.size;
+    journal->unsynced = sync ? false : self->durable;
+    return code;
+}
+
+int files_txn_name(char out[FILES_TXN_SIZE])
+{
+    unsigned char random[FILES_TXN_SIZE / 2];
+    if (os_random(random, sizeof random) != 0)
+        return -1;
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(out + 2 * i, 3, "%02x", random[i]);
+    return 0;
+}
+
+int files_journal_append(struct files *self, struct files_hold *hold, struct files_journal *journal,
+                         const char *txn, struct history_record *records, size_t count, bool sync,
+                         struct ethos_error *error)
+{
+    char own[FILES_TXN_SIZE];
+    int64_t now_ms = self->host->now_ms(self->host->arg);
+    int code = rotate(self, hold, journal, now_ms, error);
+    if (code == ETHOS_OK)
+        code = make_live(self, hold, journal, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (!txn && files_txn_name(own) != 0)
+        return fail(self, hold, errno, error);
+    int64_t ts_ms = now_ms > journal->ts_ms ? now_ms : journal->ts_ms;
+    size_t start = journal->tail.size;
+    number_records(journal, records, count, txn ? txn : own, ts_ms);
+    for (size_t i = 0; i < count; i++)
+        history_print(&records[i], &journal->tail);
+    code = str_code(&journal->tail);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOMEM ? err_nomem(error) : fail(self, hold, EFBIG, error);
+    code = write_lines(self, hold, journal, view_from(str_view(&journal->tail), start), sync,
+                       error);
+    if (code != ETHOS_OK && code != FILES_MOVED) {
+        str_truncate(&journal->tail, start);
+        return code;
+    }
+    journal->seq += count;
+    journal->ts_ms = ts_ms;
+    return code;
+}
+
+int files_journal_sync(struct files *self, const struct files_hold *hold,
+                       struct files_journal *journal, struct ethos_error *error)
+{
+    if (!journal->unsynced)
+        return ETHOS_OK;
+    if (os_fdatasync(journal->fd) != 0)
+        return fail(self, hold, errno, error);
+    journal->unsynced = false;
+    return ETHOS_OK;
+}

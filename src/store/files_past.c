@@ -1,0 +1,390 @@
+/*
+ * files_past.c: what the journal and the blobs remember: history, version.
+ *
+ * Reading takes no lock. A rotation meanwhile is noticed by the live file's inode, and everything is
+ * read again. Blobs are named by their hash and checked by whoever uses them.
+ */
+#include "store/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/os.h"
+#include "base/view.h"
+#include "store/edit.h"
+
+#define TRIES 8
+#define BLOB_SIZE (sizeof FILES_BLOBS "/.md" + 64)
+
+static int open_scope(struct files *self, const char *scope, char path[FILES_PATH_SIZE],
+                      struct ethos_error *error)
+{
+    int code = files_scope_path(scope, path, error);
+    if (code != ETHOS_OK)
+        return code;
+    files_root_moved(self);
+    code = files_root(self, error);
+    return code == ETHOS_OK ? files_open(self, path, O_RDONLY | O_DIRECTORY, error) : code;
+}
+
+/* ---- the lines -------------------------------------------------------------------------------- */
+
+/* memory-history-2026-11.jsonl */
+static bool is_rotated(const char *name)
+{
+    static const char form[] = "memory-history-0000-00.jsonl";
+    if (strlen(name) != sizeof form - 1)
+        return false;
+    for (size_t i = 0; form[i]; i++) {
+        bool digit = name[i] >= '0' && name[i] <= '9';
+        if (form[i] == '0' ? !digit : name[i] != form[i])
+            return false;
+    }
+    return true;
+}
+
+bool files_is_history(const char *name)
+{
+    return strcmp(name, FILES_HISTORY) == 0 || is_rotated(name);
+}
+
+/* Appends a file; one that is not there has nothing. */
+static int add_file(const struct files *self, int dir, const char *path, const char *name,
+                    struct stat *out_seen, struct str *out, struct ethos_error *error)
+{
+    int fd = os_openat(dir, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return errno == ENOENT ? ETHOS_NOTFOUND : files_errno(self, errno, path, error);
+    int failed = os_fstat(fd, out_seen) != 0 ||
+                 os_read_all(fd, out, ETHOS_MAX_HISTORY_BYTES - out->size) != 0;
+    int saved = errno;
+    os_close(fd);
+    if (failed)
+        return files_errno(self, saved, path, error);
+    return ETHOS_OK;
+}
+
+static int add_rotated(const struct files *self, int dir, const char *path, struct str *out,
+                       struct ethos_error *error)
+{
+    struct files_names names;
+    struct stat seen;
+    int code = files_names_read(self, dir, path, &names, error);
+    if (code != ETHOS_OK)
+        return code;
+    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++) {
+        if (is_rotated(names.sorted[i]))
+            code = add_file(self, dir, path, names.sorted[i], &seen, out, error);
+        if (code == ETHOS_NOTFOUND)
+            code = ETHOS_OK;
+    }
+    files_names_release(&names);
+    return code;
+}
+
+int files_past_read(const struct files *self, int dir, const char *path, struct str *out,
+                    struct ethos_error *error)
+{
+    size_t start = out->size;
+    for (int i = 0; i < TRIES; i++) {
+        struct stat seen, now;
+        str_truncate(out, start);
+        bool before = os_fstatat(dir, FILES_HISTORY, &now, AT_SYMLINK_NOFOLLOW) == 0;
+        int code = add_rotated(self, dir, path, out, error);
+        if (code == ETHOS_OK)
+            code = add_file(self, dir, path, FILES_HISTORY, &seen, out, error);
+        if (code != ETHOS_OK && code != ETHOS_NOTFOUND)
+            return code;
+        bool after = code == ETHOS_OK;
+        if (before == after && (!after || now.st_ino == seen.st_ino))
+            return ETHOS_OK;
+    }
+    return files_errno(self, EAGAIN, path, error);
+}
+
+int files_past_load(const struct files *self, int dir, const char *path, const char *key,
+                    struct files_past *past, struct ethos_error *error)
+{
+    arena_init(&past->arena);
+    str_init(&past->text, ETHOS_MAX_HISTORY_BYTES);
+    history_init(&past->history, &past->arena);
+    int code = files_past_read(self, dir, path, &past->text, error);
+    if (code == ETHOS_OK && history_collect(&past->history, str_view(&past->text), key))
+        code = err_nomem(error);
+    return code;
+}
+
+void files_past_release(struct files_past *past)
+{
+    str_release(&past->text);
+    arena_release(&past->arena);
+}
+
+/* ---- blobs ------------------------------------------------------------------------------------ */
+
+static void blob_path(const char *hex, char out[BLOB_SIZE])
+{
+    snprintf(out, BLOB_SIZE, FILES_BLOBS "/%.64s.md", hex);
+}
+
+int files_blob_read(void *dir, const char *hex, struct str *out)
+{
+    char path[BLOB_SIZE];
+    blob_path(hex, path);
+    str_clear(out);
+    int fd = os_open_beneath(*(int *)dir, path, FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return ETHOS_NOTFOUND;
+    int failed = os_read_all(fd, out, ETHOS_MAX_STORE_BYTES);
+    bool nomem = failed && errno == ENOMEM;
+    os_close(fd);
+    return nomem ? ETHOS_NOMEM : failed ? ETHOS_NOTFOUND : ETHOS_OK;
+}
+
+/* Whether the blob stands there whole. One that was not synced may have lost its bytes. */
+static bool has_blob(const struct files_hold *hold, const char *hex, struct ethos_view text)
+{
+    struct str found;
+    str_init(&found, ETHOS_MAX_STORE_BYTES);
+    int dir = hold->dir;
+    bool same = files_blob_read(&dir, hex, &found) == ETHOS_OK && view_eq(str_view(&found), text);
+    str_release(&found);
+    return same;
+}
+
+static int sync_blobs(const struct files_hold *hold)
+{
+    int dir = os_open_beneath(hold->dir, FILES_BLOBS, O_RDONLY | O_DIRECTORY, 0);
+    if (dir < 0)
+        return -1;
+    int failed = os_fsync(dir), saved = errno;
+    os_close(dir);
+    errno = saved;
+    return failed;
+}
+
+static int blob_fail(const struct files *self, const struct files_hold *hold, const char *hex,
+                     struct ethos_error *error)
+{
+    char path[FILES_PATH_SIZE + BLOB_SIZE];
+    bool top = strcmp(hold->path, ".") == 0;
+    snprintf(path, sizeof path, "%s%s" FILES_BLOBS "/%.64s.md", top ? "" : hold->path,
+             top ? "" : "/", hex);
+    return files_fail(self, errno, path, error);
+}
+
+int files_blob_write(struct files *self, struct files_hold *hold, const char *hex,
+                     struct ethos_view text, bool sync, struct ethos_error *error)
+{
+    static const char name[] = ".blob" FILES_DRAFT;
+    char path[BLOB_SIZE];
+    sync = sync && self->durable;
+    int code = files_hold_tmp(self, hold, error);
+    if (code != ETHOS_OK)
+        return code;
+    blob_path(hex, path);
+    if (has_blob(hold, hex, text)) // perhaps not durable yet
+        return !sync || sync_blobs(hold) == 0 ? ETHOS_OK : blob_fail(self, hold, hex, error);
+    if (str_add(&hold->blobs, view_of(hex, 64)) != ETHOS_OK)
+        return err_nomem(error);
+    int fd = os_mkdirs(hold->dir, FILES_BLOBS) == 0 ? files_draft_create(hold->tmp, name) : -1;
+    if (fd < 0)
+        return blob_fail(self, hold, hex, error);
+    bool done = os_write_all(fd, text.data, text.size) == 0 && (!sync || os_fdatasync(fd) == 0) &&
+                os_renameat(hold->tmp, name, hold->dir, path, 0) == 0 &&
+                (!sync || sync_blobs(hold) == 0);
+    if (!done)
+        code = blob_fail(self, hold, hex, error);
+    os_close(fd);
+    if (!done)
+        os_unlinkat(hold->tmp, name, 0);
+    return code;
+}
+
+int files_past_text(const struct files *self, int dir, const struct files_past *past, size_t index,
+                    bool before, struct str *out, struct ethos_error *error)
+{
+    const struct history_record *record = &past->history.records[index];
+    int code = history_rebuild(&past->history, index, before, files_blob_read, &dir, out);
+    if (code == ETHOS_NOMEM)
+        return err_nomem(error);
+    if (code != ETHOS_OK)
+        return err_set(error, ETHOS_CORRUPT,
+                       "%s/" FILES_HISTORY ": change %llu of %.*s leads to no text",
+                       self->root_path, (unsigned long long)record->seq, VIEW_ARG(record->key));
+    return ETHOS_OK;
+}
+
+/* ---- history ---------------------------------------------------------------------------------- */
+
+static const char *copy(struct arena *arena, struct ethos_view v)
+{
+    return v.size ? arena_copy(arena, v) : NULL;
+}
+
+static const char *revision_of(struct arena *arena, struct ethos_view hash, bool absent)
+{
+    return absent ? "absent" : arena_copy(arena, hash);
+}
+
+/* A line that only keeps a text leads to that text, though the file never had it. */
+static const char *revision_after(struct arena *arena, const struct history_record *record)
+{
+    return view_eq_str(record->via, "seen")
+               ? arena_printf(arena, "sha256:%.*s", VIEW_ARG(record->after_blob))
+               : revision_of(arena, record->after_hash, record->absent_after);
+}
+
+static int report(const struct history_record *record, ethos_change_fn *each, void *arg,
+                  struct ethos_error *error)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct ethos_change change = {
+        .number = record->seq,
+        .time_ms = record->ts_ms,
+        .key = arena_copy(&arena, record->key),
+        .actions = copy(&arena, record->actions),
+        .source = copy(&arena, record->source),
+        .via = copy(&arena, record->via),
+        .actor = copy(&arena, record->actor),
+        .session = copy(&arena, record->session),
+        .session_key = copy(&arena, record->session_key),
+        .user = copy(&arena, record->user),
+        .op_id = copy(&arena, record->op_id),
+        .event = copy(&arena, record->event),
+        .undoes = copy(&arena, record->undoes),
+        .before = revision_of(&arena, record->before_hash, record->absent_before),
+        .after = revision_after(&arena, record),
+        .bytes_before = record->size_before,
+        .bytes_after = record->size_after,
+        .diff = record->diff,
+        .diff_whole = !record->blob.size && !record->after_blob.size,
+    };
+    int code = change.key && change.before && change.after ? each(arg, &change) : err_nomem(error);
+    arena_release(&arena);
+    return code;
+}
+
+static bool is_change(const struct history *history, size_t i)
+{
+    return !history->voided[i] && history->records[i].voids_first == 0;
+}
+
+int files_history(struct ethos_store *store, const char *scope, const char *key,
+                  ethos_change_fn *each, void *arg, struct ethos_error *error)
+{
+    struct files *self = (struct files *)store;
+    struct files_past past = {0};
+    char path[FILES_PATH_SIZE];
+    int dir = open_scope(self, scope, path, error);
+    if (dir < 0)
+        return dir == ETHOS_NOTFOUND ? ETHOS_OK : dir;
+    int code = files_past_load(self, dir, path, key, &past, error);
+    for (size_t i = past.history.count; code == ETHOS_OK && i-- > 0;) {
+        if (is_change(&past.history, i))
+            code = report(&past.history.records[i], each, arg, error);
+    }
+    files_past_release(&past);
+    os_close(dir);
+    return code;
+}
+
+/* ---- version ---------------------------------------------------------------------------------- */
+
+/* Where the revision stands: ETHOS_OK with index and side, or ETHOS_NOTFOUND. */
+static int find_revision(const struct history *history, struct ethos_view revision,
+                         size_t *out_index, bool *out_before)
+{
+    for (size_t i = history->count; i-- > 0;) {
+        const struct history_record *record = &history->records[i];
+        bool after = view_eq(record->after_hash, revision) && !record->absent_after;
+        bool before = view_eq(record->before_hash, revision) && !record->absent_before;
+        if (!after && !before)
+            continue;
+        *out_index = i;
+        *out_before = !after;
+        return ETHOS_OK;
+    }
+    return ETHOS_NOTFOUND;
+}
+
+/* A save that was met on the way is kept as a blob and is no version of the chain. */
+static int read_seen(int dir, const struct history *history, struct ethos_view revision,
+                     struct str *out)
+{
+    for (size_t i = history->count; i-- > 0;) {
+        struct ethos_view blob = history->records[i].after_blob;
+        if (blob.size == 64 && revision.size == 71 &&
+            memcmp(blob.data, revision.data + 7, blob.size) == 0) {
+            char hex[HASH_HEX_SIZE], found[ETHOS_REVISION_SIZE];
+            snprintf(hex, sizeof hex, "%.64s", blob.data);
+            int code = files_blob_read(&dir, hex, out);
+            hash_revision(str_view(out), found);
+            return code == ETHOS_OK && view_eq_str(revision, found) ? ETHOS_OK : ETHOS_NOTFOUND;
+        }
+    }
+    return ETHOS_NOTFOUND;
+}
+
+int files_give(const struct files *self, struct ethos_view text, const struct ethos_read_how *how,
+               struct ethos_text *out_text, struct ethos_error *error)
+{
+    int code = edit_reserve(self->host, out_text, text.size, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (text.size > 0)
+        memcpy(out_text->data, text.data, text.size);
+    out_text->data[text.size] = 0;
+    out_text->size = text.size;
+    out_text->offset = 0;
+    out_text->total = text.size;
+    out_text->mtime_ms = -1;
+    out_text->unsettled = 0;
+    out_text->revision[0] = 0;
+    if (how->flags & ETHOS_READ_REVISION)
+        hash_revision(text, out_text->revision);
+    return ETHOS_OK;
+}
+
+static int rebuild(const struct files *self, int dir, const struct files_past *past,
+                   const char *key, const char *revision, struct str *out,
+                   struct ethos_error *error)
+{
+    size_t index;
+    bool before;
+    if (find_revision(&past->history, view_str(revision), &index, &before) == ETHOS_OK)
+        return files_past_text(self, dir, past, index, before, out, error);
+    if (read_seen(dir, &past->history, view_str(revision), out) == ETHOS_OK)
+        return ETHOS_OK;
+    return err_set(error, ETHOS_NOTFOUND, "%s: no version %s", key, revision);
+}
+
+int files_version(struct ethos_store *store, const char *scope, const char *key,
+                  const char *revision, struct ethos_text *out_text, struct ethos_error *error)
+{
+    struct files *self = (struct files *)store;
+    static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
+    struct files_past past = {0};
+    struct str text;
+    char path[FILES_PATH_SIZE];
+    int dir = open_scope(self, scope, path, error);
+    if (dir < 0)
+        return dir == ETHOS_NOTFOUND
+                   ? err_set(error, ETHOS_NOTFOUND, "%s: no version %s", key, revision)
+                   : dir;
+    str_init(&text, ETHOS_MAX_STORE_BYTES);
+    int code = files_past_load(self, dir, path, key, &past, error);
+    if (code == ETHOS_OK)
+        code = rebuild(self, dir, &past, key, revision, &text, error);
+    if (code == ETHOS_OK)
+        code = files_give(self, str_view(&text), &whole, out_text, error);
+    str_release(&text);
+    files_past_release(&past);
+    os_close(dir);
+    return code;
+}

@@ -1,0 +1,466 @@
+/*
+ * ram_history.c: what the store in memory keeps of every change, and its conflict copies.
+ *
+ * A change holds both its texts whole, so a version is found, not rebuilt. Purging makes a cleansed
+ * node or change for each that holds the needle and links them afterwards, which cannot fail; since
+ * the same text is cleansed to the same text everywhere, the chain of versions stays one.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/str.h"
+#include "base/view.h"
+#include "core/diff.h"
+#include "core/update.h"
+#include "store/edit.h"
+#include "store/ram.h"
+
+/* ---- one change ----------------------------------------------------------------------------- */
+
+/* Every string of struct ethos_change. */
+static const size_t members[] = {
+    offsetof(struct ethos_change, key),    offsetof(struct ethos_change, actions),
+    offsetof(struct ethos_change, source), offsetof(struct ethos_change, via),
+    offsetof(struct ethos_change, actor),  offsetof(struct ethos_change, session),
+    offsetof(struct ethos_change, user),   offsetof(struct ethos_change, session_key),
+    offsetof(struct ethos_change, op_id),  offsetof(struct ethos_change, event),
+    offsetof(struct ethos_change, undoes), offsetof(struct ethos_change, before),
+    offsetof(struct ethos_change, after),
+};
+#define MEMBERS (sizeof members / sizeof *members)
+
+static const char **member(struct ethos_change *told, size_t index)
+{
+    return (const char **)(void *)((char *)told + members[index]);
+}
+
+/* Copies bytes and a terminator to *at, which moves on. The absent view stays absent. */
+static struct ethos_view pack(char **at, struct ethos_view v)
+{
+    if (!v.data)
+        return v;
+    char *start = *at;
+    if (v.size)
+        memcpy(start, v.data, v.size);
+    start[v.size] = 0;
+    *at += v.size + 1;
+    return view_of(start, v.size);
+}
+
+static size_t packed_size(struct ethos_change *told)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < MEMBERS; i++)
+        size += *member(told, i) ? strlen(*member(told, i)) + 1 : 0;
+    return size;
+}
+
+/* A copy of all that told points to, with the texts and their diff. */
+static struct change *copy_change(struct ram *ram, const char *scope, struct ethos_change *told,
+                                  struct ethos_view before, struct ethos_view after)
+{
+    size_t size = strlen(scope) + packed_size(told) + before.size + after.size + told->diff.size +
+                  4;
+    struct change *change = ram->host->resize(ram->host->arg, NULL, sizeof *change + size);
+    if (!change)
+        return NULL;
+    char *at = change->bytes;
+    change->next = NULL;
+    change->told = *told;
+    change->scope = pack(&at, view_str(scope)).data;
+    for (size_t i = 0; i < MEMBERS; i++)
+        *member(&change->told, i) = pack(&at, view_str(*member(told, i))).data;
+    change->before = pack(&at, before);
+    change->after = pack(&at, after);
+    change->told.diff = pack(&at, told->diff);
+    return change;
+}
+
+static void name_revision(struct ethos_view text, char out[ETHOS_REVISION_SIZE])
+{
+    if (text.data)
+        hash_revision(text, out);
+    else
+        memcpy(out, "absent", sizeof "absent");
+}
+
+/* Fills in what follows from the texts; the rest of told is given. NULL without memory. */
+static struct change *make_change(struct ram *ram, const char *scope,
+                                  const struct ethos_change *given, struct ethos_view before,
+                                  struct ethos_view after)
+{
+    struct ethos_change told = *given;
+    char revisions[2][ETHOS_REVISION_SIZE];
+    struct str diff;
+    str_init(&diff, SIZE_MAX);
+    int code = diff_unified(before, after, told.key, &diff);
+    name_revision(before, revisions[0]);
+    name_revision(after, revisions[1]);
+    told.before = revisions[0];
+    told.after = revisions[1];
+    told.bytes_before = before.size;
+    told.bytes_after = after.size;
+    told.diff = str_view(&diff);
+    told.diff_whole = 1;
+    struct change *change = code == ETHOS_OK ? copy_change(ram, scope, &told, before, after) : NULL;
+    str_release(&diff);
+    return change;
+}
+
+void ram_free_changes(struct ram *ram, struct change **chain)
+{
+    while (*chain) {
+        struct change *change = *chain;
+        *chain = change->next;
+        ram->host->resize(ram->host->arg, change, 0);
+    }
+}
+
+void ram_record(struct ram *ram, struct change *chain)
+{
+    while (chain) {
+        struct change *change = chain;
+        chain = change->next;
+        change->told.number = ++ram->numbers;
+        change->next = ram->changes;
+        ram->changes = change;
+    }
+}
+
+/* ---- recording ------------------------------------------------------------------------------ */
+
+static struct change *describe(struct ram *ram, const char *scope, const struct ethos_edit *edit,
+                               const struct ethos_origin *origin)
+{
+    const struct ethos_change told = {
+        .time_ms = ram->host->now_ms(ram->host->arg),
+        .key = edit->key,
+        .actions = edit_actions(edit),
+        .source = origin->source ? origin->source : "tool",
+        .via = origin->via,
+        .actor = origin->actor,
+        .session = origin->session,
+        .session_key = origin->session_key,
+        .user = origin->user,
+        .op_id = origin->op_id,
+        .undoes = origin->undoes,
+    };
+    struct ethos_view text = edit->text.data ? edit->text : VIEW("");
+    return make_change(ram, scope, &told, view_of(edit->old.data, edit->old.size),
+                       edit->verdict == ETHOS_EDIT_PUT ? text : (struct ethos_view){0});
+}
+
+int ram_describe(struct ram *ram, const char *scope, const struct ethos_edit *edits, size_t count,
+                 const struct ethos_origin *origin, struct change **out_chain,
+                 struct ethos_error *error)
+{
+    static const struct ethos_origin nobody;
+    struct change **end = out_chain;
+    for (size_t i = 0; i < count; i++) {
+        if (!edit_changes(&edits[i]))
+            continue;
+        *end = describe(ram, scope, &edits[i], origin ? origin : &nobody);
+        if (!*end)
+            return err_nomem(error);
+        end = &(*end)->next;
+    }
+    return ETHOS_OK;
+}
+
+/* ---- looking back --------------------------------------------------------------------------- */
+
+static bool is_about(const struct change *change, const char *scope, const char *key)
+{
+    return strcmp(change->scope, scope) == 0 && (!key || strcmp(change->told.key, key) == 0);
+}
+
+int ram_history(struct ethos_store *self, const char *scope, const char *key, ethos_change_fn *each,
+                void *arg, struct ethos_error *error)
+{
+    (void)error;
+    int code = ETHOS_OK;
+    const struct change *change = ((struct ram *)self)->changes;
+    for (; change && code == ETHOS_OK; change = change->next)
+        if (is_about(change, scope, key))
+            code = each(arg, &change->told);
+    return code;
+}
+
+/* The change that knows the text of a revision, or NULL. */
+static const struct change *find_version(const struct ram *ram, const char *scope, const char *key,
+                                         const char *revision, struct ethos_view *out_text)
+{
+    for (const struct change *change = ram->changes; change; change = change->next) {
+        bool after = strcmp(change->told.after, revision) == 0;
+        *out_text = after ? change->after : change->before;
+        if (is_about(change, scope, key) && out_text->data &&
+            (after || strcmp(change->told.before, revision) == 0))
+            return change;
+    }
+    return NULL;
+}
+
+int ram_version(struct ethos_store *self, const char *scope, const char *key, const char *revision,
+                struct ethos_text *out_text, struct ethos_error *error)
+{
+    struct ram *ram = (struct ram *)self;
+    struct ethos_view text;
+    const struct change *change = find_version(ram, scope, key, revision, &text);
+    if (!change)
+        return err_set(error, ETHOS_NOTFOUND, "%s: never had the revision %s", key, revision);
+    return ram_give(ram, text, change->told.time_ms, out_text, error);
+}
+
+/* ---- conflict copies ------------------------------------------------------------------------ */
+
+/* An id is a number, a dash and the key. */
+static const char *key_of(const struct node *copy)
+{
+    return strchr(copy->key, '-') + 1;
+}
+
+int ram_set_aside(struct ethos_store *self, const char *scope, const char *key,
+                  struct ethos_view text, struct ethos_error *error)
+{
+    struct ram *ram = (struct ram *)self;
+    char id[ETHOS_MAX_KEY + 32];
+    struct node **end = &ram->copies;
+    snprintf(id, sizeof id, "%" PRIu64 "-%s", ++ram->numbers, key);
+    struct node *copy = ram_node(ram, scope, id, text);
+    if (!copy)
+        return err_nomem(error);
+    while (*end)
+        end = &(*end)->next;
+    ram_link(end, copy);
+    return ETHOS_OK;
+}
+
+int ram_conflicts(struct ethos_store *self, const char *scope, ethos_conflict_fn *each, void *arg,
+                  struct ethos_error *error)
+{
+    (void)error;
+    int code = ETHOS_OK;
+    const struct node *copy = ((struct ram *)self)->copies;
+    for (; copy && code == ETHOS_OK; copy = copy->next) {
+        const struct ethos_conflict conflict = {copy->key,  key_of(copy), copy->mtime_ms,
+                                                copy->size, NULL,         "copy"};
+        if (strcmp(copy->scope, scope) == 0)
+            code = each(arg, &conflict);
+    }
+    return code;
+}
+
+/* The link to a copy; to NULL when there is none. */
+static struct node **find_copy(struct ram *ram, const char *scope, const char *id)
+{
+    struct node **link = &ram->copies;
+    while (*link && (strcmp((*link)->scope, scope) != 0 || strcmp((*link)->key, id) != 0))
+        link = &(*link)->next;
+    return link;
+}
+
+static int no_copy(const char *id, struct ethos_error *error)
+{
+    return err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id);
+}
+
+int ram_conflict_read(struct ethos_store *self, const char *scope, const char *id,
+                      struct ethos_text *out_text, struct ethos_error *error)
+{
+    struct ram *ram = (struct ram *)self;
+    const struct node *copy = *find_copy(ram, scope, id);
+    if (!copy)
+        return no_copy(id, error);
+    return ram_give(ram, view_of(copy->text, copy->size), copy->mtime_ms, out_text, error);
+}
+
+/* Records the text of a copy as one that was seen, unless it is a version already. */
+static int keep_seen(struct ram *ram, const struct node *copy, struct ethos_error *error)
+{
+    struct ethos_view known;
+    const struct node *now = ram_find(ram, copy->scope, key_of(copy));
+    const struct ethos_change told = {
+        .time_ms = ram->host->now_ms(ram->host->arg),
+        .key = key_of(copy),
+        .actions = "external",
+        .source = "web-editor",
+        .via = "seen",
+        .actor = "external",
+    };
+    if (find_version(ram, copy->scope, told.key, copy->revision, &known))
+        return ETHOS_OK;
+    struct change *change = make_change(
+        ram, copy->scope, &told, now ? view_of(now->text, now->size) : (struct ethos_view){0},
+        view_of(copy->text, copy->size));
+    if (!change)
+        return err_nomem(error);
+    ram_record(ram, change);
+    return ETHOS_OK;
+}
+
+int ram_conflict_drop(struct ethos_store *self, const char *scope, const char *id,
+                      struct ethos_error *error)
+{
+    struct ram *ram = (struct ram *)self;
+    struct node **link = find_copy(ram, scope, id);
+    if (!*link)
+        return no_copy(id, error);
+    int code = keep_seen(ram, *link, error);
+    if (code == ETHOS_OK)
+        ram_unlink(ram, link);
+    return code;
+}
+
+/* ---- purging -------------------------------------------------------------------------------- */
+
+/* What stands cleansed and is not linked yet, in the order of the lists. */
+struct purging {
+    struct ram *ram;
+    const char *scope;
+    struct ethos_view needle;
+    struct ethos_purge found;
+    struct node *texts, *copies;
+    struct change *changes;
+};
+
+static bool node_holds(const struct purging *purging, const struct node *node)
+{
+    return strcmp(node->scope, purging->scope) == 0 &&
+           view_contains(view_of(node->text, node->size), purging->needle);
+}
+
+static bool change_holds(const struct purging *purging, const struct change *change)
+{
+    return strcmp(change->scope, purging->scope) == 0 &&
+           (view_contains(change->before, purging->needle) ||
+            view_contains(change->after, purging->needle));
+}
+
+/* The text without its lines that hold the needle, as `remove` leaves it; others stay as they are. */
+static int cleanse(struct purging *purging, struct ethos_view *text, struct str *out,
+                   uint64_t *out_lines)
+{
+    const struct ethos_update update = {.action = ETHOS_ACTION_REMOVE, .text = purging->needle};
+    struct update_effect effect = {0};
+    if (!view_contains(*text, purging->needle))
+        return ETHOS_OK;
+    int code = update_apply(&update, 1, *text, out, &effect);
+    *text = str_view(out);
+    *out_lines += effect.matched;
+    return code;
+}
+
+static int cleanse_nodes(struct purging *purging, const struct node *list, struct node **end,
+                         uint64_t *out_nodes, uint64_t *out_lines)
+{
+    struct str out;
+    int code = ETHOS_OK;
+    str_init(&out, SIZE_MAX);
+    for (const struct node *node = list; code == ETHOS_OK && node; node = node->next) {
+        struct ethos_view text = view_of(node->text, node->size);
+        if (!node_holds(purging, node))
+            continue;
+        code = cleanse(purging, &text, &out, out_lines);
+        if (code == ETHOS_OK)
+            *end = ram_node(purging->ram, node->scope, node->key, text);
+        if (code != ETHOS_OK || !*end)
+            code = ETHOS_NOMEM;
+        else
+            end = &(*end)->next;
+        ++*out_nodes;
+    }
+    str_release(&out);
+    return code;
+}
+
+static int cleanse_change(struct purging *purging, const struct change *change,
+                          struct change **out_change)
+{
+    struct str before, after;
+    uint64_t lines = 0;
+    struct ethos_view old = change->before, new = change->after;
+    str_init(&before, SIZE_MAX);
+    str_init(&after, SIZE_MAX);
+    if (cleanse(purging, &old, &before, &lines) == ETHOS_OK &&
+        cleanse(purging, &new, &after, &lines) == ETHOS_OK)
+        *out_change = make_change(purging->ram, change->scope, &change->told, old, new);
+    str_release(&before);
+    str_release(&after);
+    return *out_change ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+static int cleanse_all(struct purging *purging)
+{
+    struct ram *ram = purging->ram;
+    struct ethos_purge *found = &purging->found;
+    struct change **end = &purging->changes;
+    uint64_t texts = 0, lines = 0;
+    int code = cleanse_nodes(purging, ram->texts, &purging->texts, &texts, &found->lines);
+    if (code == ETHOS_OK)
+        code = cleanse_nodes(purging, ram->copies, &purging->copies, &found->conflicts, &lines);
+    for (const struct change *change = ram->changes; code == ETHOS_OK && change;
+         change = change->next) {
+        if (!change_holds(purging, change))
+            continue;
+        code = cleanse_change(purging, change, end);
+        found->versions++;
+        end = code == ETHOS_OK ? &(*end)->next : end;
+    }
+    return code;
+}
+
+/* Puts the cleansed ones in the place of those that hold the needle. */
+static void replace_nodes(struct purging *purging, struct node **link, struct node **cleansed)
+{
+    for (; *link; link = &(*link)->next) {
+        struct node *node = *cleansed;
+        if (!node_holds(purging, *link))
+            continue;
+        *cleansed = node->next;
+        ram_unlink(purging->ram, link);
+        ram_link(link, node);
+    }
+}
+
+static void replace_changes(struct purging *purging)
+{
+    const struct ethos_host *host = purging->ram->host;
+    for (struct change **link = &purging->ram->changes; *link; link = &(*link)->next) {
+        struct change *old = *link, *change = purging->changes;
+        if (!change_holds(purging, old))
+            continue;
+        purging->changes = change->next;
+        change->next = old->next;
+        *link = change;
+        host->resize(host->arg, old, 0);
+    }
+}
+
+int ram_purge(struct ethos_store *self, const char *scope, struct ethos_view needle, int dry_run,
+              const struct ethos_origin *origin, struct ethos_purge *out_purge,
+              struct ethos_error *error)
+{
+    struct ram *ram = (struct ram *)self;
+    struct purging purging = {.ram = ram, .scope = scope, .needle = needle};
+    (void)origin;
+    if (needle.size == 0)
+        return err_set(error, ETHOS_INVALID, "nothing to purge: the text is empty");
+    int code = cleanse_all(&purging);
+    if (code == ETHOS_OK && !dry_run) {
+        replace_nodes(&purging, &ram->texts, &purging.texts);
+        replace_nodes(&purging, &ram->copies, &purging.copies);
+        replace_changes(&purging);
+    }
+    while (purging.texts)
+        ram_unlink(ram, &purging.texts);
+    while (purging.copies)
+        ram_unlink(ram, &purging.copies);
+    ram_free_changes(ram, &purging.changes);
+    if (code != ETHOS_OK)
+        return err_nomem(error);
+    *out_purge = purging.found;
+    return ETHOS_OK;
+}
