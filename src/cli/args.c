@@ -12,9 +12,11 @@
 #include <string.h>
 
 #include "base/choice.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/nearest.h"
+#include "base/os.h"
 #include "base/view.h"
 #include "cli/cli.h"
 
@@ -165,6 +167,19 @@ static int put_integer(struct cli *self, const struct op_arg *arg, const char *w
     return CLI_DONE;
 }
 
+/* A person means the time of the place; operations are told in UTC. */
+static int put_time(struct cli *self, const struct op_arg *arg, const char *what, const char *value)
+{
+    int64_t ms;
+    bool zoned;
+    char iso[CLOCK_ISO_SIZE];
+    if (!clock_parse(view_str(value), os_now_ms(), op_time_end(arg->name), &ms, &zoned))
+        return cli_usage(self, "use 30m, 12h, 7d, 2w, 2026-11-15 or 2026-11-15T08:30",
+                         "%s: '%s' is no time", what, value);
+    clock_iso(zoned ? ms : term_local_ms(ms), iso);
+    return put_text(self, arg, iso);
+}
+
 static int set_arg(struct cli *self, const struct op_arg *arg, const char *value)
 {
     char what[66] = "--";
@@ -174,6 +189,8 @@ static int set_arg(struct cli *self, const struct op_arg *arg, const char *value
         cli_option_name(arg->name, what + 2);
     if (arg->type == OP_INTEGER)
         return put_integer(self, arg, what, value);
+    if (arg->type == OP_TIME)
+        return put_time(self, arg, what, value);
     if (arg->type == OP_CHOICE && !choice_has(arg->choices, view_str(value)))
         return refuse_choice(self, what, value, arg->choices);
     return put_text(self, arg, value);

@@ -3,7 +3,8 @@
  *
  *   args.c      argv to an operation and its arguments
  *   run.c       reads input, runs, shows, maps codes to exit codes
- *   view.c      results a person reads, where JSON would not do
+ *   view*.c     results a person reads, where JSON would not do
+ *   ask.c       what is asked or checked before a command runs
  *   edit.c      memory edit
  *   help.c      help, man page
  *   complete.c  completion scripts
@@ -69,6 +70,9 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
              struct ethos_error *error);
 
 int cli_show(struct cli *self, const struct op *op, const struct op_result *result);
+
+/* ask.c: CLI_DONE when the command may run; else it said why not. */
+int ask_before(struct cli *self);
 
 /* view.c: prints a result for a person. */
 void view_result(struct cli *self, const struct op *op, const struct op_result *result);

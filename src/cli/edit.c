@@ -1,8 +1,9 @@
 /*
  * edit.c: ethos memory edit.
  *
- * The editor works on a private copy. Unchanged: nothing is written. The file moved meanwhile, or the
- * save failed: the copy is kept and its path printed, so that no keystroke is lost.
+ * The editor works on a private copy. Unchanged: nothing is written. The file moved meanwhile: the two
+ * are merged, and where they cannot be, the text is listed as a conflict. The save failed: the copy is
+ * kept and its path printed. No keystroke is lost.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -134,7 +135,7 @@ static int run_editor(const char *editor, const char *path, struct ethos_error *
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-/* What is being edited: the revision first, then the bytes, so that a change between is a conflict. */
+/* What is being edited. The bytes are what the editor starts from, and the base of a merge. */
 struct original {
     json_t *entry; /* as memory.get gives it */
     struct str text;
@@ -166,23 +167,25 @@ static int fetch(struct cli *self, struct original *out, struct ethos_error *err
     return code;
 }
 
-/* The text may hold any bytes the file held before, so it is not checked as JSON text. */
+/*
+ * The text may hold any bytes the file held before, so it is not checked as JSON text. ETHOS_OK: it
+ * is in the file or listed as a conflict, and *out_status says which.
+ */
 static int save(struct cli *self, const struct original *before, struct ethos_view text,
-                struct ethos_error *error)
+                int *out_status, struct ethos_error *error)
 {
     struct op_result result;
     json_t *args = json_deep_copy(self->args);
-    const char *revision = json_string_value(json_object_get(before->entry, "revision"));
     op_json_put(&args, "content", json_stringn_nocheck(text.data, text.size));
-    op_json_put(&args, "ifMatch", json_string(revision ? revision : "absent"));
+    op_json_put(&args, "base", json_stringn_nocheck(before->text.data, before->text.size));
     op_result_init(&result);
     int code = cli_call(self, op_find("memory.save"), args, &result, error);
-    if (code == ETHOS_OK && result.code != ETHOS_OK) {
+    if (code == ETHOS_OK && result.code != ETHOS_OK && result.code != ETHOS_CONFLICT) {
         code = result.code;
         *error = result.error;
     }
     if (code == ETHOS_OK)
-        code = cli_show(self, op_find("memory.save"), &result) == CLI_DONE ? ETHOS_OK : ETHOS_IO;
+        *out_status = cli_show(self, op_find("memory.save"), &result);
     op_result_release(&result);
     json_decref(args);
     return code;
@@ -205,7 +208,7 @@ static void show_unchanged(struct cli *self, const struct original *before)
 
 /* Runs the editor on the copy and saves. *out_keep: the copy holds what is nowhere else. */
 static int edit_copy(struct cli *self, const struct original *before, const char *path,
-                     bool *out_keep, struct ethos_error *error)
+                     bool *out_keep, int *out_status, struct ethos_error *error)
 {
     struct str text;
     const char *editor = choose_editor();
@@ -220,7 +223,7 @@ static int edit_copy(struct cli *self, const struct original *before, const char
     if (code == ETHOS_OK && same)
         show_unchanged(self, before);
     else if (code == ETHOS_OK)
-        code = save(self, before, str_view(&text), error);
+        code = save(self, before, str_view(&text), out_status, error);
     *out_keep = code != ETHOS_OK && !same;
     str_release(&text);
     return code;
@@ -230,6 +233,7 @@ int edit_run(struct cli *self)
 {
     char path[PATH_LIMIT] = "";
     bool keep = false;
+    int status = CLI_DONE;
     struct original before = {0};
     struct ethos_error error = {0};
     str_init(&before.text, ETHOS_MAX_STORE_BYTES);
@@ -237,7 +241,7 @@ int edit_run(struct cli *self)
     if (code == ETHOS_OK)
         code = make_copy(str_view(&before.text), path, &error);
     if (code == ETHOS_OK) {
-        code = edit_copy(self, &before, path, &keep, &error);
+        code = edit_copy(self, &before, path, &keep, &status, &error);
         if (keep)
             err_hint(&error, code, "your text is kept in %s", path);
         else
@@ -245,5 +249,5 @@ int edit_run(struct cli *self)
     }
     json_decref(before.entry);
     str_release(&before.text);
-    return code == ETHOS_OK ? CLI_DONE : cli_fail(self, &error);
+    return code == ETHOS_OK ? status : cli_fail(self, &error);
 }

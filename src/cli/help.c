@@ -9,6 +9,7 @@
 /* What the second words of a group are about. */
 static const char *const groups[][2] = {
     {"memory", "Look at the files and change them"},
+    {"conflicts", "What could not be merged, and what befell entries"},
     {"users", "Who is known, and which identities are one person"},
     {"personality", "The roles of the agent, and which one is active"},
     {"config", "The settings"},
@@ -33,6 +34,26 @@ static const char *const exits[][2] = {
     {"5", "refused: a bad id or key, a missing right, a limit"},
     {"6", "busy past the deadline"},
     {"7", "storage fault: no space, read-only, unreadable"},
+};
+
+/* What --json prints, where the names alone would not tell. */
+static const char *const shapes[][2] = {
+    {"memory.history",
+     "an array of changes: {number, time, scope, key, actions: [], source, via, actor, session, "
+     "sessionKey, user, opId, event, undoes: [], before, after, bytesBefore, bytesAfter, added, "
+     "removed, line, diff}; before and after are revisions, what is unknown is null"},
+    {"memory.diff", "{scope, key, from, to, diff}, or null without history"},
+    {"memory.restore", "{applied, written: [], unchanged: [], conflicts: []}"},
+    {"memory.undo", "{applied, written: [], unchanged: [], conflicts: [], undone: [numbers]}"},
+    {"memory.blame",
+     "{scope, key, lines: [{line, text, change, replaced}]}; change as in memory history, null for "
+     "what was there before"},
+    {"memory.forget", "{lines, versions, blobs, conflicts, scopes: [{scope, lines, ...}]}"},
+    {"conflicts.list",
+     "{conflicts: [{id, scope, key, time, bytes, path, kind}], events: [changes as in memory "
+     "history, each with undo: the command that reverses it]}"},
+    {"conflicts.show", "{id, scope, key, time, bytes, path, kind, content, diff}"},
+    {"conflicts.resolve", "{applied, written: [], unchanged: [], conflicts: [], resolved}"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -85,6 +106,29 @@ static void print_globals(FILE *out)
     }
 }
 
+static const char *shape_of(const struct op *op)
+{
+    for (size_t i = 0; i < COUNT(shapes); i++)
+        if (strcmp(shapes[i][0], op->name) == 0)
+            return shapes[i][1];
+    return NULL;
+}
+
+/* Words up to 78 columns, each line indented by two. */
+static void print_paragraph(FILE *out, const char *text)
+{
+    enum { WIDTH = 78 };
+    size_t column = 0;
+    while (*text) {
+        size_t size = strcspn(text, " ");
+        bool fits = column > 0 && column + 1 + size <= WIDTH;
+        fprintf(out, "%s%.*s", fits ? " " : column > 0 ? "\n  " : "  ", (int)size, text);
+        column = fits ? column + 1 + size : 2 + size;
+        text += size + (text[size] == ' ');
+    }
+    fputc('\n', out);
+}
+
 /* ---- help ---------------------------------------------------------------------------------- */
 
 void help_operation(FILE *out, const struct op *op, bool full)
@@ -96,6 +140,10 @@ void help_operation(FILE *out, const struct op *op, bool full)
         print_arg_help(out, arg);
     if (full)
         print_globals(out);
+    if (full && shape_of(op)) {
+        fputs("\nWith --json:\n", out);
+        print_paragraph(out, shape_of(op));
+    }
     fprintf(out, "\nExample:\n  %s\n", op->example);
     if (!full)
         fprintf(out, "\nethos %s --help also lists the options of every command.\n", op->command);
@@ -204,6 +252,11 @@ static void man_operation(FILE *out, const struct op *op)
     fputs(".\n\n", out);
     for (const struct op_arg *arg = op->args; arg && arg->name; arg++)
         man_argument(out, arg);
+    if (shape_of(op)) {
+        fputs("\tWith *--json*: ", out);
+        man_text(out, shape_of(op));
+        fputs("\n\n", out);
+    }
     fputs("\tExample: ", out);
     man_text(out, op->example);
     fputs("\n\n", out);

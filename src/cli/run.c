@@ -242,11 +242,10 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
                            .via = "cli"};
     if (options.ephemeral)
         hold_signals(true);
-    int code = ethos_open(&options, &call.ethos, error);
-    if (code == ETHOS_OK) {
+    int code = op->effect & OP_NO_HOME ? ETHOS_OK : ethos_open(&options, &call.ethos, error);
+    if (code == ETHOS_OK)
         code = op_run(op, &call, result, error);
-        ethos_close(call.ethos);
-    }
+    ethos_close(call.ethos);
     if (options.ephemeral)
         hold_signals(false);
     return code;
@@ -272,11 +271,15 @@ static int run_operation(struct cli *self)
     struct op_result result;
     struct ethos_error error = {0};
     int status = read_arguments(self);
+    if (status == CLI_DONE)
+        status = ask_before(self);
     if (status != CLI_DONE)
         return status;
     op_result_init(&result);
     int code = cli_call(self, self->op, self->args, &result, &error);
     status = code == ETHOS_OK ? cli_show(self, self->op, &result) : cli_fail(self, &error);
+    if (status == CLI_CONFLICT && strcmp(self->op->name, "admin.mergeDriver") == 0)
+        status = CLI_FAILED; // how a merge driver tells git of conflicts
     op_result_release(&result);
     return status;
 }

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
@@ -178,4 +179,35 @@ void term_styled(struct term *self, enum term_style style, const char *format, .
     va_end(args);
     if (self->color && style != TERM_PLAIN)
         fputs("\033[0m", self->out);
+}
+
+/* ---- times ---------------------------------------------------------------------------------- */
+
+void term_when(int64_t ms, int64_t now_ms, char out[TERM_WHEN_SIZE])
+{
+    enum { MINUTE = 60, HOUR = 3600, DAY = 86400 };
+    long long age = (now_ms - ms) / 1000;
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm local;
+    if (age >= 0 && age < MINUTE)
+        snprintf(out, TERM_WHEN_SIZE, "just now");
+    else if (age >= 0 && age < HOUR)
+        snprintf(out, TERM_WHEN_SIZE, "%lld min ago", age / MINUTE);
+    else if (age >= 0 && age < DAY)
+        snprintf(out, TERM_WHEN_SIZE, "%lld h ago", age / HOUR);
+    else if (!localtime_r(&seconds, &local) ||
+             strftime(out, TERM_WHEN_SIZE, "%Y-%m-%d %H:%M", &local) == 0)
+        snprintf(out, TERM_WHEN_SIZE, "?");
+}
+
+int64_t term_local_ms(int64_t ms)
+{
+    int64_t rest = ms % 1000;
+    time_t seconds = (time_t)((ms - rest) / 1000);
+    struct tm shown;
+    if (!gmtime_r(&seconds, &shown))
+        return ms;
+    shown.tm_isdst = -1;
+    time_t local = mktime(&shown);
+    return local == (time_t)-1 ? ms : (int64_t)local * 1000 + rest;
 }

@@ -38,6 +38,13 @@ void term_styled(struct term *self, enum term_style style, const char *format, .
     __attribute__((format(printf, 3, 4)));
 void term_printf(struct term *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* "just now", "5 min ago", "3 h ago", then the date and time of the place. */
+#define TERM_WHEN_SIZE 32
+void term_when(int64_t ms, int64_t now_ms, char out[TERM_WHEN_SIZE]);
+
+/* The moment at which the clocks of the place show what ms shows in UTC. */
+int64_t term_local_ms(int64_t ms);
+
 /* The same protection for one line to a stream such as stderr. */
 void term_safe(FILE *out, struct ethos_view text);
 

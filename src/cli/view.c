@@ -7,30 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/view.h"
-#include "cli/cli.h"
+#include "cli/rows.h"
 
 typedef void view_fn(struct cli *self, const json_t *json);
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *value = json_string_value(json_object_get(object, name));
-    return value ? value : "";
-}
-
-static long long number_of(const json_t *object, const char *name)
-{
-    return (long long)json_integer_value(json_object_get(object, name));
-}
-
-static const char *plural(long long number)
-{
-    return number == 1 ? "" : "s";
-}
-
-/* The home directory of the user as ~, as people write it. */
-static void print_path(struct cli *self, enum term_style style, const char *path)
+void view_path(struct cli *self, enum term_style style, const char *path)
 {
     const char *home = getenv("HOME");
     size_t size = home ? strlen(home) : 0;
@@ -42,10 +24,7 @@ static void print_path(struct cli *self, enum term_style style, const char *path
 
 /* ---- writes -------------------------------------------------------------------------------- */
 
-static void say(const struct cli *self, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void say(const struct cli *self, const char *format, ...)
+void view_say(const struct cli *self, const char *format, ...)
 {
     char *line = NULL;
     va_list args;
@@ -66,14 +45,14 @@ static void say_row(const struct cli *self, const json_t *row, const char *what)
     const json_t *matched = json_object_get(row, "matched");
     long long lines = (long long)json_integer_value(matched), chars = number_of(row, "chars");
     if (matched)
-        say(self, "%s %s (%s): %lld line%s matched, %lld character%s", text_of(row, "key"), what,
-            text_of(row, "scope"), lines, plural(lines), chars, plural(chars));
+        view_say(self, "%s %s (%s): %lld line%s matched, %lld character%s", text_of(row, "key"),
+                 what, text_of(row, "scope"), lines, plural(lines), chars, plural(chars));
     else
-        say(self, "%s %s (%s): %lld character%s", text_of(row, "key"), what, text_of(row, "scope"),
-            chars, plural(chars));
+        view_say(self, "%s %s (%s): %lld character%s", text_of(row, "key"), what,
+                 text_of(row, "scope"), chars, plural(chars));
 }
 
-static void view_report(struct cli *self, const json_t *json)
+void view_report(struct cli *self, const json_t *json)
 {
     size_t index;
     json_t *row;
@@ -82,7 +61,7 @@ static void view_report(struct cli *self, const json_t *json)
     json_array_foreach (json_object_get(json, "unchanged"), index, row)
         say_row(self, row, "unchanged");
     json_array_foreach (json_object_get(json, "warnings"), index, row)
-        say(self, "warning: %s", json_string_value(row));
+        view_say(self, "warning: %s", json_string_value(row));
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */
@@ -116,7 +95,7 @@ static void print_file(struct cli *self, const json_t *file)
     else
         term_printf(&self->term, ": %lld character%s in ", number_of(file, "chars"),
                     plural(number_of(file, "chars")));
-    print_path(self, TERM_DIM, text_of(file, "path"));
+    view_path(self, TERM_DIM, text_of(file, "path"));
     term_printf(&self->term, "\n\n");
     if (shown.size == 0)
         return;
@@ -147,7 +126,7 @@ static void view_show(struct cli *self, const json_t *json)
     if (number_of(json, "chars") > 0)
         return;
     term_finish(&self->term); // what a pager shows stands before
-    say(self, "Add something: ethos memory add 'We deploy on Fridays'");
+    view_say(self, "Add something: ethos memory add 'We deploy on Fridays'");
 }
 
 static void view_paths(struct cli *self, const json_t *json)
@@ -174,8 +153,8 @@ static void view_users(struct cli *self, const json_t *json)
                     text_of(row, "platformUserId"));
     }
     if (json_array_size(users) == 0)
-        say(self, "Nobody yet. You are %s; the first write of your profile notes it.",
-            text_of(json, "localUserId"));
+        view_say(self, "Nobody yet. You are %s; the first write of your profile notes it.",
+                 text_of(json, "localUserId"));
 }
 
 static void view_user(struct cli *self, const json_t *json)
@@ -229,13 +208,13 @@ static void view_personality(struct cli *self, const json_t *json)
 
 static void view_created(struct cli *self, const json_t *json)
 {
-    say(self, "Made the personality %s; ethos personality use %s makes it the active one",
-        text_of(json, "id"), text_of(json, "id"));
+    view_say(self, "Made the personality %s; ethos personality use %s makes it the active one",
+             text_of(json, "id"), text_of(json, "id"));
 }
 
 static void view_used(struct cli *self, const json_t *json)
 {
-    say(self, "The active personality is now %s", text_of(json, "active"));
+    view_say(self, "The active personality is now %s", text_of(json, "active"));
 }
 
 /* Words up to the width of the terminal, the following lines indented; one line into a pipe. */
@@ -272,8 +251,8 @@ static void view_settings(struct cli *self, const json_t *json)
                     json_is_null(json_object_get(row, "value")) ? "-" : text_of(row, "value"));
         print_wrapped(self, 37, text_of(row, "help"));
     }
-    say(self, any ? "* set in config.yaml; ethos config set KEY VALUE changes one"
-                  : "All are defaults; ethos config set KEY VALUE changes one");
+    view_say(self, any ? "* set in config.yaml; ethos config set KEY VALUE changes one"
+                       : "All are defaults; ethos config set KEY VALUE changes one");
 }
 
 static void view_setting(struct cli *self, const json_t *json)
@@ -284,9 +263,9 @@ static void view_setting(struct cli *self, const json_t *json)
 
 static void view_set(struct cli *self, const json_t *json)
 {
-    say(self, "%s is now %s", text_of(json, "key"), text_of(json, "value"));
+    view_say(self, "%s is now %s", text_of(json, "key"), text_of(json, "value"));
     if (*text_of(json, "warning"))
-        say(self, "warning: %s", text_of(json, "warning"));
+        view_say(self, "warning: %s", text_of(json, "warning"));
 }
 
 /* ---- doctor -------------------------------------------------------------------------------- */
@@ -308,7 +287,7 @@ static void view_doctor(struct cli *self, const json_t *json)
     json_t *row;
     json_t *findings = json_object_get(json, "findings");
     term_printf(&self->term, "ethos %s, home ", text_of(json, "version"));
-    print_path(self, TERM_PLAIN, text_of(json, "home"));
+    view_path(self, TERM_PLAIN, text_of(json, "home"));
     term_printf(&self->term, "%s\n",
                 json_is_true(json_object_get(json, "exists"))
                     ? ""
@@ -319,6 +298,25 @@ static void view_doctor(struct cli *self, const json_t *json)
         term_styled(&self->term, TERM_GOOD, "No problems found");
     if (json_array_size(findings) == 0)
         term_printf(&self->term, "\n");
+}
+
+/* ---- other programs ------------------------------------------------------------------------ */
+
+static void view_installed(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *name;
+    json_t *changed = json_object_get(json, "changed");
+    json_array_foreach (changed, index, name)
+        view_say(self, "%s: %s changed", text_of(json, "path"), json_string_value(name));
+    if (json_array_size(changed) == 0)
+        view_say(self, "%s: nothing to do", text_of(json, "path"));
+}
+
+static void view_install(struct cli *self, const json_t *json)
+{
+    view_installed(self, json);
+    view_say(self, "Commit .gitattributes; every clone needs its own ethos install git");
 }
 
 /* ---- which view for which operation -------------------------------------------------------- */
@@ -334,6 +332,15 @@ static const struct {
     {"memory.remove", view_report},
     {"memory.write", view_report},
     {"memory.save", view_report},
+    {"memory.restore", view_report},
+    {"memory.undo", view_undo},
+    {"memory.history", view_history},
+    {"memory.diff", view_diff},
+    {"memory.blame", view_blame},
+    {"memory.forget", view_forget},
+    {"conflicts.list", view_conflicts},
+    {"conflicts.show", view_conflict},
+    {"conflicts.resolve", view_resolved},
     {"memory.list", view_show},
     {"memory.paths", view_paths},
     {"users.list", view_users},
@@ -348,6 +355,8 @@ static const struct {
     {"config.get", view_setting},
     {"config.set", view_set},
     {"admin.doctor", view_doctor},
+    {"admin.install", view_install},
+    {"admin.uninstall", view_installed},
 };
 
 void view_result(struct cli *self, const struct op *op, const struct op_result *result)

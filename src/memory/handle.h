@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "core/scope.h"
 #include "memory/registry.h"
 #include "memory/service.h"
 
@@ -58,6 +59,22 @@ int handle_lookup(struct ethos *self, int root, const char *platform, const char
                   char out_user[ETHOS_MAX_ID + 1], bool *out_known, struct ethos_error *error);
 int handle_local_user(struct ethos *self, int root, struct local_user *out,
                       struct ethos_error *error);
+
+/* Which file a caller means (NULL: the memory store); a reader sees only what is memory. */
+int handle_aim(const struct ethos_turn *turn, const struct ethos_target *target, bool write,
+               struct scope_target *out, struct ethos_error *error);
+
+/* A text as callers get it; text NULL: there is no such file. */
+int handle_file(struct ethos_turn *turn, const struct scope_target *target,
+                const struct ethos_text *text, struct ethos_file **out_file,
+                struct ethos_error *error);
+
+/*
+ * Makes text the content of a file, byte for byte; the absent view deletes it. A failure is not told
+ * to how->each. ETHOS_CONFLICT when the file has not the expected revision (NULL: any).
+ */
+int handle_put(struct ethos_turn *turn, const struct scope_target *target, const char *expect,
+               struct ethos_view text, const struct ethos_sync_how *how, struct ethos_error *error);
 
 /* The provider the current configuration names, opened at first use. */
 int handle_provider(struct ethos *self, struct ethos_provider **out, struct ethos_error *error);

@@ -12,6 +12,7 @@
 
 #include "base/dir.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/lock.h"
 #include "base/os.h"
 #include "base/str.h"
@@ -118,25 +119,6 @@ static void stamp_from(const struct stat *info, struct home_stamp *out)
     out->ctime_ns = (int64_t)info->st_ctim.tv_sec * 1000000000 + info->st_ctim.tv_nsec;
 }
 
-static int read_open_file(int fd, const char *name, size_t limit, struct str *out,
-                          struct home_stamp *out_stamp, struct ethos_error *error)
-{
-    struct stat info;
-    if (os_fstat(fd, &info) != 0)
-        return err_errno(error, errno, name);
-    if (!S_ISREG(info.st_mode))
-        return err_set(error, ETHOS_IO, "%s: not a regular file", name);
-    size_t before = out->size;
-    if (os_read_all(fd, out, limit) != 0) {
-        int saved = errno;
-        str_truncate(out, before);
-        return err_errno(error, saved, name);
-    }
-    if (out_stamp)
-        stamp_from(&info, out_stamp);
-    return ETHOS_OK;
-}
-
 int home_read(int dir, const char *name, size_t limit, struct str *out,
               struct home_stamp *out_stamp, struct ethos_error *error)
 {
@@ -145,8 +127,11 @@ int home_read(int dir, const char *name, size_t limit, struct str *out,
     int fd = os_open_beneath(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return err_errno(error, errno, name);
-    int code = read_open_file(fd, name, limit, out, out_stamp, error);
+    struct stat info;
+    int code = file_read(fd, name, limit, out, &info, error);
     os_close(fd);
+    if (code == ETHOS_OK && out_stamp)
+        stamp_from(&info, out_stamp);
     return code;
 }
 
@@ -184,47 +169,6 @@ static int open_folder(int dir, const char *folder, bool *out_made)
     return os_mkdirs(dir, folder) == 0 ? os_open_beneath(dir, folder, flags, 0) : -1;
 }
 
-/* The draft's mode and owner follow the file it replaces. */
-static int adopt(int folder, const char *name, int draft)
-{
-    struct stat info;
-    if (os_fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT ? 0 : -1;
-    if (!S_ISREG(info.st_mode)) {
-        errno = ENXIO;
-        return -1;
-    }
-    return os_adopt(draft, &info);
-}
-
-static int write_draft(int folder, const char *name, const char *draft_name, struct ethos_view text)
-{
-    os_unlinkat(folder, draft_name, 0);
-    int fd = os_openat(folder, draft_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return -1;
-    int failed = adopt(folder, name, fd) != 0 || os_write_all(fd, text.data, text.size) != 0 ||
-                 os_fdatasync(fd) != 0;
-    int saved = errno;
-    os_close(fd);
-    errno = saved;
-    return failed ? -1 : 0;
-}
-
-static int replace_in(int folder, const char *name, struct ethos_view text,
-                      struct ethos_error *error)
-{
-    char draft[ETHOS_MAX_KEY + 16];
-    snprintf(draft, sizeof draft, ".%s.draft", name);
-    if (write_draft(folder, name, draft, text) != 0 ||
-        os_renameat(folder, draft, folder, name, 0) != 0) {
-        int code = err_errno(error, errno, name);
-        os_unlinkat(folder, draft, 0);
-        return code;
-    }
-    return os_fsync(folder) == 0 ? ETHOS_OK : err_errno(error, errno, name);
-}
-
 int home_replace(int dir, const char *folder_name, const char *name, struct ethos_view text,
                  struct ethos_error *error)
 {
@@ -233,7 +177,7 @@ int home_replace(int dir, const char *folder_name, const char *name, struct etho
     const char *shown = *folder_name ? folder_name : name;
     int code = folder >= 0 ? check_private(folder, shown, error) : err_errno(error, errno, shown);
     if (code == ETHOS_OK)
-        code = replace_in(folder, name, text, error);
+        code = file_replace(folder, name, text, 0600, error);
     if (folder >= 0)
         os_close(folder);
     if (code != ETHOS_OK && made)
@@ -256,7 +200,7 @@ int home_lock(int dir, const char *name, int *out_lock, struct ethos_error *erro
     int fd = os_open_beneath(dir, path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
     if (fd < 0)
         return err_errno(error, errno, path);
-    if (lock_wait(fd, ETHOS_LOCK_DEADLINE_MS) != 0) {
+    if (lock_wait(fd, ETHOS_LOCK_DEADLINE_MS, LOCK_CROWD_MS) != 0) {
         code = err_errno(error, errno, path);
         os_close(fd);
         return code;

@@ -24,23 +24,13 @@
 #include "core/scope.h"
 #include "core/update.h"
 #include "memory/once.h"
+#include "memory/over_store.h"
 #include "memory/registry.h"
 #include "store/store.h"
 
 #define ARCHIVE_KEY "memory-archive.md"
 #define PROFILE_KEY "USER.md"
 #define LOG_KEY "MEMORY.md"
-
-struct over_store {
-    struct ethos_provider base;
-    const struct ethos_host *host;
-    struct ethos_store *store;
-};
-
-static struct ethos_store *store_of(struct ethos_provider *self)
-{
-    return ((struct over_store *)self)->store;
-}
 
 static void free_text(const struct ethos_host *host, struct ethos_text *text)
 {
@@ -70,7 +60,7 @@ static int over_prefetch(struct ethos_provider *self, const struct ethos_context
                          const struct ethos_read_how *how, struct ethos_section *sections,
                          size_t count, struct ethos_error *error)
 {
-    struct ethos_store *store = store_of(self);
+    struct ethos_store *store = over_inner(self);
     if (count < ETHOS_SECTIONS)
         return err_set(error, ETHOS_INTERNAL, "prefetch: too few sections");
     read_section(store, context->user_scope, PROFILE_KEY, how, &sections[ETHOS_SECTION_USER]);
@@ -92,8 +82,9 @@ struct job {
     const char *key;
     struct ethos_update *updates; /* of this key, in order */
     size_t count;
-    struct str text;    /* after the updates, ceiling applied */
-    struct str dropped; /* what the ceiling took */
+    const char *actions; /* their names, separated by commas */
+    struct str text;     /* after the updates, ceiling applied */
+    struct str dropped;  /* what the ceiling took */
     struct update_effect effect;
     bool conflict;
 };
@@ -131,9 +122,7 @@ static int check_revisions(const struct scope_sync *sync, struct job *job,
         if (migrates(sync, job, old) && strcmp(wanted, sync->profile.revision) == 0)
             continue;
         job->conflict = true;
-        int code = err_set(error, ETHOS_CONFLICT, "%s: changed meanwhile, its revision is %s",
-                           job->key, actual);
-        return err_hint(error, code, "read it again and repeat the change");
+        return update_moved(job->key, actual, error);
     }
     return ETHOS_OK;
 }
@@ -177,6 +166,13 @@ static void leave_profile(struct job *job)
     str_clear(&job->text);
 }
 
+/* What history calls a change: bringing back an older text is "restore", whatever was asked for. */
+static const char *history_actions(const struct ethos_origin *origin, const char *actions)
+{
+    bool restores = origin && origin->source && strcmp(origin->source, "restore") == 0;
+    return restores ? "restore" : actions;
+}
+
 static int edit_key(struct scope_sync *sync, struct job *job, struct ethos_edit *edit,
                     struct ethos_error *error)
 {
@@ -206,6 +202,7 @@ static int edit_key(struct scope_sync *sync, struct job *job, struct ethos_edit 
                     : job->effect.present ? ETHOS_EDIT_PUT
                                           : ETHOS_EDIT_DROP;
     edit->text = str_view(&job->text);
+    edit->actions = history_actions(&sync->origin, job->actions);
     if (sync->origin.op_digest)
         once_receipt(&job->effect, utf8_units(edit->text), edit->receipt);
     return ETHOS_OK;
@@ -226,6 +223,7 @@ static int edit_archive(struct scope_sync *sync, struct ethos_edit *edit, struct
         return err_set(error, str_code(&sync->archive), "%s: too large", ARCHIVE_KEY);
     edit->verdict = ETHOS_EDIT_PUT;
     edit->text = str_view(&sync->archive);
+    edit->actions = "add";
     return ETHOS_OK;
 }
 
@@ -376,6 +374,22 @@ static struct job *job_for(struct scope_sync *sync, const char *key)
     return job;
 }
 
+/* "add,remove": what the updates of a job do. Mostly it is one. */
+static int name_actions(struct job *job, struct arena *arena)
+{
+    static const char *const names[] = {"", "add", "replace", "remove", "delete"};
+    struct str actions;
+    job->actions = names[job->updates[0].action];
+    if (job->count == 1)
+        return ETHOS_OK;
+    str_init(&actions, SIZE_MAX);
+    for (size_t i = 0; i < job->count; i++)
+        str_printf(&actions, "%s%s", i ? "," : "", names[job->updates[i].action]);
+    job->actions = str_code(&actions) == ETHOS_OK ? arena_copy(arena, str_view(&actions)) : NULL;
+    str_release(&actions);
+    return job->actions ? ETHOS_OK : ETHOS_NOMEM;
+}
+
 /* Collects the updates of one scope into jobs, keys in order of first appearance. */
 static int collect(struct scope_sync *sync, const struct ethos_update *updates, size_t count,
                    struct arena *arena)
@@ -399,7 +413,10 @@ static int collect(struct scope_sync *sync, const struct ethos_update *updates, 
     for (size_t i = 0; i < count; i++)
         if (owners[i])
             owners[i]->updates[owners[i]->count++] = updates[i];
-    return ETHOS_OK;
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < sync->count; i++)
+        code = name_actions(&sync->jobs[i], arena);
+    return code;
 }
 
 /* ETHOS_OK when the text is there, ETHOS_NOTFOUND when not, or why that cannot be told. */
@@ -411,6 +428,14 @@ static int look_for(struct over_store *self, const char *scope, const char *key,
     int code = self->store->ops->read(self->store, scope, key, &glance, &text, error);
     free_text(self->host, &text);
     return code;
+}
+
+static bool writes_key(const struct scope_sync *sync, const char *key)
+{
+    for (size_t i = 0; i < sync->count; i++)
+        if (strcmp(sync->jobs[i].key, key) == 0)
+            return true;
+    return false;
 }
 
 /* While the person has no USER.md, the first write starts from the profile they had before. */
@@ -426,6 +451,8 @@ static int load_profile(struct over_store *self, const struct ethos_context *con
     for (int i = 0; i < 2 && context->profile_fallback[i]; i++) {
         code = self->store->ops->read(self->store, context->profile_fallback[i], PROFILE_KEY,
                                       &whole, &sync->profile, error);
+        if (code == ETHOS_OK && writes_key(sync, PROFILE_KEY))
+            sync->origin.via = "migrate";
         if (code != ETHOS_NOTFOUND)
             return code;
     }
@@ -515,36 +542,71 @@ static int over_read(struct ethos_provider *self, const char *scope, const char 
                      const struct ethos_read_how *how, struct ethos_text *out_text,
                      struct ethos_error *error)
 {
-    struct ethos_store *store = store_of(self);
+    struct ethos_store *store = over_inner(self);
     return store->ops->read(store, scope, key, how, out_text, error);
+}
+
+/* A write as a callback: swap if the revision is the expected one. */
+struct swap {
+    const char *expect;
+    struct ethos_view text;
+    const char *actions;
+};
+
+static int edit_swap_in(void *arg, struct ethos_edit *edits, size_t count,
+                        struct ethos_error *error)
+{
+    const struct swap *swap = arg;
+    const char *actual = edits->old.data ? edits->old.revision : "absent";
+    (void)count;
+    if (swap->expect && strcmp(swap->expect, actual) != 0)
+        return update_moved(edits->key, actual, error);
+    edits->verdict = ETHOS_EDIT_PUT;
+    edits->text = swap->text;
+    edits->actions = swap->actions;
+    return ETHOS_OK;
+}
+
+/* What a new text must not exceed; one that stood there before may come back. */
+static int check_size(const char *scope, const char *key, struct ethos_view text,
+                      const struct ethos_origin *origin, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    if (is_index(scope, key))
+        code = check_index(key, text.size, error);
+    else if (!history_actions(origin, NULL) && update_ceiling(text) > 0)
+        code = err_set(error, ETHOS_LIMIT, "%s: more than %d characters", key, ETHOS_MAX_FILE_CH);
+    return code == ETHOS_OK ? code : err_hint(error, code, "shorten the text");
 }
 
 static int over_write(struct ethos_provider *self, const char *scope, const char *key,
                       const char *expect, struct ethos_view text, const struct ethos_origin *origin,
                       char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error)
 {
-    struct ethos_store *store = store_of(self);
-    int code = ETHOS_OK;
-    if (is_index(scope, key))
-        code = check_index(key, text.size, error);
-    else if (update_ceiling(text) > 0)
-        code = err_set(error, ETHOS_LIMIT, "%s: more than %d characters", key, ETHOS_MAX_FILE_CH);
+    struct over_store *over = (struct over_store *)self;
+    struct swap swap = {expect, text, history_actions(origin, NULL)};
+    struct ethos_edit edit = {.key = key};
+    int code = check_size(scope, key, text, origin, error);
     if (code != ETHOS_OK)
-        return err_hint(error, code, "shorten the text");
-    return store->ops->write(store, scope, key, expect, text, origin, out_revision, error);
+        return code;
+    code = store_update(over->store, scope, &edit, 1, edit_swap_in, &swap, origin, error);
+    if (code == ETHOS_OK)
+        memcpy(out_revision, edit.revision, sizeof edit.revision);
+    free_text(over->host, &edit.old);
+    return code;
 }
 
 static int over_list(struct ethos_provider *self, const char *scope, ethos_entry_fn *each,
                      void *arg, struct ethos_error *error)
 {
-    struct ethos_store *store = store_of(self);
+    struct ethos_store *store = over_inner(self);
     return store->ops->list(store, scope, each, arg, error);
 }
 
 static int over_locate(struct ethos_provider *self, const char *scope, const char *key, char *path,
                        size_t size, struct ethos_error *error)
 {
-    struct ethos_store *store = store_of(self);
+    struct ethos_store *store = over_inner(self);
     if (!store->ops->locate)
         return err_set(error, ETHOS_UNSUPPORTED, "%s: keeps no files", store->ops->name);
     return store->ops->locate(store, scope, key, path, size, error);
@@ -553,13 +615,13 @@ static int over_locate(struct ethos_provider *self, const char *scope, const cha
 static int over_check(struct ethos_provider *self, int fix, ethos_finding_fn *each, void *arg,
                       struct ethos_error *error)
 {
-    struct ethos_store *store = store_of(self);
+    struct ethos_store *store = over_inner(self);
     return store->ops->check ? store->ops->check(store, fix, each, arg, error) : ETHOS_OK;
 }
 
 static void over_close(struct ethos_provider *self)
 {
-    struct ethos_store *store = store_of(self);
+    struct ethos_store *store = over_inner(self);
     store->ops->close(store);
     free(self);
 }
@@ -585,7 +647,9 @@ int provider_over_store(const struct ethos_host *host, struct ethos_store *store
         store->ops->close(store);
         return err_nomem(error);
     }
-    self->base.ops = &over_ops;
+    self->ops = over_ops;
+    over_history_slots(&self->ops, store);
+    self->base.ops = &self->ops;
     // a store that cannot do once is refused by store_update
     self->base.capabilities = ETHOS_PROVIDER_DRY_RUN | ETHOS_PROVIDER_DIFF | ETHOS_PROVIDER_ONCE;
     self->host = host;

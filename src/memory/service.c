@@ -249,7 +249,7 @@ int service_local_user(struct ethos *self, char out_user[ETHOS_MAX_ID + 1],
 struct choice {
     const char *name;
     const char *allow; /* paths.allow, or NULL */
-    bool fast;
+    uint32_t flags;
     struct ethos_setting settings[MAX_SETTINGS];
     size_t count;
 };
@@ -277,17 +277,19 @@ static int add_settings(struct choice *choice, const struct config *from, struct
 static int choose_backend(const struct ethos *self, struct choice *out, struct ethos_error *error)
 {
     const struct config *home = &self->config, *own = &self->personality_config;
-    const char *durability = config_get(home, NULL, "durability");
+    bool fast = self->fast || strcmp(config_get(home, NULL, "durability"), "fast") == 0;
+    bool in_place = config_switch(home, NULL, "write_in_place");
     *out = (struct choice){.name = config_get(home, own, "memory.provider"),
                            .allow = config_get(home, NULL, "paths.allow"),
-                           .fast = self->fast || strcmp(durability, "fast") == 0};
+                           .flags = (fast ? (uint32_t)ETHOS_SETUP_FAST : 0u) |
+                                    (in_place ? (uint32_t)ETHOS_SETUP_IN_PLACE : 0u)};
     int code = config_own(own, "memory.provider") ? ETHOS_OK : add_settings(out, home, error);
     return code == ETHOS_OK ? add_settings(out, own, error) : code;
 }
 
 static int make_signature(const struct choice *choice, struct str *out)
 {
-    str_printf(out, "%s\n%s\n%d", choice->name, choice->allow ? choice->allow : "", choice->fast);
+    str_printf(out, "%s\n%s\n%u", choice->name, choice->allow ? choice->allow : "", choice->flags);
     for (size_t i = 0; i < choice->count; i++)
         str_printf(out, "\n%s=%s", choice->settings[i].name, choice->settings[i].value);
     return str_code(out);
@@ -315,7 +317,7 @@ static int open_backend(struct ethos *self, const struct choice *choice, const c
         .setting_count = choice->count,
         .root = self->root,
         .allow = choice->allow,
-        .flags = choice->fast ? ETHOS_SETUP_FAST : 0u,
+        .flags = choice->flags,
         .deadline_ms = ETHOS_LOCK_DEADLINE_MS,
     };
     int code = registry_find(choice->name, &entry->backend, error);

@@ -129,7 +129,8 @@ static int sync_aimed(struct ethos_turn *turn, const struct ethos_update *update
                       const struct ethos_sync_how *how, struct ethos_error *error)
 {
     struct watch watch = {turn, how, false};
-    const struct ethos_sync_how watched = {how->origin, how->flags, watch_outcome, &watch};
+    const struct ethos_sync_how watched = {
+        .origin = how->origin, .flags = how->flags, .each = watch_outcome, .arg = &watch};
     bool profile = false;
     for (size_t i = 0; i < count; i++)
         profile = profile || writes_profile(turn, updates[i].scope);
@@ -207,14 +208,14 @@ int ethos_sync_json(struct ethos_turn *turn, struct ethos_view json,
 static const struct ethos_target memory_store;
 
 /* A key that is no memory does not exist for a reader: settings and sidecars stay private. */
-static int aim_read(const struct ethos_turn *turn, const struct ethos_target *target,
-                    struct scope_target *out, struct ethos_error *error)
+int handle_aim(const struct ethos_turn *turn, const struct ethos_target *target, bool write,
+               struct scope_target *out, struct ethos_error *error)
 {
     if (!target)
         target = &memory_store;
-    int code = scope_target(&turn->context, target->store, target->scope, target->key, false, out,
+    int code = scope_target(&turn->context, target->store, target->scope, target->key, write, out,
                             error);
-    if (code == ETHOS_OK && !scope_key_visible(out->key))
+    if (code == ETHOS_OK && !write && !scope_key_visible(out->key))
         code = err_set(error, ETHOS_NOTFOUND, "no such memory file: %s", out->key);
     return code;
 }
@@ -254,9 +255,9 @@ static int copy_text(const struct ethos_text *text, struct ethos_file *file,
     return ETHOS_OK;
 }
 
-static int make_file(struct ethos_turn *turn, const struct scope_target *target,
-                     const struct ethos_text *text, struct ethos_file **out_file,
-                     struct ethos_error *error)
+int handle_file(struct ethos_turn *turn, const struct scope_target *target,
+                const struct ethos_text *text, struct ethos_file **out_file,
+                struct ethos_error *error)
 {
     struct ethos_file *file = calloc(1, sizeof *file);
     if (!file)
@@ -280,14 +281,14 @@ int ethos_read(struct ethos_turn *turn, const struct ethos_target *target,
 {
     struct scope_target aimed;
     struct ethos_text text = {0};
-    int code = aim_read(turn, target, &aimed, error);
+    int code = handle_aim(turn, target, false, &aimed, error);
     if (code != ETHOS_OK)
         return code;
     code = read_text(turn, &aimed, &text, error);
     if (code == ETHOS_OK)
-        code = make_file(turn, &aimed, &text, out_file, error);
+        code = handle_file(turn, &aimed, &text, out_file, error);
     else if (code == ETHOS_NOTFOUND)
-        code = make_file(turn, &aimed, NULL, out_file, error);
+        code = handle_file(turn, &aimed, NULL, out_file, error);
     const struct ethos_host *host = turn->ethos->host;
     host->resize(host->arg, text.data, 0);
     return code;
@@ -329,11 +330,8 @@ static int rehearse_write(const char *expect, const struct ethos_file *before,
                           struct ethos_error *error)
 {
     if (expect && strcmp(expect, before->revision) != 0 &&
-        !(strcmp(expect, "absent") == 0 && strcmp(before->scope, target->scope) != 0)) {
-        int code = err_set(error, ETHOS_CONFLICT, "%s: changed meanwhile, its revision is %s",
-                           target->key, before->revision);
-        return err_hint(error, code, "read it again and repeat the change");
-    }
+        !(strcmp(expect, "absent") == 0 && strcmp(before->scope, target->scope) != 0))
+        return update_moved(target->key, before->revision, error);
     struct ethos_view old = view_of(before->text, before->size);
     bool there = before->text && strcmp(before->scope, target->scope) == 0;
     outcome->revision = there ? before->revision : "absent";
@@ -384,28 +382,52 @@ static int write_aimed(struct ethos_turn *turn, const struct scope_target *targe
     return code;
 }
 
-int ethos_write(struct ethos_turn *turn, const struct ethos_target *target, const char *expect,
-                struct ethos_view text, const struct ethos_sync_how *how, struct ethos_error *error)
+static int write_whole(struct ethos_turn *turn, const struct scope_target *target,
+                       const char *expect, struct ethos_view text, const struct ethos_sync_how *how,
+                       struct ethos_error *error)
 {
-    struct scope_target aimed;
-    if (!how)
-        how = &plain_how;
-    if (!target)
-        target = &memory_store;
-    int code = scope_target(&turn->context, target->store, target->scope, target->key, true, &aimed,
-                            error);
-    if (code != ETHOS_OK)
-        return code;
     if (op_id_of(how))
         return err_set(error, ETHOS_UNSUPPORTED, "opId: only for updates; use a revision here");
     if (!turn->provider->ops->write)
         return err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider has no files",
                        turn->provider->ops->name);
-    bool profile = writes_profile(turn, aimed.scope);
-    code = profile ? may_mint(turn, error) : ETHOS_OK;
+    bool profile = writes_profile(turn, target->scope);
+    int code = profile ? may_mint(turn, error) : ETHOS_OK;
     if (code == ETHOS_OK)
-        code = write_aimed(turn, &aimed, expect, text, how, error);
+        code = write_aimed(turn, target, expect, text, how, error);
     if (code == ETHOS_OK && profile && !(how->flags & ETHOS_SYNC_DRY_RUN))
         mint(turn);
     return code;
+}
+
+int ethos_write(struct ethos_turn *turn, const struct ethos_target *target, const char *expect,
+                struct ethos_view text, const struct ethos_sync_how *how, struct ethos_error *error)
+{
+    struct scope_target aimed;
+    int code = handle_aim(turn, target, true, &aimed, error);
+    if (code != ETHOS_OK)
+        return code;
+    return write_whole(turn, &aimed, expect, text, how ? how : &plain_how, error);
+}
+
+/* Passes on what was done, not what failed. */
+static void tell_done(void *arg, const struct ethos_outcome *outcome)
+{
+    const struct ethos_sync_how *how = arg;
+    if (how->each && !outcome->error)
+        how->each(how->arg, outcome);
+}
+
+int handle_put(struct ethos_turn *turn, const struct scope_target *target, const char *expect,
+               struct ethos_view text, const struct ethos_sync_how *how, struct ethos_error *error)
+{
+    const struct ethos_sync_how quiet = {
+        .origin = how->origin, .flags = how->flags, .each = tell_done, .arg = (void *)how};
+    const struct ethos_update update = {.action = ETHOS_ACTION_DELETE,
+                                        .scope = target->scope,
+                                        .key = target->key,
+                                        .if_match = expect};
+    if (text.data)
+        return write_whole(turn, target, expect, text, how, error);
+    return ethos_sync(turn, &update, 1, &quiet, error);
 }

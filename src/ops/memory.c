@@ -1,6 +1,7 @@
 /*
  * memory.c: the operations memory.*: prefetch, sync, show, get, write, add, replace, remove, paths.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "base/view.h"
 #include "core/scope.h"
 #include "memory/service.h"
+#include "ops/report.h"
 #include "ops/tables.h"
 
 /* ---- prefetch ------------------------------------------------------------------------------ */
@@ -95,122 +97,6 @@ static int run_prefetch(struct op_call *call, struct op_result *result, struct e
 
 /* ---- sync and the single updates ----------------------------------------------------------- */
 
-struct report {
-    json_t *written, *unchanged, *conflicts, *failed, *warnings;
-    size_t rows;
-    json_int_t applied;
-    struct str diff;
-};
-
-static json_t *outcome_json(const struct ethos_outcome *outcome)
-{
-    json_t *row = json_pack("{s:s, s:s, s:o, s:I}", "scope", outcome->scope, "key", outcome->key,
-                            "revision", op_json_revision(outcome->revision), "chars",
-                            (json_int_t)outcome->chars);
-    if (outcome->removals > 0)
-        op_json_put(&row, "matched", json_integer((json_int_t)outcome->matched));
-    if (outcome->diff)
-        op_json_put(&row, "diff", json_text(view_str(outcome->diff)));
-    if (outcome->error)
-        op_json_put(&row, "error", op_json_error(outcome->error));
-    return row;
-}
-
-static void collect(void *arg, const struct ethos_outcome *outcome)
-{
-    struct report *report = arg;
-    json_t **lists[] = {&report->written, &report->unchanged, &report->conflicts, &report->failed};
-    op_json_push(lists[outcome->kind], outcome_json(outcome));
-    report->rows++;
-    report->applied += (json_int_t)outcome->applied;
-    if (outcome->warning)
-        op_json_push(&report->warnings, json_string(outcome->warning));
-    if (outcome->diff)
-        str_adds(&report->diff, outcome->diff);
-}
-
-static void report_init(struct report *report)
-{
-    *report = (struct report){
-        json_array(), json_array(), json_array(), json_array(), json_array(), 0, 0, {0}};
-    str_init(&report->diff, ETHOS_MAX_STORE_BYTES);
-}
-
-/* The report as JSON; empty lists that the contract does not name are left out. */
-static json_t *report_json(struct report *report, bool dry_run)
-{
-    json_t *json = json_pack("{s:I, s:O, s:O, s:O}", "applied", report->applied, "written",
-                             report->written, "unchanged", report->unchanged, "conflicts",
-                             report->conflicts);
-    if (!report->failed || json_array_size(report->failed) > 0)
-        op_json_put(&json, "failed", json_incref(report->failed));
-    if (!report->warnings || json_array_size(report->warnings) > 0)
-        op_json_put(&json, "warnings", json_incref(report->warnings));
-    if (dry_run)
-        op_json_put(&json, "dryRun", json_true());
-    return json;
-}
-
-static void report_release(struct report *report)
-{
-    json_decref(report->written);
-    json_decref(report->unchanged);
-    json_decref(report->conflicts);
-    json_decref(report->failed);
-    json_decref(report->warnings);
-    str_release(&report->diff);
-}
-
-/* Something happened: give the report, with the error beside it. Nothing did: give the error. */
-static int finish_report(const struct op_call *call, struct report *report, int code,
-                         struct op_result *result, struct ethos_error *error)
-{
-    if (code != ETHOS_OK && report->rows == 0)
-        return code;
-    if (code != ETHOS_OK) {
-        result->code = code;
-        if (error)
-            result->error = *error;
-    }
-    if (call->dry_run && !call->want_json) {
-        result->has_text = true;
-        str_add(&result->text, str_view(&report->diff));
-    }
-    if (str_code(&report->diff) != ETHOS_OK || str_code(&result->text) != ETHOS_OK)
-        return err_nomem(error);
-    json_t *json = report_json(report, call->dry_run);
-    if (!json && !call->dry_run)
-        return err_set(error, ETHOS_NOMEM, "out of memory for the report of what was done");
-    return op_return(result, json, error);
-}
-
-typedef int sync_fn(struct ethos_turn *turn, const struct op_call *call,
-                    const struct ethos_sync_how *how, struct ethos_error *error);
-
-static int run_sync_with(sync_fn *sync, struct op_call *call, struct op_result *result,
-                         struct ethos_error *error)
-{
-    struct report report;
-    struct ethos_turn *turn;
-    const struct ethos_origin origin = {
-        .actor = "owner", .via = call->via, .source = "tool", .op_id = op_string(call, "opId")};
-    const struct ethos_sync_how how = {
-        .origin = &origin,
-        .flags = call->dry_run ? (unsigned)(ETHOS_SYNC_DRY_RUN | ETHOS_SYNC_DIFF) : 0u,
-        .each = collect,
-        .arg = &report,
-    };
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    report_init(&report);
-    code = sync(turn, call, &how, error);
-    code = finish_report(call, &report, code, result, error);
-    report_release(&report);
-    ethos_turn_free(turn);
-    return code;
-}
-
 static int sync_batch(struct ethos_turn *turn, const struct op_call *call,
                       const struct ethos_sync_how *how, struct ethos_error *error)
 {
@@ -219,24 +105,14 @@ static int sync_batch(struct ethos_turn *turn, const struct op_call *call,
 
 static int run_sync(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return run_sync_with(sync_batch, call, result, error);
-}
-
-/* The file that the arguments name; a scope alone means the store's file there. */
-static struct ethos_target named_target(const struct op_call *call)
-{
-    struct ethos_target target = {op_string(call, "store"), op_string(call, "scope"),
-                                  op_string(call, "key")};
-    if (target.scope && !target.key)
-        target.key = scope_store_key(target.store ? target.store : "memory");
-    return target;
+    return report_run(sync_batch, call, result, error);
 }
 
 static int sync_single(enum ethos_action action, const char *argument, struct ethos_turn *turn,
                        const struct op_call *call, const struct ethos_sync_how *how,
                        struct ethos_error *error)
 {
-    struct ethos_target target = named_target(call);
+    struct ethos_target target = report_target(call);
     struct ethos_update update = {
         .action = action,
         .store = target.store,
@@ -268,17 +144,17 @@ static int sync_remove(struct ethos_turn *turn, const struct op_call *call,
 
 static int run_add(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return run_sync_with(sync_add, call, result, error);
+    return report_run(sync_add, call, result, error);
 }
 
 static int run_replace(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return run_sync_with(sync_replace, call, result, error);
+    return report_run(sync_replace, call, result, error);
 }
 
 static int run_remove(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return run_sync_with(sync_remove, call, result, error);
+    return report_run(sync_remove, call, result, error);
 }
 
 /* ---- whole files --------------------------------------------------------------------------- */
@@ -296,7 +172,7 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
 {
     struct ethos_turn *turn;
     struct ethos_file *file = NULL;
-    struct ethos_target target = named_target(call);
+    struct ethos_target target = report_target(call);
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
@@ -324,18 +200,72 @@ static int run_write(struct op_call *call, struct op_result *result, struct etho
     return run_get(call, result, error);
 }
 
-/* Byte for byte, as an editor saves. */
+/* ---- saving as an editor does -------------------------------------------------------------- */
+
+/* The newest copy of a key. */
+struct newest {
+    const char *key;
+    char id[256];
+};
+
+static int note_newest(void *arg, const struct ethos_conflict *conflict)
+{
+    struct newest *newest = arg;
+    if (strcmp(conflict->key, newest->key) == 0)
+        snprintf(newest->id, sizeof newest->id, "%s", conflict->id);
+    return ETHOS_OK;
+}
+
+/* The text is safe in a copy; the row and the error say where. */
+static int tell_conflict(struct ethos_turn *turn, const struct ethos_target *target,
+                         unsigned places, const struct ethos_sync_how *how,
+                         struct ethos_error *error)
+{
+    struct ethos_file *file = NULL;
+    int code = ethos_read(turn, target, &file, error);
+    if (code != ETHOS_OK)
+        return code;
+    struct newest newest = {file->key, ""};
+    struct ethos_error why = {0};
+    const struct ethos_outcome outcome = {.kind = ETHOS_OUTCOME_CONFLICT,
+                                          .scope = file->scope,
+                                          .key = file->key,
+                                          .revision = file->revision,
+                                          .chars = utf8_units(view_of(file->text, file->size)),
+                                          .error = &why};
+    code = err_set(&why, ETHOS_CONFLICT,
+                   "%s: changed meanwhile in the same %s, where it keeps its text", file->key,
+                   places == 1 ? "place" : "places");
+    if (!(how->flags & ETHOS_SYNC_DRY_RUN) &&
+        ethos_conflicts(turn, target, note_newest, &newest, NULL) == ETHOS_OK && *newest.id)
+        err_hint(&why, code, "your text is kept: ethos conflicts show %s", newest.id);
+    how->each(how->arg, &outcome);
+    if (error)
+        *error = why;
+    ethos_file_free(file);
+    return code;
+}
+
+/* With the text it started from, what was saved meanwhile is merged; without, it is overwritten. */
 static int sync_save(struct ethos_turn *turn, const struct op_call *call,
                      const struct ethos_sync_how *how, struct ethos_error *error)
 {
-    struct ethos_target target = named_target(call);
-    return ethos_write(turn, &target, op_string(call, "ifMatch"), op_text(call, "content"), how,
-                       error);
+    struct ethos_target target = report_target(call);
+    struct ethos_view base = op_text(call, "base"), text = op_text(call, "content");
+    struct ethos_origin origin = *how->origin;
+    struct ethos_sync_how own = *how;
+    unsigned places = 0;
+    origin.via = "editor";
+    own.origin = &origin;
+    if (!base.data)
+        return ethos_write(turn, &target, NULL, text, &own, error);
+    int code = ethos_save(turn, &target, base, text, &own, &places, error);
+    return code == ETHOS_OK && places > 0 ? tell_conflict(turn, &target, places, how, error) : code;
 }
 
 static int run_save(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return run_sync_with(sync_save, call, result, error);
+    return report_run(sync_save, call, result, error);
 }
 
 /* ---- what there is ------------------------------------------------------------------------- */
@@ -486,27 +416,6 @@ static int run_paths(struct op_call *call, struct op_result *result, struct etho
 
 /* ---- the rows ------------------------------------------------------------------------------ */
 
-#define ARG_STORE                                                                                  \
-    {                                                                                              \
-        "store", OP_CHOICE, 0, "memory|user", "STORE", "which file: memory (default) or user"      \
-    }
-#define ARG_SCOPE                                                                                  \
-    {                                                                                              \
-        "scope", OP_TEXT, 0, NULL, "SCOPE", "in a scope: personality, global, workspace, user:ID"  \
-    }
-#define ARG_KEY                                                                                    \
-    {                                                                                              \
-        "key", OP_TEXT, 0, NULL, "FILE", "which file, by name: a note such as plan.md"             \
-    }
-#define ARG_IF_MATCH                                                                               \
-    {                                                                                              \
-        "ifMatch", OP_TEXT, 0, NULL, "REV", "only if this is still its revision (absent: no file)" \
-    }
-#define ARG_END                                                                                    \
-    {                                                                                              \
-        NULL, OP_TEXT, 0, NULL, NULL, NULL                                                         \
-    }
-
 #define RANGE_TEXT(min, max) #min "|" #max
 #define RANGE(min, max) RANGE_TEXT(min, max)
 
@@ -530,6 +439,14 @@ static const struct op_arg write_args[] = {
     ARG_KEY,
     ARG_SCOPE,
     ARG_IF_MATCH,
+    ARG_END};
+static const struct op_arg save_args[] = {
+    {"content", OP_TEXT, OP_REQUIRED | OP_STDIN, NULL, "TEXT", "the new text"},
+    {"base", OP_TEXT, OP_STDIN, NULL, "TEXT",
+     "the text it was made from; what came since is merged"},
+    ARG_STORE,
+    ARG_KEY,
+    ARG_SCOPE,
     ARG_END};
 static const struct op_arg text_args[] = {{"content", OP_TEXT,
                                            OP_REQUIRED | OP_POSITIONAL | OP_STDIN, NULL, "TEXT",
@@ -562,7 +479,7 @@ const struct op ops_memory[] = {
     {"memory.write", "memory write", "Overwrite one file with standard input",
      "ethos memory write --store user < profile.md", write_args, OP_MEMORY_WRITE,
      OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT, run_write},
-    {"memory.save", NULL, "Save one file byte for byte, as an editor does", NULL, write_args,
+    {"memory.save", NULL, "Save one file byte for byte, as an editor does", NULL, save_args,
      OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT | OP_LOCAL, run_save},
     {"memory.add", "memory add", "Append text to a file", "ethos memory add 'We deploy on Fridays'",
      text_args, OP_MEMORY_WRITE, OP_WRITES | OP_SHORTHAND, run_add},

@@ -83,9 +83,19 @@ static int check_text(const struct op_arg *arg, struct ethos_view value, struct 
     return err_set(error, ETHOS_INVALID, "%s: must not contain NUL", arg->name);
 }
 
+static int check_time(const struct op_arg *arg, struct ethos_view value, struct ethos_error *error)
+{
+    int64_t ms;
+    if (clock_parse(value, 0, false, &ms, NULL))
+        return ETHOS_OK;
+    int code = err_set(error, ETHOS_INVALID, "%s: '%.*s' is no time", arg->name, VIEW_ARG(value));
+    return err_hint(error, code, "use 30m, 12h, 7d, 2w, 2026-11-15 or 2026-11-15T08:30");
+}
+
 static int check_value(const struct op_arg *arg, const json_t *value, struct ethos_error *error)
 {
-    static const char *const kinds[] = {"a string", "a number", "true or false", "a string"};
+    static const char *const kinds[] = {"a string", "a number", "true or false", "a string",
+                                        "a time"};
     bool ok = arg->type == OP_INTEGER ? json_is_integer(value)
               : arg->type == OP_FLAG  ? json_is_boolean(value)
                                       : json_is_string(value);
@@ -96,7 +106,9 @@ static int check_value(const struct op_arg *arg, const json_t *value, struct eth
     if (arg->type == OP_FLAG)
         return ETHOS_OK;
     struct ethos_view text = view_of(json_string_value(value), json_string_length(value));
-    return arg->type == OP_CHOICE ? check_choice(arg, text, error) : check_text(arg, text, error);
+    return arg->type == OP_CHOICE ? check_choice(arg, text, error)
+           : arg->type == OP_TIME ? check_time(arg, text, error)
+                                  : check_text(arg, text, error);
 }
 
 static bool has_arg(const struct op *op, const char *name)
@@ -169,6 +181,20 @@ int64_t op_integer(const struct op_call *call, const char *name, int64_t fallbac
 bool op_flag(const struct op_call *call, const char *name)
 {
     return json_is_true(json_object_get(call->args, name));
+}
+
+bool op_time_end(const char *name)
+{
+    return strcmp(name, "until") == 0;
+}
+
+int64_t op_time(const struct op_call *call, const char *name)
+{
+    int64_t ms;
+    struct ethos_view text = op_text(call, name);
+    bool given = text.data &&
+                 clock_parse(text, service_now_ms(call->ethos), op_time_end(name), &ms, NULL);
+    return given ? ms : 0;
 }
 
 int op_return(struct op_result *result, json_t *value, struct ethos_error *error)

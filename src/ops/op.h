@@ -15,7 +15,7 @@
 
 #include "base/str.h"
 
-enum op_type { OP_TEXT, OP_INTEGER, OP_FLAG, OP_CHOICE };
+enum op_type { OP_TEXT, OP_INTEGER, OP_FLAG, OP_CHOICE, OP_TIME /* clock_parse */ };
 
 enum {
     OP_REQUIRED = 1,
@@ -43,10 +43,11 @@ enum {
     OP_IDEMPOTENT = 4,
     OP_LOCAL = 8, /* takes a path of the machine or changes its configuration: command line only */
     OP_SHORTHAND = 16, /* a command for people; other surfaces use the operation it stands for */
+    OP_NO_HOME = 32,   /* needs no home: the call has no ethos */
 };
 
 struct op_call {
-    struct ethos *ethos;
+    struct ethos *ethos; /* NULL for OP_NO_HOME */
     const struct ethos_request *request;
     const json_t *args; /* object, checked */
     bool want_json;
@@ -103,6 +104,10 @@ struct ethos_view op_text(const struct op_call *call, const char *name);
 const char *op_string(const struct op_call *call, const char *name);
 int64_t op_integer(const struct op_call *call, const char *name, int64_t fallback);
 bool op_flag(const struct op_call *call, const char *name);
+int64_t op_time(const struct op_call *call, const char *name); /* ms; absent: 0 */
+
+/* Whether a date alone means its end: so for the argument "until". */
+bool op_time_end(const char *name);
 
 /* Sets result->json, taking the value; NULL is "out of memory". */
 int op_return(struct op_result *result, json_t *value, struct ethos_error *error);

@@ -4,5 +4,6 @@
 #include "ops/tables.h"
 
 const struct op *const op_tables[] = {
-    ops_memory, ops_users, ops_personalities, ops_config, ops_doctor, ops_local, NULL,
+    ops_memory,  ops_history, ops_conflicts, ops_users, ops_personalities, ops_config, ops_doctor,
+    ops_install, ops_merge,   ops_local,     NULL,
 };

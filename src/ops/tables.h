@@ -7,10 +7,14 @@
 #include "ops/op.h"
 
 extern const struct op ops_memory[];
+extern const struct op ops_history[];
+extern const struct op ops_conflicts[];
 extern const struct op ops_users[];
 extern const struct op ops_personalities[];
 extern const struct op ops_config[];
 extern const struct op ops_doctor[];
+extern const struct op ops_install[];
+extern const struct op ops_merge[];
 extern const struct op ops_local[];
 
 #endif

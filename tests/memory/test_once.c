@@ -125,7 +125,8 @@ static int sync_how(struct world *world, const char *id, const char *json, unsig
                     struct report *report)
 {
     const struct ethos_origin origin = {.via = "test", .op_id = id};
-    const struct ethos_sync_how how = {&origin, flags, collect, report};
+    const struct ethos_sync_how how = {
+        .origin = &origin, .flags = flags, .each = collect, .arg = report};
     *report = (struct report){0};
     memset(&world->error, 0, sizeof world->error);
     return ethos_sync_json(world->turn, view_str(json), &how, &world->error);

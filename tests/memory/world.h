@@ -318,7 +318,7 @@ static inline void assert_mode(struct world *world, const char *path, unsigned m
 
 /* ---- the whole tree ------------------------------------------------------------------------- */
 
-enum { TREE_ALL, TREE_MEMORY /* leaves .mem out */ };
+enum { TREE_ALL, TREE_MEMORY /* leaves .mem and the history out */ };
 
 static inline void tree_file(FILE *out, int dir, const char *name)
 {
@@ -339,8 +339,10 @@ static inline void tree_dir(FILE *out, int parent, const char *path, const char 
         const char *entry = entries[i]->d_name;
         struct stat st;
         char below[1024];
+        bool past = strcmp(entry, ".mem") == 0 || strcmp(entry, "history-blobs") == 0 ||
+                    strncmp(entry, "memory-history", 14) == 0;
         bool listed = strcmp(entry, ".") != 0 && strcmp(entry, "..") != 0 &&
-                      (what == TREE_ALL || strcmp(entry, ".mem") != 0);
+                      (what == TREE_ALL || !past);
         if (listed && fstatat(dir, entry, &st, AT_SYMLINK_NOFOLLOW) == 0) {
             snprintf(below, sizeof below, "%s/%s", path, entry);
             fprintf(out, "%s %o", below, st.st_mode);
@@ -372,13 +374,16 @@ static inline char *world_tree(struct world *world, const char *path, int what)
     return text;
 }
 
-/* No draft is left anywhere; texts of tests do not use the word. */
+/* No temporary is left anywhere; texts of tests do not use the words. */
 static inline void assert_no_litter(struct world *world)
 {
+    static const char *const signs[] = {"draft", "/.mem/tmp/", ".ethos-"};
     char *tree = world_tree(world, ".", TREE_ALL);
-    const char *draft = strstr(tree, "draft");
-    if (draft)
-        fail_msg("left behind: ...%.60s", draft);
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        const char *left = strstr(tree, signs[i]);
+        if (left)
+            fail_msg("left behind: ...%.60s", left);
+    }
     free(tree);
 }
 
@@ -389,8 +394,9 @@ struct nth {
     unsigned long number; /* 0: none */
     const char *name;     /* or NULL: any */
     int errnum;
-    unsigned long calls; /* that matched so far */
-    char failed[32];     /* the call that was failed, "" when none */
+    unsigned long calls;   /* that matched so far */
+    char failed[32];       /* the call that was failed, "" when none */
+    unsigned long certain; /* of them the last sync of a directory: what comes after may fail */
 };
 
 static inline int nth_fails(void *arg, const char *call, unsigned long number)
@@ -399,7 +405,10 @@ static inline int nth_fails(void *arg, const char *call, unsigned long number)
     (void)number;
     if (nth->name ? strcmp(nth->name, call) != 0 : strcmp(call, "close") == 0)
         return 0;
-    if (++nth->calls != nth->number)
+    nth->calls++;
+    if (strcmp(call, "fsync") == 0)
+        nth->certain = nth->calls;
+    if (nth->calls != nth->number)
         return 0;
     snprintf(nth->failed, sizeof nth->failed, "%s", call);
     return nth->errnum;

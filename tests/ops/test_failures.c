@@ -16,6 +16,7 @@ struct row {
     bool dry;
 };
 
+#define COPY "MEMORY.md.20251115T094640Z.af84aa9e.md"
 #define PAIR "\"platform\":\"telegram\",\"platformUserId\":\"4711\""
 
 static const struct row rows[] = {
@@ -36,6 +37,18 @@ static const struct row rows[] = {
     {"memory.replace", "{\"content\":\"new\"}", false},
     {"memory.remove", "{\"substringMatch\":\"fact\"}", false},
     {"memory.paths", "{}", false},
+    {"memory.history", "{\"diff\":true}", false},
+    {"memory.diff", "{}", false},
+    {"memory.diff", "{\"from\":\"1\"}", false},
+    {"memory.restore", "{\"revision\":\"1\"}", false},
+    {"memory.restore", "{\"revision\":\"1\"}", true},
+    {"memory.undo", "{}", false},
+    {"memory.undo", "{\"actor\":\"ann\"}", true},
+    {"memory.blame", "{}", false},
+    {"conflicts.list", "{}", false},
+    {"conflicts.show", "{\"id\":\"" COPY "\"}", false},
+    {"conflicts.resolve", "{\"id\":\"" COPY "\",\"both\":true}", false},
+    {"conflicts.resolve", "{\"id\":\"" COPY "\",\"take\":true}", true},
     {"users.list", "{}", false},
     {"users.show", "{\"id\":\"u\"}", false},
     {"users.resolve", "{" PAIR "}", false},
@@ -52,7 +65,26 @@ static const struct row rows[] = {
     {"config.set", "{\"key\":\"serve.port\",\"value\":\"4000\"}", true},
     {"admin.doctor", "{}", false},
     {"admin.doctor", "{\"fix\":true}", false},
+    {"memory.forget", "{\"substringMatch\":\"new\"}", true},
 };
+
+/* Two changes and a conflict copy, for the operations that look back. */
+static void make_past(struct world *world)
+{
+    const struct ethos_origin origin = {.actor = "ann"};
+    const struct ethos_sync_how how = {.origin = &origin};
+    const struct ethos_update updates[] = {{.action = ETHOS_ACTION_ADD, .text = VIEW("new one")},
+                                           {.action = ETHOS_ACTION_ADD, .text = VIEW("new two")}};
+    unsigned conflicts;
+    world_open(world);
+    world_turn(world, NULL);
+    for (size_t i = 0; i < COUNT(updates); i++)
+        assert_ok(world, ethos_sync(world->turn, &updates[i], 1, &how, &world->error));
+    assert_ok(world, ethos_save(world->turn, NULL, VIEW("a\nb\n"), VIEW("a copy\nb\n"), NULL,
+                                &conflicts, &world->error));
+    assert_true(conflicts > 0);
+    world_close(world);
+}
 
 static void make_home(struct world *world)
 {
@@ -66,6 +98,7 @@ static void make_home(struct world *world)
     world_put(world, "home/users/u/USER.md", "u\n");
     world_put(world, "home/users/identity-map.json",
               "[{\"platform\":\"slack\",\"platformUserId\":\"U1\",\"userId\":\"u\"},7]\n");
+    make_past(world);
 }
 
 /* Times of files differ from run to run. */
@@ -74,8 +107,10 @@ static void drop_times(json_t *value)
     const char *name;
     json_t *member;
     size_t index;
-    if (json_object_get(value, "modifiedAt"))
-        json_object_set_new(value, "modifiedAt", json_null());
+    static const char *const times[] = {"modifiedAt", "time"};
+    for (size_t i = 0; i < COUNT(times); i++)
+        if (json_object_get(value, times[i]))
+            json_object_set_new(value, times[i], json_null());
     json_object_foreach (value, name, member)
         drop_times(member);
     json_array_foreach (value, index, member)
@@ -168,7 +203,8 @@ static void assert_retry(struct world *world, const struct trial *trial, bool wa
 {
     struct answer again;
     ask(world, trial->row, trial->json, 0, NULL, &again);
-    if (again.code != ETHOS_OK && !(was_new && again.code == ETHOS_EXISTS))
+    bool done = was_new && (again.code == ETHOS_EXISTS || again.code == ETHOS_NOTFOUND);
+    if (again.code != ETHOS_OK && !done)
         fail_msg("%s: the next attempt failed: %s", trial->row->name, world->error.text);
     if (!was_new)
         assert_string_equal(again.text, trial->right.text);
@@ -190,8 +226,13 @@ static void check(struct world *world, const struct trial *trial, struct answer 
     bool was_new = files_are_new(world, trial);
     if (!told)
         assert_true(was_new || strcmp(trial->before, trial->after) == 0);
-    assert_no_litter(world);
+    /* What could not be removed, and what may still be written to, is looked at again the next time. */
+    bool later = failed && (strcmp(failed, "lease") == 0 || strcmp(failed, "unlinkat") == 0);
+    if (!doctor && !later)
+        assert_no_litter(world);
     assert_retry(world, trial, was_new);
+    if (!later)
+        assert_no_litter(world);
     free(answer->text);
 }
 
@@ -252,7 +293,7 @@ static void test_every_operation_is_tried(void **state)
 {
     (void)state;
     for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
-        bool tried = !op->run;
+        bool tried = !op->run || (op->effect & OP_NO_HOME); // those: test_git.c
         for (size_t i = 0; i < COUNT(rows); i++)
             tried = tried || strcmp(rows[i].name, op->name) == 0;
         if (!tried)

@@ -1,0 +1,74 @@
+/*
+ * ask.c: what is asked or checked before a command runs.
+ *
+ * What cannot be undone is confirmed by whoever sits at a terminal, who is shown the extent first. A
+ * script is not asked: it meant what it says.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/rows.h"
+
+/* Reads one line; true for one that begins with y. */
+static bool confirmed(void)
+{
+    char answer[16] = "";
+    fputs("Go on? [y/N] ", stderr);
+    fflush(stderr);
+    return fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y');
+}
+
+static int refuse(const struct cli *self, const char *hint)
+{
+    struct ethos_error error = {ETHOS_DENIED, "nothing was purged", ""};
+    snprintf(error.hint, sizeof error.hint, "%s", hint);
+    return cli_fail(self, &error);
+}
+
+/* A dry run tells what would go. */
+static int ask_forget(struct cli *self)
+{
+    struct op_result result;
+    struct ethos_error error = {0};
+    bool person = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+    if (self->yes || self->dry_run || !person)
+        return CLI_DONE;
+    if (self->no_input)
+        return refuse(self, "say --yes, since it cannot be undone");
+    op_result_init(&result);
+    self->dry_run = true;
+    int code = cli_call(self, self->op, self->args, &result, &error);
+    self->dry_run = false;
+    if (code == ETHOS_OK) {
+        long long lines = number_of(result.json, "lines");
+        long long versions = number_of(result.json, "versions");
+        fprintf(stderr,
+                "This takes %lld line%s out of the files and cleans %lld recorded "
+                "version%s. It cannot be undone.\n",
+                lines, plural(lines), versions, plural(versions));
+    }
+    op_result_release(&result);
+    if (code != ETHOS_OK)
+        return cli_fail(self, &error);
+    return confirmed() ? CLI_DONE : refuse(self, "");
+}
+
+static int ask_resolve(const struct cli *self)
+{
+    static const char *const ways[] = {"keep", "take", "both"};
+    int given = 0;
+    for (size_t i = 0; i < 3; i++)
+        given += json_is_true(json_object_get(self->args, ways[i]));
+    return given == 1 ? CLI_DONE
+                      : cli_usage(self, "say one of --keep, --take and --both",
+                                  given ? "more than one way to resolve it" : "how to resolve it");
+}
+
+int ask_before(struct cli *self)
+{
+    if (strcmp(self->op->name, "memory.forget") == 0)
+        return ask_forget(self);
+    if (strcmp(self->op->name, "conflicts.resolve") == 0)
+        return ask_resolve(self);
+    return CLI_DONE;
+}

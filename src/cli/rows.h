@@ -1,0 +1,47 @@
+/*
+ * rows.h: what the views share: members of JSON rows, and words to the person.
+ */
+#ifndef ETHOS_CLI_ROWS_H
+#define ETHOS_CLI_ROWS_H
+
+#include "base/json.h"
+#include "cli/cli.h"
+
+/* "" and 0 for what is null or missing. */
+static inline const char *text_of(const json_t *object, const char *name)
+{
+    const char *value = json_string_value(json_object_get(object, name));
+    return value ? value : "";
+}
+
+static inline long long number_of(const json_t *object, const char *name)
+{
+    return (long long)json_integer_value(json_object_get(object, name));
+}
+
+static inline const char *plural(long long number)
+{
+    return number == 1 ? "" : "s";
+}
+
+/* One line on stderr, after what stdout was given; -q silences it. */
+void view_say(const struct cli *self, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A path, the home directory of the user as ~. */
+void view_path(struct cli *self, enum term_style style, const char *path);
+
+/* The report of what changes files (view.c). */
+void view_report(struct cli *self, const json_t *json);
+
+/* view_history.c */
+void view_history(struct cli *self, const json_t *json);
+void view_diff(struct cli *self, const json_t *json);
+void view_undo(struct cli *self, const json_t *json);
+void view_blame(struct cli *self, const json_t *json);
+void view_forget(struct cli *self, const json_t *json);
+void view_conflicts(struct cli *self, const json_t *json);
+void view_conflict(struct cli *self, const json_t *json);
+void view_resolved(struct cli *self, const json_t *json);
+
+#endif

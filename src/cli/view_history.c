@@ -1,0 +1,345 @@
+/*
+ * view_history.c: history, differences, blame and conflicts for a person.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/os.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "cli/rows.h"
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+/* "just now", "5 min ago", ... of a time in a row. */
+static void when_of(const json_t *row, char out[TERM_WHEN_SIZE])
+{
+    int64_t ms;
+    struct ethos_view time = json_view(row, "time");
+    if (time.data && clock_parse(time, 0, false, &ms, NULL))
+        term_when(ms, os_now_ms(), out);
+    else
+        snprintf(out, TERM_WHEN_SIZE, "-");
+}
+
+/* "owner/cli"; what is unknown is left out. */
+static void who_of(const json_t *row, char *out, size_t size)
+{
+    const char *actor = text_of(row, "actor"), *via = text_of(row, "via");
+    bool both = *actor && *via && strcmp(actor, via) != 0;
+    snprintf(out, size, "%s%s%s",
+             *actor ? actor
+             : both ? ""
+                    : via,
+             both ? "/" : "", both ? via : "");
+    if (!*out)
+        snprintf(out, size, "%s", text_of(row, "source"));
+}
+
+/* "add, remove x3": the actions, repeated ones counted. */
+static void actions_of(const json_t *row, char *out, size_t size)
+{
+    const json_t *actions = json_object_get(row, "actions");
+    size_t count = json_array_size(actions), used = 0;
+    *out = 0;
+    for (size_t i = 0, same; i < count && used < size; i += same) {
+        const char *name = json_string_value(json_array_get(actions, i));
+        for (same = 1; i + same < count; same++)
+            if (strcmp(name, json_string_value(json_array_get(actions, i + same))) != 0)
+                break;
+        int got = snprintf(out + used, size - used, same > 1 ? "%s%s x%zu" : "%s%s", i ? ", " : "",
+                           name, same);
+        used += got > 0 ? (size_t)got : 0;
+    }
+}
+
+/* "+2 -1", or the bytes where the lines are not known. */
+static void amount_of(const json_t *row, char *out, size_t size)
+{
+    long long bytes = number_of(row, "bytesAfter") - number_of(row, "bytesBefore");
+    if (json_is_null(json_object_get(row, "added")))
+        snprintf(out, size, "%+lld B", bytes);
+    else
+        snprintf(out, size, "+%lld -%lld", number_of(row, "added"), number_of(row, "removed"));
+}
+
+/* The number of a change; a dash where others wrote the history. */
+static void print_number(struct cli *self, const json_t *change)
+{
+    if (number_of(change, "number") > 0)
+        term_styled(&self->term, TERM_BOLD, "%5lld", number_of(change, "number"));
+    else
+        term_styled(&self->term, TERM_BOLD, "%5s", "-");
+}
+
+/* At most `room` characters of a line, "..." at the end when it is cut. A pipe gets all of it. */
+static void print_line(struct cli *self, struct ethos_view line, int room)
+{
+    size_t end = 0, cut = 0;
+    int shown = 0;
+    for (size_t i = 0; i < line.size && shown <= room; shown++) {
+        uint32_t cp;
+        end = i;
+        i += utf8_decode(line.data + i, line.size - i, &cp, NULL);
+        if (shown == room - 3)
+            cut = end;
+        end = i;
+    }
+    if (!self->term.tty || shown <= room || room < 8) {
+        term_text(&self->term, line);
+    } else {
+        term_text(&self->term, view_of(line.data, cut));
+        term_printf(&self->term, "...");
+    }
+    term_printf(&self->term, "\n");
+}
+
+/* A unified diff, what came and what went coloured. */
+static void print_diff(struct cli *self, struct ethos_view diff)
+{
+    struct ethos_view line;
+    while (view_line(&diff, &line)) {
+        char first = line.size > 0 ? line.data[0] : ' ';
+        bool header = view_starts(line, VIEW("--- ")) || view_starts(line, VIEW("+++ "));
+        enum term_style style = header         ? TERM_BOLD
+                                : first == '+' ? TERM_GOOD
+                                : first == '-' ? TERM_BAD
+                                : first == '@' ? TERM_DIM
+                                               : TERM_PLAIN;
+        term_styled(&self->term, style, "%.*s", VIEW_ARG(line));
+        term_printf(&self->term, "\n");
+    }
+}
+
+/* ---- history -------------------------------------------------------------------------------- */
+
+static const char *event_words(const char *event)
+{
+    static const char *const words[][2] = {
+        {"dropped", "an edit outside took entries away"},
+        {"reapplied", "a stale save had lost entries; they were added again"},
+        {"restored", "crash damage was mended from history"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(event, words[i][0]) == 0)
+            return words[i][1];
+    return event;
+}
+
+/* "  12  5 min ago         owner/cli           add         +2 -0  We deploy on Fridays" */
+static void print_change(struct cli *self, const json_t *row)
+{
+    char when[TERM_WHEN_SIZE], who[64], actions[64], amount[32];
+    bool undoes = json_array_size(json_object_get(row, "undoes")) > 0;
+    when_of(row, when);
+    who_of(row, who, sizeof who);
+    actions_of(row, actions, sizeof actions);
+    amount_of(row, amount, sizeof amount);
+    print_number(self, row);
+    term_styled(&self->term, TERM_DIM, "  %-16s  %-16s", when, who);
+    term_printf(&self->term, "  %-10s %7s  ", undoes ? "undo" : actions, amount);
+    print_line(self, json_view(row, "line"), self->term.width - 64);
+    if (*text_of(row, "event")) {
+        term_styled(&self->term, TERM_WARN, "       %s", event_words(text_of(row, "event")));
+        term_printf(&self->term, "\n");
+    }
+}
+
+void view_history(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    if (json_array_size(json) == 0) {
+        view_say(self, "No changes are recorded");
+        return;
+    }
+    if (!self->no_pager)
+        term_page(&self->term);
+    json_array_foreach ((json_t *)json, index, row) {
+        struct ethos_view diff = json_view(row, "diff");
+        print_change(self, row);
+        if (diff.data)
+            print_diff(self, diff);
+    }
+}
+
+void view_diff(struct cli *self, const json_t *json)
+{
+    struct ethos_view diff = json_view(json, "diff");
+    if (json_is_null(json)) {
+        view_say(self, "No changes are recorded");
+    } else if (diff.size == 0) {
+        view_say(self, "No difference");
+    } else {
+        if (!self->no_pager)
+            term_page(&self->term);
+        print_diff(self, diff);
+    }
+}
+
+void view_undo(struct cli *self, const json_t *json)
+{
+    const json_t *undone = json_object_get(json, "undone");
+    size_t count = json_array_size(undone);
+    long long last = (long long)json_integer_value(json_array_get(undone, 0));
+    view_report(self, json);
+    if (count == 1)
+        view_say(self, "Undid change %lld; ethos memory restore %lld brings it back", last, last);
+    else if (count > 1)
+        view_say(self, "Undid %zu changes; ethos memory restore %lld brings them back", count,
+                 last);
+}
+
+/* ---- blame ---------------------------------------------------------------------------------- */
+
+static void print_blamed(struct cli *self, const json_t *row)
+{
+    char when[TERM_WHEN_SIZE], who[64] = "before history";
+    const json_t *change = json_object_get(row, "change");
+    snprintf(when, sizeof when, "%s", "");
+    if (json_is_object(change)) {
+        when_of(change, when);
+        who_of(change, who, sizeof who);
+    }
+    print_number(self, change);
+    term_styled(&self->term, TERM_DIM, "  %-16s  %-16s %4lld", when, who, number_of(row, "line"));
+    term_printf(&self->term, "  ");
+    print_line(self, json_view(row, "text"), self->term.width - 48);
+}
+
+static void print_member(struct cli *self, const json_t *row, const char *label, const char *name)
+{
+    if (*text_of(row, name))
+        term_printf(&self->term, "%-12s%s\n", label, text_of(row, name));
+}
+
+/* All that is known of one line. */
+static void print_blame_of(struct cli *self, const json_t *row)
+{
+    char when[TERM_WHEN_SIZE], who[64], actions[64];
+    const json_t *change = json_object_get(row, "change");
+    struct ethos_view replaced = json_view(row, "replaced"), line;
+    term_styled(&self->term, TERM_BOLD, "%-12lld", number_of(row, "line"));
+    print_line(self, json_view(row, "text"), self->term.width - 12);
+    if (!json_is_object(change)) {
+        term_printf(&self->term, "It was there before the history begins\n");
+        return;
+    }
+    when_of(change, when);
+    who_of(change, who, sizeof who);
+    actions_of(change, actions, sizeof actions);
+    term_printf(&self->term, "%-12s%lld (%s)\n", "Change", number_of(change, "number"), actions);
+    term_printf(&self->term, "%-12s%s\n", "By", who);
+    term_printf(&self->term, "%-12s%s (%s)\n", "When", when, text_of(change, "time"));
+    print_member(self, change, "Session", "session");
+    print_member(self, change, "Session key", "sessionKey");
+    print_member(self, change, "User", "user");
+    print_member(self, change, "Operation", "opId");
+    while (view_line(&replaced, &line)) {
+        term_printf(&self->term, "%-12s", "Replaced");
+        print_line(self, line, self->term.width - 12);
+    }
+}
+
+void view_blame(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    const json_t *lines = json_object_get(json, "lines");
+    bool one = json_object_get(self->args, "line") != NULL;
+    if (json_array_size(lines) == 0)
+        view_say(self, "%s is empty", text_of(json, "key"));
+    else if (!one && !self->no_pager)
+        term_page(&self->term);
+    json_array_foreach ((json_t *)lines, index, row) {
+        if (one)
+            print_blame_of(self, row);
+        else
+            print_blamed(self, row);
+    }
+}
+
+/* ---- forget --------------------------------------------------------------------------------- */
+
+void view_forget(struct cli *self, const json_t *json)
+{
+    long long lines = number_of(json, "lines"), versions = number_of(json, "versions");
+    long long copies = number_of(json, "conflicts"), blobs = number_of(json, "blobs");
+    bool dry = json_is_true(json_object_get(json, "dryRun"));
+    term_printf(&self->term, "%s: %lld line%s of the files, %lld recorded change%s",
+                dry ? "Would be purged" : "Purged", lines, plural(lines), versions,
+                plural(versions));
+    if (blobs > 0)
+        term_printf(&self->term, ", %lld whole version%s", blobs, plural(blobs));
+    if (copies > 0)
+        term_printf(&self->term, ", %lld conflict cop%s", copies, copies == 1 ? "y" : "ies");
+    term_printf(&self->term, "\n");
+}
+
+/* ---- conflicts ------------------------------------------------------------------------------ */
+
+static void print_copy(struct cli *self, const json_t *row)
+{
+    char when[TERM_WHEN_SIZE];
+    when_of(row, when);
+    term_styled(&self->term, TERM_BOLD, "%s", text_of(row, "id"));
+    term_printf(&self->term, "\n    %s (%s), %s, %lld byte%s\n", text_of(row, "key"),
+                text_of(row, "scope"), when, number_of(row, "bytes"),
+                plural(number_of(row, "bytes")));
+}
+
+static void print_event(struct cli *self, const json_t *row)
+{
+    char when[TERM_WHEN_SIZE], amount[32];
+    when_of(row, when);
+    amount_of(row, amount, sizeof amount);
+    term_styled(&self->term, TERM_WARN, "%s", event_words(text_of(row, "event")));
+    term_printf(&self->term, "\n    %s (%s), %s, change %lld, %s\n", text_of(row, "key"),
+                text_of(row, "scope"), when, number_of(row, "number"), amount);
+    if (*text_of(row, "undo"))
+        term_printf(&self->term, "    undo: %s\n", text_of(row, "undo"));
+}
+
+void view_conflicts(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    const json_t *copies = json_object_get(json, "conflicts");
+    const json_t *events = json_object_get(json, "events");
+    json_array_foreach ((json_t *)copies, index, row)
+        print_copy(self, row);
+    json_array_foreach ((json_t *)events, index, row)
+        print_event(self, row);
+    if (json_array_size(copies) > 0)
+        view_say(self, "ethos conflicts show ID, then ethos conflicts resolve ID "
+                       "--keep, --take or --both");
+    else if (json_array_size(events) == 0)
+        view_say(self, "No conflicts");
+}
+
+void view_conflict(struct cli *self, const json_t *json)
+{
+    struct ethos_view content = json_view(json, "content"), diff = json_view(json, "diff");
+    if (!self->no_pager)
+        term_page(&self->term);
+    print_copy(self, json);
+    if (*text_of(json, "path")) {
+        term_printf(&self->term, "    ");
+        view_path(self, TERM_PLAIN, text_of(json, "path"));
+        term_printf(&self->term, "\n");
+    }
+    term_printf(&self->term, "\n");
+    term_text(&self->term, content);
+    if (content.size > 0 && content.data[content.size - 1] != '\n')
+        term_printf(&self->term, "\n");
+    term_styled(&self->term, TERM_BOLD,
+                diff.size > 0 ? "\nFrom the file to the copy:\n" : "\nThe file is the same now.\n");
+    print_diff(self, diff);
+}
+
+void view_resolved(struct cli *self, const json_t *json)
+{
+    view_report(self, json);
+    view_say(self, "Resolved %s; its text is in the history", text_of(json, "resolved"));
+}

@@ -1,0 +1,51 @@
+/*
+ * changes.h: the recorded changes of one key, loaded for looking back: history by name, undo, blame.
+ */
+#ifndef ETHOS_MEMORY_CHANGES_H
+#define ETHOS_MEMORY_CHANGES_H
+
+#include "base/arena.h"
+#include "memory/handle.h"
+
+struct changes {
+    struct arena arena;
+    struct ethos_change *items; /* newest first, strings in the arena */
+    size_t count, capacity;
+    struct ethos_text now; /* the text as it is; data NULL: no file */
+    bool with_diffs;
+};
+
+enum { CHANGES_PLAIN, CHANGES_DIFFS };
+
+/*
+ * Has an edit made outside recorded, if it can be, then reads text and history. ETHOS_UNSUPPORTED
+ * where the provider keeps none. Release it in any case.
+ */
+int changes_load(struct ethos_turn *turn, const struct scope_target *target, int what,
+                 struct changes *out, struct ethos_error *error);
+void changes_release(struct ethos_turn *turn, struct changes *changes);
+
+/* "absent", or the revision of the text as it is. */
+const char *changes_revision(const struct changes *changes);
+
+/* Whether it changed the key, rather than telling of a text that was met beside it. */
+bool changes_real(const struct ethos_change *change);
+
+/* The revision that a name means (ethos_read_version); "absent" when there was no file then. */
+int changes_resolve(const struct changes *changes, const char *key, const char *name,
+                    const char **out_revision, struct ethos_error *error);
+
+/* The text of a revision, "absent" included: then out_text->data is NULL. Free it by the host. */
+int changes_text(struct ethos_turn *turn, const struct scope_target *target, const char *revision,
+                 struct ethos_text *out_text, struct ethos_error *error);
+
+/* Frees what changes_text gave. */
+void changes_free(struct ethos_turn *turn, struct ethos_text *text);
+
+/* history.c: whether a filter names a change; its limit aside. */
+bool history_matches(const struct ethos_filter *filter, const struct ethos_change *change);
+
+/* ETHOS_UNSUPPORTED unless the provider has this slot. */
+int changes_need(const struct ethos_turn *turn, bool has, struct ethos_error *error);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * change.h: a recorded change as JSON.
+ *
+ *     {"number", "time", "scope", "key", "actions": [...], "source", "via", "actor", "session",
+ *      "sessionKey", "user", "opId", "event", "undoes": [...], "before", "after", "bytesBefore",
+ *      "bytesAfter", "added", "removed", "line"}
+ *
+ * before and after are revisions, null where there was no file. added and removed count lines, line is
+ * the first that came (+) or went (-); they are null when the recorded diff was cut. What is unknown is
+ * null.
+ */
+#ifndef ETHOS_OPS_CHANGE_H
+#define ETHOS_OPS_CHANGE_H
+
+#include "ops/op.h"
+
+/* NULL without memory. */
+json_t *change_json(const char *scope, const struct ethos_change *change);
+
+/* Sets added, removed and line of a row from a diff. */
+void change_count(json_t **row, struct ethos_view diff);
+
+/* Makes the difference of two versions the content of out; "absent" is no file. */
+int change_diff(struct ethos_turn *turn, const struct ethos_target *target, const char *from,
+                const char *to, struct str *out, struct ethos_error *error);
+
+#endif

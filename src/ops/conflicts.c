@@ -1,0 +1,274 @@
+/*
+ * conflicts.c: the operations conflicts.*: what could not be brought together, and what befell entries
+ * while nobody looked.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/view.h"
+#include "core/diff.h"
+#include "memory/service.h"
+#include "ops/change.h"
+#include "ops/report.h"
+#include "ops/tables.h"
+
+#define EVENT_DAYS 30 /* days an event is listed without --all */
+#define DAY_MS INT64_C(86400000)
+
+/* ---- list ----------------------------------------------------------------------------------- */
+
+struct list {
+    const struct op_call *call;
+    const struct ethos_context *context;
+    const char *scope;
+    json_t *copies, *events;
+    int64_t since_ms;
+};
+
+static json_t *copy_json(const char *scope, const struct ethos_conflict *conflict)
+{
+    return json_pack("{s:o, s:s, s:o, s:o, s:I, s:o, s:o}", "id", op_json_string(conflict->id),
+                     "scope", scope, "key", op_json_string(conflict->key), "time",
+                     op_json_time(conflict->time_ms), "bytes", (json_int_t)conflict->bytes, "path",
+                     op_json_string(conflict->path), "kind", op_json_string(conflict->kind));
+}
+
+static int add_copy(void *arg, const struct ethos_conflict *conflict)
+{
+    struct list *list = arg;
+    op_json_push(&list->copies, copy_json(list->scope, conflict));
+    return list->copies ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+/* The options that name a file of the context. */
+static void name_file(const struct list *list, const char *key, struct str *out)
+{
+    const struct ethos_context *context = list->context;
+    bool memory = strcmp(list->scope, context->memory_scope) == 0;
+    if (list->call->request->personality)
+        str_printf(out, " -p %s", list->call->request->personality);
+    if (strcmp(key, "USER.md") == 0 && strcmp(list->scope, context->user_scope) == 0)
+        str_adds(out, " --store user");
+    else if (!memory)
+        str_printf(out, " --scope %s --key %s", list->scope, key);
+    else if (strcmp(key, "MEMORY.md") != 0)
+        str_printf(out, " --key %s", key);
+}
+
+/* Safe to type in a shell as it is: the history may have been written by others. */
+static bool is_word(const char *text)
+{
+    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-";
+    return *text && *text != '-' && strspn(text, safe) == strlen(text);
+}
+
+/*
+ * The command that reverses an event: takes back the edit that was honoured, or what was done about
+ * it at the same moment.
+ */
+static json_t *undo_command(const struct list *list, const struct ethos_change *change)
+{
+    char iso[CLOCK_ISO_SIZE];
+    struct str command;
+    const char *actor = strcmp(change->event, "dropped") == 0 ? change->actor : "ethos";
+    if (!is_word(change->key) || (actor && !is_word(actor)))
+        return json_null();
+    clock_iso(change->time_ms, iso);
+    str_init(&command, SIZE_MAX);
+    str_adds(&command, "ethos memory undo");
+    name_file(list, change->key, &command);
+    if (actor)
+        str_printf(&command, " --actor %s", actor);
+    str_printf(&command, " --since %s --until %s", iso, iso);
+    json_t *json = str_code(&command) == ETHOS_OK ? json_text(str_view(&command)) : NULL;
+    str_release(&command);
+    return json;
+}
+
+static int add_event(void *arg, const struct ethos_change *change)
+{
+    struct list *list = arg;
+    if (!change->event || change->time_ms < list->since_ms)
+        return ETHOS_OK;
+    json_t *row = change_json(list->scope, change);
+    op_json_put(&row, "undo", undo_command(list, change));
+    op_json_push(&list->events, row);
+    return list->events ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+/* An edit that was made outside and not looked at yet is looked at now. */
+static int list_scope(struct ethos_turn *turn, struct list *list, const struct ethos_target *target,
+                      struct ethos_error *error)
+{
+    struct ethos_provider *provider = service_provider(turn);
+    list->scope = target->scope;
+    int code = ethos_conflicts(turn, target, add_copy, list, error);
+    if (code == ETHOS_OK && provider->ops->settle)
+        provider->ops->settle(provider, target->scope, target->key, NULL);
+    if (code == ETHOS_OK && provider->ops->history)
+        code = provider->ops->history(provider, target->scope, NULL, add_event, list, error);
+    return code == ETHOS_NOMEM ? err_nomem(error) : code;
+}
+
+static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct ethos_turn *turn;
+    struct ethos_target targets[3];
+    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    struct list list = {.call = call,
+                        .context = ethos_turn_context(turn),
+                        .copies = json_array(),
+                        .events = json_array()};
+    if (!op_flag(call, "all"))
+        list.since_ms = service_now_ms(call->ethos) - EVENT_DAYS * DAY_MS;
+    size_t count = report_scopes(list.context, targets);
+    for (size_t i = 0; i < count && code == ETHOS_OK; i++)
+        code = list_scope(turn, &list, &targets[i], error);
+    json_t *json = json_pack("{s:o, s:o}", "conflicts", list.copies, "events", list.events);
+    if (code == ETHOS_OK)
+        code = op_return(result, json, error);
+    else
+        json_decref(json);
+    ethos_turn_free(turn);
+    return code;
+}
+
+/* ---- one copy ------------------------------------------------------------------------------- */
+
+struct found {
+    const char *id, *scope;
+    json_t *row;
+};
+
+static int find_copy(void *arg, const struct ethos_conflict *conflict)
+{
+    struct found *found = arg;
+    if (strcmp(conflict->id, found->id) != 0)
+        return ETHOS_OK;
+    found->row = copy_json(found->scope, conflict);
+    return found->row ? 1 : ETHOS_NOMEM;
+}
+
+/* Looks for it in every scope of the context; *out_target is where it is. */
+static int find_scope(struct ethos_turn *turn, const char *id, struct ethos_target *out_target,
+                      json_t **out_row, struct ethos_error *error)
+{
+    struct ethos_target targets[3];
+    size_t count = report_scopes(ethos_turn_context(turn), targets);
+    for (size_t i = 0; i < count; i++) {
+        struct found found = {id, targets[i].scope, NULL};
+        int code = ethos_conflicts(turn, &targets[i], find_copy, &found, error);
+        if (found.row) {
+            *out_target = targets[i];
+            *out_row = found.row;
+            return ETHOS_OK;
+        }
+        if (code != ETHOS_OK)
+            return code == ETHOS_NOMEM ? err_nomem(error) : code;
+    }
+    return err_hint(error, err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id),
+                    "ethos conflicts list shows them");
+}
+
+/* Adds the text, and how it differs from the file. */
+static int add_content(struct ethos_turn *turn, const struct ethos_target *target, const char *id,
+                       json_t **row, struct ethos_error *error)
+{
+    struct ethos_file *copy = NULL, *file = NULL;
+    struct str diff;
+    str_init(&diff, ETHOS_MAX_STORE_BYTES);
+    int code = ethos_conflict_read(turn, target, id, &copy, error);
+    if (code == ETHOS_OK)
+        code = ethos_read(turn, &(struct ethos_target){NULL, copy->scope, copy->key}, &file, error);
+    if (code == ETHOS_OK && diff_unified(view_of(file->text, file->size),
+                                         view_of(copy->text, copy->size), copy->key, &diff))
+        code = err_nomem(error);
+    if (code == ETHOS_OK) {
+        op_json_put(row, "content", json_text(view_of(copy->text, copy->size)));
+        op_json_put(row, "diff", json_text(str_view(&diff)));
+    }
+    str_release(&diff);
+    ethos_file_free(copy);
+    ethos_file_free(file);
+    return code;
+}
+
+static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct ethos_turn *turn;
+    struct ethos_target target;
+    json_t *row = NULL;
+    const char *id = op_string(call, "id");
+    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = find_scope(turn, id, &target, &row, error);
+    if (code == ETHOS_OK)
+        code = add_content(turn, &target, id, &row, error);
+    if (code == ETHOS_OK)
+        code = op_return(result, row, error);
+    else
+        json_decref(row);
+    ethos_turn_free(turn);
+    return code;
+}
+
+static int resolve_named(struct ethos_turn *turn, const struct op_call *call,
+                         const struct ethos_sync_how *how, struct ethos_error *error)
+{
+    bool keep = op_flag(call, "keep"), take = op_flag(call, "take"), both = op_flag(call, "both");
+    const char *id = op_string(call, "id");
+    struct ethos_target target;
+    json_t *row = NULL;
+    if (keep + take + both != 1)
+        return err_set(error, ETHOS_INVALID, "say one of keep, take and both");
+    int code = find_scope(turn, id, &target, &row, error);
+    json_decref(row);
+    if (code != ETHOS_OK)
+        return code;
+    return ethos_conflict_resolve(turn, &target, id,
+                                  keep   ? ETHOS_RESOLVE_KEEP
+                                  : take ? ETHOS_RESOLVE_TAKE
+                                         : ETHOS_RESOLVE_BOTH,
+                                  how, error);
+}
+
+static int run_resolve(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    int code = report_run(resolve_named, call, result, error);
+    if (code != ETHOS_OK)
+        return code;
+    op_json_put(&result->json, "resolved", op_json_string(op_string(call, "id")));
+    return result->json ? ETHOS_OK : err_nomem(error);
+}
+
+/* ---- the rows ------------------------------------------------------------------------------- */
+
+static const struct op_arg list_args[] = {
+    {"all", OP_FLAG, 0, NULL, NULL, "events older than 30 days too"}, ARG_END};
+static const struct op_arg show_args[] = {
+    {"id", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "ID", "as ethos conflicts list shows it"},
+    ARG_END};
+static const struct op_arg resolve_args[] = {
+    {"id", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "ID", "as ethos conflicts list shows it"},
+    {"keep", OP_FLAG, 0, NULL, NULL, "the file stays; the copy's text goes to its history"},
+    {"take", OP_FLAG, 0, NULL, NULL, "the copy becomes the file"},
+    {"both", OP_FLAG, 0, NULL, NULL, "the file gets the lines of the copy that it lacks"},
+    ARG_END};
+
+const struct op ops_conflicts[] = {
+    {"conflicts.list", "conflicts list", "List what could not be merged and what befell entries",
+     "ethos conflicts list", list_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_list},
+    {"conflicts.show", "conflicts show", "Show a kept copy and how it differs from its file",
+     "ethos conflicts show MEMORY.md.20261115T083000Z.1a2b3c4d.md", show_args, OP_MEMORY_READ,
+     OP_IDEMPOTENT, run_show},
+    {"conflicts.resolve", "conflicts resolve",
+     "End a conflict: keep the file, take the copy, or both",
+     "ethos conflicts resolve MEMORY.md.20261115T083000Z.1a2b3c4d.md --both", resolve_args,
+     OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE, run_resolve},
+    {0}};

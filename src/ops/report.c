@@ -1,0 +1,145 @@
+/*
+ * report.c: running what changes files, and telling what became of each.
+ */
+#include "ops/report.h"
+
+#include "base/err.h"
+#include "base/view.h"
+#include "core/scope.h"
+
+struct ethos_target report_target(const struct op_call *call)
+{
+    struct ethos_target target = {op_string(call, "store"), op_string(call, "scope"),
+                                  op_string(call, "key")};
+    if (target.scope && !target.key)
+        target.key = scope_store_key(target.store ? target.store : "memory");
+    return target;
+}
+
+size_t report_scopes(const struct ethos_context *context, struct ethos_target targets[3])
+{
+    size_t count = 0;
+    targets[count++] = (struct ethos_target){NULL, context->memory_scope, "MEMORY.md"};
+    if (strcmp(context->user_scope, context->memory_scope) != 0)
+        targets[count++] = (struct ethos_target){NULL, context->user_scope, "USER.md"};
+    if (context->workspace_scope)
+        targets[count++] = (struct ethos_target){NULL, context->workspace_scope, "MEMORY.md"};
+    return count;
+}
+
+struct report {
+    json_t *written, *unchanged, *conflicts, *failed, *warnings;
+    size_t rows;
+    json_int_t applied;
+    struct str diff;
+};
+
+static json_t *outcome_json(const struct ethos_outcome *outcome)
+{
+    json_t *row = json_pack("{s:s, s:s, s:o, s:I}", "scope", outcome->scope, "key", outcome->key,
+                            "revision", op_json_revision(outcome->revision), "chars",
+                            (json_int_t)outcome->chars);
+    if (outcome->removals > 0)
+        op_json_put(&row, "matched", json_integer((json_int_t)outcome->matched));
+    if (outcome->diff)
+        op_json_put(&row, "diff", json_text(view_str(outcome->diff)));
+    if (outcome->error)
+        op_json_put(&row, "error", op_json_error(outcome->error));
+    return row;
+}
+
+static void collect(void *arg, const struct ethos_outcome *outcome)
+{
+    struct report *report = arg;
+    json_t **lists[] = {&report->written, &report->unchanged, &report->conflicts, &report->failed};
+    op_json_push(lists[outcome->kind], outcome_json(outcome));
+    report->rows++;
+    report->applied += (json_int_t)outcome->applied;
+    if (outcome->warning)
+        op_json_push(&report->warnings, json_string(outcome->warning));
+    if (outcome->diff)
+        str_adds(&report->diff, outcome->diff);
+}
+
+static void report_init(struct report *report)
+{
+    *report = (struct report){
+        json_array(), json_array(), json_array(), json_array(), json_array(), 0, 0, {0}};
+    str_init(&report->diff, ETHOS_MAX_STORE_BYTES);
+}
+
+/* The report as JSON; empty lists that the contract does not name are left out. */
+static json_t *report_json(struct report *report, bool dry_run)
+{
+    json_t *json = json_pack("{s:I, s:O, s:O, s:O}", "applied", report->applied, "written",
+                             report->written, "unchanged", report->unchanged, "conflicts",
+                             report->conflicts);
+    if (!report->failed || json_array_size(report->failed) > 0)
+        op_json_put(&json, "failed", json_incref(report->failed));
+    if (!report->warnings || json_array_size(report->warnings) > 0)
+        op_json_put(&json, "warnings", json_incref(report->warnings));
+    if (dry_run)
+        op_json_put(&json, "dryRun", json_true());
+    return json;
+}
+
+static void report_release(struct report *report)
+{
+    json_decref(report->written);
+    json_decref(report->unchanged);
+    json_decref(report->conflicts);
+    json_decref(report->failed);
+    json_decref(report->warnings);
+    str_release(&report->diff);
+}
+
+/* Something happened: give the report, with the error beside it. Nothing did: give the error. */
+static int finish_report(const struct op_call *call, struct report *report, int code,
+                         struct op_result *result, struct ethos_error *error)
+{
+    if (code != ETHOS_OK && report->rows == 0)
+        return code;
+    if (code != ETHOS_OK) {
+        result->code = code;
+        if (error)
+            result->error = *error;
+    }
+    if (call->dry_run && !call->want_json) {
+        result->has_text = true;
+        str_add(&result->text, str_view(&report->diff));
+    }
+    if (str_code(&report->diff) != ETHOS_OK || str_code(&result->text) != ETHOS_OK)
+        return err_nomem(error);
+    json_t *json = report_json(report, call->dry_run);
+    if (!json && !call->dry_run)
+        return err_set(error, ETHOS_NOMEM, "out of memory for the report of what was done");
+    return op_return(result, json, error);
+}
+
+int report_run(report_fn *run, struct op_call *call, struct op_result *result,
+               struct ethos_error *error)
+{
+    struct report report;
+    struct ethos_turn *turn;
+    const struct ethos_origin origin = {.actor = "owner",
+                                        .via = call->via,
+                                        .source = "tool",
+                                        .session = call->request->session,
+                                        .op_id = op_string(call, "opId")};
+    const struct ethos_sync_how how = {
+        .origin = &origin,
+        .flags = call->dry_run ? (unsigned)(ETHOS_SYNC_DRY_RUN | ETHOS_SYNC_DIFF) : 0u,
+        .each = collect,
+        .arg = &report,
+        .if_match = op_string(call, "ifMatch"),
+    };
+    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    report_init(&report);
+    code = run(turn, call, &how, error);
+    code = finish_report(call, &report, code, result, error);
+    report_release(&report);
+    ethos_turn_free(turn);
+    return code;
+}

@@ -1,0 +1,50 @@
+/*
+ * report.h: running what changes files, and telling what became of each.
+ *
+ *     {"applied", "written": [...], "unchanged": [...], "conflicts": [...]}
+ */
+#ifndef ETHOS_OPS_REPORT_H
+#define ETHOS_OPS_REPORT_H
+
+#include "ops/op.h"
+
+/* ---- arguments that name a file ------------------------------------------------------------- */
+
+#define ARG_STORE                                                                                  \
+    {                                                                                              \
+        "store", OP_CHOICE, 0, "memory|user", "STORE", "which file: memory (default) or user"      \
+    }
+#define ARG_SCOPE                                                                                  \
+    {                                                                                              \
+        "scope", OP_TEXT, 0, NULL, "SCOPE", "in a scope: personality, global, workspace, user:ID"  \
+    }
+#define ARG_KEY                                                                                    \
+    {                                                                                              \
+        "key", OP_TEXT, 0, NULL, "FILE", "which file, by name: a note such as plan.md"             \
+    }
+#define ARG_IF_MATCH                                                                               \
+    {                                                                                              \
+        "ifMatch", OP_TEXT, 0, NULL, "REV", "only if this is still its revision (absent: no file)" \
+    }
+
+#define ARG_END                                                                                    \
+    {                                                                                              \
+        NULL, OP_TEXT, 0, NULL, NULL, NULL                                                         \
+    }
+
+/* The file that the arguments name; a scope alone means the store's file there. */
+struct ethos_target report_target(const struct op_call *call);
+
+/* The main file of each scope of the context, memory first; their number. */
+size_t report_scopes(const struct ethos_context *context, struct ethos_target targets[3]);
+
+/* ---- changing ------------------------------------------------------------------------------- */
+
+typedef int report_fn(struct ethos_turn *turn, const struct op_call *call,
+                      const struct ethos_sync_how *how, struct ethos_error *error);
+
+/* Runs it in a turn of the call. When something happened, the result is the report, errors beside it. */
+int report_run(report_fn *run, struct op_call *call, struct op_result *result,
+               struct ethos_error *error);
+
+#endif

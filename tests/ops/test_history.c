@@ -1,0 +1,169 @@
+/*
+ * test_history.c: the operations that look back, over a store in memory.
+ */
+#include "../memory/past.h"
+
+#include "base/json.h"
+#include "ops/op.h"
+
+/* Runs an operation; its JSON as text, or its error. free() it. */
+static char *run(struct world *world, const char *name, const char *args, const char *session)
+{
+    const struct ethos_request request = {
+        .personality = "tester", .user = "me", .session = session};
+    struct op_result result;
+    json_t *object = json_loads(args, 0, NULL);
+    struct op_call call = {world->ethos, &request, object, true, false, "test"};
+    char *text = NULL;
+    assert_non_null(object);
+    op_result_init(&result);
+    memset(&world->error, 0, sizeof world->error);
+    int code = op_run(op_find(name), &call, &result, &world->error);
+    if (code == ETHOS_OK)
+        text = json_dumps(result.json, JSON_COMPACT | JSON_ENCODE_ANY);
+    else if (asprintf(&text, "%s: %s", ethos_code_name(code), world->error.text) < 0)
+        text = NULL;
+    op_result_release(&result);
+    json_decref(object);
+    assert_non_null(text);
+    return text;
+}
+
+static void assert_run(struct world *world, const char *name, const char *args,
+                       const char *expected)
+{
+    char *text = run(world, name, args, NULL);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void assert_holds(struct world *world, const char *name, const char *args, const char *part)
+{
+    char *text = run(world, name, args, NULL);
+    if (!strstr(text, part))
+        fail_msg("%s: no %s in %s", name, part, text);
+    free(text);
+}
+
+static void test_a_write_is_recorded_with_the_session_of_the_request(void **state)
+{
+    struct world *world = *state;
+    past_open(world);
+    free(run(world, "memory.add", "{\"content\":\"one\"}", "s-1"));
+    free(run(world, "memory.add", "{\"content\":\"two\"}", NULL));
+    assert_holds(world, "memory.history", "{\"session\":\"s-1\"}",
+                 "\"via\":\"test\",\"actor\":\"owner\",\"session\":\"s-1\"");
+    assert_run(world, "memory.history", "{\"session\":\"s-2\"}", "[]");
+    assert_holds(world, "memory.undo", "{\"session\":\"s-1\"}", "\"undone\":[1]");
+    assert_memory(world, "two\n");
+}
+
+static void test_a_save_is_an_editor_s(void **state)
+{
+    struct world *world = *state;
+    past_open(world);
+    free(run(world, "memory.save", "{\"content\":\"one\",\"base\":\"\"}", NULL));
+    assert_holds(world, "memory.history", "{}", "\"via\":\"editor\"");
+}
+
+static void test_times_are_checked_and_a_date_holds_its_whole_day(void **state)
+{
+    struct world *world = *state;
+    past_open(world);
+    free(run(world, "memory.add", "{\"content\":\"one\"}", NULL));
+    assert_run(world, "memory.history", "{\"since\":\"soon\"}",
+               "invalid: since: 'soon' is no time");
+    assert_run(world, "memory.history", "{\"since\":7}", "invalid: since: must be a time");
+    assert_holds(world, "memory.history", "{\"since\":\"2025-11-15\",\"until\":\"2025-11-15\"}",
+                 "\"number\":1");
+    assert_run(world, "memory.history", "{\"until\":\"2025-11-14\"}", "[]");
+    assert_holds(world, "memory.history", "{\"since\":\"1h\"}", "\"number\":1");
+}
+
+static void test_forgetting_reaches_every_scope_unless_one_is_named(void **state)
+{
+    struct world *world = *state;
+    past_open(world);
+    for (int i = 0; i < 2; i++) {
+        free(run(world, "memory.add", "{\"content\":\"secret\"}", NULL));
+        free(run(world, "memory.add", "{\"content\":\"secret\",\"store\":\"user\"}", NULL));
+        if (i == 0)
+            assert_run(world, "memory.forget", "{\"substringMatch\":\"secret\",\"store\":\"user\"}",
+                       "{\"lines\":1,\"versions\":1,\"blobs\":0,\"conflicts\":0,\"scopes\":[{"
+                       "\"scope\":\"user:me\",\"lines\":1,\"versions\":1,\"blobs\":0,"
+                       "\"conflicts\":0}]}");
+    }
+    assert_holds(world, "memory.forget", "{\"substringMatch\":\"secret\"}", "\"lines\":3");
+    assert_run(world, "memory.forget", "{\"substringMatch\":\"secret\"}",
+               "notfound: nothing holds this text");
+}
+
+static void test_a_conflict_is_found_in_whichever_scope_it_is(void **state)
+{
+    struct world *world = *state;
+    past_open(world);
+    free(run(world, "memory.write", "{\"content\":\"theirs\",\"store\":\"user\"}", NULL));
+    assert_holds(world, "memory.save",
+                 "{\"content\":\"mine\",\"base\":\"base\",\"store\":\"user\"}",
+                 "\"hint\":\"your text is kept: ethos conflicts show 2-USER.md\"");
+    assert_holds(world, "conflicts.list", "{}", "\"id\":\"2-USER.md\",\"scope\":\"user:me\"");
+    assert_holds(world, "conflicts.show", "{\"id\":\"2-USER.md\"}", "\"content\":\"mine\"");
+    assert_run(world, "conflicts.resolve", "{\"id\":\"2-USER.md\"}",
+               "invalid: say one of keep, take and both");
+    assert_holds(world, "conflicts.resolve", "{\"id\":\"2-USER.md\",\"take\":true}",
+                 "\"resolved\":\"2-USER.md\"");
+    assert_run(world, "conflicts.list", "{}", "{\"conflicts\":[],\"events\":[]}");
+}
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+static struct ethos_store_ops telling_ops;
+static int64_t event_ms;
+
+static int tell_event(struct ethos_store *self, const char *scope, const char *key,
+                      ethos_change_fn *each, void *arg, struct ethos_error *error)
+{
+    const struct ethos_change change = {.number = 5,
+                                        .time_ms = event_ms,
+                                        .key = "plan.md",
+                                        .actions = "external",
+                                        .source = "web-editor",
+                                        .actor = "external",
+                                        .event = "dropped",
+                                        .before = "sha256:1",
+                                        .after = "absent"};
+    (void)self, (void)key, (void)error;
+    return strcmp(scope, "personality:tester") == 0 ? each(arg, &change) : ETHOS_OK;
+}
+
+static void test_events_of_the_last_thirty_days_come_with_the_command_that_undoes_them(void **state)
+{
+    struct world *world = *state;
+    const struct ethos_setup setup = {.host = &world->host};
+    struct ethos_store *store;
+    assert_ok(world, store_ram.open(&setup, &store, &world->error));
+    telling_ops = store_ram;
+    telling_ops.history = tell_event;
+    store->ops = &telling_ops;
+    world_open_with(world, (struct ethos_options){.store = store});
+    event_ms = NOW_MS;
+    assert_holds(world, "conflicts.list", "{}",
+                 "\"undo\":\"ethos memory undo -p tester --key plan.md --actor external "
+                 "--since " NOW_ISO " --until " NOW_ISO "\"");
+    event_ms = NOW_MS - INT64_C(31) * 86400000;
+    assert_run(world, "conflicts.list", "{}", "{\"conflicts\":[],\"events\":[]}");
+    assert_holds(world, "conflicts.list", "{\"all\":true}", "\"event\":\"dropped\"");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        WORLD_TEST(test_a_write_is_recorded_with_the_session_of_the_request),
+        WORLD_TEST(test_a_save_is_an_editor_s),
+        WORLD_TEST(test_times_are_checked_and_a_date_holds_its_whole_day),
+        WORLD_TEST(test_forgetting_reaches_every_scope_unless_one_is_named),
+        WORLD_TEST(test_a_conflict_is_found_in_whichever_scope_it_is),
+        WORLD_TEST(test_events_of_the_last_thirty_days_come_with_the_command_that_undoes_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
