@@ -181,7 +181,7 @@ TEST_WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
 $(O)/tests/%: $(O)/tests/%.o $(TEST_SUPPORT) $(O)/libethos-all.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $(TEST_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) -lcmocka
-$(O)/tests/store/test_conformance: $(O)/tests/store/conformance.o
+$(O)/tests/store/test_conformance: $(addprefix $(O)/tests/store/,conformance.o conformance_history.o)
 
 # Modules that the registry's tests load, good and bad; like the examples they see public headers only.
 TEST_MODULES = $(patsubst %.c,$(O)/%.so,$(wildcard tests/memory/modules/*.c)) \
@@ -194,6 +194,24 @@ $(O)/tests/memory/modules/%.so: tests/memory/modules/%.c
 # The runner of the golden files knows nothing of the code it judges.
 $(O)/tests/cli/run: $(addprefix $(O)/tests/cli/,run.o golden.o match.o)
 	$(CC) $(LDFLAGS) -o $@ $^
+
+# Proofs of the promises: programs that drive the real one from outside and count what is lost.
+# Those below need the hooks of the test variant; the others run against what is installed.
+PROOF_SHARED = $(patsubst %,$(O)/tests/proof/%.o,proof files process ledger ledger_diff)
+PROOF_HOOKED = kills faults crash
+PROOF_PLAIN = check_history ledger_test storm editors power undo
+PROOF_BIN = $(addprefix $(O)/tests/proof/,$(if $(filter test,$(VARIANT)),$(PROOF_HOOKED),$(PROOF_PLAIN)))
+
+$(O)/tests/proof/%: $(O)/tests/proof/%.o $(PROOF_SHARED) $(O)/libethos-all.a
+	$(CC) $(LDFLAGS) $(PROOF_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS)
+
+$(addprefix $(O)/tests/proof/,$(PROOF_HOOKED)): $(O)/tests/proof/scene.o
+$(O)/tests/proof/crash: $(O)/tests/proof/crash_log.o
+$(O)/tests/proof/crash: PROOF_WRAP = -Wl,--wrap=write,--wrap=fsync,--wrap=fdatasync,--wrap=ftruncate \
+	-Wl,--wrap=openat,--wrap=renameat2,--wrap=linkat,--wrap=unlinkat,--wrap=mkdirat,--wrap=syscall \
+	-Wl,--wrap=fstat,--wrap=fstatat
+
+proof-built: $(PROOF_BIN) $(O)/bin/ethos
 
 # Fuzz targets: libFuzzer drives them in the fuzz variant, fuzz/driver.c replays the corpus elsewhere.
 FUZZ_SRC = $(wildcard fuzz/fuzz_*.c)
@@ -220,7 +238,11 @@ check-fresh:
 	tools/check-fresh
 
 # What is too slow for every commit.
-check-long: check
+check-proof:
+	tools/check-proof
+
+check-long: export CHECK_LONG = 1
+check-long: check check-proof
 	$(MAKE) fuzz FUZZ_SECONDS=600
 	tools/check-repro
 	tools/check-fresh
@@ -279,13 +301,14 @@ help:
 	@echo 'make bench          speed against hand-written C; BENCH_ARGS="--rounds 60 prefetch"'
 	@echo 'make bench-gate     instruction counts against bench/gate.txt, 5 % allowed'
 	@echo 'make check-fresh    ./start and ./check in a bare Debian 12 (needs root)'
-	@echo 'make check-long     check, long fuzzing, identical rebuild, check-fresh'
+	@echo 'make check-proof    the proofs of docs/promises.md with their full figures (hours, root)'
+	@echo 'make check-long     check, check-proof, long fuzzing, identical rebuild, check-fresh'
 	@echo 'make format         clang-format over the tree; format-check only looks'
 	@echo 'make lib | man | completions | examples | tests-built | clean'
 	@echo 'VARIANT=test        the same with sanitizers and test hooks, in build/test/'
 
-.PHONY: all lib examples man completions install tests-built check fuzz fuzz-built check-fresh \
-	check-long bench bench-gate format format-check clean help
+.PHONY: all lib examples man completions install tests-built proof-built check fuzz fuzz-built \
+	check-fresh check-proof check-long bench bench-gate format format-check clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(addprefix $(O)/,src tests fuzz bench examples) -name '*.d' 2>/dev/null)

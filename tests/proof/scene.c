@@ -1,0 +1,281 @@
+/*
+ * scene.c: deeds and states.
+ */
+#include "scene.h"
+
+#include <ethos/ethos.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/os.h"
+
+#define ROWS 200 /* lines of a big text: well over the 4,096 bytes of a diff */
+
+const char *const deed_names[DEEDS] = {"add",   "replace",  "remove", "delete",
+                                       "batch", "overflow", "restore"};
+const char *const state_names[STATES] = {"exists", "absent", "link", "edited", "stale", "big"};
+
+/* ---- in the child --------------------------------------------------------------------------- */
+
+struct task {
+    const struct scene *scene; /* NULL: an add of entry */
+    const struct home *home;
+    const struct how *how;
+    const char *entry;
+    struct outcome *out;
+};
+
+static int on_call(void *arg, const char *call, unsigned long number)
+{
+    struct task *task = arg;
+    task->out->calls = number;
+    if (!task->how->call)
+        return 0;
+    int errnum = task->how->call(task->how->arg, task->home, call, number);
+    if (errnum)
+        snprintf(task->out->failed, sizeof task->out->failed, "%s", call);
+    return errnum;
+}
+
+static char *rows(const char *word)
+{
+    char *text = text_format("%s", "");
+    for (int i = 0; i < ROWS; i++) {
+        char *longer = text_format("%s%s row %d of a long note\n", text, word, i);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+static struct ethos_view view(const char *text)
+{
+    return (struct ethos_view){text, strlen(text)};
+}
+
+static int sync_deed(struct ethos_turn *turn, const struct task *task, enum deed deed, bool big,
+                     const struct ethos_sync_how *how)
+{
+    char *more = big ? rows("new") : text_format("%s", "");
+    char *text = text_format("%s\n%s", SCENE_ENTRY, more);
+    struct ethos_update updates[] = {{.action = ETHOS_ACTION_ADD, .text = view(text)},
+                                     {.action = ETHOS_ACTION_ADD, .key = "plan.md"}};
+    if (deed == DEED_REPLACE)
+        updates[0].action = ETHOS_ACTION_REPLACE;
+    if (deed == DEED_DELETE)
+        updates[0] = (struct ethos_update){.action = ETHOS_ACTION_DELETE};
+    if (deed == DEED_REMOVE)
+        updates[0] = (struct ethos_update){.action = ETHOS_ACTION_REMOVE,
+                                           .text = view(big ? "row" : SCENE_SECOND)};
+    updates[1].text = view("plan-0");
+    int code = ethos_sync(turn, updates, deed == DEED_BATCH ? 2 : 1, how, &task->out->error);
+    free(more);
+    free(text);
+    return code;
+}
+
+static int do_deed(struct ethos_turn *turn, const struct task *task)
+{
+    struct ethos_origin origin = {.actor = "agent", .via = "test", .op_id = task->how->op_id};
+    struct ethos_sync_how how = {.origin = &origin};
+    if (!task->scene) {
+        struct ethos_update update = {.action = ETHOS_ACTION_ADD, .text = view(task->entry)};
+        return ethos_sync(turn, &update, 1, &how, &task->out->error);
+    }
+    if (task->scene->deed == DEED_RESTORE) {
+        origin.op_id = NULL; // naming the version is enough to do it once
+        return ethos_restore(turn, NULL, task->scene->first, &how, &task->out->error);
+    }
+    return sync_deed(turn, task, task->scene->deed, task->scene->state == STATE_BIG, &how);
+}
+
+static int run_task(void *arg)
+{
+    struct task *task = arg;
+    struct outcome *out = task->out;
+    struct ethos_options options = {.home = task->home->path};
+    struct ethos_request request = {
+        .personality = "default", .user = "me", .workspace = task->home->path};
+    struct ethos *memory = NULL;
+    struct ethos_turn *turn = NULL;
+    if (task->how->fault)
+        setenv("ETHOS_FAULT", task->how->fault, 1);
+    os_hook(on_call, task);
+    int code = ethos_open(&options, &memory, &out->error);
+    if (code == ETHOS_OK)
+        code = ethos_turn_new(memory, &request, &turn, &out->error);
+    if (code == ETHOS_OK)
+        code = do_deed(turn, task);
+    out->code = code;
+    ethos_turn_free(turn);
+    ethos_close(memory);
+    return 0;
+}
+
+static int start_task(struct task *task)
+{
+    static const struct how plain;
+    if (!task->how)
+        task->how = &plain;
+    *task->out = (struct outcome){.code = 1};
+    return child_run(run_task, task);
+}
+
+int scene_do(const struct scene *scene, const struct home *home, const struct how *how,
+             struct outcome *out)
+{
+    struct task task = {.scene = scene, .home = home, .how = how, .out = out};
+    return start_task(&task);
+}
+
+int scene_add(const struct home *home, const char *op_id, const char *entry, struct outcome *out)
+{
+    struct how how = {.op_id = op_id};
+    struct task task = {.home = home, .how = &how, .entry = entry, .out = out};
+    return start_task(&task);
+}
+
+/* ---- states --------------------------------------------------------------------------------- */
+
+bool scene_fits(enum deed deed, enum state state)
+{
+    if (deed == DEED_OVERFLOW)
+        return state == STATE_EXISTS || state == STATE_LINK || state == STATE_EDITED;
+    if (deed == DEED_DELETE && state == STATE_LINK)
+        return false; // refused: it is not clear what is meant
+    return state != STATE_ABSENT || deed == DEED_ADD || deed == DEED_REPLACE || deed == DEED_BATCH;
+}
+
+static void must_add(const struct home *home, const char *entry, struct outcome *out)
+{
+    if (scene_add(home, NULL, entry, out) != 0 || out->code != ETHOS_OK) {
+        proof_note("%s: %s", entry, out->error.text);
+        proof_die("the state could not be made");
+    }
+}
+
+/* The file as people leave it before the first agent comes. */
+static void put_first_text(const struct scene *scene, const struct home *home)
+{
+    char path[PATH_MAX], *text = text_format("%s", "");
+    if (scene->deed == DEED_OVERFLOW) {
+        free(text);
+        text = malloc(ETHOS_MAX_FILE_CH);
+        if (!text)
+            proof_die("text");
+        for (size_t i = 0; i < ETHOS_MAX_FILE_CH; i++)
+            text[i] = i % 64 == 63 ? '\n' : (char)('a' + i / 64 % 26);
+        text[ETHOS_MAX_FILE_CH - 60] = 0;
+    } else if (scene->state == STATE_BIG) {
+        free(text);
+        text = rows("old");
+    }
+    snprintf(path, sizeof path, "%s/personalities", home->path);
+    if (mkdir(path, 0700) != 0 || mkdir(home->scope, 0700) != 0)
+        proof_die(home->scope);
+    if (scene->state == STATE_LINK) {
+        snprintf(path, sizeof path, "%s/kept", home->path);
+        mkdir(path, 0700);
+        snprintf(path, sizeof path, "%s/kept/notes.md", home->path);
+        file_put(path, *text ? text : "kept\n");
+        if (symlink("../../kept/notes.md", home->memory) != 0)
+            proof_die(home->memory);
+    } else if (*text) {
+        file_put(home->memory, text);
+    }
+    free(text);
+}
+
+static void edit_outside(const struct scene *scene, const struct home *home)
+{
+    char *text = file_read(home->memory, NULL);
+    const char *from = scene->state == STATE_STALE ? scene->stale : text;
+    char *edited = text_format("%s\n%s\n", from, SCENE_EDIT);
+    file_put(home->memory, edited);
+    free(text);
+    free(edited);
+}
+
+void scene_make(struct scene *scene, enum deed deed, enum state state)
+{
+    *scene = (struct scene){.deed = deed, .state = state};
+    struct outcome *out = shared_make(sizeof *out);
+    place_make(&scene->start, PLACE_MEMORY);
+    if (state != STATE_ABSENT) {
+        put_first_text(scene, &scene->start);
+        must_add(&scene->start, SCENE_FIRST, out);
+        size_t size;
+        scene->stale = file_read(scene->start.memory, &size);
+        text_hash(scene->stale, size, scene->first);
+        must_add(&scene->start, SCENE_SECOND, out);
+        must_add(&scene->start, SCENE_THIRD, out);
+    }
+    if (state == STATE_EDITED || state == STATE_STALE)
+        edit_outside(scene, &scene->start);
+    scene->before = file_read(scene->start.memory, NULL);
+}
+
+void scene_free(struct scene *scene)
+{
+    place_remove(&scene->start);
+    free(scene->before);
+    free(scene->stale);
+}
+
+/* ---- texts ---------------------------------------------------------------------------------- */
+
+/* Archives tell when; two runs of one deed may differ in that alone. */
+static void blank_moments(char *text)
+{
+    for (char *at = text; (at = strstr(at, "archived ")); at++)
+        for (char *moment = at + strlen("archived "); *moment && *moment != ' '; moment++)
+            *moment = '#';
+}
+
+char *scene_texts(const struct home *home)
+{
+    static const char *const keys[] = {"MEMORY.md", "plan.md", "memory-archive.md"};
+    char *all = text_format("%s", ""), path[PATH_MAX];
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        snprintf(path, sizeof path, "%s/%s", home->scope, keys[i]);
+        char *text = file_read(path, NULL);
+        char *longer = text ? text_format("%s== %s\n%s", all, keys[i], text) : NULL;
+        if (longer) {
+            free(all);
+            all = longer;
+        }
+        free(text);
+    }
+    blank_moments(all);
+    return all;
+}
+
+/* ---- plans ---------------------------------------------------------------------------------- */
+
+void plan_make(struct plan *plan, enum deed deed, enum state state)
+{
+    struct home home;
+    struct how how = {.op_id = OP_ID};
+    struct outcome *out = shared_make(sizeof *out);
+    scene_make(&plan->scene, deed, state);
+    place_make(&home, PLACE_MEMORY);
+    place_copy(&plan->scene.start, &home);
+    plan->before = scene_texts(&home);
+    scene_do(&plan->scene, &home, &how, out);
+    if (out->code != ETHOS_OK)
+        proof_say(false, "%s, %s: undisturbed it fails: %s", deed_names[deed], state_names[state],
+                  out->error.text);
+    plan->calls = out->calls;
+    plan->right = scene_texts(&home);
+    place_remove(&home);
+}
+
+void plan_free(struct plan *plan)
+{
+    scene_free(&plan->scene);
+    free(plan->before);
+    free(plan->right);
+}
