@@ -24,7 +24,7 @@
 #define DEFAULT(place) OP("ethos_prefetch", prefetch_default, place)
 #define GUARDED(place) OP("ethos_prefetch", prefetch_guarded, place)
 #define RECEIPT(place) OP("ethos_prefetch", prefetch_receipt, place)
-#define BY_HAND OP("the same calls by hand", add_by_hand, PLACE_WRITE)
+#define BY_HAND OP("the same calls by hand", add_by_hand, PLACE_HAND)
 #define BY_SYNC OP("ethos_sync", add_by_sync, PLACE_WRITE)
 #define TRIVIAL OP("trivial C program", run_program, PROGRAM_TRIVIAL)
 #define ADDER OP("C program with the calls by hand", run_program, PROGRAM_ADD_BY_HAND)

@@ -17,7 +17,7 @@
 #define BENCH_NOTE "The queue moved; its new address is in the deployment notes."
 #define BENCH_BUFFER 2097152 /* bytes */
 
-enum bench_place { PLACE_2K, PLACE_20K, PLACE_1M, PLACE_WRITE, PLACES };
+enum bench_place { PLACE_2K, PLACE_20K, PLACE_1M, PLACE_WRITE, PLACE_HAND, PLACES };
 
 /*
  * A home with two files of one size, USER.md and MEMORY.md, and two turns on it: one that shows just
@@ -82,7 +82,7 @@ void bench_close(struct bench *bench); /* removes everything temporary */
 /* Says what failed and why (errno), removes everything temporary and ends the program. */
 _Noreturn void bench_die(const struct bench *bench, const char *what);
 
-/* Gives MEMORY.md of PLACE_WRITE its first text back. */
+/* Gives MEMORY.md of PLACE_WRITE and PLACE_HAND its first text back. */
 void bench_restore(struct bench *bench);
 
 /* ---- measure.c ------------------------------------------------------------------------------- */

@@ -13,7 +13,10 @@
 int hand_read(const char *path, char *buffer, size_t size);
 int hand_tail(const char *path, char *buffer, size_t most);
 
-/* Appends a paragraph to dir/MEMORY.md: locked, synced, renamed into place. */
+/*
+ * Appends a paragraph to dir/MEMORY.md with the calls of the write protocol: locked, a line of history
+ * first, exchanged into place, what was displaced looked at, synced. The line says nothing.
+ */
 int hand_add(const char *dir, const char *text, char *buffer, size_t size);
 
 #endif

@@ -27,7 +27,7 @@ static const struct {
     [PROGRAM_PREFETCH_20K] = {PLACE_20K, {"bench/bin/ethos", "prefetch"}},
     [PROGRAM_CAT] = {PLACE_20K, {"cat", user_file, memory_file}},
     [PROGRAM_NODE] = {PLACE_20K, {"node", "-e", "0"}},
-    [PROGRAM_ADD_BY_HAND] = {PLACE_WRITE, {"bench/bin/adder", memory_dir, BENCH_NOTE}},
+    [PROGRAM_ADD_BY_HAND] = {PLACE_HAND, {"bench/bin/adder", memory_dir, BENCH_NOTE}},
     [PROGRAM_ADD] = {PLACE_WRITE, {"bench/bin/ethos", "memory", "add", BENCH_NOTE}},
 };
 
