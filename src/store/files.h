@@ -8,9 +8,9 @@
  *   files_journal.c   memory-history.jsonl: its end, appending, rotation, the index
  *   files_past.c      what the journal and the blobs remember: history, version
  *   files_unsettled.c reading a file that somebody may be saving
- *   files_recover.c   what a dead writer left
+ *   files_recover.c   what a dead writer left, with files_txn.c
  *   files_judge.c     what was changed outside
- *   files_write.c     update: the write protocol
+ *   files_write.c     update: the write protocol, with files_allow.c and files_publish.c
  *   files_conflict.c  conflict copies
  *   files_purge.c     purge; files_purge_history.c: the lines of the history
  *   files_check.c     check; files_check_history.c: of what is remembered

@@ -1,20 +1,9 @@
 /*
  * files_recover.c: what a dead writer left, finished or taken back.
  *
- * Every temporary bears the name of a transaction, and its lines say what each key was to become. So
- * for each key of it (H2: the text after, base: the text before):
- *
- *     file     .new                state
- *     H2       base, H2 or none    published
- *     H2       other               displaced: a save came between reading and swapping
- *     other    H2, or a draft      unpublished
- *     other    base                published, then saved over
- *     other    unknown             two saves: the file if history knows it, else .new, is the older
- *
- * A new file is published by a second name for .new, a deletion by renaming the file to .new, with
- * the empty .gone beside it. What was displaced is kept as a blob, told of by a line, and exchanged
- * back, which makes the key unpublished. Then: all keys published, the transaction stands; else the
- * published ones are exchanged back and all its lines are void. Nothing is ever rolled forward: what was not published was not acknowledged.
+ * Every temporary bears the name of a transaction, whose lines say what it is about: files_txn.c
+ * finishes that transaction or takes it back. A temporary without lines was never swapped, or its history
+ * is gone: then its text is looked for among the recorded ones, and kept if it is not there.
  *
  * A temporary goes only after the line that explains it is durable. Without any, the newest
  * transaction may still be one that a power cut kept from being published: the file is then the very
@@ -22,7 +11,7 @@
  *
  * The same code serves a writer that could not go on: there is one way back.
  */
-#include "store/files.h"
+#include "store/files_txn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,260 +23,10 @@
 #include "base/hash.h"
 #include "base/os.h"
 #include "base/view.h"
-#include "core/verdict.h"
-
-#define PASSES 100
-#define TXN_MEMBER "\"txn\":\""
-
-enum state { PUBLISHED, UNPUBLISHED, DISPLACED, TWO_SAVES };
-
-/* One key of a transaction. */
-struct part {
-    struct files_spot spot;
-    struct history_record opening, first, last; /* lines: the first, the first of ours, the last */
-    struct ethos_text file, temp;               /* temp: .new, else .draft; data NULL: none */
-    struct stat seen;                           /* of file */
-    bool has_new, has_draft, has_gone;
-    enum state state;
-};
-
-struct txn {
-    char id[FILES_TXN_SIZE];
-    struct part *parts;
-    size_t count;
-    uint64_t first_seq, last_seq;
-    bool over; /* taken back, or followed by other changes: nothing is left to be done about it */
-};
-
-struct recovery {
-    struct files *self;
-    struct files_hold *hold;
-    struct files_journal *journal;
-    const char *scope;
-    const struct files_spot *spots; /* of the caller, whose locks are held */
-    size_t spot_count;
-    const char *unwanted; /* a transaction to be taken back in any case, or "" */
-    struct arena arena;
-    struct str whole; /* every line there is, once it was needed */
-};
-
-/* ---- finding a transaction -------------------------------------------------------------------- */
-
-static bool has_txn(struct ethos_view line, const char *id)
-{
-    char needle[sizeof TXN_MEMBER + FILES_TXN_SIZE + 1];
-    snprintf(needle, sizeof needle, TXN_MEMBER "%s/", id);
-    return view_contains(line, view_str(needle));
-}
-
-static bool is_external(const struct history_record *record)
-{
-    return view_eq(record->actions, VIEW("external"));
-}
-
-static struct part *part_of(struct txn *txn, struct ethos_view key)
-{
-    for (size_t i = 0; i < txn->count; i++) {
-        if (view_eq(txn->parts[i].last.key, key))
-            return &txn->parts[i];
-    }
-    return NULL;
-}
-
-static void add_line(struct txn *txn, const struct history_record *record)
-{
-    struct part *part = part_of(txn, record->key);
-    if (!part) {
-        part = &txn->parts[txn->count++];
-        *part = (struct part){
-            .spot = {.dir = -1, .lock = -1}, .opening = *record, .first = *record};
-    } else if (is_external(&part->first)) {
-        part->first = *record;
-    }
-    part->last = *record;
-    if (txn->first_seq == 0)
-        txn->first_seq = record->seq;
-    txn->last_seq = record->seq;
-}
-
-/* Whether a line after those of the transaction may say that it is over. */
-static bool may_end(const struct txn *txn, struct ethos_view line)
-{
-    bool ends = txn->count > 0 && view_contains(line, VIEW("\"voids\":["));
-    for (size_t i = 0; !ends && i < txn->count; i++)
-        ends = view_contains(line, txn->parts[i].last.key);
-    return ends;
-}
-
-/* A void of its lines does; so does any other change of its keys, since recovery comes before those. */
-static bool ends(struct txn *txn, const struct history_record *record)
-{
-    if (record->voids_first > 0)
-        return record->voids_first <= txn->first_seq && txn->first_seq <= record->voids_last;
-    return !view_eq(record->via, VIEW("seen")) && part_of(txn, record->key);
-}
-
-static int search(struct recovery *r, struct ethos_view lines, struct txn *txn)
-{
-    struct history_record record;
-    struct ethos_view line, rest = lines;
-    while (view_line(&rest, &line)) {
-        bool mine = has_txn(line, txn->id);
-        if (!mine && !may_end(txn, line))
-            continue;
-        const char *copy = arena_copy(&r->arena, line); // the journal's own text moves as it grows
-        int code = copy ? history_parse(view_of(copy, line.size), &r->arena, &record) : ETHOS_NOMEM;
-        if (code == ETHOS_NOMEM)
-            return code;
-        if (code != ETHOS_OK)
-            continue;
-        if (mine && !txn->parts) {
-            txn->parts = arena_array(&r->arena, record.txn_count, sizeof *txn->parts);
-            if (!txn->parts)
-                return ETHOS_NOMEM;
-        }
-        if (mine && record.voids_first == 0)
-            add_line(txn, &record);
-        else
-            txn->over = txn->over || ends(txn, &record);
-    }
-    return ETHOS_OK;
-}
-
-/* Fills txn from its lines; its count is 0 when there are none. */
-static int find_txn(struct recovery *r, struct txn *txn, struct ethos_error *error)
-{
-    int code = search(r, str_view(&r->journal->tail), txn);
-    if (code == ETHOS_OK && txn->count == 0 && r->journal->indexed) {
-        if (r->whole.size == 0)
-            code = files_past_read(r->self, r->hold->dir, r->hold->path, &r->whole, error);
-        if (code != ETHOS_OK)
-            return code;
-        code = search(r, str_view(&r->whole), txn);
-    }
-    return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);
-}
-
-static int open_spot(const struct recovery *r, const char *key, struct files_spot *spot,
-                     struct ethos_error *error)
-{
-    return files_spot_open(r->self, r->hold, r->scope, key, r->spots, r->spot_count, spot, error);
-}
-
-/* ---- looking at its keys ---------------------------------------------------------------------- */
-
-static bool temp_exists(const struct recovery *r, const struct part *part, const char *id,
-                        const char *suffix)
-{
-    struct stat st;
-    char name[FILES_TEMP_SIZE];
-    int dir = files_spot_temp(r->hold, &part->spot, id, suffix, name);
-    return os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-static int read_temp(struct recovery *r, struct part *part, const char *id, const char *suffix,
-                     struct ethos_error *error)
-{
-    struct stat st;
-    bool busy;
-    char name[FILES_TEMP_SIZE];
-    int dir = files_spot_temp(r->hold, &part->spot, id, suffix, name);
-    return files_spot_read(r->self, part->spot.path, dir, name, "", &part->temp, &st, &busy, error);
-}
-
-static void drop_text(const struct recovery *r, struct ethos_text *text)
-{
-    if (text->data)
-        r->self->host->resize(r->self->host->arg, text->data, 0);
-    *text = (struct ethos_text){0};
-}
-
-static int look(struct recovery *r, struct txn *txn, struct part *part, struct ethos_error *error)
-{
-    bool busy;
-    drop_text(r, &part->file);
-    drop_text(r, &part->temp);
-    part->has_new = temp_exists(r, part, txn->id, FILES_NEW);
-    part->has_draft = temp_exists(r, part, txn->id, FILES_DRAFT);
-    part->has_gone = temp_exists(r, part, txn->id, FILES_GONE);
-    int code = files_spot_read(r->self, part->spot.path, part->spot.dir, part->spot.name, "",
-                               &part->file, &part->seen, &busy, error);
-    if (code != ETHOS_OK && code != ETHOS_NOTFOUND)
-        return code;
-    if (part->has_new || part->has_draft)
-        code = read_temp(r, part, txn->id, part->has_new ? FILES_NEW : FILES_DRAFT, error);
-    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
-}
-
-static bool is_text(const struct ethos_text *text, struct ethos_view hash, bool absent)
-{
-    return text->data ? !absent && view_eq_str(hash, text->revision) : absent;
-}
-
-static bool is_after(const struct part *part, const struct ethos_text *text)
-{
-    return is_text(text, part->last.after_hash, part->last.absent_after);
-}
-
-static bool is_base(const struct part *part, const struct ethos_text *text)
-{
-    return is_text(text, part->first.before_hash, part->first.absent_before);
-}
-
-/* Whether the file is the very one the text before stood in. */
-static bool is_untouched(const struct part *part)
-{
-    char was[FILES_WAS_SIZE];
-    if (!part->file.data || !part->first.was.data)
-        return false;
-    files_was(&part->seen, was);
-    return view_eq_str(part->first.was, was);
-}
-
-/* Somebody saved a copy of a text that was swapped in for a moment: then it counts as published. */
-static bool holds_entry(struct recovery *r, const struct part *part)
-{
-    struct ethos_view text = view_of(part->file.data, part->file.size);
-    return part->file.data && verdict_holds(&part->last, text, &r->arena);
-}
-
-static enum state classify_deletion(const struct part *part)
-{
-    if (part->file.data)
-        return part->has_gone || is_untouched(part) ? UNPUBLISHED : PUBLISHED;
-    return part->has_new && !is_base(part, &part->temp) ? DISPLACED : PUBLISHED;
-}
-
-static enum state classify(struct recovery *r, const struct part *part)
-{
-    if (part->last.absent_after)
-        return classify_deletion(part);
-    if (is_after(part, &part->file))
-        return !part->has_new || is_base(part, &part->temp) || is_after(part, &part->temp)
-                   ? PUBLISHED
-                   : DISPLACED;
-    if (is_untouched(part))
-        return UNPUBLISHED;
-    if (!part->has_new && !part->has_draft)
-        return PUBLISHED; // and saved over, or deleted
-    if (part->has_new && !is_after(part, &part->temp))
-        return is_base(part, &part->temp) ? PUBLISHED : TWO_SAVES;
-    return holds_entry(r, part) ? PUBLISHED : UNPUBLISHED;
-}
-
-/* ---- moving texts ----------------------------------------------------------------------------- */
 
 static int fail(const struct recovery *r, const struct part *part, struct ethos_error *error)
 {
     return files_fail(r->self, errno, part->spot.path, error);
-}
-
-static int append(struct recovery *r, struct history_record *records, size_t count,
-                  struct ethos_error *error)
-{
-    int code = files_journal_append(r->self, r->hold, r->journal, NULL, records, count, true,
-                                    error);
-    return code == FILES_MOVED ? ETHOS_OK : code;
 }
 
 int files_keep_seen(struct files *self, struct files_hold *hold, struct files_journal *journal,
@@ -322,294 +61,6 @@ int files_keep_seen(struct files *self, struct files_hold *hold, struct files_jo
     };
     code = files_journal_append(self, hold, journal, NULL, &record, 1, true, error);
     return code == FILES_MOVED ? ETHOS_OK : code;
-}
-
-/* Swaps .new and the file, or moves the one there is. What was ENOENT or EEXIST is looked at again. */
-static int swap_back(struct recovery *r, const struct txn *txn, const struct part *part,
-                     struct ethos_error *error)
-{
-    char name[FILES_TEMP_SIZE];
-    const struct files_spot *spot = &part->spot;
-    int failed, dir = files_spot_temp(r->hold, spot, txn->id, FILES_NEW, name);
-    if (!part->file.data)
-        failed = os_renameat(dir, name, spot->dir, spot->name, RENAME_NOREPLACE);
-    else if (part->has_new)
-        failed = os_exchange(dir, name, spot->dir, spot->name);
-    else
-        failed = os_renameat(spot->dir, spot->name, dir, name, RENAME_NOREPLACE);
-    if (failed && (errno == EINVAL || errno == ENOSYS)) // a file system that knows no flags
-        failed = part->file.data && !part->has_new
-                     ? os_renameat(spot->dir, spot->name, dir, name, 0)
-                     : os_renameat(dir, name, spot->dir, spot->name, 0);
-    if (failed && errno != ENOENT && errno != EEXIST)
-        return fail(r, part, error);
-    return r->self->durable && os_fsync(spot->dir) != 0 ? fail(r, part, error) : ETHOS_OK;
-}
-
-static int unlink_temp(struct recovery *r, const struct txn *txn, const struct part *part,
-                       const char *suffix, struct ethos_error *error)
-{
-    char name[FILES_TEMP_SIZE];
-    int dir = files_spot_temp(r->hold, &part->spot, txn->id, suffix, name);
-    return os_unlinkat(dir, name, 0) == 0 || errno == ENOENT ? ETHOS_OK : fail(r, part, error);
-}
-
-static int unlink_temps(struct recovery *r, const struct txn *txn, struct ethos_error *error)
-{
-    static const char *const suffixes[] = {FILES_DRAFT, FILES_NEW, FILES_GONE};
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < txn->count; i++) {
-        for (size_t k = 0; code == ETHOS_OK && k < 3; k++)
-            code = unlink_temp(r, txn, &txn->parts[i], suffixes[k], error);
-    }
-    return code;
-}
-
-/* ---- taking back ------------------------------------------------------------------------------ */
-
-/* Whether any recorded version or kept text of the key is this one. */
-static int is_known(struct recovery *r, const char *key, const struct ethos_text *text,
-                    bool *out_known, struct ethos_error *error)
-{
-    struct files_past past = {0};
-    *out_known = false;
-    int code = files_past_load(r->self, r->hold->dir, r->hold->path, key, &past, error);
-    for (size_t i = 0; code == ETHOS_OK && i < past.history.count && !*out_known; i++) {
-        const struct history_record *record = &past.history.records[i];
-        struct ethos_view hash = view_str(text->revision);
-        *out_known = view_eq(record->before_hash, hash) || view_eq(record->after_hash, hash) ||
-                     (record->after_blob.size > 0 && view_ends(hash, record->after_blob));
-    }
-    files_past_release(&past);
-    return code;
-}
-
-/* The text before or after a line of the part, as history has it. ETHOS_NOTFOUND. */
-static int recorded_text(struct recovery *r, const struct part *part,
-                         const struct history_record *line, bool before, struct str *out)
-{
-    struct files_past past = {0};
-    int code = files_past_load(r->self, r->hold->dir, r->hold->path, part->spot.key, &past, NULL);
-    size_t i = past.history.count;
-    while (code == ETHOS_OK && i > 0 && past.history.records[i - 1].seq != line->seq)
-        i--;
-    if (code == ETHOS_OK)
-        code = i > 0 ? files_past_text(r->self, r->hold->dir, &past, i - 1, before, out, NULL)
-                     : ETHOS_NOTFOUND;
-    files_past_release(&past);
-    return code;
-}
-
-/* The same, from where it lies at hand if it does; the absent view for no file. False: it is lost. */
-static bool find_text(struct recovery *r, const struct part *part,
-                      const struct history_record *line, bool before, struct str *out,
-                      struct ethos_view *out_view)
-{
-    const struct ethos_text *at_hand[] = {&part->file, &part->temp};
-    struct ethos_view hash = before ? line->before_hash : line->after_hash;
-    *out_view = (struct ethos_view){0};
-    if (before ? line->absent_before : line->absent_after)
-        return true;
-    for (size_t i = 0; i < 2; i++) {
-        *out_view = view_of(at_hand[i]->data, at_hand[i]->size);
-        if (is_text(at_hand[i], hash, false))
-            return true;
-    }
-    bool found = recorded_text(r, part, line, before, out) == ETHOS_OK;
-    *out_view = str_view(out);
-    return found;
-}
-
-/*
- * The line that takes the part back, an outside edit that opens it included: that is judged again.
- * Where a text is lost, hashes alone must do.
- */
-static int void_record(struct recovery *r, const struct txn *txn, const struct part *part,
-                       struct history_record *out, struct ethos_error *error)
-{
-    static const struct history_last known = {.any = true};
-    struct str before_text, after_text;
-    struct ethos_view before, after;
-    *out = (struct history_record){
-        .scope = view_str(r->scope),
-        .key = view_str(part->spot.key),
-        .before_hash = part->last.after_hash,
-        .after_hash = part->opening.before_hash,
-        .diff = VIEW(""),
-        .size_before = part->last.size_after,
-        .size_after = part->opening.size_before,
-        .absent_before = part->last.absent_after,
-        .absent_after = part->opening.absent_before,
-    };
-    str_init(&before_text, ETHOS_MAX_STORE_BYTES);
-    str_init(&after_text, ETHOS_MAX_STORE_BYTES);
-    int code = ETHOS_OK;
-    if (find_text(r, part, &part->last, false, &before_text, &before) &&
-        find_text(r, part, &part->opening, true, &after_text, &after))
-        code = files_describe(r->self, r->hold, &known, before, after, &r->arena, out, error);
-    str_release(&before_text);
-    str_release(&after_text);
-    out->actions = VIEW("restore");
-    out->source = VIEW("restore");
-    out->via = VIEW("recovery");
-    out->actor = VIEW("ethos");
-    out->voids_first = txn->first_seq;
-    out->voids_last = txn->last_seq;
-    return code;
-}
-
-static int void_all(struct recovery *r, const struct txn *txn, struct ethos_error *error)
-{
-    struct history_record *records = arena_array(&r->arena, txn->count, sizeof *records);
-    if (!records)
-        return err_nomem(error);
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < txn->count; i++)
-        code = void_record(r, txn, &txn->parts[i], &records[i], error);
-    return code == ETHOS_OK ? append(r, records, txn->count, error) : code;
-}
-
-/* For a published key without .new: makes one of the text before, to be exchanged. */
-static int make_base(struct recovery *r, const struct txn *txn, struct part *part,
-                     struct ethos_error *error)
-{
-    char name[FILES_TEMP_SIZE];
-    struct str base;
-    str_init(&base, ETHOS_MAX_STORE_BYTES);
-    int code = recorded_text(r, part, &part->first, true, &base);
-    int dir = files_spot_temp(r->hold, &part->spot, txn->id, FILES_NEW, name);
-    int fd = code == ETHOS_OK ? files_draft_create(dir, name) : -1;
-    if (fd >= 0) {
-        bool done = os_adopt(fd, &part->seen) == 0 && os_write_all(fd, base.data, base.size) == 0 &&
-                    os_fdatasync(fd) == 0;
-        code = done ? ETHOS_OK : fail(r, part, error);
-        os_close(fd);
-        if (!done)
-            os_unlinkat(dir, name, 0);
-        part->has_new = done;
-    } else if (code == ETHOS_OK) {
-        code = fail(r, part, error);
-    } else {
-        code = ETHOS_OK; // its text is lost: the new one stays
-        part->state = UNPUBLISHED;
-    }
-    str_release(&base);
-    return code;
-}
-
-/* Takes a published key back, unless somebody has changed it since. */
-static int take_back(struct recovery *r, struct txn *txn, struct part *part,
-                     struct ethos_error *error)
-{
-    bool deleted = part->last.absent_after && !part->file.data;
-    if (!deleted && !is_after(part, &part->file)) {
-        part->state = UNPUBLISHED;
-        return ETHOS_OK;
-    }
-    int code = ETHOS_OK;
-    if (part->first.absent_before) {
-        code = unlink_temp(r, txn, part, FILES_NEW, error); // the other name of the same file
-        part->has_new = false;
-    } else if (!part->has_new || is_after(part, &part->temp)) {
-        code = make_base(r, txn, part, error);
-    }
-    return code == ETHOS_OK && part->state == PUBLISHED ? swap_back(r, txn, part, error) : code;
-}
-
-/* ---- one transaction -------------------------------------------------------------------------- */
-
-static int sync_all(struct recovery *r, const struct txn *txn, struct ethos_error *error)
-{
-    for (size_t i = 0; r->self->durable && i < txn->count; i++) {
-        if (os_fsync(txn->parts[i].spot.dir) != 0)
-            return fail(r, &txn->parts[i], error);
-    }
-    return ETHOS_OK;
-}
-
-/* Two saves met: the one that history knows was there first. */
-static int settle_two(struct recovery *r, const struct txn *txn, struct part *part,
-                      struct ethos_error *error)
-{
-    bool known = false;
-    int code = part->file.data ? is_known(r, part->spot.key, &part->file, &known, error) : ETHOS_OK;
-    if (code != ETHOS_OK)
-        return code;
-    if (known || !part->file.data)
-        return swap_back(r, txn, part, error);
-    code = files_conflict_keep(r->self, r->hold, part->spot.key,
-                               view_of(part->temp.data, part->temp.size), error);
-    return code == ETHOS_OK ? unlink_temp(r, txn, part, FILES_NEW, error) : code;
-}
-
-/* One step towards an end. *out_done: it is reached. */
-static int step(struct recovery *r, struct txn *txn, bool *out_done, struct ethos_error *error)
-{
-    bool complete = strcmp(txn->id, r->unwanted) != 0;
-    for (size_t i = 0; i < txn->count; i++) {
-        struct part *part = &txn->parts[i];
-        int code = look(r, txn, part, error);
-        if (code != ETHOS_OK)
-            return code;
-        part->state = classify(r, part);
-        if (part->state == TWO_SAVES)
-            return settle_two(r, txn, part, error);
-        if (part->state == DISPLACED) {
-            code = files_keep_seen(r->self, r->hold, r->journal, r->scope, part->spot.key,
-                                   view_of(part->temp.data, part->temp.size), error);
-            return code == ETHOS_OK ? swap_back(r, txn, part, error) : code;
-        }
-        complete = complete && part->state == PUBLISHED;
-    }
-    bool moved = false;
-    for (size_t i = 0; !complete && i < txn->count; i++) {
-        struct part *part = &txn->parts[i];
-        if (part->state != PUBLISHED)
-            continue;
-        int code = take_back(r, txn, part, error);
-        if (code != ETHOS_OK)
-            return code;
-        moved = moved || part->state == PUBLISHED;
-    }
-    if (moved)
-        return ETHOS_OK; // and look again
-    *out_done = true;
-    int code = complete ? sync_all(r, txn, error) : void_all(r, txn, error);
-    return code == ETHOS_OK ? unlink_temps(r, txn, error) : code;
-}
-
-static int open_parts(struct recovery *r, struct txn *txn, struct ethos_error *error)
-{
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < txn->count; i++) {
-        struct part *part = &txn->parts[i];
-        const char *key = arena_copy(&r->arena, part->last.key);
-        if (!key)
-            return err_nomem(error);
-        code = open_spot(r, key, &part->spot, error);
-    }
-    return code;
-}
-
-static void close_parts(struct recovery *r, struct txn *txn)
-{
-    for (size_t i = 0; i < txn->count; i++) {
-        drop_text(r, &txn->parts[i].file);
-        drop_text(r, &txn->parts[i].temp);
-        files_spot_close(r->hold, &txn->parts[i].spot);
-    }
-}
-
-static int settle(struct recovery *r, struct txn *txn, struct ethos_error *error)
-{
-    bool done = false;
-    int code = open_parts(r, txn, error);
-    for (int i = 0; code == ETHOS_OK && !done && i < PASSES; i++)
-        code = step(r, txn, &done, error);
-    if (code == ETHOS_OK && !done)
-        code = files_errno(r->self, EAGAIN, r->hold->path, error);
-    close_parts(r, txn);
-    return code;
 }
 
 /* ---- temporaries ------------------------------------------------------------------------------ */
@@ -669,7 +120,7 @@ static int read_pair(struct recovery *r, const char *name, const struct temp *te
 {
     struct stat st;
     bool busy;
-    int code = open_spot(r, temp->key, &part->spot, error);
+    int code = txn_open_spot(r, temp->key, &part->spot, error);
     if (code == ETHOS_OK)
         code = files_spot_read(r->self, part->spot.path, temp->dir, name, NULL, &part->temp, &st,
                                out_busy, error);
@@ -708,7 +159,7 @@ static int become_file(struct recovery *r, const char *name, const struct temp *
     *out_done = os_exchange(temp->dir, name, spot->dir, spot->name) == 0;
     if (*out_done || (errno != EINVAL && errno != ENOSYS))
         return ETHOS_OK;
-    int code = is_known(r, temp->key, &part->file, &known, error);
+    int code = txn_is_known(r, temp->key, &part->file, &known, error);
     if (code == ETHOS_OK && known)
         *out_done = os_renameat(temp->dir, name, spot->dir, spot->name, 0) == 0;
     return code;
@@ -723,7 +174,7 @@ static int place(struct recovery *r, const char *name, const struct temp *temp, 
                  struct ethos_error *error)
 {
     bool known, added = false, done = false;
-    int code = is_known(r, temp->key, &part->temp, &known, error);
+    int code = txn_is_known(r, temp->key, &part->temp, &known, error);
     if (code == ETHOS_OK && !known && strcmp(temp->suffix, FILES_OLD) == 0)
         code = only_added(r, temp, &added, error);
     if (code != ETHOS_OK)
@@ -749,8 +200,8 @@ static int place_stray(struct recovery *r, const char *name, const struct temp *
     int code = read_pair(r, name, temp, &part, &busy, error);
     if (code == ETHOS_OK && !(busy && strcmp(temp->suffix, FILES_OLD) == 0))
         code = place(r, name, temp, &part, error);
-    drop_text(r, &part.file);
-    drop_text(r, &part.temp);
+    txn_drop_text(r, &part.file);
+    txn_drop_text(r, &part.temp);
     files_spot_close(r->hold, &part.spot);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
@@ -762,11 +213,11 @@ static int end_temp(struct recovery *r, const char *name, const struct temp *tem
     if (strcmp(temp->suffix, FILES_OLD) == 0)
         return place_stray(r, name, temp, error);
     memcpy(txn.id, temp->txn, sizeof txn.id);
-    int code = find_txn(r, &txn, error);
+    int code = txn_find(r, &txn, error);
     if (code != ETHOS_OK)
         return code;
     if (txn.count > 0 && !txn.over)
-        return settle(r, &txn, error);
+        return txn_settle(r, &txn, error);
     if (strcmp(temp->suffix, FILES_NEW) == 0)
         return place_stray(r, name, temp, error);
     return os_unlinkat(temp->dir, name, 0) == 0 || errno == ENOENT
@@ -833,7 +284,7 @@ static bool stands_untouched(const struct recovery *r, const struct history_reco
         return false;
     memcpy(key, record->key.data, record->key.size);
     key[record->key.size] = 0;
-    if (open_spot(r, key, &spot, NULL) != ETHOS_OK)
+    if (txn_open_spot(r, key, &spot, NULL) != ETHOS_OK)
         return false;
     bool untouched = os_fstatat(spot.dir, spot.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
     files_spot_close(r->hold, &spot);
@@ -866,8 +317,8 @@ static int handle_newest(struct recovery *r, struct ethos_error *error)
         return ETHOS_OK;
     int code = files_hold_tmp(r->self, r->hold, error);
     if (code == ETHOS_OK)
-        code = find_txn(r, &txn, error);
-    return code == ETHOS_OK && txn.count > 0 && !txn.over ? settle(r, &txn, error) : code;
+        code = txn_find(r, &txn, error);
+    return code == ETHOS_OK && txn.count > 0 && !txn.over ? txn_settle(r, &txn, error) : code;
 }
 
 /* Temporaries of a linked key lie beside its target, whose directory is locked too. */
@@ -895,8 +346,8 @@ static int handle_unwanted(struct recovery *r, struct ethos_error *error)
     if (!r->unwanted[0])
         return ETHOS_OK;
     snprintf(txn.id, sizeof txn.id, "%s", r->unwanted);
-    int code = find_txn(r, &txn, error);
-    return code == ETHOS_OK && txn.count > 0 && !txn.over ? settle(r, &txn, error) : code;
+    int code = txn_find(r, &txn, error);
+    return code == ETHOS_OK && txn.count > 0 && !txn.over ? txn_settle(r, &txn, error) : code;
 }
 
 int files_recover(struct files *self, struct files_hold *hold, struct files_journal *journal,

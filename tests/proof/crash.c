@@ -622,14 +622,9 @@ static void try_scene(enum deed deed, enum state state, bool ordered, unsigned *
     scene_free(&trial.scene);
 }
 
-/*
- * Links are left out: a log of names below one tree says nothing about where they lead. Operations on
- * several keys rely on names reaching the disk in order.
- */
-static bool planned(enum deed deed, enum state state, bool ordered)
+/* Links are left out: a log of names below one tree says nothing about where they lead. */
+static bool planned(enum deed deed, enum state state)
 {
-    if (!ordered && (deed == DEED_BATCH || deed == DEED_OVERFLOW))
-        return false;
     bool small = deed == DEED_ADD ? state == STATE_EXISTS || state == STATE_ABSENT
                                   : deed != DEED_OVERFLOW && state == STATE_EXISTS;
     return scene_fits(deed, state) && state != STATE_LINK && (small || proof_long());
@@ -642,7 +637,7 @@ static void prove(bool ordered)
     memset(&shared->tally, 0, sizeof shared->tally);
     for (enum deed deed = 0; deed < DEEDS; deed++)
         for (enum state state = 0; state < STATES; state++)
-            if (planned(deed, state, ordered)) {
+            if (planned(deed, state)) {
                 try_scene(deed, state, ordered, &events);
                 scenes++;
             }

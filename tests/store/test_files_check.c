@@ -180,7 +180,7 @@ static void test_leftovers_are_found_and_cleared_up(void **state)
         close(lock);
         assert_only(check(home, 0), ETHOS_FINDING_WARNING, names[i], "interrupted", "doctor --fix");
         assert_true(home_exists(home, path));
-        assert_only(check(home, 1), ETHOS_FINDING_FIXED, names[i], "interrupted", "doctor --fix");
+        assert_only(check(home, 1), ETHOS_FINDING_FIXED, names[i], "interrupted", "taken back");
         assert_false(home_exists(home, path));
     }
     assert_int_equal(check(home, 0).count, 0);
