@@ -99,7 +99,7 @@ struct ethos_update {
     const char *if_match; /* the revision before the call, "absent", or NULL for any */
 };
 
-/* Who writes, for history. NULL members are unknown. */
+/* Who writes, for history. NULL members are unknown; user and session are then those of the turn. */
 struct ethos_origin {
     const char *actor;   /* "owner", an agent's name, ... */
     const char *via;     /* the surface: "cli", "mcp", "editor", "migrate", ... */

@@ -183,12 +183,13 @@ void view_undo(struct cli *self, const json_t *json)
     const json_t *undone = json_object_get(json, "undone");
     size_t count = json_array_size(undone);
     long long last = (long long)json_integer_value(json_array_get(undone, 0));
+    long long before = number_of(json, "before");
     view_report(self, json);
     if (count == 1)
-        view_say(self, "Undid change %lld; ethos memory restore %lld brings it back", last, last);
+        view_say(self, "Undid change %lld; ethos memory restore %lld brings it back", last, before);
     else if (count > 1)
         view_say(self, "Undid %zu changes; ethos memory restore %lld brings them back", count,
-                 last);
+                 before);
 }
 
 /* ---- blame ---------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include "core/history.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/hash.h"
@@ -20,6 +21,18 @@
 #define HASH_PREFIX VIEW("sha256:")
 
 #define CRC_START VIEW(",\"crc\":\"")
+
+bool history_knows_source(const char *source)
+{
+    static const char *const sources[] = {"tool",       "consolidation", "dream",  "capture",
+                                          "web-editor", "global-entry",  "restore"};
+
+    for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
+        if (strcmp(source, sources[i]) == 0)
+            return true;
+    }
+    return false;
+}
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
@@ -452,7 +465,7 @@ static int set_diff(struct str *diff, struct ethos_view before, struct ethos_vie
     if (!copy)
         return ETHOS_NOMEM;
     r->diff = view_of(copy, diff->size);
-    r->blob = whole ? view_str(NULL) : blob_name(before, r->before_hash);
+    r->blob = whole ? view_str(NULL) : hex_of(r->before_hash);
     r->before_blob = exact || !whole ? view_str(NULL) : blob_name(before, r->before_hash);
     r->after_blob = exact ? view_str(NULL) : blob_name(after, r->after_hash);
     return ETHOS_OK;

@@ -47,6 +47,9 @@ struct history_record {
     struct ethos_view before_blob, after_blob;
 };
 
+/* Whether a source is one of the seven that readers of the format accept. */
+bool history_knows_source(const char *source);
+
 /* Appends the line with its crc and LF. Returns str_code. Text that is no UTF-8 shows as U+FFFD. */
 int history_print(const struct history_record *record, struct str *out);
 
@@ -115,6 +118,7 @@ struct history_last {
     uint64_t size;
     int64_t ts_ms;
     bool alone;          /* no other key took part in that append */
+    bool ours;           /* its last line is one of ours */
     unsigned since_blob; /* lines of the key since one that keeps its text whole */
 };
 

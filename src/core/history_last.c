@@ -66,8 +66,11 @@ static void set_last(struct search *s, const struct history_record *r)
 {
     struct history_last *found = &s->found;
 
-    *found = (struct history_last){
-        .any = true, .absent = r->absent_after, .size = r->size_after, .ts_ms = r->ts_ms};
+    *found = (struct history_last){.any = true,
+                                   .absent = r->absent_after,
+                                   .size = r->size_after,
+                                   .ts_ms = r->ts_ms,
+                                   .ours = r->seq > 0};
     copy_hash(found->hash, r->after_hash);
     if (r->txn_id.data && r->txn_id.size < sizeof(s->txn) - 16)
         snprintf(s->txn, sizeof(s->txn), "\"txn\":\"%.*s/", VIEW_ARG(r->txn_id));

@@ -1,12 +1,14 @@
 /*
  * history_rebuild.c: a recorded text again, from what the changes of its key kept.
  *
- * The changes of a key are a chain of texts. Any of them follows from any other by the diffs between
- * them; so one that was kept whole is looked for, backwards first, and the diffs are applied from
- * there. The hash of the result decides, so texts on the way are not checked.
+ * The changes of a key are a chain of texts, held together by their hashes: where two histories were
+ * put together, or lines are missing, neighbours in the file need not be neighbours in the chain. Any
+ * text follows from any other by the diffs between them; so one that was kept whole is looked for,
+ * backwards first, and the diffs are applied on the way back. The hash of the result decides.
  */
 #include "core/history.h"
 
+#include "base/arena.h"
 #include "base/hash.h"
 #include "base/str.h"
 #include "base/view.h"
@@ -27,6 +29,8 @@ struct rebuild {
     history_blob_fn *blob;
     void *arg;
     struct str *out, spare;
+    struct place *path; /* from the text that is wanted to the one it is made from */
+    size_t length;
 };
 
 typedef bool move_fn(const struct history *h, struct place *place);
@@ -38,18 +42,16 @@ static struct ethos_view hash_at(const struct history *h, struct place place)
     return place.before ? r->before_hash : r->after_hash;
 }
 
-/* Moves to a neighbouring record of the same key, if the chain goes on there. */
+/* Moves to the nearest record of the same key that has the same text on its other side. */
 static bool cross(const struct history *h, struct place *place, bool older)
 {
-    struct ethos_view key = h->records[place->index].key;
+    struct ethos_view key = h->records[place->index].key, hash = hash_at(h, *place);
     struct place next = {.before = !older};
 
     for (size_t i = place->index; older ? i-- > 0 : ++i < h->count;) {
-        if (!view_eq(h->records[i].key, key))
-            continue;
         next.index = i;
-        if (!view_eq(hash_at(h, next), hash_at(h, *place)))
-            return false;
+        if (!view_eq(h->records[i].key, key) || !view_eq(hash_at(h, next), hash))
+            continue;
         *place = next;
         return true;
     }
@@ -99,18 +101,19 @@ static int fetch(struct rebuild *b, struct place place)
     return view_eq_str(hash, real) ? ETHOS_OK : ETHOS_NOTFOUND;
 }
 
-/* Goes from *place to the nearest text that can be fetched. Where the chain ends, a blob may be. */
-static int find_anchor(struct rebuild *b, struct place *place, move_fn *away)
+/* Goes to the nearest text that can be fetched, noting the way. Where the chain ends, a blob may be. */
+static int find_anchor(struct rebuild *b, struct place place, move_fn *away)
 {
-    for (;;) {
-        struct place next = *place;
+    for (b->length = 0;;) {
+        struct place next = place;
         bool end = !away(b->history, &next);
-        bool nothing = view_eq(hash_at(b->history, *place), HASH_OF_NOTHING);
-        int code = end || nothing || named(b->history, *place) ? fetch(b, *place) : ETHOS_NOTFOUND;
+        bool nothing = view_eq(hash_at(b->history, place), HASH_OF_NOTHING);
+        int code = end || nothing || named(b->history, place) ? fetch(b, place) : ETHOS_NOTFOUND;
 
+        b->path[b->length++] = place;
         if (code != ETHOS_NOTFOUND || end)
             return code;
-        *place = next;
+        place = next;
     }
 }
 
@@ -128,20 +131,16 @@ static int step(struct rebuild *b, size_t index, bool reverse)
     return ETHOS_OK;
 }
 
-static int rebuild_from(struct rebuild *b, struct place goal, move_fn *away, move_fn *back)
+static int rebuild_from(struct rebuild *b, struct place goal, move_fn *away)
 {
-    struct place at = goal;
     char real[ETHOS_REVISION_SIZE];
-    int code = find_anchor(b, &at, away);
+    int code = find_anchor(b, goal, away);
 
-    while (code == ETHOS_OK && (at.index != goal.index || at.before != goal.before)) {
-        size_t index = at.index;
-        bool before = at.before;
+    for (size_t i = b->length; code == ETHOS_OK && i-- > 1;) {
+        struct place at = b->path[i], next = b->path[i - 1];
 
-        if (!back(b->history, &at))
-            return ETHOS_NOTFOUND;
-        if (at.index == index)
-            code = step(b, index, !before);
+        if (at.index == next.index)
+            code = step(b, at.index, !at.before);
     }
     if (code)
         return code;
@@ -155,10 +154,13 @@ int history_rebuild(const struct history *history, size_t index, bool before, hi
     struct rebuild b = {.history = history, .blob = blob, .arg = arg, .out = out};
     struct place goal = {.index = index, .before = before};
 
+    b.path = arena_array(history->arena, 2 * history->count + 1, sizeof(*b.path));
+    if (!b.path)
+        return ETHOS_NOMEM;
     str_init(&b.spare, out->ceiling);
-    int code = rebuild_from(&b, goal, older, newer);
+    int code = rebuild_from(&b, goal, older);
     if (code == ETHOS_NOTFOUND)
-        code = rebuild_from(&b, goal, newer, older);
+        code = rebuild_from(&b, goal, newer);
     if (code)
         str_clear(out);
     str_release(&b.spare);

@@ -15,6 +15,8 @@
 #include "base/view.h"
 #include "core/patch.h"
 
+#define CORRECTED_BYTES 12 /* shorter lines are alike by chance */
+
 /* Lines without their line ends, in order and sorted. */
 struct lines {
     struct ethos_view *at, **sorted;
@@ -26,7 +28,8 @@ struct judge {
     const struct history *history;
     struct arena *arena;
     struct lines last, now;
-    char hash[ETHOS_REVISION_SIZE]; /* of the text now */
+    char hash[ETHOS_REVISION_SIZE];    /* of the text now */
+    char trimmed[ETHOS_REVISION_SIZE]; /* of the text now as an update would end it */
 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -231,7 +234,9 @@ static bool is_older_version(const struct judge *j)
     for (size_t i = 0; i < h->count; i++) {
         const struct history_record *r = &h->records[i];
 
-        if (!h->voided[i] && r->voids_first == 0 && is_text(j, r, r->after_hash, r->absent_after))
+        if (!h->voided[i] && r->voids_first == 0 &&
+            (is_text(j, r, r->after_hash, r->absent_after) ||
+             view_eq_str(r->after_hash, j->trimmed)))
             return true;
     }
     return was_before(j, &h->records[0]);
@@ -306,6 +311,42 @@ static size_t collected(const struct missing *missing, const struct entry *entry
     return count;
 }
 
+/* Bytes that two lines begin and end with alike. */
+static size_t alike(struct ethos_view a, struct ethos_view b)
+{
+    size_t most = a.size < b.size ? a.size : b.size, start = 0, end = 0;
+
+    while (start < most && a.data[start] == b.data[start])
+        start++;
+    while (end < most - start && a.data[a.size - 1 - end] == b.data[b.size - 1 - end])
+        end++;
+    return start + end;
+}
+
+/* Whether a line of now is new and reads much like this one: somebody put it right. */
+static bool was_corrected(const struct judge *j, struct ethos_view line)
+{
+    for (size_t i = 0; i < j->now.count; i++) {
+        struct ethos_view other = j->now.at[i];
+        size_t longer = line.size > other.size ? line.size : other.size;
+
+        if (longer >= CORRECTED_BYTES && 3 * alike(line, other) >= 2 * longer &&
+            !has_line(&j->last, &other))
+            return true;
+    }
+    return false;
+}
+
+/* Who corrects an entry has seen it: his text is not stale. */
+static bool is_corrected(const struct judge *j, const struct entry *entry)
+{
+    for (size_t i = 0; i < entry->count; i++) {
+        if (!has_line(&j->now, &entry->lines[i]) && was_corrected(j, entry->lines[i]))
+            return true;
+    }
+    return false;
+}
+
 static void look_at(const struct judge *j, const struct history_record *r,
                     const struct entry *entry, struct missing *missing)
 {
@@ -316,6 +357,8 @@ static void look_at(const struct judge *j, const struct history_record *r,
         return;
     if (then <= now + collected(missing, entry))
         missing->stopped |= now > 0;
+    else if (missing->count == 0 && is_corrected(j, entry))
+        missing->stopped = missing->dropped = true;
     else if (recent && !missing->stopped)
         missing->entries[missing->count++] = *entry;
     else
@@ -420,6 +463,22 @@ static bool is_crash_damage(const struct verdict_case *facts)
            !is_damaged(facts->last);
 }
 
+/* Whoever takes an entry out in an editor may leave the blank line before it. */
+static int hash_trimmed(struct judge *j)
+{
+    struct ethos_view text = view_trim_end(j->facts->now);
+    char *copy = text.size > 0 ? arena_alloc(j->arena, text.size + 1) : NULL;
+
+    if (text.size == 0)
+        return ETHOS_OK;
+    if (!copy)
+        return ETHOS_NOMEM;
+    memcpy(copy, text.data, text.size);
+    copy[text.size] = '\n';
+    hash_revision(view_of(copy, text.size + 1), j->trimmed);
+    return ETHOS_OK;
+}
+
 int verdict_judge(const struct verdict_case *facts, struct verdict_finding *out)
 {
     struct judge j = {.facts = facts, .history = facts->history, .arena = facts->history->arena};
@@ -427,6 +486,8 @@ int verdict_judge(const struct verdict_case *facts, struct verdict_finding *out)
     struct missing missing;
 
     hash_revision(facts->now, j.hash);
+    if (hash_trimmed(&j))
+        return ETHOS_NOMEM;
     if (find_taken_back(&j, &finding) || is_older_version(&j))
         finding.verdict = VERDICT_REVERT;
     else if (is_crash_damage(facts))

@@ -1,10 +1,11 @@
 /*
  * verdict.h: what an outside edit meant: the text of a file is not the one last recorded.
  *
- *     (a) REVERT   it equals an older version: honour it. When it is the text the newest append
+ *     (a) REVERT   it equals an older version, but for blank lines at its end: honour it. When it is the text the newest append
  *                  started from, that append counts as taken back (or never published)
  *     (b) REAPPLY  a stale buffer was saved: adds that were acknowledged after it was read are
- *                  missing, older ones stand; they are appended again
+ *                  missing, older ones stand; they are appended again. Not if the newest of them was
+ *                  corrected in its place: who does that has read it
  *     (d) RESTORE  crash damage: empty or with NUL bytes, last changed before this boot; the last
  *                  recorded text is put back
  *     (c) HONOUR   anything else

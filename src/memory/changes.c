@@ -84,7 +84,7 @@ int changes_load(struct ethos_turn *turn, const struct scope_target *target, int
     int code = changes_need(turn, ops->history && ops->version && ops->read, error);
     if (code != ETHOS_OK)
         return code;
-    if (ops->settle)
+    if (ops->settle && what != CHANGES_STILL)
         ops->settle(provider, target->scope, target->key, NULL);
     code = read_now(turn, target, &out->now, error);
     if (code != ETHOS_OK)

@@ -15,7 +15,7 @@ struct changes {
     bool with_diffs;
 };
 
-enum { CHANGES_PLAIN, CHANGES_DIFFS };
+enum { CHANGES_PLAIN, CHANGES_DIFFS, CHANGES_STILL /* nothing is recorded meanwhile */ };
 
 /*
  * Has an edit made outside recorded, if it can be, then reads text and history. ETHOS_UNSUPPORTED

@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "base/view.h"
 #include "core/diff.h"
+#include "core/history.h"
 #include "core/scope.h"
 #include "core/update.h"
 #include "memory/handle.h"
@@ -86,6 +87,29 @@ static int aim(struct ethos_turn *turn, struct arena *arena, const struct ethos_
     }
     *out = aimed;
     return ETHOS_OK;
+}
+
+/* What the caller says about himself; what he does not say, the turn knows. */
+static struct ethos_origin origin_of(const struct ethos_turn *turn,
+                                     const struct ethos_origin *given)
+{
+    struct ethos_origin origin = given ? *given : (struct ethos_origin){0};
+    if (!origin.user)
+        origin.user = turn->context.user;
+    if (!origin.session)
+        origin.session = turn->context.session;
+    if (!origin.source)
+        origin.source = origin.session_key && strncmp(origin.session_key, "dream:", 6) == 0
+                            ? "dream"
+                            : "tool";
+    return origin;
+}
+
+static int check_source(const struct ethos_origin *origin, struct ethos_error *error)
+{
+    return history_knows_source(origin->source)
+               ? ETHOS_OK
+               : err_set(error, ETHOS_INVALID, "unknown source: %s", origin->source);
 }
 
 /* The operation id, or NULL. */
@@ -165,8 +189,10 @@ int ethos_sync(struct ethos_turn *turn, const struct ethos_update *updates, size
                const struct ethos_sync_how *how, struct ethos_error *error)
 {
     struct ethos_sync_how own = how ? *how : plain_how;
-    struct ethos_origin origin = own.origin ? *own.origin : (struct ethos_origin){0};
-    int code = origin.op_id ? update_check_opid(view_str(origin.op_id), error) : ETHOS_OK;
+    struct ethos_origin origin = origin_of(turn, own.origin);
+    int code = check_source(&origin, error);
+    if (code == ETHOS_OK && origin.op_id)
+        code = update_check_opid(view_str(origin.op_id), error);
     if (code != ETHOS_OK || count == 0)
         return code;
     if (own.flags & ETHOS_SYNC_DRY_RUN)
@@ -369,8 +395,11 @@ static int write_aimed(struct ethos_turn *turn, const struct scope_target *targe
                               how->flags & ETHOS_SYNC_DIFF ? &diff : NULL, error);
     if (code == ETHOS_OK && outcome.kind == ETHOS_OUTCOME_WRITTEN &&
         !(how->flags & ETHOS_SYNC_DRY_RUN)) {
-        code = provider->ops->write(provider, target->scope, target->key, expect, text, how->origin,
-                                    revision, error);
+        const struct ethos_origin origin = origin_of(turn, how->origin);
+        code = check_source(&origin, error);
+        if (code == ETHOS_OK)
+            code = provider->ops->write(provider, target->scope, target->key, expect, text, &origin,
+                                        revision, error);
         outcome.revision = revision;
     }
     if (code == ETHOS_OK && how->each) {

@@ -213,8 +213,9 @@ static int undo_once(struct undoing *undoing, struct ethos_error *error)
     struct ethos_text *now = &undoing->changes.now;
     str_clear(&undoing->undoes);
     undoing->taken = 0;
-    int code = changes_load(undoing->turn, undoing->target, CHANGES_PLAIN, &undoing->changes,
-                            error);
+    bool dry = undoing->how->flags & ETHOS_SYNC_DRY_RUN;
+    int code = changes_load(undoing->turn, undoing->target, dry ? CHANGES_STILL : CHANGES_PLAIN,
+                            &undoing->changes, error);
     if (code == ETHOS_OK)
         code = check_match(undoing, error);
     if (code == ETHOS_OK)

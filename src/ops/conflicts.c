@@ -25,6 +25,7 @@ struct list {
     const struct ethos_context *context;
     const char *scope;
     json_t *copies, *events;
+    struct str undone; /* ",12,14,": numbers of the scope's changes that were undone */
     int64_t since_ms;
 };
 
@@ -88,10 +89,26 @@ static json_t *undo_command(const struct list *list, const struct ethos_change *
     return json;
 }
 
+static bool is_undone(const struct list *list, uint64_t number)
+{
+    char word[32];
+    snprintf(word, sizeof word, ",%llu,", (unsigned long long)number);
+    return strstr(list->undone.data, word);
+}
+
+/* What was done about an edit stands in the lines after it. */
+static bool is_settled(const struct list *list, const struct ethos_change *change)
+{
+    return is_undone(list, change->number) ||
+           (strcmp(change->event, "dropped") != 0 && is_undone(list, change->number + 1));
+}
+
 static int add_event(void *arg, const struct ethos_change *change)
 {
     struct list *list = arg;
-    if (!change->event || change->time_ms < list->since_ms)
+    if (change->undoes && str_printf(&list->undone, ",%s,", change->undoes) != ETHOS_OK)
+        return ETHOS_NOMEM;
+    if (!change->event || change->time_ms < list->since_ms || is_settled(list, change))
         return ETHOS_OK;
     json_t *row = change_json(list->scope, change);
     op_json_put(&row, "undo", undo_command(list, change));
@@ -105,6 +122,7 @@ static int list_scope(struct ethos_turn *turn, struct list *list, const struct e
 {
     struct ethos_provider *provider = service_provider(turn);
     list->scope = target->scope;
+    str_clear(&list->undone);
     int code = ethos_conflicts(turn, target, add_copy, list, error);
     if (code == ETHOS_OK && provider->ops->settle)
         provider->ops->settle(provider, target->scope, target->key, NULL);
@@ -126,9 +144,11 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
                         .events = json_array()};
     if (!op_flag(call, "all"))
         list.since_ms = service_now_ms(call->ethos) - EVENT_DAYS * DAY_MS;
+    str_init(&list.undone, SIZE_MAX);
     size_t count = report_scopes(list.context, targets);
     for (size_t i = 0; i < count && code == ETHOS_OK; i++)
         code = list_scope(turn, &list, &targets[i], error);
+    str_release(&list.undone);
     json_t *json = json_pack("{s:o, s:o}", "conflicts", list.copies, "events", list.events);
     if (code == ETHOS_OK)
         code = op_return(result, json, error);

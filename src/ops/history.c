@@ -207,25 +207,38 @@ static int undo_named(struct ethos_turn *turn, const struct op_call *call,
     return ethos_undo(turn, &target, &filter, how, error);
 }
 
+struct undone {
+    json_t *numbers;
+    json_int_t before; /* number of the change that the file stood at before, or 0 */
+};
+
+/* The newest change is the undoing; what was before it is the one behind. */
 static int note_undoes(void *arg, const struct ethos_change *change)
 {
+    struct undone *undone = arg;
+    if (undone->numbers) {
+        undone->before = (json_int_t)change->number;
+        return 1;
+    }
     json_t *row = change_json("", change);
-    *(json_t **)arg = json_incref(json_object_get(row, "undoes"));
+    undone->numbers = json_incref(json_object_get(row, "undoes"));
     json_decref(row);
-    return row ? 1 : ETHOS_NOMEM; // the newest is enough
+    return row ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 /* Which changes are undone now; the report stands, whether or not that can be told. */
 static int add_undone(struct op_call *call, json_t **json, struct ethos_error *error)
 {
     struct looking looking;
-    json_t *undone = NULL;
+    struct undone undone = {0};
     int code = look(call, &looking, error);
     if (code == ETHOS_OK)
         code = ethos_history(looking.turn, &looking.target, NULL, note_undoes, &undone, error);
     ethos_turn_free(looking.turn);
-    if (undone)
-        op_json_put(json, "undone", undone);
+    if (undone.numbers)
+        op_json_put(json, "undone", undone.numbers);
+    if (undone.before > 0)
+        op_json_put(json, "before", json_integer(undone.before));
     return code == ETHOS_NOMEM || !*json ? err_nomem(error) : code < 0 ? code : ETHOS_OK;
 }
 
@@ -415,9 +428,8 @@ static const struct op_arg blame_args[] = {
     ARG_END};
 static const struct op_arg forget_args[] = {{"substringMatch", OP_TEXT, OP_REQUIRED | OP_POSITIONAL,
                                              NULL, "SUBSTRING",
-                                             "lines with this go, in every file or those named"},
+                                             "lines with this go, in every file of the scope"},
                                             ARG_STORE,
-                                            ARG_KEY,
                                             ARG_SCOPE,
                                             ARG_END};
 

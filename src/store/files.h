@@ -373,6 +373,9 @@ int files_update(struct ethos_store *self, const char *scope, struct ethos_edit 
 int files_conflict_keep(struct files *self, struct files_hold *hold, const char *key,
                         struct ethos_view text, struct ethos_error *error);
 
+/* Whether a name is that of a copy another program left. */
+bool files_is_foreign_copy(const char *name);
+
 int files_set_aside(struct ethos_store *self, const char *scope, const char *key,
                     struct ethos_view text, struct ethos_error *error);
 int files_conflicts(struct ethos_store *self, const char *scope, ethos_conflict_fn *each, void *arg,

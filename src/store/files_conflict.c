@@ -113,6 +113,12 @@ static bool foreign_key_of(const char *name, char key[ETHOS_MAX_KEY + 1])
     return true;
 }
 
+bool files_is_foreign_copy(const char *name)
+{
+    char key[ETHOS_MAX_KEY + 1];
+    return name[0] != '.' && foreign_key_of(name, key);
+}
+
 struct listing {
     const struct files *self;
     const char *scope_path;

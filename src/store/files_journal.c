@@ -7,7 +7,7 @@
  * place; when it is missing or does not fit, everything is read, and it is made again:
  *
  *     ethos-index 1 <place> <crc of the bytes before it> <seq> <ts>
- *     <key> <hash> <absent> <size> <ts> <alone> <since>
+ *     <key> <hash> <absent> <size> <ts> <alone> <ours> <since>
  *     ...
  *     @<hash of an operation id>
  *     ...
@@ -204,26 +204,27 @@ static bool open_indexed(const struct files_hold *hold, struct files_journal *jo
 static int parse_row(struct ethos_view row, const char *key, struct history_last *out)
 {
     char text[512], name[ETHOS_MAX_KEY + 1];
-    int absent, alone;
+    int absent, alone, ours;
     if (row.size >= sizeof text)
         return ETHOS_NOTFOUND;
     memcpy(text, row.data, row.size);
     text[row.size] = 0;
     struct history_last last = {.any = true};
-    if (sscanf(text, "%128s %71s %d %" SCNu64 " %" SCNd64 " %d %u", name, last.hash, &absent,
-               &last.size, &last.ts_ms, &alone, &last.since_blob) != 7 ||
+    if (sscanf(text, "%128s %71s %d %" SCNu64 " %" SCNd64 " %d %d %u", name, last.hash, &absent,
+               &last.size, &last.ts_ms, &alone, &ours, &last.since_blob) != 8 ||
         strcmp(name, key) != 0)
         return ETHOS_NOTFOUND;
     last.absent = absent;
     last.alone = alone;
+    last.ours = ours;
     *out = last;
     return ETHOS_OK;
 }
 
 static void print_row(const char *key, const struct history_last *last, struct str *out)
 {
-    str_printf(out, "%s %s %d %" PRIu64 " %" PRId64 " %d %u\n", key, last->hash, last->absent,
-               last->size, last->ts_ms, last->alone, last->since_blob);
+    str_printf(out, "%s %s %d %" PRIu64 " %" PRId64 " %d %d %u\n", key, last->hash, last->absent,
+               last->size, last->ts_ms, last->alone, last->ours, last->since_blob);
 }
 
 static void find_row(const struct files_journal *journal, const char *key, struct history_last *out)

@@ -44,7 +44,7 @@ int files_describe(struct files *self, struct files_hold *hold, const struct his
 {
     if (history_describe(before, after, arena, record) != ETHOS_OK)
         return err_nomem(error);
-    if (!last->any && before.size > 0)
+    if (!last->ours && before.size > 0) // what others recorded may not lead here
         record->before_blob = hex_of(record->before_hash);
     if (last->since_blob + 1 >= HISTORY_PATCHES && after.size > 0)
         record->after_blob = hex_of(record->after_hash);
@@ -185,10 +185,8 @@ static int put_back(struct court *court, struct ethos_error *error)
 static bool is_unpublished(const struct court *court, const struct verdict_finding *finding,
                            const struct stat *seen)
 {
-    if (finding->voids_first == 0 || !court->last.alone)
-        return false;
-    if (!court->now.data)
-        return true; // there is no file to ask; a person may also have deleted it
+    if (finding->voids_first == 0 || !court->last.alone || !court->now.data)
+        return false; // a new file that was not published has left a temporary
     int64_t changed_ms = (int64_t)seen->st_ctim.tv_sec * 1000 + seen->st_ctim.tv_nsec / 1000000;
     return changed_ms + CLOCK_SLACK_MS < court->last.ts_ms;
 }

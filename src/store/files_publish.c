@@ -2,6 +2,7 @@
  * files_publish.c: from drafts to the acknowledgement, or back.
  *
  *     draft_all      new texts to drafts, with mode and owner of the old, synced
+ *     sync_names     the names of the drafts, if no file was there before
  *     recheck_all    still the files that were read? else begin again
  *     journal_all    the lines, synced; the drafts may be swapped now
  *     recheck_all
@@ -88,6 +89,21 @@ static int draft_all(struct job *job, struct ethos_error *error)
             code = draft(job, &job->changes[i], error);
     }
     return code;
+}
+
+/*
+ * Where all files are new, only the names of the drafts tell that they were not there yet: those must
+ * survive a power cut that the lines survive.
+ */
+static int sync_names(struct job *job, struct ethos_error *error)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        if (job_changes(&job->changes[i]) && job->changes[i].exists)
+            return ETHOS_OK;
+    }
+    if (!job->self->durable || os_fsync(job->hold.tmp) == 0)
+        return ETHOS_OK;
+    return files_fail(job->self, errno, job->hold.path, error);
 }
 
 /* For a round whose lines do not stand in the history. */
@@ -296,22 +312,10 @@ static struct change *next_swap(struct job *job, const struct change *change)
     return NULL;
 }
 
-/* Where all files are new, only the names of .new tell: those must survive a power cut then. */
-static int sync_names(struct job *job, struct ethos_error *error)
-{
-    size_t count = 0;
-    bool all_new = true;
-    for (struct change *at = next_swap(job, NULL); at; at = next_swap(job, at), count++)
-        all_new = all_new && !at->exists;
-    if (count < 2 || !all_new || !job->self->durable || os_fsync(job->hold.tmp) == 0)
-        return ETHOS_OK;
-    return files_fail(job->self, errno, job->hold.path, error);
-}
-
 /* Several keys: an earlier one is durable before a later one changes. */
 static int swap_all(struct job *job, struct ethos_error *error)
 {
-    int code = sync_names(job, error);
+    int code = ETHOS_OK;
     struct change *change = next_swap(job, NULL);
     while (code == ETHOS_OK && change) {
         struct change *next = next_swap(job, change);
@@ -395,6 +399,8 @@ static int publish(struct job *job, struct history_record *records, size_t count
                    struct ethos_error *error)
 {
     int code = draft_all(job, error);
+    if (code == ETHOS_OK)
+        code = sync_names(job, error);
     if (code == ETHOS_OK)
         code = recheck_all(job, error);
     if (code == ETHOS_OK)

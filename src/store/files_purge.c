@@ -164,6 +164,22 @@ static int cleanse_folder(struct purge *purge, const char *below, holder_fn *eac
     return code;
 }
 
+/* What sync programs left beside the files. */
+static int cleanse_foreign(struct purge *purge, struct ethos_error *error)
+{
+    struct files_names names;
+    int code = files_names_read(purge->self, purge->dir, purge->path, &names, error);
+    if (code != ETHOS_OK)
+        return code;
+    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++) {
+        const struct files_names one = {.sorted = names.sorted + i, .count = 1};
+        if (files_is_foreign_copy(names.sorted[i]))
+            code = each_holder(purge, purge->dir, &one, rewrite, &purge->found.conflicts, error);
+    }
+    files_names_release(&names);
+    return code;
+}
+
 /* All that is not a file of a key. */
 static int cleanse_past(struct purge *purge, struct ethos_error *error)
 {
@@ -172,6 +188,8 @@ static int cleanse_past(struct purge *purge, struct ethos_error *error)
         code = cleanse_folder(purge, FILES_BLOBS, take_away, &purge->found.blobs, error);
     if (code == ETHOS_OK)
         code = cleanse_folder(purge, CONFLICT_FOLDER, rewrite, &purge->found.conflicts, error);
+    if (code == ETHOS_OK)
+        code = cleanse_foreign(purge, error);
     return code == ETHOS_OK ? cleanse_folder(purge, FILES_TMP, rewrite, &purge->temps, error)
                             : code;
 }

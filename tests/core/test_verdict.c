@@ -533,6 +533,23 @@ static void test_no_memory_is_told(void **state)
     teardown(&w);
 }
 
+static void test_an_entry_that_was_corrected_is_not_appended_again(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, "first\n");
+    add(&w, "Deploys happen on Friday");
+    add(&w, "The cat is called Mimi");
+    f = judge(&w, "first\n\nDeploys happen on Friday\n\nThe cat is called Momo\n");
+    assert_int_equal(f.verdict, VERDICT_HONOUR);
+    assert_true(f.dropped); // and listed
+    f = judge(&w, "first\n\nDeploys happen on Friday\n\n");
+    assert_int_equal(f.verdict, VERDICT_REVERT); // a blank line more than that version
+    teardown(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -554,6 +571,7 @@ int main(void)
         cmocka_unit_test(test_damage_from_before_the_boot_is_undone),
         cmocka_unit_test(test_a_text_holds_what_a_record_added),
         cmocka_unit_test(test_no_memory_is_told),
+        cmocka_unit_test(test_an_entry_that_was_corrected_is_not_appended_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
