@@ -47,9 +47,10 @@ struct search {
     const char *key;
     struct arena arena;
     struct history_last found;
-    char txn[256]; /* what its other lines contain; "" when it has but one */
-    bool open;     /* lines of the append may follow */
-    bool whole;    /* a line that keeps its text was seen */
+    char txn[256];      /* what its other lines contain; "" when it has but one */
+    bool open;          /* lines of the append may follow */
+    unsigned lines, of; /* of the append: those of the key, and all there are */
+    bool whole;         /* a line that keeps its text was seen */
 };
 
 static void copy_hash(char out[72], struct ethos_view hash)
@@ -72,6 +73,7 @@ static void set_last(struct search *s, const struct history_record *r)
                                    .ts_ms = r->ts_ms,
                                    .ours = r->seq > 0};
     copy_hash(found->hash, r->after_hash);
+    s->of = r->txn_id.data ? r->txn_count : 1;
     if (r->txn_id.data && r->txn_id.size < sizeof(s->txn) - 16)
         snprintf(s->txn, sizeof(s->txn), "\"txn\":\"%.*s/", VIEW_ARG(r->txn_id));
 }
@@ -81,8 +83,8 @@ static bool in_append(const struct search *s, struct ethos_view line)
     return s->txn[0] && view_contains(line, view_str(s->txn));
 }
 
-/* Looks at the newest line about the key; the one after it may be of the same append. */
-static int look(struct search *s, struct ethos_view line, struct ethos_view newer)
+/* Looks at the newest line about the key. */
+static int look(struct search *s, struct ethos_view line)
 {
     struct history_record r;
     int code = history_parse(line, &s->arena, &r);
@@ -91,7 +93,6 @@ static int look(struct search *s, struct ethos_view line, struct ethos_view newe
         return code == ETHOS_NOMEM ? code : ETHOS_OK;
     set_last(s, &r);
     s->open = true;
-    s->found.alone = !in_append(s, newer);
     return ETHOS_OK;
 }
 
@@ -106,22 +107,20 @@ static void count_line(struct search *s, struct ethos_view line)
 
 static int search(struct search *s, struct ethos_view lines)
 {
-    struct ethos_view line, newer = {0};
+    struct ethos_view line;
 
-    for (; (s->open || !s->whole) && last_line(&lines, &line); newer = line) {
+    while ((s->open || !s->whole) && last_line(&lines, &line)) {
         bool mine = history_line_is(line, s->key);
+        int code = mine && !s->found.any ? look(s, line) : ETHOS_OK;
 
-        s->open = s->open && in_append(s, line);
-        if (s->open && !mine)
-            s->found.alone = false;
-        if (!mine)
-            continue;
-        int code = s->found.any ? ETHOS_OK : look(s, line, newer);
         if (code)
             return code;
-        if (s->found.any)
+        s->open = s->open && in_append(s, line);
+        s->lines += s->open && mine;
+        if (mine && s->found.any)
             count_line(s, line);
     }
+    s->found.alone = s->lines >= s->of || s->of == 1;
     return ETHOS_OK;
 }
 

@@ -154,7 +154,7 @@ int files_lock_other(const struct files *self, int dir, const char *path,
 
 /*
  * Temporaries bear the transaction whose lines tell about them: <key>.<txn><suffix> in FILES_TMP,
- * .<name>.ethos-<txn><suffix> beside the target of a link.
+ * .<name>.ethos-<scope>-<txn><suffix> beside the target of a link.
  */
 #define FILES_DRAFT ".draft" /* the new text, not recorded yet */
 #define FILES_NEW ".new"     /* recorded; may have been swapped: then it is what was displaced */
@@ -183,9 +183,18 @@ void files_spot_close(const struct files_hold *hold, struct files_spot *spot);
 int files_spot_temp(const struct files_hold *hold, const struct files_spot *spot, const char *txn,
                     const char *suffix, char out_name[FILES_TEMP_SIZE]);
 
+/* What the names of a linked key's temporaries begin with: whose they are is part of it. */
+void files_spot_mark(const struct files_spot *spot, char out[FILES_TEMP_SIZE - 32]);
+
 /* What tells one state of a file from another, for the `was` of a record. */
-#define FILES_WAS_SIZE 80
+#define FILES_WAS_SIZE 128
 void files_was(const struct stat *seen, char out[FILES_WAS_SIZE]);
+
+/*
+ * Whether a file is still in that state. Its times may be earlier than they were, since a power cut
+ * takes back what was not synced, but not later: then somebody has put it there.
+ */
+bool files_is_as(const struct stat *now, struct ethos_view was);
 
 /*
  * Reads the text of a name, whole and with its revision. ETHOS_NOTFOUND when there is none. While

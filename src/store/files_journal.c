@@ -34,9 +34,10 @@
 #include "base/view.h"
 #include "store/opid.h"
 
-#define INDEX_EVERY 131072 /* bytes of history after which the index is made again */
-#define CHECK_BYTES 256    /* before the index's place */
-#define MONTH 7            /* bytes of "2026-11" */
+#define INDEX_EVERY 131072           /* bytes of history after which the index is made again */
+#define CHECK_BYTES 256              /* before the index's place */
+#define MOST_SEQ ((uint64_t)1 << 53) /* numbers above are somebody's joke */
+#define MONTH 7                      /* bytes of "2026-11" */
 #define PATH_SIZE (FILES_PATH_SIZE + 32)
 #define LIVE_FLAGS (O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 
@@ -84,29 +85,61 @@ static bool begins(struct ethos_view text, const struct history_record *of, unsi
     return true;
 }
 
-/* Bytes of text without what was never finished at its end; *out_last is its last line, if any. */
-static int sound_size(struct ethos_view text, struct arena *arena, size_t *out_size,
-                      struct history_record *out_last)
+/* What the lines of the same transaction as this one contain; false when it names none. */
+static bool txn_word(struct ethos_view line, char out[64])
+{
+    static const char member[] = "\"txn\":\"";
+    const char *at = memmem(line.data, line.size, member, sizeof member - 1);
+    const char *end = at ? memchr(at, '/', line.size - (size_t)(at - line.data)) : NULL;
+    return end && snprintf(out, 64, "%.*s", (int)(end + 1 - at), at) < 64;
+}
+
+/* Takes the lines of a transaction off the end. */
+static void cut_txn(struct ethos_view *rest, struct ethos_view last)
+{
+    struct ethos_view line, before = *rest;
+    char word[64];
+    while (txn_word(last, word) && last_line(&before, &line) && view_contains(line, view_str(word)))
+        *rest = before;
+}
+
+/*
+ * Bytes of text without what was never finished at its end: one append at most, and only of ours. A
+ * line that was torn in two may hide which append it was of, so the line before it is asked too.
+ */
+static int sound_size(struct ethos_view text, struct arena *arena, size_t *out_size)
 {
     struct ethos_view line, rest = view_of(text.data, whole_lines(text));
-    *out_last = (struct history_record){0};
-    for (;;) {
-        *out_size = rest.size;
-        if (!last_line(&rest, &line))
-            return ETHOS_OK;
-        int code = history_parse(line, arena, out_last);
+    struct history_record record;
+    *out_size = rest.size;
+    for (int i = 0; i < 2 && last_line(&rest, &line); i++) {
+        int code = history_parse(line, arena, &record);
         if (code == ETHOS_NOMEM)
             return code;
-        if (code == ETHOS_CORRUPT)
-            continue;
-        if (code != ETHOS_OK || out_last->txn_count == 0)
-            return ETHOS_OK;
-        if (out_last->txn_index == out_last->txn_count &&
-            begins(rest, out_last, out_last->txn_index - 1, arena))
-            return ETHOS_OK;
-        for (unsigned i = 1; i < out_last->txn_index && last_line(&rest, &line); i++)
-            continue;
+        if (code == ETHOS_INVALID || (code == ETHOS_OK && (record.seq == 0 || !record.txn_count)))
+            break;
+        if (code == ETHOS_OK && record.txn_index == record.txn_count &&
+            begins(rest, &record, record.txn_index - 1, arena))
+            break;
+        cut_txn(&rest, line);
+        *out_size = rest.size;
     }
+    return ETHOS_OK;
+}
+
+/* A last line that lost nothing but its end gets it back. */
+static int end_line(struct files *self, const struct files_hold *hold,
+                    struct files_journal *journal, struct arena *arena, struct ethos_error *error)
+{
+    struct history_record record;
+    size_t whole = whole_lines(str_view(&journal->tail));
+    struct ethos_view line = view_from(str_view(&journal->tail), whole);
+    if (line.size == 0 || history_parse(line, arena, &record) != ETHOS_OK || record.seq == 0)
+        return ETHOS_OK;
+    if (hold->lock >= 0 && os_write_all(journal->fd, "\n", 1) != 0)
+        return files_fail(self, errno, hold->path, error);
+    journal->size += hold->lock >= 0;
+    return str_addc(&journal->tail, '\n') == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
 /* The newest line of ours; the index's word where there is none. */
@@ -122,7 +155,7 @@ static int find_newest(struct files_journal *journal, struct arena *arena)
             continue;
         if (record.ts_ms > journal->ts_ms)
             journal->ts_ms = record.ts_ms;
-        if (record.seq == 0)
+        if (record.seq == 0 || record.seq > MOST_SEQ)
             continue;
         if (record.seq > journal->seq)
             journal->seq = record.seq;
@@ -196,7 +229,7 @@ static bool open_indexed(const struct files_hold *hold, struct files_journal *jo
         return false;
     memmove(journal->tail.data, journal->tail.data + before, journal->tail.size - before);
     str_truncate(&journal->tail, journal->tail.size - before);
-    journal->seq = header.seq;
+    journal->seq = header.seq > MOST_SEQ ? 0 : header.seq;
     journal->ts_ms = header.ts_ms;
     return true;
 }
@@ -315,10 +348,11 @@ static int open_whole(struct files *self, struct files_hold *hold, struct files_
 static int cut_torn(struct files *self, const struct files_hold *hold,
                     struct files_journal *journal, struct arena *arena, struct ethos_error *error)
 {
-    struct history_record last;
     size_t sound;
-    int code = sound_size(str_view(&journal->tail), arena, &sound, &last);
+    int code = end_line(self, hold, journal, arena, error);
     if (code != ETHOS_OK)
+        return code;
+    if (sound_size(str_view(&journal->tail), arena, &sound) != ETHOS_OK)
         return err_nomem(error);
     uint64_t torn = journal->tail.size - sound;
     if (torn > 0 && torn <= journal->size) {
@@ -489,33 +523,91 @@ static struct ethos_view line_key(struct ethos_view line)
     return end ? view_of(at, (size_t)(end - at)) : (struct ethos_view){0};
 }
 
-/* All keys of the rows and of the tail, in order, each once. */
-static size_t collect_keys(const struct files_journal *journal, struct arena *arena,
-                           struct ethos_view **out_keys)
+/* A line of the tail and the key it is about. */
+struct keyed {
+    struct ethos_view key, line;
+};
+
+static int compare_keyed(const void *a, const void *b)
 {
-    struct ethos_view line, rows = str_view(&journal->rows), tail = str_view(&journal->tail);
-    size_t most = 0, count = 0, kept = 0;
-    for (struct ethos_view rest = rows; view_line(&rest, &line);)
-        most++;
-    for (struct ethos_view rest = tail; view_line(&rest, &line);)
-        most++;
-    struct ethos_view *keys = arena_array(arena, most + 1, sizeof *keys);
-    *out_keys = keys;
-    if (!keys)
-        return 0;
-    view_line(&rows, &line); // the header
-    while (view_line(&rows, &line))
-        if (line.size > 0 && line.data[0] != '@')
-            keys[count++] = row_key(line);
-    while (view_line(&tail, &line))
-        keys[count++] = line_key(line);
-    qsort(keys, count, sizeof *keys, compare_views);
-    for (size_t i = 0; i < count; i++) {
-        if (keys[i].size > 0 && keys[i].size <= ETHOS_MAX_KEY &&
-            (kept == 0 || !view_eq(keys[i], keys[kept - 1])))
-            keys[kept++] = keys[i];
+    const struct keyed *x = a, *y = b;
+    int order = compare_views(&x->key, &y->key);
+    return order ? order : (x->line.data > y->line.data) - (x->line.data < y->line.data);
+}
+
+/* The lines of the tail, those of a key together and in order. */
+static size_t sort_tail(const struct files_journal *journal, struct arena *arena,
+                        struct keyed **out)
+{
+    struct ethos_view line, rest = str_view(&journal->tail);
+    size_t count = 0, kept = 0;
+    while (view_line(&rest, &line))
+        count++;
+    *out = arena_array(arena, count, sizeof **out);
+    rest = str_view(&journal->tail);
+    while (*out && view_line(&rest, &line)) {
+        struct keyed keyed = {line_key(line), view_of(line.data, line.size + 1)};
+        if (keyed.key.size > 0 && keyed.key.size <= ETHOS_MAX_KEY)
+            (*out)[kept++] = keyed;
     }
+    if (*out)
+        qsort(*out, kept, sizeof **out, compare_keyed);
     return kept;
+}
+
+/* What one key's lines say, on top of its row. */
+static int print_key(const struct files_journal *journal, const struct keyed *lines, size_t count,
+                     struct str *own, struct str *out)
+{
+    struct history_last last = {0};
+    char key[ETHOS_MAX_KEY + 1];
+    memcpy(key, lines->key.data, lines->key.size);
+    key[lines->key.size] = 0;
+    str_clear(own);
+    for (size_t i = 0; i < count; i++)
+        str_add(own, lines[i].line);
+    find_row(journal, key, &last);
+    int code = str_code(own) == ETHOS_OK ? history_last(str_view(own), key, &last) : ETHOS_NOMEM;
+    if (code == ETHOS_OK && last.any)
+        print_row(key, &last, out);
+    return code;
+}
+
+static int print_tail(const struct files_journal *journal, const struct keyed *lines, size_t count,
+                      struct str *out)
+{
+    struct str own;
+    int code = ETHOS_OK;
+    str_init(&own, ETHOS_MAX_HISTORY_BYTES);
+    for (size_t i = 0, next; code == ETHOS_OK && i < count; i = next) {
+        for (next = i + 1; next < count && view_eq(lines[next].key, lines[i].key);)
+            next++;
+        code = print_key(journal, lines + i, next - i, &own, out);
+    }
+    str_release(&own);
+    return code;
+}
+
+/* The rows of keys that the tail does not mention stay as they are. */
+static void print_rows(const struct files_journal *journal, const struct keyed *lines, size_t count,
+                       struct str *out)
+{
+    struct ethos_view row, rest = str_view(&journal->rows);
+    view_line(&rest, &row); // the header
+    while (view_line(&rest, &row)) {
+        size_t low = 0, high = count;
+        struct ethos_view key = row_key(row);
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            if (compare_views(&lines[middle].key, &key) < 0)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        bool mentioned = low < count && view_eq(lines[low].key, key);
+        if (row.size > 0 && row.data[0] != '@' && !mentioned)
+            str_add(out, view_of(row.data, row.size + 1));
+    }
 }
 
 /* The operations of the rows and of the tail; each has its id on every line, and one row is enough. */
@@ -539,21 +631,14 @@ static int print_index(const struct files_journal *journal, uint64_t place, uint
                        struct str *out)
 {
     struct arena arena;
-    struct ethos_view *keys;
+    struct keyed *lines;
     arena_init(&arena);
-    size_t count = collect_keys(journal, &arena, &keys);
-    int code = keys ? ETHOS_OK : ETHOS_NOMEM;
+    size_t count = sort_tail(journal, &arena, &lines);
     str_printf(out, "ethos-index 1 %" PRIu64 " %08" PRIx32 " %" PRIu64 " %" PRId64 "\n", place,
                check, journal->seq, journal->ts_ms);
-    for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
-        struct history_last last;
-        char key[ETHOS_MAX_KEY + 1];
-        memcpy(key, keys[i].data, keys[i].size);
-        key[keys[i].size] = 0;
-        code = files_journal_last(journal, key, &last, NULL);
-        if (code == ETHOS_OK && last.any)
-            print_row(key, &last, out);
-    }
+    if (lines)
+        print_rows(journal, lines, count, out);
+    int code = lines ? print_tail(journal, lines, count, out) : ETHOS_NOMEM;
     print_ops(journal, out);
     arena_release(&arena);
     return code == ETHOS_OK ? str_code(out) : code;

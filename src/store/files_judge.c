@@ -188,7 +188,9 @@ static bool is_unpublished(const struct court *court, const struct verdict_findi
     if (finding->voids_first == 0 || !court->last.alone || !court->now.data)
         return false; // a new file that was not published has left a temporary
     int64_t changed_ms = (int64_t)seen->st_ctim.tv_sec * 1000 + seen->st_ctim.tv_nsec / 1000000;
-    return changed_ms + CLOCK_SLACK_MS < court->last.ts_ms;
+    int64_t now_ms = court->self->host->now_ms(court->self->host->arg);
+    return court->last.ts_ms <= now_ms && // a clock that went back says nothing
+           changed_ms + CLOCK_SLACK_MS < court->last.ts_ms;
 }
 
 static int sentence(struct court *court, const struct verdict_finding *finding,

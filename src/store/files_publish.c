@@ -216,15 +216,18 @@ static int swap_in(const struct job *job, const struct change *change, int dir, 
 }
 
 /* Without exchange: a second name keeps what rename destroys. The last moment is not covered. */
-static int swap_by_link(const struct job *job, const struct change *change, int dir,
-                        const char *name)
+static int swap_by_link(const struct job *job, struct change *change, int dir, const char *name)
 {
     const struct files_spot *spot = change->spot;
     struct stat now;
     char old[FILES_TEMP_SIZE];
     temp_of(job, change, FILES_OLD, old);
-    if (os_linkat(spot->dir, spot->name, dir, old) != 0)
-        return -1;
+    if (os_linkat(spot->dir, spot->name, dir, old) != 0) {
+        if (errno != EPERM && errno != EOPNOTSUPP)
+            return -1;
+        change->in_place = true; // no second names either: nothing is displaced
+        return os_renameat(dir, name, spot->dir, spot->name, 0);
+    }
     if (os_fstatat(dir, old, &now, AT_SYMLINK_NOFOLLOW) != 0 ||
         !job_same_inode(&now, &change->seen) ||
         os_fstatat(spot->dir, spot->name, &now, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -421,7 +424,7 @@ static int publish(struct job *job, struct history_record *records, size_t count
  */
 static int retreat(struct job *job, int code, struct ethos_error *error)
 {
-    struct ethos_error second;
+    struct ethos_error second = {.text = "it was moved away"};
     char shown[PATH_MAX];
     if (!job->journaled) {
         discard_all(job);

@@ -93,21 +93,23 @@ static struct ethos_view cut_name(const char *name, char mark, struct temp *out)
 
 static bool read_name(const char *name, struct temp *out)
 {
+    char path[FILES_PATH_SIZE];
     struct ethos_view key = cut_name(name, '.', out);
     if (!key.data || key.size > ETHOS_MAX_KEY)
         return false;
     memcpy(out->key, key.data, key.size);
     out->key[key.size] = 0;
-    return true;
+    return !files_is_history(out->key) &&
+           files_key_path("global", out->key, path, NULL) == ETHOS_OK;
 }
 
 /* Whether the name is that of a temporary of this key, which is a link. */
 static bool read_link_name(const struct files_spot *spot, const char *name, struct temp *out)
 {
-    char expected[FILES_TEMP_SIZE];
+    char mark[FILES_TEMP_SIZE - 32];
     struct ethos_view rest = cut_name(name, '-', out);
-    snprintf(expected, sizeof expected, ".%s.ethos", spot->name);
-    if (!view_eq_str(rest, expected))
+    files_spot_mark(spot, mark);
+    if (!rest.data || !view_eq(view_of(rest.data, rest.size + 1), view_str(mark)))
         return false;
     memcpy(out->key, spot->key, strlen(spot->key) + 1);
     out->dir = spot->dir;
@@ -206,23 +208,37 @@ static int place_stray(struct recovery *r, const char *name, const struct temp *
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
+static bool is_text(const struct temp *temp, const char *name)
+{
+    struct stat st;
+    return os_fstatat(temp->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+}
+
+/* A folder is nobody's temporary, and in nobody's way. */
+static int unlink_name(const struct recovery *r, int dir, const char *name,
+                       struct ethos_error *error)
+{
+    return os_unlinkat(dir, name, 0) == 0 || errno == ENOENT || errno == EISDIR
+               ? ETHOS_OK
+               : files_fail(r->self, errno, r->hold->path, error);
+}
+
 static int end_temp(struct recovery *r, const char *name, const struct temp *temp,
                     struct ethos_error *error)
 {
     struct txn txn = {0};
-    if (strcmp(temp->suffix, FILES_OLD) == 0)
+    bool old = strcmp(temp->suffix, FILES_OLD) == 0;
+    if (old && is_text(temp, name))
         return place_stray(r, name, temp, error);
     memcpy(txn.id, temp->txn, sizeof txn.id);
     int code = txn_find(r, &txn, error);
     if (code != ETHOS_OK)
         return code;
-    if (txn.count > 0 && !txn.over)
+    if (txn.count > 0 && !txn.over && !old)
         return txn_settle(r, &txn, error);
-    if (strcmp(temp->suffix, FILES_NEW) == 0)
+    if (strcmp(temp->suffix, FILES_NEW) == 0 && is_text(temp, name))
         return place_stray(r, name, temp, error);
-    return os_unlinkat(temp->dir, name, 0) == 0 || errno == ENOENT
-               ? ETHOS_OK
-               : files_fail(r->self, errno, r->hold->path, error);
+    return unlink_name(r, temp->dir, name, error);
 }
 
 /* What lies in tmp/ under this name, brought to an end. */
@@ -233,9 +249,7 @@ static int handle(struct recovery *r, const char *name, struct ethos_error *erro
     if (os_fstatat(temp.dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return ETHOS_OK; // an earlier one took it along
     if (!read_name(name, &temp))
-        return os_unlinkat(temp.dir, name, 0) == 0 || errno == ENOENT || errno == EISDIR
-                   ? ETHOS_OK
-                   : files_fail(r->self, errno, r->hold->path, error);
+        return unlink_name(r, temp.dir, name, error);
     return end_temp(r, name, &temp, error);
 }
 
@@ -279,7 +293,7 @@ static bool stands_untouched(const struct recovery *r, const struct history_reco
 {
     struct files_spot spot;
     struct stat st;
-    char key[ETHOS_MAX_KEY + 1], was[FILES_WAS_SIZE];
+    char key[ETHOS_MAX_KEY + 1];
     if (!record->was.data || record->key.size >= sizeof key)
         return false;
     memcpy(key, record->key.data, record->key.size);
@@ -288,9 +302,7 @@ static bool stands_untouched(const struct recovery *r, const struct history_reco
         return false;
     bool untouched = os_fstatat(spot.dir, spot.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
     files_spot_close(r->hold, &spot);
-    if (untouched)
-        files_was(&st, was);
-    return untouched && view_eq_str(record->was, was);
+    return untouched && files_is_as(&st, record->was);
 }
 
 /* Settles the transaction of the last line if it never became the files. */

@@ -12,7 +12,9 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/os.h"
+#include "base/view.h"
 
 #define SETTLE_MS 50 /* between two looks at a text whose writers cannot be seen */
 #define SETTLE_TRIES 40
@@ -87,20 +89,48 @@ void files_spot_close(const struct files_hold *hold, struct files_spot *spot)
     spot->dir = spot->lock = -1;
 }
 
+void files_spot_mark(const struct files_spot *spot, char out[FILES_TEMP_SIZE - 32])
+{
+    snprintf(out, FILES_TEMP_SIZE - 32, ".%s.ethos-%08x-", spot->name,
+             (unsigned)hash_crc32c(view_str(spot->path)));
+}
+
 int files_spot_temp(const struct files_hold *hold, const struct files_spot *spot, const char *txn,
                     const char *suffix, char out_name[FILES_TEMP_SIZE])
 {
-    bool own = spot->dir == hold->dir;
-    snprintf(out_name, FILES_TEMP_SIZE, own ? "%s.%s%s" : ".%s.ethos-%s%s", spot->name, txn,
-             suffix);
-    return own ? hold->tmp : spot->dir;
+    char mark[FILES_TEMP_SIZE - 32];
+    if (spot->dir == hold->dir) {
+        snprintf(out_name, FILES_TEMP_SIZE, "%s.%s%s", spot->name, txn, suffix);
+        return hold->tmp;
+    }
+    files_spot_mark(spot, mark);
+    snprintf(out_name, FILES_TEMP_SIZE, "%s%s%s", mark, txn, suffix);
+    return spot->dir;
 }
 
 void files_was(const struct stat *seen, char out[FILES_WAS_SIZE])
 {
-    snprintf(out, FILES_WAS_SIZE, "%llu:%llu:%llu.%09ld", (unsigned long long)seen->st_ino,
-             (unsigned long long)seen->st_size, (unsigned long long)seen->st_mtim.tv_sec,
-             seen->st_mtim.tv_nsec);
+    snprintf(out, FILES_WAS_SIZE, "%llu:%llu:%llu.%09ld:%llu.%09ld",
+             (unsigned long long)seen->st_ino, (unsigned long long)seen->st_size,
+             (unsigned long long)seen->st_mtim.tv_sec, seen->st_mtim.tv_nsec,
+             (unsigned long long)seen->st_ctim.tv_sec, seen->st_ctim.tv_nsec);
+}
+
+bool files_is_as(const struct stat *now, struct ethos_view was)
+{
+    char text[FILES_WAS_SIZE], same[FILES_WAS_SIZE];
+    long long seconds;
+    long nanoseconds;
+    files_was(now, same);
+    size_t state = (size_t)(strrchr(same, ':') - same); // inode, size and time of the text
+    if (was.size >= sizeof text || was.size <= state || memcmp(was.data, same, state + 1) != 0)
+        return false;
+    memcpy(text, was.data, was.size);
+    text[was.size] = 0;
+    if (sscanf(text + state + 1, "%lld.%ld", &seconds, &nanoseconds) != 2)
+        return false;
+    return now->st_ctim.tv_sec < seconds ||
+           (now->st_ctim.tv_sec == seconds && now->st_ctim.tv_nsec <= nanoseconds);
 }
 
 /* ---- reading ---------------------------------------------------------------------------------- */

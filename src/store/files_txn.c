@@ -87,10 +87,23 @@ static bool ends(struct txn *txn, const struct history_record *record)
     return !view_eq(record->via, VIEW("seen")) && part_of(txn, record->key);
 }
 
+/* Room for as many keys as there are lines; what a line says about their number is only its word. */
+static int make_parts(struct recovery *r, struct ethos_view lines, struct txn *txn)
+{
+    struct ethos_view line;
+    size_t count = 0;
+    while (view_line(&lines, &line))
+        count += has_txn(line, txn->id);
+    txn->parts = arena_array(&r->arena, count, sizeof *txn->parts);
+    return txn->parts ? ETHOS_OK : ETHOS_NOMEM;
+}
+
 static int search(struct recovery *r, struct ethos_view lines, struct txn *txn)
 {
     struct history_record record;
     struct ethos_view line, rest = lines;
+    if (make_parts(r, lines, txn) != ETHOS_OK)
+        return ETHOS_NOMEM;
     while (view_line(&rest, &line)) {
         bool mine = has_txn(line, txn->id);
         if (!mine && !may_end(txn, line))
@@ -101,11 +114,6 @@ static int search(struct recovery *r, struct ethos_view lines, struct txn *txn)
             return code;
         if (code != ETHOS_OK)
             continue;
-        if (mine && !txn->parts) {
-            txn->parts = arena_array(&r->arena, record.txn_count, sizeof *txn->parts);
-            if (!txn->parts)
-                return ETHOS_NOMEM;
-        }
         if (mine && record.voids_first == 0)
             add_line(txn, &record);
         else
@@ -161,19 +169,32 @@ void txn_drop_text(const struct recovery *r, struct ethos_text *text)
     *text = (struct ethos_text){0};
 }
 
+/* Whether something stands there that is no text: a link, a folder, a pipe. */
+static bool is_other(int dir, const char *name)
+{
+    struct stat st;
+    return os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode);
+}
+
 static int look(struct recovery *r, struct txn *txn, struct part *part, struct ethos_error *error)
 {
     bool busy;
+    char name[FILES_TEMP_SIZE];
+    int dir = files_spot_temp(r->hold, &part->spot, txn->id, FILES_NEW, name);
+    part->odd_file = is_other(part->spot.dir, part->spot.name);
+    part->odd_temp = is_other(dir, name);
     txn_drop_text(r, &part->file);
     txn_drop_text(r, &part->temp);
     part->has_new = temp_exists(r, part, txn->id, FILES_NEW);
     part->has_draft = temp_exists(r, part, txn->id, FILES_DRAFT);
     part->has_gone = temp_exists(r, part, txn->id, FILES_GONE);
-    int code = files_spot_read(r->self, part->spot.path, part->spot.dir, part->spot.name, "",
-                               &part->file, &part->seen, &busy, error);
+    int code = part->odd_file
+                   ? ETHOS_NOTFOUND
+                   : files_spot_read(r->self, part->spot.path, part->spot.dir, part->spot.name, "",
+                                     &part->file, &part->seen, &busy, error);
     if (code != ETHOS_OK && code != ETHOS_NOTFOUND)
         return code;
-    if (part->has_new || part->has_draft)
+    if ((part->has_new || part->has_draft) && !part->odd_temp)
         code = read_temp(r, part, txn->id, part->has_new ? FILES_NEW : FILES_DRAFT, error);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
@@ -196,11 +217,7 @@ static bool is_base(const struct part *part, const struct ethos_text *text)
 /* Whether the file is the very one the text before stood in. */
 static bool is_untouched(const struct part *part)
 {
-    char was[FILES_WAS_SIZE];
-    if (!part->file.data || !part->first.was.data)
-        return false;
-    files_was(&part->seen, was);
-    return view_eq_str(part->first.was, was);
+    return part->file.data && part->first.was.data && files_is_as(&part->seen, part->first.was);
 }
 
 /* Somebody saved a copy of a text that was swapped in for a moment: then it counts as published. */
@@ -467,6 +484,37 @@ static int settle_two(struct recovery *r, const struct txn *txn, struct part *pa
     return code == ETHOS_OK ? unlink_temp(r, txn, part, FILES_NEW, error) : code;
 }
 
+/*
+ * Whether somebody saved over a published key and kept what it added, while the other keys still are
+ * what they were: then going on is the only way that applies everything once.
+ */
+static bool is_kept(struct recovery *r, const struct txn *txn)
+{
+    bool kept = false;
+    for (size_t i = 0; i < txn->count; i++) {
+        const struct part *part = &txn->parts[i];
+        bool over = part->state == PUBLISHED && !is_after(part, &part->file);
+        if (over && !holds_entry(r, part))
+            return false;
+        if (part->state == UNPUBLISHED &&
+            (!part->has_new || !is_after(part, &part->temp) || !is_base(part, &part->file)))
+            return false;
+        kept = kept || over;
+    }
+    return kept && strcmp(txn->id, r->unwanted) != 0;
+}
+
+/* Publishes what is not yet. */
+static int go_on(struct recovery *r, const struct txn *txn, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < txn->count; i++) {
+        if (txn->parts[i].state == UNPUBLISHED)
+            code = swap_back(r, txn, &txn->parts[i], error);
+    }
+    return code;
+}
+
 /* One step towards an end. *out_done: it is reached. */
 static int step(struct recovery *r, struct txn *txn, bool *out_done, struct ethos_error *error)
 {
@@ -479,6 +527,12 @@ static int step(struct recovery *r, struct txn *txn, bool *out_done, struct etho
         part->state = classify(r, part);
         if (part->state == TWO_SAVES)
             return settle_two(r, txn, part, error);
+        if (part->odd_file) {
+            *out_done = true; // not ours to move: whoever put it there has to take it away
+            return ETHOS_OK;
+        }
+        if (part->odd_temp)
+            return swap_back(r, txn, part, error);
         if (part->state == DISPLACED) {
             code = files_keep_seen(r->self, r->hold, r->journal, r->scope, part->spot.key,
                                    view_of(part->temp.data, part->temp.size), error);
@@ -486,6 +540,8 @@ static int step(struct recovery *r, struct txn *txn, bool *out_done, struct etho
         }
         complete = complete && part->state == PUBLISHED;
     }
+    if (!complete && is_kept(r, txn))
+        return go_on(r, txn, error);
     bool moved = false;
     for (size_t i = 0; !complete && i < txn->count; i++) {
         struct part *part = &txn->parts[i];

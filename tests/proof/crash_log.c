@@ -268,7 +268,7 @@ static void put_face_on(struct stat *st)
         st->st_ino = face->shown;
         if (st->st_mtim.tv_sec == face->real_changed.tv_sec &&
             st->st_mtim.tv_nsec == face->real_changed.tv_nsec)
-            st->st_mtim = face->shown_changed;
+            st->st_mtim = st->st_ctim = face->shown_changed;
         return;
     }
 }
