@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/os.h"
+#include "base/unicode.h"
 #include "base/utf8.h"
 #include "base/view.h"
 #include "cli/rows.h"
@@ -73,18 +74,17 @@ static void print_number(struct cli *self, const json_t *change)
         term_styled(&self->term, TERM_BOLD, "%5s", "-");
 }
 
-/* At most `room` characters of a line, "..." at the end when it is cut. A pipe gets all of it. */
+/* At most `room` columns of a line, "..." at the end when it is cut. A pipe gets all of it. */
 static void print_line(struct cli *self, struct ethos_view line, int room)
 {
-    size_t end = 0, cut = 0;
+    size_t cut = 0;
     int shown = 0;
-    for (size_t i = 0; i < line.size && shown <= room; shown++) {
+    for (size_t i = 0; i < line.size && shown <= room;) {
         uint32_t cp;
-        end = i;
+        if (shown <= room - 3)
+            cut = i;
         i += utf8_decode(line.data + i, line.size - i, &cp, NULL);
-        if (shown == room - 3)
-            cut = end;
-        end = i;
+        shown += cp < 0x20 ? 2 : unicode_width(cp); // a control character shows as ^X
     }
     if (!self->term.tty || shown <= room || room < 8) {
         term_text(&self->term, line);
@@ -127,19 +127,61 @@ static const char *event_words(const char *event)
     return event;
 }
 
-/* "  12  5 min ago         owner/cli           add         +2 -0  We deploy on Fridays" */
-static void print_change(struct cli *self, const json_t *row)
+/* What stands before the changed line, and how wide the widest of it is. */
+struct columns {
+    char when[TERM_WHEN_SIZE], who[64], what[64], amount[32];
+};
+
+struct widths {
+    int when, who, what, amount;
+};
+
+static struct columns columns_of(const json_t *row)
 {
-    char when[TERM_WHEN_SIZE], who[64], actions[64], amount[32];
-    bool undoes = json_array_size(json_object_get(row, "undoes")) > 0;
-    when_of(row, when);
-    who_of(row, who, sizeof who);
-    actions_of(row, actions, sizeof actions);
-    amount_of(row, amount, sizeof amount);
+    struct columns c;
+    when_of(row, c.when);
+    who_of(row, c.who, sizeof c.who);
+    actions_of(row, c.what, sizeof c.what);
+    amount_of(row, c.amount, sizeof c.amount);
+    if (json_array_size(json_object_get(row, "undoes")) > 0)
+        snprintf(c.what, sizeof c.what, "undo");
+    return c;
+}
+
+static int wider(int width, const char *text)
+{
+    int size = (int)strlen(text);
+    return size > width ? size : width;
+}
+
+static struct widths widths_of(const json_t *rows)
+{
+    struct widths w = {0};
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        struct columns c = columns_of(json_array_get(rows, i));
+        w.when = wider(w.when, c.when);
+        w.who = wider(w.who, c.who);
+        w.what = wider(w.what, c.what);
+        w.amount = wider(w.amount, c.amount);
+    }
+    return w;
+}
+
+#define LEAST_ROOM 20 /* columns for the line itself; with less, it stands below */
+
+/* "  12  5 min ago  owner/cli  add  +2 -0  +We deploy on Fridays" */
+static void print_change(struct cli *self, const json_t *row, const struct widths *w)
+{
+    struct columns c = columns_of(row);
+    int room = self->term.width - (5 + w->when + w->who + w->what + w->amount + 10);
     print_number(self, row);
-    term_styled(&self->term, TERM_DIM, "  %-16s  %-16s", when, who);
-    term_printf(&self->term, "  %-10s %7s  ", undoes ? "undo" : actions, amount);
-    print_line(self, json_view(row, "line"), self->term.width - 64);
+    term_styled(&self->term, TERM_DIM, "  %-*s  %-*s", w->when, c.when, w->who, c.who);
+    term_printf(&self->term, "  %-*s  %*s  ", w->what, c.what, w->amount, c.amount);
+    if (self->term.tty && room < LEAST_ROOM) {
+        term_printf(&self->term, "\n       ");
+        room = self->term.width - 7;
+    }
+    print_line(self, json_view(row, "line"), room);
     if (*text_of(row, "event")) {
         term_styled(&self->term, TERM_WARN, "       %s", event_words(text_of(row, "event")));
         term_printf(&self->term, "\n");
@@ -156,9 +198,10 @@ void view_history(struct cli *self, const json_t *json)
     }
     if (!self->no_pager)
         term_page(&self->term);
+    const struct widths widths = widths_of(json);
     json_array_foreach ((json_t *)json, index, row) {
         struct ethos_view diff = json_view(row, "diff");
-        print_change(self, row);
+        print_change(self, row, &widths);
         if (diff.data)
             print_diff(self, diff);
     }

@@ -514,12 +514,14 @@ static struct ethos_view row_key(struct ethos_view row)
 /* The key of a line, by its bytes. */
 static struct ethos_view line_key(struct ethos_view line)
 {
-    static const char member[] = "\"key\":\"";
+    static const char member[] = "\"key\":";
     const char *at = memmem(line.data, line.size, member, sizeof member - 1);
-    if (!at)
+    const char *stop = line.data + line.size;
+    for (at = at ? at + sizeof member - 1 : stop; at < stop && *at == ' ';)
+        at++;
+    if (at == stop || *at++ != '"')
         return (struct ethos_view){0};
-    at += sizeof member - 1;
-    const char *end = memchr(at, '"', line.size - (size_t)(at - line.data));
+    const char *end = memchr(at, '"', (size_t)(stop - at));
     return end ? view_of(at, (size_t)(end - at)) : (struct ethos_view){0};
 }
 
