@@ -507,12 +507,14 @@ int verdict_judge(const struct verdict_case *facts, struct verdict_finding *out)
 
 /* ---- one entry ------------------------------------------------------------------------------- */
 
-bool verdict_holds(const struct history_record *record, struct ethos_view text, struct arena *arena)
+size_t verdict_count(const struct history_record *record, struct ethos_view text,
+                     struct arena *arena)
 {
     struct entry entry;
     struct lines lines = {0};
 
-    return all_adds(record->actions) && read_entry(record->diff, arena, &entry) == ETHOS_OK &&
-           entry.count > 0 && split(text, arena, &lines) == ETHOS_OK &&
-           count_entry(&lines, &entry) > 0;
+    if (!all_adds(record->actions) || read_entry(record->diff, arena, &entry) != ETHOS_OK ||
+        entry.count == 0 || split(text, arena, &lines) != ETHOS_OK)
+        return 0;
+    return count_entry(&lines, &entry);
 }

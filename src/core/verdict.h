@@ -37,9 +37,12 @@ struct verdict_finding {
 
 #define VERDICT_REAPPLY_MS 86400000 /* adds older than this are not appended again */
 
-/* Whether a record did nothing but add, and what it added stands in text. */
-bool verdict_holds(const struct history_record *record, struct ethos_view text,
-                   struct arena *arena);
+/*
+ * How often what a record added stands in a text; 0 when it did anything but add, or that cannot be
+ * told. An add has been applied to a text that holds it once more than the text before did.
+ */
+size_t verdict_count(const struct history_record *record, struct ethos_view text,
+                     struct arena *arena);
 
 /* Judges. ETHOS_OK or ETHOS_NOMEM. */
 int verdict_judge(const struct verdict_case *facts, struct verdict_finding *out);

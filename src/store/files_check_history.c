@@ -348,12 +348,20 @@ static int check_conflicts(const struct site *site)
 {
     struct ethos_error error = {0};
     size_t count = 0;
-    char problem[80];
+    char problem[80], remedy[ETHOS_MAX_SCOPE + 40];
+    const char *id = strchr(site->scope, ':');
+    bool person = strncmp(site->scope, "user:", 5) == 0;
+    bool named = id && (person || strncmp(site->scope, "personality:", 12) == 0);
+    snprintf(remedy, sizeof remedy, "ethos %s%s%sconflicts list",
+             !named   ? ""
+             : person ? "-u "
+                      : "-p ",
+             named ? id + 1 : "", named ? " " : "");
     int code = files_conflicts(&site->check->self->store, site->scope, count_copy, &count, &error);
     snprintf(problem, sizeof problem, "%zu conflict %s to be looked at", count,
              count == 1 ? "copy waits" : "copies wait");
     if (code == ETHOS_OK && count > 0)
-        warn(site, site->path, problem, "ethos conflicts list");
+        warn(site, site->path, problem, remedy);
     return give_up(site, site->path, code, &error);
 }
 

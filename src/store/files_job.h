@@ -22,6 +22,9 @@ struct change {
     bool drafted;
     bool in_place; /* it was overwritten, nothing was displaced */
     bool watched;  /* somebody may still write to what was displaced */
+    /* What an earlier round recorded and had to take back; its diff is NULL when there is none. */
+    struct history_record tried;
+    size_t tried_before; /* how often its entry stood in the text it started from */
 };
 
 struct job {
@@ -32,6 +35,8 @@ struct job {
     struct files_spot *spots;
     struct change *changes;
     size_t count;
+
+    struct arena tries; /* of all rounds */
 
     /* of one round */
     struct files_hold hold;

@@ -116,7 +116,8 @@ static int sound_size(struct ethos_view text, struct arena *arena, size_t *out_s
         int code = history_parse(line, arena, &record);
         if (code == ETHOS_NOMEM)
             return code;
-        if (code == ETHOS_INVALID || (code == ETHOS_OK && (record.seq == 0 || !record.txn_count)))
+        if (code == ETHOS_INVALID || (code == ETHOS_CORRUPT && i > 0) ||
+            (code == ETHOS_OK && (record.seq == 0 || !record.txn_count)))
             break;
         if (code == ETHOS_OK && record.txn_index == record.txn_count &&
             begins(rest, &record, record.txn_index - 1, arena))

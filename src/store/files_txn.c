@@ -186,7 +186,8 @@ static int look(struct recovery *r, struct txn *txn, struct part *part, struct e
     txn_drop_text(r, &part->file);
     txn_drop_text(r, &part->temp);
     part->has_new = temp_exists(r, part, txn->id, FILES_NEW);
-    part->has_draft = temp_exists(r, part, txn->id, FILES_DRAFT);
+    int draft_dir = files_spot_temp(r->hold, &part->spot, txn->id, FILES_DRAFT, name);
+    part->has_draft = temp_exists(r, part, txn->id, FILES_DRAFT) && !is_other(draft_dir, name);
     part->has_gone = temp_exists(r, part, txn->id, FILES_GONE);
     int code = part->odd_file
                    ? ETHOS_NOTFOUND
@@ -220,11 +221,23 @@ static bool is_untouched(const struct part *part)
     return part->file.data && part->first.was.data && files_is_as(&part->seen, part->first.was);
 }
 
+static bool find_text(struct recovery *r, const struct part *part,
+                      const struct history_record *line, bool before, struct str *out,
+                      struct ethos_view *out_view);
+
 /* Somebody saved a copy of a text that was swapped in for a moment: then it counts as published. */
 static bool holds_entry(struct recovery *r, const struct part *part)
 {
-    struct ethos_view text = view_of(part->file.data, part->file.size);
-    return part->file.data && verdict_holds(&part->last, text, &r->arena);
+    struct str base_text;
+    struct ethos_view base, text = view_of(part->file.data, part->file.size);
+    size_t now = part->file.data ? verdict_count(&part->last, text, &r->arena) : 0;
+    if (now == 0)
+        return false;
+    str_init(&base_text, ETHOS_MAX_STORE_BYTES);
+    bool more = find_text(r, part, &part->first, true, &base_text, &base) &&
+                now > verdict_count(&part->last, base, &r->arena);
+    str_release(&base_text);
+    return more;
 }
 
 static enum state classify_deletion(const struct part *part)
@@ -293,7 +306,9 @@ static int unlink_temp(struct recovery *r, const struct txn *txn, const struct p
 {
     char name[FILES_TEMP_SIZE];
     int dir = files_spot_temp(r->hold, &part->spot, txn->id, suffix, name);
-    return os_unlinkat(dir, name, 0) == 0 || errno == ENOENT ? ETHOS_OK : fail(r, part, error);
+    return os_unlinkat(dir, name, 0) == 0 || errno == ENOENT || errno == EISDIR
+               ? ETHOS_OK
+               : fail(r, part, error);
 }
 
 static int unlink_temps(struct recovery *r, const struct txn *txn, struct ethos_error *error)
@@ -568,6 +583,11 @@ static int open_parts(struct recovery *r, struct txn *txn, struct ethos_error *e
         if (!key)
             return err_nomem(error);
         code = txn_open_spot(r, key, &part->spot, error);
+        if (code == ETHOS_DENIED || code == ETHOS_IO) { // a link that leads nowhere: no text
+            part->spot.dir = r->hold->dir;
+            memcpy(part->spot.name, part->spot.key, sizeof part->spot.key);
+            code = ETHOS_OK;
+        }
     }
     return code;
 }

@@ -24,6 +24,7 @@
 #include "base/err.h"
 #include "base/os.h"
 #include "base/view.h"
+#include "core/verdict.h"
 #include "store/edit.h"
 #include "store/opid.h"
 
@@ -343,6 +344,43 @@ static int sync_answer(struct job *job, struct ethos_error *error)
     return code;
 }
 
+/*
+ * Remembers what was recorded and taken back. Without memory for it, an editor that saved a copy of
+ * the short-lived text may have an entry doubled.
+ */
+static void note_tries(struct job *job, const struct history_record *records, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < job->count; k++) {
+            struct change *change = &job->changes[k];
+            const struct ethos_text *old = &change->edit->old;
+            char *diff = view_eq_str(records[i].key, change->edit->key)
+                             ? arena_copy(&job->tries, records[i].diff)
+                             : NULL;
+            char *actions = diff ? arena_copy(&job->tries, records[i].actions) : NULL;
+            if (!actions)
+                continue;
+            change->tried = (struct history_record){.diff = view_of(diff, records[i].diff.size),
+                                                    .actions = view_str(actions)};
+            change->tried_before = verdict_count(&change->tried, view_of(old->data, old->size),
+                                                 &job->tries);
+        }
+    }
+}
+
+/* An add that an earlier round took back may stand in the text all the same: somebody saved a copy. */
+static void drop_applied(struct job *job)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        struct change *change = &job->changes[i];
+        const struct ethos_text *old = &change->edit->old;
+        if (change->tried.diff.data && change->edit->verdict == ETHOS_EDIT_PUT &&
+            verdict_count(&change->tried, view_of(old->data, old->size), &job->arena) >
+                change->tried_before)
+            change->edit->verdict = ETHOS_EDIT_KEEP;
+    }
+}
+
 static int do_verdicts(struct job *job, struct ethos_error *error)
 {
     struct history_record *records = NULL;
@@ -359,7 +397,11 @@ static int do_verdicts(struct job *job, struct ethos_error *error)
         code = start_txn(job, error);
     if (code == ETHOS_OK)
         code = make_records(job, &records, &count, error);
-    return code == ETHOS_OK ? job_carry_out(job, records, count, error) : code;
+    if (code == ETHOS_OK)
+        code = job_carry_out(job, records, count, error);
+    if (code == FILES_MOVED && job->journaled)
+        note_tries(job, records, count);
+    return code;
 }
 
 static int answer(struct job *job, ethos_edit_fn *edit, void *arg, struct ethos_error *error)
@@ -372,6 +414,7 @@ static int answer(struct job *job, ethos_edit_fn *edit, void *arg, struct ethos_
         code = edit_ask(job->edits, job->count, edit, arg, error);
     if (code != ETHOS_OK)
         return code;
+    drop_applied(job);
     edit_finish(job->edits, job->count);
     return edit_any_changes(job->edits, job->count) ? do_verdicts(job, error)
                                                     : sync_answer(job, error);
@@ -421,6 +464,7 @@ int files_update(struct ethos_store *store, const char *scope, struct ethos_edit
         code = edit_check(edits, count, error);
     if (code != ETHOS_OK || count == 0)
         return code;
+    arena_init(&job.tries);
     code = make_changes(&job, error);
     if (code == ETHOS_OK)
         code = FILES_MOVED;
@@ -428,6 +472,7 @@ int files_update(struct ethos_store *store, const char *scope, struct ethos_edit
         code = round_trip(&job, edit, arg, error);
     if (code == FILES_MOVED)
         code = files_errno(job.self, EAGAIN, job.hold.path, error);
+    arena_release(&job.tries);
     free(job.changes);
     free(job.spots);
     return code;

@@ -196,7 +196,7 @@ static void test_a_text_that_nobody_can_place_is_not_cleared_away(void **state)
     assert_int_equal(findings.count, 2);
     assert_int_equal(findings.rows[0].severity, ETHOS_FINDING_FIXED);
     assert_non_null(strstr(findings.rows[1].problem, "1 conflict copy waits"));
-    assert_string_equal(findings.rows[1].remedy, "ethos conflicts list");
+    assert_string_equal(findings.rows[1].remedy, "ethos -p p conflicts list");
     assert_int_equal(check(home, 1).count, 1);
 }
 
@@ -301,7 +301,7 @@ static void test_conflict_copies_are_found(void **state)
     }
     home_put(home, FILE_OF("a.sync-conflict-20261115-080000-ABCDEFG.md"), "z");
     assert_only(check(home, 1), ETHOS_FINDING_WARNING, "personalities/p", "3 conflict copies wait",
-                "ethos conflicts list");
+                "conflicts list");
 }
 
 /* ---- the file system ------------------------------------------------------------------------ */
