@@ -165,12 +165,16 @@ static int real_path(int fd, char out[PATH_MAX])
     return 0;
 }
 
-/* What follows the directory in a real path, "" for the directory itself, NULL when elsewhere. */
+/*
+ * What follows the directory in a real path, "" for the directory itself; NULL and errno, EXDEV when it
+ * is elsewhere.
+ */
 static char *below(int dir, char *real)
 {
     char base[PATH_MAX];
     if (real_path(dir, base) != 0)
         return NULL;
+    errno = EXDEV;
     size_t size = strlen(base);
     if (size == 1)
         size = 0;
@@ -179,7 +183,7 @@ static char *below(int dir, char *real)
     return real + size + (real[size] == '/');
 }
 
-/* Opens the directory at path if real lies below it; -1 otherwise. */
+/* Opens the directory at path if real lies below it; -1 and errno otherwise. */
 static int open_base(int at, const char *path, char *real, char **out_rest)
 {
     int dir = os_openat(at, path, O_PATH | O_DIRECTORY, 0);
@@ -188,14 +192,18 @@ static int open_base(int at, const char *path, char *real, char **out_rest)
     *out_rest = below(dir, real);
     if (*out_rest)
         return dir;
+    int saved = errno;
     os_close(dir);
+    errno = saved;
     return -1;
 }
 
-/* The root or the directory of `allow` that real lies below, and the rest of the path; or -1. */
+/* The root or the directory of `allow` that real lies below, and the rest of the path; or -1 and errno. */
 static int find_base(const struct files *self, char *real, char **out_rest)
 {
     int dir = open_base(self->root, ".", real, out_rest);
+    if (dir < 0 && errno != EXDEV)
+        return -1;
     for (const char *at = self->allow; dir < 0 && *at;) {
         char path[PATH_MAX];
         size_t size = strcspn(at, ",");
@@ -203,9 +211,13 @@ static int find_base(const struct files *self, char *real, char **out_rest)
             memcpy(path, at, size);
             path[size] = 0;
             dir = open_base(AT_FDCWD, path, real, out_rest);
+            if (dir < 0 && errno != EXDEV && errno != ENOENT && errno != ENOTDIR)
+                return -1;
         }
         at += size + (at[size] == ',');
     }
+    if (dir < 0)
+        errno = EXDEV;
     return dir;
 }
 
@@ -259,6 +271,8 @@ static int resolve(const struct files *self, int dir, const char *name, const ch
     out->base = find_base(self, out->real, &out->rest);
     if (out->base >= 0)
         return ETHOS_OK;
+    if (errno != EXDEV)
+        return files_errno(self, errno, path, error);
     char shown[PATH_MAX];
     int code = err_set(error, ETHOS_DENIED, "%s is a symbolic link that leads to %s",
                        files_show(self, path, shown), out->real);

@@ -75,8 +75,10 @@ int files_spot_open(struct files *self, const struct files_hold *hold, const cha
         return code;
     memcpy(spot->key, key, strlen(key) + 1);
     memcpy(spot->name, key, strlen(key) + 1);
-    if (hold->dir < 0 || os_fstatat(hold->dir, key, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return ETHOS_OK; // whoever reads it will see why
+    if (hold->dir < 0)
+        return ETHOS_OK;
+    if (os_fstatat(hold->dir, key, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? ETHOS_OK : files_errno(self, errno, spot->path, error);
     return S_ISLNK(st.st_mode) ? follow(self, hold, others, other_count, spot, error) : ETHOS_OK;
 }
 
