@@ -21,7 +21,7 @@
 #define DRAFT "MEMORY.md.000000000000.draft"
 #define NEW "MEMORY.md.000000000000.new"
 #define LINE_BYTES 900   /* of a usual line of history */
-#define TAIL_BYTES 65536 /* of history that a usual write reads */
+#define TAIL_BYTES 16384 /* of history that a usual write reads */
 
 static int same(const struct stat *a, const struct stat *b)
 {

@@ -5,9 +5,6 @@
 
 #include <nettle/sha2.h>
 #include <string.h>
-#ifdef __x86_64__
-#include <nmmintrin.h>
-#endif
 
 void hash_hex(struct ethos_view v, char out[HASH_HEX_SIZE])
 {
@@ -81,28 +78,14 @@ static const uint32_t crc_table[256] = {
     0x79b737ba, 0x8bdcb4b9, 0x988c474d, 0x6ae7c44e, 0xbe2da0a5, 0x4c4623a6, 0x5f16d052, 0xad7d5351,
 };
 
-#ifdef __x86_64__
-/* Eight bytes at once, as far as they go; the rest is left in *v. */
-__attribute__((target("sse4.2"))) static uint32_t crc_words(uint32_t crc, struct ethos_view *v)
-{
-    uint64_t word, sum = crc;
-
-    for (; v->size >= sizeof(word); v->data += sizeof(word), v->size -= sizeof(word)) {
-        memcpy(&word, v->data, sizeof(word));
-        sum = _mm_crc32_u64(sum, word);
-    }
-    return (uint32_t)sum;
-}
-#endif
-
+/*
+ * By table: the instruction for it would have to be asked for at every start, and under virtualisation
+ * that costs more than all the lines of a usual call.
+ */
 uint32_t hash_crc32c(struct ethos_view v)
 {
     uint32_t crc = 0xFFFFFFFF;
 
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("sse4.2"))
-        crc = crc_words(crc, &v);
-#endif
     for (size_t i = 0; i < v.size; i++)
         crc = crc >> 8 ^ crc_table[(crc ^ (unsigned char)v.data[i]) & 0xFF];
     return ~crc;

@@ -477,8 +477,10 @@ int history_describe(struct ethos_view before, struct ethos_view after, struct a
     struct str raw, diff;
     const char *key = arena_copy(arena, record->key);
 
-    record->before_hash = hash_text(before, arena);
-    record->after_hash = hash_text(after, arena);
+    if (!record->before_hash.data)
+        record->before_hash = hash_text(before, arena);
+    if (!record->after_hash.data)
+        record->after_hash = hash_text(after, arena);
     record->size_before = before.size;
     record->size_after = after.size;
     record->absent_before = !before.data;

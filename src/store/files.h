@@ -197,7 +197,7 @@ void files_was(const struct stat *seen, char out[FILES_WAS_SIZE]);
 bool files_is_as(const struct stat *now, struct ethos_view was);
 
 /*
- * Reads the text of a name, whole and with its revision. ETHOS_NOTFOUND when there is none. While
+ * Reads the text of a name, whole; flags as in ethos_read_how. ETHOS_NOTFOUND when there is none. While
  * somebody has it open for writing, waits for up to FILES_WRITER_MS; where that cannot be known, a
  * young text other than the one of revision `expected` is read until it stays the same. *out_busy:
  * somebody still has it open, or it cannot be known. expected NULL: no waiting, and busy only when
@@ -205,8 +205,8 @@ bool files_is_as(const struct stat *now, struct ethos_view was);
  */
 #define FILES_WRITER_MS 2000
 int files_spot_read(const struct files *self, const char *path, int dir, const char *name,
-                    const char *expected, struct ethos_text *out_text, struct stat *out_seen,
-                    bool *out_busy, struct ethos_error *error);
+                    const char *expected, unsigned flags, struct ethos_text *out_text,
+                    struct stat *out_seen, bool *out_busy, struct ethos_error *error);
 
 /* ---- files_journal.c ------------------------------------------------------------------------ */
 

@@ -34,7 +34,7 @@
 #include "base/view.h"
 #include "store/opid.h"
 
-#define INDEX_EVERY 131072           /* bytes of history after which the index is made again */
+#define INDEX_EVERY 32768            /* bytes of history after which the index is made again */
 #define CHECK_BYTES 256              /* before the index's place */
 #define MOST_SEQ ((uint64_t)1 << 53) /* numbers above are somebody's joke */
 #define MONTH 7                      /* bytes of "2026-11" */

@@ -344,8 +344,8 @@ static int inspect(struct job *job, struct change *change, struct ethos_error *e
     int dir = temp_of(job, change, FILES_OLD, name);
     if (change->drops || os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         temp_of(job, change, FILES_NEW, name);
-    int code = files_spot_read(job->self, change->spot->path, dir, name, old->revision, &found, &st,
-                               &change->watched, error);
+    int code = files_spot_read(job->self, change->spot->path, dir, name, old->revision, 0, &found,
+                               &st, &change->watched, error);
     bool same = code == ETHOS_OK &&
                 view_eq(view_of(found.data, found.size), view_of(old->data, old->size));
     if (found.data)

@@ -124,12 +124,12 @@ static int read_pair(struct recovery *r, const char *name, const struct temp *te
     bool busy;
     int code = txn_open_spot(r, temp->key, &part->spot, error);
     if (code == ETHOS_OK)
-        code = files_spot_read(r->self, part->spot.path, temp->dir, name, NULL, &part->temp, &st,
-                               out_busy, error);
+        code = files_spot_read(r->self, part->spot.path, temp->dir, name, NULL, ETHOS_READ_REVISION,
+                               &part->temp, &st, out_busy, error);
     if (code != ETHOS_OK)
         return code;
     code = files_spot_read(r->self, part->spot.path, part->spot.dir, part->spot.name, "",
-                           &part->file, &part->seen, &busy, error);
+                           ETHOS_READ_REVISION, &part->file, &part->seen, &busy, error);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 

@@ -174,10 +174,10 @@ static int read_settled(const struct files *self, const char *path, int fd, cons
 }
 
 int files_spot_read(const struct files *self, const char *path, int dir, const char *name,
-                    const char *expected, struct ethos_text *out_text, struct stat *out_seen,
-                    bool *out_busy, struct ethos_error *error)
+                    const char *expected, unsigned flags, struct ethos_text *out_text,
+                    struct stat *out_seen, bool *out_busy, struct ethos_error *error)
 {
-    static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
+    const struct ethos_read_how whole = {0, flags};
     int fd = os_openat(dir, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
     if (fd < 0)
         return errno == ENOENT ? ETHOS_NOTFOUND : files_errno(self, errno, path, error);

@@ -159,7 +159,8 @@ static int read_temp(struct recovery *r, struct part *part, const char *id, cons
     bool busy;
     char name[FILES_TEMP_SIZE];
     int dir = files_spot_temp(r->hold, &part->spot, id, suffix, name);
-    return files_spot_read(r->self, part->spot.path, dir, name, "", &part->temp, &st, &busy, error);
+    return files_spot_read(r->self, part->spot.path, dir, name, "", ETHOS_READ_REVISION,
+                           &part->temp, &st, &busy, error);
 }
 
 void txn_drop_text(const struct recovery *r, struct ethos_text *text)
@@ -192,7 +193,7 @@ static int look(struct recovery *r, struct txn *txn, struct part *part, struct e
     int code = part->odd_file
                    ? ETHOS_NOTFOUND
                    : files_spot_read(r->self, part->spot.path, part->spot.dir, part->spot.name, "",
-                                     &part->file, &part->seen, &busy, error);
+                                     ETHOS_READ_REVISION, &part->file, &part->seen, &busy, error);
     if (code != ETHOS_OK && code != ETHOS_NOTFOUND)
         return code;
     if ((part->has_new || part->has_draft) && !part->odd_temp)

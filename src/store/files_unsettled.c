@@ -41,6 +41,12 @@ static bool is_expected(struct files *self, const char *scope, const char *key)
     struct files_hold hold = {.lock = -1, .tmp = -1};
     struct files_journal journal;
     struct history_last last = {0};
+    struct stat st;
+    char path[FILES_PATH_SIZE];
+    // Mostly nothing was ever written there: one call tells.
+    if (files_key_path(scope, FILES_HISTORY, path, NULL) != ETHOS_OK ||
+        os_fstatat(self->root, path, &st, 0) != 0)
+        return false;
     hold.dir = open_scope(self, scope, hold.path);
     if (hold.dir < 0)
         return false;

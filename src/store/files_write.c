@@ -46,7 +46,8 @@ static int read_once(struct job *job, struct change *change, struct ethos_error 
     if (job->hold.dir < 0)
         return ETHOS_NOTFOUND;
     return files_spot_read(job->self, change->spot->path, change->spot->dir, change->spot->name,
-                           change->last.hash, &change->edit->old, &change->seen, &busy, error);
+                           change->last.hash, ETHOS_READ_REVISION, &change->edit->old,
+                           &change->seen, &busy, error);
 }
 
 /* Some editors take a file away for a moment while they save it. */
@@ -116,6 +117,10 @@ static int make_record(struct job *job, const struct change *change, struct hist
         .undoes = view_str(origin->undoes),
         .actor = view_str(origin->actor),
     };
+    if (old->data)
+        out->before_hash = view_str(old->revision);
+    if (change->puts)
+        out->after_hash = view_str(change->edit->revision);
     struct ethos_view before = view_of(old->data, old->size);
     return files_describe(job->self, &job->hold, &change->last, before,
                           change->drops ? (struct ethos_view){0} : change->text, &job->arena, out,
