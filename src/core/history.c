@@ -474,6 +474,13 @@ static int set_diff(struct str *diff, struct ethos_view before, struct ethos_vie
 int history_describe(struct ethos_view before, struct ethos_view after, struct arena *arena,
                      struct history_record *record)
 {
+    record->before_hash = record->after_hash = view_str(NULL);
+    return history_describe_hashed(before, after, arena, record);
+}
+
+int history_describe_hashed(struct ethos_view before, struct ethos_view after, struct arena *arena,
+                            struct history_record *record)
+{
     struct str raw, diff;
     const char *key = arena_copy(arena, record->key);
 

@@ -70,10 +70,15 @@ bool history_line_is(struct ethos_view line, const char *key);
 /*
  * Sets diff (in the arena), and says which texts must be kept as blobs: both when the diff was cut
  * or does not lead exactly there and back; blob, before_blob, after_blob are set accordingly
- * (a text of no bytes needs none). Sizes and absent_* are set too, and hashes unless they are given. An absent view is no file.
+ * (a text of no bytes needs none, but for the `blob` of a cut diff). Hashes, sizes and absent_* are set
+ * too. An absent view is no file.
  */
 int history_describe(struct ethos_view before, struct ethos_view after, struct arena *arena,
                      struct history_record *record);
+
+/* The same, where hashes that are given are taken as they are. */
+int history_describe_hashed(struct ethos_view before, struct ethos_view after, struct arena *arena,
+                            struct history_record *record);
 
 /* ---- the changes of one key ----------------------------------------------------------------- */
 

@@ -42,7 +42,7 @@ int files_describe(struct files *self, struct files_hold *hold, const struct his
                    struct ethos_view before, struct ethos_view after, struct arena *arena,
                    struct history_record *record, struct ethos_error *error)
 {
-    if (history_describe(before, after, arena, record) != ETHOS_OK)
+    if (history_describe_hashed(before, after, arena, record) != ETHOS_OK)
         return err_nomem(error);
     if (!last->ours && before.size > 0) // what others recorded may not lead here
         record->before_blob = hex_of(record->before_hash);

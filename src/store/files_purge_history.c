@@ -229,7 +229,6 @@ static int describe(struct past *past, const struct change *change, struct histo
                     struct ethos_error *error)
 {
     const struct history_record *old = change->old;
-    record->before_hash = record->after_hash = (struct ethos_view){0}; // other texts by now
     if (history_describe(change->before, change->after, &past->arena, record) != ETHOS_OK)
         return err_nomem(error);
     int code = ETHOS_OK;
