@@ -32,6 +32,18 @@ bool view_line(struct ethos_view *rest, struct ethos_view *out_line)
     return true;
 }
 
+bool view_last_line(struct ethos_view *rest, struct ethos_view *out_line)
+{
+    struct ethos_view all = {rest->data, rest->size - view_ends(*rest, VIEW("\n"))};
+    const char *lf = all.size ? memrchr(all.data, '\n', all.size) : NULL;
+
+    if (rest->size == 0)
+        return false;
+    rest->size = lf ? (size_t)(lf + 1 - all.data) : 0;
+    *out_line = view_from(all, rest->size);
+    return true;
+}
+
 struct ethos_view view_trim_start(struct ethos_view v)
 {
     while (v.size > 0) {

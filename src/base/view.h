@@ -49,6 +49,9 @@ bool view_contains(struct ethos_view v, struct ethos_view needle); /* empty need
 /* Takes the next line off *rest, LF excluded (a CR stays). False at the end; "a\n" is one line. */
 bool view_line(struct ethos_view *rest, struct ethos_view *out_line);
 
+/* The same from the end. */
+bool view_last_line(struct ethos_view *rest, struct ethos_view *out_line);
+
 struct ethos_view view_trim(struct ethos_view v);
 struct ethos_view view_trim_start(struct ethos_view v);
 struct ethos_view view_trim_end(struct ethos_view v);

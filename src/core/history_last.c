@@ -14,19 +14,6 @@
 
 #define HEX_DIGITS (HASH_HEX_SIZE - 1)
 
-/* Takes the last line off, without its LF. */
-static bool last_line(struct ethos_view *rest, struct ethos_view *out)
-{
-    struct ethos_view all = {rest->data, rest->size - view_ends(*rest, VIEW("\n"))};
-    const char *lf = all.size ? memrchr(all.data, '\n', all.size) : NULL;
-
-    if (rest->size == 0)
-        return false;
-    rest->size = lf ? (size_t)(lf + 1 - all.data) : 0;
-    *out = view_from(all, rest->size);
-    return true;
-}
-
 /* Whether a line keeps the text after it whole: that blob is the last member before the crc. */
 static bool keeps_text(struct ethos_view line)
 {
@@ -109,7 +96,7 @@ static int search(struct search *s, struct ethos_view lines)
 {
     struct ethos_view line;
 
-    while ((s->open || !s->whole) && last_line(&lines, &line)) {
+    while ((s->open || !s->whole) && view_last_line(&lines, &line)) {
         bool mine = history_line_is(line, s->key);
         int code = mine && !s->found.any ? look(s, line) : ETHOS_OK;
 

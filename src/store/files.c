@@ -304,15 +304,10 @@ static int list_files(struct ethos_store *store, const char *scope, ethos_entry_
     struct files *self = (struct files *)store;
     struct files_names names;
     char path[FILES_PATH_SIZE];
-    int code = files_scope_path(scope, path, error);
-    if (code != ETHOS_OK)
-        return code;
-    files_root_moved(self);
-    code = files_root(self, error);
-    int dir = code == ETHOS_OK ? files_open(self, path, O_RDONLY | O_DIRECTORY, error) : code;
+    int dir = files_scope_open(self, scope, path, error);
     if (dir < 0)
         return dir == ETHOS_NOTFOUND ? ETHOS_OK : dir;
-    code = files_names_read(self, dir, path, &names, error);
+    int code = files_names_read(self, dir, path, &names, error);
     if (code == ETHOS_OK) {
         code = list_names(self, dir, scope, &names, each, arg, error);
         files_names_release(&names);

@@ -89,6 +89,10 @@ bool files_root_moved(struct files *self);
  */
 int files_open(const struct files *self, const char *path, int flags, struct ethos_error *error);
 
+/* Opens a scope's directory for reading, of the root as it is now. ETHOS_NOTFOUND when there is none. */
+int files_scope_open(struct files *self, const char *scope, char out_path[FILES_PATH_SIZE],
+                     struct ethos_error *error);
+
 /* Opens the directory that holds what the link dir/key leads to; name is the last part there. */
 int files_open_target(const struct files *self, int dir, const char *key, const char *path,
                       char out_name[NAME_MAX + 1], struct stat *out_dir, struct ethos_error *error);
@@ -204,6 +208,10 @@ bool files_is_as(const struct stat *now, struct ethos_view was);
  * it is known.
  */
 #define FILES_WRITER_MS 2000
+
+/* How long a file that history knows may be missing while an editor saves it, and between two looks. */
+#define FILES_ABSENT_MS 150
+#define FILES_ABSENT_STEP_MS 2
 int files_spot_read(const struct files *self, const char *path, int dir, const char *name,
                     const char *expected, unsigned flags, struct ethos_text *out_text,
                     struct stat *out_seen, bool *out_busy, struct ethos_error *error);

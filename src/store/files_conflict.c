@@ -163,23 +163,12 @@ static int list_dir(const struct listing *listing, struct ethos_error *error)
     return code;
 }
 
-static int open_scope(struct files *self, const char *scope, char path[FILES_PATH_SIZE],
-                      struct ethos_error *error)
-{
-    int code = files_scope_path(scope, path, error);
-    if (code != ETHOS_OK)
-        return code;
-    files_root_moved(self);
-    code = files_root(self, error);
-    return code == ETHOS_OK ? files_open(self, path, O_RDONLY | O_DIRECTORY, error) : code;
-}
-
 int files_conflicts(struct ethos_store *store, const char *scope, ethos_conflict_fn *each,
                     void *arg, struct ethos_error *error)
 {
     struct files *self = (struct files *)store;
     char path[FILES_PATH_SIZE];
-    int dir = open_scope(self, scope, path, error);
+    int dir = files_scope_open(self, scope, path, error);
     if (dir < 0)
         return dir == ETHOS_NOTFOUND ? ETHOS_OK : dir;
     struct listing listing = {self, path, dir, true, each, arg};
@@ -235,7 +224,7 @@ int files_conflict_read(struct ethos_store *store, const char *scope, const char
 {
     struct files *self = (struct files *)store;
     char scope_path[FILES_PATH_SIZE], path[FILES_PATH_SIZE], key[ETHOS_MAX_KEY + 1];
-    int dir = open_scope(self, scope, scope_path, error);
+    int dir = files_scope_open(self, scope, scope_path, error);
     if (dir < 0)
         return dir == ETHOS_NOTFOUND ? err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id)
                                      : dir;

@@ -52,19 +52,6 @@ static int fail(const struct files *self, const struct files_hold *hold, int err
 
 /* ---- lines from the end ----------------------------------------------------------------------- */
 
-/* Takes the last line off *rest, its end excluded; every line has one. */
-static bool last_line(struct ethos_view *rest, struct ethos_view *out_line)
-{
-    if (rest->size == 0)
-        return false;
-    size_t end = rest->size - 1;
-    const char *before = end ? memrchr(rest->data, '\n', end) : NULL;
-    size_t start = before ? (size_t)(before + 1 - rest->data) : 0;
-    *out_line = view_of(rest->data + start, end - start);
-    rest->size = start;
-    return true;
-}
-
 static size_t whole_lines(struct ethos_view text)
 {
     const char *last = text.size ? memrchr(text.data, '\n', text.size) : NULL;
@@ -78,7 +65,7 @@ static bool begins(struct ethos_view text, const struct history_record *of, unsi
     struct ethos_view line;
     struct history_record record;
     for (unsigned i = count; i > 0; i--) {
-        if (!last_line(&text, &line) || history_parse(line, arena, &record) != ETHOS_OK ||
+        if (!view_last_line(&text, &line) || history_parse(line, arena, &record) != ETHOS_OK ||
             !view_eq(record.txn_id, of->txn_id) || record.txn_index != i)
             return false;
     }
@@ -99,7 +86,8 @@ static void cut_txn(struct ethos_view *rest, struct ethos_view last)
 {
     struct ethos_view line, before = *rest;
     char word[64];
-    while (txn_word(last, word) && last_line(&before, &line) && view_contains(line, view_str(word)))
+    while (txn_word(last, word) && view_last_line(&before, &line) &&
+           view_contains(line, view_str(word)))
         *rest = before;
 }
 
@@ -112,7 +100,7 @@ static int sound_size(struct ethos_view text, struct arena *arena, size_t *out_s
     struct ethos_view line, rest = view_of(text.data, whole_lines(text));
     struct history_record record;
     *out_size = rest.size;
-    for (int i = 0; i < 2 && last_line(&rest, &line); i++) {
+    for (int i = 0; i < 2 && view_last_line(&rest, &line); i++) {
         int code = history_parse(line, arena, &record);
         if (code == ETHOS_NOMEM)
             return code;
@@ -148,7 +136,7 @@ static int find_newest(struct files_journal *journal, struct arena *arena)
 {
     struct ethos_view line, rest = str_view(&journal->tail);
     struct history_record record;
-    while (last_line(&rest, &line)) {
+    while (view_last_line(&rest, &line)) {
         int code = history_parse(line, arena, &record);
         if (code == ETHOS_NOMEM)
             return code;

@@ -20,17 +20,6 @@
 #define TRIES 8
 #define BLOB_SIZE (sizeof FILES_BLOBS "/.md" + 64)
 
-static int open_scope(struct files *self, const char *scope, char path[FILES_PATH_SIZE],
-                      struct ethos_error *error)
-{
-    int code = files_scope_path(scope, path, error);
-    if (code != ETHOS_OK)
-        return code;
-    files_root_moved(self);
-    code = files_root(self, error);
-    return code == ETHOS_OK ? files_open(self, path, O_RDONLY | O_DIRECTORY, error) : code;
-}
-
 /* ---- the lines -------------------------------------------------------------------------------- */
 
 /* memory-history-2026-11.jsonl */
@@ -281,7 +270,7 @@ int files_history(struct ethos_store *store, const char *scope, const char *key,
     struct files *self = (struct files *)store;
     struct files_past past = {0};
     char path[FILES_PATH_SIZE];
-    int dir = open_scope(self, scope, path, error);
+    int dir = files_scope_open(self, scope, path, error);
     if (dir < 0)
         return dir == ETHOS_NOTFOUND ? ETHOS_OK : dir;
     int code = files_past_load(self, dir, path, key, &past, error);
@@ -372,7 +361,7 @@ int files_version(struct ethos_store *store, const char *scope, const char *key,
     struct files_past past = {0};
     struct str text;
     char path[FILES_PATH_SIZE];
-    int dir = open_scope(self, scope, path, error);
+    int dir = files_scope_open(self, scope, path, error);
     if (dir < 0)
         return dir == ETHOS_NOTFOUND
                    ? err_set(error, ETHOS_NOTFOUND, "%s: no version %s", key, revision)

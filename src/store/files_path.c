@@ -338,3 +338,14 @@ int files_open_target(const struct files *self, int dir, const char *key, const 
     os_close(target.base);
     return code == ETHOS_OK ? fd : code;
 }
+
+int files_scope_open(struct files *self, const char *scope, char out_path[FILES_PATH_SIZE],
+                     struct ethos_error *error)
+{
+    int code = files_scope_path(scope, out_path, error);
+    if (code != ETHOS_OK)
+        return code;
+    files_root_moved(self);
+    code = files_root(self, error);
+    return code == ETHOS_OK ? files_open(self, out_path, O_RDONLY | O_DIRECTORY, error) : code;
+}

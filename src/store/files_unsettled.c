@@ -18,8 +18,6 @@
 #include "base/view.h"
 #include "store/edit.h"
 
-#define ABSENT_MS 150 /* how long a known file may be missing */
-#define ABSENT_STEP_MS 2
 #define WAITS 3 /* for somebody to finish */
 #define WAIT_MS 50
 #define YOUNG_MS 2000
@@ -63,8 +61,8 @@ int files_await(struct files *self, const char *scope, const char *key, const ch
     int fd = ETHOS_NOTFOUND;
     if (!is_expected(self, scope, key))
         return fd;
-    for (int i = 0; fd == ETHOS_NOTFOUND && i < ABSENT_MS / ABSENT_STEP_MS; i++) {
-        os_sleep_ms(ABSENT_STEP_MS);
+    for (int i = 0; fd == ETHOS_NOTFOUND && i < FILES_ABSENT_MS / FILES_ABSENT_STEP_MS; i++) {
+        os_sleep_ms(FILES_ABSENT_STEP_MS);
         fd = files_open(self, path, FILES_READ_FLAGS, error);
     }
     return fd;

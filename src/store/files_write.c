@@ -29,9 +29,7 @@
 #include "store/opid.h"
 
 #define ROUNDS 100
-#define ABSENT_MS 150    /* how long a known file may be missing while an editor saves it */
-#define ABSENT_STEP_MS 2 /* between two looks */
-#define RECENT_MS 30000  /* a file changed since may not be durable yet */
+#define RECENT_MS 30000 /* a file changed since may not be durable yet */
 
 static int fail(const struct job *job, const struct change *change, struct ethos_error *error)
 {
@@ -58,8 +56,9 @@ static int load(struct job *job, struct change *change, struct ethos_error *erro
         return code;
     code = read_once(job, change, error);
     bool expected = change->last.any && !change->last.absent;
-    for (int i = 0; code == ETHOS_NOTFOUND && expected && i < ABSENT_MS / ABSENT_STEP_MS; i++) {
-        os_sleep_ms(ABSENT_STEP_MS);
+    for (int i = 0;
+         code == ETHOS_NOTFOUND && expected && i < FILES_ABSENT_MS / FILES_ABSENT_STEP_MS; i++) {
+        os_sleep_ms(FILES_ABSENT_STEP_MS);
         code = read_once(job, change, error);
     }
     change->exists = code == ETHOS_OK;

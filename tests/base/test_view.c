@@ -122,6 +122,19 @@ static void test_nocase_folds_ascii_only(void **state)
     assert_false(view_eq_nocase(VIEW("@["), VIEW("`{")));
 }
 
+static void test_lines_are_taken_from_the_end(void **state)
+{
+    struct ethos_view line, rest = VIEW("a\n\nb");
+    (void)state;
+    assert_true(view_last_line(&rest, &line) && view_eq(line, VIEW("b")));
+    assert_true(view_last_line(&rest, &line) && line.size == 0);
+    assert_true(view_last_line(&rest, &line) && view_eq(line, VIEW("a")));
+    assert_false(view_last_line(&rest, &line));
+    rest = VIEW("a\n"); // one line, as from the front
+    assert_true(view_last_line(&rest, &line) && view_eq(line, VIEW("a")));
+    assert_false(view_last_line(&rest, &line));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +147,7 @@ int main(void)
         cmocka_unit_test(test_trim_leaves_nel_zero_width_space_and_nul),
         cmocka_unit_test(test_trim_does_not_tear_other_characters),
         cmocka_unit_test(test_nocase_folds_ascii_only),
+        cmocka_unit_test(test_lines_are_taken_from_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
