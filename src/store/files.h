@@ -28,6 +28,7 @@
 #include <ethos/provider.h>
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/str.h"
 #include "core/history.h"
 
@@ -280,6 +281,8 @@ void files_journal_index(struct files *self, struct files_hold *hold,
 
 /* Everything recorded about a key (NULL: about all). Zero it first. */
 struct files_past {
+    int dir;
+    const char *path; /* of dir */
     struct arena arena;
     struct str text; /* the lines */
     struct history history;
@@ -296,12 +299,27 @@ bool files_is_history(const char *name);
 int files_past_read(const struct files *self, int dir, const char *path, struct str *out,
                     struct ethos_error *error);
 
-/* A text by its recorded place; ETHOS_CORRUPT when what is kept does not lead there. */
-int files_past_text(const struct files *self, int dir, const struct files_past *past, size_t index,
+/*
+ * A text by its recorded place; ETHOS_CORRUPT when what is kept does not lead there, and the cause
+ * when a blob on the way could not be read.
+ */
+int files_past_text(const struct files *self, const struct files_past *past, size_t index,
                     bool before, struct str *out, struct ethos_error *error);
 
-/* history_blob_fn; arg is the descriptor of the scope's directory. */
-int files_blob_read(void *dir, const char *hex, struct str *out);
+/* The blobs of a scope, and the first of them that is there and could not be read. */
+struct files_blobs {
+    int dir;
+    const char *path;
+    int errnum; /* 0: none */
+    char hex[HASH_HEX_SIZE];
+};
+
+/* history_blob_fn; arg is a struct files_blobs. */
+int files_blob_read(void *blobs, const char *hex, struct str *out);
+
+/* What kept a blob from being read, ETHOS_OK when nothing did. */
+int files_blobs_fault(const struct files *self, const struct files_blobs *blobs,
+                      struct ethos_error *error);
 
 /* Keeps a text under its hash. sync: durable when this returns. */
 int files_blob_write(struct files *self, struct files_hold *hold, const char *hex,

@@ -219,8 +219,8 @@ static int judge(struct court *court, const struct files_past *past, const struc
                  struct ethos_error *error)
 {
     struct verdict_finding finding = {.verdict = VERDICT_HONOUR};
-    int code = files_past_text(court->self, court->hold->dir, past, past->history.count - 1, false,
-                               &court->before, error);
+    int code = files_past_text(court->self, past, past->history.count - 1, false, &court->before,
+                               error);
     if (code != ETHOS_OK && code != ETHOS_CORRUPT)
         return code;
     court->has_before = code == ETHOS_OK;

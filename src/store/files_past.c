@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -98,6 +99,8 @@ int files_past_read(const struct files *self, int dir, const char *path, struct 
 int files_past_load(const struct files *self, int dir, const char *path, const char *key,
                     struct files_past *past, struct ethos_error *error)
 {
+    past->dir = dir;
+    past->path = path;
     arena_init(&past->arena);
     str_init(&past->text, ETHOS_MAX_HISTORY_BYTES);
     history_init(&past->history, &past->arena);
@@ -120,18 +123,41 @@ static void blob_path(const char *hex, char out[BLOB_SIZE])
     snprintf(out, BLOB_SIZE, FILES_BLOBS "/%.64s.md", hex);
 }
 
-int files_blob_read(void *dir, const char *hex, struct str *out)
+int files_blob_read(void *arg, const char *hex, struct str *out)
 {
+    struct files_blobs *blobs = arg;
     char path[BLOB_SIZE];
     blob_path(hex, path);
     str_clear(out);
-    int fd = os_open_beneath(*(int *)dir, path, FILES_READ_FLAGS | O_NOFOLLOW, 0);
-    if (fd < 0)
-        return ETHOS_NOTFOUND;
-    int failed = os_read_all(fd, out, ETHOS_MAX_STORE_BYTES);
-    bool nomem = failed && errno == ENOMEM;
-    os_close(fd);
-    return nomem ? ETHOS_NOMEM : failed ? ETHOS_NOTFOUND : ETHOS_OK;
+    int fd = os_open_beneath(blobs->dir, path, FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    int failed = fd < 0 || os_read_all(fd, out, ETHOS_MAX_STORE_BYTES), saved = errno;
+    if (fd >= 0)
+        os_close(fd);
+    if (failed && saved == ENOMEM)
+        return ETHOS_NOMEM;
+    if (failed && saved != ENOENT && blobs->errnum == 0) {
+        blobs->errnum = saved;
+        snprintf(blobs->hex, sizeof blobs->hex, "%.64s", hex);
+    }
+    return failed ? ETHOS_NOTFOUND : ETHOS_OK;
+}
+
+static const char *blob_shown(const char *scope_path, const char *hex,
+                              char out[FILES_PATH_SIZE + BLOB_SIZE])
+{
+    bool top = strcmp(scope_path, ".") == 0;
+    snprintf(out, FILES_PATH_SIZE + BLOB_SIZE, "%s%s" FILES_BLOBS "/%.64s.md",
+             top ? "" : scope_path, top ? "" : "/", hex);
+    return out;
+}
+
+int files_blobs_fault(const struct files *self, const struct files_blobs *blobs,
+                      struct ethos_error *error)
+{
+    char shown[FILES_PATH_SIZE + BLOB_SIZE];
+    return blobs->errnum
+               ? files_errno(self, blobs->errnum, blob_shown(blobs->path, blobs->hex, shown), error)
+               : ETHOS_OK;
 }
 
 /* Whether the blob stands there whole. One that was not synced may have lost its bytes. */
@@ -139,8 +165,8 @@ static bool has_blob(const struct files_hold *hold, const char *hex, struct etho
 {
     struct str found;
     str_init(&found, ETHOS_MAX_STORE_BYTES);
-    int dir = hold->dir;
-    bool same = files_blob_read(&dir, hex, &found) == ETHOS_OK && view_eq(str_view(&found), text);
+    struct files_blobs blobs = {.dir = hold->dir, .path = hold->path};
+    bool same = files_blob_read(&blobs, hex, &found) == ETHOS_OK && view_eq(str_view(&found), text);
     str_release(&found);
     return same;
 }
@@ -159,11 +185,8 @@ static int sync_blobs(const struct files_hold *hold)
 static int blob_fail(const struct files *self, const struct files_hold *hold, const char *hex,
                      struct ethos_error *error)
 {
-    char path[FILES_PATH_SIZE + BLOB_SIZE];
-    bool top = strcmp(hold->path, ".") == 0;
-    snprintf(path, sizeof path, "%s%s" FILES_BLOBS "/%.64s.md", top ? "" : hold->path,
-             top ? "" : "/", hex);
-    return files_fail(self, errno, path, error);
+    char shown[FILES_PATH_SIZE + BLOB_SIZE];
+    return files_fail(self, errno, blob_shown(hold->path, hex, shown), error);
 }
 
 int files_blob_write(struct files *self, struct files_hold *hold, const char *hex,
@@ -194,18 +217,24 @@ int files_blob_write(struct files *self, struct files_hold *hold, const char *he
     return code;
 }
 
-int files_past_text(const struct files *self, int dir, const struct files_past *past, size_t index,
+int files_past_text(const struct files *self, const struct files_past *past, size_t index,
                     bool before, struct str *out, struct ethos_error *error)
 {
+    char shown[PATH_MAX];
     const struct history_record *record = &past->history.records[index];
-    int code = history_rebuild(&past->history, index, before, files_blob_read, &dir, out);
+    struct files_blobs blobs = {.dir = past->dir, .path = past->path};
+    int code = history_rebuild(&past->history, index, before, files_blob_read, &blobs, out);
+    if (code == ETHOS_OK)
+        return code;
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
+    code = files_blobs_fault(self, &blobs, error);
     if (code != ETHOS_OK)
-        return err_set(error, ETHOS_CORRUPT,
-                       "%s/" FILES_HISTORY ": change %llu of %.*s leads to no text",
-                       self->root_path, (unsigned long long)record->seq, VIEW_ARG(record->key));
-    return ETHOS_OK;
+        return code;
+    return err_set(error, ETHOS_CORRUPT,
+                   "%s/" FILES_HISTORY ": change %llu of %.*s leads to no text",
+                   files_show(self, past->path, shown), (unsigned long long)record->seq,
+                   VIEW_ARG(record->key));
 }
 
 /* ---- history ---------------------------------------------------------------------------------- */
@@ -303,19 +332,24 @@ static int find_revision(const struct history *history, struct ethos_view revisi
 }
 
 /* A save that was met on the way is kept as a blob and is no version of the chain. */
-static int read_seen(int dir, const struct history *history, struct ethos_view revision,
-                     struct str *out)
+static int read_seen(const struct files *self, const struct files_past *past,
+                     struct ethos_view revision, struct str *out, struct ethos_error *error)
 {
+    struct files_blobs blobs = {.dir = past->dir, .path = past->path};
+    const struct history *history = &past->history;
     for (size_t i = history->count; i-- > 0;) {
         struct ethos_view blob = history->records[i].after_blob;
-        if (blob.size == 64 && revision.size == 71 &&
-            memcmp(blob.data, revision.data + 7, blob.size) == 0) {
-            char hex[HASH_HEX_SIZE], found[ETHOS_REVISION_SIZE];
-            snprintf(hex, sizeof hex, "%.64s", blob.data);
-            int code = files_blob_read(&dir, hex, out);
-            hash_revision(str_view(out), found);
-            return code == ETHOS_OK && view_eq_str(revision, found) ? ETHOS_OK : ETHOS_NOTFOUND;
-        }
+        if (blob.size != 64 || revision.size != 71 || !view_ends(revision, blob))
+            continue;
+        char hex[HASH_HEX_SIZE], found[ETHOS_REVISION_SIZE];
+        snprintf(hex, sizeof hex, "%.64s", blob.data);
+        int code = files_blob_read(&blobs, hex, out);
+        if (code == ETHOS_NOTFOUND && blobs.errnum)
+            return files_blobs_fault(self, &blobs, error);
+        hash_revision(str_view(out), found);
+        if (code != ETHOS_OK || !view_eq_str(revision, found))
+            return code == ETHOS_NOMEM ? err_nomem(error) : ETHOS_NOTFOUND;
+        return ETHOS_OK;
     }
     return ETHOS_NOTFOUND;
 }
@@ -340,17 +374,15 @@ int files_give(const struct files *self, struct ethos_view text, const struct et
     return ETHOS_OK;
 }
 
-static int rebuild(const struct files *self, int dir, const struct files_past *past,
-                   const char *key, const char *revision, struct str *out,
-                   struct ethos_error *error)
+static int rebuild(const struct files *self, const struct files_past *past, const char *key,
+                   const char *revision, struct str *out, struct ethos_error *error)
 {
     size_t index;
     bool before;
     if (find_revision(&past->history, view_str(revision), &index, &before) == ETHOS_OK)
-        return files_past_text(self, dir, past, index, before, out, error);
-    if (read_seen(dir, &past->history, view_str(revision), out) == ETHOS_OK)
-        return ETHOS_OK;
-    return err_set(error, ETHOS_NOTFOUND, "%s: no version %s", key, revision);
+        return files_past_text(self, past, index, before, out, error);
+    int code = read_seen(self, past, view_str(revision), out, error);
+    return code == ETHOS_NOTFOUND ? err_set(error, code, "%s: no version %s", key, revision) : code;
 }
 
 int files_version(struct ethos_store *store, const char *scope, const char *key,
@@ -369,7 +401,7 @@ int files_version(struct ethos_store *store, const char *scope, const char *key,
     str_init(&text, ETHOS_MAX_STORE_BYTES);
     int code = files_past_load(self, dir, path, key, &past, error);
     if (code == ETHOS_OK)
-        code = rebuild(self, dir, &past, key, revision, &text, error);
+        code = rebuild(self, &past, key, revision, &text, error);
     if (code == ETHOS_OK)
         code = files_give(self, str_view(&text), &whole, out_text, error);
     str_release(&text);

@@ -42,6 +42,7 @@ struct past {
     struct file *files;
     size_t file_count;
     struct history history;
+    struct files_blobs blobs;
     bool *is_record; /* of every line of every file */
     struct str before, after, clean_before, clean_after;
     struct str quoted; /* the needle as a JSON string */
@@ -134,8 +135,7 @@ static bool has_hash(struct ethos_view text, struct ethos_view hash)
 
 static int rebuild(struct past *past, size_t index, bool before, struct str *out, bool *out_known)
 {
-    int dir = past->purge->dir;
-    int code = history_rebuild(&past->history, index, before, files_blob_read, &dir, out);
+    int code = history_rebuild(&past->history, index, before, files_blob_read, &past->blobs, out);
     *out_known = code == ETHOS_OK;
     return code == ETHOS_NOMEM ? code : ETHOS_OK;
 }
@@ -205,14 +205,13 @@ static int cleanse_both(struct past *past, struct change *change)
 static int read_other(struct past *past, struct change *change)
 {
     char hex[HASH_HEX_SIZE];
-    int dir = past->purge->dir;
     struct ethos_view blob = change->old->after_blob;
     change->names_other = blob.size == HEX_DIGITS && !view_ends(change->old->after_hash, blob);
     if (!change->names_other)
         return ETHOS_OK;
     memcpy(hex, blob.data, HEX_DIGITS);
     hex[HEX_DIGITS] = 0;
-    int code = files_blob_read(&dir, hex, &change->other);
+    int code = files_blob_read(&past->blobs, hex, &change->other);
     return code == ETHOS_NOMEM ? code : ETHOS_OK;
 }
 
@@ -338,6 +337,8 @@ static int cleanse_record(struct past *past, struct file *file, size_t index,
         code = read_other(past, &change);
     if (code != ETHOS_OK) {
         code = err_nomem(error);
+    } else if (past->blobs.errnum) { // it may hold the needle
+        code = files_blobs_fault(past->purge->self, &past->blobs, error);
     } else if (!change_holds(past, &change)) {
         copy_line(past, file, line);
     } else {
@@ -462,7 +463,7 @@ static void release(struct past *past)
 
 int files_purge_history(struct purge *purge, struct ethos_error *error)
 {
-    struct past past = {.purge = purge};
+    struct past past = {.purge = purge, .blobs = {.dir = purge->dir, .path = purge->path}};
     arena_init(&past.arena);
     history_init(&past.history, &past.arena);
     str_init(&past.names.bytes, 0);

@@ -351,8 +351,7 @@ static int recorded_text(struct recovery *r, const struct part *part,
     while (code == ETHOS_OK && i > 0 && past.history.records[i - 1].seq != line->seq)
         i--;
     if (code == ETHOS_OK)
-        code = i > 0 ? files_past_text(r->self, r->hold->dir, &past, i - 1, before, out, NULL)
-                     : ETHOS_NOTFOUND;
+        code = i > 0 ? files_past_text(r->self, &past, i - 1, before, out, NULL) : ETHOS_NOTFOUND;
     files_past_release(&past);
     return code;
 }

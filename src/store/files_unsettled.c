@@ -100,7 +100,7 @@ static int last_recorded(const struct files *self, const char *scope, const char
         i--;
     if (code == ETHOS_OK)
         code = i > 0 && !past.history.records[i - 1].absent_after
-                   ? files_past_text(self, dir, &past, i - 1, false, out, NULL)
+                   ? files_past_text(self, &past, i - 1, false, out, NULL)
                    : ETHOS_NOTFOUND;
     files_past_release(&past);
     os_close(dir);
