@@ -162,6 +162,7 @@ struct ethos_file {
     char *path;
     int64_t mtime_ms; /* or -1 */
     char revision[ETHOS_REVISION_SIZE];
+    int unsettled; /* somebody is saving the file; this is the last recorded version instead */
 };
 
 /* target NULL is the memory store. A key that is no memory (settings, sidecars) is ETHOS_NOTFOUND. */
@@ -180,12 +181,96 @@ ETHOS_API int ethos_write(struct ethos_turn *turn, const struct ethos_target *ta
 /*
  * An editor's save: base is the text the person started from. When the file moved meanwhile, the two
  * are merged by lines; where both changed the same place the file keeps its text, the person's whole
- * text is kept as a conflict copy, and *out_conflicts counts the places. how may be NULL.
+ * text is kept as a conflict copy, and *out_conflicts counts the places. how may be NULL. A file that
+ * has not the revision how->if_match is ETHOS_CONFLICT, and nothing is kept.
  */
 ETHOS_API int ethos_save(struct ethos_turn *turn, const struct ethos_target *target,
                          struct ethos_view base, struct ethos_view text,
                          const struct ethos_sync_how *how, unsigned *out_conflicts,
                          struct ethos_error *error);
+
+/* ---- notes --------------------------------------------------------------------------------- */
+
+/* What to do when a note of this title is there. */
+enum ethos_again {
+    ETHOS_AGAIN_ADD,     /* add to it, unless it says so already */
+    ETHOS_AGAIN_REPLACE, /* give it this text instead */
+    ETHOS_AGAIN_NEW      /* make a second note */
+};
+
+/* One fact to keep as a note of its own. Only text is needed. */
+struct ethos_fact {
+    struct ethos_view text;
+    struct ethos_view title; /* absent: made from the text */
+    struct ethos_view hook;  /* when the note matters; absent: the first line of the text */
+    const char *type;        /* user, feedback, project (default) or reference */
+    const char *scope;       /* NULL: the workspace; as in struct ethos_update */
+    enum ethos_again again;
+};
+
+/* What became of it. */
+struct ethos_kept {
+    char scope[ETHOS_MAX_SCOPE];
+    char key[ETHOS_MAX_KEY + 1];
+    const char *effect; /* "created", "appended", "replaced" or "unchanged"; static */
+};
+
+/*
+ * Keeps a fact: its note and its line in the index MEMORY.md change together or not at all.
+ * ETHOS_LIMIT when the index or the note would outgrow what can be read. how->each is told of both
+ * files. An operation id of the origin makes a repeat harmless.
+ */
+ETHOS_API int ethos_remember(struct ethos_turn *turn, const struct ethos_fact *fact,
+                             const struct ethos_sync_how *how, struct ethos_kept *out_kept,
+                             struct ethos_error *error);
+
+/* One note of a scope. Strings are borrowed for the length of the call; NULL members are unknown. */
+struct ethos_note {
+    const char *key;
+    const char *title;
+    const char *hook; /* of its line in the index, else its description */
+    const char *type;
+    const char *created, *verified, *expires; /* YYYY-MM-DD as the note says */
+    const char *stale; /* why it is not to be trusted unseen, or NULL */
+    int listed;        /* the index has a line for it */
+    uint64_t bytes;
+    int64_t mtime_ms; /* or -1 */
+    struct ethos_view text;
+};
+
+/* Return 0 to go on; any other value stops the walk and is returned by it. */
+typedef int ethos_note_fn(void *arg, const struct ethos_note *note);
+
+/* The notes of a scope (NULL: the workspace): in the order of the index, then those without line. */
+ETHOS_API int ethos_notes(struct ethos_turn *turn, const char *scope, ethos_note_fn *each,
+                          void *arg, struct ethos_error *error);
+
+/*
+ * The file a name means: a key with or without .md, or a title. ETHOS_NOTFOUND hints at near ones,
+ * ETHOS_INVALID names those that share a title.
+ */
+ETHOS_API int ethos_note_find(struct ethos_turn *turn, const char *scope, const char *name,
+                              char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error);
+
+/* Takes a note and its line away; history keeps both. */
+ETHOS_API int ethos_note_remove(struct ethos_turn *turn, const char *scope, const char *name,
+                                const struct ethos_sync_how *how, struct ethos_error *error);
+
+/*
+ * Gives a note another name: a file name, or a title of which one is made. Its line and the links
+ * [[name]] of the other notes follow. ETHOS_EXISTS when there is such a note.
+ */
+ETHOS_API int ethos_note_move(struct ethos_turn *turn, const char *scope, const char *name,
+                              const char *new_name, const struct ethos_sync_how *how,
+                              char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error);
+
+/* What reindexing mends: "unlisted", "missing" or "double", and the line of the index or 0. */
+typedef void ethos_mend_fn(void *arg, const char *problem, const char *key, uint64_t line);
+
+/* Brings index and notes of a scope into agreement: one line per note. All else stays. */
+ETHOS_API int ethos_notes_reindex(struct ethos_turn *turn, const char *scope,
+                                  const struct ethos_sync_how *how, ethos_mend_fn *each, void *arg,
+                                  struct ethos_error *error);
 
 /* ---- history ------------------------------------------------------------------------------- */
 
@@ -265,7 +350,10 @@ enum ethos_resolution {
     ETHOS_RESOLVE_BOTH  /* lines of the copy that the file lacks are added to it */
 };
 
-/* Ends a conflict; the copy's text goes to history before the copy goes. */
+/*
+ * Ends a conflict; the copy's text goes to history before the copy goes. ETHOS_CONFLICT, and both stay,
+ * when the file has not the revision how->if_match.
+ */
 ETHOS_API int ethos_conflict_resolve(struct ethos_turn *turn, const struct ethos_target *target,
                                      const char *id, enum ethos_resolution resolution,
                                      const struct ethos_sync_how *how, struct ethos_error *error);

@@ -368,6 +368,11 @@ struct ethos_provider_ops {
                          struct ethos_text *out_text, struct ethos_error *error);
     int (*conflict_drop)(struct ethos_provider *self, const char *scope, const char *id,
                          struct ethos_error *error);
+
+    /* Optional: as in the store contract. Notes need it. */
+    int (*update)(struct ethos_provider *self, const char *scope, struct ethos_edit *edits,
+                  size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_origin *origin,
+                  struct ethos_error *error);
 };
 
 /* ---- module -------------------------------------------------------------------------------- */

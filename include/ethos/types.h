@@ -198,7 +198,7 @@ struct ethos_sync_how {
     unsigned flags;
     ethos_outcome_fn *each; /* called once per key, or NULL */
     void *arg;
-    const char *if_match; /* for restore and undo: the revision the file must have, or NULL */
+    const char *if_match; /* for restore, undo, save, resolve: the revision the file must have */
 };
 
 #ifdef __cplusplus

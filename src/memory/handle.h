@@ -70,11 +70,30 @@ int handle_file(struct ethos_turn *turn, const struct scope_target *target,
                 struct ethos_error *error);
 
 /*
+ * ETHOS_CONFLICT unless a file is what the caller knows of the target: this revision, or NULL for any.
+ * An older profile shown in place of an absent one may be called absent too.
+ */
+int handle_match(const struct scope_target *target, const char *wanted,
+                 const struct ethos_file *file, struct ethos_error *error);
+
+/*
  * Makes text the content of a file, byte for byte; the absent view deletes it. A failure is not told
  * to how->each. ETHOS_CONFLICT when the file has not the expected revision (NULL: any).
  */
 int handle_put(struct ethos_turn *turn, const struct scope_target *target, const char *expect,
                struct ethos_view text, const struct ethos_sync_how *how, struct ethos_error *error);
+
+/*
+ * Changes several keys of one scope by a pure function, all or none (provider.h); edits have their
+ * keys and are otherwise zero. Each key is told to how->each, with actions of the callback. A dry run
+ * asks the function and writes nothing.
+ */
+int handle_update(struct ethos_turn *turn, const char *scope, struct ethos_edit *edits,
+                  size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_sync_how *how,
+                  struct ethos_error *error);
+
+/* Before anything is written to a scope: a workspace is noted with its folder. Failing to is no failure. */
+void handle_touch(struct ethos_turn *turn, const char *scope);
 
 /* The provider the current configuration names, opened at first use. */
 int handle_provider(struct ethos *self, struct ethos_provider **out, struct ethos_error *error);

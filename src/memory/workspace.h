@@ -1,27 +1,90 @@
 /*
  * workspace.h: which project folder this is, and the scope of its memory.
+ *
+ * A folder is known by its path, and survives being moved: by a marker in its git directory, by a
+ * recorded alias, or by the identity of the directory itself. Work trees of one repository share one
+ * memory; two folders that merely share a name, or one that took the place of another, do not.
+ *
+ *     workspaces/aliases.json             {"<hash12 of a path>": "<id>"}
+ *     workspaces/<id>/workspace.json      {version, id, token, paths: [{path, dev, ino, btime,
+ *                                          firstSeen, lastSeen}]}
+ *     <git common dir>/ethos-workspace    <id> <token>
+ *
+ * Looking makes nothing; the first write records. A hit under a path that is not recorded is recorded
+ * by the next write.
  */
 #ifndef ETHOS_MEMORY_WORKSPACE_H
 #define ETHOS_MEMORY_WORKSPACE_H
 
+#include <stdbool.h>
+
 #include <ethos/limits.h>
 #include <ethos/types.h>
 
-struct str;
+#include "base/json.h"
+#include "base/str.h"
 
 #define WORKSPACE_SLUG_MAX 32 /* bytes */
 
-/*
- * The root whose memory is meant: `given` as it is, else the git top level of the current directory,
- * else that directory; resolved, and for a linked worktree the main work tree. Appends the path.
- */
-int workspace_root(const char *given, struct str *out_path, struct ethos_error *error);
+/* Where a folder is; all that finding its memory needs to know about it. */
+struct workspace_place {
+    struct str root;   /* real path: the main work tree for a linked one */
+    struct str common; /* the git common directory, or empty */
+};
+
+void workspace_place_init(struct workspace_place *place);
+void workspace_place_release(struct workspace_place *place);
 
 /*
- * The scope "workspace:<id>" for a root: aliases.json, else a directory of workspaces/ ending in the
- * path's hash, else <slug>-<hash12>. dir -1: no home yet. Makes nothing.
+ * The folder whose memory is meant: `given` as it is, else the git top level of the current directory,
+ * else that directory. ETHOS_NOTFOUND when the current directory is gone.
  */
+int workspace_locate(const char *given, struct workspace_place *out, struct ethos_error *error);
+
+enum workspace_how {
+    WORKSPACE_NEW,    /* none yet: the id it would get */
+    WORKSPACE_PATH,   /* by its path */
+    WORKSPACE_MARKER, /* by the marker in its git directory */
+    WORKSPACE_ALIAS,
+    WORKSPACE_MOVED /* by the identity of the directory, whose recorded path is gone */
+};
+
+struct workspace_found {
+    char scope[ETHOS_MAX_SCOPE]; /* "workspace:<id>" */
+    enum workspace_how how;
+};
+
+/*
+ * The memory of a place, first hit wins: marker, alias, path, moved. dir -1: no home yet. What cannot
+ * be read is an error: another memory instead of this one would be worse. Costs a few opens whatever
+ * the number of workspaces.
+ */
+int workspace_find(int dir, const struct workspace_place *place, struct workspace_found *out,
+                   struct ethos_error *error);
+
+/*
+ * Records the place in its workspace.json, with token, alias and marker as needed; nothing when it
+ * stands there already. Called before a write to the scope.
+ */
+int workspace_record(int dir, const struct workspace_place *place,
+                     const struct workspace_found *found, bool marker, int64_t now_ms,
+                     struct ethos_error *error);
+
+/* Going away: the root and scope as turn.c uses them. */
+int workspace_root(const char *given, struct str *out_path, struct ethos_error *error);
 int workspace_scope(int dir, const char *root, char out_scope[ETHOS_MAX_SCOPE],
                     struct ethos_error *error);
+
+/* ---- for people: ethos workspaces ----------------------------------------------------------- */
+
+/* Every workspace of the home: {id, scope, paths: [{path, exists, lastSeen}], notes, bytes}. */
+int workspace_list(int dir, json_t **out_rows, struct ethos_error *error);
+
+/* Makes the memory `id` that of the place, which must have none of its own unless replace. */
+int workspace_adopt(int dir, const struct workspace_place *place, const char *id, bool replace,
+                    bool marker, int64_t now_ms, struct ethos_error *error);
+
+/* Takes away what ties folders to a memory (paths, aliases, marker), or with memory also its files. */
+int workspace_forget(int dir, const char *id, bool memory, struct ethos_error *error);
 
 #endif
