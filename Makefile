@@ -199,7 +199,7 @@ $(O)/tests/cli/run: $(addprefix $(O)/tests/cli/,run.o golden.o match.o)
 # Those below need the hooks of the test variant; the others run against what is installed.
 PROOF_SHARED = $(patsubst %,$(O)/tests/proof/%.o,proof files process ledger ledger_diff)
 PROOF_HOOKED = kills faults crash
-PROOF_PLAIN = check_history ledger_test storm editors power undo
+PROOF_PLAIN = check_history ledger_test storm editors power undo notes
 PROOF_BIN = $(addprefix $(O)/tests/proof/,$(if $(filter test,$(VARIANT)),$(PROOF_HOOKED),$(PROOF_PLAIN)))
 
 $(O)/tests/proof/%: $(O)/tests/proof/%.o $(PROOF_SHARED) $(O)/libethos-all.a
@@ -252,7 +252,7 @@ check-long: check check-proof
 # Always of the release variant: what is measured is what is installed.
 BENCH_ARGS ?=
 GATE_ARGS ?=
-BENCH_OBJ = $(patsubst %,$(O)/bench/%.o,bench by_hand home measure prefetch process report sync text)
+BENCH_OBJ = $(patsubst %,$(O)/bench/%.o,bench by_hand home measure notes prefetch process report sync text)
 BENCH_BIN = $(O)/bin/ethos $(O)/bench/trivial $(O)/bench/adder
 
 # Programs are measured as installed, that is copied: a linker leaves its output in small pieces in

@@ -26,6 +26,10 @@
 #define RECEIPT(place) OP("ethos_prefetch", prefetch_receipt, place)
 #define BY_HAND OP("the same calls by hand", add_by_hand, PLACE_HAND)
 #define BY_SYNC OP("ethos_sync", add_by_sync, PLACE_WRITE)
+#define TWICE OP("the two writes by hand", remember_twice_by_hand, SHELF_HAND)
+#define ONCE OP("both in one write by hand", remember_by_hand, SHELF_HAND)
+#define REMEMBER(shelf) OP("ethos_remember", remember_fresh, shelf)
+#define SHELF(shelf) OP("ethos_prefetch", prefetch_shelf, shelf)
 #define TRIVIAL OP("trivial C program", run_program, PROGRAM_TRIVIAL)
 #define ADDER OP("C program with the calls by hand", run_program, PROGRAM_ADD_BY_HAND)
 #define RUN(name, which) OP(name, run_program, PROGRAM_##which)
@@ -48,6 +52,16 @@ static const struct bench_case cases[] = {
     {"prefetch 2 x 20 KB, with receipt", READ(PLACE_20K), RECEIPT(PLACE_20K), .count = 50},
     {"durable add to 20 KB", BY_HAND, BY_SYNC, .count = 10, .target = 1.3,
      .prepare = bench_restore},
+
+    /* Notes. */
+    {"remember, index of 20 KB", TWICE, REMEMBER(SHELF_20K), .count = 5, .target = 1.3,
+     .prepare = notes_restore},
+    {"remember, to the fewest syncs", ONCE, REMEMBER(SHELF_20K), .count = 5,
+     .prepare = notes_restore},
+    {"remember at 10,000 notes, to 10", REMEMBER(SHELF_10), REMEMBER(SHELF_10000), .count = 2,
+     .prepare = notes_restore},
+    {"prefetch at 10,000 notes, to none", SHELF(SHELF_BARE), SHELF(SHELF_QUIET), .count = 50,
+     .target = 1.1},
 
     /* Whole processes, with the default configuration: the guard is on. */
     {"ethos --version", TRIVIAL, RUN("ethos", VERSION), .count = 20, .target = 1.4},

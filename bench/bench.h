@@ -33,10 +33,32 @@ struct bench_home {
     struct ethos_turn *turn, *turn_default;
 };
 
+enum bench_shelf_name {
+    SHELF_20K,
+    SHELF_HAND,
+    SHELF_10,
+    SHELF_10000,
+    SHELF_QUIET, /* as many, and nobody adds to them */
+    SHELF_BARE,  /* the same index alone */
+    SHELVES
+};
+
+/* A home whose workspace holds notes, with a turn by the default configuration; see notes.c. */
+struct bench_shelf {
+    char *path;
+    char *file, *dir; /* the index, and where it lies with its notes */
+    char scope[ETHOS_MAX_SCOPE];
+    struct ethos_view index; /* its first text */
+    struct ethos *ethos;
+    struct ethos_turn *turn; /* NULL: nobody has asked for it */
+    unsigned kept;           /* notes added since */
+};
+
 struct bench {
     char *build; /* the directory with the programs, absolute */
     char *root;  /* of everything temporary; its folder "project" is the current directory */
     struct bench_home homes[PLACES];
+    struct bench_shelf shelves[SHELVES];
     char *buffer; /* BENCH_BUFFER, for those who work by hand */
 };
 
@@ -81,9 +103,18 @@ void bench_close(struct bench *bench); /* removes everything temporary */
 
 /* Says what failed and why (errno), removes everything temporary and ends the program. */
 _Noreturn void bench_die(const struct bench *bench, const char *what);
+_Noreturn void bench_die_of(const struct bench *bench, const struct ethos_error *error);
+
+/* A file as an editor saved it some time ago: no limit of ours applies. */
+void bench_fill(const struct bench *bench, const char *path, struct ethos_view text);
 
 /* Gives MEMORY.md of PLACE_WRITE and PLACE_HAND its first text back. */
 void bench_restore(struct bench *bench);
+
+/* ---- notes.c --------------------------------------------------------------------------------- */
+
+void notes_restore(struct bench *bench); /* the indexes of all shelves but the largest */
+void notes_close(struct bench *bench);
 
 /* ---- measure.c ------------------------------------------------------------------------------- */
 
@@ -100,6 +131,10 @@ void bench_markdown(const struct bench_run *run, FILE *out);
 bench_fn read_by_hand, look_by_hand, tail_by_hand;
 bench_fn prefetch_plain, prefetch_default, prefetch_guarded, prefetch_receipt;
 bench_fn add_by_hand, add_by_sync;
+
+/* notes.c; arg is an enum bench_shelf_name */
+bench_fn remember_fresh, remember_by_hand, remember_twice_by_hand;
+bench_fn prefetch_shelf;
 
 /* process.c; arg is an enum bench_program */
 enum bench_program {

@@ -19,4 +19,14 @@ int hand_tail(const char *path, char *buffer, size_t most);
  */
 int hand_add(const char *dir, const char *text, char *buffer, size_t size);
 
+/* Makes the new file dir/name in the same way. */
+int hand_create(const char *dir, const char *name, const char *text, char *buffer, size_t size);
+
+/*
+ * Both in one write, with as few syncs as can be: of the two drafts, of two lines of history in one,
+ * of the directory after both swaps. A power cut between those could show one without the other.
+ */
+int hand_keep(const char *dir, const char *name, const char *text, const char *line, char *buffer,
+              size_t size);
+
 #endif

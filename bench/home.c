@@ -29,7 +29,7 @@ _Noreturn void bench_die(const struct bench *bench, const char *what)
     exit(1);
 }
 
-static _Noreturn void die_of(const struct bench *bench, const struct ethos_error *error)
+_Noreturn void bench_die_of(const struct bench *bench, const struct ethos_error *error)
 {
     fprintf(stderr, "bench: %s\n", error->text);
     if (bench->root)
@@ -45,8 +45,7 @@ static char *join(const struct bench *bench, const char *dir, const char *name)
     return path;
 }
 
-/* As an editor saved it some time ago: no limit of ours applies. */
-static void fill(const struct bench *bench, const char *path, struct ethos_view text)
+void bench_fill(const struct bench *bench, const char *path, struct ethos_view text)
 {
     int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
     const struct timespec long_ago[2] = {{.tv_sec = 1700000000}, {.tv_sec = 1700000000}};
@@ -64,12 +63,12 @@ static char *make_file(const struct bench *bench, const struct bench_home *home,
     const struct ethos_target target = {.store = store};
     if (ethos_write(home->turn, &target, NULL, VIEW("\n"), NULL, &error) != ETHOS_OK ||
         ethos_read(home->turn, &target, &file, &error) != ETHOS_OK)
-        die_of(bench, &error);
+        bench_die_of(bench, &error);
     char *path = strdup(file->path);
     if (!path)
         bench_die(bench, store);
     ethos_file_free(file);
-    fill(bench, path, home->text);
+    bench_fill(bench, path, home->text);
     return path;
 }
 
@@ -83,11 +82,11 @@ static void open_turns(struct bench *bench, struct bench_home *home)
     if (!file || fputs(setting, file) == EOF || fclose(file) != 0)
         bench_die(bench, config);
     if (ethos_turn_new(home->ethos, NULL, &home->turn, &error) != ETHOS_OK)
-        die_of(bench, &error);
+        bench_die_of(bench, &error);
     if (unlink(config) != 0)
         bench_die(bench, config);
     if (ethos_turn_new(home->ethos, NULL, &home->turn_default, &error) != ETHOS_OK)
-        die_of(bench, &error);
+        bench_die_of(bench, &error);
     free(config);
 }
 
@@ -102,7 +101,7 @@ static void open_home(struct bench *bench, enum bench_place place)
         bench_die(bench, home->path);
     const struct ethos_options options = {.home = home->path};
     if (ethos_open(&options, &home->ethos, &error) != ETHOS_OK)
-        die_of(bench, &error);
+        bench_die_of(bench, &error);
     open_turns(bench, home);
     home->files[0] = make_file(bench, home, "user");
     home->files[1] = make_file(bench, home, "memory");
@@ -129,7 +128,7 @@ void bench_open(struct bench *bench, const char *build)
         bench_die(bench, build);
     clean_environment();
     if (ephemeral_make(&bench->root, &error) != ETHOS_OK)
-        die_of(bench, &error);
+        bench_die_of(bench, &error);
     char *project = join(bench, bench->root, "project"), *git = join(bench, project, ".git");
     if (mkdir(project, 0700) != 0 || mkdir(git, 0700) != 0 || chdir(project) != 0)
         bench_die(bench, project);
@@ -144,9 +143,9 @@ void bench_restore(struct bench *bench)
 {
     const struct bench_home *home = &bench->homes[PLACE_WRITE], *hand = &bench->homes[PLACE_HAND];
     struct ethos_error error;
-    fill(bench, hand->files[1], hand->text);
+    bench_fill(bench, hand->files[1], hand->text);
     if (ethos_write(home->turn, NULL, NULL, home->text, NULL, &error) != ETHOS_OK)
-        die_of(bench, &error);
+        bench_die_of(bench, &error);
 }
 
 void bench_close(struct bench *bench)
@@ -163,6 +162,7 @@ void bench_close(struct bench *bench)
         free(home->dir);
         free((char *)home->text.data);
     }
+    notes_close(bench);
     ephemeral_remove(bench->root);
     free(bench->root);
     free(bench->build);

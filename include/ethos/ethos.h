@@ -231,8 +231,8 @@ struct ethos_note {
     const char *hook; /* of its line in the index, else its description */
     const char *type;
     const char *created, *verified, *expires; /* YYYY-MM-DD as the note says */
-    const char *stale; /* why it is not to be trusted unseen, or NULL */
-    int listed;        /* the index has a line for it */
+    const char *stale;                        /* why it is not to be trusted unseen, or NULL */
+    int listed;                               /* the index has a line for it */
     uint64_t bytes;
     int64_t mtime_ms; /* or -1 */
     struct ethos_view text;

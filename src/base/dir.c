@@ -1,5 +1,5 @@
 /*
- * dir.c: making private directories, and refusing those that are not.
+ * dir.c: making and removing private directories, and refusing those that are not.
  */
 #include "base/dir.h"
 
@@ -46,6 +46,24 @@ int dir_make(const char *path)
     os_close(dir);
     errno = saved;
     return result;
+}
+
+static int remove_entry(void *arg, const char *name)
+{
+    int dir = *(int *)arg;
+    if (os_unlinkat(dir, name, 0) != 0)
+        dir_remove(dir, name);
+    return 0; // what stays makes removing the directory fail
+}
+
+int dir_remove(int dir, const char *name)
+{
+    int inner = os_openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (inner < 0)
+        return -1;
+    os_list(inner, remove_entry, &inner);
+    os_close(inner);
+    return os_unlinkat(dir, name, AT_REMOVEDIR);
 }
 
 int dir_private(const struct stat *info, const char *path, struct ethos_error *error)

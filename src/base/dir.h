@@ -1,5 +1,5 @@
 /*
- * dir.h: making private directories, and refusing those that are not.
+ * dir.h: making and removing private directories, and refusing those that are not.
  */
 #ifndef ETHOS_BASE_DIR_H
 #define ETHOS_BASE_DIR_H
@@ -10,6 +10,9 @@
 
 /* Makes every missing directory of an absolute path, as os_mkdirs does. 0, or -1 and errno. */
 int dir_make(const char *path);
+
+/* Removes a directory with all that is in it, following no link. 0, or -1 and errno. */
+int dir_remove(int dir, const char *name);
 
 /* ETHOS_DENIED, naming path and mode, when group or others may write to the directory. */
 int dir_private(const struct stat *info, const char *path, struct ethos_error *error);

@@ -55,8 +55,8 @@ static int write_draft(int dir, const char *name, const char *draft, struct etho
     return failed ? -1 : 0;
 }
 
-int file_replace(int dir, const char *name, struct ethos_view text, mode_t mode,
-                 struct ethos_error *error)
+int file_swap(int dir, const char *name, struct ethos_view text, mode_t mode,
+              struct ethos_error *error)
 {
     char draft[NAME_MAX + 1];
     snprintf(draft, sizeof draft, ".%.*s.draft", NAME_MAX - 7, name);
@@ -66,5 +66,12 @@ int file_replace(int dir, const char *name, struct ethos_view text, mode_t mode,
         os_unlinkat(dir, draft, 0);
         return code;
     }
-    return os_fsync(dir) == 0 ? ETHOS_OK : err_errno(error, errno, name);
+    return ETHOS_OK;
+}
+
+int file_replace(int dir, const char *name, struct ethos_view text, mode_t mode,
+                 struct ethos_error *error)
+{
+    int code = file_swap(dir, name, text, mode, error);
+    return code == ETHOS_OK && os_fsync(dir) != 0 ? err_errno(error, errno, name) : code;
 }

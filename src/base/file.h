@@ -24,4 +24,8 @@ int file_read(int fd, const char *name, size_t limit, struct str *out, struct st
 int file_replace(int dir, const char *name, struct ethos_view text, mode_t mode,
                  struct ethos_error *error);
 
+/* The same, durable once the caller has synced dir: for many files at a time. */
+int file_swap(int dir, const char *name, struct ethos_view text, mode_t mode,
+              struct ethos_error *error);
+
 #endif

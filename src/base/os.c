@@ -17,6 +17,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -123,6 +124,34 @@ ssize_t os_readlinkat(int dir, const char *path, char *out, size_t size)
 int os_realpath(const char *path, char *out)
 {
     return CALL("realpath", NULL, realpath(path, out) ? 0 : -1);
+}
+
+int os_futime(int fd, int64_t mtime_ns)
+{
+    const struct timespec times[2] = {{0, UTIME_OMIT},
+                                      {mtime_ns / 1000000000, mtime_ns % 1000000000}};
+
+    return CALL("futime", NULL, futimens(fd, times));
+}
+
+int os_identify(const char *path, struct os_identity *out)
+{
+    struct statx info;
+    int result = CALL("identify", NULL,
+                      statx(AT_FDCWD, path, 0, STATX_TYPE | STATX_INO | STATX_BTIME, &info));
+
+    if (result != 0)
+        return -1;
+    if (!S_ISDIR(info.stx_mode)) {
+        errno = ENOTDIR;
+        return -1;
+    }
+    out->device = makedev(info.stx_dev_major, info.stx_dev_minor);
+    out->inode = info.stx_ino;
+    out->birth_ns = info.stx_mask & STATX_BTIME
+                        ? info.stx_btime.tv_sec * 1000000000 + info.stx_btime.tv_nsec
+                        : 0;
+    return 0;
 }
 
 int os_fstatfs(int fd, uint64_t *out_type)

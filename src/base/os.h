@@ -51,6 +51,14 @@ ssize_t os_readlinkat(int dir, const char *path, char *out, size_t size);
 int os_realpath(const char *path, char *out); /* out has PATH_MAX bytes; 0, or -1 and errno */
 int os_flock(int fd, int operation);
 int os_fstatfs(int fd, uint64_t *out_type); /* the number that tells a file system's kind */
+int os_futime(int fd, int64_t mtime_ns);    /* sets the time of the last change */
+
+/* What a directory is, whatever its name; links are followed. */
+struct os_identity {
+    uint64_t device, inode;
+    int64_t birth_ns; /* 0 where the file system keeps none */
+};
+int os_identify(const char *path, struct os_identity *out); /* ENOTDIR for a file */
 
 /*
  * Entries of a directory, "." and ".." left out, order as the kernel gives it. The callback returns

@@ -44,4 +44,7 @@ const struct yaml_pair *yaml_find(const struct yaml_table *table, const char *ke
  */
 int yaml_quote(const char *value, struct str *out);
 
+/* The same for files that others read: what looks like a number, a boolean or a date is quoted. */
+int yaml_quote_string(struct ethos_view value, struct str *out);
+
 #endif

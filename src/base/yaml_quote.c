@@ -1,8 +1,9 @@
 /*
  * yaml_quote.c: one value as YAML text.
  *
- * Plain wherever block style reads the very same string back, numbers and booleans included; else
- * in double quotes, with escapes for what a line of YAML cannot hold.
+ * Plain wherever block style reads the very same string back; else in double quotes, with escapes
+ * for what a line of YAML cannot hold. Numbers, booleans and dates are plain for our own files, where
+ * everything is a string, and quoted for readers that know types.
  */
 #include "base/yaml.h"
 
@@ -67,12 +68,8 @@ static void add_escaped(struct str *out, uint32_t cp)
     }
 }
 
-int yaml_quote(const char *value, struct str *out)
+static int add_quoted(struct ethos_view v, struct str *out)
 {
-    struct ethos_view v = view_str(value);
-
-    if (plain(v))
-        return str_add(out, v);
     str_addc(out, '"');
     for (size_t at = 0; at < v.size;) {
         uint32_t cp;
@@ -81,4 +78,37 @@ int yaml_quote(const char *value, struct str *out)
         add_escaped(out, cp);
     }
     return str_addc(out, '"');
+}
+
+int yaml_quote(const char *value, struct str *out)
+{
+    struct ethos_view v = view_str(value);
+
+    return plain(v) ? str_add(out, v) : add_quoted(v, out);
+}
+
+/* Whether some YAML reader may take it for a number, a time, a boolean or a merge key. */
+static bool looks_typed(struct ethos_view v)
+{
+    static const char *const words[] = {"y",   "n",    "yes",   "no", "on",
+                                        "off", "true", "false", "=",  "<<"};
+    static const char starts[] = "0123456789+-.";
+    static const char rest[] = "0123456789abcdefABCDEFxXoO_+-.:TtZz iInN";
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (view_eq_nocase(v, view_str(words[i])))
+            return true;
+    }
+    if (v.size == 0 || !memchr(starts, v.data[0], sizeof(starts) - 1))
+        return false;
+    for (size_t i = 0; i < v.size; i++) {
+        if (!memchr(rest, v.data[i], sizeof(rest) - 1))
+            return false;
+    }
+    return true;
+}
+
+int yaml_quote_string(struct ethos_view value, struct str *out)
+{
+    return plain(value) && !looks_typed(value) ? str_add(out, value) : add_quoted(value, out);
 }

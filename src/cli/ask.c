@@ -18,15 +18,18 @@ static bool confirmed(void)
     return fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
-static int refuse(const struct cli *self, const char *hint)
+static int refuse(const struct cli *self, const char *text, const char *hint)
 {
-    struct ethos_error error = {ETHOS_DENIED, "nothing was purged", ""};
+    struct ethos_error error = {ETHOS_DENIED, "", ""};
+    snprintf(error.text, sizeof error.text, "%s", text);
     snprintf(error.hint, sizeof error.hint, "%s", hint);
     return cli_fail(self, &error);
 }
 
-/* A dry run tells what would go. */
-static int ask_forget(struct cli *self)
+typedef void extent_fn(const json_t *json);
+
+/* A dry run tells what would go; `nothing` is said when it does not. */
+static int ask_extent(struct cli *self, extent_fn *tell, const char *nothing)
 {
     struct op_result result;
     struct ethos_error error = {0};
@@ -34,23 +37,40 @@ static int ask_forget(struct cli *self)
     if (self->yes || self->dry_run || !person)
         return CLI_DONE;
     if (self->no_input)
-        return refuse(self, "say --yes, since it cannot be undone");
+        return refuse(self, nothing, "say --yes, since it cannot be undone");
     op_result_init(&result);
     self->dry_run = true;
     int code = cli_call(self, self->op, self->args, &result, &error);
     self->dry_run = false;
-    if (code == ETHOS_OK) {
-        long long lines = number_of(result.json, "lines");
-        long long versions = number_of(result.json, "versions");
-        fprintf(stderr,
-                "This takes %lld line%s out of the files and cleans %lld recorded "
-                "version%s. It cannot be undone.\n",
-                lines, plural(lines), versions, plural(versions));
-    }
+    if (code == ETHOS_OK)
+        tell(result.json);
     op_result_release(&result);
     if (code != ETHOS_OK)
         return cli_fail(self, &error);
-    return confirmed() ? CLI_DONE : refuse(self, "");
+    return confirmed() ? CLI_DONE : refuse(self, nothing, "");
+}
+
+static void tell_purge(const json_t *json)
+{
+    long long lines = number_of(json, "lines"), versions = number_of(json, "versions");
+    fprintf(stderr,
+            "This takes %lld line%s out of the files and cleans %lld recorded version%s. It cannot "
+            "be undone.\n",
+            lines, plural(lines), versions, plural(versions));
+}
+
+static void tell_workspace(const json_t *json)
+{
+    long long folders = (long long)json_array_size(json_object_get(json, "paths"));
+    long long notes = number_of(json, "notes");
+    if (json_is_true(json_object_get(json, "deleted")))
+        fprintf(stderr,
+                "This deletes %lld note%s with index and history, and unties %lld folder%s. It "
+                "cannot be undone.\n",
+                notes, plural(notes), folders, plural(folders));
+    else
+        fprintf(stderr, "This unties %lld folder%s; the memory stays (%lld note%s).\n", folders,
+                plural(folders), notes, plural(notes));
 }
 
 static int ask_resolve(const struct cli *self)
@@ -67,7 +87,9 @@ static int ask_resolve(const struct cli *self)
 int ask_before(struct cli *self)
 {
     if (strcmp(self->op->name, "memory.forget") == 0)
-        return ask_forget(self);
+        return ask_extent(self, tell_purge, "nothing was purged");
+    if (strcmp(self->op->name, "workspaces.forget") == 0)
+        return ask_extent(self, tell_workspace, "nothing was changed");
     if (strcmp(self->op->name, "conflicts.resolve") == 0)
         return ask_resolve(self);
     return CLI_DONE;

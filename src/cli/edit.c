@@ -1,9 +1,9 @@
 /*
- * edit.c: ethos memory edit.
+ * edit.c: ethos memory edit, ethos notes edit.
  *
  * The editor works on a private copy. Unchanged: nothing is written. The file moved meanwhile: the two
- * are merged, and where they cannot be, the text is listed as a conflict. The save failed: the copy is
- * kept and its path printed. No keystroke is lost.
+ * are merged unless --if-match forbids it, and where they cannot be, the text is listed as a conflict.
+ * The save failed: the copy is kept and its path printed. No keystroke is lost.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -144,9 +144,14 @@ struct original {
 static int get(struct cli *self, bool json, struct op_result *result, struct ethos_error *error)
 {
     bool asked = self->json;
+    json_t *args = json_copy(self->args);
+    if (!args)
+        return err_nomem(error);
+    json_object_del(args, "ifMatch"); // of the write, not of the file's name
     self->json = json;
-    int code = cli_call(self, op_find("memory.get"), self->args, result, error);
+    int code = cli_call(self, op_find("memory.get"), args, result, error);
     self->json = asked;
+    json_decref(args);
     return code;
 }
 
@@ -167,19 +172,40 @@ static int fetch(struct cli *self, struct original *out, struct ethos_error *err
     return code;
 }
 
-/*
- * The text may hold any bytes the file held before, so it is not checked as JSON text. ETHOS_OK: it
- * is in the file or listed as a conflict, and *out_status says which.
- */
+/* The text may hold any bytes the file held before, so it is not checked as JSON text. */
+static int call_save(struct cli *self, const struct original *before, struct ethos_view text,
+                     struct op_result *result, struct ethos_error *error)
+{
+    json_t *args = json_deep_copy(self->args);
+    op_json_put(&args, "content", json_stringn_nocheck(text.data, text.size));
+    op_json_put(&args, "base", json_stringn_nocheck(before->text.data, before->text.size));
+    int code = cli_call(self, op_find("memory.save"), args, result, error);
+    json_decref(args);
+    return code;
+}
+
+/* Whether it has the revision that was asked for: nobody should type what cannot be saved. */
+static int check_match(struct cli *self, const struct original *before, struct ethos_error *error)
+{
+    struct op_result result;
+    bool asked = self->dry_run;
+    if (!json_object_get(self->args, "ifMatch"))
+        return ETHOS_OK;
+    op_result_init(&result);
+    self->dry_run = true;
+    int code = call_save(self, before, str_view(&before->text), &result, error);
+    self->dry_run = asked;
+    op_result_release(&result);
+    return code;
+}
+
+/* ETHOS_OK: it is in the file or listed as a conflict, and *out_status says which. */
 static int save(struct cli *self, const struct original *before, struct ethos_view text,
                 int *out_status, struct ethos_error *error)
 {
     struct op_result result;
-    json_t *args = json_deep_copy(self->args);
-    op_json_put(&args, "content", json_stringn_nocheck(text.data, text.size));
-    op_json_put(&args, "base", json_stringn_nocheck(before->text.data, before->text.size));
     op_result_init(&result);
-    int code = cli_call(self, op_find("memory.save"), args, &result, error);
+    int code = call_save(self, before, text, &result, error);
     if (code == ETHOS_OK && result.code != ETHOS_OK && result.code != ETHOS_CONFLICT) {
         code = result.code;
         *error = result.error;
@@ -187,7 +213,6 @@ static int save(struct cli *self, const struct original *before, struct ethos_vi
     if (code == ETHOS_OK)
         *out_status = cli_show(self, op_find("memory.save"), &result);
     op_result_release(&result);
-    json_decref(args);
     return code;
 }
 
@@ -218,14 +243,43 @@ static int edit_copy(struct cli *self, const struct original *before, const char
     str_init(&text, ETHOS_MAX_INPUT_BYTES + 1);
     int read_code = read_copy(path, &text, code == ETHOS_OK ? error : NULL);
     bool same = read_code == ETHOS_OK && view_eq(str_view(&text), str_view(&before->text));
-    if (code == ETHOS_OK)
+    if (code == ETHOS_OK && read_code == ETHOS_NOTFOUND)
+        code = err_set(error, ETHOS_INVALID,
+                       "%s: the editor took away its copy of the text; nothing was changed",
+                       editor);
+    else if (code == ETHOS_OK)
         code = read_code;
     if (code == ETHOS_OK && same)
         show_unchanged(self, before);
     else if (code == ETHOS_OK)
         code = save(self, before, str_view(&text), out_status, error);
-    *out_keep = code != ETHOS_OK && !same;
+    *out_keep = code != ETHOS_OK && !same && read_code != ETHOS_NOTFOUND;
     str_release(&text);
+    return code;
+}
+
+/* Replaces the name of a note by the file it means, so that the rest is the same for both. */
+static int aim_at_note(struct cli *self, struct ethos_error *error)
+{
+    struct op_result note;
+    bool asked = self->json;
+    json_t *args = json_deep_copy(self->args);
+    if (!json_object_get(args, "name")) {
+        json_decref(args);
+        return ETHOS_OK;
+    }
+    json_object_del(args, "ifMatch"); // of the write, not of the name
+    op_result_init(&note);
+    self->json = true;
+    int code = cli_call(self, op_find("notes.show"), args, &note, error);
+    self->json = asked;
+    json_decref(args);
+    if (code == ETHOS_OK) {
+        json_object_del(self->args, "name");
+        json_object_set(self->args, "key", json_object_get(note.json, "key"));
+        json_object_set(self->args, "scope", json_object_get(note.json, "scope"));
+    }
+    op_result_release(&note);
     return code;
 }
 
@@ -237,7 +291,11 @@ int edit_run(struct cli *self)
     struct original before = {0};
     struct ethos_error error = {0};
     str_init(&before.text, ETHOS_MAX_STORE_BYTES);
-    int code = fetch(self, &before, &error);
+    int code = aim_at_note(self, &error);
+    if (code == ETHOS_OK)
+        code = fetch(self, &before, &error);
+    if (code == ETHOS_OK)
+        code = check_match(self, &before, &error);
     if (code == ETHOS_OK)
         code = make_copy(str_view(&before.text), path, &error);
     if (code == ETHOS_OK) {

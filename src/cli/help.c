@@ -10,6 +10,8 @@
 static const char *const groups[][2] = {
     {"memory", "Look at the files and change them"},
     {"conflicts", "What could not be merged, and what befell entries"},
+    {"notes", "The notes of a workspace, and their index"},
+    {"workspaces", "Which folder has which memory"},
     {"users", "Who is known, and which identities are one person"},
     {"personality", "The roles of the agent, and which one is active"},
     {"config", "The settings"},

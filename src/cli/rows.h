@@ -34,6 +34,18 @@ void view_path(struct cli *self, enum term_style style, const char *path);
 /* The report of what changes files (view.c). */
 void view_report(struct cli *self, const json_t *json);
 
+/* "████░░░░ 12 of 20000 characters" and a line end (view.c). */
+void view_gauge(struct cli *self, long long chars, long long budget);
+
+/* view_notes.c */
+void view_notes(struct cli *self, const json_t *json);
+void view_note_head(struct cli *self, const json_t *note);
+void view_remembered(struct cli *self, const json_t *json);
+void view_moved(struct cli *self, const json_t *json);
+void view_reindexed(struct cli *self, const json_t *json);
+void view_checked(struct cli *self, const json_t *json);
+void view_promoted(struct cli *self, const json_t *json);
+
 /* view_history.c */
 void view_history(struct cli *self, const json_t *json);
 void view_diff(struct cli *self, const json_t *json);
@@ -43,5 +55,16 @@ void view_forget(struct cli *self, const json_t *json);
 void view_conflicts(struct cli *self, const json_t *json);
 void view_conflict(struct cli *self, const json_t *json);
 void view_resolved(struct cli *self, const json_t *json);
+
+/* view_transfer.c; progress is shown to a person at a terminal, on stderr */
+void view_imported(struct cli *self, const json_t *json);
+void view_exported(struct cli *self, const json_t *json);
+void view_progress(void *arg, uint64_t done, uint64_t total);
+
+/* view_workspaces.c */
+void view_workspaces(struct cli *self, const json_t *json);
+void view_workspace(struct cli *self, const json_t *json);
+void view_adopted(struct cli *self, const json_t *json);
+void view_forgotten(struct cli *self, const json_t *json);
 
 #endif

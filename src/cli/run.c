@@ -17,7 +17,7 @@
 #include "base/os.h"
 #include "base/utf8.h"
 #include "base/view.h"
-#include "cli/cli.h"
+#include "cli/rows.h"
 
 #include <ethos/provider.h>
 
@@ -239,7 +239,9 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
                            .args = args,
                            .want_json = self->json,
                            .dry_run = self->dry_run,
-                           .via = "cli"};
+                           .via = "cli",
+                           .progress = view_progress,
+                           .progress_arg = self};
     if (options.ephemeral)
         hold_signals(true);
     int code = op->effect & OP_NO_HOME ? ETHOS_OK : ethos_open(&options, &call.ethos, error);
@@ -313,7 +315,7 @@ static int dispatch(struct cli *self)
     }
     if (self->help != CLI_HELP_NONE || !self->op)
         return help(self);
-    if (strcmp(self->op->name, "memory.edit") == 0)
+    if (strcmp(self->op->name, "memory.edit") == 0 || strcmp(self->op->name, "notes.edit") == 0)
         return edit_run(self);
     if (strcmp(self->op->name, "admin.completion") == 0)
         return complete_run(self);

@@ -40,26 +40,31 @@ void view_say(const struct cli *self, const char *format, ...)
     fputc('\n', stderr);
 }
 
-static void say_row(const struct cli *self, const json_t *row, const char *what)
+/* What is gone has no size to tell. */
+static void say_row(const struct cli *self, const json_t *row, const char *what, bool gone)
 {
     const json_t *matched = json_object_get(row, "matched");
     long long lines = (long long)json_integer_value(matched), chars = number_of(row, "chars");
+    char removed[64] = "", size[64] = "";
     if (matched)
-        view_say(self, "%s %s (%s): %lld line%s matched, %lld character%s", text_of(row, "key"),
-                 what, text_of(row, "scope"), lines, plural(lines), chars, plural(chars));
-    else
-        view_say(self, "%s %s (%s): %lld character%s", text_of(row, "key"), what,
-                 text_of(row, "scope"), chars, plural(chars));
+        snprintf(removed, sizeof removed, ": %lld line%s matched", lines, plural(lines));
+    if (!gone)
+        snprintf(size, sizeof size, "%s %lld character%s", matched ? "," : ":", chars,
+                 plural(chars));
+    view_say(self, "%s %s (%s)%s%s", text_of(row, "key"), what, text_of(row, "scope"), removed,
+             size);
 }
 
 void view_report(struct cli *self, const json_t *json)
 {
     size_t index;
     json_t *row;
-    json_array_foreach (json_object_get(json, "written"), index, row)
-        say_row(self, row, json_is_null(json_object_get(row, "revision")) ? "deleted" : "written");
+    json_array_foreach (json_object_get(json, "written"), index, row) {
+        bool gone = json_is_null(json_object_get(row, "revision"));
+        say_row(self, row, gone ? "deleted" : "written", gone);
+    }
     json_array_foreach (json_object_get(json, "unchanged"), index, row)
-        say_row(self, row, "unchanged");
+        say_row(self, row, "unchanged", false);
     json_array_foreach (json_object_get(json, "warnings"), index, row)
         view_say(self, "warning: %s", json_string_value(row));
 }
@@ -72,7 +77,7 @@ static void view_prefetch(struct cli *self, const json_t *json)
     (void)json; // no memory: print nothing
 }
 
-static void print_gauge(struct cli *self, long long chars, long long budget)
+void view_gauge(struct cli *self, long long chars, long long budget)
 {
     int cells = 20;
     int full = budget > 0 ? (int)(chars * cells / budget) : 0;
@@ -93,8 +98,11 @@ static void print_file(struct cli *self, const json_t *file)
     else if (absent)
         term_printf(&self->term, ": nothing yet in ");
     else
-        term_printf(&self->term, ": %lld character%s in ", number_of(file, "chars"),
-                    plural(number_of(file, "chars")));
+        term_printf(&self->term, ": %lld character%s%s in ", number_of(file, "chars"),
+                    plural(number_of(file, "chars")),
+                    json_is_true(json_object_get(file, "unsettled"))
+                        ? ", as last recorded while somebody saves it,"
+                        : "");
     view_path(self, TERM_DIM, text_of(file, "path"));
     term_printf(&self->term, "\n\n");
     if (shown.size == 0)
@@ -120,7 +128,7 @@ static void view_show(struct cli *self, const json_t *json)
         print_file(self, row);
     term_styled(&self->term, TERM_BOLD, "In the prompt");
     term_printf(&self->term, ": ");
-    print_gauge(self, number_of(json, "chars"), number_of(json, "budget"));
+    view_gauge(self, number_of(json, "chars"), number_of(json, "budget"));
     json_array_foreach (json_object_get(json, "omitted"), index, row)
         print_omission(self, row);
     if (number_of(json, "chars") > 0)
@@ -341,8 +349,21 @@ static const struct {
     {"conflicts.list", view_conflicts},
     {"conflicts.show", view_conflict},
     {"conflicts.resolve", view_resolved},
+    {"notes.remember", view_remembered},
+    {"notes.list", view_notes},
+    {"notes.remove", view_report},
+    {"notes.move", view_moved},
+    {"notes.reindex", view_reindexed},
+    {"notes.check", view_checked},
+    {"notes.promote", view_promoted},
+    {"transfer.import", view_imported},
+    {"transfer.export", view_exported},
     {"memory.list", view_show},
     {"memory.paths", view_paths},
+    {"workspaces.list", view_workspaces},
+    {"workspaces.where", view_workspace},
+    {"workspaces.adopt", view_adopted},
+    {"workspaces.forget", view_forgotten},
     {"users.list", view_users},
     {"users.show", view_user},
     {"users.resolve", view_user_id},
@@ -363,6 +384,8 @@ void view_result(struct cli *self, const struct op *op, const struct op_result *
 {
     if (result->has_text) {
         const struct str *text = &result->text;
+        if (self->term.tty && strcmp(op->name, "notes.show") == 0)
+            view_note_head(self, result->json);
         term_text(&self->term, str_view(text));
         if (self->term.tty && text->size > 0 && text->data[text->size - 1] != '\n')
             term_printf(&self->term, "\n");

@@ -385,5 +385,6 @@ void view_conflict(struct cli *self, const json_t *json)
 void view_resolved(struct cli *self, const json_t *json)
 {
     view_report(self, json);
-    view_say(self, "Resolved %s; its text is in the history", text_of(json, "resolved"));
+    if (json_object_get(json, "resolved"))
+        view_say(self, "Resolved %s; its text is in the history", text_of(json, "resolved"));
 }

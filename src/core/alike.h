@@ -2,8 +2,9 @@
  * alike.h: which of many texts say the same, or nearly.
  *
  * Two texts are compared by the words they have in threes, folded to lower case and without marks;
- * scripts without blanks count by characters. Candidates come from signatures, so the work grows with
- * the number of texts, not with its square: 10,000 notes are well under a second.
+ * scripts without blanks count by characters. Candidates come from an index of the rarest threes,
+ * so the work grows with the number of texts, not with its square: 10,000 notes are well under a
+ * second. What is found depends on the texts alone, not on their order.
  */
 #ifndef ETHOS_CORE_ALIKE_H
 #define ETHOS_CORE_ALIKE_H
@@ -11,13 +12,15 @@
 #include <ethos/types.h>
 
 #define ALIKE_NEAR 80 /* percent of what both say together */
+#define ALIKE_MOST 8  /* a text among many that are nearly the same is named with so many of them */
 
 /* a < b: places in the array; percent 100: the same words. */
 typedef void alike_fn(void *arg, size_t a, size_t b, unsigned percent);
 
 /*
- * Reports pairs at or above ALIKE_NEAR, by a then b. Texts of fewer than four words are reported only
- * when they are the same. Of many equal texts each is reported with the first only. ETHOS_NOMEM.
+ * Reports pairs at or above ALIKE_NEAR, by a then b. Texts of fewer than four words are reported
+ * only when they are the same, texts without words never. Of many equal texts each is reported with
+ * the first, and only the first with others. ETHOS_NOMEM.
  */
 int alike_pairs(const struct ethos_view *texts, size_t count, alike_fn *each, void *arg);
 

@@ -2,11 +2,11 @@
  * foreign.h: memory as other programs write it, read into items and written back.
  *
  *     claude-code    a folder: MEMORY.md (index) and notes; the native form
- *     jutul          the same with its own index line and a top-level type
+ *     claude-md      any markdown file: CLAUDE.md, AGENTS.md; its sections become notes
+ *     jutul          a folder like claude-code's, with its own index line and a top-level type
  *     openclaw       MEMORY.md, USER.md, memory/YYYY-MM-DD.md
- *     hermes         MEMORY.md, USER.md: entries separated by lines of a section sign
+ *     hermes         memories/MEMORY.md and USER.md: entries separated by lines of a section sign
  *     server-memory  JSON lines: entities with observations, relations
- *     markdown       any file: CLAUDE.md, AGENTS.md, notes.md
  *
  * Pure: bytes of one file in, items out. Who reads folders and writes memory is memory/transfer.
  */
@@ -20,39 +20,102 @@
 struct arena;
 struct str;
 
+#define FOREIGN_SOURCES "claude-code|claude-md|jutul|openclaw|hermes|server-memory"
+
+#define FOREIGN_BEGIN "<!-- BEGIN ethos -->"
+#define FOREIGN_END "<!-- END ethos -->"
+
 enum foreign_kind {
     FOREIGN_NOTE,  /* a note file: name and text as they are */
     FOREIGN_INDEX, /* an index: text as it is */
-    FOREIGN_ENTRY, /* one entry of a log */
-    FOREIGN_FACT   /* title and text, to be remembered */
+    FOREIGN_ENTRY, /* one entry of a log: a paragraph, a list item, a block of code */
+    FOREIGN_FACT   /* title and text, to become a note */
 };
 
-/* target: "memory", "user" or "workspace". Views are borrowed from the input or the arena. */
+/* Where an item belongs when nobody says otherwise. */
+enum foreign_target { FOREIGN_WORKSPACE, FOREIGN_MEMORY, FOREIGN_USER };
+
+/*
+ * Views are borrowed from the input or the arena. Entries of one file are pieces of its text, in
+ * order: neighbours may be taken as one piece, unless they stand apart.
+ */
 struct foreign_item {
     enum foreign_kind kind;
-    const char *target;
-    struct ethos_view name;  /* file name of a note */
-    struct ethos_view title; /* of a fact */
-    struct ethos_view text;
+    enum foreign_target target;
+    struct ethos_view name;    /* file name of a note */
+    struct ethos_view title;   /* of a fact */
+    struct ethos_view hook;    /* of a fact: when it matters; absent: its first line */
+    struct ethos_view text;    /* of facts and entries: never blank */
+    struct ethos_view heading; /* of an entry: the heading above it, or absent; one line or more */
+    bool first;                /* of the entries under its heading */
+    bool apart;
+    size_t line; /* where it begins, from 1 */
 };
 
-/* What was not taken: a line number (0: the whole), and why. */
+/* The first item that returns other than 0 ends the reading with that value. */
 typedef int foreign_item_fn(void *arg, const struct foreign_item *item);
+
+/* What was not taken: a line number (0: the whole), and why. */
 typedef void foreign_skip_fn(void *arg, size_t line, const char *why);
 
-/* One file of a source. ETHOS_INVALID for a source that does not exist, ETHOS_NOMEM, or what each gave. */
-int foreign_read(const char *source, const char *file, struct ethos_view text, struct arena *arena,
+/* Whether a source is a folder; else it is one file. */
+bool foreign_is_folder(const char *source);
+
+/* The folder inside a source's folder that belongs to it too, or NULL. */
+const char *foreign_below(const char *source);
+
+/*
+ * Why a file of the folder, named by its path in it, is not read; NULL: it is. "": not worth
+ * telling one by one.
+ */
+const char *foreign_refusal(const char *source, const char *path);
+
+/*
+ * One file of a source. ETHOS_INVALID for a source that does not exist, ETHOS_NOMEM, or what each
+ * gave.
+ */
+int foreign_read(const char *source, const char *path, struct ethos_view text, struct arena *arena,
                  foreign_item_fn *each, foreign_skip_fn *skip, void *arg);
 
-/* Appends a note or index in jutul-agent's form. Byte-equal to what it was read from. Returns str_code. */
-int foreign_jutul_note(struct ethos_view note, struct str *out);
+/* ---- what items become ---------------------------------------------------------------------- */
+
+/*
+ * Appends the note that a fact becomes under a key: a function of the fact alone. Returns
+ * str_code.
+ */
+int foreign_note(const struct foreign_item *fact, const char *source, const char *key,
+                 struct str *out);
+
+/* Appends the line of the index for it, LF included. Returns str_code. */
+int foreign_line(const struct foreign_item *fact, const char *key, struct str *out);
+
+typedef bool foreign_wanted_fn(void *arg, struct ethos_view file);
+
+/*
+ * Makes out our index with the entries of theirs that it lacks and that are wanted, as they are
+ * written there, after its last entry, or added below when it has none. *out_added counts them.
+ * Near linear. Returns str_code.
+ */
+int foreign_join(struct ethos_view ours, struct ethos_view theirs, foreign_wanted_fn *wanted,
+                 void *arg, struct str *out, size_t *out_added);
+
+/* ---- what others read ----------------------------------------------------------------------- */
+
+/*
+ * Appends a note or index in jutul-agent's form; what came from there is byte-equal. title is that
+ * of the note. Returns str_code.
+ */
+int foreign_jutul_note(struct ethos_view note, struct ethos_view title, struct str *out);
 int foreign_jutul_index(struct ethos_view index, struct str *out);
 
 /*
- * Makes out the text with the lines between <!-- BEGIN ethos --> and <!-- END ethos --> replaced, or the
- * block appended; the absent block takes it out. Every other byte stays. ETHOS_INVALID for markers that
- * are unbalanced or come twice.
+ * Makes out the text with the lines between FOREIGN_BEGIN and FOREIGN_END replaced, or the block
+ * appended; the absent block takes it out. Every other byte stays. ETHOS_INVALID for markers that
+ * are unbalanced or come twice, in the text or at all in the block.
  */
 int foreign_block(struct ethos_view text, struct ethos_view block, struct str *out);
+
+/* Appends text with lines that would be taken for a marker disarmed. Returns str_code. */
+int foreign_disarm(struct ethos_view text, struct str *out);
 
 #endif

@@ -12,15 +12,12 @@
 #include <ethos/limits.h>
 
 #include "base/str.h"
-#include "base/unicode.h"
-#include "base/utf8.h"
 #include "base/view.h"
+#include "core/line.h"
 #include "core/scope.h"
 
 #define MAX_INDENT 3
-#define MAX_HOOK_CH 100
 #define DASH "\xE2\x80\x94"
-#define ELLIPSIS "\xE2\x80\xA6"
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -55,11 +52,13 @@ static bool skip_separator(struct ethos_view *rest)
     return true;
 }
 
-/* Whether a file can name a note. */
+/* Whether a file can name a note; the index and the profile are none. */
 static bool is_note_file(struct ethos_view file)
 {
     char key[ETHOS_MAX_KEY + 1] = "";
 
+    if (view_eq(file, VIEW("MEMORY.md")) || view_eq(file, VIEW("USER.md")))
+        return false;
     if (file.size > ETHOS_MAX_KEY || memchr(file.data, '\0', file.size))
         return false;
     memcpy(key, file.data, file.size);
@@ -76,9 +75,9 @@ static bool read_link(struct ethos_view *rest, struct index_entry *out)
 {
     size_t end = 1;
 
-    while (end < rest->size && !view_starts(view_from(*rest, end), VIEW("](")))
+    while (end + 1 < rest->size && !(rest->data[end] == ']' && rest->data[end + 1] == '('))
         end += rest->data[end] == '\\' ? 2 : 1;
-    if (end >= rest->size)
+    if (end + 1 >= rest->size)
         return false;
     out->title = view_of(rest->data + 1, end - 1);
     *rest = view_from(*rest, end + 2);
@@ -122,7 +121,8 @@ bool index_line(struct ethos_view line, struct index_entry *out)
 
     if (!skip_bullet(&rest))
         return false;
-    if (view_starts(rest, VIEW("["))) {
+    struct ethos_view link = rest;
+    if (view_starts(link, VIEW("["))) {
         if (!read_link(&rest, &entry) || (!view_blank(rest) && !skip_separator(&rest)))
             return false;
     } else if (!read_ticks(&rest, &entry)) {
@@ -130,6 +130,7 @@ bool index_line(struct ethos_view line, struct index_entry *out)
     }
     if (!is_title(entry.title) || !is_note_file(entry.file))
         return false;
+    entry.ticked = !view_starts(link, VIEW("["));
     entry.hook = view_trim(rest);
     *out = entry;
     return true;
@@ -149,67 +150,148 @@ bool index_next(struct ethos_view text, size_t *offset, struct index_entry *out)
     return false;
 }
 
+/* ---- titles ---------------------------------------------------------------------------------- */
+
+/* Marks that markdown lets a backslash stand before. */
+static bool is_mark(char c)
+{
+    return (c > ' ' && c < '0') || (c > '9' && c < 'A') || (c > 'Z' && c < 'a') ||
+           (c > 'z' && c < 0x7F);
+}
+
+/* The next byte of a title as it reads; -1 at its end. */
+static int next_byte(struct ethos_view *rest, bool escaped)
+{
+    bool escape = escaped && rest->size > 1 && rest->data[0] == '\\' && is_mark(rest->data[1]);
+
+    if (escape)
+        *rest = view_from(*rest, 1);
+    return line_next(rest);
+}
+
+bool index_has_title(const struct index_entry *entry, struct ethos_view title)
+{
+    struct ethos_view own = view_trim(entry->title);
+    int x, y;
+
+    title = view_trim(title);
+    do {
+        x = next_byte(&own, !entry->ticked);
+        y = line_next(&title);
+    } while (x == y && x >= 0);
+    return x == y;
+}
+
+int index_title(const struct index_entry *entry, struct str *out)
+{
+    struct ethos_view rest = view_trim(entry->title);
+    int byte;
+
+    while ((byte = next_byte(&rest, !entry->ticked)) >= 0)
+        str_addc(out, (char)byte);
+    return str_code(out);
+}
+
+/* The line around a place of the text. */
+static struct ethos_view line_around(struct ethos_view text, size_t at)
+{
+    const char *before = at > 0 ? memrchr(text.data, '\n', at) : NULL;
+    size_t start = before ? (size_t)(before + 1 - text.data) : 0;
+    const char *after = memchr(text.data + at, '\n', text.size - at);
+
+    return view_of(text.data + start, (after ? (size_t)(after - text.data) : text.size) - start);
+}
+
+/* The next line from a place on that holds a word; the empty one is in every line. */
+static bool line_with(struct ethos_view text, struct ethos_view word, size_t *from,
+                      struct ethos_view *out_line)
+{
+    const char *hit = *from < text.size
+                          ? memmem(text.data + *from, text.size - *from, word.data, word.size)
+                          : NULL;
+
+    if (!hit)
+        return false;
+    *out_line = line_around(text, (size_t)(hit - text.data));
+    *from = (size_t)(out_line->data - text.data) + out_line->size + 1;
+    return true;
+}
+
+/* Only lines that hold the file at all are read: an index of 10,000 entries is searched like bytes. */
+bool index_find(struct ethos_view text, struct ethos_view file, struct index_entry *out)
+{
+    struct ethos_view line;
+    size_t from = 0;
+
+    while (file.size > 0 && line_with(text, file, &from, &line)) {
+        if (index_line(line, out) && view_eq(out->file, file)) {
+            out->offset = (size_t)(line.data - text.data);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The longest run of ASCII letters and digits: no escape and no blank can stand inside it. */
+static struct ethos_view longest_word(struct ethos_view title)
+{
+    struct ethos_view word = VIEW("");
+    size_t start = 0;
+
+    for (size_t at = 0; at <= title.size; at++) {
+        unsigned char c = at < title.size ? (unsigned char)title.data[at] : ' ';
+
+        if (c > ' ' && c < 0x7F && !is_mark((char)c))
+            continue;
+        if (at - start > word.size)
+            word = view_of(title.data + start, at - start);
+        start = at + 1;
+    }
+    return word;
+}
+
+/* Likewise only lines that hold a word of the title. */
+bool index_find_title(struct ethos_view text, struct ethos_view title, struct index_entry *out)
+{
+    struct ethos_view line, word = longest_word(title);
+    size_t from = 0;
+
+    while (line_with(text, word, &from, &line)) {
+        if (index_line(line, out) && index_has_title(out, title)) {
+            out->offset = (size_t)(line.data - text.data);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static size_t space_at(struct ethos_view v, size_t at)
+/* A title that is the template's word is escaped as a whole: it shall be an entry. */
+int index_add_title(struct ethos_view title, struct str *out)
 {
-    uint32_t cp;
-    size_t size = utf8_decode(v.data + at, v.size - at, &cp, NULL);
+    bool template = view_eq_nocase(view_trim(title), VIEW("<title>"));
+    int byte;
 
-    return utf8_space(cp) ? size : 0;
-}
-
-/* Appends v trimmed, each run of white space as one blank, `escaped` behind backslashes. */
-static void add_collapsed(struct ethos_view v, const char *escaped, struct str *out)
-{
-    v = view_trim(v);
-    for (size_t at = 0; at < v.size;) {
-        size_t space = space_at(v, at);
-
-        if (space > 0) {
-            if (!space_at(v, at + space))
-                str_addc(out, ' ');
-            at += space;
-            continue;
-        }
-        if (v.data[at] && strchr(escaped, v.data[at]))
+    title = view_trim(title);
+    while ((byte = line_next(&title)) >= 0) {
+        if (byte == '[' || byte == ']' || byte == '\\' || (template && byte == '<'))
             str_addc(out, '\\');
-        str_addc(out, v.data[at++]);
+        str_addc(out, (char)byte);
     }
-}
-
-/* Bytes of the longest start of at most `units` CH that ends on a grapheme boundary. */
-static size_t fitting_start(struct ethos_view v, uint64_t units)
-{
-    size_t fits = 0, next;
-
-    while (fits < v.size) {
-        next = unicode_boundary(v, fits + 1);
-        if (utf8_units(view_of(v.data, next)) > units)
-            break;
-        fits = next;
-    }
-    return fits;
+    return str_code(out);
 }
 
 int index_format(struct ethos_view title, struct ethos_view file, struct ethos_view hook,
                  struct str *out)
 {
     str_adds(out, "- [");
-    add_collapsed(title, "[]\\", out);
+    index_add_title(title, out);
     str_adds(out, "](");
     str_add(out, file);
     str_adds(out, ")");
     if (view_blank(hook))
         return str_code(out);
     str_adds(out, " " DASH " ");
-    size_t start = out->size;
-    add_collapsed(hook, "", out);
-    struct ethos_view added = view_from(str_view(out), start);
-    size_t kept = fitting_start(added, MAX_HOOK_CH);
-    if (!str_code(out) && kept < added.size) {
-        str_truncate(out, start + kept);
-        str_adds(out, ELLIPSIS);
-    }
-    return str_code(out);
+    return line_cut(hook, INDEX_MAX_HOOK, out);
 }

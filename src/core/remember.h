@@ -4,20 +4,25 @@
  * The same title again adds to its note, replaces its body, or makes a second note, as asked. Another
  * title that gives the same file name gets a name of its own. Nothing is overwritten unsaid.
  *
- * Whoever stores asks for names until one is not taken:
+ * Whoever stores tries the file of the entry that has this title (index_find_title) unless a second
+ * note was asked for, then asks for names until one is not taken:
  *
- *     for (n = 0;; n++) {
- *         remember_key(what, n, key);
+ *     for (n = 0; remember_key(what, n, key); n++)
  *         read key and index, remember_apply(...), effect == REMEMBER_TAKEN: go on
- *     }
  */
 #ifndef ETHOS_CORE_REMEMBER_H
 #define ETHOS_CORE_REMEMBER_H
+
+#include <stdbool.h>
 
 #include <ethos/limits.h>
 #include <ethos/types.h>
 
 struct str;
+
+#define REMEMBER_NAMES 10000          /* to try for one title */
+#define REMEMBER_MAX_TITLE 60         /* CH of a title that is made */
+#define REMEMBER_MAX_DESCRIPTION 1023 /* CH before the ellipsis */
 
 enum remember_how { REMEMBER_ADD, REMEMBER_REPLACE, REMEMBER_NEW };
 
@@ -25,8 +30,8 @@ enum remember_effect {
     REMEMBER_CREATED,
     REMEMBER_APPENDED,
     REMEMBER_REPLACED,
-    REMEMBER_UNCHANGED,
-    REMEMBER_TAKEN /* the name belongs to another note */
+    REMEMBER_UNCHANGED, /* the note; the index may have got a line back that was missing */
+    REMEMBER_TAKEN      /* the name belongs to another note; there are no texts */
 };
 
 struct remember {
@@ -40,23 +45,31 @@ struct remember {
 };
 
 /*
- * Appends a title for a text that was given none: its first line that is not blank, without the marks
- * of a heading, list or quote, at most 60 CH, cut between words. Returns str_code.
+ * Appends a title for a text that was given none: its first line with a letter or digit, without the
+ * marks of a heading, list or quote, at most 60 CH, cut between words. A text without letters gives its
+ * first line that is not blank. Returns str_code.
  */
 int remember_title(struct ethos_view text, struct str *out);
 
 /*
- * The n-th name to try: the slug of the title, with the hash of the title, then numbered from 2; for
- * REMEMBER_NEW the slug, then numbered. False when there is no further one (n > 9999).
+ * The n-th name to try: the slug of the title, with the hash of the title, then that numbered from 2;
+ * for REMEMBER_NEW the slug, then numbered. False from REMEMBER_NAMES on, and
+ * without memory.
  */
 bool remember_key(const struct remember *what, unsigned n, char out_key[ETHOS_MAX_KEY + 1]);
 
 /*
  * What becomes of the note under key (absent view: none) and of the index; the texts are made the
- * content of out_note and out_index. A note belongs to a title when its own title, or that of its
- * entry, is the same after trimming. An unlisted note gets its line back, a refreshed hook goes to the
- * line and to the description. ETHOS_UNSUPPORTED never: what note_set cannot edit stays as it is.
- * Returns str_code.
+ * content of out_note and out_index.
+ *
+ * A note belongs to a title when its own title, or that of its entry, is the same once collapsed; a
+ * name that has no note but an entry of another title is taken. Created: hook, else the first line of
+ * the text, is the description (1,023 CH, then an ellipsis) and the hook of the line. Appended and
+ * replaced: verified is the date, a type that was given is set, a hook that was given goes to the line
+ * and to the description. Replaced: so does the first line of the new text where the old hook was that
+ * of the old text, and the source is the new one. A note without head gets one only for its type. An
+ * unlisted note gets its line in every case. What note_set cannot edit stays as it is. Returns
+ * str_code.
  */
 int remember_apply(const struct remember *what, const char *key, struct ethos_view note,
                    struct ethos_view index, struct str *out_note, struct str *out_index,

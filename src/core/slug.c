@@ -104,8 +104,7 @@ static void slug_put(struct slug *slug, uint32_t cp)
     str_addc(&slug->text, (char)cp);
 }
 
-/* Appends the first 8 hex digits of SHA-256(NFC text). */
-static void add_short_hash(struct ethos_view text, struct str *out)
+int slug_hash(struct ethos_view text, struct str *out)
 {
     struct str nfc;
     char hex[HASH_HEX_SIZE];
@@ -116,6 +115,7 @@ static void add_short_hash(struct ethos_view text, struct str *out)
     hash_hex(str_view(&nfc), hex);
     str_add(out, view_of(hex, 8));
     str_release(&nfc);
+    return str_code(out);
 }
 
 int slug_section(struct ethos_view heading, struct str *out)
@@ -135,7 +135,7 @@ int slug_section(struct ethos_view heading, struct str *out)
         str_fail(out, str_code(&slug.text));
     str_add(out, slug.text.size > 0 ? str_view(&slug.text) : VIEW("u-"));
     if (slug.text.size == 0)
-        add_short_hash(heading, out);
+        slug_hash(heading, out);
     str_release(&slug.text);
     str_release(&lower);
     return str_code(out);
@@ -196,7 +196,7 @@ int slug_note(struct ethos_view title, size_t max, struct str *out)
     str_add(out, str_view(&slug.text));
     if (lost) {
         str_addc(out, '-');
-        add_short_hash(title, out);
+        slug_hash(title, out);
     }
     str_release(&slug.text);
     return str_code(out);

@@ -24,6 +24,9 @@ int slug_section(struct ethos_view heading, struct str *out);
  */
 int slug_note(struct ethos_view title, size_t max, struct str *out);
 
+/* Appends what tells titles apart that give the same slug: 8 hex of SHA-256(NFC text). Returns str_code. */
+int slug_hash(struct ethos_view text, struct str *out);
+
 /* SHA-256 hex of the lower-cased, white-space-collapsed, trimmed text. */
 int slug_fact_hash(struct ethos_view text, char out[65]);
 

@@ -29,7 +29,8 @@ struct saving {
     struct ethos_view base, text;
     const struct ethos_sync_how *how;
     unsigned conflicts;
-    bool kept; /* the person's text is a conflict copy */
+    bool kept;  /* the person's text is a conflict copy */
+    bool stuck; /* the file has not the revision that was asked for */
 };
 
 static int set_aside(struct saving *saving, struct ethos_error *error)
@@ -77,9 +78,12 @@ static int save_once(struct saving *saving, struct ethos_error *error)
     if (code != ETHOS_OK)
         return code;
     struct ethos_view text = saving->text.data ? saving->text : VIEW("");
-    if (view_eq(view_of(file->text, file->size), saving->base))
+    bool still = view_eq(view_of(file->text, file->size), saving->base);
+    code = handle_match(saving->target, saving->how->if_match, file, error);
+    saving->stuck = code != ETHOS_OK;
+    if (code == ETHOS_OK && still)
         code = handle_put(saving->turn, saving->target, file->revision, text, saving->how, error);
-    else
+    else if (code == ETHOS_OK)
         code = save_merged(saving, file, error);
     ethos_file_free(file);
     return code;
@@ -90,13 +94,15 @@ int ethos_save(struct ethos_turn *turn, const struct ethos_target *target, struc
                struct ethos_error *error)
 {
     struct scope_target aimed;
-    struct saving saving = {turn, &aimed, base, text, how ? how : &plain_how, 0, false};
+    struct saving saving = {
+        .turn = turn, .target = &aimed, .base = base, .text = text, .how = how ? how : &plain_how};
     int code = handle_aim(turn, target, true, &aimed, error);
     if (code != ETHOS_OK)
         return code;
     for (int round = 0; round < ROUNDS; round++) {
         code = save_once(&saving, error);
-        if (code != ETHOS_CONFLICT || (saving.conflicts > 0 && !saving.kept))
+        bool final = saving.stuck || (saving.conflicts > 0 && !saving.kept);
+        if (code != ETHOS_CONFLICT || final)
             break;
     }
     if (code == ETHOS_OK && out_conflicts)
@@ -210,25 +216,42 @@ static int lacking_lines(struct ethos_view copy, struct ethos_view file, struct 
     return str_code(out);
 }
 
+/* The file of a conflict, which must have the revision that was asked for. */
+static int read_matching(struct ethos_turn *turn, const struct scope_target *target,
+                         const struct ethos_sync_how *how, struct ethos_file **out_file,
+                         struct ethos_error *error)
+{
+    const struct ethos_target name = {NULL, target->scope, target->key};
+    int code = ethos_read(turn, &name, out_file, error);
+    return code == ETHOS_OK ? handle_match(target, how->if_match, *out_file, error) : code;
+}
+
+static int keep_file(struct ethos_turn *turn, const struct scope_target *target,
+                     const struct ethos_sync_how *how, struct ethos_error *error)
+{
+    struct ethos_file *file = NULL;
+    int code = how->if_match ? read_matching(turn, target, how, &file, error) : ETHOS_OK;
+    ethos_file_free(file);
+    return code;
+}
+
 static int add_lacking(struct ethos_turn *turn, const struct scope_target *target,
                        struct ethos_view copy, const struct ethos_sync_how *how,
                        struct ethos_error *error)
 {
-    const struct ethos_target name = {NULL, target->scope, target->key};
     struct ethos_update update = {
         .action = ETHOS_ACTION_ADD, .scope = target->scope, .key = target->key};
     struct ethos_file *file = NULL;
     struct str lines;
-    int code = ethos_read(turn, &name, &file, error);
-    if (code != ETHOS_OK)
-        return code;
     str_init(&lines, ETHOS_MAX_STORE_BYTES);
-    if (lacking_lines(copy, view_of(file->text, file->size), &lines) != ETHOS_OK)
+    int code = read_matching(turn, target, how, &file, error);
+    if (code == ETHOS_OK && lacking_lines(copy, view_of(file->text, file->size), &lines))
         code = err_nomem(error);
-    update.text = str_view(&lines);
-    update.if_match = file->revision;
-    if (code == ETHOS_OK && lines.size > 0)
+    if (code == ETHOS_OK && lines.size > 0) {
+        update.text = str_view(&lines);
+        update.if_match = file->revision;
         code = ethos_sync(turn, &update, 1, how, error);
+    }
     str_release(&lines);
     ethos_file_free(file);
     return code;
@@ -240,9 +263,9 @@ static int resolve(struct ethos_turn *turn, const struct scope_target *target,
 {
     switch (resolution) {
     case ETHOS_RESOLVE_KEEP:
-        return ETHOS_OK;
+        return keep_file(turn, target, how, error);
     case ETHOS_RESOLVE_TAKE:
-        return handle_put(turn, target, NULL, copy, how, error);
+        return handle_put(turn, target, how->if_match, copy, how, error);
     case ETHOS_RESOLVE_BOTH:
         return add_lacking(turn, target, copy, how, error);
     }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/os.h"
 
@@ -38,29 +39,7 @@ int ephemeral_make(char **out_path, struct ethos_error *error)
     return err_set(error, ETHOS_IO, "%s: no free name for a temporary directory", base);
 }
 
-static int remove_entry(void *arg, const char *name);
-
-static void remove_below(int dir, const char *name)
-{
-    int inner = os_openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (inner < 0)
-        return;
-    os_list(inner, remove_entry, &inner);
-    os_close(inner);
-}
-
-static int remove_entry(void *arg, const char *name)
-{
-    int dir = *(int *)arg;
-    if (os_unlinkat(dir, name, 0) != 0) {
-        remove_below(dir, name);
-        os_unlinkat(dir, name, AT_REMOVEDIR);
-    }
-    return 0;
-}
-
 void ephemeral_remove(const char *path)
 {
-    remove_below(AT_FDCWD, path);
-    os_unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
+    dir_remove(AT_FDCWD, path);
 }

@@ -9,6 +9,7 @@
 #include "core/scope.h"
 #include "memory/registry.h"
 #include "memory/service.h"
+#include "memory/workspace.h"
 
 /* A backend that was opened for some personality, shared by all with the same configuration. */
 struct opened {
@@ -41,6 +42,7 @@ struct ethos_turn {
     struct service_settings settings;
     /* The pair to record at the first write of a profile; platform_user is NULL when there is none. */
     const char *pair_platform, *platform_user;
+    struct workspace workspace; /* when the context has a workspace_scope */
 };
 
 /* The person at this machine. */
@@ -83,6 +85,10 @@ int handle_match(const struct scope_target *target, const char *wanted,
 int handle_put(struct ethos_turn *turn, const struct scope_target *target, const char *expect,
                struct ethos_view text, const struct ethos_sync_how *how, struct ethos_error *error);
 
+/* Who writes: what the caller says, completed by what the turn knows; checked. */
+int handle_origin(const struct ethos_turn *turn, const struct ethos_origin *given,
+                  struct ethos_origin *out, struct ethos_error *error);
+
 /*
  * Changes several keys of one scope by a pure function, all or none (provider.h); edits have their
  * keys and are otherwise zero. Each key is told to how->each, with actions of the callback. A dry run
@@ -92,7 +98,10 @@ int handle_update(struct ethos_turn *turn, const char *scope, struct ethos_edit 
                   size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_sync_how *how,
                   struct ethos_error *error);
 
-/* Before anything is written to a scope: a workspace is noted with its folder. Failing to is no failure. */
+/*
+ * With a write to a scope, before or after it: the turn's workspace is noted with its folder. Failing
+ * to is no failure.
+ */
 void handle_touch(struct ethos_turn *turn, const char *scope);
 
 /* The provider the current configuration names, opened at first use. */

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/view.h"
 #include "memory/changes.h"
+#include "memory/notes_check.h"
 
 static const struct ethos_sync_how plain_how;
 static const struct ethos_filter everything;
@@ -144,6 +145,8 @@ int ethos_forget(struct ethos_turn *turn, const struct ethos_target *target,
         code = provider->ops->purge(provider, aimed.scope, needle,
                                     (how->flags & ETHOS_SYNC_DRY_RUN) != 0, how->origin, &purge,
                                     error);
+    if (code == ETHOS_OK && !(how->flags & ETHOS_SYNC_DRY_RUN))
+        code = notes_check_forget(turn, aimed.scope, error); // it quotes words of the notes
     if (code != ETHOS_OK)
         return code;
     if (purge.lines + purge.versions + purge.blobs + purge.conflicts == 0)

@@ -596,6 +596,34 @@ static int over_write(struct ethos_provider *self, const char *scope, const char
     return code;
 }
 
+/* What the callback decides must also be what this memory can hold. */
+struct sized {
+    const char *scope;
+    const struct ethos_origin *origin;
+    ethos_edit_fn *edit;
+    void *arg;
+};
+
+static int edit_sized(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+{
+    const struct sized *sized = arg;
+    int code = sized->edit(sized->arg, edits, count, error);
+    for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
+        const struct ethos_edit *edit = &edits[i];
+        if (edit->verdict == ETHOS_EDIT_PUT)
+            code = check_size(sized->scope, edit->key, edit->text, sized->origin, error);
+    }
+    return code;
+}
+
+static int over_update(struct ethos_provider *self, const char *scope, struct ethos_edit *edits,
+                       size_t count, ethos_edit_fn *edit, void *arg,
+                       const struct ethos_origin *origin, struct ethos_error *error)
+{
+    struct sized sized = {scope, origin, edit, arg};
+    return store_update(over_inner(self), scope, edits, count, edit_sized, &sized, origin, error);
+}
+
 static int over_list(struct ethos_provider *self, const char *scope, ethos_entry_fn *each,
                      void *arg, struct ethos_error *error)
 {
@@ -637,6 +665,7 @@ static const struct ethos_provider_ops over_ops = {
     .list = over_list,
     .locate = over_locate,
     .check = over_check,
+    .update = over_update,
 };
 
 int provider_over_store(const struct ethos_host *host, struct ethos_store *store,

@@ -40,8 +40,13 @@ struct service_settings {
     uint64_t max_chars;
     bool tail;
     bool guard;
+    int64_t stale_days; /* after which a note nobody verified is stale */
 };
 const struct service_settings *service_settings(const struct ethos_turn *turn);
+
+/* The folder a turn is about and how its memory was found; NULL when it has none. Borrowed. */
+struct workspace;
+const struct workspace *service_workspace(const struct ethos_turn *turn);
 
 /* Where a file of memory is; NULL when the backend has no files. Free with free(). */
 int service_path(const struct ethos_turn *turn, const char *scope, const char *key, char **out_path,

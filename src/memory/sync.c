@@ -89,9 +89,8 @@ static int aim(struct ethos_turn *turn, struct arena *arena, const struct ethos_
     return ETHOS_OK;
 }
 
-/* What the caller says about himself; what he does not say, the turn knows. */
-static struct ethos_origin origin_of(const struct ethos_turn *turn,
-                                     const struct ethos_origin *given)
+int handle_origin(const struct ethos_turn *turn, const struct ethos_origin *given,
+                  struct ethos_origin *out, struct ethos_error *error)
 {
     struct ethos_origin origin = given ? *given : (struct ethos_origin){0};
     if (!origin.user)
@@ -102,14 +101,10 @@ static struct ethos_origin origin_of(const struct ethos_turn *turn,
         origin.source = origin.session_key && strncmp(origin.session_key, "dream:", 6) == 0
                             ? "dream"
                             : "tool";
-    return origin;
-}
-
-static int check_source(const struct ethos_origin *origin, struct ethos_error *error)
-{
-    return history_knows_source(origin->source)
-               ? ETHOS_OK
-               : err_set(error, ETHOS_INVALID, "unknown source: %s", origin->source);
+    if (!history_knows_source(origin.source))
+        return err_set(error, ETHOS_INVALID, "unknown source: %s", origin.source);
+    *out = origin;
+    return origin.op_id ? update_check_opid(view_str(origin.op_id), error) : ETHOS_OK;
 }
 
 /* The operation id, or NULL. */
@@ -133,18 +128,21 @@ static int check_how(const struct ethos_turn *turn, const struct ethos_sync_how 
                         turn->provider->ops->name);
 }
 
-/* Passes outcomes on, and notes whether a profile was written for someone not in the map. */
+/* Passes outcomes on, and notes what else a write asks for: an entry in the map, a workspace's folder. */
 struct watch {
     const struct ethos_turn *turn;
     const struct ethos_sync_how *how;
-    bool wrote_profile;
+    bool wrote_profile, wrote_workspace;
 };
 
 static void watch_outcome(void *arg, const struct ethos_outcome *outcome)
 {
     struct watch *watch = arg;
-    if (outcome->kind == ETHOS_OUTCOME_WRITTEN && writes_profile(watch->turn, outcome->scope))
-        watch->wrote_profile = true;
+    if (outcome->kind == ETHOS_OUTCOME_WRITTEN) {
+        const char *workspace = watch->turn->context.workspace_scope;
+        watch->wrote_profile |= writes_profile(watch->turn, outcome->scope);
+        watch->wrote_workspace |= workspace && strcmp(outcome->scope, workspace) == 0;
+    }
     if (watch->how->each)
         watch->how->each(watch->how->arg, outcome);
 }
@@ -152,7 +150,7 @@ static void watch_outcome(void *arg, const struct ethos_outcome *outcome)
 static int sync_aimed(struct ethos_turn *turn, const struct ethos_update *updates, size_t count,
                       const struct ethos_sync_how *how, struct ethos_error *error)
 {
-    struct watch watch = {turn, how, false};
+    struct watch watch = {turn, how, false, false};
     const struct ethos_sync_how watched = {
         .origin = how->origin, .flags = how->flags, .each = watch_outcome, .arg = &watch};
     bool profile = false;
@@ -162,8 +160,11 @@ static int sync_aimed(struct ethos_turn *turn, const struct ethos_update *update
     if (code == ETHOS_OK)
         code = turn->provider->ops->sync(turn->provider, &turn->context, updates, count, &watched,
                                          error);
-    if (watch.wrote_profile && !(how->flags & ETHOS_SYNC_DRY_RUN))
+    bool dry = how->flags & ETHOS_SYNC_DRY_RUN;
+    if (watch.wrote_profile && !dry)
         mint(turn);
+    if (watch.wrote_workspace && !dry)
+        handle_touch(turn, turn->context.workspace_scope);
     return code;
 }
 
@@ -189,10 +190,8 @@ int ethos_sync(struct ethos_turn *turn, const struct ethos_update *updates, size
                const struct ethos_sync_how *how, struct ethos_error *error)
 {
     struct ethos_sync_how own = how ? *how : plain_how;
-    struct ethos_origin origin = origin_of(turn, own.origin);
-    int code = check_source(&origin, error);
-    if (code == ETHOS_OK && origin.op_id)
-        code = update_check_opid(view_str(origin.op_id), error);
+    struct ethos_origin origin;
+    int code = handle_origin(turn, own.origin, &origin, error);
     if (code != ETHOS_OK || count == 0)
         return code;
     if (own.flags & ETHOS_SYNC_DRY_RUN)
@@ -292,6 +291,7 @@ int handle_file(struct ethos_turn *turn, const struct scope_target *target,
     memcpy(file->key, target->key, sizeof file->key);
     memcpy(file->revision, text ? text->revision : "absent", text ? sizeof file->revision : 7);
     file->mtime_ms = text ? text->mtime_ms : -1;
+    file->unsettled = text && text->unsettled;
     int code = service_path(turn, target->scope, target->key, &file->path, error);
     if (code == ETHOS_OK && text)
         code = copy_text(text, file, error);
@@ -350,14 +350,23 @@ static int look_before(struct ethos_turn *turn, const struct scope_target *targe
     return ETHOS_OK;
 }
 
+int handle_match(const struct scope_target *target, const char *wanted,
+                 const struct ethos_file *file, struct ethos_error *error)
+{
+    bool migrated = strcmp(file->scope, target->scope) != 0;
+    bool fits = !wanted || strcmp(wanted, file->revision) == 0 ||
+                (migrated && strcmp(wanted, "absent") == 0);
+    return fits ? ETHOS_OK : update_moved(target->key, file->revision, error);
+}
+
 static int rehearse_write(const char *expect, const struct ethos_file *before,
                           struct ethos_view text, const struct scope_target *target,
                           struct ethos_outcome *outcome, struct str *diff,
                           struct ethos_error *error)
 {
-    if (expect && strcmp(expect, before->revision) != 0 &&
-        !(strcmp(expect, "absent") == 0 && strcmp(before->scope, target->scope) != 0))
-        return update_moved(target->key, before->revision, error);
+    int code = handle_match(target, expect, before, error);
+    if (code != ETHOS_OK)
+        return code;
     struct ethos_view old = view_of(before->text, before->size);
     bool there = before->text && strcmp(before->scope, target->scope) == 0;
     outcome->revision = there ? before->revision : "absent";
@@ -395,11 +404,13 @@ static int write_aimed(struct ethos_turn *turn, const struct scope_target *targe
                               how->flags & ETHOS_SYNC_DIFF ? &diff : NULL, error);
     if (code == ETHOS_OK && outcome.kind == ETHOS_OUTCOME_WRITTEN &&
         !(how->flags & ETHOS_SYNC_DRY_RUN)) {
-        const struct ethos_origin origin = origin_of(turn, how->origin);
-        code = check_source(&origin, error);
+        struct ethos_origin origin;
+        code = handle_origin(turn, how->origin, &origin, error);
         if (code == ETHOS_OK)
             code = provider->ops->write(provider, target->scope, target->key, expect, text, &origin,
                                         revision, error);
+        if (code == ETHOS_OK)
+            handle_touch(turn, target->scope);
         outcome.revision = revision;
     }
     if (code == ETHOS_OK && how->each) {

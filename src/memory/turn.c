@@ -12,7 +12,6 @@
 #include "base/view.h"
 #include "core/scope.h"
 #include "memory/handle.h"
-#include "memory/workspace.h"
 
 #define PATH_LIMIT 4096 /* bytes */
 
@@ -155,27 +154,28 @@ static void resolve_settings(struct resolving *r)
     settings->max_chars = (uint64_t)config_integer(home, own, "prefetch.maxChars");
     settings->tail = strcmp(config_get(home, own, "prefetch.truncate"), "tail") == 0;
     settings->guard = config_switch(home, own, "prefetch.guard");
+    settings->stale_days = config_integer(home, own, "notes.staleDays");
     r->turn->context.workspace_shown = strcmp(config_get(home, own, "workspaceMemory"), "off") != 0;
 }
 
 static int resolve_workspace(struct resolving *r, struct ethos_error *error)
 {
-    struct str path;
-    char scope[ETHOS_MAX_SCOPE];
     struct ethos_context *context = &r->turn->context;
+    struct workspace *own = &r->turn->workspace;
     const char *given = first_of(r->request->workspace, "ETHOS_WORKSPACE");
-    str_init(&path, PATH_LIMIT);
-    int code = workspace_root(given, &path, error);
+    workspace_place_init(&own->place);
+    int code = workspace_locate(given, &own->place, error);
     if (code == ETHOS_NOTFOUND && !given)
         return ETHOS_OK; // the current directory is gone; memory is not
     if (code == ETHOS_OK)
-        code = workspace_scope(r->root, path.data, scope, error);
-    if (code == ETHOS_OK)
-        code = keep(r->turn, scope, &context->workspace_scope, error);
-    if (code == ETHOS_OK)
-        code = keep(r->turn, path.data, &context->workspace, error);
-    str_release(&path);
-    return code;
+        code = workspace_find(r->root, &own->place, &own->found, error);
+    if (code != ETHOS_OK)
+        return code;
+    own->marker = config_switch(&r->ethos->config, &r->ethos->personality_config,
+                                "workspace.marker");
+    context->workspace = own->place.root.data;
+    context->workspace_scope = own->found.scope;
+    return ETHOS_OK;
 }
 
 /* ---- the turn ------------------------------------------------------------------------------ */
@@ -246,6 +246,7 @@ void ethos_turn_free(struct ethos_turn *turn)
 {
     if (!turn)
         return;
+    workspace_place_release(&turn->workspace.place);
     arena_release(&turn->arena);
     free(turn);
 }

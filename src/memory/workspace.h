@@ -9,9 +9,15 @@
  *     workspaces/<id>/workspace.json      {version, id, token, paths: [{path, dev, ino, btime,
  *                                          firstSeen, lastSeen}]}
  *     <git common dir>/ethos-workspace    <id> <token>
+ *     workspaces/.mem/index               derived: names and identities (workspace_file.h)
  *
  * Looking makes nothing; the first write records. A hit under a path that is not recorded is recorded
- * by the next write.
+ * by the next write, which also takes the path that was left off the list. Whatever folder appears
+ * there later is another one: when the memory bears the name of that path, the alias of the path
+ * names a memory of its own from then on.
+ *
+ * A path that is not UTF-8 is known by its hash alone. A git directory that cannot be shown to belong
+ * to the folder (a .git that is a link, a submodule's) has no marker.
  */
 #ifndef ETHOS_MEMORY_WORKSPACE_H
 #define ETHOS_MEMORY_WORKSPACE_H
@@ -54,35 +60,51 @@ struct workspace_found {
     enum workspace_how how;
 };
 
+/* The id in the scope. */
+const char *workspace_id(const struct workspace_found *found);
+
 /*
  * The memory of a place, first hit wins: marker, alias, path, moved. dir -1: no home yet. What cannot
- * be read is an error: another memory instead of this one would be worse. Costs a few opens whatever
- * the number of workspaces.
+ * be read is an error: another memory instead of this one would be worse; a marker that is not ours
+ * is no marker. Costs a few opens whatever the number of workspaces.
  */
 int workspace_find(int dir, const struct workspace_place *place, struct workspace_found *out,
                    struct ethos_error *error);
 
 /*
  * Records the place in its workspace.json, with token, alias and marker as needed; nothing when it
- * stands there already. Called before a write to the scope.
+ * stands there already with the date of today. Called with a write to the scope. That the marker
+ * cannot be written is no failure.
  */
 int workspace_record(int dir, const struct workspace_place *place,
                      const struct workspace_found *found, bool marker, int64_t now_ms,
                      struct ethos_error *error);
 
-/* Going away: the root and scope as turn.c uses them. */
-int workspace_root(const char *given, struct str *out_path, struct ethos_error *error);
-int workspace_scope(int dir, const char *root, char out_scope[ETHOS_MAX_SCOPE],
-                    struct ethos_error *error);
+/* What a turn knows about its workspace. */
+struct workspace {
+    struct workspace_place place;
+    struct workspace_found found;
+    bool marker; /* workspace.marker */
+    bool recorded;
+};
 
 /* ---- for people: ethos workspaces ----------------------------------------------------------- */
 
-/* Every workspace of the home: {id, scope, paths: [{path, exists, lastSeen}], notes, bytes}. */
+/*
+ * Every workspace of the home, by id: {id, scope, paths: [{path, exists, lastSeen}], notes, bytes};
+ * one whose workspace.json cannot be read has a member problem.
+ */
 int workspace_list(int dir, json_t **out_rows, struct ethos_error *error);
 
-/* Makes the memory `id` that of the place, which must have none of its own unless replace. */
+/* The same of one. ETHOS_NOTFOUND hints at a near one. */
+int workspace_show(int dir, const char *id, json_t **out_row, struct ethos_error *error);
+
+/*
+ * Makes the memory `id` that of the place, which must have none of its own (ETHOS_EXISTS) unless
+ * replace; that one stays, untied. check: only whether it could.
+ */
 int workspace_adopt(int dir, const struct workspace_place *place, const char *id, bool replace,
-                    bool marker, int64_t now_ms, struct ethos_error *error);
+                    bool check, bool marker, int64_t now_ms, struct ethos_error *error);
 
 /* Takes away what ties folders to a memory (paths, aliases, marker), or with memory also its files. */
 int workspace_forget(int dir, const char *id, bool memory, struct ethos_error *error);

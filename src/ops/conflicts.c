@@ -239,8 +239,9 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
 }
 
 static int resolve_named(struct ethos_turn *turn, const struct op_call *call,
-                         const struct ethos_sync_how *how, struct ethos_error *error)
+                         const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
+    (void)more;
     bool keep = op_flag(call, "keep"), take = op_flag(call, "take"), both = op_flag(call, "both");
     const char *id = op_string(call, "id");
     struct ethos_target target;
@@ -261,7 +262,7 @@ static int resolve_named(struct ethos_turn *turn, const struct op_call *call,
 static int run_resolve(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     int code = report_run(resolve_named, call, result, error);
-    if (code != ETHOS_OK)
+    if (code != ETHOS_OK || result->code != ETHOS_OK)
         return code;
     op_json_put(&result->json, "resolved", op_json_string(op_string(call, "id")));
     return result->json ? ETHOS_OK : err_nomem(error);
@@ -279,6 +280,7 @@ static const struct op_arg resolve_args[] = {
     {"keep", OP_FLAG, 0, NULL, NULL, "the file stays; the copy's text goes to its history"},
     {"take", OP_FLAG, 0, NULL, NULL, "the copy becomes the file"},
     {"both", OP_FLAG, 0, NULL, NULL, "the file gets the lines of the copy that it lacks"},
+    ARG_IF_MATCH,
     ARG_END};
 
 const struct op ops_conflicts[] = {

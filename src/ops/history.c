@@ -188,8 +188,9 @@ static int run_diff(struct op_call *call, struct op_result *result, struct ethos
 /* ---- restore and undo ----------------------------------------------------------------------- */
 
 static int restore_named(struct ethos_turn *turn, const struct op_call *call,
-                         const struct ethos_sync_how *how, struct ethos_error *error)
+                         const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
+    (void)more;
     struct ethos_target target = report_target(call);
     return ethos_restore(turn, &target, op_string(call, "revision"), how, error);
 }
@@ -200,8 +201,9 @@ static int run_restore(struct op_call *call, struct op_result *result, struct et
 }
 
 static int undo_named(struct ethos_turn *turn, const struct op_call *call,
-                      const struct ethos_sync_how *how, struct ethos_error *error)
+                      const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
+    (void)more;
     struct ethos_target target = report_target(call);
     const struct ethos_filter filter = named_filter(call);
     return ethos_undo(turn, &target, &filter, how, error);

@@ -2,18 +2,10 @@
  * local.c: rows of commands that a surface carries out itself; they stand in the table so that help,
  * completion and the manual know them.
  */
+#include "ops/report.h"
 #include "ops/tables.h"
 
-#define ARG_END                                                                                    \
-    {                                                                                              \
-        NULL, OP_TEXT, 0, NULL, NULL, NULL                                                         \
-    }
-
-static const struct op_arg edit_args[] = {
-    {"store", OP_CHOICE, 0, "memory|user", "STORE", "which file: memory (default) or user"},
-    {"key", OP_TEXT, 0, NULL, "FILE", "which file, by name: a note such as plan.md"},
-    {"scope", OP_TEXT, 0, NULL, "SCOPE", "in a scope: personality, global, workspace, user:ID"},
-    ARG_END};
+static const struct op_arg edit_args[] = {ARG_STORE, ARG_KEY, ARG_SCOPE, ARG_IF_MATCH, ARG_END};
 static const struct op_arg completion_args[] = {{"shell", OP_CHOICE, OP_REQUIRED | OP_POSITIONAL,
                                                  "bash|zsh|fish", "SHELL", "bash, zsh or fish"},
                                                 ARG_END};

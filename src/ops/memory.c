@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "base/view.h"
 #include "core/scope.h"
+#include "memory/notes_check.h"
 #include "memory/service.h"
 #include "ops/report.h"
 #include "ops/tables.h"
@@ -45,25 +46,37 @@ static json_t *source_rows(const struct ethos_block *block)
     return rows;
 }
 
-static json_t *block_json(const struct ethos_block *block)
+/* What the last check of the workspace's notes found; no note is opened for it. */
+static json_t *index_rows(struct ethos_turn *turn)
 {
-    return json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:[]}", "text",
+    json_t *rows = NULL;
+    const struct ethos_context *context = ethos_turn_context(turn);
+    if (!context->workspace_scope || !context->workspace_shown)
+        return json_array();
+    int code = notes_check_last(turn, context->workspace_scope, &rows, NULL);
+    return code == ETHOS_OK || code == ETHOS_NOMEM ? rows : json_array();
+}
+
+static json_t *block_json(struct ethos_turn *turn, const struct ethos_block *block)
+{
+    return json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "text",
                      json_text(view_of(block->text, block->size)), "chars",
                      (json_int_t)block->chars, "userMemory", json_part(block->user_memory),
                      "projectMemory", json_part(block->project_memory), "workspaceMemory",
                      json_part(block->workspace_memory), "omitted", omission_rows(block), "sources",
-                     source_rows(block), "index");
+                     source_rows(block), "index", index_rows(turn));
 }
 
-static int show_block(const struct op_call *call, struct ethos_block *block,
-                      struct op_result *result, struct ethos_error *error)
+static int show_block(const struct op_call *call, struct ethos_turn *turn,
+                      struct ethos_block *block, struct op_result *result,
+                      struct ethos_error *error)
 {
     if (!block)
         return op_return(result, json_null(), error);
     result->code = block->code;
     result->error = block->error;
     if (call->want_json)
-        return op_return(result, block_json(block), error);
+        return op_return(result, block_json(turn, block), error);
     result->has_text = true;
     str_adopt(&result->text, block->text, block->size);
     block->text = NULL;
@@ -89,7 +102,7 @@ static int run_prefetch(struct op_call *call, struct op_result *result, struct e
         return code;
     code = ethos_prefetch(turn, &options, &block, error);
     if (code == ETHOS_OK)
-        code = show_block(call, block, result, error);
+        code = show_block(call, turn, block, result, error);
     ethos_block_free(block);
     ethos_turn_free(turn);
     return code;
@@ -98,8 +111,9 @@ static int run_prefetch(struct op_call *call, struct op_result *result, struct e
 /* ---- sync and the single updates ----------------------------------------------------------- */
 
 static int sync_batch(struct ethos_turn *turn, const struct op_call *call,
-                      const struct ethos_sync_how *how, struct ethos_error *error)
+                      const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
+    (void)more;
     return ethos_sync_json(turn, op_text(call, "updates"), how, error);
 }
 
@@ -125,20 +139,23 @@ static int sync_single(enum ethos_action action, const char *argument, struct et
 }
 
 static int sync_add(struct ethos_turn *turn, const struct op_call *call,
-                    const struct ethos_sync_how *how, struct ethos_error *error)
+                    const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
+    (void)more;
     return sync_single(ETHOS_ACTION_ADD, "content", turn, call, how, error);
 }
 
 static int sync_replace(struct ethos_turn *turn, const struct op_call *call,
-                        const struct ethos_sync_how *how, struct ethos_error *error)
+                        const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
+    (void)more;
     return sync_single(ETHOS_ACTION_REPLACE, "content", turn, call, how, error);
 }
 
 static int sync_remove(struct ethos_turn *turn, const struct op_call *call,
-                       const struct ethos_sync_how *how, struct ethos_error *error)
+                       const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
+    (void)more;
     return sync_single(ETHOS_ACTION_REMOVE, "substringMatch", turn, call, how, error);
 }
 
@@ -162,10 +179,14 @@ static int run_remove(struct op_call *call, struct op_result *result, struct eth
 static json_t *file_json(const struct ethos_file *file)
 {
     const char *store = strcmp(file->key, "USER.md") == 0 ? "user" : "memory";
-    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "store", store, "scope", file->scope,
-                     "key", file->key, "content", json_text(view_of(file->text, file->size)),
-                     "path", op_json_string(file->path), "modifiedAt", op_json_time(file->mtime_ms),
-                     "revision", op_json_revision(file->revision));
+    json_t *json = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "store", store, "scope",
+                             file->scope, "key", file->key, "content",
+                             json_text(view_of(file->text, file->size)), "path",
+                             op_json_string(file->path), "modifiedAt", op_json_time(file->mtime_ms),
+                             "revision", op_json_revision(file->revision));
+    if (file->unsettled)
+        op_json_put(&json, "unsettled", json_true());
+    return json;
 }
 
 static int run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -248,8 +269,9 @@ static int tell_conflict(struct ethos_turn *turn, const struct ethos_target *tar
 
 /* With the text it started from, what was saved meanwhile is merged; without, it is overwritten. */
 static int sync_save(struct ethos_turn *turn, const struct op_call *call,
-                     const struct ethos_sync_how *how, struct ethos_error *error)
+                     const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
+    (void)more;
     struct ethos_target target = report_target(call);
     struct ethos_view base = op_text(call, "base"), text = op_text(call, "content");
     struct ethos_origin origin = *how->origin;
@@ -258,7 +280,7 @@ static int sync_save(struct ethos_turn *turn, const struct op_call *call,
     origin.via = "editor";
     own.origin = &origin;
     if (!base.data)
-        return ethos_write(turn, &target, NULL, text, &own, error);
+        return ethos_write(turn, &target, own.if_match, text, &own, error);
     int code = ethos_save(turn, &target, base, text, &own, &places, error);
     return code == ETHOS_OK && places > 0 ? tell_conflict(turn, &target, places, how, error) : code;
 }
@@ -447,6 +469,7 @@ static const struct op_arg save_args[] = {
     ARG_STORE,
     ARG_KEY,
     ARG_SCOPE,
+    ARG_IF_MATCH,
     ARG_END};
 static const struct op_arg text_args[] = {{"content", OP_TEXT,
                                            OP_REQUIRED | OP_POSITIONAL | OP_STDIN, NULL, "TEXT",

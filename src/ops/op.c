@@ -212,6 +212,10 @@ int op_return_change(const struct op_call *call, struct op_result *result, json_
         op_json_put(&value, "dryRun", json_true());
         op_json_put(&value, "diff", json_text(str_view(&result->text)));
     }
+    if (call->dry_run && str_code(&result->text) != ETHOS_OK) {
+        json_decref(value);
+        value = NULL;
+    }
     result->has_text = call->dry_run && !call->want_json;
     return op_return(result, value, error);
 }

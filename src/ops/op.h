@@ -46,13 +46,18 @@ enum {
     OP_NO_HOME = 32,   /* needs no home: the call has no ethos */
 };
 
+/* How far a long operation is, for a display; called often. */
+typedef void op_progress_fn(void *arg, uint64_t done, uint64_t total);
+
 struct op_call {
     struct ethos *ethos; /* NULL for OP_NO_HOME */
     const struct ethos_request *request;
     const json_t *args; /* object, checked */
     bool want_json;
     bool dry_run;
-    const char *via; /* the surface, for history */
+    const char *via;          /* the surface, for history */
+    op_progress_fn *progress; /* or NULL */
+    void *progress_arg;
 };
 
 /* json is owned; text holds raw bytes when has_text. code and error tell of a partial result. */

@@ -94,7 +94,7 @@ static void report_release(struct report *report)
 }
 
 /* Something happened: give the report, with the error beside it. Nothing did: give the error. */
-static int finish_report(const struct op_call *call, struct report *report, int code,
+static int finish_report(const struct op_call *call, struct report *report, int code, json_t *more,
                          struct op_result *result, struct ethos_error *error)
 {
     if (code != ETHOS_OK && report->rows == 0)
@@ -111,6 +111,10 @@ static int finish_report(const struct op_call *call, struct report *report, int 
     if (str_code(&report->diff) != ETHOS_OK || str_code(&result->text) != ETHOS_OK)
         return err_nomem(error);
     json_t *json = report_json(report, call->dry_run);
+    if (json && (!more || json_object_update(json, more) != 0)) {
+        json_decref(json);
+        json = NULL;
+    }
     if (!json && !call->dry_run)
         return err_set(error, ETHOS_NOMEM, "out of memory for the report of what was done");
     return op_return(result, json, error);
@@ -137,8 +141,10 @@ int report_run(report_fn *run, struct op_call *call, struct op_result *result,
     if (code != ETHOS_OK)
         return code;
     report_init(&report);
-    code = run(turn, call, &how, error);
-    code = finish_report(call, &report, code, result, error);
+    json_t *more = json_object();
+    code = run(turn, call, &how, more, error);
+    code = finish_report(call, &report, code, more, result, error);
+    json_decref(more);
     report_release(&report);
     ethos_turn_free(turn);
     return code;

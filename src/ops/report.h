@@ -40,8 +40,9 @@ size_t report_scopes(const struct ethos_context *context, struct ethos_target ta
 
 /* ---- changing ------------------------------------------------------------------------------- */
 
+/* more: an object whose members join the report. */
 typedef int report_fn(struct ethos_turn *turn, const struct op_call *call,
-                      const struct ethos_sync_how *how, struct ethos_error *error);
+                      const struct ethos_sync_how *how, json_t *more, struct ethos_error *error);
 
 /* Runs it in a turn of the call. When something happened, the result is the report, errors beside it. */
 int report_run(report_fn *run, struct op_call *call, struct op_result *result,

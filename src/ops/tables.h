@@ -7,8 +7,11 @@
 #include "ops/op.h"
 
 extern const struct op ops_memory[];
+extern const struct op ops_notes[];
 extern const struct op ops_history[];
 extern const struct op ops_conflicts[];
+extern const struct op ops_transfer[];
+extern const struct op ops_workspaces[];
 extern const struct op ops_users[];
 extern const struct op ops_personalities[];
 extern const struct op ops_config[];

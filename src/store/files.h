@@ -220,6 +220,7 @@ int files_spot_read(const struct files *self, const char *path, int dir, const c
 /* ---- files_journal.c ------------------------------------------------------------------------ */
 
 #define FILES_HISTORY "memory-history.jsonl"
+#define FILES_LIVE_FLAGS (O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 #define FILES_INDEX ".mem/index"
 
 /* The history of a held directory, at its end. */

@@ -45,9 +45,8 @@ static void add_typed(struct str *out, const char *path)
     str_adds(out, quote);
 }
 
-/* Reports with a command to type as the remedy, in which '@' stands for the path. */
-static void report_command(struct check *check, enum ethos_severity severity, const char *path,
-                           const char *problem, const char *command)
+void files_check_command(struct check *check, enum ethos_severity severity, const char *path,
+                         const char *problem, const char *command)
 {
     char shown[PATH_MAX];
     struct str remedy;
@@ -86,7 +85,7 @@ static void check_mode(struct check *check, int dir, const char *path)
     enum ethos_severity severity = writable ? ETHOS_FINDING_ERROR : ETHOS_FINDING_WARNING;
     if (check->fix && os_fchmod(dir, st.st_mode & 07700) == 0)
         severity = ETHOS_FINDING_FIXED;
-    report_command(check, severity, path, problem, "chmod go-rwx @");
+    files_check_command(check, severity, path, problem, "chmod go-rwx @");
 }
 
 /* What is called once for each name of a directory. */
@@ -129,8 +128,8 @@ static int check_bytes(struct check *check, int fd, const char *path)
     if (code != ETHOS_OK)
         files_check_report(check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
     else if (!utf8_valid(view_of(check->text.data, check->text.size)))
-        report_command(check, ETHOS_FINDING_WARNING, path, "is not valid UTF-8",
-                       "iconv -f WINDOWS-1252 -t UTF-8 @ shows it as it may have been meant");
+        files_check_command(check, ETHOS_FINDING_WARNING, path, "is not valid UTF-8",
+                            "iconv -f WINDOWS-1252 -t UTF-8 @ shows it as it may have been meant");
     return ETHOS_OK;
 }
 
@@ -141,22 +140,23 @@ static int check_text(struct check *check, int fd, const char *path)
     if (os_fstat(fd, &st) != 0)
         return files_errno(check->self, errno, path, check->error);
     if (!S_ISREG(st.st_mode)) {
-        report_command(check, ETHOS_FINDING_ERROR, path, "is not a regular file",
-                       "move it away: mv @ @.old");
+        files_check_command(check, ETHOS_FINDING_ERROR, path, "is not a regular file",
+                            "move it away: mv @ @.old");
         return ETHOS_OK;
     }
     if (st.st_nlink > 1) {
         snprintf(problem, sizeof problem, "has %ju hard links, so writing to it is refused",
                  (uintmax_t)st.st_nlink);
-        report_command(check, ETHOS_FINDING_WARNING, path, problem, "cp -p @ @.new && mv @.new @");
+        files_check_command(check, ETHOS_FINDING_WARNING, path, problem,
+                            "cp -p @ @.new && mv @.new @");
     }
     if (st.st_size <= ETHOS_MAX_READ_BYTES)
         return check_bytes(check, fd, path);
     snprintf(problem, sizeof problem,
              "has %jd bytes, more than %d: only its end is shown, writing to it is refused",
              (intmax_t)st.st_size, ETHOS_MAX_READ_BYTES);
-    report_command(check, ETHOS_FINDING_WARNING, path, problem,
-                   "move the older part of @ to a file of its own");
+    files_check_command(check, ETHOS_FINDING_WARNING, path, problem,
+                        "move the older part of @ to a file of its own");
     return ETHOS_OK;
 }
 
@@ -218,9 +218,9 @@ static bool is_id(struct check *check, int dir, const char *path, const char *na
         return false;
     if (scope_id_ok(view_str(name)))
         return true;
-    report_command(check, ETHOS_FINDING_WARNING, path,
-                   "its name is not an id, so nothing in it is ever read",
-                   "rename @ to letters, digits, '_' and '-'");
+    files_check_command(check, ETHOS_FINDING_WARNING, path,
+                        "its name is not an id, so nothing in it is ever read",
+                        "rename @ to letters, digits, '_' and '-'");
     return false;
 }
 

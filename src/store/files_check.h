@@ -23,6 +23,10 @@ struct check {
 void files_check_report(struct check *check, enum ethos_severity severity, const char *path,
                         const char *problem, const char *remedy);
 
+/* The same with a command to type as the remedy, in which '@' stands for the path. */
+void files_check_command(struct check *check, enum ethos_severity severity, const char *path,
+                         const char *problem, const char *command);
+
 /* False when the name is too long for any place of ours. */
 bool files_check_join(char out[FILES_PATH_SIZE], const char *path, const char *name);
 

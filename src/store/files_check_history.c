@@ -1,10 +1,10 @@
 /*
  * files_check_history.c: what is wrong with what a scope remembers.
  *
- * Lines of the history that cannot be read, what a dead writer left, edits made outside that are not
- * recorded yet, conflict copies, and what the file system does not offer. What depends on nobody
- * writing is passed over while somebody does. Mended when asked: leftovers, by recovery; edits made
- * outside, by recording them. Lines never are.
+ * What stands in a writer's way, lines of the history that cannot be read, what a dead writer left,
+ * edits made outside that are not recorded yet, conflict copies, and what the file system does not
+ * offer. What depends on nobody writing is passed over while somebody does. Mended when asked:
+ * leftovers, by recovery; edits made outside, by recording them. Lines never are.
  */
 #include "store/files_check.h"
 
@@ -27,6 +27,7 @@ struct site {
     char path[FILES_PATH_SIZE];
     int dir;
     bool unfinished; /* a leftover tells of a change that may or may not stand */
+    bool blocked;    /* something of ours cannot be opened, and that was reported */
 };
 
 static void warn(const struct site *site, const char *path, const char *problem, const char *remedy)
@@ -64,6 +65,50 @@ static void unlock(int lock)
 {
     if (lock >= 0)
         os_close(lock);
+}
+
+/* ---- what stands in the way ------------------------------------------------------------------- */
+
+/* Opens it as a writer does. 0 when that works or nothing is there, else an errno. */
+static int try_open(int dir, const char *name, int flags)
+{
+    struct stat st;
+    if (os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+    if (!(flags & O_DIRECTORY) && !S_ISREG(st.st_mode))
+        return EINVAL; // not opened: a device may act on it
+    int fd = os_open_beneath(dir, name, flags, 0);
+    if (fd >= 0)
+        os_close(fd);
+    bool vanished = fd < 0 && errno == ENOENT && !S_ISLNK(st.st_mode);
+    return fd >= 0 || vanished || errno == EROFS ? 0 : errno;
+}
+
+/* Whether a file or folder of ours can be used; what cannot is reported. */
+static bool check_usable(struct site *site, const char *name, int flags)
+{
+    struct ethos_error error = {0};
+    char path[FILES_PATH_SIZE];
+    int errnum = try_open(site->dir, name, flags);
+    if (errnum == 0 || !files_check_join(path, site->path, name))
+        return true;
+    site->blocked = true;
+    if (errnum == EINVAL || errnum == ENOTDIR || errnum == ENOENT || errnum == ELOOP ||
+        errnum == EXDEV)
+        files_check_command(site->check, ETHOS_FINDING_ERROR, path,
+                            flags & O_DIRECTORY ? "is not a directory" : "is not a regular file",
+                            "move it away: mv @ @.old");
+    else if (files_errno(site->check->self, errnum, path, &error) == ETHOS_NOMEM)
+        site->check->nomem = true;
+    else
+        files_check_report(site->check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
+    return false;
+}
+
+static void check_folders(struct site *site)
+{
+    if (check_usable(site, FILES_MEM, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
+        check_usable(site, FILES_TMP, O_RDONLY | O_DIRECTORY);
 }
 
 /* ---- lines of the history --------------------------------------------------------------------- */
@@ -105,12 +150,14 @@ static void report_bad(const struct site *site, const char *path, const struct b
          "take the line from a backup if there is one; without it that change is not shown");
 }
 
-static int check_lines(const struct site *site, const char *name)
+static int check_lines(struct site *site, const char *name)
 {
     struct bad_lines bad = {0};
     char path[FILES_PATH_SIZE];
     struct str text;
-    if (!files_is_history(name) || !files_check_join(path, site->path, name))
+    bool live = strcmp(name, FILES_HISTORY) == 0;
+    if (!files_is_history(name) || !files_check_join(path, site->path, name) ||
+        !check_usable(site, name, live ? FILES_LIVE_FLAGS : FILES_READ_FLAGS | O_NOFOLLOW))
         return ETHOS_OK;
     int fd = os_openat(site->dir, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
     if (fd < 0)
@@ -127,7 +174,7 @@ static int check_lines(const struct site *site, const char *name)
     return give_up(site, path, code, &error);
 }
 
-static int check_all_lines(const struct site *site)
+static int check_all_lines(struct site *site)
 {
     struct files_names names;
     int code = files_names_read(site->check->self, site->dir, site->path, &names,
@@ -462,6 +509,21 @@ static void check_device(const struct site *site)
 
 /* ---- the whole -------------------------------------------------------------------------------- */
 
+/* What only a scope that can be written to is asked. */
+static int check_rest(struct site *site)
+{
+    int code = check_leftovers(site);
+    if (code == ETHOS_OK)
+        code = check_link_temps(site);
+    if (code == ETHOS_OK && !site->unfinished)
+        code = check_recorded(site);
+    if (code == ETHOS_OK)
+        code = check_conflicts(site);
+    if (code == ETHOS_OK)
+        check_device(site);
+    return code;
+}
+
 int files_check_history(struct check *check, const char *scope)
 {
     struct site site = {.check = check, .scope = scope};
@@ -471,17 +533,10 @@ int files_check_history(struct check *check, const char *scope)
     site.dir = files_open(check->self, site.path, O_RDONLY | O_DIRECTORY, NULL);
     if (site.dir < 0)
         return ETHOS_OK;
+    check_folders(&site);
     code = check_all_lines(&site);
-    if (code == ETHOS_OK)
-        code = check_leftovers(&site);
-    if (code == ETHOS_OK)
-        code = check_link_temps(&site);
-    if (code == ETHOS_OK && !site.unfinished)
-        code = check_recorded(&site);
-    if (code == ETHOS_OK)
-        code = check_conflicts(&site);
-    if (code == ETHOS_OK)
-        check_device(&site);
+    if (code == ETHOS_OK && !site.blocked)
+        code = check_rest(&site);
     os_close(site.dir);
     return code;
 }

@@ -39,7 +39,6 @@
 #define MOST_SEQ ((uint64_t)1 << 53) /* numbers above are somebody's joke */
 #define MONTH 7                      /* bytes of "2026-11" */
 #define PATH_SIZE (FILES_PATH_SIZE + 32)
-#define LIVE_FLAGS (O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 
 static int fail(const struct files *self, const struct files_hold *hold, int errnum,
                 struct ethos_error *error)
@@ -275,14 +274,14 @@ static int open_live(struct files *self, const struct files_hold *hold,
     struct stat st;
     if (hold->dir < 0)
         return ETHOS_OK;
-    int fd = os_openat(hold->dir, FILES_HISTORY, LIVE_FLAGS, 0);
+    int fd = os_openat(hold->dir, FILES_HISTORY, FILES_LIVE_FLAGS, 0);
     if (fd < 0)
         return errno == ENOENT ? ETHOS_OK : fail(self, hold, errno, error);
     journal->fd = fd;
     if (os_fstat(fd, &st) != 0)
         return fail(self, hold, errno, error);
     if (!S_ISREG(st.st_mode))
-        return fail(self, hold, EINVAL, error);
+        return fail(self, hold, ENXIO, error);
     journal->size = (uint64_t)st.st_size;
     return ETHOS_OK;
 }
@@ -677,7 +676,7 @@ static int make_live(struct files *self, const struct files_hold *hold,
 {
     if (journal->fd >= 0)
         return ETHOS_OK;
-    int fd = os_openat(hold->dir, FILES_HISTORY, LIVE_FLAGS | O_CREAT | O_EXCL, 0600);
+    int fd = os_openat(hold->dir, FILES_HISTORY, FILES_LIVE_FLAGS | O_CREAT | O_EXCL, 0600);
     if (fd < 0)
         return fail(self, hold, errno, error);
     journal->fd = fd;

@@ -96,6 +96,28 @@ static void test_a_dry_run_of_a_save_keeps_no_copy(void **state)
     assert_int_equal(count_copies(world), 0);
 }
 
+static void test_a_save_that_asks_for_another_revision_changes_and_keeps_nothing(void **state)
+{
+    struct world *world = *state;
+    struct ethos_file *file = NULL;
+    struct ethos_sync_how how = {.if_match = "absent"};
+    past_open(world);
+    past_write(world, VIEW("theirs\n"));
+    for (int i = 0; i < 2; i++) { // one that would be merged, and one that would not have to
+        int code = ethos_save(world->turn, NULL, i ? VIEW("theirs\n") : VIEW("base\n"),
+                              VIEW("mine\n"), &how, NULL, &world->error);
+        assert_error(&world->error, code, ETHOS_CONFLICT);
+    }
+    assert_int_equal(count_copies(world), 0);
+    assert_memory(world, "theirs\n");
+    assert_ok(world, ethos_read(world->turn, NULL, &file, &world->error));
+    how.if_match = file->revision;
+    assert_ok(world, ethos_save(world->turn, NULL, VIEW("theirs\n"), VIEW("mine\n"), &how, NULL,
+                                &world->error));
+    assert_memory(world, "mine\n");
+    ethos_file_free(file);
+}
+
 static void test_a_store_that_keeps_no_copies_refuses_what_cannot_be_merged(void **state)
 {
     struct world *world = *state;
@@ -181,6 +203,20 @@ static void test_a_dry_run_of_resolving_changes_nothing(void **state)
     assert_memory(world, "a\ntheirs\nc\n");
 }
 
+static void test_resolving_a_file_of_another_revision_changes_nothing(void **state)
+{
+    struct world *world = *state;
+    const struct ethos_sync_how how = {.if_match = "absent"};
+    make_conflict(world);
+    for (int i = ETHOS_RESOLVE_KEEP; i <= ETHOS_RESOLVE_BOTH; i++) {
+        int code = ethos_conflict_resolve(world->turn, NULL, ids[0], (enum ethos_resolution)i, &how,
+                                          &world->error);
+        assert_error(&world->error, code, ETHOS_CONFLICT);
+    }
+    assert_int_equal(count_copies(world), 1);
+    assert_memory(world, "a\ntheirs\nc\n");
+}
+
 static void test_an_unknown_copy_is_not_found(void **state)
 {
     struct world *world = *state;
@@ -214,12 +250,14 @@ int main(void)
         WORLD_TEST(test_a_file_that_moved_meanwhile_is_merged),
         WORLD_TEST(test_the_same_place_changed_twice_keeps_the_file_and_the_whole_copy),
         WORLD_TEST(test_a_dry_run_of_a_save_keeps_no_copy),
+        WORLD_TEST(test_a_save_that_asks_for_another_revision_changes_and_keeps_nothing),
         WORLD_TEST(test_a_store_that_keeps_no_copies_refuses_what_cannot_be_merged),
         WORLD_TEST(test_keep_leaves_the_file_and_the_copy_in_history),
         WORLD_TEST(test_what_was_only_seen_is_neither_undone_nor_blamed),
         WORLD_TEST(test_take_makes_the_copy_the_file),
         WORLD_TEST(test_both_adds_the_lines_that_the_file_lacks),
         WORLD_TEST(test_a_dry_run_of_resolving_changes_nothing),
+        WORLD_TEST(test_resolving_a_file_of_another_revision_changes_nothing),
         WORLD_TEST(test_an_unknown_copy_is_not_found),
         WORLD_TEST(test_resolving_without_memory_keeps_the_copy),
     };

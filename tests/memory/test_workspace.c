@@ -9,22 +9,44 @@
 
 /* ---- the root ------------------------------------------------------------------------------- */
 
-static int find_root(struct world *world, const char *given, struct str *out)
+static int locate(struct world *world, const char *given, struct workspace_place *out)
 {
-    str_init(out, 4096);
+    workspace_place_init(out);
     memset(&world->error, 0, sizeof world->error);
-    return workspace_root(given, out, &world->error);
+    return workspace_locate(given, out, &world->error);
 }
 
-/* The root, relative to <temp>. */
+static int try_root(struct world *world, const char *given)
+{
+    struct workspace_place place;
+    int code = locate(world, given, &place);
+    workspace_place_release(&place);
+    return code;
+}
+
+/* Root and git common directory (NULL: none), relative to <temp>. */
+static void assert_place(struct world *world, const char *given, const char *root,
+                         const char *common)
+{
+    struct workspace_place place;
+    char path[512];
+    assert_ok(world, locate(world, given, &place));
+    snprintf(path, sizeof path, "%s/%s", world->temp.path, root);
+    assert_string_equal(place.root.data, path);
+    snprintf(path, sizeof path, "%s/%s", world->temp.path, common ? common : "");
+    assert_string_equal(place.common.data, common ? path : "");
+    workspace_place_release(&place);
+}
+
+/* Any common directory will do. */
 static void assert_root(struct world *world, const char *given, const char *expected)
 {
-    struct str root;
+    struct workspace_place place;
     char path[512];
-    assert_ok(world, find_root(world, given, &root));
+    assert_ok(world, locate(world, given, &place));
     snprintf(path, sizeof path, "%s/%s", world->temp.path, expected);
-    assert_string_equal(root.data, path);
-    str_release(&root);
+    assert_string_equal(place.root.data, path);
+    workspace_place_release(&place);
 }
 
 static void go(struct world *world, const char *path)
@@ -82,13 +104,27 @@ static void test_links_are_resolved(void **state)
 static void test_what_is_no_directory_is_an_error(void **state)
 {
     struct world *world = *state;
-    struct str root;
 
     world_put(world, "work/file", "x");
-    assert_error(&world->error, find_root(world, "file", &root), ETHOS_INVALID);
-    assert_error(&world->error, find_root(world, "missing", &root), ETHOS_NOTFOUND);
-    assert_int_not_equal(find_root(world, "file/x", &root), ETHOS_OK);
-    assert_int_not_equal(find_root(world, "", &root), ETHOS_OK);
+    assert_error(&world->error, try_root(world, "file"), ETHOS_INVALID);
+    assert_error(&world->error, try_root(world, "missing"), ETHOS_NOTFOUND);
+    assert_int_not_equal(try_root(world, "file/x"), ETHOS_OK);
+    assert_int_not_equal(try_root(world, ""), ETHOS_OK);
+}
+
+static void test_the_git_directory_of_a_folder_is_its_own_or_none(void **state)
+{
+    struct world *world = *state;
+
+    assert_place(world, NULL, "work", NULL);
+    world_mkdir(world, "work/.git");
+    assert_place(world, NULL, "work", "work/.git");
+    world_mkdir(world, "other/.git");
+    world_mkdir(world, "evil");
+    world_link(world, "../other/.git", "evil/.git"); // whose it is cannot be told
+    assert_place(world, "../evil", "evil", NULL);
+    world_put(world, "claims/.git", "gitdir: ../other/.git\n");
+    assert_place(world, "../claims", "claims", NULL);
 }
 
 /* ---- worktrees and submodules --------------------------------------------------------------- */
@@ -109,7 +145,7 @@ static void test_a_linked_worktree_shares_the_memory_of_the_main_one(void **stat
     struct world *world = *state;
 
     make_worktree(world);
-    assert_root(world, "../side", "main");
+    assert_place(world, "../side", "main", "main/.git");
     go(world, "side/deep");
     assert_root(world, NULL, "main");
     world_put(world, "side/.git", "gitdir:../main/.git/worktrees/side");
@@ -124,7 +160,7 @@ static void test_the_worktree_of_a_bare_repository_shares_that_one(void **state)
     world_put(world, "bare.git/worktrees/side/commondir", "../..\n");
     world_put(world, "side/.git", "gitdir: ../bare.git/worktrees/side\n");
     world_put(world, "bare.git/worktrees/side/gitdir", "../../../side/.git\n");
-    assert_root(world, "../side", "bare.git");
+    assert_place(world, "../side", "bare.git", "bare.git");
 }
 
 static void test_a_folder_that_only_claims_to_be_a_worktree_is_on_its_own(void **state)
@@ -146,7 +182,7 @@ static void test_a_submodule_keeps_its_own(void **state)
 
     world_mkdir(world, "main/.git/modules/sub");
     world_put(world, "main/sub/.git", "gitdir: ../.git/modules/sub\n");
-    assert_root(world, "../main/sub", "main/sub");
+    assert_place(world, "../main/sub", "main/sub", NULL);
     go(world, "main/sub/deep");
     assert_root(world, NULL, "main/sub");
 }
@@ -172,17 +208,17 @@ static void test_a_git_file_that_cannot_be_read_gives_no_other_root(void **state
     for (size_t i = 0; i < COUNT(calls); i++) {
         struct nth nth = {.number = 1, .name = calls[i], .errnum = EIO};
         do {
-            struct str root;
+            struct workspace_place place;
             nth.calls = 0;
             nth.failed[0] = 0;
             os_hook(nth_fails, &nth);
-            int code = find_root(world, "../side", &root);
+            int code = locate(world, "../side", &place);
             os_hook(NULL, NULL);
             if (nth.failed[0])
                 assert_error(&world->error, code, ETHOS_IO);
             else
-                assert_true(view_ends(str_view(&root), VIEW("/main")));
-            str_release(&root);
+                assert_true(view_ends(str_view(&place.root), VIEW("/main")));
+            workspace_place_release(&place);
             nth.number++;
         } while (nth.failed[0]);
     }
@@ -190,10 +226,22 @@ static void test_a_git_file_that_cannot_be_read_gives_no_other_root(void **state
 
 /* ---- the scope ------------------------------------------------------------------------------ */
 
+/* Of a place without git; a root that does not exist will do where nothing was moved. */
 static int try_scope(struct world *world, int dir, const char *root, char out[ETHOS_MAX_SCOPE])
 {
+    struct workspace_place place;
+    struct workspace_found found;
     memset(&world->error, 0, sizeof world->error);
-    return workspace_scope(dir, root, out, &world->error);
+    workspace_place_init(&place);
+    int code = str_adds(&place.root, root);
+    if (code == ETHOS_OK)
+        code = workspace_find(dir, &place, &found, &world->error);
+    else
+        world->error = (struct ethos_error){.code = code, .text = "out of memory"};
+    if (code == ETHOS_OK)
+        snprintf(out, ETHOS_MAX_SCOPE, "%s", found.scope);
+    workspace_place_release(&place);
+    return code;
 }
 
 static void assert_scope(struct world *world, const char *root, const char *expected)
@@ -309,13 +357,13 @@ static void test_without_memory_no_other_scope_is_named(void **state)
     code = -1;
     ALLOC_EACH(m, code == ETHOS_OK)
     {
-        struct str root;
-        code = find_root(world, NULL, &root);
+        struct workspace_place place;
+        code = locate(world, NULL, &place);
         if (code == ETHOS_OK)
-            assert_string_equal(root.data, world->work);
+            assert_string_equal(place.root.data, world->work);
         else
             assert_error(&world->error, code, ETHOS_NOMEM);
-        str_release(&root);
+        workspace_place_release(&place);
     }
 }
 
@@ -349,6 +397,7 @@ int main(void)
         WORLD_TEST(test_a_given_directory_is_taken_as_it_is),
         WORLD_TEST(test_links_are_resolved),
         WORLD_TEST(test_what_is_no_directory_is_an_error),
+        WORLD_TEST(test_the_git_directory_of_a_folder_is_its_own_or_none),
         WORLD_TEST(test_a_linked_worktree_shares_the_memory_of_the_main_one),
         WORLD_TEST(test_the_worktree_of_a_bare_repository_shares_that_one),
         WORLD_TEST(test_a_folder_that_only_claims_to_be_a_worktree_is_on_its_own),

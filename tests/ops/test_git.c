@@ -41,7 +41,7 @@ static int run(struct world *world, struct attempt *attempt, const char *name, c
 {
     static const struct ethos_request nothing;
     json_t *json = json_loads(args, 0, NULL);
-    struct op_call call = {NULL, &nothing, json, true, false, "test"};
+    struct op_call call = {.request = &nothing, .args = json, .want_json = true, .via = "test"};
 
     op_result_init(result);
     memset(&world->error, 0, sizeof world->error);

@@ -13,7 +13,11 @@ static char *run(struct world *world, const char *name, const char *args, const 
         .personality = "tester", .user = "me", .session = session};
     struct op_result result;
     json_t *object = json_loads(args, 0, NULL);
-    struct op_call call = {world->ethos, &request, object, true, false, "test"};
+    struct op_call call = {.ethos = world->ethos,
+                           .request = &request,
+                           .args = object,
+                           .want_json = true,
+                           .via = "test"};
     char *text = NULL;
     assert_non_null(object);
     op_result_init(&result);

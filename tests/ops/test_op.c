@@ -27,7 +27,12 @@ static void run(struct world *world, const char *name, const char *args, struct 
         world_open(world);
     memset(&world->error, 0, sizeof world->error);
     op_result_init(&run->result);
-    struct op_call call = {world->ethos, &nothing, object, run->json, run->dry, "test"};
+    struct op_call call = {.ethos = world->ethos,
+                           .request = &nothing,
+                           .args = object,
+                           .want_json = run->json,
+                           .dry_run = run->dry,
+                           .via = "test"};
     run->code = op_run(op, &call, &run->result, &world->error);
     json_decref(object);
 }

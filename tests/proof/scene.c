@@ -14,8 +14,8 @@
 
 #define ROWS 200 /* lines of a big text: well over the 4,096 bytes of a diff */
 
-const char *const deed_names[DEEDS] = {"add",   "replace",  "remove", "delete",
-                                       "batch", "overflow", "restore"};
+const char *const deed_names[DEEDS] = {"add",      "replace", "remove",   "delete", "batch",
+                                       "overflow", "restore", "remember", "move"};
 const char *const state_names[STATES] = {"exists", "absent", "link", "edited", "stale", "big"};
 
 /* ---- in the child --------------------------------------------------------------------------- */
@@ -77,17 +77,50 @@ static int sync_deed(struct ethos_turn *turn, const struct task *task, enum deed
     return code;
 }
 
+/* A note of the personality, so that its files are those of the other deeds. */
+static int remember(struct ethos_turn *turn, const char *text, const struct ethos_sync_how *how,
+                    struct ethos_error *error)
+{
+    const struct ethos_fact fact = {
+        .text = view(text), .title = view(SCENE_NOTE), .scope = "personality"};
+    return ethos_remember(turn, &fact, how, NULL, error);
+}
+
+/* Moved once, it has its new name; asked for again, that is as it should be. */
+static int move(struct ethos_turn *turn, const struct ethos_sync_how *how,
+                struct ethos_error *error)
+{
+    char key[ETHOS_MAX_KEY + 1];
+    int code = ethos_note_move(turn, "personality", SCENE_NOTE, SCENE_NEW_NAME, how, key, error);
+    return code == ETHOS_NOTFOUND &&
+                   ethos_note_find(turn, "personality", SCENE_NEW_NAME, key, NULL) == ETHOS_OK
+               ? ETHOS_OK
+               : code;
+}
+
 static int do_deed(struct ethos_turn *turn, const struct task *task)
 {
     struct ethos_origin origin = {.actor = "agent", .via = "test", .op_id = task->how->op_id};
     struct ethos_sync_how how = {.origin = &origin};
     if (!task->scene) {
         struct ethos_update update = {.action = ETHOS_ACTION_ADD, .text = view(task->entry)};
+        if (strcmp(task->entry, SCENE_NOTE) == 0)
+            return remember(turn, task->entry, &how, &task->out->error);
         return ethos_sync(turn, &update, 1, &how, &task->out->error);
     }
     if (task->scene->deed == DEED_RESTORE) {
         origin.op_id = NULL; // naming the version is enough to do it once
         return ethos_restore(turn, NULL, task->scene->first, &how, &task->out->error);
+    }
+    if (task->scene->deed == DEED_REMEMBER) {
+        char *text = task->scene->state == STATE_BIG ? rows("new") : text_format("%s", SCENE_ENTRY);
+        int code = remember(turn, text, &how, &task->out->error);
+        free(text);
+        return code;
+    }
+    if (task->scene->deed == DEED_MOVE) {
+        origin.op_id = NULL; // its name is gone when it is done
+        return move(turn, &how, &task->out->error);
     }
     return sync_deed(turn, task, task->scene->deed, task->scene->state == STATE_BIG, &how);
 }
@@ -146,7 +179,8 @@ bool scene_fits(enum deed deed, enum state state)
         return state == STATE_EXISTS || state == STATE_LINK || state == STATE_EDITED;
     if (deed == DEED_DELETE && state == STATE_LINK)
         return false; // refused: it is not clear what is meant
-    return state != STATE_ABSENT || deed == DEED_ADD || deed == DEED_REPLACE || deed == DEED_BATCH;
+    return state != STATE_ABSENT || deed == DEED_ADD || deed == DEED_REPLACE ||
+           deed == DEED_BATCH || deed == DEED_REMEMBER;
 }
 
 static void must_add(const struct home *home, const char *entry, struct outcome *out)
@@ -212,6 +246,8 @@ void scene_make(struct scene *scene, enum deed deed, enum state state)
         text_hash(scene->stale, size, scene->first);
         must_add(&scene->start, SCENE_SECOND, out);
         must_add(&scene->start, SCENE_THIRD, out);
+        if (deed == DEED_MOVE)
+            must_add(&scene->start, SCENE_NOTE, out);
     }
     if (state == STATE_EDITED || state == STATE_STALE)
         edit_outside(scene, &scene->start);
@@ -237,7 +273,8 @@ static void blank_moments(char *text)
 
 char *scene_texts(const struct home *home)
 {
-    static const char *const keys[] = {"MEMORY.md", "plan.md", "memory-archive.md"};
+    static const char *const keys[] = {"MEMORY.md", "plan.md", "memory-archive.md",
+                                       SCENE_NOTE ".md", SCENE_NEW_NAME ".md"};
     char *all = text_format("%s", ""), path[PATH_MAX];
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         snprintf(path, sizeof path, "%s/%s", home->scope, keys[i]);

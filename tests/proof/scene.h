@@ -19,6 +19,8 @@ enum deed {
     DEED_BATCH,    /* two keys of one scope */
     DEED_OVERFLOW, /* an add that pushes older text into the archive: two keys as well */
     DEED_RESTORE,
+    DEED_REMEMBER, /* a note and its line in the index: two keys */
+    DEED_MOVE,     /* a note gets another name: three keys */
     DEEDS
 };
 
@@ -34,7 +36,9 @@ enum state {
 
 extern const char *const deed_names[DEEDS], *const state_names[STATES];
 
-#define SCENE_ENTRY "deed-0"  /* what adds, batches and overflows put into MEMORY.md */
+#define SCENE_ENTRY "deed-0" /* what adds, batches and overflows put into MEMORY.md */
+#define SCENE_NOTE "note-0"  /* what remembering makes, and moving moves */
+#define SCENE_NEW_NAME "moved-0"
 #define SCENE_EDIT "human-0"  /* the line of the edit in STATE_EDITED and STATE_STALE */
 #define SCENE_FIRST "alpha-0" /* the entries of every state but STATE_ABSENT */
 #define SCENE_SECOND "bravo-0"

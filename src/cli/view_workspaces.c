@@ -1,0 +1,121 @@
+/*
+ * view_workspaces.c: workspaces for a person.
+ */
+#include <string.h>
+
+#include "cli/rows.h"
+
+/* "12 notes, 34 KB" */
+static void print_amount(struct cli *self, const json_t *row)
+{
+    long long notes = number_of(row, "notes"), bytes = number_of(row, "bytes");
+    if (json_is_null(json_object_get(row, "notes")))
+        term_printf(&self->term, "not to be counted");
+    else if (bytes == 0)
+        term_printf(&self->term, "no memory");
+    else if (bytes < 1024)
+        term_printf(&self->term, "%lld note%s, %lld byte%s", notes, plural(notes), bytes,
+                    plural(bytes));
+    else
+        term_printf(&self->term, "%lld note%s, %lld KB", notes, plural(notes),
+                    (bytes + 512) / 1024);
+}
+
+static void print_place(struct cli *self, const json_t *place)
+{
+    bool exists = json_is_true(json_object_get(place, "exists"));
+    term_printf(&self->term, "    ");
+    view_path(self, exists ? TERM_PLAIN : TERM_DIM, text_of(place, "path"));
+    if (!exists)
+        term_styled(&self->term, TERM_WARN, " (gone)");
+    term_styled(&self->term, TERM_DIM, "  %s", text_of(place, "lastSeen"));
+    term_printf(&self->term, "\n");
+}
+
+static void print_workspace(struct cli *self, const json_t *row, const char *current)
+{
+    size_t index;
+    json_t *place;
+    const json_t *paths = json_object_get(row, "paths");
+    bool here = strcmp(text_of(row, "id"), current) == 0;
+    term_styled(&self->term, here ? TERM_BOLD : TERM_PLAIN, "%s %s", here ? "*" : " ",
+                text_of(row, "id"));
+    term_printf(&self->term, "  ");
+    print_amount(self, row);
+    term_printf(&self->term, "\n");
+    json_array_foreach ((json_t *)paths, index, place)
+        print_place(self, place);
+    if (*text_of(row, "problem"))
+        term_styled(&self->term, TERM_BAD, "    %s\n", text_of(row, "problem"));
+    else if (json_array_size(paths) == 0)
+        term_styled(&self->term, TERM_DIM, "    no folder recorded\n");
+}
+
+void view_workspaces(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    const json_t *rows = json_object_get(json, "workspaces");
+    if (json_array_size(rows) == 0) {
+        view_say(self, "No folder has a memory yet");
+        return;
+    }
+    if (!self->no_pager)
+        term_page(&self->term);
+    json_array_foreach ((json_t *)rows, index, row)
+        print_workspace(self, row, text_of(json, "current"));
+}
+
+static const char *how_words(const char *how)
+{
+    static const char *const words[][2] = {
+        {"marker", "by the marker in its git directory"},
+        {"alias", "by its path, recorded when it came here"},
+        {"path", "by its path"},
+        {"moved", "moved here; the next write records it"},
+        {"new", "new; the first write makes it"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(how, words[i][0]) == 0)
+            return words[i][1];
+    return how;
+}
+
+static void print_path(struct cli *self, const char *label, const char *path)
+{
+    if (!*path)
+        return;
+    term_printf(&self->term, "%-12s", label);
+    view_path(self, TERM_PLAIN, path);
+    term_printf(&self->term, "\n");
+}
+
+void view_workspace(struct cli *self, const json_t *json)
+{
+    print_path(self, "Folder", text_of(json, "path"));
+    term_printf(&self->term, "%-12s%s\n", "Workspace", text_of(json, "id"));
+    term_printf(&self->term, "%-12s%s\n", "Found", how_words(text_of(json, "how")));
+    print_path(self, "Memory", text_of(json, "memory"));
+    term_printf(&self->term, "%-12s", "Holds");
+    print_amount(self, json);
+    term_printf(&self->term, "\n");
+}
+
+void view_adopted(struct cli *self, const json_t *json)
+{
+    const char *before = text_of(json, "before");
+    view_say(self, "%s has the memory %s now", text_of(json, "path"), text_of(json, "id"));
+    if (*before)
+        view_say(self, "Its own stays: ethos workspaces adopt %s --replace brings it back", before);
+}
+
+void view_forgotten(struct cli *self, const json_t *json)
+{
+    long long folders = (long long)json_array_size(json_object_get(json, "paths"));
+    const char *id = text_of(json, "id");
+    if (json_is_true(json_object_get(json, "deleted")))
+        view_say(self, "Deleted %s", id);
+    else
+        view_say(self, "Untied %s from %lld folder%s; ethos workspaces adopt %s ties it again", id,
+                 folders, plural(folders), id);
+}

@@ -1,0 +1,38 @@
+/*
+ * foreign_parts.h: what the readers of other programs' files share. Private to core/foreign*.
+ */
+#ifndef ETHOS_CORE_FOREIGN_PARTS_H
+#define ETHOS_CORE_FOREIGN_PARTS_H
+
+#include "core/foreign.h"
+
+/* One file being read. */
+struct reading {
+    const char *path;
+    struct ethos_view text;
+    struct arena *arena;
+    foreign_item_fn *each;
+    foreign_skip_fn *skip;
+    void *arg;
+};
+
+/* The number of '#' of a heading line with text, 0 for any other. */
+unsigned markdown_heading(struct ethos_view line);
+
+/*
+ * A line that opens or closes a block of code: three or more of ` or ~; *fence holds the one that
+ * is open, or 0, and is kept up to date. True while inside, fences included.
+ */
+struct markdown_fence {
+    char mark; /* 0: none is open */
+    size_t size;
+};
+bool markdown_fenced(struct markdown_fence *fence, struct ethos_view line);
+
+/* Sections as facts; paragraphs and list items as entries. */
+int markdown_facts(const struct reading *reading);
+int markdown_entries(const struct reading *reading, enum foreign_target target);
+
+int graph_facts(const struct reading *reading);
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * line.c: a text as one line.
+ */
+#include "core/line.h"
+
+#include "base/str.h"
+#include "base/unicode.h"
+#include "base/utf8.h"
+#include "base/view.h"
+
+static size_t space_at_start(struct ethos_view v)
+{
+    uint32_t cp;
+    size_t size = v.size > 0 ? utf8_decode(v.data, v.size, &cp, NULL) : 0;
+
+    return size > 0 && utf8_space(cp) ? size : 0;
+}
+
+int line_next(struct ethos_view *rest)
+{
+    size_t space = space_at_start(*rest);
+
+    if (rest->size == 0)
+        return -1;
+    if (space == 0) {
+        int byte = (unsigned char)rest->data[0];
+        *rest = view_from(*rest, 1);
+        return byte;
+    }
+    *rest = view_trim_start(*rest);
+    return ' ';
+}
+
+int line_collapse(struct ethos_view text, struct str *out)
+{
+    int byte;
+
+    text = view_trim(text);
+    str_reserve(out, text.size < out->ceiling - out->size ? text.size : 0);
+    while ((byte = line_next(&text)) >= 0)
+        str_addc(out, (char)byte);
+    return str_code(out);
+}
+
+size_t line_fitting(struct ethos_view v, uint64_t units)
+{
+    size_t fits = 0;
+    uint64_t used = 0;
+
+    while (fits < v.size) {
+        size_t next = unicode_boundary(v, fits + 1);
+
+        used += utf8_units(view_of(v.data + fits, next - fits));
+        if (used > units)
+            break;
+        fits = next;
+    }
+    return fits;
+}
+
+int line_cut(struct ethos_view text, uint64_t units, struct str *out)
+{
+    size_t start = out->size;
+
+    if (line_collapse(text, out))
+        return str_code(out);
+    struct ethos_view added = view_from(str_view(out), start);
+    size_t kept = line_fitting(added, units);
+    if (kept == added.size)
+        return ETHOS_OK;
+    str_truncate(out, start + kept);
+    return str_adds(out, LINE_ELLIPSIS);
+}
+
+bool line_same(struct ethos_view a, struct ethos_view b)
+{
+    int x, y;
+
+    a = view_trim(a);
+    b = view_trim(b);
+    do {
+        x = line_next(&a);
+        y = line_next(&b);
+    } while (x == y && x >= 0);
+    return x == y;
+}
+
+struct ethos_view line_first(struct ethos_view text)
+{
+    struct ethos_view line;
+
+    while (view_line(&text, &line)) {
+        if (!view_blank(line))
+            return view_trim(line);
+    }
+    return view_of("", 0);
+}
+
+struct ethos_view line_end(struct ethos_view text, size_t at)
+{
+    const char *lf = at > 0 ? memrchr(text.data, '\n', at) : NULL;
+
+    return lf && lf > text.data && lf[-1] == '\r' ? VIEW("\r\n") : VIEW("\n");
+}

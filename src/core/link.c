@@ -1,0 +1,75 @@
+/*
+ * link.c: links between notes.
+ *
+ * Both forms are an opening, the name, and one of a few bytes that may follow it. The name is all that
+ * is ever replaced.
+ */
+#include "core/link.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "base/view.h"
+
+static const struct form {
+    struct ethos_view open, suffix;
+    const char *after;
+} forms[] = {
+    {VIEW("[["), VIEW(""), "]|#"},
+    {VIEW("]("), VIEW(".md"), ")#"},
+    {VIEW("](./"), VIEW(".md"), ")#"},
+};
+
+/* Whether a link to the name opens here; *out_at is where the name stands. */
+static bool opens(struct ethos_view text, size_t at, struct ethos_view name, size_t *out_at)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const struct form *form = &forms[i];
+        size_t start = at + form->open.size, end = start + name.size + form->suffix.size;
+        if (end >= text.size || !view_starts(view_from(text, at), form->open) ||
+            !view_starts(view_from(text, start), name) ||
+            !view_starts(view_from(text, start + name.size), form->suffix))
+            continue;
+        if (text.data[end] && strchr(form->after, text.data[end])) {
+            *out_at = start;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where the name of the next link stands, from offset on; false when there is none. */
+static bool next_link(struct ethos_view text, size_t offset, struct ethos_view name, size_t *out_at)
+{
+    while (offset < text.size) {
+        const char *bracket = memchr(text.data + offset, '[', text.size - offset);
+        const char *close = memchr(text.data + offset, ']', text.size - offset);
+        const char *first = bracket && (!close || bracket < close) ? bracket : close;
+        if (!first)
+            return false;
+        size_t at = (size_t)(first - text.data);
+        if (opens(text, at, name, out_at))
+            return true;
+        offset = at + 1;
+    }
+    return false;
+}
+
+bool link_to(struct ethos_view text, struct ethos_view name)
+{
+    size_t at;
+    return name.size > 0 && next_link(text, 0, name, &at);
+}
+
+int link_move(struct ethos_view text, struct ethos_view name, struct ethos_view new_name,
+              struct str *out)
+{
+    size_t at, done = 0;
+    str_clear(out);
+    while (name.size > 0 && next_link(text, done, name, &at)) {
+        str_add(out, view_of(text.data + done, at - done));
+        str_add(out, new_name);
+        done = at + name.size;
+    }
+    return str_add(out, view_from(text, done));
+}

@@ -1,0 +1,21 @@
+/*
+ * link.h: what leads from one note to another: [[name]], [[name|text]], [[name#part]] and
+ * [text](name.md).
+ */
+#ifndef ETHOS_CORE_LINK_H
+#define ETHOS_CORE_LINK_H
+
+#include <stdbool.h>
+
+#include <ethos/types.h>
+
+struct str;
+
+/* Whether a text links to the note of this name (without .md). */
+bool link_to(struct ethos_view text, struct ethos_view name);
+
+/* Makes out the text with those links leading to another note. Returns str_code. */
+int link_move(struct ethos_view text, struct ethos_view name, struct ethos_view new_name,
+              struct str *out);
+
+#endif

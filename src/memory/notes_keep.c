@@ -1,0 +1,460 @@
+/*
+ * notes_keep.c: remember, remove, move: a note and its line in the index, in one step.
+ *
+ * Each is one update of the scope whose callback sees the files as they are under the lock:
+ *
+ *     ethos_remember       note, MEMORY.md
+ *     ethos_note_remove    note, MEMORY.md
+ *     ethos_note_move      old, new, MEMORY.md, every note that links to it
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/view.h"
+#include "core/index.h"
+#include "core/link.h"
+#include "core/note.h"
+#include "core/remember.h"
+#include "core/scope.h"
+#include "core/slug.h"
+#include "core/update.h"
+#include "memory/handle.h"
+#include "memory/notes.h"
+
+static const struct ethos_sync_how plain_how;
+
+static struct ethos_view old_text(const struct ethos_edit *edit)
+{
+    return view_of(edit->old.data, edit->old.size);
+}
+
+static void put(struct ethos_edit *edit, const struct str *text, const char *actions)
+{
+    edit->verdict = ETHOS_EDIT_PUT;
+    edit->text = str_view(text);
+    edit->actions = actions;
+}
+
+/* ---- remember --------------------------------------------------------------------------------- */
+
+/* One attempt to keep a fact under one name; the callback's argument. */
+struct keeping {
+    struct remember what;
+    const char *key;
+    struct str note, index;
+    enum remember_effect effect;
+};
+
+static int edit_keep(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+{
+    struct keeping *keeping = arg;
+    struct ethos_edit *note = &edits[0], *index = &edits[1];
+    (void)count;
+    int code = remember_apply(&keeping->what, keeping->key, old_text(note), old_text(index),
+                              &keeping->note, &keeping->index, &keeping->effect);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOMEM
+                   ? err_nomem(error)
+                   : err_set(error, code, "%s: the note or the index is too large", keeping->key);
+    if (keeping->effect == REMEMBER_TAKEN)
+        return ETHOS_EXISTS;
+    put(note, &keeping->note, keeping->effect == REMEMBER_REPLACED ? "replace" : "add");
+    put(index, &keeping->index, "add");
+    snprintf(note->receipt, sizeof note->receipt, "%s", remember_effect_name(keeping->effect));
+    return ETHOS_OK;
+}
+
+/* What a repeat was the first time: the last word of its receipt. */
+static const char *effect_then(const char *receipt)
+{
+    const char *word = strrchr(receipt, ' ');
+    for (enum remember_effect effect = REMEMBER_CREATED; word && effect < REMEMBER_TAKEN; effect++)
+        if (strcmp(word + 1, remember_effect_name(effect)) == 0)
+            return remember_effect_name(effect);
+    return remember_effect_name(REMEMBER_UNCHANGED);
+}
+
+/* ETHOS_EXISTS: this name belongs to another note. */
+static int keep_as(struct ethos_turn *turn, struct keeping *keeping, const char *key,
+                   const struct ethos_sync_how *how, struct ethos_kept *kept,
+                   struct ethos_error *error)
+{
+    struct ethos_edit edits[2] = {{.key = key}, {.key = NOTES_INDEX}};
+    keeping->key = key;
+    int code = handle_update(turn, kept->scope, edits, 2, edit_keep, keeping, how, error);
+    if (code != ETHOS_OK)
+        return code;
+    bool elsewhere = edits[0].verdict != ETHOS_EDIT_REPEATED;
+    if (elsewhere && edits[1].verdict == ETHOS_EDIT_REPEATED)
+        return ETHOS_EXISTS;
+    memcpy(kept->key, key, strlen(key) + 1);
+    kept->effect = elsewhere ? remember_effect_name(keeping->effect)
+                             : effect_then(edits[0].receipt);
+    return ETHOS_OK;
+}
+
+/* The file whose line has this title; "" when there is none. */
+static int listed_key(struct ethos_turn *turn, const struct remember *what, const char *scope,
+                      char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error)
+{
+    struct ethos_text index = {0};
+    struct index_entry entry;
+    *out_key = 0;
+    int code = what->how == REMEMBER_NEW ? ETHOS_NOTFOUND
+                                         : notes_read(turn, scope, NOTES_INDEX, &index, error);
+    if (code == ETHOS_OK &&
+        index_find_title(view_of(index.data, index.size), what->title, &entry)) {
+        memcpy(out_key, entry.file.data, entry.file.size);
+        out_key[entry.file.size] = 0;
+    }
+    notes_free(turn, &index);
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+}
+
+/* One of the names. A second note looks for a free one before it takes the lock. */
+static int keep_numbered(struct ethos_turn *turn, struct keeping *keeping, unsigned n,
+                         const struct ethos_sync_how *how, struct ethos_kept *kept,
+                         struct ethos_error *error)
+{
+    char key[ETHOS_MAX_KEY + 1];
+    if (!remember_key(&keeping->what, n, key))
+        return err_nomem(error);
+    bool taken = keeping->what.how == REMEMBER_NEW && !how->origin->op_id &&
+                 notes_has(turn, kept->scope, key, NULL) == ETHOS_OK;
+    return taken ? ETHOS_EXISTS : keep_as(turn, keeping, key, how, kept, error);
+}
+
+/* Tries names until one is free or the note's own. */
+static int keep(struct ethos_turn *turn, struct keeping *keeping, const struct ethos_sync_how *how,
+                struct ethos_kept *kept, struct ethos_error *error)
+{
+    char key[ETHOS_MAX_KEY + 1];
+    int code = listed_key(turn, &keeping->what, kept->scope, key, error);
+    if (code == ETHOS_OK)
+        code = *key ? keep_as(turn, keeping, key, how, kept, error) : ETHOS_EXISTS;
+    for (unsigned n = 0; code == ETHOS_EXISTS && n < REMEMBER_NAMES; n++)
+        code = keep_numbered(turn, keeping, n, how, kept, error);
+    if (code != ETHOS_EXISTS)
+        return code;
+    code = err_set(error, ETHOS_LIMIT, "there are %d notes of this title", REMEMBER_NAMES);
+    return err_hint(error, code, "choose another title");
+}
+
+static int check_fact(const struct ethos_fact *fact, struct ethos_error *error)
+{
+    static const char *const types[] = {"user", "feedback", "project", "reference"};
+    const struct ethos_view parts[] = {fact->text, fact->title, fact->hook};
+    if (view_blank(fact->text))
+        return err_set(error, ETHOS_INVALID, "nothing to remember: the text is blank");
+    if (fact->title.data && view_blank(fact->title))
+        return err_set(error, ETHOS_INVALID, "the title is blank");
+    for (size_t i = 0; i < 3; i++)
+        if (parts[i].size > 0 && memchr(parts[i].data, 0, parts[i].size))
+            return err_set(error, ETHOS_INVALID, "the text contains a NUL byte");
+    for (size_t i = 0; i < 4; i++)
+        if (!fact->type || strcmp(fact->type, types[i]) == 0)
+            return ETHOS_OK;
+    int code = err_set(error, ETHOS_INVALID, "unknown type of note: %s", fact->type);
+    return err_hint(error, code, "one of user, feedback, project, reference");
+}
+
+static void add_part(struct str *text, struct ethos_view part)
+{
+    str_printf(text, part.data ? "%zu:" : "-:", part.size);
+    str_add(text, part);
+}
+
+/* What makes an operation the same one: everything the caller said. */
+static int digest(const struct ethos_fact *fact, char out[HASH_HEX_SIZE])
+{
+    struct str text;
+    str_init(&text, SIZE_MAX);
+    str_printf(&text, "remember %d:", (int)fact->again);
+    add_part(&text, fact->text);
+    add_part(&text, fact->title);
+    add_part(&text, fact->hook);
+    add_part(&text, view_str(fact->type));
+    int code = str_code(&text);
+    if (code == ETHOS_OK)
+        hash_hex(str_view(&text), out);
+    str_release(&text);
+    return code;
+}
+
+static enum remember_how how_of(enum ethos_again again)
+{
+    return again == ETHOS_AGAIN_REPLACE ? REMEMBER_REPLACE
+           : again == ETHOS_AGAIN_NEW   ? REMEMBER_NEW
+                                        : REMEMBER_ADD;
+}
+
+/* "session:<id>", or the surface; where a fact comes from. */
+static int name_source(const struct ethos_turn *turn, const struct ethos_origin *origin,
+                       struct str *out)
+{
+    const char *session = origin->session ? origin->session : turn->context.session;
+    return session ? str_printf(out, "session:%s", session)
+                   : str_adds(out, origin->via ? origin->via : "");
+}
+
+static int remember(struct ethos_turn *turn, const struct ethos_fact *fact,
+                    const struct ethos_sync_how *how, struct ethos_kept *kept,
+                    struct ethos_error *error)
+{
+    char date[CLOCK_ISO_SIZE];
+    struct str title, source;
+    struct keeping keeping = {.what = {.text = fact->text,
+                                       .hook = fact->hook,
+                                       .type = view_str(fact->type),
+                                       .date = date,
+                                       .how = how_of(fact->again)}};
+    clock_date(service_now_ms(turn->ethos), date);
+    str_init(&title, ETHOS_MAX_INPUT_BYTES);
+    str_init(&source, ETHOS_MAX_INPUT_BYTES);
+    str_init(&keeping.note, ETHOS_MAX_STORE_BYTES);
+    str_init(&keeping.index, ETHOS_MAX_STORE_BYTES);
+    int code = fact->title.data ? str_add(&title, fact->title) : remember_title(fact->text, &title);
+    if (code == ETHOS_OK)
+        code = name_source(turn, how->origin, &source);
+    keeping.what.title = str_view(&title);
+    if (source.size > 0)
+        keeping.what.source = str_view(&source);
+    code = code == ETHOS_OK ? keep(turn, &keeping, how, kept, error) : err_nomem(error);
+    str_release(&keeping.index);
+    str_release(&keeping.note);
+    str_release(&source);
+    str_release(&title);
+    return code;
+}
+
+int ethos_remember(struct ethos_turn *turn, const struct ethos_fact *fact,
+                   const struct ethos_sync_how *how, struct ethos_kept *out_kept,
+                   struct ethos_error *error)
+{
+    char hash[HASH_HEX_SIZE];
+    struct ethos_kept kept = {0};
+    struct ethos_sync_how own = how ? *how : plain_how;
+    struct ethos_origin origin = own.origin ? *own.origin : (struct ethos_origin){0};
+    own.origin = &origin;
+    int code = check_fact(fact, error);
+    if (code == ETHOS_OK)
+        code = notes_scope(turn, fact->scope, kept.scope, error);
+    if (code == ETHOS_OK && digest(fact, hash) != ETHOS_OK)
+        code = err_nomem(error);
+    origin.op_digest = origin.op_id ? hash : NULL;
+    if (code == ETHOS_OK)
+        code = remember(turn, fact, &own, &kept, error);
+    if (code == ETHOS_OK && out_kept)
+        *out_kept = kept;
+    return code;
+}
+
+/* ---- remove ----------------------------------------------------------------------------------- */
+
+struct removal {
+    const char *key;
+    const char *if_match;
+    struct str index;
+};
+
+static int no_longer(const char *key, struct ethos_error *error)
+{
+    return err_set(error, ETHOS_NOTFOUND, "no such note: %s", key);
+}
+
+static int edit_remove(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+{
+    struct removal *removal = arg;
+    (void)count;
+    if (!edits[0].old.data)
+        return no_longer(removal->key, error);
+    if (removal->if_match && strcmp(removal->if_match, edits[0].old.revision) != 0)
+        return update_moved(removal->key, edits[0].old.revision, error);
+    edits[0].verdict = ETHOS_EDIT_DROP;
+    if (!edits[1].old.data)
+        return ETHOS_OK;
+    if (index_drop(old_text(&edits[1]), view_str(removal->key), &removal->index) != ETHOS_OK)
+        return err_nomem(error);
+    put(&edits[1], &removal->index, "remove");
+    return ETHOS_OK;
+}
+
+int ethos_note_remove(struct ethos_turn *turn, const char *scope, const char *name,
+                      const struct ethos_sync_how *how, struct ethos_error *error)
+{
+    char real[ETHOS_MAX_SCOPE], key[ETHOS_MAX_KEY + 1];
+    struct removal removal = {.key = key, .if_match = how ? how->if_match : NULL};
+    struct ethos_edit edits[2] = {{.key = key}, {.key = NOTES_INDEX}};
+    int code = notes_scope(turn, scope, real, error);
+    if (code == ETHOS_OK)
+        code = ethos_note_find(turn, scope, name, key, error);
+    if (code != ETHOS_OK)
+        return code;
+    str_init(&removal.index, ETHOS_MAX_STORE_BYTES);
+    code = handle_update(turn, real, edits, 2, edit_remove, &removal, how ? how : &plain_how,
+                         error);
+    str_release(&removal.index);
+    return code;
+}
+
+/* ---- move ------------------------------------------------------------------------------------- */
+
+struct moving {
+    struct notes notes;
+    char key[ETHOS_MAX_KEY + 1], new_key[ETHOS_MAX_KEY + 1];
+    struct ethos_view title; /* absent: the note keeps its own */
+    const char *if_match;
+    struct ethos_edit *edits; /* old, new, index, then the notes that link to it */
+    size_t count;
+    struct str *texts; /* of each edit */
+    struct str spare;
+};
+
+static struct ethos_view stem(const char *key)
+{
+    return view_of(key, strlen(key) - 3);
+}
+
+/* What a new name asks for: a file name as it is, or a title of which one is made. */
+static int name_target(struct moving *moving, const char *name, struct ethos_error *error)
+{
+    struct str slug;
+    struct ethos_view given = view_trim(view_str(name));
+    if (view_blank(given))
+        return err_set(error, ETHOS_INVALID, "the new name is blank");
+    bool file = given.size <= ETHOS_MAX_KEY - 3 && scope_id_ok(given);
+    bool whole = view_ends(given, VIEW(".md")) && given.size <= ETHOS_MAX_KEY;
+    str_init(&slug, ETHOS_MAX_KEY - 3);
+    int code = file || whole ? str_add(&slug, file ? given : stem(name))
+                             : slug_note(given, SLUG_NOTE_MAX, &slug);
+    if (!file && !whole)
+        moving->title = given;
+    snprintf(moving->new_key, sizeof moving->new_key, "%.*s.md", ETHOS_MAX_KEY - 3, slug.data);
+    str_release(&slug);
+    if (code != ETHOS_OK)
+        return err_nomem(error);
+    if (strcmp(moving->new_key, moving->key) == 0 && !moving->title.data)
+        return err_set(error, ETHOS_EXISTS, "%s: has this name already", moving->key);
+    return scope_key_writable(moving->new_key, error);
+}
+
+/* The note under its new name: name, and title where one was given, follow. */
+static int rename_head(struct moving *moving, struct ethos_view text, struct str *out)
+{
+    struct note note;
+    note_parse(text, &note);
+    int code = note.name.data ? note_set(text, "name", stem(moving->new_key), out)
+                              : (str_clear(out), str_add(out, text));
+    if (code == ETHOS_UNSUPPORTED)
+        code = (str_clear(out), str_add(out, text));
+    if (code != ETHOS_OK || !moving->title.data || !note.has_frontmatter)
+        return code;
+    code = note_set(str_view(out), "title", moving->title, &moving->spare);
+    if (code != ETHOS_OK)
+        return code == ETHOS_UNSUPPORTED ? ETHOS_OK : code;
+    str_clear(out);
+    return str_add(out, str_view(&moving->spare));
+}
+
+static int move_texts(struct moving *moving, struct ethos_edit *edits, size_t count)
+{
+    bool same = strcmp(moving->key, moving->new_key) == 0;
+    struct ethos_view from = stem(moving->key), to = stem(moving->new_key);
+    int code = rename_head(moving, old_text(&edits[0]), &moving->texts[0]);
+    put(&edits[same ? 0 : 1], &moving->texts[0], "add");
+    if (!same)
+        edits[0].verdict = ETHOS_EDIT_DROP;
+    struct ethos_edit *index = &edits[same ? 1 : 2];
+    if (code == ETHOS_OK && index->old.data) {
+        code = index_move(old_text(index), view_str(moving->key), view_str(moving->new_key),
+                          moving->title, &moving->texts[1]);
+        put(index, &moving->texts[1], "replace");
+    }
+    for (size_t i = same ? 2 : 3; code == ETHOS_OK && i < count; i++) {
+        code = link_move(old_text(&edits[i]), from, to, &moving->texts[i]);
+        if (edits[i].old.data)
+            put(&edits[i], &moving->texts[i], "replace");
+    }
+    return code;
+}
+
+static int edit_move(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+{
+    struct moving *moving = arg;
+    if (!edits[0].old.data)
+        return no_longer(moving->key, error);
+    if (moving->if_match && strcmp(moving->if_match, edits[0].old.revision) != 0)
+        return update_moved(moving->key, edits[0].old.revision, error);
+    if (strcmp(moving->key, moving->new_key) != 0 && edits[1].old.data) {
+        int code = err_set(error, ETHOS_EXISTS, "%s: there is such a note", moving->new_key);
+        return err_hint(error, code, "choose another name, or remove it first");
+    }
+    return move_texts(moving, edits, count) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+}
+
+static int name_edits(struct ethos_turn *turn, struct moving *moving, struct ethos_error *error)
+{
+    struct ethos_text text = {0};
+    const struct notes *notes = &moving->notes;
+    size_t n = 0;
+    int code = ETHOS_OK;
+    moving->edits[n++].key = moving->key;
+    if (strcmp(moving->key, moving->new_key) != 0)
+        moving->edits[n++].key = moving->new_key;
+    moving->edits[n++].key = NOTES_INDEX;
+    for (size_t i = 0; code == ETHOS_OK && i < notes->count; i++) {
+        const char *key = notes->rows[i].key;
+        if (strcmp(key, moving->key) == 0 || strcmp(key, moving->new_key) == 0)
+            continue;
+        code = notes_read(turn, notes->scope, key, &text, error);
+        if (code == ETHOS_OK && link_to(view_of(text.data, text.size), stem(moving->key)))
+            moving->edits[n++].key = key;
+        else if (code == ETHOS_NOTFOUND)
+            code = ETHOS_OK;
+    }
+    moving->count = n;
+    notes_free(turn, &text);
+    return code;
+}
+
+static int prepare_move(struct ethos_turn *turn, struct moving *moving, const char *scope,
+                        const char *name, const char *new_name, struct ethos_error *error)
+{
+    int code = ethos_note_find(turn, scope, name, moving->key, error);
+    if (code == ETHOS_OK)
+        code = name_target(moving, new_name, error);
+    if (code == ETHOS_OK)
+        code = notes_load(turn, scope, &moving->notes, error);
+    if (code != ETHOS_OK)
+        return code;
+    size_t most = moving->notes.count + 3;
+    moving->edits = arena_array(&moving->notes.arena, most, sizeof *moving->edits);
+    moving->texts = arena_array(&moving->notes.arena, most, sizeof *moving->texts);
+    if (!moving->edits || !moving->texts)
+        return err_nomem(error);
+    for (size_t i = 0; i < most; i++)
+        str_init(&moving->texts[i], ETHOS_MAX_STORE_BYTES);
+    return name_edits(turn, moving, error);
+}
+
+int ethos_note_move(struct ethos_turn *turn, const char *scope, const char *name,
+                    const char *new_name, const struct ethos_sync_how *how,
+                    char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error)
+{
+    struct moving moving = {.if_match = how ? how->if_match : NULL};
+    str_init(&moving.spare, ETHOS_MAX_STORE_BYTES);
+    int code = prepare_move(turn, &moving, scope, name, new_name, error);
+    if (code == ETHOS_OK)
+        code = handle_update(turn, moving.notes.scope, moving.edits, moving.count, edit_move,
+                             &moving, how ? how : &plain_how, error);
+    if (code == ETHOS_OK)
+        memcpy(out_key, moving.new_key, sizeof moving.new_key);
+    for (size_t i = 0; moving.texts && i < moving.notes.count + 3; i++)
+        str_release(&moving.texts[i]);
+    str_release(&moving.spare);
+    notes_release(turn, &moving.notes);
+    return code;
+}

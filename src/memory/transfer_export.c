@@ -1,0 +1,394 @@
+/*
+ * transfer_export.c: the notes of a scope as a folder or a file for others.
+ *
+ * A file that is there is replaced when every byte of it is known: it is as an export left it, or
+ * as an import last saw it. Anything else stays unless the caller says replace. Nothing is ever
+ * deleted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/os.h"
+#include "base/str.h"
+#include "base/view.h"
+#include "core/diff.h"
+#include "core/note.h"
+#include "memory/handle.h"
+#include "memory/notes.h"
+#include "memory/transfer_export.h"
+
+#define FILE_MODE 0600
+#define SHARED_MODE 0644 /* of a file of the project, such as AGENTS.md */
+
+static bool is_folder(const char *format)
+{
+    return strcmp(format, "claude-code") == 0 || strcmp(format, "jutul") == 0;
+}
+
+static bool is_block(const char *format)
+{
+    return strcmp(format, "agents-md") == 0 || strcmp(format, "claude-md") == 0;
+}
+
+static bool is_dry(const struct export *export)
+{
+    return export->flags & ETHOS_SYNC_DRY_RUN;
+}
+
+void export_tell(const struct export *export, const char *what, const char *file, const char *key,
+                 const char *why, const char *diff)
+{
+    const struct transfer_row row = {what, file, export->notes.scope, key, why, diff};
+    export->what->each(export->what->arg, &row);
+}
+
+void export_step(struct export *export)
+{
+    const struct transfer *what = export->what;
+    uint64_t total = export->notes.count + 2; // the index and a profile
+    if (what->progress)
+        what->progress(what->progress_arg, export->done < total ? export->done : total, total);
+    export->done++;
+}
+
+/* ---- one file of the destination ------------------------------------------------------------ */
+
+/* Whether somebody else's bytes would be lost. */
+static bool is_known(struct export *export, const char *name, struct ethos_view there)
+{
+    const char *source;
+    json_t *record;
+    char revision[ETHOS_REVISION_SIZE];
+    const char *const written[] = {"exports", export->folder, NULL};
+    hash_revision(there, revision);
+    size_t size = strlen(revision);
+    const char *last = json_string_value(
+        json_object_get(imports_part(&export->record, written), name));
+    bool known = last && strcmp(last, revision) == 0;
+    json_object_foreach (json_object_get(export->record.json, "sources"), source, record) {
+        const char *seen = json_string_value(
+            json_object_get(json_object_get(record, "notes"), name));
+        known = known ||
+                (strcmp(source, export->folder) == 0 && seen && strncmp(seen, revision, size) == 0);
+    }
+    return known;
+}
+
+static int remember(struct export *export, const char *name, struct ethos_view text)
+{
+    char revision[ETHOS_REVISION_SIZE];
+    const char *const written[] = {"exports", export->folder, NULL};
+    hash_revision(text, revision);
+    json_t *part = imports_part(&export->record, written);
+    return part && json_object_set_new(part, name, json_string(revision)) == 0 ? ETHOS_OK
+                                                                               : ETHOS_NOMEM;
+}
+
+/* Appends what is there; *out_why says why it must stay. A folder that is not there has nothing. */
+static int read_there(int dir, const char *name, struct str *out, bool *out_exists,
+                      const char **out_why)
+{
+    struct ethos_error inner = {0};
+    int fd = dir < 0 ? -1 : os_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    *out_exists = fd >= 0 || (dir >= 0 && errno != ENOENT);
+    if (fd < 0) {
+        if (*out_exists)
+            *out_why = errno == ELOOP ? "a symbolic link is there" : "it cannot be read";
+        return ETHOS_OK;
+    }
+    int code = file_read(fd, name, ETHOS_MAX_STORE_BYTES, out, NULL, &inner);
+    os_close(fd);
+    if (code == ETHOS_OK || code == ETHOS_NOMEM)
+        return code;
+    *out_why = "it cannot be read as a file";
+    return ETHOS_OK;
+}
+
+static int write_there(struct export *export, const char *name, const char *key,
+                       struct ethos_view there, struct ethos_view text, mode_t mode,
+                       struct ethos_error *error)
+{
+    struct str diff;
+    str_init(&diff, ETHOS_MAX_STORE_BYTES);
+    int code = is_dry(export) ? diff_unified(there, text, name, &diff)
+                              : file_swap(export->dir, name, text, mode, error);
+    if (is_dry(export) && code != ETHOS_OK)
+        code = err_nomem(error);
+    if (code == ETHOS_OK)
+        export_tell(export, "written", name, key, NULL, is_dry(export) ? diff.data : NULL);
+    str_release(&diff);
+    return code;
+}
+
+int export_file(struct export *export, const char *name, const char *key, struct ethos_view text,
+                struct ethos_error *error)
+{
+    struct str there;
+    bool exists;
+    const char *why = NULL;
+    str_init(&there, ETHOS_MAX_STORE_BYTES);
+    int code = read_there(export->dir, name, &there, &exists, &why);
+    struct ethos_view old = str_view(&there);
+    bool same = exists && !why && view_eq(old, text);
+    if (exists && !why && !same && !export->what->replace && !is_known(export, name, old))
+        why = TRANSFER_DIFFERS;
+    if (code != ETHOS_OK)
+        code = err_nomem(error);
+    else if (why)
+        export_tell(export, "skipped", name, key, why, NULL);
+    else if (same)
+        export_tell(export, "unchanged", name, key, NULL, NULL);
+    else
+        code = write_there(export, name, key, old, text, FILE_MODE, error);
+    if (code == ETHOS_OK && !why && remember(export, name, text) != ETHOS_OK)
+        code = err_nomem(error);
+    str_release(&there);
+    return code;
+}
+
+/* ---- a folder ------------------------------------------------------------------------------- */
+
+static int add_jutul(const struct export *export, const char *key, struct ethos_view text,
+                     struct str *out)
+{
+    struct note note;
+    struct str title;
+    const struct notes_row *row = notes_find(&export->notes, key);
+    if (strcmp(key, TRANSFER_INDEX) == 0)
+        return foreign_jutul_index(text, out);
+    str_init(&title, ETHOS_MAX_STORE_BYTES);
+    note_parse(text, &note);
+    int code = row && row->title ? str_adds(&title, row->title) : note_title(&note, key, &title);
+    if (code == ETHOS_OK)
+        code = foreign_jutul_note(text, str_view(&title), out);
+    str_release(&title);
+    return code;
+}
+
+static int export_key(struct export *export, const char *key, struct ethos_error *error)
+{
+    struct str out;
+    const struct transfer *what = export->what;
+    export_step(export);
+    int code = notes_read(export->turn, export->notes.scope, key, &export->text, error);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+    struct ethos_view text = view_of(export->text.data, export->text.size);
+    str_init(&out, ETHOS_MAX_STORE_BYTES);
+    if (strcmp(what->format, "jutul") == 0) {
+        if (add_jutul(export, key, text, &out) != ETHOS_OK)
+            code = err_nomem(error);
+        text = str_view(&out);
+    }
+    if (code == ETHOS_OK)
+        code = export_file(export, key, key, text, error);
+    str_release(&out);
+    return code;
+}
+
+/* The index, every note, and a profile where a scope has one; notes_load lists only notes. */
+static int export_folder(struct export *export, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < export->notes.count; i++)
+        code = export_key(export, export->notes.rows[i].key, error);
+    if (code == ETHOS_OK)
+        code = export_key(export, TRANSFER_PROFILE, error);
+    return code == ETHOS_OK ? export_key(export, TRANSFER_INDEX, error) : code;
+}
+
+/* ---- the destination ------------------------------------------------------------------------ */
+
+static int make_absolute(const char *path, struct str *out, struct ethos_error *error)
+{
+    char here[TRANSFER_PATH];
+    if (*path != '/') {
+        if (!getcwd(here, sizeof here))
+            return err_errno(error, errno, path);
+        str_printf(out, "%s/", here);
+    }
+    str_adds(out, path);
+    while (out->size > 1 && out->data[out->size - 1] == '/')
+        str_truncate(out, out->size - 1);
+    if (str_code(out) == ETHOS_NOMEM)
+        return err_nomem(error);
+    return str_code(out) == ETHOS_OK
+               ? ETHOS_OK
+               : err_set(error, ETHOS_INVALID, "%s: the path is too long", path);
+}
+
+/* Opens the folder, made when missing; -1 in a dry run of one that is not there. */
+static int open_folder(struct export *export, const char *path, struct ethos_error *error)
+{
+    const int flags = O_RDONLY | O_DIRECTORY;
+    export->dir = os_openat(AT_FDCWD, path, flags, 0);
+    if (export->dir < 0 && errno == ENOENT && is_dry(export)) {
+        snprintf(export->folder, sizeof export->folder, "%s", path);
+        return ETHOS_OK;
+    }
+    if (export->dir < 0 && errno == ENOENT && dir_make(path) == 0)
+        export->dir = os_openat(AT_FDCWD, path, flags, 0);
+    if (export->dir < 0 || os_realpath(path, export->folder) != 0)
+        return err_errno(error, errno, path);
+    return ETHOS_OK;
+}
+
+/* Splits a path into its folder, which is opened, and its last name, which may be a usual one. */
+static int open_parent(struct export *export, struct str *path, const char **out_name,
+                       struct ethos_error *error)
+{
+    struct stat info;
+    bool folder = os_fstatat(AT_FDCWD, path->data, &info, 0) == 0 && S_ISDIR(info.st_mode);
+    if (folder && is_block(export->what->format))
+        str_adds(path, *export->what->format == 'a' ? "/AGENTS.md" : "/CLAUDE.md");
+    else if (folder)
+        return err_set(error, ETHOS_INVALID, "%s: a folder; say the file to write", path->data);
+    char *slash = strrchr(path->data, '/');
+    *out_name = slash + 1;
+    *slash = 0;
+    return open_folder(export, slash == path->data ? "/" : path->data, error);
+}
+
+/* ---- one file ------------------------------------------------------------------------------- */
+
+/*
+ * Our block in a file that belongs to somebody else: all but the block stays, so it may always
+ * change.
+ */
+static int export_block(struct export *export, const char *name, struct ethos_view block,
+                        struct ethos_error *error)
+{
+    struct str there, text;
+    bool exists;
+    const char *why = NULL;
+    str_init(&there, ETHOS_MAX_STORE_BYTES);
+    str_init(&text, ETHOS_MAX_STORE_BYTES);
+    int code = read_there(export->dir, name, &there, &exists, &why);
+    if (code == ETHOS_OK && why)
+        code = err_set(error, ETHOS_DENIED, "%s: %s", name, why);
+    else if (code == ETHOS_OK)
+        code = foreign_block(str_view(&there), block, &text);
+    if (code == ETHOS_INVALID)
+        err_hint(error, err_set(error, code, "%s: its ethos markers are unbalanced", name),
+                 "leave one " FOREIGN_BEGIN " and one " FOREIGN_END " below it");
+    else if (code == ETHOS_NOMEM || code == ETHOS_LIMIT)
+        err_nomem(error);
+    else if (code == ETHOS_OK && exists && view_eq(str_view(&there), str_view(&text)))
+        export_tell(export, "unchanged", name, NULL, NULL, NULL);
+    else if (code == ETHOS_OK)
+        code = write_there(export, name, NULL, str_view(&there), str_view(&text), SHARED_MODE,
+                           error);
+    str_release(&there);
+    str_release(&text);
+    return code;
+}
+
+/* Where one file goes; a file of others is an error here, since nothing else would be done. */
+static int write_single(struct export *export, const char *name, struct ethos_view text,
+                        struct ethos_error *error)
+{
+    if (is_block(export->what->format))
+        return export_block(export, name, text, error);
+    return export_file(export, name, NULL, text, error);
+}
+
+static int export_single(struct export *export, struct str *path, struct str *out,
+                         struct ethos_error *error)
+{
+    struct str text;
+    const char *name = NULL;
+    str_init(&text, ETHOS_MAX_STORE_BYTES);
+    int code = export_render(export, &text, error);
+    if (code == ETHOS_OK && path->size > 0) {
+        code = open_parent(export, path, &name, error);
+        if (code == ETHOS_OK)
+            code = write_single(export, name, str_view(&text), error);
+        snprintf(export->place->path, sizeof export->place->path, "%.*s/%s", TRANSFER_PATH - 300,
+                 strcmp(export->folder, "/") == 0 ? "" : export->folder, name ? name : "");
+    } else if (code == ETHOS_OK) {
+        code = is_block(export->what->format) ? foreign_block(VIEW(""), str_view(&text), out)
+                                              : str_add(out, str_view(&text));
+        if (code != ETHOS_OK)
+            code = err_set(error, code, "%s: too large", export->what->format);
+    }
+    str_release(&text);
+    return code;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static int run(struct export *export, struct str *path, struct str *out, struct ethos_error *error)
+{
+    if (!is_folder(export->what->format))
+        return export_single(export, path, out, error);
+    int code = open_folder(export, path->data, error);
+    snprintf(export->place->path, sizeof export->place->path, "%s", export->folder);
+    return code == ETHOS_OK ? export_folder(export, error) : code;
+}
+
+/* What is recorded as written must be there after a power cut. */
+static int settle(const struct export *export, struct ethos_error *error)
+{
+    return os_fsync(export->dir) == 0 ? ETHOS_OK : err_errno(error, errno, export->folder);
+}
+
+static int run_recorded(struct export *export, struct str *path, struct str *out,
+                        struct ethos_error *error)
+{
+    int lock = -1;
+    bool writes = path->size > 0 && !is_dry(export);
+    int code = writes ? imports_lock(export->turn, &lock, error) : ETHOS_OK;
+    if (code == ETHOS_OK)
+        code = imports_load(export->turn, export->notes.scope, &export->record, error);
+    if (code == ETHOS_OK)
+        code = run(export, path, out, error);
+    export->done = UINT64_MAX;
+    export_step(export);
+    if (code == ETHOS_OK && writes)
+        code = settle(export, error);
+    if (code == ETHOS_OK && writes)
+        code = imports_save(export->turn, &export->record, error);
+    imports_release(&export->record);
+    if (lock >= 0)
+        os_close(lock);
+    return code;
+}
+
+int transfer_export(struct ethos_turn *turn, const struct transfer *what, struct str *out,
+                    const struct ethos_sync_how *how, struct transfer_place *out_place,
+                    struct ethos_error *error)
+{
+    struct export export = {
+        .turn = turn, .what = what, .flags = how->flags, .dir = -1, .place = out_place};
+    struct str path;
+    bool printed = !what->path || strcmp(what->path, "-") == 0;
+    str_init(&path, TRANSFER_PATH - 16);
+    *out_place = (struct transfer_place){0};
+    int code = ETHOS_OK;
+    if (printed && is_folder(what->format))
+        code = err_hint(error,
+                        err_set(error, ETHOS_INVALID, "%s is a folder: where to?", what->format),
+                        "say its path: ethos export %s DIR", what->format);
+    else if (!printed)
+        code = make_absolute(what->path, &path, error);
+    if (code == ETHOS_OK)
+        code = notes_load(turn, what->scope, &export.notes, error);
+    if (code == ETHOS_OK) {
+        memcpy(out_place->scope, export.notes.scope, sizeof out_place->scope);
+        code = run_recorded(&export, &path, out, error);
+    }
+    if (export.dir >= 0)
+        os_close(export.dir);
+    notes_free(turn, &export.text);
+    notes_release(turn, &export.notes);
+    str_release(&path);
+    return code;
+}

@@ -1,0 +1,37 @@
+/*
+ * transfer_export.h: an export under way. Private to memory/transfer_export*.
+ */
+#ifndef ETHOS_MEMORY_TRANSFER_EXPORT_H
+#define ETHOS_MEMORY_TRANSFER_EXPORT_H
+
+#include "memory/notes.h"
+#include "memory/transfer_parts.h"
+
+struct export
+{
+    struct ethos_turn *turn;
+    const struct transfer *what;
+    unsigned flags;
+    int dir;                    /* the folder of the destination; -1: there is none */
+    char folder[TRANSFER_PATH]; /* its path */
+    struct transfer_place *place;
+    struct notes notes;
+    struct ethos_text text; /* of the note at hand */
+    struct imports record;
+    uint64_t done;
+};
+
+void export_tell(const struct export *export, const char *what, const char *file, const char *key,
+                 const char *why, const char *diff);
+
+/* Counts a file and says so. */
+void export_step(struct export *export);
+
+/* Puts a text in place of a file of the destination, or tells why not. */
+int export_file(struct export *export, const char *name, const char *key, struct ethos_view text,
+                struct ethos_error *error);
+
+/* transfer_export_text.c: appends all notes as one text, by the format. */
+int export_render(struct export *export, struct str *out, struct ethos_error *error);
+
+#endif

@@ -1,0 +1,202 @@
+/*
+ * transfer_import_merge.c: a file that came meets the one that is here.
+ *
+ *     here         came last time   now            becomes
+ *     as now       any              any            unchanged
+ *     absent       never            any            taken
+ *     absent       once             any            deleted here: stays so
+ *     any          as now           as then        unchanged: what was done here stands
+ *     as then      once             changed        updated
+ *     changed      once             changed        merged; what came last time is the base
+ *     another      never            any            a conflict: both are kept
+ *
+ * What came last time is a version in the history of the key: it stood there, or it was made one
+ * when the two were merged.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/str.h"
+#include "base/view.h"
+#include "memory/transfer_import.h"
+
+#define DELETED "deleted here since it was imported"
+#define ASIDE "; both are kept, see ethos conflicts list"
+
+int import_remember(struct import *import, const struct meeting *meeting)
+{
+    char value[ETHOS_REVISION_SIZE + ENTRY_HASH + 2], title[ENTRY_HASH + 1] = "";
+    bool fact = meeting->item->item.kind == FOREIGN_FACT;
+    if (fact && imports_hash(meeting->item->item.title, title) != ETHOS_OK)
+        return ETHOS_NOMEM;
+    snprintf(value, sizeof value, "%s%s%s", meeting->revision, fact ? " " : "", title);
+    bool fresh = !meeting->seen || (!fact && !import->listed && meeting->old.data);
+    if (fresh && json_object_set_new(import->fresh, meeting->key, json_true()) != 0)
+        return ETHOS_NOMEM;
+    return json_object_set_new(import->known, meeting->key, json_string(value)) == 0 ? ETHOS_OK
+                                                                                     : ETHOS_NOMEM;
+}
+
+static void tell(struct import *import, const struct meeting *meeting, const char *what,
+                 const char *why, const char *diff)
+{
+    import_tell(import, meeting->item, meeting->scope, meeting->key, what, why, diff);
+}
+
+static bool was_seen(const struct meeting *meeting, const char *revision)
+{
+    size_t size = strlen(revision);
+    return meeting->seen && strncmp(meeting->seen, revision, size) == 0;
+}
+
+enum meeting_way import_meet(struct import *import, struct meeting *meeting)
+{
+    const struct ethos_text *old = &meeting->old;
+    hash_revision(meeting->text, meeting->revision);
+    if (old->data && view_eq(view_of(old->data, old->size), meeting->text)) {
+        tell(import, meeting, "unchanged", NULL, NULL);
+        return MEET_DONE;
+    }
+    if (!old->data && meeting->seen) {
+        tell(import, meeting, "skipped", DELETED, NULL);
+        return MEET_DONE;
+    }
+    if (was_seen(meeting, meeting->revision)) {
+        tell(import, meeting, "unchanged", "changed here, not there", NULL);
+        return MEET_DONE;
+    }
+    return !old->data || was_seen(meeting, old->revision) ? MEET_PUT : MEET_BOTH;
+}
+
+/* The text that came last time, from the history of the key. */
+static int find_base(struct import *import, const struct meeting *meeting, struct ethos_text *out)
+{
+    char revision[ETHOS_REVISION_SIZE];
+    struct ethos_provider *provider = import->turn->provider;
+    if (!meeting->seen || !provider->ops->version)
+        return ETHOS_NOTFOUND;
+    snprintf(revision, sizeof revision, "%.*s", (int)strcspn(meeting->seen, " "), meeting->seen);
+    return provider->ops->version(provider, meeting->scope, meeting->key, revision, out, NULL);
+}
+
+/* ---- keeping beside ------------------------------------------------------------------------- */
+
+int import_aside(struct import *import, const struct meeting *meeting, struct ethos_error *error)
+{
+    struct ethos_provider *provider = import->turn->provider;
+    if (!provider->ops->set_aside)
+        return err_set(error, ETHOS_CONFLICT, "%s: a different note is here", meeting->key);
+    int code = import_dry(import) ? ETHOS_OK
+                                  : provider->ops->set_aside(provider, meeting->scope, meeting->key,
+                                                             meeting->text, error);
+    if (code == ETHOS_OK)
+        tell(import, meeting, "conflict", "a different note of this name is here" ASIDE, NULL);
+    return code;
+}
+
+/* The ids of conflict copies, each between two LF. */
+static int add_id(void *arg, const struct ethos_conflict *conflict)
+{
+    return str_printf(arg, "\n%s\n", conflict->id);
+}
+
+struct search {
+    struct str before;
+    char *found; /* an id that was not there before */
+};
+
+static int find_new(void *arg, const struct ethos_conflict *conflict)
+{
+    struct search *search = arg;
+    struct str id;
+    str_init(&id, SIZE_MAX);
+    str_printf(&id, "\n%s\n", conflict->id);
+    if (!view_contains(str_view(&search->before), str_view(&id)) && !search->found)
+        search->found = strdup(conflict->id);
+    int code = str_code(&id);
+    str_release(&id);
+    return code;
+}
+
+/*
+ * Makes what came a version of its key, the base of the next merge: a copy that is set aside and
+ * dropped becomes one. Failing to costs no more than a conflict next time.
+ */
+static void keep_version(struct import *import, const struct meeting *meeting)
+{
+    struct ethos_provider *provider = import->turn->provider;
+    const struct ethos_provider_ops *ops = provider->ops;
+    struct search search = {.found = NULL};
+    if (!ops->set_aside || !ops->conflicts || !ops->conflict_drop || import_dry(import))
+        return;
+    str_init(&search.before, SIZE_MAX);
+    int code = ops->conflicts(provider, meeting->scope, add_id, &search.before, NULL);
+    if (code == ETHOS_OK)
+        code = ops->set_aside(provider, meeting->scope, meeting->key, meeting->text, NULL);
+    if (code == ETHOS_OK)
+        code = ops->conflicts(provider, meeting->scope, find_new, &search, NULL);
+    if (code == ETHOS_OK && search.found)
+        ops->conflict_drop(provider, meeting->scope, search.found, NULL);
+    free(search.found);
+    str_release(&search.before);
+}
+
+/* ---- merging -------------------------------------------------------------------------------- */
+
+/* What ethos_save did. */
+struct saved {
+    bool written;
+    struct str diff;
+};
+
+static void note_outcome(void *arg, const struct ethos_outcome *outcome)
+{
+    struct saved *saved = arg;
+    saved->written = outcome->kind == ETHOS_OUTCOME_WRITTEN;
+    if (outcome->diff)
+        str_adds(&saved->diff, outcome->diff);
+}
+
+static void tell_saved(struct import *import, const struct meeting *meeting,
+                       const struct saved *saved, unsigned conflicts)
+{
+    const char *diff = saved->diff.size ? saved->diff.data : NULL;
+    if (conflicts > 0)
+        tell(import, meeting, "conflict", "changed here and there in the same lines" ASIDE, diff);
+    else if (saved->written)
+        tell(import, meeting, "merged", NULL, diff);
+    else
+        tell(import, meeting, "unchanged", "here it says so already", NULL);
+}
+
+static int merge_with(struct import *import, const struct meeting *meeting, struct ethos_view base,
+                      struct ethos_error *error)
+{
+    struct saved saved = {0};
+    const struct ethos_target target = {NULL, meeting->scope, meeting->key};
+    const struct ethos_sync_how how = {
+        .origin = &import->origin, .flags = import->flags, .each = note_outcome, .arg = &saved};
+    unsigned conflicts = 0;
+    str_init(&saved.diff, ETHOS_MAX_STORE_BYTES);
+    int code = ethos_save(import->turn, &target, base, meeting->text, &how, &conflicts, error);
+    if (code == ETHOS_OK && conflicts == 0)
+        keep_version(import, meeting);
+    import->nomem = import->nomem || str_code(&saved.diff) != ETHOS_OK;
+    if (code == ETHOS_OK)
+        tell_saved(import, meeting, &saved, conflicts);
+    str_release(&saved.diff);
+    return code;
+}
+
+int import_merge(struct import *import, const struct meeting *meeting, struct ethos_error *error)
+{
+    struct ethos_text base = {0};
+    const struct ethos_host *host = import->turn->ethos->host;
+    if (find_base(import, meeting, &base) != ETHOS_OK)
+        return ETHOS_NOTFOUND;
+    int code = merge_with(import, meeting, view_of(base.data, base.size), error);
+    host->resize(host->arg, base.data, 0);
+    return code;
+}

@@ -1,0 +1,64 @@
+/*
+ * transfer_parts.h: what import and export share. Private to memory/transfer*.
+ */
+#ifndef ETHOS_MEMORY_TRANSFER_PARTS_H
+#define ETHOS_MEMORY_TRANSFER_PARTS_H
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "core/foreign.h"
+#include "memory/transfer.h"
+
+#define TRANSFER_INDEX "MEMORY.md"
+#define TRANSFER_PROFILE "USER.md"
+#define TRANSFER_PATH 4096
+
+/* ---- transfer_source.c: what another program keeps ------------------------------------------ */
+
+struct source_item {
+    struct foreign_item item;
+    const char *file;       /* path within the source, with :line unless it is the whole file */
+    const char *key;        /* of a note, once it is known */
+    struct ethos_view note; /* the text of the file it becomes */
+};
+
+struct source {
+    struct arena arena; /* every text and name */
+    char path[TRANSFER_PATH];
+    struct source_item *items;
+    size_t count, capacity;
+};
+
+/* Finds and reads everything; rows of what is not taken go to what->each. Release it always. */
+int source_load(struct ethos_turn *turn, const struct transfer *what, struct source *out,
+                struct ethos_error *error);
+void source_release(struct source *source);
+
+/* ---- transfer_state.c: what was seen before ------------------------------------------------- */
+
+#define ENTRY_HASH 16 /* hex digits */
+
+struct imports {
+    char scope[ETHOS_MAX_SCOPE];
+    json_t *json; /* the whole file */
+};
+
+/* The record of a scope, empty when there is none. ETHOS_CORRUPT says how to go on. */
+int imports_load(struct ethos_turn *turn, const char *scope, struct imports *out,
+                 struct ethos_error *error);
+int imports_save(struct ethos_turn *turn, const struct imports *imports, struct ethos_error *error);
+void imports_release(struct imports *imports);
+
+/* One import or export at a time; released by closing *out_lock. */
+int imports_lock(struct ethos_turn *turn, int *out_lock, struct ethos_error *error);
+
+/*
+ * The object {"a": {"b": {"c": here}}} of a record, made when missing. Borrowed; NULL without
+ * memory. Names end with NULL.
+ */
+json_t *imports_part(struct imports *imports, const char *const *names);
+
+/* The first ENTRY_HASH digits of the hash of a fact. ETHOS_NOMEM. */
+int imports_hash(struct ethos_view text, char out[ENTRY_HASH + 1]);
+
+#endif

@@ -1,0 +1,419 @@
+/*
+ * transfer_source.c: finds what another program keeps and reads all of it.
+ *
+ * Only regular files are read, and only those that lie in the folder: a link may lead anywhere.
+ * Names are taken in byte order, so that two runs do the same.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/os.h"
+#include "base/str.h"
+#include "base/view.h"
+#include "core/scope.h"
+#include "memory/handle.h"
+#include "memory/transfer_parts.h"
+
+#define TOTAL_MAX ((size_t)256 << 20) /* bytes of one source */
+#define NAMES_MAX 1000000             /* entries of one folder */
+
+/* ---- where programs keep their memory ------------------------------------------------------- */
+
+static const char *env_value(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+/* $variable, else ~/rest. */
+static void env_path(const char *variable, const char *rest, struct str *out)
+{
+    const char *value = env_value(variable), *home = env_value("HOME");
+    if (value)
+        str_adds(out, value);
+    else
+        str_printf(out, "%s/%s", home ? home : "", rest);
+}
+
+/* Every character that is neither letter nor digit is a hyphen there. */
+static void claude_path(const char *project, struct str *out)
+{
+    env_path("CLAUDE_CONFIG_DIR", ".claude", out);
+    str_adds(out, "/projects/");
+    for (const char *at = project; *at; at++) {
+        bool plain = (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'z') ||
+                     (*at >= 'A' && *at <= 'Z');
+        if (plain || ((unsigned char)*at & 0xC0) != 0x80) // one for each character, not byte
+            str_addc(out, plain ? *at : '-');
+    }
+    str_adds(out, "/memory");
+}
+
+static void jutul_path(const char *project, struct str *out)
+{
+    char hash[HASH_HEX_SIZE];
+    hash_hex(view_str(project), hash);
+    env_path("XDG_DATA_HOME", ".local/share", out);
+    str_printf(out, "/jutul-agent/workspaces/%.12s/memory", hash);
+}
+
+/* Makes out the path of a source for one project folder; empty when nobody can know. */
+static void usual_path(const char *format, const char *project, struct str *out)
+{
+    str_clear(out);
+    if (strcmp(format, "claude-code") == 0)
+        claude_path(project, out);
+    else if (strcmp(format, "jutul") == 0)
+        jutul_path(project, out);
+    else if (strcmp(format, "claude-md") == 0)
+        str_printf(out, "%s/CLAUDE.md", project);
+    else if (strcmp(format, "openclaw") == 0)
+        env_path("OPENCLAW_WORKSPACE_DIR", ".openclaw/workspace", out);
+    else if (strcmp(format, "hermes") == 0)
+        env_path("HERMES_HOME", ".hermes", out);
+    else
+        str_adds(out, env_value("MEMORY_FILE_PATH") ? env_value("MEMORY_FILE_PATH") : "");
+}
+
+static bool exists(const char *path)
+{
+    struct stat info;
+    return os_fstatat(AT_FDCWD, path, &info, 0) == 0;
+}
+
+/* A project stands for its CLAUDE.md. */
+static int enter(const char *format, struct str *path, struct ethos_error *error)
+{
+    struct stat info;
+    bool folder = os_fstatat(AT_FDCWD, path->data, &info, 0) == 0 && S_ISDIR(info.st_mode);
+    if (!folder || foreign_is_folder(format))
+        return ETHOS_OK;
+    if (strcmp(format, "claude-md") != 0)
+        return err_set(error, ETHOS_INVALID, "%s: a folder; say the file to read", path->data);
+    return str_adds(path, "/CLAUDE.md") == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
+}
+
+/* The current directory comes first, as for those programs; then the root of the workspace. */
+static int find_path(const struct ethos_turn *turn, const struct transfer *what, struct str *out,
+                     struct ethos_error *error)
+{
+    char here[TRANSFER_PATH];
+    const char *root = turn->context.workspace;
+    if (what->path) {
+        str_adds(out, what->path);
+    } else {
+        usual_path(what->format, getcwd(here, sizeof here) ? here : "/", out);
+        if (!exists(out->data) && root)
+            usual_path(what->format, root, out);
+    }
+    if (str_code(out) == ETHOS_NOMEM)
+        return err_nomem(error);
+    if (str_code(out) != ETHOS_OK)
+        return err_set(error, ETHOS_INVALID, "%s: the path is too long", what->format);
+    int code = enter(what->format, out, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (out->size == 0)
+        return err_hint(error, err_set(error, ETHOS_INVALID, "%s: which file?", what->format),
+                        "say its path, or set MEMORY_FILE_PATH");
+    if (exists(out->data))
+        return ETHOS_OK;
+    code = err_set(error, ETHOS_NOTFOUND, "%s: there is no memory of %s", out->data, what->format);
+    return what->path
+               ? code
+               : err_hint(error, code, "say where it is: ethos import %s PATH", what->format);
+}
+
+/* ---- reading files -------------------------------------------------------------------------- */
+
+/* One file at a time; the argument of the callbacks of foreign_read. */
+struct loading {
+    struct source *source;
+    const struct transfer *what;
+    const char *file; /* path within the source */
+    size_t total;     /* bytes so far */
+    size_t others;    /* things that are not worth telling one by one */
+};
+
+static void tell_skipped(const struct loading *loading, const char *file, const char *why)
+{
+    const struct transfer_row row = {.what = "skipped", .file = file, .why = why};
+    loading->what->each(loading->what->arg, &row);
+}
+
+static void skip_line(void *arg, size_t line, const char *why)
+{
+    const struct loading *loading = arg;
+    char file[TRANSFER_PATH + 32];
+    snprintf(file, sizeof file, "%s:%zu", loading->file, line);
+    tell_skipped(loading, line ? file : loading->file, why);
+}
+
+/* Why a note cannot have this name here, or NULL. */
+static const char *refuse_name(const char *name)
+{
+    if (scope_key_visible(name))
+        return NULL;
+    if (scope_key_safe(name, NULL) != ETHOS_OK)
+        return "no name for memory, which has letters, digits and . _ - only";
+    return scope_key_writable(name, NULL) != ETHOS_OK
+               ? "a name that is reserved"
+               : "the name of a temporary or a conflict copy";
+}
+
+static int grow(struct source *source)
+{
+    size_t more = source->capacity ? 2 * source->capacity : 64;
+    struct source_item *items = arena_array(&source->arena, more, sizeof *items);
+    if (!items)
+        return ETHOS_NOMEM;
+    if (source->count > 0)
+        memcpy(items, source->items, source->count * sizeof *items);
+    source->items = items;
+    source->capacity = more;
+    return ETHOS_OK;
+}
+
+static int add_item(void *arg, const struct foreign_item *item)
+{
+    struct loading *loading = arg;
+    struct source *source = loading->source;
+    bool file = item->kind == FOREIGN_NOTE || item->kind == FOREIGN_INDEX;
+    const char *key = file ? arena_copy(&source->arena, item->name) : NULL;
+    const char *shown = file ? loading->file
+                             : arena_printf(&source->arena, "%s:%zu", loading->file, item->line);
+    if ((file && !key) || !shown)
+        return ETHOS_NOMEM;
+    const char *why = file ? refuse_name(key) : NULL;
+    if (why) {
+        tell_skipped(loading, loading->file, why);
+        return ETHOS_OK;
+    }
+    if (source->count == source->capacity && grow(source) != ETHOS_OK)
+        return ETHOS_NOMEM;
+    source->items[source->count++] = (struct source_item){
+        .item = *item, .file = shown, .key = key, .note = item->text};
+    return ETHOS_OK;
+}
+
+/* Whether a file is not ours to read, or is no more; anything else is a fault. */
+static bool is_closed(int errnum)
+{
+    return errnum == EACCES || errnum == EPERM || errnum == ENOENT || errnum == ELOOP ||
+           errnum == ENXIO;
+}
+
+static int keep_text(struct loading *loading, const struct str *text, struct ethos_view *out,
+                     struct ethos_error *error)
+{
+    loading->total += text->size;
+    if (loading->total > TOTAL_MAX)
+        return err_set(error, ETHOS_LIMIT, "%s: more than %zu bytes in all", loading->source->path,
+                       TOTAL_MAX);
+    *out = view_of(arena_copy(&loading->source->arena, str_view(text)), text->size);
+    return out->data ? ETHOS_OK : err_nomem(error);
+}
+
+/* Keeps the text of a regular file; *out_why says why it is left. */
+static int read_text(struct loading *loading, int dir, const char *name, struct ethos_view *out,
+                     const char **out_why, struct ethos_error *error)
+{
+    struct str text;
+    int fd = os_openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+    if (fd < 0 && !is_closed(errno))
+        return err_errno(error, errno, name);
+    if (fd < 0) {
+        *out_why = errno == ENOENT ? "gone meanwhile" : "cannot be opened";
+        return ETHOS_OK;
+    }
+    str_init(&text, ETHOS_MAX_INPUT_BYTES);
+    int code = file_read(fd, name, ETHOS_MAX_INPUT_BYTES, &text, NULL, error);
+    os_close(fd);
+    if (code == ETHOS_LIMIT) {
+        *out_why = "larger than 16 MiB";
+        code = ETHOS_OK;
+    } else if (code == ETHOS_OK) {
+        code = keep_text(loading, &text, out, error);
+    }
+    str_release(&text);
+    return code;
+}
+
+static int load_file(struct loading *loading, int dir, const char *name, const char *file,
+                     struct ethos_error *error)
+{
+    struct ethos_view text = {0};
+    const char *why = NULL;
+    loading->file = file;
+    int code = read_text(loading, dir, name, &text, &why, error);
+    if (why)
+        tell_skipped(loading, file, why);
+    if (code != ETHOS_OK || why)
+        return code;
+    code = foreign_read(loading->what->format, file, text, &loading->source->arena, add_item,
+                        skip_line, loading);
+    return code == ETHOS_NOMEM ? err_nomem(error) : code;
+}
+
+/* ---- reading folders ------------------------------------------------------------------------ */
+
+struct names {
+    struct arena *arena;
+    const char **list;
+    size_t count, capacity;
+};
+
+static int add_name(void *arg, const char *name)
+{
+    struct names *names = arg;
+    if (names->count == NAMES_MAX)
+        return ETHOS_LIMIT;
+    if (names->count == names->capacity) {
+        size_t more = names->capacity ? 2 * names->capacity : 64;
+        const char **list = arena_array(names->arena, more, sizeof *list);
+        if (!list)
+            return ETHOS_NOMEM;
+        if (names->count > 0)
+            memcpy(list, names->list, names->count * sizeof *list);
+        names->list = list;
+        names->capacity = more;
+    }
+    names->list[names->count] = arena_str(names->arena, name);
+    return names->list[names->count++] ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int list_names(struct loading *loading, int dir, struct names *out,
+                      struct ethos_error *error)
+{
+    *out = (struct names){.arena = &loading->source->arena};
+    int code = os_list(dir, add_name, out);
+    if (code == ETHOS_NOMEM)
+        return err_nomem(error);
+    if (code == ETHOS_LIMIT)
+        return err_set(error, code, "%s: more than %d files", loading->source->path, NAMES_MAX);
+    if (code == -1)
+        return err_errno(error, errno, loading->source->path);
+    if (out->count > 0)
+        qsort(out->list, out->count, sizeof *out->list, by_name);
+    return ETHOS_OK;
+}
+
+/* Why a thing in a folder is not read, by its kind and name; NULL: it is. */
+static const char *refuse_thing(const struct loading *loading, const struct stat *info,
+                                const char *file)
+{
+    const char *why = foreign_refusal(loading->what->format, file);
+    bool told = !why || *why;
+    if (S_ISREG(info->st_mode) || !told)
+        return why;
+    if (S_ISDIR(info->st_mode))
+        return foreign_below(loading->what->format)
+                   ? ""
+                   : "a folder; only the files beside the index are memory";
+    return S_ISLNK(info->st_mode) ? "a symbolic link" : "not a regular file";
+}
+
+/* prefix: the path of this folder within the source, with '/', or "". */
+static int load_folder(struct loading *loading, int dir, const char *prefix,
+                       struct ethos_error *error)
+{
+    struct names names;
+    int code = list_names(loading, dir, &names, error);
+    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++) {
+        struct stat info;
+        const char *name = names.list[i];
+        const char *below = *prefix ? NULL : foreign_below(loading->what->format);
+        const char *file = arena_printf(&loading->source->arena, "%s%s", prefix, name);
+        if (!file)
+            return err_nomem(error);
+        if (below && strcmp(below, name) == 0)
+            continue; // looked into on its own
+        if (os_fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+            code = errno == ENOENT ? ETHOS_OK : err_errno(error, errno, file);
+            continue; // gone meanwhile
+        }
+        const char *why = refuse_thing(loading, &info, file);
+        if (!why)
+            code = load_file(loading, dir, name, file, error);
+        else if (*why)
+            tell_skipped(loading, file, why);
+        else
+            loading->others++;
+    }
+    return code;
+}
+
+static int load_below(struct loading *loading, int dir, struct ethos_error *error)
+{
+    char prefix[64];
+    const char *name = foreign_below(loading->what->format);
+    int below = name ? os_openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0) : -1;
+    if (below < 0)
+        return !name || is_closed(errno) || errno == ENOTDIR ? ETHOS_OK
+                                                             : err_errno(error, errno, name);
+    snprintf(prefix, sizeof prefix, "%s/", name);
+    int code = load_folder(loading, below, prefix, error);
+    os_close(below);
+    return code;
+}
+
+static void tell_others(const struct loading *loading)
+{
+    char why[80];
+    if (loading->others == 0)
+        return;
+    snprintf(why, sizeof why, "%zu other file%s, no memory", loading->others,
+             loading->others == 1 ? " or folder" : "s and folders");
+    tell_skipped(loading, ".", why);
+}
+
+/* ---- loading -------------------------------------------------------------------------------- */
+
+static int load_all(struct loading *loading, struct ethos_error *error)
+{
+    const char *path = loading->source->path, *name = strrchr(path, '/');
+    if (!foreign_is_folder(loading->what->format))
+        return load_file(loading, AT_FDCWD, path, name && name[1] ? name + 1 : path, error);
+    int dir = os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+    if (dir < 0)
+        return err_errno(error, errno, path);
+    int code = load_folder(loading, dir, "", error);
+    if (code == ETHOS_OK)
+        code = load_below(loading, dir, error);
+    os_close(dir);
+    if (code == ETHOS_OK)
+        tell_others(loading);
+    return code;
+}
+
+int source_load(struct ethos_turn *turn, const struct transfer *what, struct source *out,
+                struct ethos_error *error)
+{
+    struct str path;
+    struct loading loading = {.source = out, .what = what};
+    *out = (struct source){0};
+    arena_init(&out->arena);
+    str_init(&path, TRANSFER_PATH - 1);
+    int code = find_path(turn, what, &path, error);
+    if (code == ETHOS_OK && os_realpath(path.data, out->path) != 0)
+        code = err_errno(error, errno, path.data);
+    str_release(&path);
+    return code == ETHOS_OK ? load_all(&loading, error) : code;
+}
+
+void source_release(struct source *source)
+{
+    arena_release(&source->arena);
+}

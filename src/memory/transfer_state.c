@@ -1,0 +1,138 @@
+/*
+ * transfer_state.c: the record of what imports saw and exports wrote last.
+ *
+ * It holds hashes only: a text that is to be forgotten for good is not kept alive by it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/os.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "core/slug.h"
+#include "memory/handle.h"
+#include "memory/home.h"
+#include "memory/service.h"
+#include "memory/transfer_parts.h"
+
+#define FOLDER ".mem"
+#define VERSION 1
+
+static void file_name(const char *scope, char out[ETHOS_MAX_SCOPE + 32])
+{
+    snprintf(out, ETHOS_MAX_SCOPE + 32, "imports-%s.json", scope);
+    for (char *at = out; *at; at++)
+        *at = *at == ':' ? '-' : *at;
+}
+
+static int fresh(struct imports *imports, struct ethos_error *error)
+{
+    imports->json = json_pack("{s:i, s:{}, s:{}}", "version", VERSION, "sources", "exports");
+    return imports->json ? ETHOS_OK : err_nomem(error);
+}
+
+static int check(const struct imports *imports, const char *name, struct ethos_error *error)
+{
+    bool ok = json_integer_value(json_object_get(imports->json, "version")) == VERSION &&
+              json_is_object(json_object_get(imports->json, "sources")) &&
+              json_is_object(json_object_get(imports->json, "exports"));
+    return ok ? ETHOS_OK
+              : err_set(error, ETHOS_CORRUPT, FOLDER "/%s: not a record of imports", name);
+}
+
+int imports_load(struct ethos_turn *turn, const char *scope, struct imports *out,
+                 struct ethos_error *error)
+{
+    int dir;
+    char name[ETHOS_MAX_SCOPE + 32], path[ETHOS_MAX_SCOPE + 40];
+    *out = (struct imports){0};
+    snprintf(out->scope, sizeof out->scope, "%s", scope);
+    file_name(scope, name);
+    snprintf(path, sizeof path, FOLDER "/%s", name);
+    int code = service_open_root(turn->ethos, false, &dir, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = home_read_json(dir, path, &out->json, error);
+    if (dir >= 0)
+        os_close(dir);
+    if (code == ETHOS_OK)
+        code = check(out, name, error);
+    if (code == ETHOS_NOTFOUND)
+        return fresh(out, error);
+    return code == ETHOS_CORRUPT
+               ? err_hint(error, code, "move it away to import as if for the first time")
+               : code;
+}
+
+int imports_save(struct ethos_turn *turn, const struct imports *imports, struct ethos_error *error)
+{
+    int dir;
+    struct str text;
+    char name[ETHOS_MAX_SCOPE + 32];
+    file_name(imports->scope, name);
+    str_init(&text, ETHOS_MAX_MAP_BYTES);
+    json_print(imports->json, JSON_STYLE_LINE, &text);
+    str_addc(&text, '\n');
+    int code = str_code(&text);
+    if (code != ETHOS_OK)
+        err_set(error, code, FOLDER "/%s: cannot hold more", name);
+    else
+        code = service_open_root(turn->ethos, true, &dir, error);
+    if (code == ETHOS_OK) {
+        code = home_replace(dir, FOLDER, name, str_view(&text), error);
+        os_close(dir);
+    }
+    str_release(&text);
+    return code;
+}
+
+void imports_release(struct imports *imports)
+{
+    json_decref(imports->json);
+    imports->json = NULL;
+}
+
+int imports_lock(struct ethos_turn *turn, int *out_lock, struct ethos_error *error)
+{
+    int dir;
+    int code = service_open_root(turn->ethos, true, &dir, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = home_lock(dir, "imports", out_lock, error);
+    os_close(dir);
+    return code;
+}
+
+/*
+ * Names are paths and keys: any bytes that are no UTF-8 are told apart well enough by what is
+ * left.
+ */
+json_t *imports_part(struct imports *imports, const char *const *names)
+{
+    json_t *at = imports->json;
+    struct str name;
+    str_init(&name, TRANSFER_PATH * 3);
+    for (; at && *names; names++) {
+        str_clear(&name);
+        utf8_sanitize(view_str(*names), &name);
+        json_t *next = json_object_get(at, name.data);
+        if (!json_is_object(next)) {
+            json_t *made = json_object();
+            next = json_object_set_new(at, name.data, made) == 0 ? made : NULL;
+        }
+        at = str_code(&name) == ETHOS_OK ? next : NULL;
+    }
+    str_release(&name);
+    return at;
+}
+
+int imports_hash(struct ethos_view text, char out[ENTRY_HASH + 1])
+{
+    char hash[65];
+    int code = slug_fact_hash(text, hash);
+    if (code == ETHOS_OK)
+        snprintf(out, ENTRY_HASH + 1, "%.*s", ENTRY_HASH, hash);
+    return code;
+}

@@ -1,0 +1,467 @@
+/*
+ * notes.c: the operations notes.*: remember, list, show, edit, rm, mv, check, reindex, promote.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "core/note.h"
+#include "memory/notes.h"
+#include "memory/notes_check.h"
+#include "memory/notes_promote.h"
+#include "memory/service.h"
+#include "ops/report.h"
+#include "ops/tables.h"
+
+#define INDEX NOTES_INDEX
+
+/* ---- the index in the prompt ------------------------------------------------------------------ */
+
+static const struct ethos_omission *left_out(const struct ethos_block *block, const char *scope)
+{
+    for (size_t i = 0; block && i < block->omitted_count; i++) {
+        const struct ethos_omission *row = &block->omitted[i];
+        if (strcmp(row->scope, scope) == 0 && strcmp(row->key, INDEX) == 0 &&
+            strcmp(row->reason, "budget") == 0)
+            return row;
+    }
+    return NULL;
+}
+
+/* The characters a section has in the block, or -1 when it is not shown there. */
+static json_int_t shown_chars(const struct ethos_turn *turn, const struct ethos_block *block,
+                              const char *scope)
+{
+    const struct ethos_context *context = ethos_turn_context(turn);
+    struct ethos_view part = {0};
+    if (block && context->workspace_scope && strcmp(scope, context->workspace_scope) == 0)
+        part = block->workspace_memory;
+    else if (block && strcmp(scope, context->memory_scope) == 0)
+        part = block->project_memory;
+    return part.data ? (json_int_t)utf8_units(part) : -1;
+}
+
+/*
+ * How the index fits into the prompt: what it has, what it may have as things are, what is left out.
+ * null where the prompt does not show it. A file of the prompt that cannot be read is told in result,
+ * or with result NULL makes that unknown, too.
+ */
+static int index_gauge(struct ethos_turn *turn, const char *scope, struct op_result *result,
+                       json_t **out, struct ethos_error *error)
+{
+    const struct ethos_prefetch_options options = {.receipt = 1};
+    struct ethos_block *block = NULL;
+    int code = ethos_prefetch(turn, &options, &block, error);
+    if (code != ETHOS_OK)
+        return code;
+    const struct ethos_omission *omitted = left_out(block, scope);
+    json_int_t shown = shown_chars(turn, block, scope),
+               lost = omitted ? (json_int_t)omitted->chars : 0;
+    json_int_t room = block ? (json_int_t)(service_settings(turn)->max_chars - block->chars) : 0;
+    bool broken = block && block->code != ETHOS_OK;
+    if (broken && result) {
+        result->code = block->code;
+        result->error = block->error;
+    }
+    *out = shown < 0 || (broken && !result)
+               ? json_null()
+               : json_pack("{s:I, s:I, s:I, s:I}", "chars", shown + lost, "budget",
+                           omitted ? shown : shown + room, "omittedChars", lost, "omittedBytes",
+                           omitted ? (json_int_t)omitted->bytes : 0);
+    ethos_block_free(block);
+    return *out ? ETHOS_OK : err_nomem(error);
+}
+
+/* ---- remember --------------------------------------------------------------------------------- */
+
+static struct ethos_fact named_fact(const struct op_call *call)
+{
+    return (struct ethos_fact){
+        .text = op_text(call, "content"),
+        .title = op_text(call, "title"),
+        .hook = op_text(call, "hook"),
+        .type = op_string(call, "type"),
+        .scope = op_string(call, "scope"),
+        .again = op_flag(call, "replace") ? ETHOS_AGAIN_REPLACE
+                 : op_flag(call, "new")   ? ETHOS_AGAIN_NEW
+                                          : ETHOS_AGAIN_ADD,
+    };
+}
+
+static int put_new(json_t *object, const char *name, json_t *value, struct ethos_error *error)
+{
+    return json_object_set_new(object, name, value) == 0 ? ETHOS_OK : err_nomem(error);
+}
+
+/* Says what became of the fact, and warns when the index has outgrown its share. */
+static int tell_kept(struct ethos_turn *turn, const struct ethos_kept *kept, json_t *more,
+                     struct ethos_error *error)
+{
+    json_t *gauge = NULL;
+    if (index_gauge(turn, kept->scope, NULL, &gauge, NULL) != ETHOS_OK)
+        gauge = json_null(); // what was done is done
+    int code = gauge ? ETHOS_OK : err_nomem(error);
+    if (code == ETHOS_OK)
+        code = put_new(more, "effect", json_string(kept->effect), error);
+    if (code == ETHOS_OK)
+        code = put_new(more, "scope", json_string(kept->scope), error);
+    if (code == ETHOS_OK)
+        code = put_new(more, "key", json_string(kept->key), error);
+    if (code == ETHOS_OK)
+        code = put_new(more, "path", op_json_path(turn, kept->scope, kept->key), error);
+    if (code == ETHOS_OK)
+        return put_new(more, "index", gauge, error);
+    json_decref(gauge);
+    return code;
+}
+
+static int remember(struct ethos_turn *turn, const struct op_call *call,
+                    const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    struct ethos_kept kept;
+    const struct ethos_fact fact = named_fact(call);
+    if (op_flag(call, "replace") && op_flag(call, "new"))
+        return err_set(error, ETHOS_INVALID, "'replace' and 'new' exclude each other");
+    int code = ethos_remember(turn, &fact, how, &kept, error);
+    return code == ETHOS_OK ? tell_kept(turn, &kept, more, error) : code;
+}
+
+static int run_remember(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_run(remember, call, result, error);
+}
+
+/* ---- list ------------------------------------------------------------------------------------- */
+
+/* What is known of a note without its text. */
+static json_t *note_json(const struct ethos_note *note)
+{
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:o}", "key", note->key,
+                     "title", json_text(view_str(note->title)), "hook", op_json_string(note->hook),
+                     "type", op_json_string(note->type), "created", op_json_string(note->created),
+                     "verified", op_json_string(note->verified), "expires",
+                     op_json_string(note->expires), "modifiedAt", op_json_time(note->mtime_ms),
+                     "bytes", (json_int_t)note->bytes, "listed", note->listed, "stale",
+                     op_json_string(note->stale));
+}
+
+struct listing {
+    json_t *rows;
+    const json_t *findings; /* of the last check */
+    const char *type;
+    bool stale;
+    json_int_t stale_count;
+};
+
+/* Those of the last check about one note. */
+static json_t *findings_of(const json_t *findings, const char *key)
+{
+    json_t *own = json_array(), *row;
+    size_t i;
+    json_array_foreach (findings, i, row) {
+        const char *about = json_string_value(json_object_get(row, "key"));
+        if (about && strcmp(about, key) == 0)
+            op_json_push(&own, json_incref(row));
+    }
+    return own;
+}
+
+static int add_row(void *arg, const struct ethos_note *note)
+{
+    struct listing *listing = arg;
+    if (listing->type && (!note->type || !note_is_type(view_str(note->type), listing->type)))
+        return ETHOS_OK;
+    json_t *row = note_json(note), *findings = findings_of(listing->findings, note->key);
+    bool stale = note->stale || json_array_size(findings) > 0;
+    op_json_put(&row, "findings", findings);
+    listing->stale_count += stale;
+    if (listing->stale && !stale)
+        json_decref(row);
+    else
+        op_json_push(&listing->rows, row);
+    return listing->rows ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+/* Of one note, or of all (key NULL). */
+static int list_notes(struct ethos_turn *turn, const char *scope, const char *key,
+                      struct listing *listing, struct ethos_error *error)
+{
+    json_t *findings = NULL;
+    int code = notes_check_last(turn, scope, &findings, error);
+    listing->findings = findings;
+    if (code == ETHOS_OK)
+        code = key ? notes_tell(turn, scope, key, add_row, listing, error)
+                   : ethos_notes(turn, scope, add_row, listing, error);
+    json_decref(findings);
+    return code == ETHOS_NOMEM ? err_nomem(error) : code;
+}
+
+static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct ethos_turn *turn;
+    char scope[ETHOS_MAX_SCOPE];
+    json_t *gauge = NULL;
+    struct listing listing = {
+        .rows = json_array(), .type = op_string(call, "type"), .stale = op_flag(call, "stale")};
+    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
+    if (code != ETHOS_OK) {
+        json_decref(listing.rows);
+        return code;
+    }
+    code = notes_scope(turn, op_string(call, "scope"), scope, error);
+    if (code == ETHOS_OK)
+        code = list_notes(turn, scope, NULL, &listing, error);
+    if (code == ETHOS_OK)
+        code = index_gauge(turn, scope, result, &gauge, error);
+    if (code == ETHOS_OK)
+        code = op_return(result,
+                         json_pack("{s:s, s:o, s:o, s:I, s:O}", "scope", scope, "path",
+                                   op_json_path(turn, scope, INDEX), "index", gauge, "stale",
+                                   listing.stale_count, "notes", listing.rows),
+                         error);
+    json_decref(listing.rows);
+    ethos_turn_free(turn);
+    return code;
+}
+
+/* ---- show ------------------------------------------------------------------------------------- */
+
+static int show_note(struct ethos_turn *turn, const struct op_call *call, const char *scope,
+                     const char *key, struct op_result *result, struct ethos_error *error)
+{
+    struct listing listing = {.rows = json_array()};
+    struct ethos_file *file = NULL;
+    const struct ethos_target target = {NULL, scope, key};
+    int code = ethos_read(turn, &target, &file, error);
+    if (code == ETHOS_OK)
+        code = list_notes(turn, scope, key, &listing, error);
+    json_t *row = code == ETHOS_OK ? json_incref(json_array_get(listing.rows, 0)) : NULL;
+    if (code == ETHOS_OK && !row)
+        code = err_set(error, ETHOS_NOTFOUND, "no such note: %s", key);
+    if (code == ETHOS_OK) {
+        op_json_put(&row, "scope", json_string(scope));
+        op_json_put(&row, "content", json_text(view_of(file->text, file->size)));
+        op_json_put(&row, "path", op_json_string(file->path));
+        op_json_put(&row, "revision", op_json_revision(file->revision));
+        result->has_text = !call->want_json;
+        str_add(&result->text, view_of(file->text, call->want_json ? 0 : file->size));
+        if (str_code(&result->text) != ETHOS_OK) {
+            json_decref(row);
+            row = NULL;
+        }
+        code = op_return(result, row, error);
+    }
+    ethos_file_free(file);
+    json_decref(listing.rows);
+    return code;
+}
+
+static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct ethos_turn *turn;
+    char scope[ETHOS_MAX_SCOPE], key[ETHOS_MAX_KEY + 1];
+    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = notes_scope(turn, op_string(call, "scope"), scope, error);
+    if (code == ETHOS_OK)
+        code = ethos_note_find(turn, scope, op_string(call, "name"), key, error);
+    if (code == ETHOS_OK)
+        code = show_note(turn, call, scope, key, result, error);
+    ethos_turn_free(turn);
+    return code;
+}
+
+/* ---- remove, move, reindex -------------------------------------------------------------------- */
+
+static int take_away(struct ethos_turn *turn, const struct op_call *call,
+                     const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    (void)more;
+    return ethos_note_remove(turn, op_string(call, "scope"), op_string(call, "name"), how, error);
+}
+
+static int run_remove(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_run(take_away, call, result, error);
+}
+
+static int move(struct ethos_turn *turn, const struct op_call *call,
+                const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    char key[ETHOS_MAX_KEY + 1];
+    int code = ethos_note_move(turn, op_string(call, "scope"), op_string(call, "name"),
+                               op_string(call, "newName"), how, key, error);
+    return code == ETHOS_OK ? put_new(more, "key", json_string(key), error) : code;
+}
+
+static int run_move(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_run(move, call, result, error);
+}
+
+static void add_mend(void *arg, const char *problem, const char *key, uint64_t line)
+{
+    op_json_push(arg, json_pack("{s:s, s:s, s:I}", "problem", problem, "key", key, "line",
+                                (json_int_t)line));
+}
+
+static int reindex(struct ethos_turn *turn, const struct op_call *call,
+                   const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    json_t *mends = json_array();
+    int code = ethos_notes_reindex(turn, op_string(call, "scope"), how, add_mend, &mends, error);
+    if (code == ETHOS_OK)
+        return put_new(more, "mended", mends, error);
+    json_decref(mends);
+    return code;
+}
+
+static int run_reindex(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_run(reindex, call, result, error);
+}
+
+/* ---- check ------------------------------------------------------------------------------------ */
+
+static void add_finding(void *arg, const struct note_finding *finding)
+{
+    op_json_push(arg, json_pack("{s:s, s:s, s:I, s:o, s:b}", "key", finding->key, "kind",
+                                finding->kind, "line", (json_int_t)finding->line, "text",
+                                json_text(view_str(finding->text)), "fixed", finding->fixed));
+}
+
+static int check(struct ethos_turn *turn, const struct op_call *call,
+                 const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    const struct notes_check what = {op_string(call, "scope"), op_string(call, "name"),
+                                     op_flag(call, "fix"), op_flag(call, "confirm")};
+    struct notes_checked checked = {0};
+    json_t *findings = json_array();
+    int code = what.confirm && !what.name
+                   ? err_set(error, ETHOS_INVALID, "'confirm' needs the name of a note")
+                   : notes_check(turn, &what, how, add_finding, &findings, &checked, error);
+    json_t *counts = json_pack("{s:I, s:I, s:I, s:I, s:I}", "notes", (json_int_t)checked.notes,
+                               "claims", (json_int_t)checked.claims, "findings",
+                               (json_int_t)checked.findings, "fixed", (json_int_t)checked.fixed,
+                               "verified", (json_int_t)checked.verified);
+    if (code == ETHOS_OK && (!counts || json_object_set(more, "findings", findings) != 0 ||
+                             json_object_set(more, "checked", counts) != 0))
+        code = err_nomem(error);
+    json_decref(findings);
+    json_decref(counts);
+    return code;
+}
+
+static int run_check(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_run(check, call, result, error);
+}
+
+/* ---- promote ---------------------------------------------------------------------------------- */
+
+static int promote(struct ethos_turn *turn, const struct op_call *call,
+                   const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    char *path = NULL;
+    const struct notes_promote what = {op_string(call, "scope"), op_string(call, "name"),
+                                       op_string(call, "to"), op_string(call, "skill"),
+                                       op_flag(call, "replace")};
+    int code = notes_promote(turn, &what, how, &path, error);
+    if (code == ETHOS_OK)
+        code = put_new(more, "skill", op_json_string(path), error);
+    free(path);
+    return code;
+}
+
+static int run_promote(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_run(promote, call, result, error);
+}
+
+/* ---- the rows --------------------------------------------------------------------------------- */
+
+#define ARG_TYPE                                                                                   \
+    {                                                                                              \
+        "type", OP_CHOICE, 0, "user|feedback|project|reference", "TYPE",                           \
+            "user, feedback, project or reference"                                                 \
+    }
+#define ARG_NOTE_SCOPE                                                                             \
+    {                                                                                              \
+        "scope", OP_TEXT, 0, NULL, "SCOPE",                                                        \
+            "whose notes: workspace (default), personality, global"                                \
+    }
+#define ARG_NAME                                                                                   \
+    {                                                                                              \
+        "name", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "NAME",                                \
+            "a note, by file name or title"                                                        \
+    }
+
+static const struct op_arg remember_args[] = {
+    {"content", OP_TEXT, OP_REQUIRED | OP_POSITIONAL | OP_STDIN, NULL, "TEXT",
+     "the fact; - reads it from a pipe"},
+    {"title", OP_TEXT, 0, NULL, "TITLE", "what the note is called (default: from the text)"},
+    ARG_TYPE,
+    {"hook", OP_TEXT, 0, NULL, "TEXT", "when the note matters, for the index"},
+    ARG_NOTE_SCOPE,
+    {"replace", OP_FLAG, 0, NULL, NULL, "a note of this title gets this text instead"},
+    {"new", OP_FLAG, 0, NULL, NULL, "a second note, though there is one of this title"},
+    {"opId", OP_TEXT, 0, NULL, "ID", "do it once: a repeat gives the first report"},
+    ARG_END};
+static const struct op_arg list_args[] = {
+    ARG_TYPE,
+    {"stale", OP_FLAG, 0, NULL, NULL, "only notes that should be looked at"},
+    ARG_NOTE_SCOPE,
+    ARG_END};
+static const struct op_arg name_args[] = {ARG_NAME, ARG_NOTE_SCOPE, ARG_END};
+static const struct op_arg remove_args[] = {ARG_NAME, ARG_NOTE_SCOPE, ARG_IF_MATCH, ARG_END};
+static const struct op_arg move_args[] = {
+    ARG_NAME,
+    {"newName", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "NEW", "a file name or a title"},
+    ARG_NOTE_SCOPE,
+    ARG_IF_MATCH,
+    ARG_END};
+static const struct op_arg check_args[] = {
+    {"name", OP_TEXT, OP_POSITIONAL, NULL, "NAME", "one note (default: all)"},
+    {"fix", OP_FLAG, 0, NULL, NULL, "mend the index where it disagrees with the files"},
+    {"confirm", OP_FLAG, 0, NULL, NULL, "you looked: the note is verified today"},
+    ARG_NOTE_SCOPE,
+    ARG_END};
+static const struct op_arg scope_args[] = {ARG_NOTE_SCOPE, ARG_END};
+static const struct op_arg promote_args[] = {
+    ARG_NAME,
+    {"to", OP_TEXT, 0, NULL, "DIR", "folder of skills (default: .claude/skills of the workspace)"},
+    {"skill", OP_TEXT, 0, NULL, "NAME", "what the skill is called (default: from the note)"},
+    {"replace", OP_FLAG, 0, NULL, NULL, "overwrite a skill of this name"},
+    ARG_NOTE_SCOPE,
+    ARG_END};
+
+const struct op ops_notes[] = {
+    {"notes.remember", "remember", "Keep a fact as a note of the workspace",
+     "ethos remember 'Tests need a running Redis' --title 'Running the tests'", remember_args,
+     OP_MEMORY_WRITE, OP_WRITES, run_remember},
+    {"notes.list", "notes list", "List the notes, and how the index fits into the prompt",
+     "ethos notes list --stale", list_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_list},
+    {"notes.show", "notes show", "Show one note", "ethos notes show running-the-tests", name_args,
+     OP_MEMORY_READ, OP_IDEMPOTENT, run_show},
+    {"notes.edit", "notes edit", "Edit one note in your editor",
+     "ethos notes edit running-the-tests", remove_args, OP_MEMORY_WRITE,
+     OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL, NULL},
+    {"notes.remove", "notes rm", "Remove a note and its line in the index",
+     "ethos notes rm running-the-tests", remove_args, OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE,
+     run_remove},
+    {"notes.move", "notes mv", "Give a note another name; its line and links to it follow",
+     "ethos notes mv running-the-tests 'How to test'", move_args, OP_MEMORY_WRITE, OP_WRITES,
+     run_move},
+    {"notes.check", "notes check",
+     "Look up what the notes claim: files, names in files, dates, links", "ethos notes check",
+     check_args, OP_MEMORY_WRITE, OP_WRITES | OP_IDEMPOTENT, run_check},
+    {"notes.reindex", "notes reindex", "Bring the index and the files into agreement",
+     "ethos notes reindex", scope_args, OP_MEMORY_WRITE, OP_WRITES | OP_IDEMPOTENT, run_reindex},
+    {"notes.promote", "notes promote", "Make a skill of a note, and leave a pointer behind",
+     "ethos notes promote running-the-tests", promote_args, OP_MEMORY_WRITE, OP_WRITES | OP_LOCAL,
+     run_promote},
+    {0}};

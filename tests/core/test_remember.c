@@ -1,0 +1,481 @@
+/*
+ * test_remember.c: one fact becomes one note and one line of the index.
+ */
+#include "core/remember.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../support/alloc.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "core/index.h"
+#include "core/note.h"
+#include "core/scope.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define LIMIT ((size_t)1 << 24)
+#define DASH "\u2014"
+
+static const struct remember co2 = {.title = VIEW("CO2 EOS"),
+                                    .text = VIEW("Use Peng-Robinson.\nNot SRK.\n"),
+                                    .source = VIEW("session:s1"),
+                                    .date = "2026-11-15"};
+
+static const char co2_note[] = "---\n"
+                               "name: co2-eos\n"
+                               "description: Use Peng-Robinson.\n"
+                               "metadata:\n"
+                               "  type: project\n"
+                               "  created: 2026-11-15\n"
+                               "  verified: 2026-11-15\n"
+                               "  source: session:s1\n"
+                               "  title: CO2 EOS\n"
+                               "---\n"
+                               "\n"
+                               "Use Peng-Robinson.\nNot SRK.\n";
+
+static const char co2_index[] = "- [CO2 EOS](co2-eos.md) " DASH " Use Peng-Robinson.\n";
+
+/* Applies a fact; NULL for a text that is not to be looked at. */
+static void assert_apply(const struct remember *what, const char *key, const char *note,
+                         const char *index, enum remember_effect effect, const char *out_note,
+                         const char *out_index)
+{
+    enum remember_effect got;
+    struct str now, list;
+
+    str_init(&now, LIMIT);
+    str_init(&list, LIMIT);
+    str_adds(&now, "rubbish");
+    str_adds(&list, "rubbish");
+    assert_int_equal(remember_apply(what, key, view_str(note), view_str(index), &now, &list, &got),
+                     ETHOS_OK);
+    assert_string_equal(remember_effect_name(got), remember_effect_name(effect));
+    if (out_note)
+        assert_string_equal(now.data, out_note);
+    if (out_index)
+        assert_string_equal(list.data, out_index);
+    str_release(&list);
+    str_release(&now);
+}
+
+/* ---- titles and names ---------------------------------------------------------------------- */
+
+static void test_a_title_is_made_from_the_first_line(void **state)
+{
+    static const struct {
+        const char *text, *title;
+    } rows[] = {
+        {"One line", "One line"},
+        {"\n\n## A  heading\nmore", "A heading"},
+        {"- item\n- two", "item"},
+        {"* > 12. deep", "deep"},
+        {"1) first", "first"},
+        {"---\nname\n---", "name"},
+        {"#hashtag", "#hashtag"},
+        {"-5 degrees", "-5 degrees"},
+        {"3.14 is pi", "3.14 is pi"},
+        {"```\ncode\n```", "code"},
+        {"!!!\n???", "!!!"},
+        {"\U0001f600", "\U0001f600"},
+        {"The quick brown fox jumps over the lazy dog and then it runs away",
+         "The quick brown fox jumps over the lazy dog and then it runs"},
+        {"The quick brown fox jumps over the lazy dog and then it runner away",
+         "The quick brown fox jumps over the lazy dog and then it"},
+        {"\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00"
+         "\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00"
+         "\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00"
+         "\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00"
+         "\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00"
+         "\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e8c\u4e09",
+         "\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00"
+         "\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00"
+         "\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00"
+         "\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00"
+         "\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00"
+         "\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e00\u4e8c"},
+    };
+    struct str out;
+
+    (void)state;
+    str_init(&out, LIMIT);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        str_clear(&out);
+        assert_int_equal(remember_title(view_str(rows[i].text), &out), ETHOS_OK);
+        assert_string_equal(out.data, rows[i].title);
+    }
+    str_release(&out);
+}
+
+static void test_a_title_of_one_endless_character_is_not_blank(void **state)
+{
+    struct str text, out;
+
+    (void)state;
+    str_init(&text, LIMIT);
+    str_init(&out, LIMIT);
+    str_adds(&text, "e");
+    for (int i = 0; i < 1000; i++)
+        str_adds(&text, "\u0301");
+    assert_int_equal(remember_title(str_view(&text), &out), ETHOS_OK);
+    assert_false(view_blank(str_view(&out)));
+    assert_true(utf8_units(str_view(&out)) <= REMEMBER_MAX_TITLE);
+    str_release(&out);
+    str_release(&text);
+}
+
+static void assert_key(const char *title, enum remember_how how, unsigned n, const char *expected)
+{
+    struct remember what = {.title = view_str(title), .how = how};
+    char key[ETHOS_MAX_KEY + 1];
+
+    assert_true(remember_key(&what, n, key));
+    assert_string_equal(key, expected);
+    assert_int_equal(scope_key_writable(key, NULL), ETHOS_OK);
+}
+
+static void test_names_are_the_slug_then_hashed_then_numbered(void **state)
+{
+    struct remember what = {.title = VIEW("x")};
+    char key[ETHOS_MAX_KEY + 1];
+
+    (void)state;
+    assert_key("CO2 EOS", REMEMBER_ADD, 0, "co2-eos.md");
+    assert_key(" CO2\n EOS ", REMEMBER_ADD, 1, "co2-eos-a9ec2e45.md");
+    assert_key("CO2 EOS", REMEMBER_REPLACE, 2, "co2-eos-a9ec2e45-2.md");
+    assert_key("CO2 EOS", REMEMBER_ADD, 9999, "co2-eos-a9ec2e45-9999.md");
+    assert_key("CO2 EOS", REMEMBER_NEW, 0, "co2-eos.md");
+    assert_key("CO2 EOS", REMEMBER_NEW, 1, "co2-eos-2.md");
+    assert_key("CO2 EOS", REMEMBER_NEW, 2, "co2-eos-3.md");
+    assert_key("\u4e2d", REMEMBER_ADD, 0, "note-a567bdaa.md");
+    assert_key("\u4e2d", REMEMBER_ADD, 1, "note-a567bdaa-2.md");
+    assert_key("Memory", REMEMBER_ADD, 0, "note-memory.md");
+    assert_key("../x", REMEMBER_ADD, 0, "x.md");
+    assert_key("CON", REMEMBER_ADD, 0, "con.md");
+    assert_false(remember_key(&what, 10000, key));
+}
+
+static void test_every_title_gets_a_safe_name(void **state)
+{
+    static const char *const titles[] = {"!?",       "\U0001f600", "\u0639\u0646\u0648\u0627\u0646",
+                                         "\xff\xfe", "..",         "-",
+                                         "a/b",      "MEMORY",     "soul"};
+    struct str title;
+    char key[ETHOS_MAX_KEY + 1];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(titles); i++) {
+        struct remember what = {.title = view_str(titles[i])};
+        for (unsigned n = 0; n < 3; n++) {
+            assert_true(remember_key(&what, n, key));
+            assert_int_equal(scope_key_writable(key, NULL), ETHOS_OK);
+        }
+    }
+    str_init(&title, LIMIT);
+    while (title.size < 100000)
+        str_adds(&title, "long \u00fcber ");
+    struct remember what = {.title = str_view(&title)};
+    assert_true(remember_key(&what, 9999, key));
+    assert_true(strlen(key) < 80);
+    str_release(&title);
+}
+
+/* ---- new notes ----------------------------------------------------------------------------- */
+
+static void test_a_fact_becomes_a_note_and_a_line(void **state)
+{
+    (void)state;
+    assert_apply(&co2, "co2-eos.md", NULL, NULL, REMEMBER_CREATED, co2_note, co2_index);
+    assert_apply(
+        &co2, "co2-eos.md", NULL, "# Mine\n- [A](a.md)\n\nprose", REMEMBER_CREATED, co2_note,
+        "# Mine\n- [A](a.md)\n- [CO2 EOS](co2-eos.md) " DASH " Use Peng-Robinson.\n\nprose");
+}
+
+static void test_a_given_hook_and_type_are_kept(void **state)
+{
+    struct remember what = co2;
+
+    (void)state;
+    what.hook = VIEW("when: building\n cases");
+    what.type = VIEW("reference");
+    what.source = view_str(NULL);
+    what.title = VIEW("Co2 eos");
+    assert_apply(&what, "co2-eos.md", NULL, NULL, REMEMBER_CREATED,
+                 "---\nname: co2-eos\ndescription: \"when: building cases\"\nmetadata:\n"
+                 "  type: reference\n  created: 2026-11-15\n  verified: 2026-11-15\n---\n\n"
+                 "Use Peng-Robinson.\nNot SRK.\n",
+                 "- [Co2 eos](co2-eos.md) " DASH " when: building cases\n");
+}
+
+static void test_a_long_hook_is_cut_in_the_line_and_less_in_the_note(void **state)
+{
+    struct remember what = co2;
+    enum remember_effect effect;
+    struct str hook, note, index;
+    struct index_entry entry;
+    struct note parsed;
+
+    (void)state;
+    str_init(&hook, LIMIT);
+    str_init(&note, LIMIT);
+    str_init(&index, LIMIT);
+    while (hook.size < 3000)
+        str_adds(&hook, "ab ");
+    what.hook = str_view(&hook);
+    remember_apply(&what, "a.md", view_str(NULL), view_str(NULL), &note, &index, &effect);
+    note_parse(str_view(&note), &parsed);
+    assert_int_equal(utf8_units(parsed.description), 1024);
+    assert_true(index_find(str_view(&index), VIEW("a.md"), &entry));
+    assert_int_equal(utf8_units(entry.hook), 101);
+    str_release(&index);
+    str_release(&note);
+    str_release(&hook);
+}
+
+static void test_a_name_is_taken_by_another_title(void **state)
+{
+    struct remember what = co2;
+
+    (void)state;
+    assert_apply(&co2, "co2-eos.md", "Somebody's text\n", NULL, REMEMBER_TAKEN, "", "");
+    assert_apply(&co2, "co2-eos.md", "---\ntitle: Co2, eos!\n---\n", NULL, REMEMBER_TAKEN, "", "");
+    assert_apply(&co2, "co2-eos.md", NULL, "- [Other](co2-eos.md)\n", REMEMBER_TAKEN, "", "");
+    what.how = REMEMBER_NEW;
+    assert_apply(&what, "co2-eos.md", co2_note, co2_index, REMEMBER_TAKEN, "", "");
+}
+
+static void test_a_second_note_of_the_same_title_has_its_own_line(void **state)
+{
+    struct remember what = co2;
+
+    (void)state;
+    what.how = REMEMBER_NEW;
+    assert_apply(&what, "co2-eos-2.md", NULL, co2_index, REMEMBER_CREATED, NULL,
+                 "- [CO2 EOS](co2-eos.md) " DASH " Use Peng-Robinson.\n"
+                 "- [CO2 EOS](co2-eos-2.md) " DASH " Use Peng-Robinson.\n");
+}
+
+/* ---- the same title again ------------------------------------------------------------------ */
+
+static void test_what_is_said_already_changes_nothing(void **state)
+{
+    struct remember what = co2;
+
+    (void)state;
+    what.date = "2027-01-01";
+    assert_apply(&what, "co2-eos.md", co2_note, co2_index, REMEMBER_UNCHANGED, co2_note, co2_index);
+    what.text = VIEW("  Use Peng-Robinson.  \r\nNot SRK.");
+    what.hook = VIEW("another");
+    assert_apply(&what, "co2-eos.md", co2_note, co2_index, REMEMBER_UNCHANGED, co2_note, co2_index);
+    what.how = REMEMBER_REPLACE;
+    what.text = co2.text;
+    assert_apply(&what, "co2-eos.md", co2_note, co2_index, REMEMBER_UNCHANGED, co2_note, co2_index);
+}
+
+static void test_an_unlisted_note_gets_its_line_back(void **state)
+{
+    (void)state;
+    assert_apply(&co2, "co2-eos.md", co2_note, "# Mine\n", REMEMBER_UNCHANGED, co2_note,
+                 "# Mine\n\n- [CO2 EOS](co2-eos.md) " DASH " Use Peng-Robinson.\n");
+    assert_apply(&co2, "x.md", "---\ntitle: CO2 EOS\n---\nFirst\n\nUse Peng-Robinson.\nNot SRK.",
+                 NULL, REMEMBER_UNCHANGED, NULL, "- [CO2 EOS](x.md) " DASH " First\n");
+}
+
+static void test_more_text_is_added_and_the_hook_kept(void **state)
+{
+    struct remember what = co2;
+
+    (void)state;
+    what.text = VIEW("Also for H2.");
+    what.date = "2027-01-01";
+    what.source = VIEW("session:s2");
+    assert_apply(&what, "co2-eos.md", co2_note, co2_index, REMEMBER_APPENDED,
+                 "---\nname: co2-eos\ndescription: Use Peng-Robinson.\nmetadata:\n"
+                 "  type: project\n  created: 2026-11-15\n  verified: 2027-01-01\n"
+                 "  source: session:s1\n  title: CO2 EOS\n---\n\n"
+                 "Use Peng-Robinson.\nNot SRK.\n\nAlso for H2.\n",
+                 co2_index);
+}
+
+static void test_a_given_hook_goes_to_line_and_description(void **state)
+{
+    struct remember what = co2;
+
+    (void)state;
+    what.text = VIEW("Also for H2.");
+    what.hook = VIEW("gases");
+    what.type = VIEW("reference");
+    assert_apply(&what, "co2-eos.md",
+                 "---\nname: co2-eos # mine\nown: [1, 2]\ndescription: old\ntype: simulator\n---\n"
+                 "Old",
+                 "* [CO2 EOS](co2-eos.md): old\nprose", REMEMBER_APPENDED,
+                 "---\nname: co2-eos # mine\nown: [1, 2]\ndescription: gases\ntype: reference\n"
+                 "metadata:\n  verified: 2026-11-15\n---\nOld\n\nAlso for H2.\n",
+                 "* [CO2 EOS](co2-eos.md): gases\nprose");
+}
+
+static void test_a_replaced_note_keeps_its_head(void **state)
+{
+    struct remember what = co2;
+
+    (void)state;
+    what.how = REMEMBER_REPLACE;
+    what.text = VIEW("Use SRK.");
+    what.source = VIEW("session:s2");
+    what.date = "2027-01-01";
+    assert_apply(&what, "co2-eos.md", co2_note, co2_index, REMEMBER_REPLACED,
+                 "---\nname: co2-eos\ndescription: Use SRK.\nmetadata:\n"
+                 "  type: project\n  created: 2026-11-15\n  verified: 2027-01-01\n"
+                 "  source: session:s2\n  title: CO2 EOS\n---\n\nUse SRK.\n",
+                 "- [CO2 EOS](co2-eos.md) " DASH " Use SRK.\n");
+}
+
+static void test_a_hook_that_somebody_wrote_survives_replacing(void **state)
+{
+    struct remember what = co2;
+
+    (void)state;
+    what.how = REMEMBER_REPLACE;
+    assert_apply(&what, "co2-eos.md",
+                 "---\nname: co2-eos\ndescription: for gases\nx: y\n---\nOld\n",
+                 "- `CO2 EOS` " DASH " my words (file: `co2-eos.md`)\n", REMEMBER_REPLACED,
+                 "---\nname: co2-eos\ndescription: for gases\nx: y\nmetadata:\n"
+                 "  verified: 2026-11-15\n  source: session:s1\n---\n\n"
+                 "Use Peng-Robinson.\nNot SRK.\n",
+                 "- `CO2 EOS` " DASH " my words (file: `co2-eos.md`)\n");
+}
+
+static void test_a_note_belongs_to_the_title_of_its_line(void **state)
+{
+    (void)state;
+    assert_apply(&co2, "gas.md", "Old", "- [CO2  EOS](gas.md)\n", REMEMBER_APPENDED,
+                 "Old\n\nUse Peng-Robinson.\nNot SRK.\n", "- [CO2  EOS](gas.md)\n");
+}
+
+static void test_a_note_without_head_gets_one_for_its_type_only(void **state)
+{
+    struct remember what = co2;
+
+    (void)state;
+    what.title = VIEW("Gas law");
+    assert_apply(&what, "gas-law.md", "Old\r\n", NULL, REMEMBER_APPENDED,
+                 "Old\r\n\r\nUse Peng-Robinson.\r\nNot SRK.\r\n",
+                 "- [Gas law](gas-law.md) " DASH " Old\n");
+    what.type = VIEW("user");
+    assert_apply(&what, "gas-law.md", "Old\n", NULL, REMEMBER_APPENDED,
+                 "---\nmetadata:\n  type: user\n  verified: 2026-11-15\n---\n\n"
+                 "Old\n\nUse Peng-Robinson.\nNot SRK.\n",
+                 NULL);
+}
+
+static void test_a_head_that_cannot_be_edited_stays(void **state)
+{
+    struct remember what = co2;
+
+    (void)state;
+    what.hook = VIEW("new");
+    assert_apply(&what, "co2-eos.md",
+                 "---\ndescription: >\n  long\nmetadata: {title: a}\n---\nOld\n",
+                 "- [CO2 EOS](co2-eos.md)\n", REMEMBER_APPENDED,
+                 "---\ndescription: >\n  long\nmetadata: {title: a}\n---\nOld\n\n"
+                 "Use Peng-Robinson.\nNot SRK.\n",
+                 "- [CO2 EOS](co2-eos.md) " DASH " new\n");
+}
+
+static void test_an_empty_file_is_a_note(void **state)
+{
+    struct remember what = co2;
+
+    (void)state;
+    what.title = VIEW("Gas law");
+    assert_apply(&what, "gas-law.md", "", "", REMEMBER_APPENDED, "Use Peng-Robinson.\nNot SRK.\n",
+                 "- [Gas law](gas-law.md) " DASH " Use Peng-Robinson.\n");
+}
+
+/* ---- limits -------------------------------------------------------------------------------- */
+
+static void test_lack_of_memory_is_reported(void **state)
+{
+    static const enum remember_how hows[] = {REMEMBER_ADD, REMEMBER_REPLACE};
+    struct remember what = co2;
+    enum remember_effect effect;
+    struct str note, index;
+
+    (void)state;
+    what.text = VIEW("Other text.");
+    for (size_t i = 0; i < 2 * COUNT(hows); i++) {
+        int code = ETHOS_NOMEM;
+
+        what.how = hows[i / 2];
+        ALLOC_EACH(n, code == ETHOS_OK)
+        {
+            str_init(&note, LIMIT);
+            str_init(&index, LIMIT);
+            code = remember_apply(&what, "co2-eos.md", view_str(i % 2 ? co2_note : NULL),
+                                  view_str(co2_index), &note, &index, &effect);
+            assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
+            str_release(&index);
+            str_release(&note);
+        }
+        assert_int_not_equal(effect, REMEMBER_TAKEN);
+    }
+}
+
+static void test_full_buffers_are_a_limit(void **state)
+{
+    struct remember what = co2;
+    enum remember_effect effect;
+    struct str note, index;
+
+    (void)state;
+    what.text = VIEW("Other text.");
+    str_init(&note, sizeof(co2_note) + 4);
+    str_init(&index, LIMIT);
+    assert_int_equal(remember_apply(&what, "co2-eos.md", view_str(co2_note), view_str(co2_index),
+                                    &note, &index, &effect),
+                     ETHOS_LIMIT);
+    str_release(&note);
+    str_release(&index);
+    str_init(&note, LIMIT);
+    str_init(&index, 16);
+    assert_int_equal(
+        remember_apply(&what, "co2-eos.md", view_str(NULL), view_str(NULL), &note, &index, &effect),
+        ETHOS_LIMIT);
+    str_release(&index);
+    str_release(&note);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_title_is_made_from_the_first_line),
+        cmocka_unit_test(test_a_title_of_one_endless_character_is_not_blank),
+        cmocka_unit_test(test_names_are_the_slug_then_hashed_then_numbered),
+        cmocka_unit_test(test_every_title_gets_a_safe_name),
+        cmocka_unit_test(test_a_fact_becomes_a_note_and_a_line),
+        cmocka_unit_test(test_a_given_hook_and_type_are_kept),
+        cmocka_unit_test(test_a_long_hook_is_cut_in_the_line_and_less_in_the_note),
+        cmocka_unit_test(test_a_name_is_taken_by_another_title),
+        cmocka_unit_test(test_a_second_note_of_the_same_title_has_its_own_line),
+        cmocka_unit_test(test_what_is_said_already_changes_nothing),
+        cmocka_unit_test(test_an_unlisted_note_gets_its_line_back),
+        cmocka_unit_test(test_more_text_is_added_and_the_hook_kept),
+        cmocka_unit_test(test_a_given_hook_goes_to_line_and_description),
+        cmocka_unit_test(test_a_replaced_note_keeps_its_head),
+        cmocka_unit_test(test_a_hook_that_somebody_wrote_survives_replacing),
+        cmocka_unit_test(test_a_note_belongs_to_the_title_of_its_line),
+        cmocka_unit_test(test_a_note_without_head_gets_one_for_its_type_only),
+        cmocka_unit_test(test_a_head_that_cannot_be_edited_stays),
+        cmocka_unit_test(test_an_empty_file_is_a_note),
+        cmocka_unit_test(test_lack_of_memory_is_reported),
+        cmocka_unit_test(test_full_buffers_are_a_limit),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
