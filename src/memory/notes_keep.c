@@ -256,12 +256,14 @@ int ethos_remember(struct ethos_turn *turn, const struct ethos_fact *fact,
 
 struct removal {
     const char *key;
+    bool gone; /* it was there before the lock was taken: a dead writer's, or somebody was faster */
     const char *if_match;
     struct str index;
 };
 
-static int no_longer(const char *key, struct ethos_error *error)
+static int no_longer(const char *key, bool *out_gone, struct ethos_error *error)
 {
+    *out_gone = true;
     return err_set(error, ETHOS_NOTFOUND, "no such note: %s", key);
 }
 
@@ -270,7 +272,7 @@ static int edit_remove(void *arg, struct ethos_edit *edits, size_t count, struct
     struct removal *removal = arg;
     (void)count;
     if (!edits[0].old.data)
-        return no_longer(removal->key, error);
+        return no_longer(removal->key, &removal->gone, error);
     if (removal->if_match && strcmp(removal->if_match, edits[0].old.revision) != 0)
         return update_moved(removal->key, edits[0].old.revision, error);
     edits[0].verdict = ETHOS_EDIT_DROP;
@@ -282,27 +284,39 @@ static int edit_remove(void *arg, struct ethos_edit *edits, size_t count, struct
     return ETHOS_OK;
 }
 
-int ethos_note_remove(struct ethos_turn *turn, const char *scope, const char *name,
-                      const struct ethos_sync_how *how, struct ethos_error *error)
+/* *out_gone: the name meant a note that the lock took away. */
+static int remove_once(struct ethos_turn *turn, const char *scope, const char *name,
+                       const struct ethos_sync_how *how, bool *out_gone, struct ethos_error *error)
 {
-    char real[ETHOS_MAX_SCOPE], key[ETHOS_MAX_KEY + 1];
-    struct removal removal = {.key = key, .if_match = how ? how->if_match : NULL};
+    char key[ETHOS_MAX_KEY + 1];
+    struct removal removal = {.key = key, .if_match = how->if_match};
     struct ethos_edit edits[2] = {{.key = key}, {.key = NOTES_INDEX}};
-    int code = notes_scope(turn, scope, real, error);
-    if (code == ETHOS_OK)
-        code = ethos_note_find(turn, scope, name, key, error);
+    int code = ethos_note_find(turn, scope, name, key, error);
     if (code != ETHOS_OK)
         return code;
     str_init(&removal.index, ETHOS_MAX_STORE_BYTES);
-    code = handle_update(turn, real, edits, 2, edit_remove, &removal, how ? how : &plain_how,
-                         error);
+    code = handle_update(turn, scope, edits, 2, edit_remove, &removal, how, error);
     str_release(&removal.index);
+    *out_gone = removal.gone;
     return code;
+}
+
+int ethos_note_remove(struct ethos_turn *turn, const char *scope, const char *name,
+                      const struct ethos_sync_how *how, struct ethos_error *error)
+{
+    char real[ETHOS_MAX_SCOPE];
+    bool gone = false;
+    how = how ? how : &plain_how;
+    int code = notes_scope(turn, scope, real, error);
+    if (code == ETHOS_OK)
+        code = remove_once(turn, real, name, how, &gone, error);
+    return gone ? remove_once(turn, real, name, how, &gone, error) : code;
 }
 
 /* ---- move ------------------------------------------------------------------------------------- */
 
 struct moving {
+    bool gone; /* as in a removal */
     struct notes notes;
     char key[ETHOS_MAX_KEY + 1], new_key[ETHOS_MAX_KEY + 1];
     struct ethos_view title; /* absent: the note keeps its own */
@@ -336,8 +350,6 @@ static int name_target(struct moving *moving, const char *name, struct ethos_err
     str_release(&slug);
     if (code != ETHOS_OK)
         return err_nomem(error);
-    if (strcmp(moving->new_key, moving->key) == 0 && !moving->title.data)
-        return err_set(error, ETHOS_EXISTS, "%s: has this name already", moving->key);
     return scope_key_writable(moving->new_key, error);
 }
 
@@ -385,7 +397,7 @@ static int edit_move(void *arg, struct ethos_edit *edits, size_t count, struct e
 {
     struct moving *moving = arg;
     if (!edits[0].old.data)
-        return no_longer(moving->key, error);
+        return no_longer(moving->key, &moving->gone, error);
     if (moving->if_match && strcmp(moving->if_match, edits[0].old.revision) != 0)
         return update_moved(moving->key, edits[0].old.revision, error);
     if (strcmp(moving->key, moving->new_key) != 0 && edits[1].old.data) {
@@ -440,21 +452,32 @@ static int prepare_move(struct ethos_turn *turn, struct moving *moving, const ch
     return name_edits(turn, moving, error);
 }
 
-int ethos_note_move(struct ethos_turn *turn, const char *scope, const char *name,
-                    const char *new_name, const struct ethos_sync_how *how,
-                    char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error)
+static int move_once(struct ethos_turn *turn, const char *scope, const char *name,
+                     const char *new_name, const struct ethos_sync_how *how,
+                     char out_key[ETHOS_MAX_KEY + 1], bool *out_gone, struct ethos_error *error)
 {
-    struct moving moving = {.if_match = how ? how->if_match : NULL};
+    struct moving moving = {.if_match = how->if_match};
     str_init(&moving.spare, ETHOS_MAX_STORE_BYTES);
     int code = prepare_move(turn, &moving, scope, name, new_name, error);
     if (code == ETHOS_OK)
         code = handle_update(turn, moving.notes.scope, moving.edits, moving.count, edit_move,
-                             &moving, how ? how : &plain_how, error);
+                             &moving, how, error);
     if (code == ETHOS_OK)
         memcpy(out_key, moving.new_key, sizeof moving.new_key);
+    *out_gone = moving.gone;
     for (size_t i = 0; moving.texts && i < moving.notes.count + 3; i++)
         str_release(&moving.texts[i]);
     str_release(&moving.spare);
     notes_release(turn, &moving.notes);
     return code;
+}
+
+int ethos_note_move(struct ethos_turn *turn, const char *scope, const char *name,
+                    const char *new_name, const struct ethos_sync_how *how,
+                    char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error)
+{
+    bool gone = false;
+    how = how ? how : &plain_how;
+    int code = move_once(turn, scope, name, new_name, how, out_key, &gone, error);
+    return gone ? move_once(turn, scope, name, new_name, how, out_key, &gone, error) : code;
 }
