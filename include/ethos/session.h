@@ -1,0 +1,179 @@
+/*
+ * ethos/session.h: conversations: what was said, as memory is what was kept.
+ *
+ * A session is a row of facts about a conversation and its messages in order. The table of functions
+ * below is what a session store implements; the default one is SQLite, in the schema that other
+ * programs of this family read and write, too.
+ *
+ * Times are ISO-8601 with milliseconds and Z, in text, as they are stored. Strings given to callbacks are
+ * borrowed for the length of the call; NULL members are absent.
+ */
+#ifndef ETHOS_SESSION_H
+#define ETHOS_SESSION_H
+
+#include <ethos/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ethos_setup; /* provider.h */
+struct ethos_option;
+
+#define ETHOS_UUID_SIZE 37 /* with terminator */
+
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+/* What a conversation has cost. */
+struct ethos_usage {
+    int64_t input_tokens, output_tokens, cache_read_tokens, cache_creation_tokens;
+    double cost_usd;
+    int64_t api_calls, compactions;
+};
+
+struct ethos_session {
+    const char *id;  /* UUID */
+    const char *key; /* unique: what a surface finds it by */
+    const char *platform, *model, *provider;
+    const char *personality, *parent, *working_dir, *title;
+    const char *metadata; /* JSON */
+    struct ethos_usage usage;
+    int64_t turns, last_compaction_turn;
+    int pinned;
+    const char *created_at, *updated_at;
+};
+
+/* role: user, assistant, tool_result, system or user_steer. */
+struct ethos_message {
+    const char *id, *session;
+    const char *role;
+    struct ethos_view content;
+    const char *tool_call_id, *tool_name;
+    const char *tool_calls;     /* JSON array of {id, name, ...}, of an assistant */
+    const char *content_blocks; /* JSON */
+    const char *trace_id;
+    struct ethos_usage usage; /* api_calls and compactions unused */
+    int has_usage;
+    const char *timestamp; /* in: NULL is now; never earlier than the session's last */
+};
+
+/* Return 0 to go on; any other value stops the walk and is returned by it. */
+typedef int ethos_session_fn(void *arg, const struct ethos_session *session);
+typedef int ethos_message_fn(void *arg, const struct ethos_message *message);
+
+/* ---- asking -------------------------------------------------------------------------------- */
+
+/* Which sessions; all zero: every one. Strings match exactly unless said otherwise. */
+struct ethos_session_query {
+    const char *platform, *personality, *working_dir;
+    const char *id_prefix;
+    const char *text;   /* part of title or key, case ignored */
+    const char *since;  /* updated at or after */
+    const char *cursor; /* of the page before */
+    unsigned limit;     /* 0: 50 */
+};
+
+/* Room for a cursor with terminator; "" after the last page. */
+#define ETHOS_CURSOR_SIZE 128
+
+struct ethos_search {
+    struct ethos_view text; /* words in any order, "a phrase"; nothing else has a meaning */
+    const char *session, *role, *working_dir;
+    const char *since, *until; /* inclusive */
+    unsigned limit;            /* 0: 20 */
+    int newest;                /* by time instead of by how well it fits */
+};
+
+/* One message that fits. The snippet is a part of its content; [hit, hit_end) in it is what was found. */
+struct ethos_hit {
+    const struct ethos_message *message;
+    const struct ethos_session *session;
+    struct ethos_view snippet;
+    size_t hit, hit_end;
+    int cut_before, cut_after; /* the snippet does not begin or end the content */
+};
+
+typedef int ethos_hit_fn(void *arg, const struct ethos_hit *hit);
+
+/* What to change; absent members stay. title "" takes it away. usage is added to what there is. */
+struct ethos_session_patch {
+    const char *title, *model, *provider, *personality, *metadata, *working_dir;
+    const int *pinned;
+    const struct ethos_usage *usage;
+    int64_t add_turns;
+};
+
+enum {
+    ETHOS_APPEND_CHECKED = 1, /* ETHOS_INVALID for a sequence that a model would refuse */
+    ETHOS_APPEND_KEEP_TIME = 2 /* imports: the given times, even before the session's last */
+};
+
+/* ---- the store ----------------------------------------------------------------------------- */
+
+struct ethos_sessions {
+    const struct ethos_sessions_ops *ops;
+    uint32_t capabilities;
+    uint32_t reserved;
+};
+
+/*
+ * All or nothing per call, durable when it returns. ETHOS_NOTFOUND for an unknown session,
+ * ETHOS_EXISTS for a key that is taken, ETHOS_BUSY when another process writes past the deadline.
+ */
+struct ethos_sessions_ops {
+    uint32_t abi;
+    const char *name;
+    const struct ethos_option *options;
+
+    int (*open)(const struct ethos_setup *setup, struct ethos_sessions **out_sessions,
+                struct ethos_error *error);
+    void (*close)(struct ethos_sessions *self);
+
+    /* id, created_at, updated_at NULL: made. */
+    int (*create)(struct ethos_sessions *self, const struct ethos_session *session,
+                  char out_id[ETHOS_UUID_SIZE], struct ethos_error *error);
+    int (*get)(struct ethos_sessions *self, const char *id, ethos_session_fn *each, void *arg,
+               struct ethos_error *error);
+    int (*get_by_key)(struct ethos_sessions *self, const char *key, ethos_session_fn *each,
+                      void *arg, struct ethos_error *error);
+    int (*update)(struct ethos_sessions *self, const char *id,
+                  const struct ethos_session_patch *patch, struct ethos_error *error);
+    int (*remove)(struct ethos_sessions *self, const char *id, struct ethos_error *error);
+
+    /* In order. Raises updated_at. A message whose id is there already is ETHOS_EXISTS. */
+    int (*append)(struct ethos_sessions *self, const char *id,
+                  const struct ethos_message *messages, size_t count, unsigned flags,
+                  struct ethos_error *error);
+
+    /* The newest `last` of a session (0: all), oldest first. */
+    int (*messages)(struct ethos_sessions *self, const char *id, unsigned last,
+                    ethos_message_fn *each, void *arg, struct ethos_error *error);
+
+    /* Pinned first, then the latest. A page neither repeats nor skips what stays as it is meanwhile. */
+    int (*list)(struct ethos_sessions *self, const struct ethos_session_query *query,
+                ethos_session_fn *each, void *arg, char out_cursor[ETHOS_CURSOR_SIZE],
+                struct ethos_error *error);
+
+    int (*search)(struct ethos_sessions *self, const struct ethos_search *search,
+                  ethos_hit_fn *each, void *arg, struct ethos_error *error);
+
+    /* A copy with new ids, the parent recorded; key <key>:fork:<ms>. */
+    int (*fork)(struct ethos_sessions *self, const char *id, char out_id[ETHOS_UUID_SIZE],
+                struct ethos_error *error);
+
+    /* Hides the last turns: from a user's message on. *out_count: messages. */
+    int (*undo)(struct ethos_sessions *self, const char *id, unsigned turns, uint64_t *out_count,
+                struct ethos_error *error);
+
+    /* Deletes what was last changed before the time and is not pinned; dry_run only counts. */
+    int (*prune)(struct ethos_sessions *self, const char *before, int dry_run, uint64_t *out_count,
+                 struct ethos_error *error);
+
+    /* Gives space back to the file system. */
+    int (*vacuum)(struct ethos_sessions *self, struct ethos_error *error);
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

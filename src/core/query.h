@@ -1,0 +1,44 @@
+/*
+ * query.h: what somebody typed into a search field.
+ *
+ * Words in any order, and phrases in double quotes; an unpaired quote and every other sign are literal
+ * text, which separates words like anywhere else. Nothing is ever an error.
+ */
+#ifndef ETHOS_CORE_QUERY_H
+#define ETHOS_CORE_QUERY_H
+
+#include <stdbool.h>
+
+#include <ethos/types.h>
+
+struct arena;
+
+#define QUERY_MAX_TERMS 32
+
+/* One thing that must occur: a word, or the words of a phrase in their order. */
+struct query_term {
+    struct ethos_view *words; /* folded, in the arena */
+    size_t count;
+    bool phrase; /* in quotes: exact words, no stems, no prefix */
+};
+
+struct query {
+    struct query_term terms[QUERY_MAX_TERMS];
+    size_t count; /* 0: nothing to look for */
+};
+
+/* Further terms than fit are dropped. ETHOS_OK or ETHOS_NOMEM. */
+int query_parse(struct ethos_view text, struct arena *arena, struct query *out);
+
+/*
+ * Whether a text has every term: a word by itself, by its stem or as the start of a longer one; a phrase
+ * as neighbours; pairs of characters as the run they came from. [*out_start, *out_end) is the first place.
+ * The truth that an index is checked against.
+ */
+bool query_matches(const struct query *query, struct ethos_view text, size_t *out_start,
+                   size_t *out_end);
+
+/* Whether the typed words stand in the text as one phrase: such hits come first. */
+bool query_is_phrase_in(const struct query *query, struct ethos_view text);
+
+#endif
