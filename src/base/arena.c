@@ -75,6 +75,20 @@ void *arena_array(struct arena *a, size_t count, size_t size)
     return __builtin_mul_overflow(count, size, &total) ? NULL : arena_alloc(a, total);
 }
 
+void *arena_grow(struct arena *a, void *array, size_t count, size_t *capacity, size_t size)
+{
+    if (count < *capacity)
+        return array;
+    size_t more = *capacity ? 2 * *capacity : 64;
+    void *grown = arena_array(a, more, size);
+    if (!grown)
+        return NULL;
+    if (count > 0)
+        memcpy(grown, array, count * size);
+    *capacity = more;
+    return grown;
+}
+
 char *arena_copy(struct arena *a, struct ethos_view v)
 {
     char *out = v.size < SIZE_MAX ? arena_alloc(a, v.size + 1) : NULL;

@@ -20,8 +20,15 @@ void arena_release(struct arena *a);
 
 void *arena_alloc(struct arena *a, size_t size);
 void *arena_array(struct arena *a, size_t count, size_t size); /* NULL on overflow too */
-char *arena_copy(struct arena *a, struct ethos_view v);        /* terminated */
-char *arena_str(struct arena *a, const char *string);          /* NULL gives NULL */
+
+/*
+ * Room for one more: the array, moved to twice the room when its count has reached *capacity (0: none
+ * yet). What was outgrown stays until the end. NULL without memory, all as it was.
+ */
+void *arena_grow(struct arena *a, void *array, size_t count, size_t *capacity, size_t size);
+
+char *arena_copy(struct arena *a, struct ethos_view v); /* terminated */
+char *arena_str(struct arena *a, const char *string);   /* NULL gives NULL */
 char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -23,15 +23,11 @@ int changes_need(const struct ethos_turn *turn, bool has, struct ethos_error *er
 
 static bool grow(struct changes *changes)
 {
-    size_t capacity = changes->capacity ? changes->capacity * 2 : 64;
-    struct ethos_change *items = arena_array(&changes->arena, capacity, sizeof *items);
-    if (!items)
-        return false;
-    if (changes->count > 0)
-        memcpy(items, changes->items, changes->count * sizeof *items);
-    changes->items = items;
-    changes->capacity = capacity;
-    return true;
+    struct ethos_change *items = arena_grow(&changes->arena, changes->items, changes->count,
+                                            &changes->capacity, sizeof *items);
+    if (items)
+        changes->items = items;
+    return items;
 }
 
 /* Replaces a string by its copy. */
@@ -47,7 +43,7 @@ static int keep_change(void *arg, const struct ethos_change *change)
 {
     struct changes *changes = arg;
     struct arena *arena = &changes->arena;
-    if (changes->count == changes->capacity && !grow(changes))
+    if (!grow(changes))
         return ETHOS_NOMEM;
     struct ethos_change *own = &changes->items[changes->count];
     *own = *change;

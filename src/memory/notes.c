@@ -51,7 +51,6 @@ static bool is_note(const char *key)
     return scope_key_visible(key) && strcmp(key, NOTES_INDEX) != 0 && strcmp(key, "USER.md") != 0;
 }
 
-/* Rows grow by doubling; what was outgrown stays in the arena until the end. */
 struct listing {
     struct notes *notes;
     size_t capacity;
@@ -63,16 +62,11 @@ static int add_row(void *arg, const struct ethos_entry *entry)
     struct notes *notes = listing->notes;
     if (!is_note(entry->key))
         return ETHOS_OK;
-    if (notes->count == listing->capacity) {
-        size_t more = listing->capacity ? 2 * listing->capacity : 64;
-        struct notes_row *rows = arena_array(&notes->arena, more, sizeof *rows);
-        if (!rows)
-            return ETHOS_NOMEM;
-        if (notes->count > 0)
-            memcpy(rows, notes->rows, notes->count * sizeof *rows);
-        notes->rows = rows;
-        listing->capacity = more;
-    }
+    struct notes_row *rows = arena_grow(&notes->arena, notes->rows, notes->count,
+                                        &listing->capacity, sizeof *rows);
+    if (!rows)
+        return ETHOS_NOMEM;
+    notes->rows = rows;
     notes->rows[notes->count++] = (struct notes_row){
         arena_str(&notes->arena, entry->key), entry->bytes, entry->mtime_ms, SIZE_MAX, NULL, NULL};
     return notes->rows[notes->count - 1].key ? ETHOS_OK : ETHOS_NOMEM;

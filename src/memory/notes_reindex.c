@@ -35,21 +35,14 @@ struct pass {
 static void note_problem(void *arg, enum index_problem problem, struct ethos_view file, size_t line)
 {
     struct pass *pass = arg;
-    if (pass->count == pass->capacity) {
-        size_t more = pass->capacity ? 2 * pass->capacity : 64;
-        struct problem *problems = arena_array(&pass->notes.arena, more, sizeof *problems);
-        pass->failed = pass->failed || !problems;
-        if (!problems)
-            return;
-        if (pass->count > 0)
-            memcpy(problems, pass->problems, pass->count * sizeof *problems);
-        pass->problems = problems;
-        pass->capacity = more;
-    }
+    struct problem *problems = arena_grow(&pass->notes.arena, pass->problems, pass->count,
+                                          &pass->capacity, sizeof *problems);
     const char *key = arena_copy(&pass->notes.arena, file);
-    pass->failed = pass->failed || !key;
-    if (key)
-        pass->problems[pass->count++] = (struct problem){problem, key, line};
+    pass->failed = pass->failed || !problems || !key;
+    if (pass->failed)
+        return;
+    pass->problems = problems;
+    pass->problems[pass->count++] = (struct problem){problem, key, line};
 }
 
 static int find_problems(struct ethos_turn *turn, const char *scope, struct pass *pass,

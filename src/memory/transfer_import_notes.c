@@ -14,9 +14,8 @@
 #include "core/update.h"
 #include "memory/transfer_import.h"
 
-#define BATCH 64        /* files of one update */
-#define NAMES 16        /* at which a fact looks for its note of before */
-#define NAMES_LAST 9999 /* of remember_key */
+#define BATCH 64 /* files of one update */
+#define NAMES 16 /* at which a fact looks for its note of before */
 
 static bool is_note(const struct source_item *item)
 {
@@ -98,7 +97,7 @@ static int find_free(struct naming *naming, const struct source_item *item,
 {
     bool found = false;
     for (unsigned n = 0; !found; n++) {
-        if (n > NAMES_LAST)
+        if (n == REMEMBER_NAMES)
             return err_set(error, ETHOS_EXISTS, "%.*s: no file name is left for it",
                            VIEW_ARG(what->title));
         int code = remember_key(what, n, key) ? is_free(naming, item, key, &found, error)

@@ -170,15 +170,11 @@ static const char *refuse_name(const char *name)
 
 static int grow(struct source *source)
 {
-    size_t more = source->capacity ? 2 * source->capacity : 64;
-    struct source_item *items = arena_array(&source->arena, more, sizeof *items);
-    if (!items)
-        return ETHOS_NOMEM;
-    if (source->count > 0)
-        memcpy(items, source->items, source->count * sizeof *items);
-    source->items = items;
-    source->capacity = more;
-    return ETHOS_OK;
+    struct source_item *items = arena_grow(&source->arena, source->items, source->count,
+                                           &source->capacity, sizeof *items);
+    if (items)
+        source->items = items;
+    return items ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 static int add_item(void *arg, const struct foreign_item *item)
@@ -196,7 +192,7 @@ static int add_item(void *arg, const struct foreign_item *item)
         tell_skipped(loading, loading->file, why);
         return ETHOS_OK;
     }
-    if (source->count == source->capacity && grow(source) != ETHOS_OK)
+    if (grow(source) != ETHOS_OK)
         return ETHOS_NOMEM;
     source->items[source->count++] = (struct source_item){
         .item = *item, .file = shown, .key = key, .note = item->text};
@@ -275,16 +271,11 @@ static int add_name(void *arg, const char *name)
     struct names *names = arg;
     if (names->count == NAMES_MAX)
         return ETHOS_LIMIT;
-    if (names->count == names->capacity) {
-        size_t more = names->capacity ? 2 * names->capacity : 64;
-        const char **list = arena_array(names->arena, more, sizeof *list);
-        if (!list)
-            return ETHOS_NOMEM;
-        if (names->count > 0)
-            memcpy(list, names->list, names->count * sizeof *list);
-        names->list = list;
-        names->capacity = more;
-    }
+    const char **list = arena_grow(names->arena, names->list, names->count, &names->capacity,
+                                   sizeof *list);
+    if (!list)
+        return ETHOS_NOMEM;
+    names->list = list;
     names->list[names->count] = arena_str(names->arena, name);
     return names->list[names->count++] ? ETHOS_OK : ETHOS_NOMEM;
 }

@@ -151,9 +151,31 @@ static void test_every_failing_allocation_gives_null_and_no_leak(void **state)
     }
 }
 
+static void test_an_array_grows_and_keeps_what_it_holds(void **state)
+{
+    struct arena a;
+    size_t capacity = 0;
+    unsigned *numbers = NULL;
+    (void)state;
+    arena_init(&a);
+    for (unsigned i = 0; i < 1000; i++) {
+        numbers = arena_grow(&a, numbers, i, &capacity, sizeof *numbers);
+        assert_non_null(numbers);
+        assert_true(capacity > i);
+        numbers[i] = i;
+    }
+    for (unsigned i = 0; i < 1000; i++)
+        assert_int_equal(numbers[i], i);
+    size_t huge = SIZE_MAX / 2;
+    assert_null(arena_grow(&a, numbers, huge, &huge, sizeof *numbers));
+    assert_true(huge == SIZE_MAX / 2);
+    arena_release(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_array_grows_and_keeps_what_it_holds),
         cmocka_unit_test(test_blocks_are_zeroed_aligned_and_apart),
         cmocka_unit_test(test_small_requests_share_and_large_ones_do_not_waste),
         cmocka_unit_test(test_empty_requests_are_distinct),
