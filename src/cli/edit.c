@@ -130,7 +130,8 @@ static int run_editor(const char *editor, const char *path, struct ethos_error *
         return err_errno(error, errno, editor);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return ETHOS_OK;
-    return err_set(error, ETHOS_INVALID, "%s: the editor failed", editor);
+    return err_hint(error, err_set(error, ETHOS_INVALID, "%s: the editor failed", editor),
+                    "set $VISUAL or $EDITOR to one that runs here");
 }
 
 /* ---- the command --------------------------------------------------------------------------- */

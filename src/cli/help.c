@@ -23,7 +23,9 @@ static const char *const environment[][2] = {
     {"ETHOS_USER", "the user id, unless -u is given"},
     {"ETHOS_WORKSPACE", "the project folder, unless -w is given"},
     {"ETHOS_EPHEMERAL_MEMORY", "1 is --ephemeral-memory"},
-    {"VISUAL, EDITOR", "the editor of memory edit"},
+    {"VISUAL, EDITOR", "the editor of memory edit and notes edit"},
+    {"CLAUDE_CONFIG_DIR, XDG_DATA_HOME, OPENCLAW_WORKSPACE_DIR, HERMES_HOME, MEMORY_FILE_PATH",
+     "where import looks for claude-code, jutul, openclaw, hermes and server-memory"},
     {"PAGER, NO_COLOR, CLICOLOR_FORCE", "how output on a terminal looks"},
 };
 
@@ -32,7 +34,7 @@ static const char *const exits[][2] = {
     {"1", "failed"},
     {"2", "usage"},
     {"3", "not found"},
-    {"4", "conflict: the file changed meanwhile"},
+    {"4", "conflict: the file changed meanwhile, or the name is taken"},
     {"5", "refused: a bad id or key, a missing right, a limit"},
     {"6", "busy past the deadline"},
     {"7", "storage fault: no space, read-only, unreadable"},
@@ -56,6 +58,37 @@ static const char *const shapes[][2] = {
      "history, each with undo: the command that reverses it]}"},
     {"conflicts.show", "{id, scope, key, time, bytes, path, kind, content, diff}"},
     {"conflicts.resolve", "{applied, written: [], unchanged: [], conflicts: [], resolved}"},
+    {"notes.remember",
+     "{applied, written: [], unchanged: [], conflicts: [], effect, scope, key, path, index: "
+     "{chars, budget, omittedChars, omittedBytes}}; effect is created, appended, replaced or "
+     "unchanged; index is null where the prompt does not show it"},
+    {"notes.list",
+     "{scope, path, index, stale, notes: [{key, title, hook, type, created, verified, expires, "
+     "modifiedAt, bytes, listed, stale, findings: []}]}; index as in remember, findings as the "
+     "last notes check recorded them; stale of a note is a reason or null, the other one a count"},
+    {"notes.show", "one note as in notes list, and {scope, content, path, revision}"},
+    {"notes.move", "{applied, written: [], unchanged: [], conflicts: [], key}"},
+    {"notes.check",
+     "{applied, written: [], unchanged: [], conflicts: [], findings: [{key, kind, line, text, "
+     "fixed}], checked: {notes, claims, findings, fixed, verified}}; line 0: about no line"},
+    {"notes.reindex",
+     "{applied, written: [], unchanged: [], conflicts: [], mended: [{problem, key, line}]}; "
+     "problem is unlisted, missing or double"},
+    {"notes.promote", "{applied, written: [], unchanged: [], conflicts: [], skill}"},
+    {"transfer.import",
+     "{format, scope, path, counts: {taken, ...}, rows: [{what, file, scope, key, why, diff}], "
+     "dryRun}; what is taken, updated, merged, conflict, unchanged, skipped or warning"},
+    {"transfer.export",
+     "{format, scope, path, counts: {written, ...}, rows: [{what, file, scope, key, why, diff}], "
+     "text, dryRun}; what is written, unchanged or skipped; text only without PATH"},
+    {"workspaces.list",
+     "{current, workspaces: [{id, scope, notes, bytes, paths: [{path, exists, lastSeen}], "
+     "problem}]}"},
+    {"workspaces.where",
+     "{path, git, id, scope, how, memory, notes, bytes, paths: []}; how is new, path, marker, "
+     "alias or moved"},
+    {"workspaces.adopt", "{id, path, before}"},
+    {"workspaces.forget", "the row of workspaces list, and {deleted}"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -66,6 +99,31 @@ static bool in_group(const struct op *op, const char *group)
 {
     size_t size = strlen(group);
     return op->command && strncmp(op->command, group, size) == 0 && op->command[size] == ' ';
+}
+
+/* Words up to 80 columns, the following lines indented as far as the first stands already. */
+static void print_words(FILE *out, size_t indent, const char *text)
+{
+    enum { WIDTH = 80 };
+    size_t column = indent;
+    while (*text) {
+        size_t size = strcspn(text, " ");
+        bool first = column == indent, fits = column + 1 + size <= WIDTH;
+        if (!first && !fits)
+            fprintf(out, "\n%*s", (int)indent, "");
+        fprintf(out, "%s%.*s", !first && fits ? " " : "", (int)size, text);
+        column = first || !fits ? indent + size : column + 1 + size;
+        text += size + (text[size] == ' ');
+    }
+    fputc('\n', out);
+}
+
+/* "  memory add               Append text to a file" */
+static void print_row(FILE *out, const char *label, const char *text)
+{
+    enum { INDENT = 27 };
+    fprintf(out, "  %-24s ", label);
+    print_words(out, INDENT, text);
 }
 
 /* Usage: ethos memory add TEXT [OPTIONS] */
@@ -93,7 +151,7 @@ static void print_arg_help(FILE *out, const struct op_arg *arg)
         snprintf(label, sizeof label, "(standard input)");
     else
         snprintf(label, sizeof label, "--%s %s", option, arg->placeholder ? arg->placeholder : "");
-    fprintf(out, "  %-24s %s\n", label, arg->help);
+    print_row(out, label, arg->help);
 }
 
 static void print_globals(FILE *out)
@@ -104,7 +162,7 @@ static void print_globals(FILE *out)
         snprintf(label, sizeof label, "%c%c%s--%s %s", option->letter ? '-' : ' ',
                  option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
                  option->placeholder ? option->placeholder : "");
-        fprintf(out, "  %-24s %s\n", label, option->help);
+        print_row(out, label, option->help);
     }
 }
 
@@ -114,21 +172,6 @@ static const char *shape_of(const struct op *op)
         if (strcmp(shapes[i][0], op->name) == 0)
             return shapes[i][1];
     return NULL;
-}
-
-/* Words up to 78 columns, each line indented by two. */
-static void print_paragraph(FILE *out, const char *text)
-{
-    enum { WIDTH = 78 };
-    size_t column = 0;
-    while (*text) {
-        size_t size = strcspn(text, " ");
-        bool fits = column > 0 && column + 1 + size <= WIDTH;
-        fprintf(out, "%s%.*s", fits ? " " : column > 0 ? "\n  " : "  ", (int)size, text);
-        column = fits ? column + 1 + size : 2 + size;
-        text += size + (text[size] == ' ');
-    }
-    fputc('\n', out);
 }
 
 /* ---- help ---------------------------------------------------------------------------------- */
@@ -143,8 +186,8 @@ void help_operation(FILE *out, const struct op *op, bool full)
     if (full)
         print_globals(out);
     if (full && shape_of(op)) {
-        fputs("\nWith --json:\n", out);
-        print_paragraph(out, shape_of(op));
+        fputs("\nWith --json:\n  ", out);
+        print_words(out, 2, shape_of(op));
     }
     fprintf(out, "\nExample:\n  %s\n", op->example);
     if (!full)
@@ -156,7 +199,7 @@ void help_group(FILE *out, const char *group)
     fprintf(out, "Usage: ethos %s COMMAND\n\n", group);
     for (const struct op *op = op_next(NULL); op; op = op_next(op))
         if (in_group(op, group))
-            fprintf(out, "  %-24s %s\n", op->command, op->summary);
+            print_row(out, op->command, op->summary);
     fprintf(out, "\nethos %s COMMAND --help tells more, with an example.\n", group);
 }
 
@@ -174,9 +217,11 @@ static void print_commands(FILE *out)
     for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
         if (!op->command || cli_is_repeat(op))
             continue;
+        char label[64];
         struct ethos_view word = cli_first_word(op);
         bool group = word.size < strlen(op->command);
-        fprintf(out, "  %-24.*s %s\n", VIEW_ARG(word), group ? group_summary(word) : op->summary);
+        snprintf(label, sizeof label, "%.*s", VIEW_ARG(word));
+        print_row(out, label, group ? group_summary(word) : op->summary);
     }
 }
 
@@ -191,6 +236,7 @@ void help_program(FILE *out, bool full)
     fputs("\nStart with:\n"
           "  ethos memory add 'We deploy on Fridays'\n"
           "  ethos memory add --store user 'Prefers short answers'\n"
+          "  ethos remember 'Tests need a running Redis'\n"
           "  ethos prefetch\n\n"
           "ethos COMMAND --help explains a command",
           out);
@@ -276,13 +322,16 @@ static void man_option(FILE *out, const struct cli_option *option)
 
 void help_man(FILE *out)
 {
-    fputs("ethos(1)\n\n# NAME\n\nethos - memory for AI agents, in markdown that you can read\n\n"
-          "# SYNOPSIS\n\n*ethos* _COMMAND_ \\[_ARGUMENTS_\\]\n\n# DESCRIPTION\n\n"
-          "Keeps what an agent should not forget in two markdown files: MEMORY.md, the rolling\n"
-          "context of a personality, and USER.md, who you are. *ethos prefetch* prints both for a\n"
-          "prompt, within a budget of characters; *ethos sync* applies what the agent wants to\n"
-          "keep. The files are the memory: edit them with anything.\n\n# COMMANDS\n\n",
-          out);
+    fputs(
+        "ethos(1)\n\n# NAME\n\nethos - memory for AI agents, in markdown that you can read\n\n"
+        "# SYNOPSIS\n\n*ethos* _COMMAND_ \\[_ARGUMENTS_\\]\n\n# DESCRIPTION\n\n"
+        "Keeps what an agent should not forget in two markdown files: MEMORY.md, the rolling\n"
+        "context of a personality, and USER.md, who you are. *ethos prefetch* prints both for a\n"
+        "prompt, within a budget of characters; *ethos sync* applies what the agent wants to\n"
+        "keep. A project folder has notes of its own: *ethos remember* keeps a fact in a file and\n"
+        "in a line of the index, which is in the prompt, too. The files are the memory: edit them\n"
+        "with anything.\n\n# COMMANDS\n\n",
+        out);
     for (const struct op *op = op_next(NULL); op; op = op_next(op))
         if (op->command)
             man_operation(out, op);
@@ -291,13 +340,16 @@ void help_man(FILE *out)
         man_option(out, option);
     fputs("# ENVIRONMENT\n\n", out);
     man_pairs(out, environment, COUNT(environment));
-    fputs("# FILES\n\n_~/.ethos/personalities/ID/MEMORY.md_\n\tthe rolling context of a "
-          "personality\n\n"
-          "_~/.ethos/users/ID/USER.md_\n\twho you are\n\n"
-          "_~/.ethos/users/identity-map.json_\n\twhich platform identities are which user\n\n"
-          "_~/.ethos/config.yaml_\n\tthe settings; *ethos config list* explains them\n\n"
-          "# EXIT STATUS\n\n",
-          out);
+    fputs(
+        "# FILES\n\n_~/.ethos/personalities/ID/MEMORY.md_\n\tthe rolling context of a "
+        "personality\n\n"
+        "_~/.ethos/users/ID/USER.md_\n\twho you are\n\n"
+        "_~/.ethos/workspaces/ID/memory/MEMORY.md_\n\tthe index of the notes of a project folder, "
+        "which are beside it; *ethos workspaces where* tells which ID this folder has\n\n"
+        "_~/.ethos/users/identity-map.json_\n\twhich platform identities are which user\n\n"
+        "_~/.ethos/config.yaml_\n\tthe settings; *ethos config list* explains them\n\n"
+        "# EXIT STATUS\n\n",
+        out);
     man_pairs(out, exits, COUNT(exits));
     fputs("Errors are one line on standard error that names the thing and what to do next.\n", out);
 }

@@ -41,6 +41,7 @@ void view_gauge(struct cli *self, long long chars, long long budget);
 void view_notes(struct cli *self, const json_t *json);
 void view_note_head(struct cli *self, const json_t *note);
 void view_remembered(struct cli *self, const json_t *json);
+void view_removed(struct cli *self, const json_t *json);
 void view_moved(struct cli *self, const json_t *json);
 void view_reindexed(struct cli *self, const json_t *json);
 void view_checked(struct cli *self, const json_t *json);

@@ -351,7 +351,7 @@ static const struct {
     {"conflicts.resolve", view_resolved},
     {"notes.remember", view_remembered},
     {"notes.list", view_notes},
-    {"notes.remove", view_report},
+    {"notes.remove", view_removed},
     {"notes.move", view_moved},
     {"notes.reindex", view_reindexed},
     {"notes.check", view_checked},

@@ -221,18 +221,34 @@ void view_diff(struct cli *self, const json_t *json)
     }
 }
 
+/* The options that named the file, so that the next command means the same one. */
+static void name_file(const struct cli *self, char *out, size_t size)
+{
+    static const char *const names[] = {"store", "scope", "key"};
+    size_t used = 0;
+    *out = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names && used < size; i++) {
+        const char *value = text_of(self->args, names[i]);
+        int got = *value ? snprintf(out + used, size - used, " --%s %s", names[i], value) : 0;
+        used += got > 0 ? (size_t)got : 0;
+    }
+}
+
 void view_undo(struct cli *self, const json_t *json)
 {
+    char file[512];
     const json_t *undone = json_object_get(json, "undone");
     size_t count = json_array_size(undone);
     long long last = (long long)json_integer_value(json_array_get(undone, 0));
     long long before = number_of(json, "before");
+    name_file(self, file, sizeof file);
     view_report(self, json);
     if (count == 1)
-        view_say(self, "Undid change %lld; ethos memory restore %lld brings it back", last, before);
+        view_say(self, "Undid change %lld; ethos memory restore %lld%s brings it back", last,
+                 before, file);
     else if (count > 1)
-        view_say(self, "Undid %zu changes; ethos memory restore %lld brings them back", count,
-                 before);
+        view_say(self, "Undid %zu changes; ethos memory restore %lld%s brings them back", count,
+                 before, file);
 }
 
 /* ---- blame ---------------------------------------------------------------------------------- */

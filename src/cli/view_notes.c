@@ -1,6 +1,7 @@
 /*
  * view_notes.c: notes, for a person: one line each, what needs a look below it.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "base/view.h"
 #include "cli/rows.h"
 
-#define NAME_WIDTH 26 /* columns */
+#define NAME_WIDTH 32 /* columns of the names at most; a longer name has a line of its own */
 
 /* ---- width ------------------------------------------------------------------------------------ */
 
@@ -31,21 +32,42 @@ static size_t fitting(struct ethos_view text, int columns, int *out_used)
     return at;
 }
 
+static int width_of(const char *text)
+{
+    int used;
+    fitting(view_str(text), INT_MAX, &used);
+    return used;
+}
+
+/* The text as a terminal shows it: what is escaped takes more room. To be freed; NULL: no memory. */
+static char *as_shown(const char *text)
+{
+    char *shown = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&shown, &size);
+    if (!stream)
+        return NULL;
+    term_safe(stream, view_str(text));
+    fclose(stream);
+    return shown;
+}
+
 /* Prints what fits, an ellipsis for the rest; into a pipe everything. Returns the columns used. */
 static int print_fitting(struct cli *self, enum term_style style, const char *text, int columns)
 {
-    int used;
-    struct ethos_view v = view_str(text);
-    size_t size = fitting(v, columns, &used);
-    if (size < v.size && self->term.tty && columns > 1) {
-        size = fitting(v, columns - 1, &used);
-        term_styled(&self->term, style, "%.*s…", (int)size, text);
-        return used + 1;
+    int used = 0;
+    text = text ? text : "";
+    char *shown = self->term.tty ? as_shown(text) : NULL;
+    if (!shown) {
+        term_styled(&self->term, style, "%s", text);
+        return width_of(text);
     }
-    if (size < v.size)
-        fitting(v, 1 << 20, &used);
-    term_styled(&self->term, style, "%s", text);
-    return used;
+    struct ethos_view v = view_str(shown);
+    bool whole = fitting(v, columns, &used) == v.size;
+    int size = (int)(whole ? v.size : fitting(v, columns - 1, &used));
+    term_styled(&self->term, style, "%.*s%s", size, shown, whole ? "" : "…");
+    free(shown);
+    return used + !whole;
 }
 
 /* ---- list ------------------------------------------------------------------------------------- */
@@ -70,33 +92,72 @@ static void print_reason(struct cli *self, const char *text, long long line)
     term_printf(&self->term, "%s\n", text);
 }
 
-static void print_note(struct cli *self, const json_t *note)
+/* What a note is called on the command line: its file without ".md". */
+static void name_of(const json_t *note, char out[static ETHOS_MAX_KEY + 1])
 {
-    char name[160];
-    size_t index;
-    json_t *row;
-    const char *key = text_of(note, "key"), *title = text_of(note, "title");
-    const char *hook = text_of(note, "hook");
-    snprintf(name, sizeof name, "%.*s", (int)strlen(key) - 3, key);
-    term_printf(&self->term, "  ");
-    int used = print_fitting(self, TERM_BOLD, name, self->term.tty ? 60 : 1 << 20);
-    int left = self->term.width - 2 - (used > NAME_WIDTH ? used : NAME_WIDTH) - 1;
-    term_printf(&self->term, "%*s", used < NAME_WIDTH ? NAME_WIDTH - used + 1 : 1, "");
-    if (says_more(title, name)) {
+    const char *key = text_of(note, "key");
+    snprintf(out, ETHOS_MAX_KEY + 1, "%.*s", (int)strlen(key) - 3, key);
+}
+
+/* The title where it says more than the name, and the hook, in what is left of the line. */
+static void print_about(struct cli *self, const char *title, const char *hook, int left)
+{
+    if (*title) {
         left -= print_fitting(self, TERM_PLAIN, title, left);
-        if (*hook && left > 8)
+        if (*hook && (left > 8 || !self->term.tty))
             term_styled(&self->term, TERM_DIM, " — ");
         left -= 3;
     }
     if (left > 4 || !self->term.tty)
         print_fitting(self, TERM_DIM, hook, left);
-    term_printf(&self->term, "\n");
+}
+
+/* That it has no line is told as it is now, not as the last check found it. */
+static void print_reasons(struct cli *self, const json_t *note)
+{
+    size_t index;
+    json_t *row;
     if (!json_is_true(json_object_get(note, "listed")))
         print_reason(self, "not in the index; ethos notes reindex adds it", 0);
     if (*text_of(note, "stale"))
         print_reason(self, text_of(note, "stale"), 0);
     json_array_foreach (json_object_get(note, "findings"), index, row)
-        print_reason(self, text_of(row, "text"), number_of(row, "line"));
+        if (strcmp(text_of(row, "kind"), "unlisted") != 0)
+            print_reason(self, text_of(row, "text"), number_of(row, "line"));
+}
+
+static void print_note(struct cli *self, const json_t *note, int column)
+{
+    char name[ETHOS_MAX_KEY + 1];
+    const char *title = text_of(note, "title"), *hook = text_of(note, "hook");
+    name_of(note, name);
+    title = says_more(title, name) ? title : "";
+    term_printf(&self->term, "  ");
+    int used = print_fitting(self, TERM_BOLD, name, self->term.width - 2);
+    bool about = *title || *hook;
+    if (about && used > column && self->term.tty)
+        term_printf(&self->term, "\n%*s", column + 4, "");
+    else if (about)
+        term_printf(&self->term, "%*s", used < column ? column - used + 2 : 2, "");
+    print_about(self, title, hook, self->term.width - column - 4);
+    term_printf(&self->term, "\n");
+    print_reasons(self, note);
+}
+
+/* The columns of the names: as many as the longest needs, those apart that are too long. */
+static int name_column(const struct term *term, const json_t *notes)
+{
+    size_t index;
+    json_t *row;
+    int column = 0, most = term->width / 2 < NAME_WIDTH ? term->width / 2 : NAME_WIDTH;
+    json_array_foreach ((json_t *)notes, index, row) {
+        char name[ETHOS_MAX_KEY + 1];
+        name_of(row, name);
+        int width = width_of(name);
+        if (width > column && width <= most)
+            column = width;
+    }
+    return column;
 }
 
 static void print_index(struct cli *self, const json_t *index)
@@ -115,24 +176,38 @@ static void print_index(struct cli *self, const json_t *index)
     }
 }
 
+/* None at all, or none of those that were asked for. */
+static void say_none(const struct cli *self, const char *scope)
+{
+    bool workspace = strncmp(scope, "workspace:", 10) == 0;
+    if (json_object_get(self->args, "type"))
+        view_say(self, "No such notes in %s; ethos notes list shows all", scope);
+    else if (json_is_true(json_object_get(self->args, "stale")))
+        view_say(self, "No note in %s needs a look", scope);
+    else
+        view_say(self,
+                 "No notes in %s. Keep a fact: ethos remember 'Tests need a running Redis'%s%s",
+                 scope, workspace ? "" : " --scope ", workspace ? "" : scope);
+}
+
 void view_notes(struct cli *self, const json_t *json)
 {
     size_t index;
     json_t *row, *notes = json_object_get(json, "notes");
     if (json_array_size(notes) == 0) {
-        view_say(self, "No notes in %s. Keep a fact: ethos remember 'Tests need a running Redis'",
-                 text_of(json, "scope"));
+        say_none(self, text_of(json, "scope"));
         return;
     }
+    int column = name_column(&self->term, notes);
     if (!self->no_pager)
         term_page(&self->term);
     json_array_foreach (notes, index, row)
-        print_note(self, row);
+        print_note(self, row, column);
     term_printf(&self->term, "\n");
     print_index(self, json_object_get(json, "index"));
     term_finish(&self->term);
     if (number_of(json, "stale") > 0)
-        view_say(self, "%lld note%s to look at; ethos notes check looks up what they claim",
+        view_say(self, "%lld note%s to look at; ethos notes check looks again",
                  number_of(json, "stale"), plural(number_of(json, "stale")));
 }
 
@@ -165,6 +240,9 @@ void view_remembered(struct cli *self, const json_t *json)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(effect, words[i][0]) == 0)
             view_say(self, "%s %s (%s)", words[i][1], text_of(json, "key"), text_of(json, "scope"));
+    bool more = json_object_get(self->args, "hook") || json_object_get(self->args, "type");
+    if (more && strcmp(effect, "unchanged") == 0)
+        view_say(self, "Its hook and type are as they were; --replace sets them");
     long long lost = number_of(index, "omittedChars");
     if (lost > 0)
         view_say(self,
@@ -173,13 +251,31 @@ void view_remembered(struct cli *self, const json_t *json)
                  lost, plural(lost));
 }
 
+/* What is gone from the folder stays in history. */
+void view_removed(struct cli *self, const json_t *json)
+{
+    const json_t *row = json_array_get(json_object_get(json, "written"), 0);
+    const char *key = text_of(row, "key"), *scope = text_of(row, "scope");
+    view_say(self, "Removed %s and its line; ethos memory undo --scope %s --key %s brings it back",
+             key, strncmp(scope, "workspace:", 10) == 0 ? "workspace" : scope, key);
+}
+
+/* Written are the note, which has a new name, the index, and the notes that link to it. */
 void view_moved(struct cli *self, const json_t *json)
 {
-    size_t links = json_array_size(json_object_get(json, "written"));
-    links = links > 3 ? links - 3 : 0;
-    view_say(self, "The note is now %s", text_of(json, "key"));
+    size_t index;
+    json_t *row;
+    const json_t *written = json_object_get(json, "written");
+    const char *key = text_of(json, "key");
+    long long links = 0;
+    json_array_foreach ((json_t *)written, index, row)
+        links += !json_is_null(json_object_get(row, "revision")) &&
+                 strcmp(text_of(row, "key"), key) != 0 &&
+                 strcmp(text_of(row, "key"), "MEMORY.md") != 0;
+    view_say(self, json_array_size(written) > 0 ? "The note is now %s" : "The note is %s already",
+             key);
     if (links > 0)
-        view_say(self, "Links in %zu other note%s follow", links, plural((long long)links));
+        view_say(self, "Links in %lld other note%s follow", links, plural(links));
 }
 
 void view_reindexed(struct cli *self, const json_t *json)
@@ -200,6 +296,46 @@ void view_reindexed(struct cli *self, const json_t *json)
 
 /* ---- check ------------------------------------------------------------------------------------ */
 
+static void say_checked(const struct cli *self, const json_t *checked)
+{
+    long long notes = number_of(checked, "notes"), claims = number_of(checked, "claims"),
+              findings = number_of(checked, "findings"), verified = number_of(checked, "verified");
+    char found[64] = "nothing to mend";
+    if (findings > 0)
+        snprintf(found, sizeof found, "%lld finding%s", findings, plural(findings));
+    view_say(self, "%lld note%s, %lld claim%s looked up, %s", notes, plural(notes), claims,
+             plural(claims), found);
+    if (verified > 0)
+        view_say(self, "%lld note%s verified today", verified, plural(verified));
+    else if (json_is_true(json_object_get(self->args, "confirm")))
+        view_say(self, "The note was verified today already");
+}
+
+/* What to do about the kinds of findings that are still there. */
+static void say_remedies(const struct cli *self, const json_t *findings)
+{
+    size_t index;
+    json_t *row;
+    bool lines = false, old = false, texts = false;
+    json_array_foreach ((json_t *)findings, index, row) {
+        const char *kind = text_of(row, "kind");
+        if (json_is_true(json_object_get(row, "fixed")) || strcmp(kind, "unchecked") == 0)
+            continue;
+        bool line = strcmp(kind, "unlisted") == 0 || strcmp(kind, "missing") == 0 ||
+                    strcmp(kind, "double") == 0;
+        bool aged = strcmp(kind, "old") == 0;
+        lines = lines || line;
+        old = old || aged;
+        texts = texts || (!line && !aged);
+    }
+    if (lines)
+        view_say(self, "ethos notes check --fix mends the index");
+    if (texts)
+        view_say(self, "ethos notes edit NAME mends a note");
+    if (old)
+        view_say(self, "ethos notes check NAME --confirm says that an old note still holds");
+}
+
 void view_checked(struct cli *self, const json_t *json)
 {
     size_t index;
@@ -214,16 +350,8 @@ void view_checked(struct cli *self, const json_t *json)
         term_styled(&self->term, TERM_GOOD, "%s", fixed ? " (mended)" : "");
         term_printf(&self->term, "\n");
     }
-    view_say(self, "%lld note%s, %lld claim%s looked up, %lld finding%s%s",
-             number_of(checked, "notes"), plural(number_of(checked, "notes")),
-             number_of(checked, "claims"), plural(number_of(checked, "claims")),
-             number_of(checked, "findings"), plural(number_of(checked, "findings")),
-             number_of(checked, "findings") > number_of(checked, "fixed")
-                 ? "; ethos notes edit NAME mends a note, --confirm says that it is right"
-                 : "");
-    if (number_of(checked, "verified") > 0)
-        view_say(self, "%lld note%s verified today", number_of(checked, "verified"),
-                 plural(number_of(checked, "verified")));
+    say_checked(self, checked);
+    say_remedies(self, json_object_get(json, "findings"));
 }
 
 void view_promoted(struct cli *self, const json_t *json)

@@ -29,7 +29,7 @@ static bool skip(struct ethos_view *rest, struct ethos_view prefix)
     return true;
 }
 
-/* Takes "- " or "* " off, with the blanks around it. */
+/* Takes "- " or "* " off, with the blanks around it, and the box of a task. */
 static bool skip_bullet(struct ethos_view *rest)
 {
     struct ethos_view line = view_trim_start(*rest);
@@ -37,7 +37,11 @@ static bool skip_bullet(struct ethos_view *rest)
     if (rest->size - line.size > MAX_INDENT || (!skip(&line, VIEW("-")) && !skip(&line, VIEW("*"))))
         return false;
     *rest = view_trim_start(line);
-    return rest->size < line.size;
+    if (rest->size == line.size)
+        return false;
+    if (skip(rest, VIEW("[ ] ")) || skip(rest, VIEW("[x] ")) || skip(rest, VIEW("[X] ")))
+        *rest = view_trim_start(*rest);
+    return true;
 }
 
 /* Takes the separator before a hook off, with the blanks around it. */
@@ -45,8 +49,8 @@ static bool skip_separator(struct ethos_view *rest)
 {
     struct ethos_view line = view_trim_start(*rest);
 
-    if (!skip(&line, VIEW(DASH)) && !skip(&line, VIEW("\xE2\x80\x93")) && !skip(&line, VIEW("-")) &&
-        !skip(&line, VIEW(":")))
+    if (!skip(&line, VIEW(DASH)) && !skip(&line, VIEW("\xE2\x80\x93")) &&
+        !skip(&line, VIEW("--")) && !skip(&line, VIEW("-")) && !skip(&line, VIEW(":")))
         return false;
     *rest = view_trim(line);
     return true;
@@ -81,6 +85,7 @@ static bool read_link(struct ethos_view *rest, struct index_entry *out)
         return false;
     out->title = view_of(rest->data + 1, end - 1);
     *rest = view_from(*rest, end + 2);
+    skip(rest, VIEW("./"));
     const char *close = memchr(rest->data, ')', rest->size);
     if (!close)
         return false;
@@ -171,10 +176,10 @@ static int next_byte(struct ethos_view *rest, bool escaped)
 
 bool index_has_title(const struct index_entry *entry, struct ethos_view title)
 {
-    struct ethos_view own = view_trim(entry->title);
+    struct ethos_view own = line_begin(entry->title);
     int x, y;
 
-    title = view_trim(title);
+    title = line_begin(title);
     do {
         x = next_byte(&own, !entry->ticked);
         y = line_next(&title);
@@ -184,7 +189,7 @@ bool index_has_title(const struct index_entry *entry, struct ethos_view title)
 
 int index_title(const struct index_entry *entry, struct str *out)
 {
-    struct ethos_view rest = view_trim(entry->title);
+    struct ethos_view rest = line_begin(entry->title);
     int byte;
 
     while ((byte = next_byte(&rest, !entry->ticked)) >= 0)
@@ -273,7 +278,7 @@ int index_add_title(struct ethos_view title, struct str *out)
     bool template = view_eq_nocase(view_trim(title), VIEW("<title>"));
     int byte;
 
-    title = view_trim(title);
+    title = line_begin(title);
     while ((byte = line_next(&title)) >= 0) {
         if (byte == '[' || byte == ']' || byte == '\\' || (template && byte == '<'))
             str_addc(out, '\\');
@@ -290,7 +295,7 @@ int index_format(struct ethos_view title, struct ethos_view file, struct ethos_v
     str_adds(out, "](");
     str_add(out, file);
     str_adds(out, ")");
-    if (view_blank(hook))
+    if (line_begin(hook).size == 0)
         return str_code(out);
     str_adds(out, " " DASH " ");
     return line_cut(hook, INDEX_MAX_HOOK, out);

@@ -8,34 +8,41 @@
 #include "base/utf8.h"
 #include "base/view.h"
 
-static size_t space_at_start(struct ethos_view v)
+/* White space, and control characters, which have no place in a line. */
+static size_t blank_at_start(struct ethos_view v)
 {
     uint32_t cp;
     size_t size = v.size > 0 ? utf8_decode(v.data, v.size, &cp, NULL) : 0;
 
-    return size > 0 && utf8_space(cp) ? size : 0;
+    return size > 0 && (utf8_space(cp) || cp < 0x20 || (cp >= 0x7F && cp < 0xA0)) ? size : 0;
+}
+
+struct ethos_view line_begin(struct ethos_view v)
+{
+    for (size_t blank; (blank = blank_at_start(v)) > 0;)
+        v = view_from(v, blank);
+    return v;
 }
 
 int line_next(struct ethos_view *rest)
 {
-    size_t space = space_at_start(*rest);
+    struct ethos_view after = line_begin(*rest);
 
+    if (after.size < rest->size) {
+        *rest = after;
+        return after.size > 0 ? ' ' : -1;
+    }
     if (rest->size == 0)
         return -1;
-    if (space == 0) {
-        int byte = (unsigned char)rest->data[0];
-        *rest = view_from(*rest, 1);
-        return byte;
-    }
-    *rest = view_trim_start(*rest);
-    return ' ';
+    *rest = view_from(*rest, 1);
+    return (unsigned char)after.data[0];
 }
 
 int line_collapse(struct ethos_view text, struct str *out)
 {
     int byte;
 
-    text = view_trim(text);
+    text = line_begin(text);
     str_reserve(out, text.size < out->ceiling - out->size ? text.size : 0);
     while ((byte = line_next(&text)) >= 0)
         str_addc(out, (char)byte);
@@ -76,8 +83,8 @@ bool line_same(struct ethos_view a, struct ethos_view b)
 {
     int x, y;
 
-    a = view_trim(a);
-    b = view_trim(b);
+    a = line_begin(a);
+    b = line_begin(b);
     do {
         x = line_next(&a);
         y = line_next(&b);

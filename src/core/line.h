@@ -1,7 +1,7 @@
 /*
  * line.h: a text as one line: for titles, hooks and descriptions.
  *
- * Collapsed means trimmed, with each run of white space as one blank.
+ * Collapsed means trimmed, with each run of white space and control characters as one blank.
  */
 #ifndef ETHOS_CORE_LINE_H
 #define ETHOS_CORE_LINE_H
@@ -14,7 +14,10 @@ struct str;
 
 #define LINE_ELLIPSIS "\xE2\x80\xA6"
 
-/* Takes the next byte off a trimmed text, a run of white space as one ' '. -1 at the end. */
+/* The text from where its line begins: no blanks before it. */
+struct ethos_view line_begin(struct ethos_view text);
+
+/* Takes the next byte off such a text, a run of blanks as one ' '. -1 at the end. */
 int line_next(struct ethos_view *rest);
 
 /* Appends the text collapsed. Returns str_code. */

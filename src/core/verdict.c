@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/view.h"
+#include "core/index.h"
 #include "core/patch.h"
 
 #define CORRECTED_BYTES 12 /* shorter lines are alike by chance */
@@ -323,6 +324,14 @@ static size_t alike(struct ethos_view a, struct ethos_view b)
     return start + end;
 }
 
+/* Lines of an index that name the same note are the same line, whatever else was changed. */
+static bool same_note(struct ethos_view a, struct ethos_view b)
+{
+    struct index_entry one, other;
+
+    return index_line(a, &one) && index_line(b, &other) && view_eq(one.file, other.file);
+}
+
 /* Whether a line of now is new and reads much like this one: somebody put it right. */
 static bool was_corrected(const struct judge *j, struct ethos_view line)
 {
@@ -330,8 +339,9 @@ static bool was_corrected(const struct judge *j, struct ethos_view line)
         struct ethos_view other = j->now.at[i];
         size_t longer = line.size > other.size ? line.size : other.size;
 
-        if (longer >= CORRECTED_BYTES && 3 * alike(line, other) >= 2 * longer &&
-            !has_line(&j->last, &other))
+        bool much = longer >= CORRECTED_BYTES && 3 * alike(line, other) >= 2 * longer;
+
+        if ((much || same_note(line, other)) && !has_line(&j->last, &other))
             return true;
     }
     return false;

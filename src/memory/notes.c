@@ -26,7 +26,8 @@ int notes_scope(const struct ethos_turn *turn, const char *scope, char out[ETHOS
                             &target, error);
     if (code == ETHOS_OK)
         memcpy(out, target.scope, sizeof target.scope);
-    return code;
+    return code == ETHOS_DENIED ? err_hint(error, code, "one of workspace, personality, global")
+                                : code;
 }
 
 int notes_read(struct ethos_turn *turn, const char *scope, const char *key, struct ethos_text *text,

@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/view.h"
 #include "core/index.h"
+#include "core/line.h"
 #include "core/link.h"
 #include "core/note.h"
 #include "core/remember.h"
@@ -148,9 +149,12 @@ static int check_fact(const struct ethos_fact *fact, struct ethos_error *error)
     static const char *const types[] = {"user", "feedback", "project", "reference"};
     const struct ethos_view parts[] = {fact->text, fact->title, fact->hook};
     if (view_blank(fact->text))
-        return err_set(error, ETHOS_INVALID, "nothing to remember: the text is blank");
-    if (fact->title.data && view_blank(fact->title))
-        return err_set(error, ETHOS_INVALID, "the title is blank");
+        return err_hint(error,
+                        err_set(error, ETHOS_INVALID, "nothing to remember: the text is blank"),
+                        "say the fact, or pipe it in with -");
+    if (fact->title.data && line_begin(fact->title).size == 0)
+        return err_hint(error, err_set(error, ETHOS_INVALID, "the title is blank"),
+                        "leave it out to have one made from the text");
     for (size_t i = 0; i < 3; i++)
         if (parts[i].size > 0 && memchr(parts[i].data, 0, parts[i].size))
             return err_set(error, ETHOS_INVALID, "the text contains a NUL byte");
@@ -332,25 +336,45 @@ static struct ethos_view stem(const char *key)
     return view_of(key, strlen(key) - 3);
 }
 
+/* Whether a name reads as that of a file: what slugs are made of, or .md at its end. */
+static bool is_file_name(struct ethos_view name)
+{
+    if (view_ends(name, VIEW(".md")))
+        return true;
+    for (size_t i = 0; i < name.size; i++) {
+        char c = name.data[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        if (!letter && (i == 0 || (c != '-' && c != '_' && c != '.')))
+            return false;
+    }
+    return name.size > 0 && name.size <= ETHOS_MAX_KEY - 3;
+}
+
 /* What a new name asks for: a file name as it is, or a title of which one is made. */
 static int name_target(struct moving *moving, const char *name, struct ethos_error *error)
 {
     struct str slug;
-    struct ethos_view given = view_trim(view_str(name));
+    struct ethos_view given = view_trim(view_str(name)), base = given;
     if (view_blank(given))
-        return err_set(error, ETHOS_INVALID, "the new name is blank");
-    bool file = given.size <= ETHOS_MAX_KEY - 3 && scope_id_ok(given);
-    bool whole = view_ends(given, VIEW(".md")) && given.size <= ETHOS_MAX_KEY;
-    str_init(&slug, ETHOS_MAX_KEY - 3);
-    int code = file || whole ? str_add(&slug, file ? given : stem(name))
-                             : slug_note(given, SLUG_NOTE_MAX, &slug);
-    if (!file && !whole)
-        moving->title = given;
+        return err_hint(error, err_set(error, ETHOS_INVALID, "the new name is blank"),
+                        "say a file name or a title");
+    if (view_ends(given, VIEW(".md")))
+        base.size -= 3;
+    str_init(&slug, ETHOS_MAX_INPUT_BYTES);
+    int code = slug_note(base, SLUG_NOTE_MAX, &slug);
+    bool reserved = view_starts(str_view(&slug), VIEW("note-")) &&
+                    !view_starts(base, VIEW("note-"));
+    if (code == ETHOS_OK && is_file_name(given) && !reserved)
+        code = (str_clear(&slug), str_add(&slug, base));
+    else
+        moving->title = base;
+    size_t size = slug.size;
     snprintf(moving->new_key, sizeof moving->new_key, "%.*s.md", ETHOS_MAX_KEY - 3, slug.data);
     str_release(&slug);
     if (code != ETHOS_OK)
         return err_nomem(error);
-    return scope_key_writable(moving->new_key, error);
+    return size <= ETHOS_MAX_KEY - 3 ? scope_key_writable(moving->new_key, error)
+                                     : scope_key_refuse(given, error);
 }
 
 /* The note under its new name: name, and title where one was given, follow. */

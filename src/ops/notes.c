@@ -124,7 +124,9 @@ static int remember(struct ethos_turn *turn, const struct op_call *call,
     struct ethos_kept kept;
     const struct ethos_fact fact = named_fact(call);
     if (op_flag(call, "replace") && op_flag(call, "new"))
-        return err_set(error, ETHOS_INVALID, "'replace' and 'new' exclude each other");
+        return err_hint(error,
+                        err_set(error, ETHOS_INVALID, "'replace' and 'new' exclude each other"),
+                        "leave one of them out");
     int code = ethos_remember(turn, &fact, how, &kept, error);
     return code == ETHOS_OK ? tell_kept(turn, &kept, more, error) : code;
 }
@@ -156,14 +158,16 @@ struct listing {
     json_int_t stale_count;
 };
 
-/* Those of the last check about one note. */
+/* Those of the last check about what one note says; how it is listed can be seen now. */
 static json_t *findings_of(const json_t *findings, const char *key)
 {
     json_t *own = json_array(), *row;
     size_t i;
     json_array_foreach (findings, i, row) {
         const char *about = json_string_value(json_object_get(row, "key"));
-        if (about && strcmp(about, key) == 0)
+        const char *kind = json_string_value(json_object_get(row, "kind"));
+        bool listing = kind && (strcmp(kind, "unlisted") == 0 || strcmp(kind, "double") == 0);
+        if (about && !listing && strcmp(about, key) == 0)
             op_json_push(&own, json_incref(row));
     }
     return own;
@@ -342,7 +346,9 @@ static int check(struct ethos_turn *turn, const struct op_call *call,
     struct notes_checked checked = {0};
     json_t *findings = json_array();
     int code = what.confirm && !what.name
-                   ? err_set(error, ETHOS_INVALID, "'confirm' needs the name of a note")
+                   ? err_hint(error,
+                              err_set(error, ETHOS_INVALID, "'confirm' needs the name of a note"),
+                              "for example: ethos notes check running-the-tests --confirm")
                    : notes_check(turn, &what, how, add_finding, &findings, &checked, error);
     json_t *counts = json_pack("{s:I, s:I, s:I, s:I, s:I}", "notes", (json_int_t)checked.notes,
                                "claims", (json_int_t)checked.claims, "findings",
@@ -384,11 +390,7 @@ static int run_promote(struct op_call *call, struct op_result *result, struct et
 
 /* ---- the rows --------------------------------------------------------------------------------- */
 
-#define ARG_TYPE                                                                                   \
-    {                                                                                              \
-        "type", OP_CHOICE, 0, "user|feedback|project|reference", "TYPE",                           \
-            "user, feedback, project or reference"                                                 \
-    }
+#define NOTE_TYPES "user|feedback|project|reference"
 #define ARG_NOTE_SCOPE                                                                             \
     {                                                                                              \
         "scope", OP_TEXT, 0, NULL, "SCOPE",                                                        \
@@ -404,7 +406,7 @@ static const struct op_arg remember_args[] = {
     {"content", OP_TEXT, OP_REQUIRED | OP_POSITIONAL | OP_STDIN, NULL, "TEXT",
      "the fact; - reads it from a pipe"},
     {"title", OP_TEXT, 0, NULL, "TITLE", "what the note is called (default: from the text)"},
-    ARG_TYPE,
+    {"type", OP_CHOICE, 0, NOTE_TYPES, "TYPE", "user, feedback, project (default) or reference"},
     {"hook", OP_TEXT, 0, NULL, "TEXT", "when the note matters, for the index"},
     ARG_NOTE_SCOPE,
     {"replace", OP_FLAG, 0, NULL, NULL, "a note of this title gets this text instead"},
@@ -412,7 +414,7 @@ static const struct op_arg remember_args[] = {
     {"opId", OP_TEXT, 0, NULL, "ID", "do it once: a repeat gives the first report"},
     ARG_END};
 static const struct op_arg list_args[] = {
-    ARG_TYPE,
+    {"type", OP_CHOICE, 0, NOTE_TYPES, "TYPE", "only these: user, feedback, project or reference"},
     {"stale", OP_FLAG, 0, NULL, NULL, "only notes that should be looked at"},
     ARG_NOTE_SCOPE,
     ARG_END};

@@ -550,6 +550,21 @@ static void test_an_entry_that_was_corrected_is_not_appended_again(void **state)
     teardown(&w);
 }
 
+static void test_a_line_of_an_index_is_the_same_while_it_names_the_note(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, "- [A](a.md) - one\n");
+    add(&w, "- [B](b.md) - two");
+    f = judge(&w, "- [A](a.md) - one\n- [Another title](b.md) - quite other words\n");
+    assert_int_equal(f.verdict, VERDICT_HONOUR);
+    f = judge(&w, "- [A](a.md) - one\n- [Another title](c.md) - quite other words\n");
+    assert_int_equal(f.verdict, VERDICT_REAPPLY);
+    teardown(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -572,6 +587,7 @@ int main(void)
         cmocka_unit_test(test_a_text_holds_what_a_record_added),
         cmocka_unit_test(test_no_memory_is_told),
         cmocka_unit_test(test_an_entry_that_was_corrected_is_not_appended_again),
+        cmocka_unit_test(test_a_line_of_an_index_is_the_same_while_it_names_the_note),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
