@@ -261,7 +261,10 @@ struct ethos_store_ops {
                  const struct ethos_origin *origin, struct ethos_purge *out_purge,
                  struct ethos_error *error);
 
-    /* Keeps a text beside a key's file, to be listed until it is dropped. Durable. */
+    /*
+     * Keeps a text beside a key's file, to be listed until it is dropped; one that is kept there
+     * already is not kept twice. Durable.
+     */
     int (*set_aside)(struct ethos_store *self, const char *scope, const char *key,
                      struct ethos_view text, struct ethos_error *error);
 
@@ -275,6 +278,10 @@ struct ethos_store_ops {
                          struct ethos_text *out_text, struct ethos_error *error);
     int (*conflict_drop)(struct ethos_store *self, const char *scope, const char *id,
                          struct ethos_error *error);
+
+    /* Makes a text a version of a key, one it had anyway or one seen; the key keeps its own. */
+    int (*keep)(struct ethos_store *self, const char *scope, const char *key,
+                struct ethos_view text, struct ethos_error *error);
 };
 
 /* ---- provider ------------------------------------------------------------------------------ */
@@ -373,6 +380,10 @@ struct ethos_provider_ops {
     int (*update)(struct ethos_provider *self, const char *scope, struct ethos_edit *edits,
                   size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_origin *origin,
                   struct ethos_error *error);
+
+    /* Optional: as in the store contract. */
+    int (*keep)(struct ethos_provider *self, const char *scope, const char *key,
+                struct ethos_view text, struct ethos_error *error);
 };
 
 /* ---- module -------------------------------------------------------------------------------- */

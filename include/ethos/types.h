@@ -69,6 +69,8 @@ struct ethos_context {
     int workspace_shown;         /* whether prefetch shows the workspace's index */
     /* While user_scope has no USER.md, the first of these that has one is the profile. */
     const char *profile_fallback[2]; /* scope ids or NULL */
+    /* Why workspace_scope is NULL although the workspace has, or may have, memory; or NULL. */
+    const struct ethos_error *workspace_error;
 };
 
 enum ethos_action {

@@ -2,7 +2,7 @@
  * ask.c: what is asked or checked before a command runs.
  *
  * What cannot be undone is confirmed by whoever sits at a terminal, who is shown the extent first. A
- * script is not asked: it meant what it says.
+ * script is not asked: it meant what it says, or must say --yes where a whole memory goes.
  */
 #include <string.h>
 #include <unistd.h>
@@ -28,15 +28,15 @@ static int refuse(const struct cli *self, const char *text, const char *hint)
 
 typedef void extent_fn(const json_t *json);
 
-/* A dry run tells what would go; `nothing` is said when it does not. */
-static int ask_extent(struct cli *self, extent_fn *tell, const char *nothing)
+/* A dry run tells what would go; `nothing` is said when it does not. always: a script must say --yes. */
+static int ask_extent(struct cli *self, extent_fn *tell, bool always, const char *nothing)
 {
     struct op_result result;
     struct ethos_error error = {0};
     bool person = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
-    if (self->yes || self->dry_run || !person)
+    if (self->yes || self->dry_run || (!person && !always))
         return CLI_DONE;
-    if (self->no_input)
+    if (self->no_input || !person)
         return refuse(self, nothing, "say --yes, since it cannot be undone");
     op_result_init(&result);
     self->dry_run = true;
@@ -87,9 +87,10 @@ static int ask_resolve(const struct cli *self)
 int ask_before(struct cli *self)
 {
     if (strcmp(self->op->name, "memory.forget") == 0)
-        return ask_extent(self, tell_purge, "nothing was purged");
+        return ask_extent(self, tell_purge, false, "nothing was purged");
     if (strcmp(self->op->name, "workspaces.forget") == 0)
-        return ask_extent(self, tell_workspace, "nothing was changed");
+        return ask_extent(self, tell_workspace, json_is_true(json_object_get(self->args, "memory")),
+                          "nothing was changed");
     if (strcmp(self->op->name, "conflicts.resolve") == 0)
         return ask_resolve(self);
     return CLI_DONE;

@@ -60,6 +60,7 @@ void view_resolved(struct cli *self, const json_t *json);
 /* view_transfer.c; progress is shown to a person at a terminal, on stderr */
 void view_imported(struct cli *self, const json_t *json);
 void view_exported(struct cli *self, const json_t *json);
+void view_printed(struct cli *self, const json_t *json); /* to standard output: what it lacks */
 void view_progress(void *arg, uint64_t done, uint64_t total);
 
 /* view_workspaces.c */

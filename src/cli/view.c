@@ -16,7 +16,7 @@ void view_path(struct cli *self, enum term_style style, const char *path)
 {
     const char *home = getenv("HOME");
     size_t size = home ? strlen(home) : 0;
-    if (size > 1 && strncmp(path, home, size) == 0 && path[size] == '/')
+    if (size > 1 && strncmp(path, home, size) == 0 && (path[size] == '/' || !path[size]))
         term_styled(&self->term, style, "~%s", path + size);
     else
         term_styled(&self->term, style, "%s", path);
@@ -389,6 +389,8 @@ void view_result(struct cli *self, const struct op *op, const struct op_result *
         term_text(&self->term, str_view(text));
         if (self->term.tty && text->size > 0 && text->data[text->size - 1] != '\n')
             term_printf(&self->term, "\n");
+        if (strcmp(op->name, "transfer.export") == 0)
+            view_printed(self, result->json);
         return;
     }
     for (size_t i = 0; i < sizeof views / sizeof *views; i++)

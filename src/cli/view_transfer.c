@@ -105,8 +105,8 @@ static void say_sum(struct cli *self, const json_t *json, const char *const *kin
     path += near ? size : 0;
     str_init(&counts, 1024);
     count_words(json_object_get(json, "counts"), kinds, &counts);
-    view_say(self, "%s%s: %s%s -> %s%s", dry ? "Nothing was written; it would be " : "",
-             counts.data, import ? start : "", import ? path : scope, import ? "" : start,
+    view_say(self, "%s%s: %s%s -> %s%s", dry ? "Without --dry-run: " : "", counts.data,
+             import ? start : "", import ? path : scope, import ? "" : start,
              import ? scope : path);
     str_release(&counts);
 }
@@ -130,8 +130,15 @@ void view_imported(struct cli *self, const json_t *json)
     view_rows(self, json, kinds, 2, true);
 }
 
+static const char *const exported[] = {"written", "unchanged", "skipped", "warning", NULL};
+
 void view_exported(struct cli *self, const json_t *json)
 {
-    static const char *const kinds[] = {"written", "unchanged", "skipped", NULL};
-    view_rows(self, json, kinds, 1, false);
+    view_rows(self, json, exported, 1, false);
+}
+
+void view_printed(struct cli *self, const json_t *json)
+{
+    for (size_t i = 2; exported[i]; i++)
+        say_rows(self, json_object_get(json, "rows"), exported[i], SIZE_MAX);
 }

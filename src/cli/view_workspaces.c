@@ -5,12 +5,14 @@
 
 #include "cli/rows.h"
 
+#define ID_WIDTH 45 /* columns of the ids at most: a slug, a hyphen, a hash */
+
 /* "12 notes, 34 KB" */
 static void print_amount(struct cli *self, const json_t *row)
 {
     long long notes = number_of(row, "notes"), bytes = number_of(row, "bytes");
     if (json_is_null(json_object_get(row, "notes")))
-        term_printf(&self->term, "not to be counted");
+        term_printf(&self->term, "cannot be counted");
     else if (bytes == 0)
         term_printf(&self->term, "no memory");
     else if (bytes < 1024)
@@ -32,13 +34,13 @@ static void print_place(struct cli *self, const json_t *place)
     term_printf(&self->term, "\n");
 }
 
-static void print_workspace(struct cli *self, const json_t *row, const char *current)
+static void print_workspace(struct cli *self, const json_t *row, const char *current, int column)
 {
     size_t index;
     json_t *place;
     const json_t *paths = json_object_get(row, "paths");
     bool here = strcmp(text_of(row, "id"), current) == 0;
-    term_styled(&self->term, here ? TERM_BOLD : TERM_PLAIN, "%s %s", here ? "*" : " ",
+    term_styled(&self->term, here ? TERM_BOLD : TERM_PLAIN, "%s %-*s", here ? "*" : " ", column,
                 text_of(row, "id"));
     term_printf(&self->term, "  ");
     print_amount(self, row);
@@ -51,19 +53,33 @@ static void print_workspace(struct cli *self, const json_t *row, const char *cur
         term_styled(&self->term, TERM_DIM, "    no folder recorded\n");
 }
 
+/* The columns of the ids, which are plain ASCII. */
+static int id_column(const json_t *rows)
+{
+    size_t index, column = 0;
+    json_t *row;
+    json_array_foreach ((json_t *)rows, index, row) {
+        size_t size = strlen(text_of(row, "id"));
+        column = size > column && size <= ID_WIDTH ? size : column;
+    }
+    return (int)column;
+}
+
 void view_workspaces(struct cli *self, const json_t *json)
 {
     size_t index;
     json_t *row;
     const json_t *rows = json_object_get(json, "workspaces");
     if (json_array_size(rows) == 0) {
-        view_say(self, "No folder has a memory yet");
+        view_say(self, "No folder has a memory yet. Begin here: ethos remember 'Tests need a "
+                       "running Redis'");
         return;
     }
+    int column = id_column(rows);
     if (!self->no_pager)
         term_page(&self->term);
     json_array_foreach ((json_t *)rows, index, row)
-        print_workspace(self, row, text_of(json, "current"));
+        print_workspace(self, row, text_of(json, "current"), column);
 }
 
 static const char *how_words(const char *how)

@@ -109,13 +109,13 @@ int foreign_jutul_note(struct ethos_view note, struct ethos_view title, struct s
 int foreign_jutul_index(struct ethos_view index, struct str *out);
 
 /*
- * Makes out the text with the lines between FOREIGN_BEGIN and FOREIGN_END replaced, or the block
- * appended; the absent block takes it out. Every other byte stays. ETHOS_INVALID for markers that
- * are unbalanced or come twice, in the text or at all in the block.
+ * Makes out the text with the lines between those of FOREIGN_BEGIN and FOREIGN_END replaced, or the
+ * block appended; the absent block takes it out. Every other byte stays. ETHOS_INVALID for markers
+ * that are unbalanced or come twice in the text, or stand anywhere in the block.
  */
 int foreign_block(struct ethos_view text, struct ethos_view block, struct str *out);
 
-/* Appends text with lines that would be taken for a marker disarmed. Returns str_code. */
+/* Appends text with every marker in it disarmed. Returns str_code. */
 int foreign_disarm(struct ethos_view text, struct str *out);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 #include "base/view.h"
-#include "core/foreign.h"
+#include "core/foreign_parts.h"
 #include "core/index.h"
 #include "core/note.h"
 
@@ -96,10 +96,10 @@ int foreign_jutul_index(struct ethos_view index, struct str *out)
 
 /* ---- the marked block ----------------------------------------------------------------------- */
 
-/* Where a text has a block: offsets of its first byte and of the byte after its last line. */
+/* Where a text has a block: its lines with the markers, and what stands between those. */
 struct marks {
     size_t begins, ends; /* how many */
-    size_t from, to;
+    size_t from, to, inner_from, inner_to;
     bool ordered;
 };
 
@@ -112,53 +112,69 @@ static void find_marks(struct ethos_view text, struct marks *out)
         if (view_eq(word, VIEW(FOREIGN_BEGIN))) {
             out->begins++;
             out->from = (size_t)(line.data - text.data);
+            out->inner_from = text.size - rest.size;
             out->ordered = out->ordered && out->ends == 0;
         } else if (view_eq(word, VIEW(FOREIGN_END))) {
             out->ends++;
+            out->inner_to = (size_t)(line.data - text.data);
             out->to = text.size - rest.size;
         }
     }
+    if (out->from == 0 && out->begins > 0)
+        out->from = text.size - unmarked(text).size; // the mark belongs to the file
 }
 
-static void add_block(struct ethos_view block, struct str *out)
+static void add_lines(struct ethos_view block, struct str *out)
 {
-    str_adds(out, FOREIGN_BEGIN "\n");
     str_add(out, view_trim(block));
-    str_adds(out, view_blank(block) ? FOREIGN_END "\n" : "\n" FOREIGN_END "\n");
+    if (!view_blank(block))
+        str_addc(out, '\n');
+}
+
+static int append_block(struct ethos_view text, struct ethos_view block, struct str *out)
+{
+    str_add(out, text);
+    if (text.size > 0)
+        str_adds(out, text.data[text.size - 1] == '\n' ? "\n" : "\n\n");
+    str_adds(out, FOREIGN_BEGIN "\n");
+    add_lines(block, out);
+    return str_adds(out, FOREIGN_END "\n");
+}
+
+static bool holds_mark(struct ethos_view text)
+{
+    return view_contains(text, VIEW(FOREIGN_BEGIN)) || view_contains(text, VIEW(FOREIGN_END));
 }
 
 int foreign_block(struct ethos_view text, struct ethos_view block, struct str *out)
 {
-    struct marks here, inside;
+    struct marks here;
     if (!text.data)
         text = VIEW("");
     find_marks(text, &here);
-    find_marks(block, &inside);
     str_clear(out);
-    if (here.begins > 1 || here.begins != here.ends || !here.ordered ||
-        inside.begins + inside.ends > 0)
+    if (here.begins > 1 || here.begins != here.ends || !here.ordered || holds_mark(block))
         return ETHOS_INVALID;
     if (here.begins == 0)
-        here.from = here.to = text.size;
-    str_add(out, view_of(text.data, here.from));
-    if (block.data && here.begins == 0 && text.size > 0)
-        str_adds(out, text.data[text.size - 1] == '\n' ? "\n" : "\n\n");
+        return block.data ? append_block(text, block, out) : str_add(out, text);
+    str_add(out, view_of(text.data, block.data ? here.inner_from : here.from));
     if (block.data)
-        add_block(block, out);
-    return str_add(out, view_from(text, here.to));
+        add_lines(block, out);
+    return str_add(out, view_from(text, block.data ? here.inner_to : here.to));
 }
 
 int foreign_disarm(struct ethos_view text, struct str *out)
 {
-    struct ethos_view rest = text, line;
-    while (view_line(&rest, &line)) {
-        struct ethos_view word = view_trim(line);
-        if (view_eq(word, VIEW(FOREIGN_BEGIN)) || view_eq(word, VIEW(FOREIGN_END))) {
-            str_adds(out, "&lt;");
-            line = view_from(word, 1);
-        }
-        str_add(out, line);
-        str_addc(out, '\n');
+    while (text.size > 0) {
+        const char *at = memchr(text.data, '<', text.size);
+        size_t plain = at ? (size_t)(at - text.data) : text.size;
+        str_add(out, view_of(text.data, plain));
+        text = view_from(text, plain);
+        bool mark = view_starts(text, VIEW(FOREIGN_BEGIN)) || view_starts(text, VIEW(FOREIGN_END));
+        if (text.size == 0)
+            break;
+        str_adds(out, mark ? "&lt;" : "<");
+        text = view_from(text, 1);
     }
     return str_code(out);
 }

@@ -36,6 +36,7 @@ struct graph {
     struct entity *entities;
     size_t count;
     json_t *places; /* name: number of its entity */
+    json_t *said;   /* "<number of the entity> <bullet>" */
     struct str scratch;
     size_t line;
     bool relations; /* the pass for them */
@@ -52,12 +53,35 @@ static void skip(const struct graph *graph, const char *why)
     graph->reading->skip(graph->reading->arg, graph->line, why);
 }
 
-/* Takes what scratch holds. */
+/* Sets *out when an entity has the bullet that scratch holds, and notes that it has it now. */
+static int is_said(struct graph *graph, const struct entity *entity, bool *out)
+{
+    struct str name;
+    str_init(&name, TEXT_MAX);
+    str_printf(&name, "%zu ", (size_t)(entity - graph->entities));
+    str_add(&name, str_view(&graph->scratch));
+    int code = str_code(&name);
+    *out = code == ETHOS_OK && json_object_getn(graph->said, name.data, name.size);
+    if (code == ETHOS_OK && !*out &&
+        json_object_setn_new(graph->said, name.data, name.size, json_true()) != 0)
+        code = ETHOS_NOMEM;
+    str_release(&name);
+    return code;
+}
+
+/* Takes what scratch holds, once. */
 static int add_bullet(struct graph *graph, struct entity *entity)
 {
+    bool said;
+    if (str_code(&graph->scratch) != ETHOS_OK || is_said(graph, entity, &said) != ETHOS_OK)
+        return ETHOS_NOMEM;
+    if (said) {
+        skip(graph,
+             graph->relations ? "a relation that comes twice" : "an observation that comes twice");
+        return ETHOS_OK;
+    }
     struct bullet *bullet = arena_alloc(graph->reading->arena, sizeof *bullet);
-    if (!bullet || str_code(&graph->scratch) != ETHOS_OK ||
-        !copy_view(graph, str_view(&graph->scratch), &bullet->text))
+    if (!bullet || !copy_view(graph, str_view(&graph->scratch), &bullet->text))
         return ETHOS_NOMEM;
     *entity->last = bullet;
     entity->last = &bullet->next;
@@ -76,23 +100,31 @@ static void write_bullet(struct str *out, struct ethos_view text)
     }
 }
 
+static int add_observation(struct graph *graph, struct entity *entity, const json_t *value)
+{
+    struct ethos_view text = view_trim(
+        view_of(json_string_value(value), json_string_length(value)));
+    if (text.size == 0) {
+        skip(graph, "an observation that is no text");
+        return ETHOS_OK;
+    }
+    str_clear(&graph->scratch);
+    write_bullet(&graph->scratch, text);
+    return add_bullet(graph, entity);
+}
+
+/* A list, or one text where somebody wrote no list. */
 static int add_observations(struct graph *graph, struct entity *entity, const json_t *list)
 {
     size_t index;
     json_t *value;
+    int code = ETHOS_OK;
+    if (list && !json_is_array(list))
+        return add_observation(graph, entity, list);
     json_array_foreach ((json_t *)list, index, value) {
-        struct ethos_view text = view_trim(
-            view_of(json_string_value(value), json_string_length(value)));
-        if (text.size == 0) {
-            skip(graph, "an observation that is no text");
-            continue;
-        }
-        str_clear(&graph->scratch);
-        write_bullet(&graph->scratch, text);
-        if (add_bullet(graph, entity) != ETHOS_OK)
-            return ETHOS_NOMEM;
+        code = code == ETHOS_OK ? add_observation(graph, entity, value) : code;
     }
-    return ETHOS_OK;
+    return code;
 }
 
 static struct entity *find_entity(const struct graph *graph, struct ethos_view name)
@@ -155,7 +187,7 @@ static int take_row(struct graph *graph, const json_t *row)
 
 static int pass(struct graph *graph, bool relations)
 {
-    struct ethos_view rest = graph->reading->text, line;
+    struct ethos_view rest = unmarked(graph->reading->text), line;
     int code = ETHOS_OK;
     graph->line = 0;
     graph->relations = relations;
@@ -228,8 +260,9 @@ int graph_facts(const struct reading *reading)
         lines++;
     graph.entities = arena_array(reading->arena, lines + 1, sizeof *graph.entities);
     graph.places = json_object();
+    graph.said = json_object();
     str_init(&graph.scratch, TEXT_MAX);
-    int code = graph.entities && graph.places ? ETHOS_OK : ETHOS_NOMEM;
+    int code = graph.entities && graph.places && graph.said ? ETHOS_OK : ETHOS_NOMEM;
     if (code == ETHOS_OK)
         code = pass(&graph, false);
     if (code == ETHOS_OK)
@@ -237,6 +270,7 @@ int graph_facts(const struct reading *reading)
     if (code == ETHOS_OK)
         code = give_all(&graph);
     json_decref(graph.places);
+    json_decref(graph.said);
     str_release(&graph.scratch);
     return code;
 }

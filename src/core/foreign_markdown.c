@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/view.h"
+#include "core/note.h"
 
 #define LEVELS 6
 
@@ -21,9 +22,9 @@ unsigned markdown_heading(struct ethos_view line)
     unsigned level = 0;
     while (level < line.size && line.data[level] == '#')
         level++;
-    bool is = level >= 1 && level <= LEVELS && level < line.size &&
-              (line.data[level] == ' ' || line.data[level] == '\t') &&
-              !view_blank(view_from(line, level));
+    struct ethos_view rest = view_from(line, level);
+    bool is = level >= 1 && level <= LEVELS &&
+              (view_blank(rest) || rest.data[0] == ' ' || rest.data[0] == '\t');
     return is ? level : 0;
 }
 
@@ -34,7 +35,7 @@ static struct ethos_view heading_text(struct ethos_view line)
     size_t size = text.size;
     while (size > 0 && text.data[size - 1] == '#')
         size--;
-    bool closed = size > 0 && size < text.size && text.data[size - 1] == ' ';
+    bool closed = size == 0 || (size < text.size && text.data[size - 1] == ' ');
     return closed ? view_trim(view_of(text.data, size)) : text;
 }
 
@@ -145,7 +146,7 @@ int markdown_entries(const struct reading *reading, enum foreign_target target)
 {
     struct blocks blocks = {.reading = reading, .target = target};
     struct markdown_fence fence = {0};
-    struct ethos_view rest = reading->text, line;
+    struct ethos_view rest = unmarked(reading->text), line;
     int code = ETHOS_OK;
     while (code == ETHOS_OK && view_line(&rest, &line)) {
         bool inside = fence.mark != 0;
@@ -229,12 +230,13 @@ static int give_section(const struct sections *sections)
     const struct reading *reading = sections->reading;
     const struct foreign_item item = {.kind = FOREIGN_FACT,
                                       .target = FOREIGN_WORKSPACE,
-                                      .title = sections->title,
+                                      .title = view_blank(sections->title) ? stem(reading->path)
+                                                                           : sections->title,
                                       .text = view_trim(sections->text),
                                       .line = sections->line};
     if (item.text.size > 0)
         return reading->each(reading->arg, &item);
-    reading->skip(reading->arg, sections->line, "nothing stands below this heading");
+    reading->skip(reading->arg, item.line, "nothing stands below this heading");
     return ETHOS_OK;
 }
 
@@ -243,7 +245,7 @@ static int walk_sections(struct sections *sections, struct ethos_view text, unsi
 {
     struct markdown_fence fence = {0};
     struct ethos_view rest = text, line;
-    size_t number = 0;
+    size_t number = sections->line - 1;
     bool began = false; // a section, or text before the first one
     int code = ETHOS_OK;
     while (code == ETHOS_OK && view_line(&rest, &line)) {
@@ -264,12 +266,36 @@ static int walk_sections(struct sections *sections, struct ethos_view text, unsi
     return code == ETHOS_OK && began ? give_section(sections) : code;
 }
 
+/*
+ * Takes the frontmatter off, which tells a program how to read the file, and counts its lines. What
+ * merely stands between two rules has no members.
+ */
+static size_t skip_head(const struct reading *reading, struct ethos_view *text)
+{
+    struct note note;
+    struct ethos_view first = {0}, rest;
+    size_t lines = 0;
+    note_parse(*text, &note);
+    rest = note.frontmatter;
+    view_line(&rest, &first);
+    if (!note.has_frontmatter || !view_contains(first, VIEW(":")) || markdown_heading(first) > 0)
+        return 0;
+    reading->skip(reading->arg, 1, "frontmatter, which is no memory");
+    rest = view_of(text->data, (size_t)(note.body.data - text->data));
+    while (view_line(&rest, &first))
+        lines++;
+    *text = note.body;
+    return lines;
+}
+
 int markdown_facts(const struct reading *reading)
 {
     struct ethos_view text;
     int code = without_block(reading, &text);
     if (code != ETHOS_OK)
         return code;
-    struct sections sections = {reading, stem(reading->path), view_of(text.data, 0), 1};
+    text = unmarked(text);
+    size_t lines = skip_head(reading, &text);
+    struct sections sections = {reading, stem(reading->path), view_of(text.data, 0), lines + 1};
     return walk_sections(&sections, text, section_level(text));
 }

@@ -4,6 +4,7 @@
 #ifndef ETHOS_CORE_FOREIGN_PARTS_H
 #define ETHOS_CORE_FOREIGN_PARTS_H
 
+#include "base/view.h"
 #include "core/foreign.h"
 
 /* One file being read. */
@@ -16,7 +17,14 @@ struct reading {
     void *arg;
 };
 
-/* The number of '#' of a heading line with text, 0 for any other. */
+/* Without the mark of UTF-8 that some editors put first, for what is taken apart. */
+static inline struct ethos_view unmarked(struct ethos_view text)
+{
+    const struct ethos_view mark = VIEW("\xEF\xBB\xBF");
+    return view_starts(text, mark) ? view_from(text, mark.size) : text;
+}
+
+/* The number of '#' of a heading line, 0 for any other. */
 unsigned markdown_heading(struct ethos_view line);
 
 /*

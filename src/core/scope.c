@@ -169,8 +169,12 @@ static int pick_key(const char *store, const char *scope, const char *key, const
     return ETHOS_OK;
 }
 
-static int refuse_workspace(struct ethos_error *error)
+static int refuse_workspace(const struct ethos_context *context, struct ethos_error *error)
 {
+    if (context->workspace_error && error)
+        *error = *context->workspace_error;
+    if (context->workspace_error)
+        return context->workspace_error->code;
     err_set(error, ETHOS_INVALID, "scope 'workspace': there is no workspace here");
     return err_hint(error, ETHOS_INVALID, "start in a workspace or name one");
 }
@@ -188,7 +192,7 @@ static int pick_scope(const struct ethos_context *context, const char *scope, co
         scope = context->user_scope;
     else if (strcmp(scope, kind_words[SCOPE_WORKSPACE]) == 0) {
         if (!context->workspace_scope)
-            return refuse_workspace(error);
+            return refuse_workspace(context, error);
         scope = context->workspace_scope;
     }
     code = scope_parse(scope, NULL, NULL, error);

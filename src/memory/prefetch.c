@@ -14,6 +14,17 @@
 
 /* ---- reading and rendering ----------------------------------------------------------------- */
 
+/* A workspace whose memory cannot be told hides nothing else, and is not hidden itself. */
+static void note_workspace(const struct ethos_context *context, struct ethos_section *section)
+{
+    if (!context->workspace_error || !context->workspace_shown)
+        return;
+    section->code = context->workspace_error->code;
+    section->error = *context->workspace_error;
+    memcpy(section->scope, "workspace", sizeof "workspace");
+    memcpy(section->key, "MEMORY.md", sizeof "MEMORY.md");
+}
+
 static int fetch(struct ethos_turn *turn, uint64_t tail_bytes, bool receipt,
                  struct ethos_error *error)
 {
@@ -24,8 +35,11 @@ static int fetch(struct ethos_turn *turn, uint64_t tail_bytes, bool receipt,
         *text = (struct ethos_text){.data = text->data, .capacity = text->capacity};
         sections[i].code = ETHOS_NOTFOUND;
     }
-    return turn->provider->ops->prefetch(turn->provider, &turn->context, &how, sections,
-                                         ETHOS_SECTIONS, error);
+    int code = turn->provider->ops->prefetch(turn->provider, &turn->context, &how, sections,
+                                             ETHOS_SECTIONS, error);
+    if (code == ETHOS_OK)
+        note_workspace(&turn->context, &sections[ETHOS_SECTION_WORKSPACE]);
+    return code;
 }
 
 /*

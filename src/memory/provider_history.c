@@ -71,6 +71,13 @@ static int over_conflict_drop(struct ethos_provider *self, const char *scope, co
     return store->ops->conflict_drop(store, scope, id, error);
 }
 
+static int over_keep(struct ethos_provider *self, const char *scope, const char *key,
+                     struct ethos_view text, struct ethos_error *error)
+{
+    struct ethos_store *store = over_inner(self);
+    return store->ops->keep(store, scope, key, text, error);
+}
+
 void over_history_slots(struct ethos_provider_ops *ops, const struct ethos_store *store)
 {
     const struct ethos_store_ops *inner = store->ops;
@@ -84,4 +91,5 @@ void over_history_slots(struct ethos_provider_ops *ops, const struct ethos_store
     ops->conflicts = inner->conflicts ? over_conflicts : NULL;
     ops->conflict_read = inner->conflict_read ? over_conflict_read : NULL;
     ops->conflict_drop = inner->conflict_drop ? over_conflict_drop : NULL;
+    ops->keep = inner->keep ? over_keep : NULL;
 }

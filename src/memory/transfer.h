@@ -9,9 +9,11 @@
  * What an import saw last, and what an export wrote last, is remembered by hash in the root:
  *     .mem/imports-<scope, ':' as '-'>.json
  *         {"version": 1,
- *          "sources": {"<path>": {"notes": {"<key>": "<revision>[ <hash of the title>]"},
+ *          "sources": {"<path>": {"format": "<format>",
+ *                                 "notes": {"<key>": "<revision>[ <hash of the title>]"},
  *                                 "entries": {"<key>": {"<hash>": 1}}}},
- *          "exports": {"<path of a folder>": {"<name>": "<revision>"}}}
+ *          "exports": {"<path of a folder>": {"<name>": "<revision>"}}}, "<format>:<name>" where all
+ *                     notes are one file
  */
 #ifndef ETHOS_MEMORY_TRANSFER_H
 #define ETHOS_MEMORY_TRANSFER_H
@@ -28,8 +30,8 @@ struct str;
 
 /*
  * what: of an import "taken", "updated", "merged", "conflict", "unchanged", "skipped" or
- * "warning", of an export "written", "unchanged" or "skipped"; "diff" in a dry run, of a file
- * whose entries are rows. why: of what was skipped, conflicts and warns, else NULL or a remark.
+ * "warning", of an export "written", "unchanged", "skipped" or "warning"; "diff" in a dry run, of a
+ * file whose entries are rows. why: of what was skipped, conflicts and warns, else NULL or a remark.
  */
 struct transfer_row {
     const char *what;
@@ -37,6 +39,7 @@ struct transfer_row {
     const char *scope, *key; /* NULL: it has no place here */
     const char *why;
     const char *diff; /* in a dry run, or NULL */
+    int code;         /* of an export: why a file that was asked for was not written, or ETHOS_OK */
 };
 
 typedef void transfer_fn(void *arg, const struct transfer_row *row);
@@ -65,7 +68,7 @@ struct transfer_place {
 };
 
 /*
- * ETHOS_NOTFOUND when there is nothing at the path. Conflicts are rows, no failure. The origin's
+ * ETHOS_NOTFOUND when there is nothing at the path; why it cannot be read when it is one file. Conflicts are rows, no failure. The origin's
  * via is "import" whatever how says; how->each is not used.
  */
 int transfer_import(struct ethos_turn *turn, const struct transfer *what,
@@ -75,8 +78,9 @@ int transfer_import(struct ethos_turn *turn, const struct transfer *what,
 /*
  * Writes a folder or a file, or appends to out where path is NULL or "-" and the format is one
  * file. ETHOS_INVALID for a folder format without path, and for a file whose markers are
- * unbalanced. Files that stay because of their content are rows with the reason TRANSFER_DIFFERS,
- * no failure.
+ * unbalanced. Files that stay are rows with a code, no failure: ETHOS_EXISTS and the reason
+ * TRANSFER_DIFFERS where their content is not known. What looks like a secret is told of; in one
+ * text it is redacted, files of a folder are exact.
  */
 int transfer_export(struct ethos_turn *turn, const struct transfer *what, struct str *out,
                     const struct ethos_sync_how *how, struct transfer_place *out_place,

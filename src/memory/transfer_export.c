@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +47,39 @@ static bool is_dry(const struct export *export)
 void export_tell(const struct export *export, const char *what, const char *file, const char *key,
                  const char *why, const char *diff)
 {
-    const struct transfer_row row = {what, file, export->notes.scope, key, why, diff};
+    const struct transfer_row row = {what, file, export->notes.scope, key, why, diff, ETHOS_OK};
     export->what->each(export->what->arg, &row);
+}
+
+/* The first line that was found. */
+struct found {
+    size_t line;
+    char tag[64];
+};
+
+static void note_first(void *arg, size_t line, struct ethos_view tag)
+{
+    struct found *found = arg;
+    if (found->line > 0)
+        return;
+    found->line = line;
+    snprintf(found->tag, sizeof found->tag, "%.*s", VIEW_ARG(tag));
+}
+
+int export_warn(const struct export *export, const char *key, struct ethos_view text, bool redacted,
+                struct ethos_error *error)
+{
+    struct found found = {0, "secret"}; // none in the text: in what was made of it
+    char file[ETHOS_MAX_KEY + 32], why[160];
+    if (secret_find(text, note_first, &found) != ETHOS_OK)
+        return err_nomem(error);
+    if (found.line == 0 && !redacted)
+        return ETHOS_OK;
+    snprintf(file, sizeof file, found.line ? "%s:%zu" : "%s", key, found.line);
+    snprintf(why, sizeof why, "looks like a secret (%s); it %s", found.tag,
+             redacted ? "is redacted there" : "goes out as it is");
+    export_tell(export, "warning", file, NULL, why, NULL);
+    return ETHOS_OK;
 }
 
 void export_step(struct export *export)
@@ -61,55 +93,82 @@ void export_step(struct export *export)
 
 /* ---- one file of the destination ------------------------------------------------------------ */
 
-/* Whether somebody else's bytes would be lost. */
-static bool is_known(struct export *export, const char *name, struct ethos_view there)
+#define LABEL_SIZE (NAME_MAX + 32)
+
+/* What a name is recorded as: a file of notes in one text is no note of the folder it lies in. */
+static void label(const struct export *export, const char *name, char out[LABEL_SIZE])
 {
-    const char *source;
-    json_t *record;
-    char revision[ETHOS_REVISION_SIZE];
-    const char *const written[] = {"exports", export->folder, NULL};
+    bool folder = is_folder(export->what->format);
+    snprintf(out, LABEL_SIZE, "%s%s%s", folder ? "" : export->what->format, folder ? "" : ":",
+             name);
+}
+
+/* Whether an import saw a name of its source with this revision; source: what it knows of that. */
+static bool came_so(const json_t *source, const char *name, const char *revision)
+{
+    const char *seen = json_string_value(json_object_get(json_object_get(source, "notes"), name));
+    return seen && strncmp(seen, revision, strlen(revision)) == 0;
+}
+
+/* Whether nobody else's bytes would be lost. */
+static bool is_known(const struct export *export, const char *name, struct ethos_view there)
+{
+    char revision[ETHOS_REVISION_SIZE], recorded[LABEL_SIZE];
+    const char *const exported[] = {"exports", export->folder, NULL};
+    const char *const imported[] = {"sources", export->folder, NULL};
+    const json_t *written = imports_find(&export->record, exported);
+    const json_t *source = imports_find(&export->record, imported);
+    label(export, name, recorded);
+    const char *last = json_string_value(json_object_get(written, recorded));
     hash_revision(there, revision);
-    size_t size = strlen(revision);
-    const char *last = json_string_value(
-        json_object_get(imports_part(&export->record, written), name));
-    bool known = last && strcmp(last, revision) == 0;
-    json_object_foreach (json_object_get(export->record.json, "sources"), source, record) {
-        const char *seen = json_string_value(
-            json_object_get(json_object_get(record, "notes"), name));
-        known = known ||
-                (strcmp(source, export->folder) == 0 && seen && strncmp(seen, revision, size) == 0);
-    }
-    return known;
+    return (last && strcmp(last, revision) == 0) || came_so(source, name, revision);
 }
 
 static int remember(struct export *export, const char *name, struct ethos_view text)
 {
-    char revision[ETHOS_REVISION_SIZE];
+    char revision[ETHOS_REVISION_SIZE], recorded[LABEL_SIZE];
     const char *const written[] = {"exports", export->folder, NULL};
     hash_revision(text, revision);
+    label(export, name, recorded);
     json_t *part = imports_part(&export->record, written);
-    return part && json_object_set_new(part, name, json_string(revision)) == 0 ? ETHOS_OK
-                                                                               : ETHOS_NOMEM;
+    bool done = part && json_object_set_new(part, recorded, json_string(revision)) == 0;
+    return done ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* Appends what is there; *out_why says why it must stay. A folder that is not there has nothing. */
-static int read_there(int dir, const char *name, struct str *out, bool *out_exists,
-                      const char **out_why)
+/* What is at a name of the destination. */
+struct there {
+    struct str text;
+    bool exists;
+    const char *why; /* it must stay, or NULL */
+    int code;        /* the same */
+};
+
+static int must_stay(struct there *there, int code, const char *why)
 {
-    struct ethos_error inner = {0};
-    int fd = dir < 0 ? -1 : os_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
-    *out_exists = fd >= 0 || (dir >= 0 && errno != ENOENT);
-    if (fd < 0) {
-        if (*out_exists)
-            *out_why = errno == ELOOP ? "a symbolic link is there" : "it cannot be read";
-        return ETHOS_OK;
-    }
-    int code = file_read(fd, name, ETHOS_MAX_STORE_BYTES, out, NULL, &inner);
-    os_close(fd);
-    if (code == ETHOS_OK || code == ETHOS_NOMEM)
-        return code;
-    *out_why = "it cannot be read as a file";
+    there->code = code;
+    there->why = why;
     return ETHOS_OK;
+}
+
+/* A folder that is not there has nothing. Fails only without memory. */
+static int read_there(int dir, const char *name, struct there *out)
+{
+    struct stat info;
+    int fd = dir < 0 ? -1 : os_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    out->exists = fd >= 0 || (dir >= 0 && errno != ENOENT);
+    if (fd < 0 && out->exists)
+        return errno == ELOOP ? must_stay(out, ETHOS_EXISTS, "a symbolic link is there")
+                              : must_stay(out, err_errno(NULL, errno, name), "it cannot be read");
+    if (fd < 0)
+        return ETHOS_OK;
+    bool odd = os_fstat(fd, &info) == 0 && !S_ISREG(info.st_mode);
+    int code = odd ? ETHOS_OK : file_read(fd, name, ETHOS_MAX_STORE_BYTES, &out->text, NULL, NULL);
+    os_close(fd);
+    if (odd)
+        return must_stay(out, ETHOS_EXISTS,
+                         S_ISDIR(info.st_mode) ? "a folder is there" : "no regular file is there");
+    return code == ETHOS_OK || code == ETHOS_NOMEM ? code
+                                                   : must_stay(out, code, "it cannot be read");
 }
 
 static int write_there(struct export *export, const char *name, const char *key,
@@ -128,29 +187,50 @@ static int write_there(struct export *export, const char *name, const char *key,
     return code;
 }
 
+static void tell_left(const struct export *export, const char *name, const char *key,
+                      const struct there *there)
+{
+    const struct transfer_row row = {"skipped",  name, export->notes.scope, key,
+                                     there->why, NULL, there->code};
+    export->what->each(export->what->arg, &row);
+}
+
+/* What is written must be recorded, or the next export would not know it. */
+static int write_recorded(struct export *export, const char *name, const char *key,
+                          const struct there *there, struct ethos_view text,
+                          struct ethos_error *error)
+{
+    const struct ethos_error *closed = &export->closed;
+    if (closed->code != ETHOS_OK && error)
+        *error = *closed;
+    if (closed->code != ETHOS_OK)
+        return closed->code;
+    int code = write_there(export, name, key, str_view(&there->text), text, FILE_MODE, error);
+    return code == ETHOS_OK && key ? export_warn(export, key, text, false, error) : code;
+}
+
 int export_file(struct export *export, const char *name, const char *key, struct ethos_view text,
                 struct ethos_error *error)
 {
-    struct str there;
-    bool exists;
-    const char *why = NULL;
-    str_init(&there, ETHOS_MAX_STORE_BYTES);
-    int code = read_there(export->dir, name, &there, &exists, &why);
-    struct ethos_view old = str_view(&there);
-    bool same = exists && !why && view_eq(old, text);
-    if (exists && !why && !same && !export->what->replace && !is_known(export, name, old))
-        why = TRANSFER_DIFFERS;
+    struct there there = {.exists = false};
+    str_init(&there.text, ETHOS_MAX_STORE_BYTES);
+    int code = read_there(export->dir, name, &there);
+    struct ethos_view old = str_view(&there.text);
+    bool same = there.exists && !there.why && view_eq(old, text);
+    if (there.exists && !there.why && !same && !export->what->replace &&
+        !is_known(export, name, old))
+        must_stay(&there, ETHOS_EXISTS, TRANSFER_DIFFERS);
     if (code != ETHOS_OK)
         code = err_nomem(error);
-    else if (why)
-        export_tell(export, "skipped", name, key, why, NULL);
+    else if (there.why)
+        tell_left(export, name, key, &there);
     else if (same)
         export_tell(export, "unchanged", name, key, NULL, NULL);
     else
-        code = write_there(export, name, key, old, text, FILE_MODE, error);
-    if (code == ETHOS_OK && !why && remember(export, name, text) != ETHOS_OK)
+        code = write_recorded(export, name, key, &there, text, error);
+    if (code == ETHOS_OK && !there.why && remember(export, name, text) != ETHOS_OK)
         code = err_nomem(error);
-    str_release(&there);
+    str_release(&there.text);
     return code;
 }
 
@@ -173,17 +253,33 @@ static int add_jutul(const struct export *export, const char *key, struct ethos_
     return code;
 }
 
+/* What came from there and stands as it came goes back as it is, whatever its form. */
+static bool is_theirs(const struct export *export, const char *key, struct ethos_view text)
+{
+    const char *path, *format = export->what->format;
+    json_t *source;
+    bool is = false;
+    char revision[ETHOS_REVISION_SIZE];
+    hash_revision(text, revision);
+    json_object_foreach (json_object_get(export->record.json, "sources"), path, source) {
+        const char *from = json_string_value(json_object_get(source, "format"));
+        is = is || (from && strcmp(from, format) == 0 && came_so(source, key, revision));
+    }
+    return is;
+}
+
 static int export_key(struct export *export, const char *key, struct ethos_error *error)
 {
     struct str out;
-    const struct transfer *what = export->what;
     export_step(export);
     int code = notes_read(export->turn, export->notes.scope, key, &export->text, error);
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
     struct ethos_view text = view_of(export->text.data, export->text.size);
+    if (json_object_set_new(export->given, key, json_true()) != 0)
+        return err_nomem(error);
     str_init(&out, ETHOS_MAX_STORE_BYTES);
-    if (strcmp(what->format, "jutul") == 0) {
+    if (strcmp(export->what->format, "jutul") == 0 && !is_theirs(export, key, text)) {
         if (add_jutul(export, key, text, &out) != ETHOS_OK)
             code = err_nomem(error);
         text = str_view(&out);
@@ -194,6 +290,21 @@ static int export_key(struct export *export, const char *key, struct ethos_error
     return code;
 }
 
+/* Nothing is deleted there; who reads the folder should know what is gone here. */
+static void tell_gone(const struct export *export)
+{
+    const char *name;
+    json_t *revision;
+    struct stat info;
+    const char *const written[] = {"exports", export->folder, NULL};
+    json_object_foreach ((json_t *)imports_find(&export->record, written), name, revision) {
+        if (!json_object_get(export->given, name) && export->dir >= 0 &&
+            os_fstatat(export->dir, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
+            export_tell(export, "skipped", name, NULL,
+                        "deleted here since it was exported; it stays there", NULL);
+    }
+}
+
 /* The index, every note, and a profile where a scope has one; notes_load lists only notes. */
 static int export_folder(struct export *export, struct ethos_error *error)
 {
@@ -202,7 +313,11 @@ static int export_folder(struct export *export, struct ethos_error *error)
         code = export_key(export, export->notes.rows[i].key, error);
     if (code == ETHOS_OK)
         code = export_key(export, TRANSFER_PROFILE, error);
-    return code == ETHOS_OK ? export_key(export, TRANSFER_INDEX, error) : code;
+    if (code == ETHOS_OK)
+        code = export_key(export, TRANSFER_INDEX, error);
+    if (code == ETHOS_OK)
+        tell_gone(export);
+    return code;
 }
 
 /* ---- the destination ------------------------------------------------------------------------ */
@@ -266,27 +381,26 @@ static int open_parent(struct export *export, struct str *path, const char **out
 static int export_block(struct export *export, const char *name, struct ethos_view block,
                         struct ethos_error *error)
 {
-    struct str there, text;
-    bool exists;
-    const char *why = NULL;
-    str_init(&there, ETHOS_MAX_STORE_BYTES);
+    struct there there = {.exists = false};
+    struct str text;
+    str_init(&there.text, ETHOS_MAX_STORE_BYTES);
     str_init(&text, ETHOS_MAX_STORE_BYTES);
-    int code = read_there(export->dir, name, &there, &exists, &why);
-    if (code == ETHOS_OK && why)
-        code = err_set(error, ETHOS_DENIED, "%s: %s", name, why);
+    int code = read_there(export->dir, name, &there);
+    struct ethos_view old = str_view(&there.text);
+    if (code == ETHOS_OK && there.why)
+        code = err_set(error, there.code, "%s: %s", name, there.why);
     else if (code == ETHOS_OK)
-        code = foreign_block(str_view(&there), block, &text);
+        code = foreign_block(old, block, &text);
     if (code == ETHOS_INVALID)
         err_hint(error, err_set(error, code, "%s: its ethos markers are unbalanced", name),
                  "leave one " FOREIGN_BEGIN " and one " FOREIGN_END " below it");
-    else if (code == ETHOS_NOMEM || code == ETHOS_LIMIT)
+    else if (code == ETHOS_NOMEM || (code == ETHOS_LIMIT && !there.why))
         err_nomem(error);
-    else if (code == ETHOS_OK && exists && view_eq(str_view(&there), str_view(&text)))
+    else if (code == ETHOS_OK && there.exists && view_eq(old, str_view(&text)))
         export_tell(export, "unchanged", name, NULL, NULL, NULL);
     else if (code == ETHOS_OK)
-        code = write_there(export, name, NULL, str_view(&there), str_view(&text), SHARED_MODE,
-                           error);
-    str_release(&there);
+        code = write_there(export, name, NULL, old, str_view(&text), SHARED_MODE, error);
+    str_release(&there.text);
     str_release(&text);
     return code;
 }
@@ -340,12 +454,22 @@ static int settle(const struct export *export, struct ethos_error *error)
     return os_fsync(export->dir) == 0 ? ETHOS_OK : err_errno(error, errno, export->folder);
 }
 
+/* Memory that cannot be written may still be given out, as far as there is nothing to record. */
+static int lock_record(struct export *export, int *out_lock, struct ethos_error *error)
+{
+    struct ethos_error *closed = &export->closed;
+    int code = imports_lock(export->turn, out_lock, closed);
+    if (code != ETHOS_OK && code != ETHOS_IO && error)
+        *error = *closed;
+    return code == ETHOS_IO ? ETHOS_OK : code;
+}
+
 static int run_recorded(struct export *export, struct str *path, struct str *out,
                         struct ethos_error *error)
 {
     int lock = -1;
     bool writes = path->size > 0 && !is_dry(export);
-    int code = writes ? imports_lock(export->turn, &lock, error) : ETHOS_OK;
+    int code = writes ? lock_record(export, &lock, error) : ETHOS_OK;
     if (code == ETHOS_OK)
         code = imports_load(export->turn, export->notes.scope, &export->record, error);
     if (code == ETHOS_OK)
@@ -354,7 +478,7 @@ static int run_recorded(struct export *export, struct str *path, struct str *out
     export_step(export);
     if (code == ETHOS_OK && writes)
         code = settle(export, error);
-    if (code == ETHOS_OK && writes)
+    if (code == ETHOS_OK && writes && export->closed.code == ETHOS_OK)
         code = imports_save(export->turn, &export->record, error);
     imports_release(&export->record);
     if (lock >= 0)
@@ -369,14 +493,18 @@ int transfer_export(struct ethos_turn *turn, const struct transfer *what, struct
     struct export export = {
         .turn = turn, .what = what, .flags = how->flags, .dir = -1, .place = out_place};
     struct str path;
-    bool printed = !what->path || strcmp(what->path, "-") == 0;
+    bool folder = is_folder(what->format), printed = !what->path || strcmp(what->path, "-") == 0;
     str_init(&path, TRANSFER_PATH - 16);
     *out_place = (struct transfer_place){0};
     int code = ETHOS_OK;
-    if (printed && is_folder(what->format))
+    export.given = json_object();
+    if (!export.given)
+        code = err_nomem(error);
+    else if (printed ? folder : !*what->path)
         code = err_hint(error,
-                        err_set(error, ETHOS_INVALID, "%s is a folder: where to?", what->format),
-                        "say its path: ethos export %s DIR", what->format);
+                        err_set(error, ETHOS_INVALID, "%s: no %s given", what->format,
+                                folder ? "folder" : "file"),
+                        "say its path: ethos export %s %s", what->format, folder ? "DIR" : "FILE");
     else if (!printed)
         code = make_absolute(what->path, &path, error);
     if (code == ETHOS_OK)
@@ -387,6 +515,7 @@ int transfer_export(struct ethos_turn *turn, const struct transfer *what, struct
     }
     if (export.dir >= 0)
         os_close(export.dir);
+    json_decref(export.given);
     notes_free(turn, &export.text);
     notes_release(turn, &export.notes);
     str_release(&path);

@@ -18,11 +18,17 @@ struct export
     struct notes notes;
     struct ethos_text text; /* of the note at hand */
     struct imports record;
+    struct ethos_error closed; /* why nothing can be recorded; code ETHOS_OK: it can */
+    json_t *given;             /* names of this run, of a folder */
     uint64_t done;
 };
 
 void export_tell(const struct export *export, const char *what, const char *file, const char *key,
                  const char *why, const char *diff);
+
+/* Tells of a note or index that holds what looks like a secret. ETHOS_NOMEM. */
+int export_warn(const struct export *export, const char *key, struct ethos_view text, bool redacted,
+                struct ethos_error *error);
 
 /* Counts a file and says so. */
 void export_step(struct export *export);
@@ -31,7 +37,7 @@ void export_step(struct export *export);
 int export_file(struct export *export, const char *name, const char *key, struct ethos_view text,
                 struct ethos_error *error);
 
-/* transfer_export_text.c: appends all notes as one text, by the format. */
+/* transfer_export_text.c: appends all notes as one text, by the format, secrets redacted. */
 int export_render(struct export *export, struct str *out, struct ethos_error *error);
 
 #endif

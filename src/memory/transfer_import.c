@@ -13,58 +13,44 @@
 #include "base/os.h"
 #include "base/str.h"
 #include "base/view.h"
-#include "core/scan.h"
 #include "core/scope.h"
 
 /* ---- telling -------------------------------------------------------------------------------- */
 
-/* "github-pat" of a line that holds "[REDACTED:github-pat]". */
-static struct ethos_view tag_of(struct ethos_view line)
-{
-    static const char mark[] = "[REDACTED:";
-    const char *at = line.size ? memmem(line.data, line.size, mark, sizeof mark - 1) : NULL;
-    if (!at)
-        return VIEW("secret");
-    at += sizeof mark - 1;
-    const char *end = memchr(at, ']', (size_t)(line.data + line.size - at));
-    return end ? view_of(at, (size_t)(end - at)) : VIEW("secret");
-}
+/* The item of which secrets are told. */
+struct warning {
+    struct import *import;
+    const struct source_item *item;
+};
 
-static void warn_line(struct import *import, const struct source_item *item, size_t number,
-                      struct ethos_view shown)
+static void warn_line(void *arg, size_t line, struct ethos_view tag)
 {
+    const struct warning *warning = arg;
+    const struct source_item *item = warning->item;
+    const struct transfer *what = warning->import->what;
     char file[TRANSFER_PATH + 32], why[128];
-    struct ethos_view tag = tag_of(shown);
     const char *colon = strrchr(item->file, ':');
     bool whole = item->item.kind == FOREIGN_NOTE || item->item.kind == FOREIGN_INDEX;
     int size = whole || !colon ? (int)strlen(item->file) : (int)(colon - item->file);
-    snprintf(file, sizeof file, "%.*s:%zu", size, item->file, number);
+    size_t above = item->item.line + (item->item.kind == FOREIGN_FACT) - 1;
+    snprintf(file, sizeof file, "%.*s:%zu", size, item->file, above + line);
     snprintf(why, sizeof why, "looks like a secret (%.*s); it came in as it is", VIEW_ARG(tag));
     const struct transfer_row row = {.what = "warning", .file = file, .why = why};
-    import->what->each(import->what->arg, &row);
+    what->each(what->arg, &row);
 }
 
 /* Secrets are the person's to judge: they are told of, and hidden from prompts anyway. */
 static void warn_secrets(struct import *import, const struct source_item *item)
 {
-    struct str scanned;
-    struct ethos_view text = item->item.text, shown, line, seen;
-    size_t number = item->item.line + (item->item.kind == FOREIGN_FACT);
-    str_init(&scanned, ETHOS_MAX_STORE_BYTES);
-    if (scan_text(text, SCAN_REDACT, &scanned, NULL)) {
-        shown = str_view(&scanned);
-        for (; view_line(&text, &line) && view_line(&shown, &seen); number++)
-            if (!view_eq(line, seen))
-                warn_line(import, item, number, seen);
-    }
-    import->nomem = import->nomem || str_code(&scanned) != ETHOS_OK;
-    str_release(&scanned);
+    struct warning warning = {import, item};
+    if (secret_find(item->item.text, warn_line, &warning) != ETHOS_OK)
+        import->nomem = true;
 }
 
 void import_tell(struct import *import, const struct source_item *item, const char *scope,
                  const char *key, const char *what, const char *why, const char *diff)
 {
-    const struct transfer_row row = {what, item->file, scope, key, why, diff};
+    const struct transfer_row row = {what, item->file, scope, key, why, diff, ETHOS_OK};
     import->what->each(import->what->arg, &row);
     if (strcmp(what, "unchanged") != 0 && strcmp(what, "skipped") != 0)
         warn_secrets(import, item);
@@ -109,11 +95,15 @@ static int resolve_scopes(struct import *import, struct ethos_error *error)
 
 static int load_records(struct import *import, struct ethos_error *error)
 {
-    const char *const path[] = {"sources", import->source.path, "notes", NULL};
+    const char *const path[] = {"sources", import->source.path, NULL};
+    const char *const notes[] = {"sources", import->source.path, "notes", NULL};
     int code = imports_load(import->turn, import->note_scope, &import->notes, error);
     if (code != ETHOS_OK)
         return code;
-    import->known = imports_part(&import->notes, path);
+    json_t *source = imports_part(&import->notes, path);
+    if (json_object_set_new(source, "format", json_string(import->what->format)) != 0)
+        return err_nomem(error);
+    import->known = imports_part(&import->notes, notes);
     import->listed = json_object_get(import->known, TRANSFER_INDEX);
     import->fresh = json_object();
     return import->known && import->fresh ? ETHOS_OK : err_nomem(error);

@@ -153,7 +153,8 @@ static void note_diff(void *arg, const struct ethos_outcome *outcome)
 /* The diff of a dry run is that of the file, not of one entry. */
 static void tell_diff(struct log *log)
 {
-    const struct transfer_row row = {"diff", log->key, log->scope, log->key, NULL, log->diff.data};
+    const struct transfer_row row = {"diff", log->key,       log->scope, log->key,
+                                     NULL,   log->diff.data, ETHOS_OK};
     log->import->nomem = log->import->nomem || str_code(&log->diff) != ETHOS_OK;
     if (log->diff.size > 0)
         log->import->what->each(log->import->what->arg, &row);

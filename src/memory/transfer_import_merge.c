@@ -96,51 +96,15 @@ int import_aside(struct import *import, const struct meeting *meeting, struct et
     return code;
 }
 
-/* The ids of conflict copies, each between two LF. */
-static int add_id(void *arg, const struct ethos_conflict *conflict)
-{
-    return str_printf(arg, "\n%s\n", conflict->id);
-}
-
-struct search {
-    struct str before;
-    char *found; /* an id that was not there before */
-};
-
-static int find_new(void *arg, const struct ethos_conflict *conflict)
-{
-    struct search *search = arg;
-    struct str id;
-    str_init(&id, SIZE_MAX);
-    str_printf(&id, "\n%s\n", conflict->id);
-    if (!view_contains(str_view(&search->before), str_view(&id)) && !search->found)
-        search->found = strdup(conflict->id);
-    int code = str_code(&id);
-    str_release(&id);
-    return code;
-}
-
 /*
- * Makes what came a version of its key, the base of the next merge: a copy that is set aside and
- * dropped becomes one. Failing to costs no more than a conflict next time.
+ * Makes what came a version of its key, the base of the next merge. Failing to costs no more than
+ * a conflict next time.
  */
 static void keep_version(struct import *import, const struct meeting *meeting)
 {
     struct ethos_provider *provider = import->turn->provider;
-    const struct ethos_provider_ops *ops = provider->ops;
-    struct search search = {.found = NULL};
-    if (!ops->set_aside || !ops->conflicts || !ops->conflict_drop || import_dry(import))
-        return;
-    str_init(&search.before, SIZE_MAX);
-    int code = ops->conflicts(provider, meeting->scope, add_id, &search.before, NULL);
-    if (code == ETHOS_OK)
-        code = ops->set_aside(provider, meeting->scope, meeting->key, meeting->text, NULL);
-    if (code == ETHOS_OK)
-        code = ops->conflicts(provider, meeting->scope, find_new, &search, NULL);
-    if (code == ETHOS_OK && search.found)
-        ops->conflict_drop(provider, meeting->scope, search.found, NULL);
-    free(search.found);
-    str_release(&search.before);
+    if (provider->ops->keep && !import_dry(import))
+        provider->ops->keep(provider, meeting->scope, meeting->key, meeting->text, NULL);
 }
 
 /* ---- merging -------------------------------------------------------------------------------- */

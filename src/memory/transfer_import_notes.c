@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/view.h"
+#include "core/index.h"
 #include "core/remember.h"
 #include "core/update.h"
 #include "memory/transfer_import.h"
@@ -200,6 +201,68 @@ static void tell_joined(void *arg, const struct ethos_outcome *outcome)
                 outcome->diff);
 }
 
+/* ---- what of an index stays there ----------------------------------------------------------- */
+
+/* The lines of a text and the files they point at, as names of an object. */
+static int add_lines(json_t *lines, struct ethos_view text)
+{
+    struct ethos_view line;
+    struct index_entry entry;
+    int failed = 0;
+    while (!failed && view_line(&text, &line)) {
+        line = view_trim_end(line);
+        if (index_line(line, &entry))
+            line = entry.file;
+        failed = json_object_setn_new_nocheck(lines, line.data, line.size, json_true());
+    }
+    return failed ? ETHOS_NOMEM : ETHOS_OK;
+}
+
+static void tell_line(const struct joining *joining, size_t number, const char *why)
+{
+    char file[64];
+    snprintf(file, sizeof file, "%s:%zu", TRANSFER_INDEX, number);
+    const struct transfer_row row = {.what = "skipped", .file = file, .why = why};
+    joining->import->what->each(joining->import->what->arg, &row);
+}
+
+/* Entries whose notes never came, one by one; headings and prose together. */
+static void tell_lines(const struct joining *joining, const json_t *ours)
+{
+    struct ethos_view rest = joining->theirs, line;
+    struct index_entry entry;
+    size_t first = 0, count = 0;
+    char why[ETHOS_MAX_KEY + 64];
+    for (size_t number = 1; view_line(&rest, &line); number++) {
+        line = view_trim_end(line);
+        bool is = index_line(line, &entry);
+        struct ethos_view name = is ? entry.file : line;
+        if (view_blank(line) || json_object_getn(ours, name.data, name.size))
+            continue;
+        if (is && !json_object_getn(joining->import->known, name.data, name.size)) {
+            snprintf(why, sizeof why, "points at %.*s, which did not come",
+                     (int)(name.size < ETHOS_MAX_KEY ? name.size : ETHOS_MAX_KEY), name.data);
+            tell_line(joining, number, why);
+        }
+        first = is || first > 0 ? first : number;
+        count += !is;
+    }
+    snprintf(why, sizeof why, "%zu line%s of headings and prose: the index here has its own", count,
+             count == 1 ? "" : "s");
+    if (count > 0)
+        tell_line(joining, first, why);
+}
+
+static int tell_rest(const struct joining *joining, struct ethos_error *error)
+{
+    json_t *ours = json_object();
+    int code = ours ? add_lines(ours, str_view(&joining->text)) : ETHOS_NOMEM;
+    if (code == ETHOS_OK)
+        tell_lines(joining, ours);
+    json_decref(ours);
+    return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+}
+
 static int join_index(struct import *import, const struct source_item *item,
                       struct ethos_view theirs, struct ethos_error *error)
 {
@@ -210,6 +273,8 @@ static int join_index(struct import *import, const struct source_item *item,
     str_init(&joining.text, ETHOS_MAX_STORE_BYTES);
     int code = handle_update(import->turn, import->note_scope, &edit, 1, join, &joining, &how,
                              error);
+    if (code == ETHOS_OK && item->item.kind == FOREIGN_INDEX)
+        code = tell_rest(&joining, error);
     str_release(&joining.text);
     return code;
 }

@@ -34,18 +34,32 @@ int source_load(struct ethos_turn *turn, const struct transfer *what, struct sou
                 struct ethos_error *error);
 void source_release(struct source *source);
 
+/* ---- transfer_secret.c: what looks like a secret -------------------------------------------- */
+
+/* Appends the text with secrets redacted. Returns str_code. */
+int secret_redact(struct ethos_view text, struct str *out);
+
+/* Tells of every line that holds one, from 1, and of which kind. Returns str_code. */
+typedef void secret_fn(void *arg, size_t line, struct ethos_view tag);
+int secret_find(struct ethos_view text, secret_fn *each, void *arg);
+
 /* ---- transfer_state.c: what was seen before ------------------------------------------------- */
 
 #define ENTRY_HASH 16 /* hex digits */
 
 struct imports {
     char scope[ETHOS_MAX_SCOPE];
-    json_t *json; /* the whole file */
+    json_t *json;   /* the whole file */
+    json_t *loaded; /* as it was */
 };
 
-/* The record of a scope, empty when there is none. ETHOS_CORRUPT says how to go on. */
+/*
+ * The record of a scope, empty when there is none. What came is forgotten where the scope has
+ * neither texts nor a past: then nobody deleted it one by one. ETHOS_CORRUPT says how to go on.
+ */
 int imports_load(struct ethos_turn *turn, const char *scope, struct imports *out,
                  struct ethos_error *error);
+/* Writes it unless it says what it said. */
 int imports_save(struct ethos_turn *turn, const struct imports *imports, struct ethos_error *error);
 void imports_release(struct imports *imports);
 
@@ -57,6 +71,9 @@ int imports_lock(struct ethos_turn *turn, int *out_lock, struct ethos_error *err
  * memory. Names end with NULL.
  */
 json_t *imports_part(struct imports *imports, const char *const *names);
+
+/* The same where it is there, else NULL. */
+const json_t *imports_find(const struct imports *imports, const char *const *names);
 
 /* The first ENTRY_HASH digits of the hash of a fact. ETHOS_NOMEM. */
 int imports_hash(struct ethos_view text, char out[ENTRY_HASH + 1]);

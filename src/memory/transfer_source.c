@@ -23,6 +23,7 @@
 
 #define TOTAL_MAX ((size_t)256 << 20) /* bytes of one source */
 #define NAMES_MAX 1000000             /* entries of one folder */
+#define FOLDERS_MAX 1000              /* bytes of names of folders that are told */
 
 /* ---- where programs keep their memory ------------------------------------------------------- */
 
@@ -92,12 +93,35 @@ static bool exists(const char *path)
 static int enter(const char *format, struct str *path, struct ethos_error *error)
 {
     struct stat info;
-    bool folder = os_fstatat(AT_FDCWD, path->data, &info, 0) == 0 && S_ISDIR(info.st_mode);
+    bool there = os_fstatat(AT_FDCWD, path->data, &info, 0) == 0;
+    bool folder = there && S_ISDIR(info.st_mode);
+    if (there && !folder && foreign_is_folder(format))
+        return err_hint(error, err_set(error, ETHOS_INVALID, "%s: not a folder", path->data),
+                        "say the folder: ethos import %s DIR", format);
     if (!folder || foreign_is_folder(format))
         return ETHOS_OK;
     if (strcmp(format, "claude-md") != 0)
         return err_set(error, ETHOS_INVALID, "%s: a folder; say the file to read", path->data);
     return str_adds(path, "/CLAUDE.md") == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
+}
+
+static int no_path(const struct transfer *what, struct ethos_error *error)
+{
+    bool folder = foreign_is_folder(what->format);
+    int code = err_set(error, ETHOS_INVALID, "%s: no %s given", what->format,
+                       folder ? "folder" : "file");
+    return what->path ? err_hint(error, code, "say its path: ethos import %s %s", what->format,
+                                 folder ? "DIR" : "FILE")
+                      : err_hint(error, code, "say its path, or set MEMORY_FILE_PATH");
+}
+
+static int not_there(const struct transfer *what, const char *path, struct ethos_error *error)
+{
+    int code = err_set(error, ETHOS_NOTFOUND, "%s: there is no memory of %s", path, what->format);
+    return what->path
+               ? err_hint(error, code, "check the path, or leave it out for where %s keeps it",
+                          what->format)
+               : err_hint(error, code, "say where it is: ethos import %s PATH", what->format);
 }
 
 /* The current directory comes first, as for those programs; then the root of the workspace. */
@@ -117,18 +141,10 @@ static int find_path(const struct ethos_turn *turn, const struct transfer *what,
         return err_nomem(error);
     if (str_code(out) != ETHOS_OK)
         return err_set(error, ETHOS_INVALID, "%s: the path is too long", what->format);
-    int code = enter(what->format, out, error);
-    if (code != ETHOS_OK)
-        return code;
     if (out->size == 0)
-        return err_hint(error, err_set(error, ETHOS_INVALID, "%s: which file?", what->format),
-                        "say its path, or set MEMORY_FILE_PATH");
-    if (exists(out->data))
-        return ETHOS_OK;
-    code = err_set(error, ETHOS_NOTFOUND, "%s: there is no memory of %s", out->data, what->format);
-    return what->path
-               ? code
-               : err_hint(error, code, "say where it is: ethos import %s PATH", what->format);
+        return no_path(what, error);
+    int code = enter(what->format, out, error);
+    return code != ETHOS_OK || exists(out->data) ? code : not_there(what, out->data, error);
 }
 
 /* ---- reading files -------------------------------------------------------------------------- */
@@ -137,9 +153,11 @@ static int find_path(const struct ethos_turn *turn, const struct transfer *what,
 struct loading {
     struct source *source;
     const struct transfer *what;
-    const char *file; /* path within the source */
-    size_t total;     /* bytes so far */
-    size_t others;    /* things that are not worth telling one by one */
+    const char *file;   /* path within the source */
+    size_t total;       /* bytes so far */
+    size_t others;      /* files that are not worth telling one by one */
+    struct str folders; /* names of folders that are not, with '/' and a comma each */
+    bool single;        /* the source is one file */
 };
 
 static void tell_skipped(const struct loading *loading, const char *file, const char *why)
@@ -161,11 +179,29 @@ static const char *refuse_name(const char *name)
 {
     if (scope_key_visible(name))
         return NULL;
+    if (*name == '.')
+        return "a hidden file";
+    if (*name == '-')
+        return "a name that begins with a dash";
+    if (strlen(name) > ETHOS_MAX_KEY)
+        return "a name that is too long";
+    if (strstr(name, ".."))
+        return "a name with two dots in a row";
     if (scope_key_safe(name, NULL) != ETHOS_OK)
         return "no name for memory, which has letters, digits and . _ - only";
     return scope_key_writable(name, NULL) != ETHOS_OK
                ? "a name that is reserved"
                : "the name of a temporary or a conflict copy";
+}
+
+/* Why a fact cannot become a note here, or NULL. */
+static const char *refuse_fact(const struct foreign_item *item)
+{
+    const struct ethos_view parts[] = {item->title, item->hook, item->text};
+    for (size_t i = 0; item->kind == FOREIGN_FACT && i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].size > 0 && memchr(parts[i].data, 0, parts[i].size))
+            return "holds a NUL character";
+    return NULL;
 }
 
 static int grow(struct source *source)
@@ -187,9 +223,9 @@ static int add_item(void *arg, const struct foreign_item *item)
                              : arena_printf(&source->arena, "%s:%zu", loading->file, item->line);
     if ((file && !key) || !shown)
         return ETHOS_NOMEM;
-    const char *why = file ? refuse_name(key) : NULL;
+    const char *why = file ? refuse_name(key) : refuse_fact(item);
     if (why) {
-        tell_skipped(loading, loading->file, why);
+        tell_skipped(loading, shown, why);
         return ETHOS_OK;
     }
     if (grow(source) != ETHOS_OK)
@@ -217,13 +253,16 @@ static int keep_text(struct loading *loading, const struct str *text, struct eth
     return out->data ? ETHOS_OK : err_nomem(error);
 }
 
-/* Keeps the text of a regular file; *out_why says why it is left. */
+/*
+ * Keeps the text of a regular file; *out_why says why one of a folder is left. One that is the
+ * whole source is an error then.
+ */
 static int read_text(struct loading *loading, int dir, const char *name, struct ethos_view *out,
                      const char **out_why, struct ethos_error *error)
 {
     struct str text;
     int fd = os_openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
-    if (fd < 0 && !is_closed(errno))
+    if (fd < 0 && (loading->single || !is_closed(errno)))
         return err_errno(error, errno, name);
     if (fd < 0) {
         *out_why = errno == ENOENT ? "gone meanwhile" : "cannot be opened";
@@ -232,7 +271,7 @@ static int read_text(struct loading *loading, int dir, const char *name, struct 
     str_init(&text, ETHOS_MAX_INPUT_BYTES);
     int code = file_read(fd, name, ETHOS_MAX_INPUT_BYTES, &text, NULL, error);
     os_close(fd);
-    if (code == ETHOS_LIMIT) {
+    if (code == ETHOS_LIMIT && !loading->single) {
         *out_why = "larger than 16 MiB";
         code = ETHOS_OK;
     } else if (code == ETHOS_OK) {
@@ -316,6 +355,16 @@ static const char *refuse_thing(const struct loading *loading, const struct stat
     return S_ISLNK(info->st_mode) ? "a symbolic link" : "not a regular file";
 }
 
+/* Past the limit of the list, folders are no more than counted. */
+static void count_other(struct loading *loading, const struct stat *info, const char *file)
+{
+    size_t size = loading->folders.size;
+    if (S_ISDIR(info->st_mode) && size + strlen(file) + 3 <= FOLDERS_MAX)
+        str_printf(&loading->folders, "%s/, ", file);
+    else
+        loading->others++;
+}
+
 /* prefix: the path of this folder within the source, with '/', or "". */
 static int load_folder(struct loading *loading, int dir, const char *prefix,
                        struct ethos_error *error)
@@ -341,7 +390,7 @@ static int load_folder(struct loading *loading, int dir, const char *prefix,
         else if (*why)
             tell_skipped(loading, file, why);
         else
-            loading->others++;
+            count_other(loading, &info, file);
     }
     return code;
 }
@@ -360,14 +409,25 @@ static int load_below(struct loading *loading, int dir, struct ethos_error *erro
     return code;
 }
 
-static void tell_others(const struct loading *loading)
+/* "no memory: media/, skills/, 2 other files" */
+static int tell_others(struct loading *loading, struct ethos_error *error)
 {
-    char why[80];
-    if (loading->others == 0)
-        return;
-    snprintf(why, sizeof why, "%zu other file%s, no memory", loading->others,
-             loading->others == 1 ? " or folder" : "s and folders");
-    tell_skipped(loading, ".", why);
+    struct str why;
+    const struct ethos_view folders = str_view(&loading->folders);
+    if (loading->others == 0 && folders.size == 0)
+        return ETHOS_OK;
+    str_init(&why, SIZE_MAX);
+    str_adds(&why, "no memory: ");
+    str_add(&why, folders);
+    if (loading->others > 0)
+        str_printf(&why, "%zu other file%s", loading->others, loading->others == 1 ? "" : "s");
+    else
+        str_truncate(&why, why.size - strlen(", "));
+    if (str_code(&why) == ETHOS_OK)
+        tell_skipped(loading, ".", why.data);
+    int code = str_code(&why) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+    str_release(&why);
+    return code;
 }
 
 /* ---- loading -------------------------------------------------------------------------------- */
@@ -375,7 +435,8 @@ static void tell_others(const struct loading *loading)
 static int load_all(struct loading *loading, struct ethos_error *error)
 {
     const char *path = loading->source->path, *name = strrchr(path, '/');
-    if (!foreign_is_folder(loading->what->format))
+    loading->single = !foreign_is_folder(loading->what->format);
+    if (loading->single)
         return load_file(loading, AT_FDCWD, path, name && name[1] ? name + 1 : path, error);
     int dir = os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
@@ -384,9 +445,7 @@ static int load_all(struct loading *loading, struct ethos_error *error)
     if (code == ETHOS_OK)
         code = load_below(loading, dir, error);
     os_close(dir);
-    if (code == ETHOS_OK)
-        tell_others(loading);
-    return code;
+    return code == ETHOS_OK ? tell_others(loading, error) : code;
 }
 
 int source_load(struct ethos_turn *turn, const struct transfer *what, struct source *out,
@@ -397,11 +456,15 @@ int source_load(struct ethos_turn *turn, const struct transfer *what, struct sou
     *out = (struct source){0};
     arena_init(&out->arena);
     str_init(&path, TRANSFER_PATH - 1);
+    str_init(&loading.folders, FOLDERS_MAX);
     int code = find_path(turn, what, &path, error);
     if (code == ETHOS_OK && os_realpath(path.data, out->path) != 0)
         code = err_errno(error, errno, path.data);
     str_release(&path);
-    return code == ETHOS_OK ? load_all(&loading, error) : code;
+    if (code == ETHOS_OK)
+        code = load_all(&loading, error);
+    str_release(&loading.folders);
+    return code;
 }
 
 void source_release(struct source *source)

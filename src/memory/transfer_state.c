@@ -42,6 +42,47 @@ static int check(const struct imports *imports, const char *name, struct ethos_e
               : err_set(error, ETHOS_CORRUPT, FOLDER "/%s: not a record of imports", name);
 }
 
+/* Walks end at the first. */
+static int stop_at_entry(void *arg, const struct ethos_entry *entry)
+{
+    (void)entry;
+    *(bool *)arg = true;
+    return 1;
+}
+
+static int stop_at_change(void *arg, const struct ethos_change *change)
+{
+    (void)change;
+    *(bool *)arg = true;
+    return 1;
+}
+
+/* Whether a scope was never written, or forgotten as a whole. */
+static int is_new(struct ethos_turn *turn, const char *scope, bool *out, struct ethos_error *error)
+{
+    struct ethos_provider *provider = turn->provider;
+    const struct ethos_provider_ops *ops = provider->ops;
+    bool any = !ops->list || !ops->history;
+    int code = any ? ETHOS_OK : ops->list(provider, scope, stop_at_entry, &any, error);
+    if (code == ETHOS_OK && !any)
+        code = ops->history(provider, scope, NULL, stop_at_change, &any, error);
+    *out = !any;
+    return any ? ETHOS_OK : code;
+}
+
+static int forget_if_new(struct ethos_turn *turn, struct imports *imports,
+                         struct ethos_error *error)
+{
+    bool new;
+    imports->loaded = json_deep_copy(imports->json);
+    if (!imports->loaded)
+        return err_nomem(error);
+    int code = is_new(turn, imports->scope, &new, error);
+    if (code == ETHOS_OK && new &&json_object_set_new(imports->json, "sources", json_object()) != 0)
+        code = err_nomem(error);
+    return code;
+}
+
 int imports_load(struct ethos_turn *turn, const char *scope, struct imports *out,
                  struct ethos_error *error)
 {
@@ -61,9 +102,9 @@ int imports_load(struct ethos_turn *turn, const char *scope, struct imports *out
         code = check(out, name, error);
     if (code == ETHOS_NOTFOUND)
         return fresh(out, error);
-    return code == ETHOS_CORRUPT
-               ? err_hint(error, code, "move it away to import as if for the first time")
-               : code;
+    if (code == ETHOS_CORRUPT)
+        return err_hint(error, code, "move it away to import as if for the first time");
+    return code == ETHOS_OK ? forget_if_new(turn, out, error) : code;
 }
 
 int imports_save(struct ethos_turn *turn, const struct imports *imports, struct ethos_error *error)
@@ -71,6 +112,8 @@ int imports_save(struct ethos_turn *turn, const struct imports *imports, struct 
     int dir;
     struct str text;
     char name[ETHOS_MAX_SCOPE + 32];
+    if (json_equal(imports->json, imports->loaded))
+        return ETHOS_OK;
     file_name(imports->scope, name);
     str_init(&text, ETHOS_MAX_MAP_BYTES);
     json_print(imports->json, JSON_STYLE_LINE, &text);
@@ -91,7 +134,8 @@ int imports_save(struct ethos_turn *turn, const struct imports *imports, struct 
 void imports_release(struct imports *imports)
 {
     json_decref(imports->json);
-    imports->json = NULL;
+    json_decref(imports->loaded);
+    imports->json = imports->loaded = NULL;
 }
 
 int imports_lock(struct ethos_turn *turn, int *out_lock, struct ethos_error *error)
@@ -105,27 +149,41 @@ int imports_lock(struct ethos_turn *turn, int *out_lock, struct ethos_error *err
     return code;
 }
 
+/* The member of an object, made when missing and wanted; only objects count. */
+static json_t *step(json_t *at, const char *name, bool make)
+{
+    json_t *next = json_object_get(at, name);
+    if (json_is_object(next) || !make)
+        return json_is_object(next) ? next : NULL;
+    json_t *made = json_object();
+    return json_object_set_new(at, name, made) == 0 ? made : NULL;
+}
+
 /*
  * Names are paths and keys: any bytes that are no UTF-8 are told apart well enough by what is
  * left.
  */
-json_t *imports_part(struct imports *imports, const char *const *names)
+static json_t *walk(json_t *at, const char *const *names, bool make)
 {
-    json_t *at = imports->json;
     struct str name;
     str_init(&name, TRANSFER_PATH * 3);
     for (; at && *names; names++) {
         str_clear(&name);
         utf8_sanitize(view_str(*names), &name);
-        json_t *next = json_object_get(at, name.data);
-        if (!json_is_object(next)) {
-            json_t *made = json_object();
-            next = json_object_set_new(at, name.data, made) == 0 ? made : NULL;
-        }
-        at = str_code(&name) == ETHOS_OK ? next : NULL;
+        at = str_code(&name) == ETHOS_OK ? step(at, name.data, make) : NULL;
     }
     str_release(&name);
     return at;
+}
+
+json_t *imports_part(struct imports *imports, const char *const *names)
+{
+    return walk(imports->json, names, true);
+}
+
+const json_t *imports_find(const struct imports *imports, const char *const *names)
+{
+    return walk(imports->json, names, false);
 }
 
 int imports_hash(struct ethos_view text, char out[ENTRY_HASH + 1])

@@ -158,6 +158,21 @@ static void resolve_settings(struct resolving *r)
     r->turn->context.workspace_shown = strcmp(config_get(home, own, "workspaceMemory"), "off") != 0;
 }
 
+/* A file that must be mended first is a matter of who uses the workspace; all other memory is there. */
+static int find_workspace(struct resolving *r, struct ethos_error *error)
+{
+    struct ethos_context *context = &r->turn->context;
+    struct workspace *own = &r->turn->workspace;
+    int code = workspace_find(r->root, &own->place, &own->found, &own->problem);
+    if (code == ETHOS_NOMEM)
+        return err_nomem(error);
+    if (code == ETHOS_OK)
+        context->workspace_scope = own->found.scope;
+    else
+        context->workspace_error = &own->problem;
+    return ETHOS_OK;
+}
+
 static int resolve_workspace(struct resolving *r, struct ethos_error *error)
 {
     struct ethos_context *context = &r->turn->context;
@@ -168,13 +183,12 @@ static int resolve_workspace(struct resolving *r, struct ethos_error *error)
     if (code == ETHOS_NOTFOUND && !given)
         return ETHOS_OK; // the current directory is gone; memory is not
     if (code == ETHOS_OK)
-        code = workspace_find(r->root, &own->place, &own->found, error);
+        code = find_workspace(r, error);
     if (code != ETHOS_OK)
         return code;
     own->marker = config_switch(&r->ethos->config, &r->ethos->personality_config,
                                 "workspace.marker");
     context->workspace = own->place.root.data;
-    context->workspace_scope = own->found.scope;
     return ETHOS_OK;
 }
 

@@ -82,8 +82,8 @@ static int unless_absent(void)
 
 /*
  * Whether the repository knows this work tree: its git directory lies in the common one and points
- * back here. A folder that merely claims to belong to another project gets none of its memory. -1
- * when that cannot be told.
+ * back here, or to where nothing is any more: it was moved, and git was not told. A folder that merely
+ * claims to belong to another project gets none of its memory. -1 when that cannot be told.
  */
 static int belongs(const char *git, const char *common, const char *path)
 {
@@ -92,8 +92,10 @@ static int belongs(const char *git, const char *common, const char *path)
     if (strncmp(git, name, strlen(name)) != 0)
         return 0;
     snprintf(name, sizeof name, "%s/gitdir", git);
-    if (workspace_line(name, 0, line, sizeof line) != 0 || resolve_from(git, line, back) != 0)
+    if (workspace_line(name, 0, line, sizeof line) != 0)
         return unless_absent();
+    if (resolve_from(git, line, back) != 0)
+        return errno == ENOENT ? 1 : unless_absent();
     snprintf(name, sizeof name, "%s/.git", path);
     return os_realpath(name, own) != 0 ? -1 : strcmp(back, own) == 0;
 }

@@ -7,7 +7,7 @@
  *
  *     workspaces/aliases.json             {"<hash12 of a path>": "<id>"}
  *     workspaces/<id>/workspace.json      {version, id, token, paths: [{path, dev, ino, btime,
- *                                          firstSeen, lastSeen}]}
+ *                                          firstSeen, lastSeen, was: [{dev, ino, btime}]}]}
  *     <git common dir>/ethos-workspace    <id> <token>
  *     workspaces/.mem/index               derived: names and identities (workspace_file.h)
  *
@@ -15,6 +15,9 @@
  * by the next write, which also takes the path that was left off the list. Whatever folder appears
  * there later is another one: when the memory bears the name of that path, the alias of the path
  * names a memory of its own from then on.
+ *
+ * Another directory at a recorded path is the folder deleted and made again, until the one that stood
+ * there shows up elsewhere: `was` keeps those, newest first. The cases: docs/internals/notes.md.
  *
  * A path that is not UTF-8 is known by its hash alone. A git directory that cannot be shown to belong
  * to the folder (a .git that is a link, a submodule's) has no marker.
@@ -25,6 +28,7 @@
 #include <stdbool.h>
 
 #include <ethos/limits.h>
+#include <ethos/provider.h>
 #include <ethos/types.h>
 
 #include "base/json.h"
@@ -52,7 +56,7 @@ enum workspace_how {
     WORKSPACE_PATH,   /* by its path */
     WORKSPACE_MARKER, /* by the marker in its git directory */
     WORKSPACE_ALIAS,
-    WORKSPACE_MOVED /* by the identity of the directory, whose recorded path is gone */
+    WORKSPACE_MOVED /* by the identity of the directory, whatever its path leads to */
 };
 
 struct workspace_found {
@@ -64,9 +68,10 @@ struct workspace_found {
 const char *workspace_id(const struct workspace_found *found);
 
 /*
- * The memory of a place, first hit wins: marker, alias, path, moved. dir -1: no home yet. What cannot
- * be read is an error: another memory instead of this one would be worse; a marker that is not ours
- * is no marker. Costs a few opens whatever the number of workspaces.
+ * The memory of a place: that of its marker; else the one that knows the directory; else that of its
+ * alias or path. dir -1: no home yet. What cannot be read is an error: another memory instead of this
+ * one would be worse; a marker that is not ours is no marker. Costs a few opens whatever the number
+ * of workspaces.
  */
 int workspace_find(int dir, const struct workspace_place *place, struct workspace_found *out,
                    struct ethos_error *error);
@@ -86,6 +91,7 @@ struct workspace {
     struct workspace_found found;
     bool marker; /* workspace.marker */
     bool recorded;
+    struct ethos_error problem; /* code: why its memory cannot be told; then nothing is found */
 };
 
 /* ---- for people: ethos workspaces ----------------------------------------------------------- */
@@ -106,7 +112,17 @@ int workspace_show(int dir, const char *id, json_t **out_row, struct ethos_error
 int workspace_adopt(int dir, const struct workspace_place *place, const char *id, bool replace,
                     bool check, bool marker, int64_t now_ms, struct ethos_error *error);
 
-/* Takes away what ties folders to a memory (paths, aliases, marker), or with memory also its files. */
+/*
+ * Takes away what ties folders to a memory (paths, aliases, marker), or with memory also its files and
+ * what the home recorded about them.
+ */
 int workspace_forget(int dir, const char *id, bool memory, struct ethos_error *error);
+
+/*
+ * Tells each of aliases.json and the workspace.json that cannot be read; fix: one that is damaged is
+ * moved aside, every byte kept, which loses only how folders find their memory other than by path.
+ */
+int workspace_check(int dir, bool fix, int64_t now_ms, ethos_finding_fn *each, void *arg,
+                    struct ethos_error *error);
 
 #endif

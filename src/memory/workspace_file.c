@@ -78,9 +78,23 @@ bool workspace_same(const struct os_identity *a, const struct os_identity *b)
     return a->device == b->device && a->inode == b->inode && a->birth_ns == b->birth_ns;
 }
 
+int workspace_at(const char *path, struct os_identity *out)
+{
+    if (os_identify(path, out) == 0)
+        return 1;
+    return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP ||
+                   errno == ENAMETOOLONG
+               ? 0
+               : -1;
+}
+
 int workspace_broken(struct ethos_error *error, int code)
 {
-    return code == ETHOS_NOMEM ? code : err_hint(error, code, "repair or remove it");
+    if (code == ETHOS_NOMEM)
+        return code;
+    return err_hint(error, code,
+                    code == ETHOS_CORRUPT ? "repair it by hand, or run: ethos doctor --fix"
+                                          : "repair or remove it");
 }
 
 int workspace_line(const char *path, int flags, char *out, size_t size)
@@ -159,21 +173,24 @@ int workspace_marker_write(const char *common, const struct workspace_marker *ma
 }
 
 /* In its .git, or in the folder itself, which may be a bare repository. */
-bool workspace_marker_at(const char *path, const struct workspace_marker *marker, bool drop)
+int workspace_marker_at(const char *path, const struct workspace_marker *marker, bool drop)
 {
     static const char *const places[] = {"/.git", ""};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         char common[PATH_MAX + 8], name[PATH_MAX + 8 + sizeof MARKER];
         struct workspace_marker there;
         snprintf(common, sizeof common, "%.*s%s", PATH_MAX, path, places[i]);
-        if (workspace_marker_read(common, &there) != 1 || !markers_equal(&there, marker))
+        int found = workspace_marker_read(common, &there);
+        if (found < 0)
+            return -1;
+        if (found == 0 || !markers_equal(&there, marker))
             continue;
         snprintf(name, sizeof name, "%s/" MARKER, common);
         if (drop)
             os_unlinkat(AT_FDCWD, name, 0);
-        return true;
+        return 1;
     }
-    return false;
+    return 0;
 }
 
 /* ---- workspace.json ------------------------------------------------------------------------- */
@@ -241,14 +258,43 @@ const char *workspace_entry_path(const json_t *entry)
     return path.data && strlen(path.data) == path.size ? path.data : "";
 }
 
-bool workspace_entry_is(const json_t *entry, const struct os_identity *identity)
+struct os_identity workspace_entry_identity(const json_t *entry)
 {
-    const struct os_identity recorded = {
+    return (struct os_identity){
         (uint64_t)json_integer_value(json_object_get(entry, "dev")),
         (uint64_t)json_integer_value(json_object_get(entry, "ino")),
         (int64_t)json_integer_value(json_object_get(entry, "btime")),
     };
+}
+
+bool workspace_entry_is(const json_t *entry, const struct os_identity *identity)
+{
+    const struct os_identity recorded = workspace_entry_identity(entry);
     return recorded.birth_ns != 0 && workspace_same(&recorded, identity);
+}
+
+size_t workspace_entry_was(const json_t *entry, const struct os_identity *identity)
+{
+    const json_t *was = json_object_get(entry, "was");
+    size_t at = 0, count = json_array_size(was);
+    while (at < count && !workspace_entry_is(json_array_get(was, at), identity))
+        at++;
+    return at;
+}
+
+bool workspace_entry_knows(const json_t *entry, const struct os_identity *identity)
+{
+    return workspace_entry_is(entry, identity) ||
+           workspace_entry_was(entry, identity) < json_array_size(json_object_get(entry, "was"));
+}
+
+bool workspace_doc_knows(const json_t *doc, const struct os_identity *identity)
+{
+    const json_t *paths = json_object_get(doc, "paths");
+    for (size_t i = 0; i < json_array_size(paths); i++)
+        if (workspace_entry_knows(json_array_get(paths, i), identity))
+            return true;
+    return false;
 }
 
 size_t workspace_entry_at(const json_t *doc, const char *path)

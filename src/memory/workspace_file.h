@@ -6,7 +6,7 @@
  *
  *     ethos-workspaces 1 <mtime of workspaces/, ns>
  *     <id>                                 every directory
- *     @<dev>-<ino>-<btime> <id>            every recorded directory, hexadecimal
+ *     @<dev>-<ino>-<btime> <id>            every recorded directory, earlier ones too, hexadecimal
  *
  * The time is set by whoever writes the index, before the names are read; any change of names sets
  * another, so names are believed exactly when it is still the same.
@@ -46,6 +46,12 @@ int workspace_there(int dir, const char *id);
 
 bool workspace_same(const struct os_identity *a, const struct os_identity *b);
 
+/*
+ * What stands at a recorded path: 1; 0 and errno when nothing does or it is out of reach; -1 and errno
+ * when that cannot be told.
+ */
+int workspace_at(const char *path, struct os_identity *out);
+
 /* The error of a file that must be mended before anything is found through it. */
 int workspace_broken(struct ethos_error *error, int code);
 
@@ -62,8 +68,8 @@ int workspace_marker_read(const char *common, struct workspace_marker *out);
 /* Writes it, if it is not there. 0, or -1. */
 int workspace_marker_write(const char *common, const struct workspace_marker *marker);
 
-/* Whether the tree at path carries this very marker; drop: takes it away. */
-bool workspace_marker_at(const char *path, const struct workspace_marker *marker, bool drop);
+/* Whether the tree at path carries this very marker: 1, 0, or -1 and errno; drop: takes it away. */
+int workspace_marker_at(const char *path, const struct workspace_marker *marker, bool drop);
 
 /* ---- workspace.json ------------------------------------------------------------------------- */
 
@@ -81,7 +87,15 @@ bool workspace_doc_has(int dir, const struct workspace_marker *marker, const cha
 const char *workspace_entry_path(const json_t *entry);
 
 /* Whether the entry is of this very directory; never where directories have no birth. */
+struct os_identity workspace_entry_identity(const json_t *entry);
 bool workspace_entry_is(const json_t *entry, const struct os_identity *identity);
+
+/* Where the directory stands among those that were there before, or their number. */
+size_t workspace_entry_was(const json_t *entry, const struct os_identity *identity);
+
+/* Whether the directory has this memory or had it, whatever its path is. */
+bool workspace_entry_knows(const json_t *entry, const struct os_identity *identity);
+bool workspace_doc_knows(const json_t *doc, const struct os_identity *identity);
 
 /* Where in paths the entry of a path stands, or the number of entries. */
 size_t workspace_entry_at(const json_t *doc, const char *path);

@@ -20,6 +20,8 @@ struct look {
     char next
         [WORKSPACE_ID_SIZE]; /* what a new memory is to be called; its path's hash is another's */
     struct workspace_index index; /* read by the step that first needs it */
+    bool index_read;
+    struct os_identity self;
     char id[WORKSPACE_ID_SIZE];
 };
 
@@ -27,26 +29,25 @@ struct look {
 
 /*
  * A copied tree carries the marker of the first, which still stands where it was recorded. A folder
- * that was moved is the recorded directory itself, or leads there by another way.
+ * that was moved is a recorded directory itself, or leads there by another way.
  */
-static int is_copy(const struct look *look, const json_t *doc,
-                   const struct workspace_marker *marker, bool *out, struct ethos_error *error)
+static int is_copy(struct look *look, const json_t *doc, const struct workspace_marker *marker,
+                   bool *out, struct ethos_error *error)
 {
-    struct os_identity self, there;
-    size_t index;
-    json_t *entry;
+    struct os_identity there;
+    const json_t *paths = json_object_get(doc, "paths");
     *out = false;
-    if (os_identify(look->root, &self) != 0)
+    if (os_identify(look->root, &look->self) != 0)
         return err_errno(error, errno, look->root);
-    json_array_foreach (json_object_get(doc, "paths"), index, entry) {
-        const char *path = workspace_entry_path(entry);
-        if (workspace_entry_is(entry, &self)) {
-            *out = false;
-            return ETHOS_OK;
-        }
-        if (os_identify(path, &there) == 0 && !workspace_same(&there, &self) &&
-            workspace_marker_at(path, marker, false))
-            *out = true;
+    if (workspace_doc_knows(doc, &look->self))
+        return ETHOS_OK;
+    for (size_t i = 0; !*out && i < json_array_size(paths); i++) {
+        const char *path = workspace_entry_path(json_array_get(paths, i));
+        int found = workspace_at(path, &there);
+        if (found > 0 && !workspace_same(&there, &look->self))
+            *out = (found = workspace_marker_at(path, marker, false)) > 0;
+        if (found < 0)
+            return err_errno(error, errno, path);
     }
     return ETHOS_OK;
 }
@@ -108,6 +109,13 @@ static int match_hash(void *arg, const char *id)
     return ETHOS_OK;
 }
 
+static int read_index(struct look *look, struct ethos_error *error)
+{
+    int code = look->index_read ? ETHOS_OK : workspace_index_read(look->dir, &look->index, error);
+    look->index_read = true;
+    return code;
+}
+
 /* Nearly always the usual name; a directory that somebody renamed keeps the hash. */
 static int by_path(struct look *look, struct ethos_error *error)
 {
@@ -118,8 +126,10 @@ static int by_path(struct look *look, struct ethos_error *error)
         memcpy(look->id, look->usual, sizeof look->id);
         return ETHOS_OK;
     }
-    int code = workspace_index_read(look->dir, &look->index, error);
-    if (code != ETHOS_OK || *look->next)
+    if (*look->next)
+        return ETHOS_OK;
+    int code = read_index(look, error);
+    if (code != ETHOS_OK)
         return code;
     if (!look->index.names)
         return workspace_each(look->dir, match_hash, look, error);
@@ -129,82 +139,105 @@ static int by_path(struct look *look, struct ethos_error *error)
 
 /* ---- by the directory itself ---------------------------------------------------------------- */
 
-struct moved {
-    struct look *look;
-    struct os_identity self;
-};
-
-/* Whether the entry is of this directory, and nothing else stands at its path now. */
-static bool was_here(const struct moved *moved, const json_t *entry)
+/* Takes the id when its document knows the directory. */
+static int try_id(struct look *look, const char *id, struct ethos_error *error)
 {
-    struct os_identity there;
-    const char *path = workspace_entry_path(entry);
-    if (!workspace_entry_is(entry, &moved->self))
-        return false;
-    if (os_identify(path, &there) == 0)
-        return workspace_same(&there, &moved->self);
-    return errno == ENOENT || errno == ENOTDIR;
-}
-
-/* Takes the id when its document says so. */
-static int try_moved(struct moved *moved, const char *id, struct ethos_error *error)
-{
-    json_t *doc, *entry;
-    size_t index;
-    int code = workspace_doc_read(moved->look->dir, id, &doc, error);
+    json_t *doc;
+    int code = workspace_doc_read(look->dir, id, &doc, error);
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
-    json_array_foreach (json_object_get(doc, "paths"), index, entry) {
-        if (was_here(moved, entry))
-            snprintf(moved->look->id, sizeof moved->look->id, "%s", id);
-    }
+    if (workspace_doc_knows(doc, &look->self))
+        snprintf(look->id, sizeof look->id, "%s", id);
     json_decref(doc);
     return ETHOS_OK;
 }
 
-/* Without an index; a document of others that cannot be read is theirs to mend. */
-static int scan_moved(void *arg, const char *id)
+struct scan {
+    struct look *look;
+    struct ethos_error error;
+};
+
+/* Without an index; a damaged document of others is theirs to mend. */
+static int scan_id(void *arg, const char *id)
 {
-    struct moved *moved = arg;
-    struct ethos_error ignored;
-    int code = *moved->look->id ? ETHOS_OK : try_moved(moved, id, &ignored);
-    return code == ETHOS_NOMEM ? code : ETHOS_OK;
+    struct scan *scan = arg;
+    int code = *scan->look->id ? ETHOS_OK : try_id(scan->look, id, &scan->error);
+    return code == ETHOS_CORRUPT ? ETHOS_OK : code;
 }
 
-static int by_identity(struct look *look, struct ethos_error *error)
+static int search_identity(struct look *look, struct ethos_error *error)
 {
-    struct moved moved = {.look = look};
+    struct scan scan = {.look = look};
     char id[WORKSPACE_ID_SIZE];
-    if (os_identify(look->root, &moved.self) != 0)
+    int code = read_index(look, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (look->index.text.size > 0)
+        return workspace_index_identity(&look->index, &look->self, id) ? try_id(look, id, error)
+                                                                       : ETHOS_OK;
+    code = workspace_each(look->dir, scan_id, &scan, &scan.error);
+    if (code != ETHOS_OK && error)
+        *error = scan.error;
+    return code;
+}
+
+/*
+ * The memory that knows this directory, when that is another than its path leads to: it was moved
+ * here, maybe to where another stood. A path's memory that knows it not either is that of a folder
+ * made again.
+ */
+static int by_identity(struct look *look, bool *out_moved, struct ethos_error *error)
+{
+    char named[WORKSPACE_ID_SIZE];
+    *out_moved = false;
+    if (os_identify(look->root, &look->self) != 0)
         return errno == ENOENT ? ETHOS_OK : err_errno(error, errno, look->root);
-    if (moved.self.birth_ns == 0)
+    if (look->self.birth_ns == 0)
         return ETHOS_OK; // a number alone may have been another's before
-    if (look->index.text.size == 0) {
-        int code = workspace_each(look->dir, scan_moved, &moved, error);
-        return code == ETHOS_NOMEM ? err_nomem(error) : code;
-    }
-    return workspace_index_identity(&look->index, &moved.self, id) ? try_moved(&moved, id, error)
-                                                                   : ETHOS_OK;
+    memcpy(named, look->id, sizeof named);
+    *look->id = 0;
+    int code = *named ? try_id(look, named, error) : ETHOS_OK;
+    if (code != ETHOS_OK || *look->id)
+        return code;
+    code = search_identity(look, error);
+    *out_moved = *look->id != 0;
+    if (!*out_moved)
+        memcpy(look->id, named, sizeof named);
+    return code;
 }
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
-static int find_id(struct look *look, enum workspace_how *out_how, struct ethos_error *error)
+static int find_known(struct look *look, enum workspace_how *out_how, struct ethos_error *error)
 {
     static const struct {
         enum workspace_how how;
         int (*look)(struct look *look, struct ethos_error *error);
-    } steps[] = {{WORKSPACE_MARKER, by_marker},
-                 {WORKSPACE_ALIAS, by_alias},
-                 {WORKSPACE_PATH, by_path},
-                 {WORKSPACE_MOVED, by_identity}};
-    for (size_t i = 0; look->dir >= 0 && i < sizeof steps / sizeof *steps; i++) {
-        int code = steps[i].look(look, error);
-        *out_how = steps[i].how;
-        if (code != ETHOS_OK || *look->id)
-            return code;
-    }
+    } steps[] = {
+        {WORKSPACE_MARKER, by_marker}, {WORKSPACE_ALIAS, by_alias}, {WORKSPACE_PATH, by_path}};
+    bool moved;
     *out_how = WORKSPACE_NEW;
+    for (size_t i = 0; !*look->id && i < sizeof steps / sizeof *steps; i++) {
+        int code = steps[i].look(look, error);
+        if (code != ETHOS_OK)
+            return code;
+        if (*look->id)
+            *out_how = steps[i].how;
+    }
+    if (*out_how == WORKSPACE_MARKER)
+        return ETHOS_OK;
+    int code = by_identity(look, &moved, error);
+    if (code == ETHOS_OK && moved)
+        *out_how = WORKSPACE_MOVED;
+    return code;
+}
+
+static int find_id(struct look *look, enum workspace_how *out_how, struct ethos_error *error)
+{
+    *out_how = WORKSPACE_NEW;
+    int code = look->dir >= 0 ? find_known(look, out_how, error) : ETHOS_OK;
+    if (code != ETHOS_OK || *look->id)
+        return code;
     memcpy(look->id, look->next, sizeof look->id);
     return *look->id ? ETHOS_OK : workspace_usual_id(look->root, look->id, error);
 }

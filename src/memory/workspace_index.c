@@ -136,21 +136,24 @@ int workspace_each(int dir, workspace_id_fn *each, void *arg, struct ethos_error
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
+static void add_identity(const char *id, const json_t *entry, struct str *out)
+{
+    char start[LINE_SIZE];
+    const struct os_identity identity = workspace_entry_identity(entry);
+    if (identity.birth_ns == 0)
+        return;
+    str_add(out, identity_line(&identity, start));
+    str_printf(out, "%s\n", id);
+}
+
 static void add_identities(const char *id, const json_t *doc, struct str *out)
 {
-    size_t index;
-    json_t *entry;
+    size_t index, before;
+    json_t *entry, *was;
     json_array_foreach (json_object_get(doc, "paths"), index, entry) {
-        char start[LINE_SIZE];
-        const struct os_identity identity = {
-            (uint64_t)json_integer_value(json_object_get(entry, "dev")),
-            (uint64_t)json_integer_value(json_object_get(entry, "ino")),
-            (int64_t)json_integer_value(json_object_get(entry, "btime")),
-        };
-        if (!workspace_entry_is(entry, &identity))
-            continue;
-        str_add(out, identity_line(&identity, start));
-        str_printf(out, "%s\n", id);
+        add_identity(id, entry, out);
+        json_array_foreach (json_object_get(entry, "was"), before, was)
+            add_identity(id, was, out);
     }
 }
 

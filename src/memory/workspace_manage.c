@@ -209,31 +209,12 @@ static int check_own(int dir, const struct workspace_found *found, const char *i
     return err_hint(error, code, "--replace ties it to %s instead; %.64s stays", id, own);
 }
 
-/* The memory that was the folder's before does not list it any more. */
-static int leave_own(int dir, const char *own, const char *root, struct ethos_error *error)
-{
-    json_t *doc;
-    int code = workspace_doc_read(dir, own, &doc, error);
-    if (code == ETHOS_NOTFOUND)
-        return ETHOS_OK;
-    if (code != ETHOS_OK)
-        return code;
-    size_t at = workspace_entry_at(doc, root);
-    if (json_array_remove(json_object_get(doc, "paths"), at) == 0) {
-        code = workspace_doc_write(dir, own, doc, error);
-        if (code == ETHOS_OK)
-            code = workspace_index_write(dir, own, doc, error);
-    }
-    json_decref(doc);
-    return code;
-}
-
 static int adopt_locked(struct workspace_tie *tie, const struct workspace_found *found,
                         struct ethos_error *error)
 {
     int code = workspace_tie_load(tie, error);
     if (code == ETHOS_OK && strcmp(workspace_id(found), tie->id) != 0)
-        code = leave_own(tie->dir, workspace_id(found), tie->root, error);
+        code = workspace_untie_root(tie, workspace_id(found), error);
     return code == ETHOS_OK ? workspace_tie_root(tie, error) : code;
 }
 
@@ -344,6 +325,19 @@ static int delete_memory(const struct workspace_tie *tie, struct ethos_error *er
     return dir_remove(tie->dir, aside) == 0 ? ETHOS_OK : err_errno(error, errno, aside);
 }
 
+/* What imports saw and checks found, which no later memory of this id may take for its own. */
+static int delete_records(const struct workspace_tie *tie, struct ethos_error *error)
+{
+    static const char *const kinds[] = {"imports", "checks"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char path[PATH_SIZE];
+        snprintf(path, sizeof path, ".mem/%s-workspace-%s.json", kinds[i], tie->id);
+        if (os_unlinkat(tie->dir, path, 0) != 0 && errno != ENOENT)
+            return err_errno(error, errno, path);
+    }
+    return ETHOS_OK;
+}
+
 static int delete_doc(const struct workspace_tie *tie, struct ethos_error *error)
 {
     char path[PATH_SIZE];
@@ -357,6 +351,8 @@ static int forget_locked(struct workspace_tie *tie, bool memory, struct ethos_er
     int code = load_ties(tie, error);
     if (code == ETHOS_OK && memory)
         code = delete_memory(tie, error);
+    if (code == ETHOS_OK && memory)
+        code = delete_records(tie, error);
     tie->deleted = memory;
     if (code == ETHOS_OK)
         code = drop_aliases(tie, error);
@@ -383,5 +379,85 @@ int workspace_forget(int dir, const char *id, bool memory, struct ethos_error *e
     code = forget_locked(&tie, memory, error);
     os_close(lock);
     workspace_tie_release(&tie);
+    return code;
+}
+
+/* ---- check ---------------------------------------------------------------------------------- */
+
+struct checking {
+    int dir;
+    bool fix;
+    int64_t now_ms;
+    ethos_finding_fn *each;
+    void *arg;
+};
+
+/* Under a name that no other has. */
+static int move_aside(const struct checking *checking, const char *path, struct ethos_error *error)
+{
+    char aside[PATH_SIZE + 32];
+    struct stat info;
+    int64_t number = checking->now_ms;
+    do
+        snprintf(aside, sizeof aside, "%s.damaged-%lld", path, (long long)number++);
+    while (os_fstatat(checking->dir, aside, &info, AT_SYMLINK_NOFOLLOW) == 0);
+    return os_renameat(checking->dir, path, checking->dir, aside, 0) == 0
+               ? ETHOS_OK
+               : err_errno(error, errno, path);
+}
+
+static void tell(const struct checking *checking, const char *path, struct ethos_error *why)
+{
+    struct ethos_finding finding = {ETHOS_FINDING_ERROR, path, why->text, why->hint};
+    struct ethos_error failure = {0};
+    bool fix = checking->fix && why->code == ETHOS_CORRUPT;
+    if (fix && move_aside(checking, path, &failure) == ETHOS_OK) {
+        finding.severity = ETHOS_FINDING_FIXED;
+        finding.remedy = "kept beside it as .damaged-...; the next write makes it anew";
+    } else if (fix) {
+        finding.problem = failure.text;
+        finding.remedy = NULL;
+    }
+    checking->each(checking->arg, &finding);
+}
+
+static int check_doc(void *arg, const char *id)
+{
+    const struct checking *checking = arg;
+    struct ethos_error why = {0};
+    char path[PATH_SIZE];
+    json_t *doc = NULL;
+    int code = workspace_doc_read(checking->dir, id, &doc, &why);
+    json_decref(doc);
+    snprintf(path, sizeof path, WORKSPACE_FOLDER "/%s/workspace.json", id);
+    if (code != ETHOS_OK && code != ETHOS_NOTFOUND && code != ETHOS_NOMEM)
+        tell(checking, path, &why);
+    return code == ETHOS_NOMEM ? code : ETHOS_OK;
+}
+
+static int check_all(struct checking *checking, struct ethos_error *error)
+{
+    struct ethos_error why = {0};
+    json_t *aliases = NULL;
+    int code = workspace_aliases_read(checking->dir, &aliases, &why);
+    json_decref(aliases);
+    if (code == ETHOS_NOMEM)
+        return err_nomem(error);
+    if (code != ETHOS_OK)
+        tell(checking, WORKSPACE_FOLDER "/aliases.json", &why);
+    code = workspace_each(checking->dir, check_doc, checking, error);
+    return code == ETHOS_NOMEM ? err_nomem(error) : code;
+}
+
+int workspace_check(int dir, bool fix, int64_t now_ms, ethos_finding_fn *each, void *arg,
+                    struct ethos_error *error)
+{
+    struct checking checking = {dir, fix, now_ms, each, arg};
+    int lock = -1;
+    int code = fix ? home_lock(dir, WORKSPACE_FOLDER, &lock, error) : ETHOS_OK;
+    if (code == ETHOS_OK)
+        code = check_all(&checking, error);
+    if (lock >= 0)
+        os_close(lock);
     return code;
 }

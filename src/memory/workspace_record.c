@@ -17,6 +17,8 @@
 #include "memory/workspace.h"
 #include "memory/workspace_record.h"
 
+#define WAS_MAX 8 /* earlier directories of a path; one per time it was deleted and made again */
+
 /* ---- what stands there ---------------------------------------------------------------------- */
 
 static json_t *paths_of(const struct workspace_tie *tie)
@@ -113,43 +115,143 @@ static int head_doc(struct workspace_tie *tie, struct ethos_error *error)
     return token ? ETHOS_OK : draw_token(tie->doc, error);
 }
 
-static json_t *make_entry(const struct workspace_tie *tie, const json_t *old)
+static json_t *identity_row(const struct os_identity *identity)
 {
-    struct ethos_view first = json_view(old, "firstSeen");
-    return json_pack("{s:s, s:I, s:I, s:I, s:s, s:s}", "path", tie->root, "dev",
-                     (json_int_t)tie->self.device, "ino", (json_int_t)tie->self.inode, "btime",
-                     (json_int_t)tie->self.birth_ns, "firstSeen",
-                     first.data ? first.data : tie->today, "lastSeen", tie->today);
+    return json_pack("{s:I, s:I, s:I}", "dev", (json_int_t)identity->device, "ino",
+                     (json_int_t)identity->inode, "btime", (json_int_t)identity->birth_ns);
 }
 
 /*
- * Whether the folder left this place: it is the directory that stood there, or it was moved and
- * nothing stands there now.
+ * What had the memory of an entry before this folder: any of it may still show up elsewhere, and is
+ * then the first. Whatever came to the place after this folder never had it rightly. last: the
+ * directory of the entry itself is one of them.
  */
-static bool left(const struct workspace_tie *tie, const json_t *entry, bool moved)
+static int add_earlier(const struct workspace_tie *tie, const json_t *entry, bool last, json_t *out)
 {
-    struct os_identity there;
-    if (workspace_entry_is(entry, &tie->self))
-        return true;
-    if (os_identify(workspace_entry_path(entry), &there) == 0)
-        return workspace_same(&there, &tie->self);
-    return moved && (errno == ENOENT || errno == ENOTDIR);
+    const json_t *was = json_object_get(entry, "was");
+    const struct os_identity recorded = workspace_entry_identity(entry);
+    size_t at = workspace_entry_was(entry, &tie->self), count = json_array_size(was);
+    int failed = 0;
+    if (last && !workspace_entry_knows(entry, &tie->self) && recorded.birth_ns != 0)
+        failed = json_array_append_new(out, identity_row(&recorded));
+    for (at = at < count ? at + 1 : 0; !failed && at < count; at++)
+        failed = json_array_append(out, json_array_get(was, at));
+    while (json_array_size(out) > WAS_MAX)
+        json_array_remove(out, WAS_MAX);
+    return failed;
 }
 
-/* Takes the places off the list that the folder has left. */
-static int leave_places(struct workspace_tie *tie, struct ethos_error *error)
+static json_t *make_entry(const struct workspace_tie *tie, const json_t *old)
+{
+    struct ethos_view first = json_view(old, "firstSeen");
+    json_t *was = tie->was ? json_copy(tie->was) : json_array();
+    json_t *entry = json_pack("{s:s, s:I, s:I, s:I, s:s, s:s}", "path", tie->root, "dev",
+                              (json_int_t)tie->self.device, "ino", (json_int_t)tie->self.inode,
+                              "btime", (json_int_t)tie->self.birth_ns, "firstSeen",
+                              first.data ? first.data : tie->today, "lastSeen", tie->today);
+    int failed = !was || !entry || (old && add_earlier(tie, old, true, was) != 0);
+    if (!failed && json_array_size(was) > 0)
+        failed = json_object_set(entry, "was", was);
+    json_decref(was);
+    if (!failed)
+        return entry;
+    json_decref(entry);
+    return NULL;
+}
+
+typedef int left_fn(const struct workspace_tie *tie, const json_t *entry, bool *out,
+                    struct ethos_error *error);
+
+/* Whether the folder is the directory that stood there, or does. */
+static int is_its_own(const struct workspace_tie *tie, const json_t *entry, bool *out,
+                      struct ethos_error *error)
+{
+    struct os_identity there;
+    *out = workspace_entry_knows(entry, &tie->self);
+    int stands = *out ? 0 : workspace_at(workspace_entry_path(entry), &there);
+    if (stands < 0)
+        return err_errno(error, errno, workspace_entry_path(entry));
+    *out = *out || (stands && workspace_same(&there, &tie->self));
+    return ETHOS_OK;
+}
+
+/* For a folder that came from elsewhere: whether nothing stands there now. */
+static int is_gone(const struct workspace_tie *tie, const json_t *entry, bool *out,
+                   struct ethos_error *error)
+{
+    struct os_identity there;
+    (void)tie;
+    int stands = workspace_at(workspace_entry_path(entry), &there);
+    *out = stands == 0 && errno != EACCES;
+    return stands < 0 ? err_errno(error, errno, workspace_entry_path(entry)) : ETHOS_OK;
+}
+
+/* The same: whether another stands there than the first one did. */
+static int is_taken(const struct workspace_tie *tie, const json_t *entry, bool *out,
+                    struct ethos_error *error)
+{
+    struct os_identity there;
+    (void)tie;
+    int stands = workspace_at(workspace_entry_path(entry), &there);
+    *out = stands > 0 && workspace_entry_identity(entry).birth_ns != 0 &&
+           (!workspace_entry_is(entry, &there) ||
+            json_array_size(json_object_get(entry, "was")) > 0);
+    return stands < 0 ? err_errno(error, errno, workspace_entry_path(entry)) : ETHOS_OK;
+}
+
+static bool make_marker(const struct workspace_tie *tie, struct workspace_marker *out)
+{
+    const char *token = json_string_value(json_object_get(tie->doc, "token"));
+    snprintf(out->id, sizeof out->id, "%s", tie->id);
+    snprintf(out->token, sizeof out->token, "%s", token ? token : "");
+    return token != NULL;
+}
+
+/* Takes a place off the list; whoever stands there now may have written, but the memory is not theirs. */
+static int leave_place(struct workspace_tie *tie, size_t at, struct ethos_error *error)
+{
+    struct os_identity there;
+    struct workspace_marker marker;
+    const json_t *entry = json_array_get(paths_of(tie), at);
+    const char *path = workspace_entry_path(entry);
+    bool stands = workspace_at(path, &there) > 0;
+    if (!tie->was)
+        tie->was = json_array();
+    if (!tie->was ||
+        add_earlier(tie, entry, !stands || !workspace_entry_is(entry, &there), tie->was) != 0)
+        return err_nomem(error);
+    int code = workspace_leave(tie, path, error);
+    if (code == ETHOS_OK && stands && !workspace_same(&there, &tie->self) &&
+        make_marker(tie, &marker))
+        workspace_marker_at(path, &marker, true);
+    json_array_remove(paths_of(tie), at);
+    return code;
+}
+
+static int leave_places(struct workspace_tie *tie, left_fn *left, struct ethos_error *error)
 {
     int code = ETHOS_OK;
-    size_t count = json_array_size(paths_of(tie));
-    bool moved = tie->moved && workspace_entry_at(tie->doc, tie->root) == count;
-    for (size_t i = count; i-- > 0 && code == ETHOS_OK;) {
+    bool gone = false;
+    for (size_t i = json_array_size(paths_of(tie)); i-- > 0 && code == ETHOS_OK;) {
         const json_t *entry = json_array_get(paths_of(tie), i);
-        const char *path = workspace_entry_path(entry);
-        if (strcmp(path, tie->root) == 0 || !left(tie, entry, moved))
+        if (strcmp(workspace_entry_path(entry), tie->root) == 0)
             continue;
-        code = workspace_leave(tie, path, error);
-        json_array_remove(paths_of(tie), i);
+        code = left(tie, entry, &gone, error);
+        if (code == ETHOS_OK && gone)
+            code = leave_place(tie, i, error);
     }
+    return code;
+}
+
+/* Takes the places off the list that the folder has left, by the surest sign there is. */
+static int leave_old_places(struct workspace_tie *tie, struct ethos_error *error)
+{
+    static left_fn *const signs[] = {is_its_own, is_gone, is_taken};
+    bool moved = tie->moved &&
+                 workspace_entry_at(tie->doc, tie->root) == json_array_size(paths_of(tie));
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && !tie->was && i < (moved ? 3 : 1); i++)
+        code = leave_places(tie, signs[i], error);
     return code;
 }
 
@@ -160,6 +262,35 @@ static int list_root(struct workspace_tie *tie, struct ethos_error *error)
     int failed = at < json_array_size(paths_of(tie)) ? json_array_set_new(paths_of(tie), at, entry)
                                                      : json_array_append_new(paths_of(tie), entry);
     return failed ? err_nomem(error) : ETHOS_OK;
+}
+
+/* Takes the directory off an entry; true when it was there. */
+static bool drop_self(const struct workspace_tie *tie, json_t *paths, size_t at)
+{
+    json_t *entry = json_array_get(paths, at);
+    if (strcmp(workspace_entry_path(entry), tie->root) == 0 ||
+        workspace_entry_is(entry, &tie->self))
+        return json_array_remove(paths, at) == 0;
+    return json_array_remove(json_object_get(entry, "was"),
+                             workspace_entry_was(entry, &tie->self)) == 0;
+}
+
+int workspace_untie_root(const struct workspace_tie *tie, const char *id, struct ethos_error *error)
+{
+    json_t *doc;
+    bool changed = false;
+    int code = workspace_doc_read(tie->dir, id, &doc, error);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+    json_t *paths = json_object_get(doc, "paths");
+    for (size_t i = json_array_size(paths); i-- > 0;)
+        changed = drop_self(tie, paths, i) || changed;
+    if (changed)
+        code = workspace_doc_write(tie->dir, id, doc, error);
+    if (changed && code == ETHOS_OK)
+        code = workspace_index_write(tie->dir, id, doc, error);
+    json_decref(doc);
+    return code;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
@@ -176,6 +307,7 @@ void workspace_tie_release(struct workspace_tie *tie)
 {
     json_decref(tie->doc);
     json_decref(tie->aliases);
+    json_decref(tie->was);
 }
 
 int workspace_aliases_save(struct workspace_tie *tie, struct ethos_error *error)
@@ -198,19 +330,22 @@ static bool index_stands(const struct workspace_tie *tie)
 static void mark(const struct workspace_tie *tie)
 {
     struct workspace_marker marker;
-    if (!tie->marker || !*tie->common)
-        return;
-    snprintf(marker.id, sizeof marker.id, "%s", tie->id);
-    snprintf(marker.token, sizeof marker.token, "%s",
-             json_string_value(json_object_get(tie->doc, "token")));
-    workspace_marker_write(tie->common, &marker);
+    if (tie->marker && *tie->common && make_marker(tie, &marker))
+        workspace_marker_write(tie->common, &marker);
+}
+
+/* Whether a marker is to be left that is not there, as after git init. */
+static bool lacks_marker(const struct workspace_tie *tie)
+{
+    struct workspace_marker marker;
+    return tie->marker && *tie->common && workspace_marker_read(tie->common, &marker) == 0;
 }
 
 int workspace_tie_root(struct workspace_tie *tie, struct ethos_error *error)
 {
     int code = head_doc(tie, error);
     if (code == ETHOS_OK)
-        code = leave_places(tie, error);
+        code = leave_old_places(tie, error);
     if (code == ETHOS_OK)
         code = alias_root(tie, error);
     if (code == ETHOS_OK)
@@ -219,7 +354,7 @@ int workspace_tie_root(struct workspace_tie *tie, struct ethos_error *error)
         code = workspace_aliases_save(tie, error);
     if (code == ETHOS_OK)
         code = workspace_doc_write(tie->dir, tie->id, tie->doc, error);
-    if (code == ETHOS_OK && !index_stands(tie))
+    if (code == ETHOS_OK && (tie->was || !index_stands(tie)))
         code = workspace_index_write(tie->dir, tie->id, tie->doc, error);
     if (code == ETHOS_OK)
         mark(tie);
@@ -248,13 +383,16 @@ int workspace_record(int dir, const struct workspace_place *place,
     clock_date(now_ms, tie.today);
     tie.marker = marker;
     tie.moved = found->how == WORKSPACE_MARKER;
-    if (found->how != WORKSPACE_MOVED && stands(&tie))
+    bool stood = found->how != WORKSPACE_MOVED && stands(&tie);
+    if (stood && !lacks_marker(&tie))
         return ETHOS_OK;
     code = home_lock(dir, WORKSPACE_FOLDER, &lock, error);
     if (code != ETHOS_OK)
         return code;
     code = workspace_tie_load(&tie, error);
-    if (code == ETHOS_OK)
+    if (code == ETHOS_OK && stood)
+        mark(&tie);
+    else if (code == ETHOS_OK)
         code = workspace_tie_root(&tie, error);
     os_close(lock);
     workspace_tie_release(&tie);

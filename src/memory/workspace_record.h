@@ -24,6 +24,7 @@ struct workspace_tie {
     json_t *doc;  /* NULL: none yet */
     json_t *aliases;
     bool aliases_changed;
+    json_t *was; /* what stood, before this folder, at the places it left; NULL: it left none */
 };
 
 int workspace_tie_init(struct workspace_tie *tie, int dir, const struct workspace_place *place,
@@ -41,6 +42,10 @@ int workspace_tie_root(struct workspace_tie *tie, struct ethos_error *error);
  * when the path leads elsewhere already.
  */
 int workspace_leave(struct workspace_tie *tie, const char *path, struct ethos_error *error);
+
+/* Takes the folder off the list of another memory than that of the tie. */
+int workspace_untie_root(const struct workspace_tie *tie, const char *id,
+                         struct ethos_error *error);
 
 int workspace_aliases_save(struct workspace_tie *tie, struct ethos_error *error);
 

@@ -14,6 +14,7 @@
 #include "base/view.h"
 #include "core/scope.h"
 #include "memory/service.h"
+#include "memory/workspace.h"
 #include "ops/tables.h"
 
 struct visit {
@@ -180,6 +181,20 @@ static void check_people(struct visit *visit)
     os_close(dir);
 }
 
+/* ---- workspaces ---------------------------------------------------------------------------- */
+
+static void check_workspaces(struct visit *visit)
+{
+    int dir;
+    struct ethos_error error;
+    if (service_open_root(visit->call->ethos, false, &dir, &error) != ETHOS_OK || dir < 0)
+        return; // the store's own check speaks of the directory
+    if (workspace_check(dir, visit->fix, service_now_ms(visit->call->ethos), add, visit, &error) !=
+        ETHOS_OK)
+        find_error(visit, "workspaces", &error);
+    os_close(dir);
+}
+
 /* ---- memory -------------------------------------------------------------------------------- */
 
 /* What the prompt does not get to see, before anybody wonders. */
@@ -252,6 +267,7 @@ static int run_doctor(struct op_call *call, struct op_result *result, struct eth
     if (check_home(&visit)) {
         check_config(&visit);
         check_people(&visit);
+        check_workspaces(&visit);
         check_memory(&visit);
     }
     if (visit.errors > 0)

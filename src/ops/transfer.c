@@ -17,7 +17,8 @@
 
 struct tally {
     json_t *rows, *counts;
-    int64_t conflicts, differs;
+    int64_t conflicts, left, differs;
+    int code; /* of the first that was left */
 };
 
 static void put_text(json_t **row, const char *name, const char *value)
@@ -38,6 +39,8 @@ static void collect(void *arg, const struct transfer_row *row)
     op_json_push(&tally->rows, json);
     tally->conflicts += strcmp(row->what, "conflict") == 0;
     tally->differs += row->why && strcmp(row->why, TRANSFER_DIFFERS) == 0;
+    tally->left += row->code != ETHOS_OK;
+    tally->code = tally->code != ETHOS_OK ? tally->code : row->code;
     json_int_t count = json_integer_value(json_object_get(tally->counts, row->what));
     if (strcmp(row->what, "diff") != 0)
         op_json_put(&tally->counts, row->what, json_integer(count + 1));
@@ -50,10 +53,11 @@ static void set_code(const struct tally *tally, struct op_result *result)
         result->code = err_set(&result->error, ETHOS_CONFLICT, "%lld in conflict",
                                (long long)tally->conflicts);
         err_hint(&result->error, result->code, "ethos conflicts list shows them");
-    } else if (tally->differs > 0) {
-        result->code = err_set(&result->error, ETHOS_EXISTS, "%lld not written",
-                               (long long)tally->differs);
-        err_hint(&result->error, result->code, "--replace overwrites what is there");
+    } else if (tally->left > 0) {
+        result->code = err_set(&result->error, tally->code, "%lld not written",
+                               (long long)tally->left);
+        if (tally->differs > 0)
+            err_hint(&result->error, result->code, "--replace overwrites what is there");
     }
 }
 
@@ -82,7 +86,7 @@ static int run(struct op_call *call, const struct transfer *given, bool export,
 {
     struct ethos_turn *turn;
     struct transfer_place place = {0};
-    struct tally tally = {json_array(), json_object(), 0, 0};
+    struct tally tally = {.rows = json_array(), .counts = json_object()};
     struct transfer what = *given;
     const struct ethos_origin origin = {
         .actor = "owner", .via = call->via, .session = call->request->session};
@@ -130,7 +134,7 @@ static const struct op_arg import_args[] = {
     {"path", OP_TEXT, OP_POSITIONAL, NULL, "PATH",
      "a folder or file; left out: where that program keeps it"},
     {"scope", OP_TEXT, 0, NULL, "SCOPE",
-     "into a scope; left out: a project's to the workspace, an agent's to you"},
+     "into this scope; left out: the workspace, for openclaw and hermes the personality"},
     ARG_END};
 static const struct op_arg export_args[] = {
     {"format", OP_CHOICE, OP_REQUIRED | OP_POSITIONAL, TRANSFER_FORMATS, "FORMAT",

@@ -37,8 +37,13 @@ static void close_here(struct here *here)
     ethos_turn_free(here->turn);
 }
 
-static int no_folder(struct ethos_error *error)
+static int no_folder(const struct here *here, struct ethos_error *error)
 {
+    const struct ethos_error *why = ethos_turn_context(here->turn)->workspace_error;
+    if (why) {
+        *error = *why;
+        return why->code;
+    }
     int code = err_set(error, ETHOS_NOTFOUND, "the current directory is gone");
     return err_hint(error, code, "say which folder with -w DIR");
 }
@@ -102,7 +107,7 @@ static int show_here(const struct here *here, struct op_result *result, struct e
                                         [WORKSPACE_MOVED] = "moved"};
     const struct workspace *own = here->workspace;
     if (!own)
-        return no_folder(error);
+        return no_folder(here, error);
     json_t *json = json_object();
     op_json_put(&json, "path", json_text(str_view(&own->place.root)));
     op_json_put(&json, "git",
@@ -135,7 +140,7 @@ static int adopt(struct op_call *call, const struct here *here, struct op_result
 {
     const char *id = op_string(call, "id");
     if (!here->workspace)
-        return no_folder(error);
+        return no_folder(here, error);
     const char *root = here->workspace->place.root.data;
     int code = workspace_adopt(here->dir, &here->workspace->place, id, op_flag(call, "replace"),
                                call->dry_run,

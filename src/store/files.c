@@ -351,4 +351,5 @@ const struct ethos_store_ops store_files = {
     .conflicts = files_conflicts,
     .conflict_read = files_conflict_read,
     .conflict_drop = files_conflict_drop,
+    .keep = files_keep,
 };

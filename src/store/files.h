@@ -405,7 +405,7 @@ int files_update(struct ethos_store *self, const char *scope, struct ethos_edit 
 
 /* ---- files_conflict.c ----------------------------------------------------------------------- */
 
-/* Keeps a text as a conflict copy of a key, durable. */
+/* Keeps a text as a conflict copy of a key, durable; one that is there already stays the only one. */
 int files_conflict_keep(struct files *self, struct files_hold *hold, const char *key,
                         struct ethos_view text, struct ethos_error *error);
 
@@ -420,6 +420,8 @@ int files_conflict_read(struct ethos_store *self, const char *scope, const char 
                         struct ethos_text *out_text, struct ethos_error *error);
 int files_conflict_drop(struct ethos_store *self, const char *scope, const char *id,
                         struct ethos_error *error);
+int files_keep(struct ethos_store *self, const char *scope, const char *key, struct ethos_view text,
+               struct ethos_error *error);
 
 /* ---- files_purge.c -------------------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/os.h"
 #include "base/view.h"
 #include "core/conflict.h"
@@ -25,6 +26,26 @@ static int fail(const struct files *self, const struct files_hold *hold, struct 
     return files_fail(self, errnum, path, error);
 }
 
+/* ---- names ------------------------------------------------------------------------------------ */
+
+/* The key of a copy of ours; false when the name is none. */
+static bool key_of(const char *name, char key[ETHOS_MAX_KEY + 1])
+{
+    static const char form[] = ".00000000T000000Z.xxxxxxxx.md";
+    size_t size = strlen(name), tail = sizeof form - 1;
+    if (size <= tail || size - tail > ETHOS_MAX_KEY)
+        return false;
+    const char *rest = name + size - tail;
+    for (size_t i = 0; i < tail; i++) {
+        bool digit = rest[i] >= '0' && rest[i] <= '9';
+        if (form[i] == '0' ? !digit : form[i] != 'x' && rest[i] != form[i])
+            return false;
+    }
+    memcpy(key, name, size - tail);
+    key[size - tail] = 0;
+    return true;
+}
+
 /* ---- keeping ---------------------------------------------------------------------------------- */
 
 static int open_folder(struct files *self, const struct files_hold *hold, struct ethos_error *error)
@@ -35,25 +56,69 @@ static int open_folder(struct files *self, const struct files_hold *hold, struct
     return dir < 0 ? fail(self, hold, error) : dir;
 }
 
+/* Whether a file of the folder holds exactly this text; one that cannot be read does not. */
+static bool holds(const struct files *self, int dir, const char *name, struct ethos_view text)
+{
+    static const struct ethos_read_how whole = {0};
+    struct ethos_text copy = {0};
+    int fd = os_open_beneath(dir, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    bool same = fd >= 0 && files_load(self, fd, name, &whole, &copy, NULL, NULL) == ETHOS_OK &&
+                view_eq(view_of(copy.data, copy.size), text);
+    if (fd >= 0)
+        os_close(fd);
+    if (copy.data)
+        self->host->resize(self->host->arg, copy.data, 0);
+    return same;
+}
+
+/* Sets *out_kept when a copy of any time has this text; name is the one it would get now. */
+static int find_kept(const struct files *self, const struct files_hold *hold, int dir,
+                     const char *key, const char *name, struct ethos_view text, bool *out_kept,
+                     struct ethos_error *error)
+{
+    struct files_names names;
+    struct ethos_view hash = view_from(view_str(name), strlen(name) - strlen(".xxxxxxxx.md"));
+    char other[ETHOS_MAX_KEY + 1];
+    int code = files_names_read(self, dir, hold->path, &names, error);
+    *out_kept = false;
+    if (code != ETHOS_OK)
+        return code;
+    for (size_t i = 0; !*out_kept && i < names.count; i++)
+        *out_kept = view_ends(view_str(names.sorted[i]), hash) && key_of(names.sorted[i], other) &&
+                    strcmp(other, key) == 0 && holds(self, dir, names.sorted[i], text);
+    files_names_release(&names);
+    return ETHOS_OK;
+}
+
+static bool write_copy(const struct files_hold *hold, int dir, const char *name,
+                       struct ethos_view text)
+{
+    static const char draft[] = ".conflict" FILES_DRAFT;
+    int fd = files_draft_create(hold->tmp, draft);
+    bool done = fd >= 0 && os_write_all(fd, text.data, text.size) == 0 && os_fdatasync(fd) == 0 &&
+                os_renameat(hold->tmp, draft, dir, name, 0) == 0;
+    int errnum = errno;
+    if (fd >= 0)
+        os_close(fd);
+    if (!done)
+        os_unlinkat(hold->tmp, draft, 0);
+    errno = errnum;
+    return done;
+}
+
 int files_conflict_keep(struct files *self, struct files_hold *hold, const char *key,
                         struct ethos_view text, struct ethos_error *error)
 {
-    static const char draft[] = ".conflict" FILES_DRAFT;
     char name[CONFLICT_NAME_SIZE];
+    bool kept;
     int code = files_hold_tmp(self, hold, error);
     int dir = code == ETHOS_OK ? open_folder(self, hold, error) : code;
     if (dir < 0)
         return dir;
     conflict_name(key, self->host->now_ms(self->host->arg), text, name);
-    int fd = files_draft_create(hold->tmp, draft);
-    bool done = fd >= 0 && os_write_all(fd, text.data, text.size) == 0 && os_fdatasync(fd) == 0 &&
-                os_renameat(hold->tmp, draft, dir, name, 0) == 0 && os_fsync(dir) == 0;
-    if (!done)
+    code = find_kept(self, hold, dir, key, name, text, &kept, error);
+    if (code == ETHOS_OK && ((!kept && !write_copy(hold, dir, name, text)) || os_fsync(dir) != 0))
         code = fail(self, hold, error);
-    if (fd >= 0)
-        os_close(fd);
-    if (!done)
-        os_unlinkat(hold->tmp, draft, 0);
     os_close(dir);
     return code;
 }
@@ -76,24 +141,6 @@ int files_set_aside(struct ethos_store *store, const char *scope, const char *ke
 }
 
 /* ---- listing ---------------------------------------------------------------------------------- */
-
-/* The key of a copy of ours; false when the name is none. */
-static bool key_of(const char *name, char key[ETHOS_MAX_KEY + 1])
-{
-    static const char form[] = ".00000000T000000Z.xxxxxxxx.md";
-    size_t size = strlen(name), tail = sizeof form - 1;
-    if (size <= tail || size - tail > ETHOS_MAX_KEY)
-        return false;
-    const char *rest = name + size - tail;
-    for (size_t i = 0; i < tail; i++) {
-        bool digit = rest[i] >= '0' && rest[i] <= '9';
-        if (form[i] == '0' ? !digit : form[i] != 'x' && rest[i] != form[i])
-            return false;
-    }
-    memcpy(key, name, size - tail);
-    key[size - tail] = 0;
-    return true;
-}
 
 /* The key of a file that a sync program left: what stands before its mark, with .md. */
 static bool foreign_key_of(const char *name, char key[ETHOS_MAX_KEY + 1])
@@ -233,15 +280,14 @@ int files_conflict_read(struct ethos_store *store, const char *scope, const char
     return code;
 }
 
-/* Makes the text of a copy reachable as a version of its key. */
+/* Makes a text reachable as a version of its key. */
 static int remember(struct files *self, struct files_hold *hold, const char *scope, const char *key,
-                    const struct ethos_text *text, struct ethos_error *error)
+                    struct ethos_view text, struct ethos_error *error)
 {
     struct files_journal journal;
     int code = files_journal_open(self, hold, &journal, error);
     if (code == ETHOS_OK)
-        code = files_keep_seen(self, hold, &journal, scope, key, view_of(text->data, text->size),
-                               error);
+        code = files_keep_seen(self, hold, &journal, scope, key, text, error);
     files_journal_close(hold, &journal);
     return code;
 }
@@ -264,11 +310,41 @@ int files_conflict_drop(struct ethos_store *store, const char *scope, const char
     if (code == ETHOS_OK && hold.lock < 0)
         code = files_hold_make(self, &hold, error);
     if (code == ETHOS_OK)
-        code = remember(self, &hold, scope, key, &text, error);
+        code = remember(self, &hold, scope, key, view_of(text.data, text.size), error);
     if (code == ETHOS_OK && os_unlinkat(hold.dir, path, 0) != 0 && errno != ENOENT)
         code = files_fail(self, errno, hold.path, error);
     if (text.data)
         self->host->resize(self->host->arg, text.data, 0);
     files_hold_close(self, &hold, false);
+    return code == FILES_MOVED ? files_errno(self, EAGAIN, hold.path, error) : code;
+}
+
+/* Whether the history of a key leads to a text. */
+static bool is_version(struct files *self, const char *scope, const char *key,
+                       struct ethos_view text)
+{
+    struct ethos_text found = {0};
+    char revision[ETHOS_REVISION_SIZE];
+    hash_revision(text, revision);
+    int code = files_version(&self->store, scope, key, revision, &found, NULL);
+    if (found.data)
+        self->host->resize(self->host->arg, found.data, 0);
+    return code == ETHOS_OK;
+}
+
+int files_keep(struct ethos_store *store, const char *scope, const char *key,
+               struct ethos_view text, struct ethos_error *error)
+{
+    struct files *self = (struct files *)store;
+    struct files_hold hold = {0};
+    int code = files_scope_path(scope, hold.path, error);
+    if (code != ETHOS_OK || is_version(self, scope, key, text))
+        return code;
+    code = files_hold_open(self, &hold, error);
+    if (code == ETHOS_OK && hold.lock < 0)
+        code = files_hold_make(self, &hold, error);
+    if (code == ETHOS_OK)
+        code = remember(self, &hold, scope, key, text, error);
+    files_hold_close(self, &hold, code != ETHOS_OK);
     return code == FILES_MOVED ? files_errno(self, EAGAIN, hold.path, error) : code;
 }

@@ -296,4 +296,5 @@ const struct ethos_store_ops store_ram = {
     .conflicts = ram_conflicts,
     .conflict_read = ram_conflict_read,
     .conflict_drop = ram_conflict_drop,
+    .keep = ram_keep,
 };

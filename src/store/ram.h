@@ -71,5 +71,7 @@ int ram_conflict_read(struct ethos_store *self, const char *scope, const char *i
                       struct ethos_text *out_text, struct ethos_error *error);
 int ram_conflict_drop(struct ethos_store *self, const char *scope, const char *id,
                       struct ethos_error *error);
+int ram_keep(struct ethos_store *self, const char *scope, const char *key, struct ethos_view text,
+             struct ethos_error *error);
 
 #endif

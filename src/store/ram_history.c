@@ -222,18 +222,26 @@ static const char *key_of(const struct node *copy)
     return strchr(copy->key, '-') + 1;
 }
 
+static bool is_copy(const struct node *copy, const char *scope, const char *key,
+                    struct ethos_view text)
+{
+    return strcmp(copy->scope, scope) == 0 && strcmp(key_of(copy), key) == 0 &&
+           view_eq(view_of(copy->text, copy->size), text);
+}
+
 int ram_set_aside(struct ethos_store *self, const char *scope, const char *key,
                   struct ethos_view text, struct ethos_error *error)
 {
     struct ram *ram = (struct ram *)self;
     char id[ETHOS_MAX_KEY + 32];
     struct node **end = &ram->copies;
+    for (; *end; end = &(*end)->next)
+        if (is_copy(*end, scope, key, text))
+            return ETHOS_OK;
     snprintf(id, sizeof id, "%" PRIu64 "-%s", ++ram->numbers, key);
     struct node *copy = ram_node(ram, scope, id, text);
     if (!copy)
         return err_nomem(error);
-    while (*end)
-        end = &(*end)->next;
     ram_link(end, copy);
     return ETHOS_OK;
 }
@@ -277,24 +285,26 @@ int ram_conflict_read(struct ethos_store *self, const char *scope, const char *i
     return ram_give(ram, view_of(copy->text, copy->size), copy->mtime_ms, out_text, error);
 }
 
-/* Records the text of a copy as one that was seen, unless it is a version already. */
-static int keep_seen(struct ram *ram, const struct node *copy, struct ethos_error *error)
+int ram_keep(struct ethos_store *self, const char *scope, const char *key, struct ethos_view text,
+             struct ethos_error *error)
 {
+    struct ram *ram = (struct ram *)self;
     struct ethos_view known;
-    const struct node *now = ram_find(ram, copy->scope, key_of(copy));
+    char revision[ETHOS_REVISION_SIZE];
+    const struct node *now = ram_find(ram, scope, key);
     const struct ethos_change told = {
         .time_ms = ram->host->now_ms(ram->host->arg),
-        .key = key_of(copy),
+        .key = key,
         .actions = "external",
         .source = "web-editor",
         .via = "seen",
         .actor = "external",
     };
-    if (find_version(ram, copy->scope, told.key, copy->revision, &known))
+    hash_revision(text, revision);
+    if (find_version(ram, scope, key, revision, &known))
         return ETHOS_OK;
     struct change *change = make_change(
-        ram, copy->scope, &told, now ? view_of(now->text, now->size) : (struct ethos_view){0},
-        view_of(copy->text, copy->size));
+        ram, scope, &told, now ? view_of(now->text, now->size) : (struct ethos_view){0}, text);
     if (!change)
         return err_nomem(error);
     ram_record(ram, change);
@@ -308,7 +318,8 @@ int ram_conflict_drop(struct ethos_store *self, const char *scope, const char *i
     struct node **link = find_copy(ram, scope, id);
     if (!*link)
         return no_copy(id, error);
-    int code = keep_seen(ram, *link, error);
+    const struct node *copy = *link;
+    int code = ram_keep(self, scope, key_of(copy), view_of(copy->text, copy->size), error);
     if (code == ETHOS_OK)
         ram_unlink(ram, link);
     return code;

@@ -60,6 +60,13 @@ static int wrap_conflict_drop(struct ethos_store *self, const char *scope, const
     return inner->ops->conflict_drop(inner, scope, id, error);
 }
 
+static int wrap_keep(struct ethos_store *self, const char *scope, const char *key,
+                     struct ethos_view text, struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    return inner->ops->keep(inner, scope, key, text, error);
+}
+
 static void pass_through(struct ethos_store_ops *ops, const struct ethos_store_ops *inner)
 {
     ops->history = inner->history ? wrap_history : NULL;
@@ -69,6 +76,7 @@ static void pass_through(struct ethos_store_ops *ops, const struct ethos_store_o
     ops->conflicts = inner->conflicts ? wrap_conflicts : NULL;
     ops->conflict_read = inner->conflict_read ? wrap_conflict_read : NULL;
     ops->conflict_drop = inner->conflict_drop ? wrap_conflict_drop : NULL;
+    ops->keep = inner->keep ? wrap_keep : NULL;
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */

@@ -195,6 +195,32 @@ static void headings_in_code_are_none(void **state)
                  "fact workspace 9 [B] b\n");
 }
 
+static void a_mark_of_utf8_and_frontmatter_are_no_text(void **state)
+{
+    (void)state;
+    assert_reads("claude-md", "CLAUDE.md", "\xef\xbb\xbf# A\na\n# B\nb\n",
+                 "fact workspace 1 [A] a\nfact workspace 3 [B] b\n");
+    assert_reads("claude-md", "CLAUDE.md", "\xef\xbb\xbf---\nglobs: x\n---\n\n# A\na\n# B\nb\n",
+                 "skip 1 frontmatter, which is no memory\n"
+                 "fact workspace 5 [A] a\nfact workspace 7 [B] b\n");
+    assert_reads("claude-md", "CLAUDE.md", "---\n# A\na\n---\n",
+                 "fact workspace 1 [CLAUDE] ---\nfact workspace 2 [A] a|---\n");
+    assert_reads("openclaw", "MEMORY.md", "\xef\xbb\xbf# A\n\ntext\n",
+                 "entry memory 3 first [# A] text\n");
+    assert_reads("server-memory", "g",
+                 "\xef\xbb\xbf{\"type\":\"entity\",\"name\":\"a\","
+                 "\"entityType\":\"t\"}\n",
+                 "fact workspace 1 [a] - t\n");
+}
+
+static void a_heading_without_text_begins_a_section(void **state)
+{
+    (void)state;
+    assert_reads("claude-md", "CLAUDE.md", "## A\na\n## \nb\n##\n## ##\nc\n",
+                 "fact workspace 1 [A] a\nfact workspace 3 [CLAUDE] b\n"
+                 "skip 5 nothing stands below this heading\nfact workspace 6 [CLAUDE] c\n");
+}
+
 static void our_own_block_is_not_read_back(void **state)
 {
     (void)state;
@@ -220,6 +246,18 @@ static void entities_become_facts_with_observations_and_links(void **state)
         "{\"type\":\"entity\",\"name\":\"Big Co\",\"entityType\":\"firm\",\"observations\":[]}\n",
         "fact workspace 2 [Ada] - tea|- a|  b|- late|- works at [[big-co]]\n"
         "fact workspace 5 [Big Co] - firm\n");
+}
+
+static void what_a_graph_says_twice_is_said_once(void **state)
+{
+    (void)state;
+    assert_reads("server-memory", "g",
+                 "{\"type\":\"entity\",\"name\":\"a\",\"observations\":[\"x\",\"y\",\"x\"]}\n"
+                 "{\"type\":\"entity\",\"name\":\"b\",\"observations\":\"x\"}\n"
+                 "{\"type\":\"relation\",\"from\":\"a\",\"to\":\"b\"}\n"
+                 "{\"type\":\"relation\",\"from\":\"a\",\"to\":\"b\"}\n",
+                 "skip 1 an observation that comes twice\nskip 4 a relation that comes twice\n"
+                 "fact workspace 1 [a] - x|- y|- [[b]]\nfact workspace 2 [b] - x\n");
 }
 
 static void bad_lines_of_a_graph_are_told_and_passed_over(void **state)
@@ -377,10 +415,23 @@ static void the_block_is_replaced_appended_or_taken_out(void **state)
     assert_block("a\r\n", "x", ETHOS_OK, "a\r\n\n" BLOCK("x\n"));
     assert_block("a\n" BLOCK("old\nold\n") "b\r\nc", "x", ETHOS_OK, "a\n" BLOCK("x\n") "b\r\nc");
     assert_block("a\n" BLOCK("old\n") "b", NULL, ETHOS_OK, "a\nb");
-    assert_block("a\n" FOREIGN_BEGIN "\r\n" FOREIGN_END, "x", ETHOS_OK, "a\n" BLOCK("x\n"));
+    assert_block("a\n" FOREIGN_BEGIN "\r\n" FOREIGN_END, "x", ETHOS_OK,
+                 "a\n" FOREIGN_BEGIN "\r\nx\n" FOREIGN_END);
     assert_block("a", NULL, ETHOS_OK, "a");
     assert_block("see `" FOREIGN_BEGIN "` in text\n", "", ETHOS_OK,
                  "see `" FOREIGN_BEGIN "` in text\n\n" BLOCK(""));
+}
+
+static void every_byte_outside_the_block_stays(void **state)
+{
+    (void)state;
+    assert_block("\xef\xbb\xbf" FOREIGN_BEGIN "\r\nold\r\n" FOREIGN_END "\r\nmore\r\n", "x",
+                 ETHOS_OK, "\xef\xbb\xbf" FOREIGN_BEGIN "\r\nx\n" FOREIGN_END "\r\nmore\r\n");
+    assert_block("a\n  " FOREIGN_BEGIN " \t\nold\n\t" FOREIGN_END "  ", "x", ETHOS_OK,
+                 "a\n  " FOREIGN_BEGIN " \t\nx\n\t" FOREIGN_END "  ");
+    assert_block("\xef\xbb\xbf" BLOCK("old\n") "b", NULL, ETHOS_OK,
+                 "\xef\xbb\xbf"
+                 "b");
 }
 
 static void markers_that_do_not_pair_are_refused(void **state)
@@ -391,6 +442,7 @@ static void markers_that_do_not_pair_are_refused(void **state)
     assert_block(FOREIGN_END "\n" FOREIGN_BEGIN "\n", "x", ETHOS_INVALID, NULL);
     assert_block(BLOCK("") BLOCK(""), "x", ETHOS_INVALID, NULL);
     assert_block("", "x\n" FOREIGN_END "\ny", ETHOS_INVALID, NULL);
+    assert_block("", "x " FOREIGN_END " y", ETHOS_INVALID, NULL);
 }
 
 static void a_disarmed_text_fits_into_a_block(void **state)
@@ -399,10 +451,13 @@ static void a_disarmed_text_fits_into_a_block(void **state)
     (void)state;
     str_init(&safe, SIZE_MAX);
     str_init(&out, SIZE_MAX);
-    assert_int_equal(foreign_disarm(VIEW("a\n  " FOREIGN_END "\r\n" FOREIGN_BEGIN), &safe),
-                     ETHOS_OK);
+    assert_int_equal(
+        foreign_disarm(VIEW("<a\n  " FOREIGN_END "\r\n### x " FOREIGN_END "<" FOREIGN_BEGIN),
+                       &safe),
+        ETHOS_OK);
     assert_int_equal(foreign_block(VIEW(""), str_view(&safe), &out), ETHOS_OK);
-    assert_string_equal(out.data, BLOCK("a\n&lt;!-- END ethos -->\n&lt;!-- BEGIN ethos -->\n"));
+    assert_string_equal(out.data, BLOCK("<a\n  &lt;!-- END ethos -->\r\n### x &lt;!-- END ethos -->"
+                                        "<&lt;!-- BEGIN ethos -->\n"));
     str_release(&safe);
     str_release(&out);
 }
@@ -462,8 +517,11 @@ int main(void)
         cmocka_unit_test(sections_become_facts_and_the_rest_is_one),
         cmocka_unit_test(a_single_title_names_the_rest),
         cmocka_unit_test(headings_in_code_are_none),
+        cmocka_unit_test(a_mark_of_utf8_and_frontmatter_are_no_text),
+        cmocka_unit_test(a_heading_without_text_begins_a_section),
         cmocka_unit_test(our_own_block_is_not_read_back),
         cmocka_unit_test(entities_become_facts_with_observations_and_links),
+        cmocka_unit_test(what_a_graph_says_twice_is_said_once),
         cmocka_unit_test(bad_lines_of_a_graph_are_told_and_passed_over),
         cmocka_unit_test(any_bytes_are_read),
         cmocka_unit_test(a_fact_becomes_a_note_that_says_its_title),
@@ -472,6 +530,7 @@ int main(void)
         cmocka_unit_test(a_native_note_gets_title_and_type_at_the_top),
         cmocka_unit_test(index_lines_take_jutuls_form_and_others_stay),
         cmocka_unit_test(the_block_is_replaced_appended_or_taken_out),
+        cmocka_unit_test(every_byte_outside_the_block_stays),
         cmocka_unit_test(markers_that_do_not_pair_are_refused),
         cmocka_unit_test(a_disarmed_text_fits_into_a_block),
         cmocka_unit_test(every_failed_allocation_is_told),

@@ -15,6 +15,7 @@ struct run {
     struct transfer_place place;
     struct str out;
     bool diffs;
+    int left; /* the first code of a row */
 };
 
 static void add_row(void *arg, const struct transfer_row *row)
@@ -26,6 +27,7 @@ static void add_row(void *arg, const struct transfer_row *row)
     str_printf(&run->rows, "%s%s\n", row->why ? ": " : "", row->why ? row->why : "");
     if (row->diff)
         run->diffs = true;
+    run->left = run->left ? run->left : row->code;
 }
 
 static void run_init(struct run *run)
@@ -186,8 +188,7 @@ static void assert_round_trip(struct world *world, const char *format)
     for (size_t i = 0; i < COUNT(odd_files); i++) {
         snprintf(there, sizeof there, "theirs/%s", odd_files[i].name);
         snprintf(back, sizeof back, "back/%s", odd_files[i].name);
-        if (strcmp(format, "jutul") != 0 || i > 1) // native notes take another form there
-            assert_same(world, there, back);
+        assert_same(world, there, back);
         assert_mode(world, back, 0600);
     }
     run_release(&run);
@@ -218,6 +219,11 @@ static void a_jutul_folder_comes_back_byte_for_byte(void **state)
     assert_file(world, "jt2/co2-case.md", note);
 }
 
+#define TEN "0123456789"
+#define FIFTY TEN TEN TEN TEN TEN
+#define LONG_NAME FIFTY FIFTY FIFTY FIFTY ".md"
+#define LONG_FILE "theirs/" LONG_NAME
+
 static void what_is_no_memory_is_told_with_the_reason(void **state)
 {
     struct world *world = *state;
@@ -226,6 +232,9 @@ static void what_is_no_memory_is_told_with_the_reason(void **state)
     world_put(world, "theirs/SOUL.md", "x");
     world_put(world, "theirs/memory-archive.md", "x");
     world_put(world, "theirs/.hidden.md", "x");
+    world_put(world, "theirs/-dash.md", "x");
+    world_put(world, "theirs/two..dots.md", "x");
+    world_put(world, LONG_FILE, "x");
     world_put(world, "theirs/a.txt", "x");
     world_put(world, "theirs/x.sync-conflict-1.md", "x");
     world_put(world, "theirs/sub/deep.md", "x");
@@ -235,7 +244,9 @@ static void what_is_no_memory_is_told_with_the_reason(void **state)
     world_turn(world, NULL);
     assert_import(
         world, "claude-code", "../theirs",
-        "skipped .hidden.md: no name for memory, which has letters, digits and . _ - only\n"
+        "skipped -dash.md: a name that begins with a dash\n"
+        "skipped .hidden.md: a hidden file\n"
+        "skipped " LONG_NAME ": a name that is too long\n"
         "skipped SOUL.md: a name that is reserved\n"
         "skipped a.txt: not a markdown file\n"
         "skipped has space.md: no name for memory, which has letters, digits and . _ - only\n"
@@ -244,6 +255,7 @@ static void what_is_no_memory_is_told_with_the_reason(void **state)
         "skipped out.md: a symbolic link\n"
         "skipped pipe.md: not a regular file\n"
         "skipped sub: a folder; only the files beside the index are memory\n"
+        "skipped two..dots.md: a name with two dots in a row\n"
         "skipped x.sync-conflict-1.md: the name of a temporary or a conflict copy\n"
         "taken ok.md\n");
 }
@@ -263,6 +275,22 @@ static void a_file_too_large_for_memory_is_left(void **state)
 
 /* ---- again ---------------------------------------------------------------------------------- */
 
+static void record_path(struct world *world, char path[256])
+{
+    snprintf(path, 256, "home/.mem/imports-%s.json",
+             ethos_turn_context(world->turn)->workspace_scope);
+    *strchr(path, ':') = '-';
+}
+
+static ino_t record_inode(struct world *world)
+{
+    char path[256];
+    struct stat info;
+    record_path(world, path);
+    assert_int_equal(fstatat(world->temp.fd, path, &info, 0), 0);
+    return info.st_ino;
+}
+
 static void a_second_run_changes_nothing(void **state)
 {
     struct world *world = *state;
@@ -270,10 +298,12 @@ static void a_second_run_changes_nothing(void **state)
     world_put(world, "theirs/MEMORY.md", "- [A](a.md)\n");
     world_turn(world, NULL);
     assert_import(world, "claude-code", "../theirs", "taken a.md\ntaken MEMORY.md\n");
-    char *before = world_tree(world, "home/workspaces", TREE_ALL);
+    char *before = world_tree(world, "home", TREE_ALL);
+    ino_t record = record_inode(world);
     assert_import(world, "claude-code", "../theirs", "unchanged a.md\nunchanged MEMORY.md\n");
-    char *after = world_tree(world, "home/workspaces", TREE_ALL);
+    char *after = world_tree(world, "home", TREE_ALL);
     assert_string_equal(before, after);
+    assert_true(record_inode(world) == record); // not even written again
     free(before);
     free(after);
 }
@@ -314,6 +344,9 @@ static void the_base_of_the_next_merge_is_what_came_last(void **state)
     assert_import(world, "claude-code", "../theirs", "merged n.md\n");
     assert_note(world, "n.md", "A\nb\nC\nd\nE-mine\n");
     assert_int_equal(count_conflicts(world), 0);
+    char *tree = world_tree(world, "home", TREE_ALL);
+    assert_null(strstr(tree, "/conflicts")); // a version needs no copy on the way
+    free(tree);
 }
 
 static void the_same_lines_changed_on_both_sides_are_kept_beside(void **state)
@@ -348,6 +381,47 @@ static void another_note_of_that_name_is_no_base(void **state)
     assert_int_equal(count_conflicts(world), 1);
 }
 
+static int64_t a_minute_later(void *arg)
+{
+    return world_now(arg) + 60000;
+}
+
+static void an_import_that_died_leaves_one_copy(void **state)
+{
+    struct world *world = *state;
+    char path[256];
+    world_put(world, "one/n.md", "from one\n");
+    world_put(world, "two/n.md", "from two\n");
+    world_turn(world, NULL);
+    record_path(world, path);
+    struct run run;
+    run_init(&run);
+    assert_ok(world, import(world, "claude-code", "../one", 0, &run));
+    assert_ok(world, import(world, "claude-code", "../two", 0, &run));
+    world_unlink(world, path); // it died before
+    world->host.now_ms = a_minute_later;
+    assert_ok(world, import(world, "claude-code", "../two", 0, &run));
+    assert_int_equal(count_conflicts(world), 1);
+    run_release(&run);
+}
+
+static void memory_that_was_forgotten_comes_again(void **state)
+{
+    struct world *world = *state;
+    world_put(world, "theirs/a.md", "a\n");
+    world_put(world, "theirs/MEMORY.md", "- [A](a.md)\n");
+    world_turn(world, NULL);
+    assert_import(world, "claude-code", "../theirs", "taken a.md\ntaken MEMORY.md\n");
+    world_remove(world, "home/workspaces");
+    world_turn(world, NULL);
+    assert_import(world, "claude-code", "../theirs", "taken a.md\ntaken MEMORY.md\n");
+    delete_note(world, "a.md");
+    delete_note(world, "MEMORY.md"); // one by one is another thing
+    assert_import(world, "claude-code", "../theirs",
+                  "skipped a.md: deleted here since it was imported\n"
+                  "skipped MEMORY.md: deleted here since it was imported\n");
+}
+
 static void what_was_deleted_here_stays_deleted(void **state)
 {
     struct world *world = *state;
@@ -380,9 +454,8 @@ static void a_damaged_record_is_not_guessed_at(void **state)
     struct run run;
     char path[256];
     world_put(world, "theirs/a.md", "a\n");
-    const struct ethos_context *context = world_turn(world, NULL);
-    snprintf(path, sizeof path, "home/.mem/imports-%s.json", context->workspace_scope);
-    *strchr(path, ':') = '-';
+    world_turn(world, NULL);
+    record_path(world, path);
     for (int i = 0; i < 3; i++) {
         static const char *const texts[] = {"{", "[]", "{\"version\":2}"};
         world_put(world, path, texts[i]);
@@ -403,19 +476,24 @@ static void an_index_with_lines_of_its_own_gets_the_missing_ones(void **state)
     world_put(world, "theirs/a.md", "a\n");
     world_put(world, "theirs/b.md", "b\n");
     world_put(world, "theirs/MEMORY.md",
-              "# Theirs\n* [A](a.md): x\n* [B](b.md): y\n- [Gone](gone.md)\n");
+              "# Theirs\n* [A](a.md): x\n* [B](b.md): y\nmore\n- [Gone](gone.md)\nprose\n");
     world_turn(world, NULL);
     write_note(world, "MEMORY.md", "# Mine\r\n- [Own](own.md) \xe2\x80\x94 z\n\nprose");
     assert_import(world, "claude-code", "../theirs",
-                  "taken a.md\ntaken b.md\nmerged MEMORY.md: 2 lines added to the index\n");
+                  "taken a.md\ntaken b.md\nmerged MEMORY.md: 2 lines added to the index\n"
+                  "skipped MEMORY.md:5: points at gone.md, which did not come\n"
+                  "skipped MEMORY.md:1: 2 lines of headings and prose: the index here has its "
+                  "own\n");
     static const char joined[] =
         "# Mine\r\n- [Own](own.md) \xe2\x80\x94 z\n* [A](a.md): x\n* [B](b.md): y\n\nprose";
     assert_note(world, "MEMORY.md", joined);
     world_put(world, "theirs/c.md", "c\n");
     world_put(world, "theirs/MEMORY.md", "# Theirs\n* [A](a.md): x\n* [C](c.md): z\n");
-    assert_import(world, "claude-code", "../theirs",
-                  "unchanged a.md\nunchanged b.md\ntaken c.md\nmerged MEMORY.md: 1 line added to "
-                  "the index\n");
+    assert_import(
+        world, "claude-code", "../theirs",
+        "unchanged a.md\nunchanged b.md\ntaken c.md\nmerged MEMORY.md: 1 line added to "
+        "the index\n"
+        "skipped MEMORY.md:1: 1 line of headings and prose: the index here has its own\n");
     assert_note(world, "MEMORY.md",
                 "# Mine\r\n- [Own](own.md) \xe2\x80\x94 z\n* [A](a.md): x\n* [B](b.md): y\n* "
                 "[C](c.md): z\n\nprose");
@@ -484,6 +562,20 @@ static void a_fact_never_takes_the_note_of_another(void **state)
     run_release(&run);
 }
 
+static void a_fact_with_a_nul_is_left(void **state)
+{
+    struct world *world = *state;
+    world_put(world, "work/g.jsonl",
+              "{\"type\":\"entity\",\"name\":\"a\\u0000b\",\"entityType\":\"x\"}\n"
+              "{\"type\":\"entity\",\"name\":\"c\",\"observations\":[\"d\\u0000e\"]}\n"
+              "{\"type\":\"entity\",\"name\":\"f\",\"entityType\":\"x\"}\n");
+    world_turn(world, NULL);
+    assert_import(world, "server-memory", "g.jsonl",
+                  "skipped g.jsonl:1: holds a NUL character\n"
+                  "skipped g.jsonl:2: holds a NUL character\n"
+                  "taken g.jsonl:3 -> f.md\nmerged MEMORY.md: 1 line added to the index\n");
+}
+
 /* ---- logs ----------------------------------------------------------------------------------- */
 
 static void assert_store(struct world *world, const char *store, const char *expected)
@@ -503,11 +595,13 @@ static void an_openclaw_workspace_is_memory_profile_and_dated_notes(void **state
     world_put(world, "oc/SOUL.md", "soul\n");
     world_put(world, "oc/memory/2026-01-05.md", "day\n");
     world_put(world, "oc/state.db", "x");
+    world_put(world, "oc/skills/a", "x");
+    world_put(world, "oc/media/a", "x");
     world_turn(world, NULL);
     assert_import(world, "openclaw", "../oc",
                   "skipped SOUL.md: says who the agent is, which is no memory; copy it to the "
                   "personality yourself\n"
-                  "skipped .: 1 other file or folder, no memory\n"
+                  "skipped .: no memory: media/, skills/, 1 other file\n"
                   "taken memory/2026-01-05.md -> 2026-01-05.md\n"
                   "taken MEMORY.md:3 -> MEMORY.md\ntaken MEMORY.md:4 -> MEMORY.md\n"
                   "taken MEMORY.md:8 -> MEMORY.md\ntaken USER.md:1 -> USER.md\n");
@@ -613,16 +707,58 @@ static void what_is_not_there_is_not_found(void **state)
     struct world *world = *state;
     struct run run;
     run_init(&run);
+    world_put(world, "work/file", "x");
     world_turn(world, NULL);
     int code = import(world, "claude-code", "../nowhere", 0, &run);
     assert_error(&world->error, code, ETHOS_NOTFOUND);
+    assert_true(*world->error.hint);
     code = import(world, "jutul", NULL, 0, &run);
     assert_error(&world->error, code, ETHOS_NOTFOUND);
     code = import(world, "server-memory", NULL, 0, &run);
     assert_error(&world->error, code, ETHOS_INVALID);
+    assert_string_equal(world->error.text, "server-memory: no file given");
+    code = import(world, "claude-code", "", 0, &run);
+    assert_error(&world->error, code, ETHOS_INVALID);
+    assert_string_equal(world->error.text, "claude-code: no folder given");
+    code = import(world, "claude-code", "../work/file", 0, &run);
+    assert_error(&world->error, code, ETHOS_INVALID);
+    assert_string_equal(world->error.text, "../work/file: not a folder");
+    assert_true(*world->error.hint);
+    code = export(world, "claude-code", "", false, 0, &run);
+    assert_error(&world->error, code, ETHOS_INVALID);
+    code = export(world, "json", "", false, 0, &run);
+    assert_error(&world->error, code, ETHOS_INVALID);
+    assert_string_equal(world->error.text, "json: no file given");
     code = export(world, "claude-code", NULL, false, 0, &run);
     assert_error(&world->error, code, ETHOS_INVALID);
     assert_false(world_exists(world, "home"));
+    run_release(&run);
+}
+
+static int refuse_to_open(void *arg, const char *call, unsigned long number)
+{
+    (void)arg, (void)number;
+    return strcmp(call, "openat") == 0 ? EACCES : 0;
+}
+
+static void a_file_that_cannot_be_read_is_no_empty_source(void **state)
+{
+    struct world *world = *state;
+    struct run run;
+    run_init(&run);
+    world_put(world, "work/CLAUDE.md", "text\n");
+    put_bytes(world, "large.jsonl", VIEW("x"));
+    int fd = openat(world->temp.fd, "large.jsonl", O_WRONLY);
+    assert_int_equal(ftruncate(fd, ETHOS_MAX_INPUT_BYTES + 1), 0);
+    close(fd);
+    world_turn(world, NULL);
+    int code = import(world, "server-memory", "../large.jsonl", 0, &run);
+    assert_error(&world->error, code, ETHOS_LIMIT);
+    os_hook(refuse_to_open, NULL);
+    code = import(world, "claude-md", "CLAUDE.md", 0, &run);
+    os_hook(NULL, NULL);
+    assert_error(&world->error, code, ETHOS_IO);
+    assert_int_equal(run.rows.size, 0);
     run_release(&run);
 }
 
@@ -680,6 +816,116 @@ static void an_export_spares_what_is_not_its_own(void **state)
     assert_file(world, "out/b.md", "b2\n");
     assert_file(world, "out/extra.md", "extra\n");
     run_release(&run);
+}
+
+static void what_could_not_be_written_is_no_success(void **state)
+{
+    struct world *world = *state;
+    static const char *const names[] = {"link.md", "folder.md"};
+    struct run run;
+    world_put(world, "work/else", "x");
+    world_link(world, "else", "work/link.md");
+    world_mkdir(world, "out/folder.md");
+    world_link(world, "../work/else", "out/link.md");
+    world_turn(world, NULL);
+    run_init(&run);
+    assert_ok(world, export(world, "markdown", "link.md", true, 0, &run));
+    assert_string_equal(run.rows.data, "skipped link.md: a symbolic link is there\n");
+    assert_int_equal(run.left, ETHOS_EXISTS);
+    run_release(&run);
+    for (size_t i = 0; i < COUNT(names); i++)
+        write_note(world, names[i], "text\n");
+    run_init(&run);
+    assert_ok(world, export(world, "claude-code", "../out", true, 0, &run));
+    assert_string_equal(run.rows.data, "skipped folder.md: a folder is there\n"
+                                       "skipped link.md: a symbolic link is there\n");
+    assert_int_equal(run.left, ETHOS_EXISTS);
+    run_release(&run);
+    assert_file(world, "work/else", "x");
+}
+
+static void what_was_deleted_here_is_told_and_stays_there(void **state)
+{
+    struct world *world = *state;
+    world_turn(world, NULL);
+    write_note(world, "a.md", "a\n");
+    write_note(world, "b.md", "b\n");
+    assert_export(world, "claude-code", "../out", "written a.md\nwritten b.md\n");
+    assert_export(world, "markdown", "../out/all.md", "written all.md\n"); // was never here
+    delete_note(world, "a.md");
+    assert_export(world, "claude-code", "../out",
+                  "unchanged b.md\n"
+                  "skipped a.md: deleted here since it was exported; it stays there\n");
+    world_unlink(world, "out/a.md");
+    assert_export(world, "claude-code", "../out", "unchanged b.md\n");
+}
+
+#define TOKEN "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+
+static void secrets_do_not_go_out_in_one_text(void **state)
+{
+    static const char *const formats[] = {"markdown", "json", "agents-md", "claude-md"};
+    struct world *world = *state;
+    world_turn(world, NULL);
+    write_note(world, "k.md", "a\nkey " TOKEN "\n");
+    write_note(world, "p.md", "plain\n");
+    write_note(world, "MEMORY.md", "prose " TOKEN "\n- [K](k.md) \xe2\x80\x94 " TOKEN "\n");
+    for (size_t i = 0; i < COUNT(formats); i++) {
+        struct run run;
+        run_init(&run);
+        assert_ok(world, export(world, formats[i], NULL, false, 0, &run));
+        assert_null(strstr(run.out.data, TOKEN));
+        assert_non_null(strstr(run.out.data, "key [REDACTED:github-pat]"));
+        assert_non_null(strstr(run.rows.data, "warning k.md:2: looks like a secret (github-pat); "
+                                              "it is redacted there\n"));
+        assert_non_null(strstr(run.rows.data, "warning MEMORY.md:1: "));
+        assert_null(strstr(run.rows.data, "p.md"));
+        run_release(&run);
+    }
+    assert_export(world, "claude-code", "../out",
+                  "written k.md\n"
+                  "warning k.md:2: looks like a secret (github-pat); it goes out as it is\n"
+                  "written p.md\nwritten MEMORY.md\n"
+                  "warning MEMORY.md:1: looks like a secret (github-pat); it goes out as it is\n");
+    assert_file(world, "out/k.md", "a\nkey " TOKEN "\n");
+}
+
+/* A folder stands where the lock would be. */
+static void memory_that_cannot_be_written_is_given_out(void **state)
+{
+    struct world *world = *state;
+    struct run run;
+    world_turn(world, NULL);
+    write_note(world, "a.md", "a\n");
+    assert_export(world, "claude-code", "../out", "written a.md\n");
+    world_unlink(world, "home/.mem/imports.lock");
+    world_mkdir(world, "home/.mem/imports.lock");
+    assert_export(world, "claude-code", "../out", "unchanged a.md\n");
+    assert_export(world, "agents-md", ".", "written AGENTS.md\n");
+    run_init(&run);
+    assert_ok(world, export(world, "markdown", NULL, false, 0, &run));
+    int code = export(world, "claude-code", "../new", false, 0, &run);
+    assert_error(&world->error, code, ETHOS_IO);
+    assert_false(world_exists(world, "new/a.md"));
+    run_release(&run);
+}
+
+static void an_untouched_jutul_note_goes_back_as_it_came(void **state)
+{
+    static const char note[] = "---\ntype: x\nmetadata:\n  own: 1\n---\n\nBody\n";
+    static const char index[] =
+        "- [A](a.md) \xe2\x80\x94 native\n- `B` \xe2\x80\x94 x (file: `b.md`)\n";
+    struct world *world = *state;
+    world_put(world, "jt/a.md", note);
+    world_put(world, "jt/b.md", note);
+    world_put(world, "jt/MEMORY.md", index);
+    world_turn(world, NULL);
+    assert_import(world, "jutul", "../jt", "taken a.md\ntaken b.md\ntaken MEMORY.md\n");
+    write_note(world, "b.md", "---\nmetadata:\n  type: y\n---\n\nBody\n"); // not any more
+    assert_export(world, "jutul", "../back", "written a.md\nwritten b.md\nwritten MEMORY.md\n");
+    assert_file(world, "back/a.md", note);
+    assert_file(world, "back/MEMORY.md", index);
+    assert_file(world, "back/b.md", "---\ntype: y\n---\n\nBody\n");
 }
 
 static void what_an_import_saw_an_export_may_replace(void **state)
@@ -885,6 +1131,8 @@ int main(void)
         WORLD_TEST(the_base_of_the_next_merge_is_what_came_last),
         WORLD_TEST(the_same_lines_changed_on_both_sides_are_kept_beside),
         WORLD_TEST(another_note_of_that_name_is_no_base),
+        WORLD_TEST(an_import_that_died_leaves_one_copy),
+        WORLD_TEST(memory_that_was_forgotten_comes_again),
         WORLD_TEST(what_was_deleted_here_stays_deleted),
         WORLD_TEST(what_was_not_recorded_is_found_again),
         WORLD_TEST(a_damaged_record_is_not_guessed_at),
@@ -892,6 +1140,7 @@ int main(void)
         WORLD_TEST(an_index_that_came_whole_is_merged_by_lines),
         WORLD_TEST(sections_become_notes_that_are_listed),
         WORLD_TEST(a_fact_never_takes_the_note_of_another),
+        WORLD_TEST(a_fact_with_a_nul_is_left),
         WORLD_TEST(an_openclaw_workspace_is_memory_profile_and_dated_notes),
         WORLD_TEST(entries_are_added_once_and_stay_deleted),
         WORLD_TEST(a_new_entry_comes_below_its_heading),
@@ -899,8 +1148,14 @@ int main(void)
         WORLD_TEST(a_dry_run_touches_nothing),
         WORLD_TEST(a_throwaway_memory_leaves_the_home_alone),
         WORLD_TEST(what_is_not_there_is_not_found),
+        WORLD_TEST(a_file_that_cannot_be_read_is_no_empty_source),
         WORLD_TEST(the_usual_place_of_each_program_is_known),
         WORLD_TEST(an_export_spares_what_is_not_its_own),
+        WORLD_TEST(what_could_not_be_written_is_no_success),
+        WORLD_TEST(what_was_deleted_here_is_told_and_stays_there),
+        WORLD_TEST(secrets_do_not_go_out_in_one_text),
+        WORLD_TEST(memory_that_cannot_be_written_is_given_out),
+        WORLD_TEST(an_untouched_jutul_note_goes_back_as_it_came),
         WORLD_TEST(what_an_import_saw_an_export_may_replace),
         WORLD_TEST(notes_become_sections_of_one_file),
         WORLD_TEST(the_block_alone_changes_in_a_file_of_others),

@@ -156,6 +156,17 @@ static void test_a_second_write_of_the_day_records_nothing(void **state)
     assert_int_equal(before.st_ino, after.st_ino);
 }
 
+static void test_a_git_directory_made_later_gets_its_marker_with_the_next_write(void **state)
+{
+    struct world *world = *state;
+
+    world_mkdir(world, "plain");
+    remember(world, "plain", "one");
+    world_mkdir(world, "plain/.git");
+    remember(world, "plain", "two");
+    assert_memory(world, "plain", "one\n\ntwo\n", WORKSPACE_MARKER);
+}
+
 static int64_t tomorrow(void *arg)
 {
     (void)arg;
@@ -307,6 +318,197 @@ static void test_deleted_and_made_again_at_the_same_path_it_is_the_same(void **s
     assert_memory(world, "moved", "one\n\ntwo\n\nthree\n", WORKSPACE_ALIAS);
 }
 
+/* ---- another in its place ------------------------------------------------------------------- */
+
+/* The shape of a folder: plain, or with a git directory. */
+static void make(struct world *world, const char *folder, bool git)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s%s", folder, git ? "/.git" : "");
+    world_mkdir(world, path);
+}
+
+static void empty(struct world *world)
+{
+    run(world, "rm -rf a b c t home");
+    world_close(world);
+}
+
+/*
+ * a was moved to b, and another folder at a wrote before b was seen: until then it may have been a
+ * deleted and made again, from then on it is not.
+ */
+static void take_back(struct world *world, bool git, bool squatter_git)
+{
+    enum workspace_how how = git ? WORKSPACE_MARKER : WORKSPACE_MOVED;
+    char id[ETHOS_MAX_ID + 1];
+
+    make(world, "a", git);
+    remember(world, "a", "one");
+    snprintf(id, sizeof id, "%s", id_of(world, "a"));
+    world_rename(world, "a", "b");
+    make(world, "a", squatter_git);
+    remember(world, "a", "two");
+    assert_memory(world, "b", "one\n\ntwo\n", how);
+    assert_string_equal(id_of(world, "b"), id);
+    remember(world, "b", "three");
+    assert_memory(world, "b", "one\n\ntwo\n\nthree\n", git ? WORKSPACE_MARKER : WORKSPACE_ALIAS);
+    assert_paths(world, "b", (const char *const[]){"b", NULL});
+    assert_memory(world, "a", NULL, WORKSPACE_NEW);
+    remember(world, "a", "mine");
+    assert_memory(world, "a", "mine\n", squatter_git ? WORKSPACE_MARKER : WORKSPACE_ALIAS);
+    world_rename(world, "a", "c"); // both may go on moving
+    world_rename(world, "b", "a");
+    assert_memory(world, "c", "mine\n", squatter_git ? WORKSPACE_MARKER : WORKSPACE_MOVED);
+    assert_memory(world, "a", "one\n\ntwo\n\nthree\n", how);
+}
+
+static void test_a_moved_folder_gets_its_memory_back_from_whoever_wrote_in_its_place(void **state)
+{
+    struct world *world = *state;
+
+    for (int i = 0; i < 4; i++) {
+        take_back(world, i & 1, i & 2);
+        empty(world);
+    }
+}
+
+static void test_the_one_in_its_place_may_itself_move_before_the_first_is_seen(void **state)
+{
+    struct world *world = *state;
+
+    for (int git = 0; git < 2; git++) {
+        enum workspace_how how = git ? WORKSPACE_MARKER : WORKSPACE_MOVED;
+        make(world, "a", git);
+        remember(world, "a", "one");
+        world_rename(world, "a", "b");
+        make(world, "a", git);
+        remember(world, "a", "two");
+        world_rename(world, "a", "c");
+        remember(world, "c", "three"); // takes the place along, and what is known of the first
+        assert_memory(world, "b", "one\n\ntwo\n\nthree\n", how);
+        remember(world, "b", "four");
+        assert_memory(world, "c", NULL, WORKSPACE_NEW);
+        assert_paths(world, "b", (const char *const[]){"b", NULL});
+        empty(world);
+    }
+}
+
+static void test_back_in_its_place_the_first_stays_the_first(void **state)
+{
+    struct world *world = *state;
+
+    for (int git = 0; git < 2; git++) {
+        make(world, "a", git);
+        remember(world, "a", "one");
+        world_rename(world, "a", "b");
+        make(world, "a", git);
+        remember(world, "a", "two");
+        world_rename(world, "a", "c");
+        world_rename(world, "b", "a");
+        remember(world, "a", "three");
+        assert_memory(world, "c", NULL, WORKSPACE_NEW);
+        assert_paths(world, "a", (const char *const[]){"a", NULL});
+        empty(world);
+    }
+}
+
+static void test_a_copy_of_a_folder_made_again_is_a_copy(void **state)
+{
+    struct world *world = *state;
+
+    make(world, "a", true);
+    remember(world, "a", "one");
+    world_remove(world, "a");
+    usleep(20000); // the clock of directories is coarse
+    make(world, "a", true);
+    remember(world, "a", "two");
+    run(world, "cp -a a b");
+    assert_memory(world, "b", NULL, WORKSPACE_NEW);
+    remember(world, "b", "mine");
+    assert_memory(world, "a", "one\n\ntwo\n", WORKSPACE_MARKER);
+    assert_memory(world, "b", "mine\n", WORKSPACE_MARKER);
+}
+
+static void test_from_another_disk_it_leaves_its_place_to_whoever_is_there_now(void **state)
+{
+    struct world *world = *state;
+
+    make(world, "a", true);
+    remember(world, "a", "one");
+    run(world, "cp -r a b && rm -r a");
+    usleep(20000);
+    make(world, "a", true); // and did not write yet
+    assert_memory(world, "b", "one\n", WORKSPACE_MARKER);
+    remember(world, "b", "two");
+    assert_paths(world, "b", (const char *const[]){"b", NULL});
+    assert_memory(world, "a", NULL, WORKSPACE_NEW);
+}
+
+/* One that wrote and has no marker of it is no original either; one that has may be. */
+static void test_from_another_disk_only_a_marker_in_its_place_makes_it_a_copy(void **state)
+{
+    struct world *world = *state;
+
+    for (int git = 0; git < 2; git++) {
+        make(world, "a", true);
+        remember(world, "a", "one");
+        run(world, "cp -r a b && rm -r a");
+        usleep(20000);
+        make(world, "a", git);
+        remember(world, "a", "two");
+        assert_memory(world, "b", git ? NULL : "one\n\ntwo\n",
+                      git ? WORKSPACE_NEW : WORKSPACE_MARKER);
+        remember(world, "b", "three");
+        assert_paths(world, "b", (const char *const[]){"b", NULL});
+        assert_memory(world, "a", git ? "one\n\ntwo\n" : NULL,
+                      git ? WORKSPACE_MARKER : WORKSPACE_NEW);
+        empty(world);
+    }
+}
+
+static void test_folders_that_changed_places_keep_their_memory(void **state)
+{
+    struct world *world = *state;
+
+    for (int git = 0; git < 2; git++) {
+        enum workspace_how how = git ? WORKSPACE_MARKER : WORKSPACE_ALIAS;
+        make(world, "a", git);
+        make(world, "b", git);
+        remember(world, "a", "of a");
+        remember(world, "b", "of b");
+        run(world, "mv a t && mv b a && mv t b");
+        assert_memory(world, "a", "of b\n", git ? WORKSPACE_MARKER : WORKSPACE_MOVED);
+        assert_memory(world, "b", "of a\n", git ? WORKSPACE_MARKER : WORKSPACE_MOVED);
+        remember(world, "a", "x");
+        assert_memory(world, "b", "of a\n", git ? WORKSPACE_MARKER : WORKSPACE_MOVED);
+        remember(world, "b", "y");
+        assert_memory(world, "a", "of b\n\nx\n", how);
+        assert_memory(world, "b", "of a\n\ny\n", how);
+        assert_paths(world, "a", (const char *const[]){"a", NULL});
+        assert_paths(world, "b", (const char *const[]){"b", NULL});
+        empty(world);
+    }
+}
+
+static void test_what_stood_at_a_path_before_is_kept_within_bounds(void **state)
+{
+    struct world *world = *state;
+    char path[256];
+
+    for (int i = 0; i < 20; i++) {
+        usleep(10000);
+        make(world, "a", false);
+        remember(world, "a", "again");
+        world_remove(world, "a");
+    }
+    make(world, "a", false);
+    json_t *doc = read_json(world, doc_path(world, "a", path));
+    json_t *entry = json_array_get(json_object_get(doc, "paths"), 0);
+    assert_int_equal(json_array_size(json_object_get(entry, "was")), 8);
+    json_decref(doc);
+}
+
 static void test_a_link_left_at_the_old_path_makes_no_difference(void **state)
 {
     struct world *world = *state;
@@ -409,6 +611,11 @@ static void test_real_git_worktrees_clones_and_bare_repositories(void **state)
     assert_memory(world, "tree", "of the bare one\n", WORKSPACE_MARKER);
     run(world, "mv main main2 && git -C main2 worktree repair ../side 2>/dev/null");
     assert_memory(world, "side", "from the side\n", WORKSPACE_MARKER);
+    world_rename(world, "side", "side2"); // git does not know yet
+    assert_memory(world, "side2", "from the side\n", WORKSPACE_MARKER);
+    run(world, "mkdir -p side side3 && cp side2/.git side && cp side2/.git side3");
+    assert_memory(world, "side3", NULL, WORKSPACE_NEW); // the one git knows stands again
+    assert_memory(world, "side", "from the side\n", WORKSPACE_MARKER);
 }
 
 /* ---- hostile and damaged files -------------------------------------------------------------- */
@@ -469,6 +676,38 @@ static void test_a_marker_that_is_no_plain_file_is_none(void **state)
     assert_memory(world, "evil", "own\n", WORKSPACE_PATH);
 }
 
+static int no_note(void *arg, const struct ethos_note *note)
+{
+    (void)arg;
+    fail_msg("%s", note->key);
+    return 0;
+}
+
+/* The workspace says what is wrong, in whatever way it is used; all other memory is as ever. */
+static void assert_broken(struct world *world, const char *folder, int code, const char *file)
+{
+    const struct ethos_target target = {NULL, "workspace", "MEMORY.md"};
+    struct ethos_file *text;
+    struct ethos_block *block;
+    assert_ok(world, try_open(world, folder));
+    assert_error(&world->error, ethos_read(world->turn, &target, &text, &world->error), code);
+    assert_non_null(strstr(world->error.text, file));
+    assert_string_equal(world->error.hint, code == ETHOS_CORRUPT
+                                               ? "repair it by hand, or run: ethos doctor --fix"
+                                               : "repair or remove it");
+    assert_error(&world->error,
+                 world_sync(world, "{\"action\":\"add\",\"scope\":\"workspace\",\"content\":\"x\","
+                                   "\"key\":\"MEMORY.md\"}"),
+                 code);
+    assert_error(&world->error, ethos_notes(world->turn, NULL, no_note, NULL, &world->error), code);
+    assert_ok(world, world_sync(world, "{\"action\":\"replace\",\"content\":\"global\"}"));
+    assert_ok(world, ethos_prefetch(world->turn, NULL, &block, &world->error));
+    assert_int_equal(block->code, code);
+    assert_non_null(strstr(block->error.text, file));
+    assert_string_equal(block->text, "## Memory\n\nglobal");
+    ethos_block_free(block);
+}
+
 static void test_a_damaged_document_is_one_clear_error(void **state)
 {
     static const char *const texts[] = {
@@ -477,21 +716,37 @@ static void test_a_damaged_document_is_one_clear_error(void **state)
     char path[256];
 
     world_mkdir(world, "git/.git");
+    world_mkdir(world, "plain");
     remember(world, "git", "one");
-    doc_path(world, "git", path);
-    for (size_t i = 0; i < COUNT(texts); i++) {
-        world_put(world, path, texts[i]);
-        assert_error(&world->error, try_open(world, "git"), ETHOS_CORRUPT);
-        assert_non_null(strstr(world->error.text, "workspace.json"));
-        assert_string_equal(world->error.hint, "repair or remove it");
+    remember(world, "plain", "one");
+    for (int git = 0; git < 2; git++) {
+        const char *folder = git ? "git" : "plain";
+        doc_path(world, folder, path);
+        for (size_t i = 0; i < COUNT(texts); i++) {
+            world_put(world, path, texts[i]);
+            assert_broken(world, folder, ETHOS_CORRUPT, "workspace.json");
+        }
+        world_unlink(world, path);
+        assert_int_equal(mkfifoat(world->temp.fd, path, 0600), 0);
+        assert_broken(world, folder, ETHOS_IO, "workspace.json");
+        world_unlink(world, path); // as the hint says
+        assert_memory(world, folder, "one\n", WORKSPACE_PATH);
+        remember(world, folder, "two");
+        assert_memory(world, folder, "one\n\ntwo\n", git ? WORKSPACE_MARKER : WORKSPACE_PATH);
     }
-    world_unlink(world, path);
-    assert_int_equal(mkfifoat(world->temp.fd, path, 0600), 0);
-    assert_error(&world->error, try_open(world, "git"), ETHOS_IO);
-    world_unlink(world, path); // as the hint says
-    assert_memory(world, "git", "one\n", WORKSPACE_PATH);
-    remember(world, "git", "two");
-    assert_memory(world, "git", "one\n\ntwo\n", WORKSPACE_MARKER);
+}
+
+static void test_damaged_aliases_are_one_clear_error(void **state)
+{
+    static const char *const texts[] = {"", "{bad", "[]"};
+    struct world *world = *state;
+
+    world_mkdir(world, "plain");
+    remember(world, "plain", "one");
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        world_put(world, ALIASES, texts[i]);
+        assert_broken(world, "plain", ETHOS_CORRUPT, "aliases.json");
+    }
 }
 
 static void test_members_of_the_wrong_kind_tie_nothing(void **state)
@@ -709,6 +964,38 @@ static void test_a_failing_call_leaves_a_folder_that_finds_its_memory(void **sta
     assert_true(nth.number > 20);
 }
 
+/* Every call of looking fails in turn: its own memory or none, never another. */
+static void test_a_failing_call_never_gives_a_moved_folder_another_memory(void **state)
+{
+    struct world *world = *state;
+
+    for (int git = 0; git < 2; git++) {
+        struct nth nth = {.number = 1, .errnum = EIO};
+        make(world, "a", git);
+        remember(world, "a", "one");
+        run(world, git ? "cp -r a moved && rm -r a && mkdir a" : "mv a moved && mkdir a");
+        remember(world, "moved", "two");
+        assert_ok(world, try_open(world, "moved"));
+        char id[ETHOS_MAX_ID + 1];
+        snprintf(id, sizeof id, "%s", id_of(world, "moved"));
+        run(world,
+            git ? "cp -r moved b && rm -r moved && mkdir moved" : "mv moved b && mkdir moved");
+        do {
+            nth.calls = 0;
+            nth.failed[0] = 0;
+            os_hook(nth_fails, &nth);
+            int code = try_open(world, "b");
+            os_hook(NULL, NULL);
+            if (code == ETHOS_OK && service_workspace(world->turn) &&
+                strcmp(workspace_id(&service_workspace(world->turn)->found), id) != 0)
+                fail_msg("another memory when %s fails, call %lu", nth.failed, nth.number);
+            nth.number++;
+        } while (nth.failed[0]);
+        run(world, "rm -rf a b moved home");
+        world_close(world);
+    }
+}
+
 static void test_without_memory_recording_fails_and_leaves_all_as_it_was(void **state)
 {
     struct world *world = *state;
@@ -768,6 +1055,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_looking_makes_nothing_and_the_first_write_records),
         WORLD_TEST(test_a_second_write_of_the_day_records_nothing),
+        WORLD_TEST(test_a_git_directory_made_later_gets_its_marker_with_the_next_write),
         WORLD_TEST(test_last_seen_is_the_date_of_the_last_write),
         WORLD_TEST(test_what_writes_nothing_records_nothing),
         WORLD_TEST(test_without_the_marker_nothing_is_left_in_git),
@@ -776,6 +1064,14 @@ int main(void)
         WORLD_TEST(test_a_moved_repository_finds_its_memory_even_from_another_disk),
         WORLD_TEST(test_whatever_takes_the_place_of_a_moved_folder_is_another),
         WORLD_TEST(test_deleted_and_made_again_at_the_same_path_it_is_the_same),
+        WORLD_TEST(test_a_moved_folder_gets_its_memory_back_from_whoever_wrote_in_its_place),
+        WORLD_TEST(test_the_one_in_its_place_may_itself_move_before_the_first_is_seen),
+        WORLD_TEST(test_back_in_its_place_the_first_stays_the_first),
+        WORLD_TEST(test_a_copy_of_a_folder_made_again_is_a_copy),
+        WORLD_TEST(test_from_another_disk_it_leaves_its_place_to_whoever_is_there_now),
+        WORLD_TEST(test_from_another_disk_only_a_marker_in_its_place_makes_it_a_copy),
+        WORLD_TEST(test_folders_that_changed_places_keep_their_memory),
+        WORLD_TEST(test_what_stood_at_a_path_before_is_kept_within_bounds),
         WORLD_TEST(test_a_link_left_at_the_old_path_makes_no_difference),
         WORLD_TEST(test_a_folder_with_the_number_of_a_deleted_one_is_another),
         WORLD_TEST(test_a_copy_starts_its_own_and_gets_a_marker_of_its_own),
@@ -784,12 +1080,14 @@ int main(void)
         WORLD_TEST(test_a_marker_that_is_not_ours_is_none),
         WORLD_TEST(test_a_marker_that_is_no_plain_file_is_none),
         WORLD_TEST(test_a_damaged_document_is_one_clear_error),
+        WORLD_TEST(test_damaged_aliases_are_one_clear_error),
         WORLD_TEST(test_members_of_the_wrong_kind_tie_nothing),
         WORLD_TEST(test_an_index_that_is_missing_wrong_or_hostile_changes_nothing),
         WORLD_TEST(test_an_alias_may_lead_nowhere_but_not_astray),
         WORLD_TEST(test_a_miss_costs_the_same_whatever_the_number_of_workspaces),
         WORLD_TEST(test_eight_first_writes_at_once_make_one_token),
         WORLD_LOOP(test_a_failing_call_leaves_a_folder_that_finds_its_memory),
+        WORLD_LOOP(test_a_failing_call_never_gives_a_moved_folder_another_memory),
         WORLD_LOOP(test_without_memory_recording_fails_and_leaves_all_as_it_was),
         WORLD_TEST(test_ephemeral_memory_ties_nothing_and_finds_nothing),
         WORLD_TEST(test_a_path_that_is_not_utf8_is_known_by_its_hash),

@@ -377,6 +377,54 @@ static void test_a_dropped_copy_is_a_version_and_no_change(void **state)
     assert_int_equal(seen, 1);
 }
 
+static void test_a_text_set_aside_again_is_listed_once(void **state)
+{
+    struct fixture *f = *state;
+    struct copies copies;
+    if (!f->store->ops->set_aside)
+        return;
+    set_aside(f, "a.md", "the copy\n");
+    set_aside(f, "b.md", "the copy\n");
+    set_aside(f, "a.md", "the copy\n");
+    list_copies(f, SCOPE, &copies);
+    assert_int_equal(copies.count, 2);
+    assert_string_not_equal(copies.keys[0], copies.keys[1]);
+}
+
+static void keep(struct fixture *f, const char *key, const char *text)
+{
+    assert_int_equal(f->store->ops->keep(f->store, SCOPE, key, view_str(text), &f->error),
+                     ETHOS_OK);
+}
+
+static void test_a_kept_text_is_a_version_and_no_change(void **state)
+{
+    struct fixture *f = *state;
+    struct copies copies;
+    struct walked walked;
+    struct listing listing = {0};
+    if (!f->store->ops->keep)
+        return;
+    put(f, "a.md", "before\n");
+    put(f, "a.md", "the file\n");
+    for (int i = 0; i < 2; i++) {
+        keep(f, "a.md", "what came\n");
+        keep(f, "a.md", "before\n");
+        keep(f, "none.md", "without a file\n");
+    }
+    assert_text(f, "a.md", "the file\n");
+    assert_version(f, "a.md", "what came\n");
+    assert_version(f, "none.md", "without a file\n");
+    walk(f, "a.md", &walked);
+    assert_int_equal(walked.count, 3);
+    assert_string_equal(walked.changes[0].via, "seen");
+    assert_string_equal(walked.changes[0].before, walked.changes[1].after);
+    assert_int_equal(do_list(f, SCOPE, &listing), ETHOS_OK);
+    assert_string_equal(listing.keys, "a.md ");
+    list_copies(f, SCOPE, &copies);
+    assert_int_equal(copies.count, 0);
+}
+
 static void test_a_purge_reaches_conflict_copies(void **state)
 {
     struct fixture *f = *state;
@@ -409,6 +457,8 @@ const struct CMUnitTest conformance_history[] = {
     RULE(test_a_purge_without_memory_leaves_everything_or_nothing),
     RULE(test_a_text_set_aside_is_listed_until_it_is_dropped),
     RULE(test_a_dropped_copy_is_a_version_and_no_change),
+    RULE(test_a_text_set_aside_again_is_listed_once),
+    RULE(test_a_kept_text_is_a_version_and_no_change),
     RULE(test_a_purge_reaches_conflict_copies),
 };
 

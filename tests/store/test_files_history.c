@@ -737,6 +737,47 @@ static void test_attributes_of_a_replaced_file_are_kept(void **state)
     assert_string_equal(value, "kept");
 }
 
+/* ---- conflict copies ------------------------------------------------------------------------ */
+
+static void set_aside_at(struct home *home, int64_t time, const char *text)
+{
+    home_open_at(home, 0, time);
+    assert_int_equal(
+        home->store->ops->set_aside(home->store, SCOPE, "a.md", view_str(text), &home->error),
+        ETHOS_OK);
+}
+
+static int count_copy(void *arg, const struct ethos_conflict *conflict)
+{
+    (void)conflict;
+    ++*(int *)arg;
+    return 0;
+}
+
+static int count_copies(struct home *home)
+{
+    int count = 0;
+    assert_int_equal(
+        home->store->ops->conflicts(home->store, SCOPE, count_copy, &count, &home->error),
+        ETHOS_OK);
+    return count;
+}
+
+static void test_a_copy_is_kept_once_whenever_it_comes(void **state)
+{
+    struct home *home = *state;
+    char hex[HASH_HEX_SIZE], path[256];
+    set_aside_at(home, 1000, "mine\n");
+    set_aside_at(home, 100000, "mine\n");
+    assert_int_equal(count_copies(home), 1);
+    hash_hex(VIEW("other\n"), hex);
+    snprintf(path, sizeof path, FILE_OF(".mem/conflicts/a.md.20260101T000000Z.%.8s.md"), hex);
+    home_put(home, path, "another text\n"); // whose hash only begins alike
+    set_aside_at(home, 100000, "other\n");
+    assert_int_equal(count_copies(home), 3);
+    assert_no_litter(home);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -763,6 +804,7 @@ int main(void)
         HOME_TEST(test_a_hard_link_is_overwritten_where_that_is_allowed),
         HOME_TEST(test_an_overwriting_that_fails_leaves_the_old_text_or_the_new),
         HOME_TEST(test_attributes_of_a_replaced_file_are_kept),
+        HOME_TEST(test_a_copy_is_kept_once_whenever_it_comes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
