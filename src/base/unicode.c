@@ -168,6 +168,80 @@ bool unicode_is_letter_or_digit(uint32_t cp)
            (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO);
 }
 
+/*
+ * By combining class: overlays (1), the points of Hebrew, Arabic and Syriac (10 to 36) and what
+ * stands around a letter (200 and up). The classes between and class 0 are vowels and tones of
+ * other scripts, without which the word is another one.
+ */
+static enum unicode_kind mark_kind(const utf8proc_property_t *property)
+{
+    const utf8proc_propval_t class = property->combining_class;
+    bool accent = class == 1 || (class >= 10 && class <= 36) || class >= 200 ||
+                  property->category == UTF8PROC_CATEGORY_ME;
+
+    return accent ? UNICODE_ACCENT : UNICODE_MARK;
+}
+
+/*
+ * Emoji that are younger than the tables are symbols; lines, blocks and dots are there to be
+ * looked at.
+ */
+static enum unicode_kind symbol_kind(uint32_t cp, utf8proc_propval_t category)
+{
+    bool drawn = (cp >= 0x2500 && cp <= 0x25FF) || (cp >= 0x2800 && cp <= 0x28FF);
+
+    if (category == UTF8PROC_CATEGORY_CN)
+        return cp >= 0x1F000 && cp <= 0x1FAFF ? UNICODE_SYMBOL : UNICODE_OTHER;
+    return drawn || cp == UTF8_REPLACEMENT ? UNICODE_OTHER : UNICODE_SYMBOL;
+}
+
+enum unicode_kind unicode_kind(uint32_t cp)
+{
+    const utf8proc_property_t *property = utf8proc_get_property((utf8proc_int32_t)cp);
+
+    if (cp == 0x0640 || (cp >= 0x1F3FB && cp <= 0x1F3FF)) // tatweel; the skin of an emoji
+        return UNICODE_ACCENT;
+    switch (property->category) {
+    case UTF8PROC_CATEGORY_LU ... UTF8PROC_CATEGORY_LO:
+    case UTF8PROC_CATEGORY_ND ... UTF8PROC_CATEGORY_NO:
+        return UNICODE_LETTER;
+    case UTF8PROC_CATEGORY_MN ... UTF8PROC_CATEGORY_ME:
+        return mark_kind(property);
+    case UTF8PROC_CATEGORY_SM:
+    case UTF8PROC_CATEGORY_SC:
+    case UTF8PROC_CATEGORY_SO:
+    case UTF8PROC_CATEGORY_CN:
+        return symbol_kind(cp, property->category);
+    default:
+        return UNICODE_OTHER;
+    }
+}
+
+size_t unicode_fold(uint32_t cp, uint32_t out[UNICODE_FOLD_MAX])
+{
+    utf8proc_int32_t buffer[UNICODE_FOLD_MAX];
+    utf8proc_ssize_t count = utf8proc_decompose_char(
+        (utf8proc_int32_t)cp, buffer, UNICODE_FOLD_MAX,
+        UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE, NULL);
+
+    if (count < 0 || count > UNICODE_FOLD_MAX) {
+        out[0] = cp;
+        return 1;
+    }
+    for (utf8proc_ssize_t i = 0; i < count; i++)
+        out[i] = (uint32_t)buffer[i];
+    return (size_t)count;
+}
+
+uint32_t unicode_compose(uint32_t first, uint32_t second)
+{
+    utf8proc_int32_t pair[2] = {(utf8proc_int32_t)first, (utf8proc_int32_t)second};
+
+    return utf8proc_normalize_utf32(pair, 2, UTF8PROC_COMPOSE | UTF8PROC_STABLE) == 1
+               ? (uint32_t)pair[0]
+               : 0;
+}
+
 int unicode_width(uint32_t cp)
 {
     return utf8proc_charwidth((utf8proc_int32_t)cp);

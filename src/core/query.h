@@ -1,8 +1,8 @@
 /*
  * query.h: what somebody typed into a search field.
  *
- * Words in any order, and phrases in double quotes; an unpaired quote and every other sign are literal
- * text, which separates words like anywhere else. Nothing is ever an error.
+ * Words in any order, and phrases in double quotes; an unpaired quote and every other sign are
+ * literal text, which separates words like anywhere else. Nothing is ever an error.
  */
 #ifndef ETHOS_CORE_QUERY_H
 #define ETHOS_CORE_QUERY_H
@@ -14,31 +14,39 @@
 struct arena;
 
 #define QUERY_MAX_TERMS 32
+#define QUERY_MAX_WORDS 64 /* of one term */
 
-/* One thing that must occur: a word, or the words of a phrase in their order. */
+/* As core/words gives them; views into the arena. */
+struct query_word {
+    struct ethos_view folded, stem;
+    bool pair;
+    bool joined; /* a pair that overlaps the one before */
+};
+
+/* One thing that must occur: a word, a run of pairs, or the words of a phrase in their order. */
 struct query_term {
-    struct ethos_view *words; /* folded, in the arena */
-    size_t count;
-    bool phrase; /* in quotes: exact words, no stems, no prefix */
+    struct query_word *words;
+    size_t count; /* at least 1 */
+    bool phrase;  /* in quotes: exact words, no stems, no prefix */
 };
 
 struct query {
     struct query_term terms[QUERY_MAX_TERMS];
-    size_t count; /* 0: nothing to look for */
+    size_t count; /* 0: nothing to look for, and nothing fits */
 };
 
-/* Further terms than fit are dropped. ETHOS_OK or ETHOS_NOMEM. */
+/* Further terms and words than fit are dropped. ETHOS_OK or ETHOS_NOMEM. */
 int query_parse(struct ethos_view text, struct arena *arena, struct query *out);
 
 /*
- * Whether a text has every term: a word by itself, by its stem or as the start of a longer one; a phrase
- * as neighbours; pairs of characters as the run they came from. [*out_start, *out_end) is the first place.
- * The truth that an index is checked against.
+ * Whether a text has every term: a word by itself, by its stem or as the start of a longer one; a
+ * phrase as neighbours; pairs of characters as the run they came from. [*out_start, *out_end) is
+ * the first place of any (both may be NULL). The truth that an index is checked against.
  */
 bool query_matches(const struct query *query, struct ethos_view text, size_t *out_start,
                    size_t *out_end);
 
-/* Whether the typed words stand in the text as one phrase: such hits come first. */
+/* Whether the typed words stand in the text as one phrase, in their order: such hits come first. */
 bool query_is_phrase_in(const struct query *query, struct ethos_view text);
 
 #endif

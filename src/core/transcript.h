@@ -3,10 +3,11 @@
  *
  *     [system]  user  assistant [tool_result...]  [assistant ...]  user  ...
  *
- * User and assistant alternate; tool results follow the assistant that called, answer one of its calls
- * each, once; before the next user message every call has its answer. A steer (user_steer) may come
- * between an assistant with calls and its results, or after results. A session that ends in the middle
- * of that is not wrong, only unfinished.
+ * User and assistant alternate; tool results follow the assistant that called, answer one of its
+ * calls each, once; before the next user or assistant message every call has its answer. A steer
+ * (user_steer) may come between an assistant with calls and its results, or after results, and
+ * counts as the user's word. A session that ends in the middle of that is not wrong, only
+ * unfinished.
  */
 #ifndef ETHOS_CORE_TRANSCRIPT_H
 #define ETHOS_CORE_TRANSCRIPT_H
@@ -20,27 +21,45 @@ struct arena;
 
 #define TRANSCRIPT_MAX_CALLS 256 /* of one assistant message */
 
-/* Where a conversation stands. All zero: at its beginning. */
+#define TRANSCRIPT_FORMATS "jsonl|claude-code|codex"
+
+/* Where a conversation stands. All zero but the arena: at its beginning. */
 struct transcript {
-    char last; /* first letter of the role before, 0: none, r: tool_result, s: system */
-    const char *open[TRANSCRIPT_MAX_CALLS]; /* calls without answer, in the arena */
-    size_t open_count;
+    char last; /* s: system, u: user, a: assistant, r: tool_result, t: user_steer; 0: none */
+    /* Of the last assistant, in the arena; those without answer first. */
+    const char *calls[TRANSCRIPT_MAX_CALLS];
+    size_t call_count, open_count;
     struct arena *arena;
 };
 
-/* Takes the next message; ETHOS_INVALID says what does not fit and leaves the state as it was. */
+/*
+ * Takes the next message. ETHOS_INVALID says what does not fit, ETHOS_LIMIT that there are too
+ * many calls; these and ETHOS_NOMEM leave the state as it was.
+ */
 int transcript_next(struct transcript *self, const struct ethos_message *message,
                     struct ethos_error *error);
 
-/* What normalising did to one message: "merged", "dropped", "answered", "renamed"; or what it read. */
+/*
+ * One message; lives as long as the arena. Any value but 0 ends the reading and is returned by it.
+ */
 typedef int transcript_out_fn(void *arg, const struct ethos_message *message);
+
+/* What was left out or changed, of which line (from 1); one of a few fixed texts, to be counted. */
 typedef void transcript_note_fn(void *arg, size_t line, const char *what);
 
 /*
- * Reads a transcript and gives messages in an order that transcript_next accepts: neighbours of one role
- * are joined, results without call are dropped, calls without result are answered by "(no result was
- * recorded)", all of it told to note. format: NULL guesses; "jsonl" ({"role","content",...} per line),
- * "claude-code" or "codex". ETHOS_INVALID when nothing of it could be read.
+ * Reads a transcript and gives messages in an order that transcript_next accepts: neighbours of
+ * one role are joined, results go to their calls, those without are dropped, calls without result
+ * are answered by "(no result was recorded)"; what is no part of the conversation (side chains,
+ * reasoning, bookkeeping) is left out. All of it is told to note, before the first message is
+ * given.
+ *
+ * Every message has an id: that of the transcript where it is a UUID, else one made from the place
+ * and the text, so that reading the same file again, or grown, gives the same ids. Times never go
+ * back; a missing one is that of the neighbour, and NULL when there is none at all.
+ *
+ * format: NULL guesses; "jsonl" ({"role","content",...} per line), "claude-code" or "codex".
+ * ETHOS_INVALID when nothing of it could be read; ETHOS_NOMEM.
  */
 int transcript_read(struct ethos_view text, const char *format, struct arena *arena,
                     transcript_out_fn *each, transcript_note_fn *note, void *arg,

@@ -229,6 +229,50 @@ static void test_marks_letters_and_digits(void **state)
     assert_false(unicode_is_letter_or_digit(0x1F600));
 }
 
+static void test_kinds_tell_accents_from_vowels_and_symbols_from_drawings(void **state)
+{
+    (void)state;
+    assert_int_equal(unicode_kind('a'), UNICODE_LETTER);
+    assert_int_equal(unicode_kind(0x0664), UNICODE_LETTER); // a digit
+    assert_int_equal(unicode_kind(' '), UNICODE_OTHER);
+    assert_int_equal(unicode_kind(0x2014), UNICODE_OTHER);
+    assert_int_equal(unicode_kind(0x0301), UNICODE_ACCENT);
+    assert_int_equal(unicode_kind(0x064E), UNICODE_ACCENT); // an Arabic vowel point
+    assert_int_equal(unicode_kind(0x0640), UNICODE_ACCENT); // tatweel
+    assert_int_equal(unicode_kind(0x0940), UNICODE_MARK);   // a Devanagari vowel
+    assert_int_equal(unicode_kind(0x0E35), UNICODE_MARK);   // a Thai vowel
+    assert_int_equal(unicode_kind(0x3099), UNICODE_MARK);
+    assert_int_equal(unicode_kind(0x1F389), UNICODE_SYMBOL);
+    assert_int_equal(unicode_kind(0x1FAFF), UNICODE_SYMBOL); // younger than the tables
+    assert_int_equal(unicode_kind(0x2500), UNICODE_OTHER);
+    assert_int_equal(unicode_kind(0xFFFD), UNICODE_OTHER);
+}
+
+static void test_folding_gives_what_a_character_stands_for(void **state)
+{
+    uint32_t out[UNICODE_FOLD_MAX];
+    (void)state;
+    assert_int_equal(unicode_fold(0x00C9, out), 2); // É
+    assert_int_equal(out[0], 'e');
+    assert_int_equal(out[1], 0x0301);
+    assert_int_equal(unicode_fold(0xFB03, out), 3); // ffi
+    assert_int_equal(out[2], 'i');
+    assert_int_equal(unicode_fold(0x200D, out), 0);
+    for (uint32_t cp = 0; cp <= 0x10FFFF; cp++)
+        assert_true(unicode_fold(cp, out) <= UNICODE_FOLD_MAX);
+    assert_int_equal(unicode_fold(0xFDFA, out), 18); // the longest
+}
+
+static void test_two_characters_make_one(void **state)
+{
+    (void)state;
+    assert_int_equal(unicode_compose('e', 0x0301), 0x00E9);
+    assert_int_equal(unicode_compose(0x304B, 0x3099), 0x304C);
+    assert_int_equal(unicode_compose(0x1112, 0x1161), 0xD558);
+    assert_int_equal(unicode_compose(0xD558, 0x11AB), 0xD55C);
+    assert_int_equal(unicode_compose('a', 'b'), 0);
+}
+
 static void test_width_counts_columns(void **state)
 {
     (void)state;
@@ -255,6 +299,9 @@ int main(void)
         cmocka_unit_test(test_every_failing_allocation_is_nomem),
         cmocka_unit_test(test_lower_case_is_by_character),
         cmocka_unit_test(test_marks_letters_and_digits),
+        cmocka_unit_test(test_kinds_tell_accents_from_vowels_and_symbols_from_drawings),
+        cmocka_unit_test(test_folding_gives_what_a_character_stands_for),
+        cmocka_unit_test(test_two_characters_make_one),
         cmocka_unit_test(test_width_counts_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,162 @@
+/*
+ * transcript_claude.c: lines of a Claude Code session, and plain JSON lines.
+ *
+ *     {"type":"user","uuid":"...","timestamp":"...","sessionId":"...","isSidechain":false,
+ *      "message":{"role":"user","content":"..." or [{"type":"text"|"tool_result", ...}]}}
+ *     {"type":"assistant",...,
+ *      "message":{"id":"msg_...","content":[{"type":"tool_use",...}],"usage":{...}}}
+ *
+ * One answer of the model is written as several lines with the same message.id, each repeating the
+ * count of tokens, of which the last is right. Everything of another type is bookkeeping.
+ */
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/view.h"
+#include "core/transcript_parts.h"
+
+static bool is_set(const json_t *row, const char *name)
+{
+    return json_is_true(json_object_get(row, name));
+}
+
+/* Why a line is no part of the conversation, or NULL. */
+static const char *reason_to_skip(const struct reading *reading, const json_t *row)
+{
+    struct ethos_view type = json_view(row, "type");
+    if ((!view_eq_str(type, "user") && !view_eq_str(type, "assistant")) ||
+        !json_is_object(json_object_get(row, "message")))
+        return NOTE_OTHER;
+    if (is_set(row, "isSidechain"))
+        return "a side chain was left out";
+    if (is_set(row, "isMeta"))
+        return NOTE_PROGRAM;
+    if (is_set(row, "isCompactSummary") && reading->items)
+        return "a summary of what stands before was left out";
+    return NULL;
+}
+
+static int64_t count_of(const json_t *usage, const char *name)
+{
+    json_int_t count = json_integer_value(json_object_get(usage, name));
+    return count > 0 ? (int64_t)count : 0;
+}
+
+/* The tokens of one answer are counted once, where it was told last. */
+static int take_usage(struct reading *reading, struct item *item, const json_t *message)
+{
+    const json_t *usage = json_object_get(message, "usage");
+    struct ethos_view response = json_view(message, "id");
+    if (!json_is_object(usage))
+        return ETHOS_OK;
+    if (reading->counted && response.data && view_eq_str(response, reading->response)) {
+        reading->counted->has_usage = false;
+        reading->counted->usage = (struct ethos_usage){0};
+    }
+    item->has_usage = true;
+    item->usage = (struct ethos_usage){
+        .input_tokens = count_of(usage, "input_tokens"),
+        .output_tokens = count_of(usage, "output_tokens"),
+        .cache_read_tokens = count_of(usage, "cache_read_input_tokens"),
+        .cache_creation_tokens = count_of(usage, "cache_creation_input_tokens")};
+    reading->counted = item;
+    reading->response = arena_copy(reading->arena, response);
+    return reading->response ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+int claude_line(struct reading *reading, const json_t *row)
+{
+    const char *reason = reason_to_skip(reading, row);
+    const json_t *message = json_object_get(row, "message");
+    struct item *item = NULL;
+    bool is_new = false;
+    if (reason) {
+        reading_note(reading, reason);
+        return ETHOS_OK;
+    }
+    int code = reading_session(reading, json_view(row, "sessionId"));
+    if (code == ETHOS_OK)
+        code = reading_is_new(reading, json_view(row, "uuid"), &is_new);
+    if (code != ETHOS_OK || !is_new)
+        return code;
+    char role = view_eq_str(json_view(row, "type"), "user") ? 'u' : 'a';
+    reading->time = json_object_get(row, "timestamp");
+    code = reading_content(reading, role, json_object_get(message, "content"), &item);
+    return code == ETHOS_OK && item && role == 'a' ? take_usage(reading, item, message) : code;
+}
+
+/* ---- plain JSON lines ------------------------------------------------------------------------ */
+
+/* 0 for a name that is no role. */
+static char role_of(struct ethos_view name)
+{
+    static const struct {
+        const char *name;
+        char role;
+    } roles[] = {{"user", 'u'}, {"human", 'u'},    {"assistant", 'a'}, {"model", 'a'},
+                 {"ai", 'a'},   {"system", 's'},   {"developer", 's'}, {"tool_result", 'r'},
+                 {"tool", 'r'}, {"function", 'r'}, {"user_steer", 't'}};
+    for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++) {
+        if (view_eq_str(name, roles[i].name))
+            return roles[i].role;
+    }
+    return 0;
+}
+
+/* A member under either of two names. */
+static const json_t *either(const json_t *row, const char *name, const char *other)
+{
+    const json_t *value = json_object_get(row, name);
+    return value && !json_is_null(value) ? value : json_object_get(row, other);
+}
+
+static struct ethos_view either_text(const json_t *row, const char *name, const char *other)
+{
+    const json_t *value = either(row, name, other);
+    return view_of(json_string_value(value), json_string_length(value));
+}
+
+/* {"id","name","input"}, or {"id","function":{"name","arguments":"JSON"}}. */
+static int take_call(struct reading *reading, struct item *item, const json_t *call)
+{
+    const json_t *function = json_object_get(call, "function");
+    const json_t *input = either(function ? function : call, "arguments", "input");
+    return reading_call(reading, item, json_view(call, "id"),
+                        json_view(function ? function : call, "name"), input);
+}
+
+static int take_calls(struct reading *reading, struct item *item, const json_t *calls)
+{
+    size_t index;
+    json_t *call;
+    int code = ETHOS_OK;
+    if (!item && json_array_size(calls) > 0)
+        code = reading_add(reading, 'a', &item);
+    json_array_foreach ((json_t *)calls, index, call) {
+        code = code ? code : take_call(reading, item, call);
+    }
+    return code;
+}
+
+int jsonl_line(struct reading *reading, const json_t *row)
+{
+    char role = role_of(json_view(row, "role"));
+    const json_t *content = json_object_get(row, "content");
+    struct item *item = NULL;
+    bool is_new = false;
+    if (!role) {
+        reading_note(reading, NOTE_OTHER);
+        return ETHOS_OK;
+    }
+    int code = reading_is_new(reading, json_view(row, "id"), &is_new);
+    if (code != ETHOS_OK || !is_new)
+        return code;
+    reading->time = either(row, "timestamp", "created_at");
+    if (role == 'r')
+        return reading_result(reading, either_text(row, "tool_call_id", "toolCallId"),
+                              either_text(row, "tool_name", "toolName"), content);
+    code = reading_content(reading, role, content, &item);
+    if (code == ETHOS_OK && role == 'a')
+        code = take_calls(reading, item, either(row, "tool_calls", "toolCalls"));
+    return code;
+}

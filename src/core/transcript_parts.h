@@ -1,0 +1,119 @@
+/*
+ * transcript_parts.h: a transcript of another program while it is read. Private to
+ * core/transcript*.
+ *
+ * Lines become items, in the order of the file (transcript_claude.c, transcript_codex.c, over
+ * transcript_items.c); items are brought into an order that a model accepts (transcript_order.c).
+ */
+#ifndef ETHOS_CORE_TRANSCRIPT_PARTS_H
+#define ETHOS_CORE_TRANSCRIPT_PARTS_H
+
+#include "base/json.h"
+#include "base/str.h"
+#include "core/transcript.h"
+
+#define TRANSCRIPT_CALL_BYTES 8388608 /* bytes: what the calls of one message are given to do */
+
+#define NOTE_OTHER "a line that is no message was left out"
+#define NOTE_PROGRAM "a line of the program to itself was left out"
+#define NOTE_REASONING "reasoning was left out"
+
+/* A piece of a message's text; joined by an empty line. */
+struct part {
+    struct part *next;
+    struct ethos_view text;
+};
+
+struct call {
+    struct call *next;
+    const char *id, *name;
+    const char *input;   /* JSON */
+    struct item *result; /* NULL: none was found */
+};
+
+/* A message in the making; everything lives in the arena. */
+struct item {
+    struct item *next;  /* in the file */
+    struct item *after; /* in the order that was made */
+    char role;          /* as in struct transcript; 0: left out */
+    size_t line;
+    size_t turn; /* how many that are no results stand before a result */
+    const char *id, *timestamp;
+    struct part *parts, **last_part;
+    struct call *calls, **last_call;
+    size_t call_count, call_bytes;
+    const char *call_id, *tool_name; /* of a result */
+    bool claimed;                    /* a result that belongs to a call */
+    bool has_usage;
+    struct ethos_usage usage;
+};
+
+struct reading {
+    struct arena *arena;
+    transcript_note_fn *note;
+    void *arg;
+    struct item *items, **last;
+    struct item *ordered; /* linked by after */
+    /* the line that is being read */
+    size_t line;
+    struct ethos_view text;
+    struct ethos_view name; /* its id, or absent */
+    const json_t *time;
+    size_t made; /* items of it so far */
+    bool told;   /* something of it was noted */
+    /* of the whole */
+    json_t *names;        /* ids of lines that were read */
+    json_t *typed;        /* codex: what the user typed, by the program's own account */
+    const char *session;  /* id, or NULL */
+    const char *response; /* claude-code: the answer whose tokens were counted last, */
+    struct item *counted; /* and where */
+};
+
+/* All of these return ETHOS_OK or ETHOS_NOMEM. */
+
+void reading_note(struct reading *reading, const char *what);
+
+/* The first id that is given names the session. */
+int reading_session(struct reading *reading, struct ethos_view id);
+
+/* Appends an item with id and time of its line. */
+int reading_add(struct reading *reading, char role, struct item **out);
+
+/* Appends text; nothing for the empty one. */
+int reading_text(struct reading *reading, struct item *item, struct ethos_view text);
+
+/* Appends a call; input may be NULL, or text that is a JSON object. */
+int reading_call(struct reading *reading, struct item *item, struct ethos_view id,
+                 struct ethos_view name, const json_t *input);
+
+/* Appends the result of a call; content is text or blocks of it. */
+int reading_result(struct reading *reading, struct ethos_view id, struct ethos_view name,
+                   const json_t *content);
+
+/*
+ * Appends what a message says: text, or blocks of text, calls and results, which become items of
+ * their own. *out is the item with its calls, NULL when there is none.
+ */
+int reading_content(struct reading *reading, char role, const json_t *content, struct item **out);
+
+/* Whether a line with this id comes for the first time. */
+int reading_is_new(struct reading *reading, struct ethos_view name, bool *out);
+
+/* A UUID that is always the same for the same text. */
+const char *reading_uuid(struct reading *reading, struct ethos_view text);
+
+/* One line of each format. */
+int jsonl_line(struct reading *reading, const json_t *row);
+int claude_line(struct reading *reading, const json_t *row);
+int codex_line(struct reading *reading, const json_t *row);
+
+/* At the end: leaves out what nobody typed. */
+void codex_end(struct reading *reading);
+
+/* Makes reading->ordered of the items. */
+int transcript_order(struct reading *reading);
+
+/* Hands what was ordered to each. */
+int transcript_give(struct reading *reading, transcript_out_fn *each);
+
+#endif

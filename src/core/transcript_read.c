@@ -1,0 +1,152 @@
+/*
+ * transcript_read.c: the lines of a transcript, each to the reader of its format.
+ */
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "core/transcript_parts.h"
+
+struct format {
+    const char *name;
+    int (*line)(struct reading *reading, const json_t *row);
+    void (*end)(struct reading *reading); /* or NULL */
+};
+
+static const struct format formats[] = {{"jsonl", jsonl_line, NULL},
+                                        {"claude-code", claude_line, NULL},
+                                        {"codex", codex_line, codex_end}};
+
+static const struct format *find_format(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof(formats) / sizeof(*formats); i++) {
+        if (strcmp(formats[i].name, name) == 0)
+            return &formats[i];
+    }
+    return NULL;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* Parses a line, with bytes that are no text replaced. */
+static int parse_line(struct reading *reading, struct ethos_view line, json_t **out)
+{
+    struct str clean;
+    if (utf8_valid(line))
+        return json_parse(line, "line", out, NULL);
+    str_init(&clean, SIZE_MAX);
+    int code = utf8_sanitize(line, &clean);
+    if (code == ETHOS_OK)
+        code = json_parse(str_view(&clean), "line", out, NULL);
+    str_release(&clean);
+    if (code == ETHOS_OK)
+        reading_note(reading, "bytes that are no text were replaced");
+    return code;
+}
+
+/* Why a line could not be read. A last one without its end was being written. */
+static const char *reason_of(int code, const struct ethos_view *rest, struct ethos_view line)
+{
+    bool torn = rest->size == 0 && line.data + line.size == rest->data;
+    if (code == ETHOS_LIMIT)
+        return "a line that is too long or too deep was left out";
+    return torn ? "the last line is cut off and was left out"
+                : "a line that is no JSON was left out";
+}
+
+static int read_line(struct reading *reading, const struct format *format, struct ethos_view line,
+                     const struct ethos_view *rest)
+{
+    json_t *row = NULL;
+    reading->line++;
+    reading->text = line;
+    reading->name = (struct ethos_view){0};
+    reading->time = NULL;
+    reading->made = 0;
+    reading->told = false;
+    if (view_blank(line))
+        return ETHOS_OK;
+    int code = parse_line(reading, line, &row);
+    if (code == ETHOS_OK) {
+        code = format->line(reading, row);
+        if (code == ETHOS_OK && reading->made == 0 && !reading->told)
+            reading_note(reading, "an empty message was left out");
+    } else if (code != ETHOS_NOMEM) {
+        reading_note(reading, reason_of(code, rest, line));
+        code = ETHOS_OK;
+    }
+    json_decref(row);
+    return code;
+}
+
+static int read_lines(struct reading *reading, const struct format *format, struct ethos_view text)
+{
+    struct ethos_view rest = text, line;
+    int code = ETHOS_OK;
+    while (code == ETHOS_OK && view_line(&rest, &line))
+        code = read_line(reading, format, line, &rest);
+    if (code == ETHOS_OK && format->end)
+        format->end(reading);
+    return code;
+}
+
+/* ---- which format ---------------------------------------------------------------------------- */
+
+static const char *guess_row(const json_t *row)
+{
+    struct ethos_view type = json_view(row, "type");
+    if (json_is_object(json_object_get(row, "payload")) || json_object_get(row, "record_type"))
+        return "codex";
+    if (json_is_object(json_object_get(row, "message")) || json_object_get(row, "sessionId") ||
+        json_object_get(row, "leafUuid") || json_object_get(row, "snapshot"))
+        return "claude-code";
+    if (view_eq_str(type, "message") || view_eq_str(type, "function_call"))
+        return "codex";
+    return json_is_string(json_object_get(row, "role")) ? "jsonl" : NULL;
+}
+
+/* The first line that tells decides. */
+static int guess(struct ethos_view text, const struct format **out)
+{
+    struct ethos_view line;
+    const char *name = NULL;
+    while (!name && view_line(&text, &line)) {
+        json_t *row = NULL;
+        int code = json_parse(line, "line", &row, NULL);
+        if (code == ETHOS_NOMEM)
+            return code;
+        name = guess_row(row);
+        json_decref(row);
+    }
+    *out = find_format(name);
+    return ETHOS_OK;
+}
+
+int transcript_read(struct ethos_view text, const char *format, struct arena *arena,
+                    transcript_out_fn *each, transcript_note_fn *note, void *arg,
+                    struct ethos_error *error)
+{
+    struct reading reading = {.arena = arena, .note = note, .arg = arg, .last = &reading.items};
+    const struct format *chosen = find_format(format);
+    int code = format ? ETHOS_OK : guess(text, &chosen);
+    if (code == ETHOS_OK && !chosen)
+        return format ? err_set(error, ETHOS_INVALID, "'%s' is no format of transcripts", format)
+                      : err_set(error, ETHOS_INVALID, "no transcript of a known format");
+    reading.names = json_object();
+    reading.typed = json_object();
+    if (!reading.names || !reading.typed)
+        code = ETHOS_NOMEM;
+    if (code == ETHOS_OK)
+        code = read_lines(&reading, chosen, text);
+    json_decref(reading.names);
+    json_decref(reading.typed);
+    if (code == ETHOS_OK)
+        code = transcript_order(&reading);
+    if (code == ETHOS_OK && !reading.ordered)
+        return err_set(error, ETHOS_INVALID, "no message could be read from the transcript");
+    if (code == ETHOS_OK)
+        code = transcript_give(&reading, each);
+    return code == ETHOS_NOMEM ? err_nomem(error) : code;
+}
