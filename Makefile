@@ -49,15 +49,15 @@ $(error VARIANT is release, test or fuzz, not "$(VARIANT)")
 endif
 
 # The hot path starts like cat: everything but libc is linked statically into programs.
-STATIC_LIBS = -Wl,-Bstatic -ljansson -lyaml -lutf8proc -lnettle -Wl,-Bdynamic
+STATIC_LIBS = -Wl,-Bstatic -ljansson -lyaml -lutf8proc -lnettle -lsqlite3 -Wl,-Bdynamic -lm
 
-LAYERS = base core store memory ops
+LAYERS = base core store session memory ops
 LIB_SRC = $(foreach d,$(LAYERS),$(wildcard src/$(d)/*.c))
 CLI_SRC = $(wildcard src/cli/*.c)
 LIB_OBJ = $(LIB_SRC:%.c=$(O)/%.o)
 CLI_OBJ = $(CLI_SRC:%.c=$(O)/%.o)
-# Operations serve our own programs; those who embed the library call ethos.h.
-API_OBJ = $(filter-out $(O)/src/ops/%,$(LIB_OBJ))
+# Operations serve our own programs; those who embed the library call ethos.h, which has no sessions yet.
+API_OBJ = $(filter-out $(O)/src/ops/% $(O)/src/session/%,$(LIB_OBJ))
 
 # The sanitised variant exists for the tests: it needs the program and no more.
 all: $(O)/bin/ethos $(if $(filter release,$(VARIANT)),lib man completions examples)
@@ -252,7 +252,8 @@ check-long: check check-proof
 # Always of the release variant: what is measured is what is installed.
 BENCH_ARGS ?=
 GATE_ARGS ?=
-BENCH_OBJ = $(patsubst %,$(O)/bench/%.o,bench by_hand home measure notes prefetch process report sync text)
+BENCH_OBJ = $(patsubst %,$(O)/bench/%.o,bench by_hand home measure notes prefetch process report search sessions \
+	sync text)
 BENCH_BIN = $(O)/bin/ethos $(O)/bench/trivial $(O)/bench/adder
 
 # Programs are measured as installed, that is copied: a linker leaves its output in small pieces in

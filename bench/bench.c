@@ -2,10 +2,11 @@
  * bench.c: the benchmark driver: the table of cases, and the command line.
  *
  *     bench [--rounds N] [--markdown FILE] [WORD]
+ *     bench --growth
  *
  * Runs the A/A pairs and the cases whose name contains WORD, prints a table and writes the same as a
  * section of bench/RESULTS.md to FILE. Its exit code judges nothing: figures of a busy machine rank,
- * they do not promise.
+ * they do not promise. With --growth it prints what a search costs at up to a million messages.
  */
 #include "bench.h"
 
@@ -30,6 +31,12 @@
 #define ONCE OP("both in one write by hand", remember_by_hand, SHELF_HAND)
 #define REMEMBER(shelf) OP("ethos_remember", remember_fresh, shelf)
 #define SHELF(shelf) OP("ethos_prefetch", prefetch_shelf, shelf)
+#define INSERT(talk) OP("the same SQL by hand", append_by_hand, talk)
+#define APPEND(talk) OP("append", append_stored, talk)
+#define SELECT(talk) OP("the same SQL by hand", list_by_hand, talk)
+#define LIST(talk) OP("list", list_stored, talk)
+#define FTS5(which) OP("FTS5 by hand", search_by_hand, which)
+#define SEARCH(which) OP("search", search_stored, which)
 #define TRIVIAL OP("trivial C program", run_program, PROGRAM_TRIVIAL)
 #define ADDER OP("C program with the calls by hand", run_program, PROGRAM_ADD_BY_HAND)
 #define RUN(name, which) OP(name, run_program, PROGRAM_##which)
@@ -63,6 +70,17 @@ static const struct bench_case cases[] = {
     {"prefetch at 10,000 notes, to none", SHELF(SHELF_BARE), SHELF(SHELF_QUIET), .count = 50,
      .target = 1.1},
 
+    /* Sessions. */
+    {"append a message", INSERT(TALK_HAND), APPEND(TALK_1000), .count = 20, .target = 1.1},
+    {"append at 100,000 messages, to 1,000", APPEND(TALK_1000), APPEND(TALK_100000), .count = 20},
+    {"append at a million messages, to 1,000", APPEND(TALK_1000), APPEND(TALK_MILLION), .count = 20,
+     .large = true},
+    {"list 50 of 10,000 sessions", SELECT(TALK_MANY), LIST(TALK_MANY), .count = 5, .target = 1.2},
+    {"search 100,000 messages, rare word", FTS5(SEARCH_RARE), SEARCH(SEARCH_RARE), .count = 20,
+     .target = 1.2},
+    {"search 100,000 messages, common word", FTS5(SEARCH_COMMON), SEARCH(SEARCH_COMMON), .count = 2,
+     .target = 1.2},
+
     /* Whole processes, with the default configuration: the guard is on. */
     {"ethos --version", TRIVIAL, RUN("ethos", VERSION), .count = 20, .target = 1.4},
     {"ethos prefetch, 2 x 2 KB", TRIVIAL, RUN("ethos", PREFETCH_2K), .count = 20, .target = 1.4},
@@ -77,11 +95,12 @@ struct arguments {
     unsigned rounds;
     const char *markdown;
     const char *word;
+    bool growth;
 };
 
 static void usage(void)
 {
-    fputs("usage: bench [--rounds N] [--markdown FILE] [WORD]\n", stderr);
+    fputs("usage: bench [--rounds N] [--markdown FILE] [--growth] [WORD]\n", stderr);
     exit(2);
 }
 
@@ -90,14 +109,17 @@ static struct arguments parse(int argc, char **argv)
     static const struct option options[] = {
         {"rounds", required_argument, NULL, 'r'},
         {"markdown", required_argument, NULL, 'm'},
+        {"growth", no_argument, NULL, 'g'},
         {NULL, 0, NULL, 0},
     };
-    struct arguments arguments = {LEAST_ROUNDS, NULL, ""};
+    struct arguments arguments = {LEAST_ROUNDS, NULL, "", false};
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (option == 'r')
             arguments.rounds = (unsigned)strtoul(optarg, NULL, 10);
         else if (option == 'm')
             arguments.markdown = optarg;
+        else if (option == 'g')
+            arguments.growth = true;
         else
             usage();
     }
@@ -115,7 +137,8 @@ static struct arguments parse(int argc, char **argv)
 static void choose_cases(const char *word, struct bench_run *run)
 {
     for (size_t i = 0; i < CASES; i++) {
-        if (strncmp(cases[i].name, "A/A", 3) == 0 || strstr(cases[i].name, word))
+        if (strncmp(cases[i].name, "A/A", 3) == 0 ||
+            (strstr(cases[i].name, word) && (*word || !cases[i].large)))
             run->results[run->count++].of = &cases[i];
     }
 }
@@ -144,8 +167,13 @@ int main(int argc, char **argv)
     choose_cases(arguments.word, &run);
     find_build(argv[0]);
     bench_open(&bench, argv[0]);
-    bench_measure(&bench, &run);
+    if (arguments.growth)
+        search_growth(&bench);
+    else
+        bench_measure(&bench, &run);
     bench_close(&bench);
+    if (arguments.growth)
+        return 0;
     bench_table(&run, stdout);
     if (markdown) {
         bench_markdown(&run, markdown);

@@ -54,12 +54,26 @@ struct bench_shelf {
     unsigned kept;           /* notes added since */
 };
 
+enum bench_talk_name { TALK_HAND, TALK_1000, TALK_100000, TALK_MILLION, TALK_MANY, TALKS };
+
+#define HAND_STATEMENTS 6
+
+/* A database of sessions, through our store and by an own connection; see sessions.c. */
+struct bench_talk {
+    struct ethos_sessions *sessions; /* NULL: nobody has asked for it */
+    struct sqlite3 *hand;
+    struct sqlite3_stmt *statements[HAND_STATEMENTS];
+    unsigned appended;
+};
+
 struct bench {
     char *build; /* the directory with the programs, absolute */
     char *root;  /* of everything temporary; its folder "project" is the current directory */
     struct bench_home homes[PLACES];
     struct bench_shelf shelves[SHELVES];
     char *buffer; /* BENCH_BUFFER, for those who work by hand */
+    struct bench_talk talks[TALKS];
+    struct ethos_sessions *searched; /* NULL: nobody has asked for it */
 };
 
 /* Does the operation `count` times, or ends the program: a wrong result has no speed. */
@@ -76,6 +90,7 @@ struct bench_case {
     const struct bench_op *floor, *subject;
     unsigned count;                       /* operations in one sample */
     double target;                        /* the ratio not to exceed; 0: reported only */
+    bool large;                           /* only when WORD names it: making it takes long */
     const char *program;                  /* that must be on PATH, or NULL */
     void (*prepare)(struct bench *bench); /* before each sample, not timed; or NULL */
 };
@@ -116,6 +131,17 @@ void bench_restore(struct bench *bench);
 void notes_restore(struct bench *bench); /* the indexes of all shelves but the largest */
 void notes_close(struct bench *bench);
 
+/* ---- sessions.c ------------------------------------------------------------------------------ */
+
+void talks_close(struct bench *bench);
+
+/* ---- search.c -------------------------------------------------------------------------------- */
+
+void searched_close(struct bench *bench);
+
+/* Prints a table: what a search costs at 10,000, 100,000 and 1,000,000 messages. Takes minutes. */
+void search_growth(struct bench *bench);
+
 /* ---- measure.c ------------------------------------------------------------------------------- */
 
 void bench_measure(struct bench *bench, struct bench_run *run);
@@ -135,6 +161,13 @@ bench_fn add_by_hand, add_by_sync;
 /* notes.c; arg is an enum bench_shelf_name */
 bench_fn remember_fresh, remember_by_hand, remember_twice_by_hand;
 bench_fn prefetch_shelf;
+
+/* sessions.c; arg is an enum bench_talk_name */
+bench_fn append_by_hand, append_stored, list_by_hand, list_stored;
+
+/* search.c; arg is an enum bench_search */
+enum bench_search { SEARCH_RARE, SEARCH_COMMON, SEARCHES };
+bench_fn search_by_hand, search_stored;
 
 /* process.c; arg is an enum bench_program */
 enum bench_program {

@@ -163,6 +163,8 @@ void bench_close(struct bench *bench)
         free((char *)home->text.data);
     }
     notes_close(bench);
+    talks_close(bench);
+    searched_close(bench);
     ephemeral_remove(bench->root);
     free(bench->root);
     free(bench->build);

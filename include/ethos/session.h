@@ -57,7 +57,10 @@ struct ethos_message {
     const char *timestamp; /* in: NULL is now; never earlier than the session's last */
 };
 
-/* Return 0 to go on; any other value stops the walk and is returned by it. */
+/*
+ * Return 0 to go on; any other value stops the walk and is returned by it. It must not call the store
+ * that called it (ETHOS_INTERNAL): collect first.
+ */
 typedef int ethos_session_fn(void *arg, const struct ethos_session *session);
 typedef int ethos_message_fn(void *arg, const struct ethos_message *message);
 
@@ -95,7 +98,10 @@ struct ethos_hit {
 
 typedef int ethos_hit_fn(void *arg, const struct ethos_hit *hit);
 
-/* What to change; absent members stay. title "" takes it away. usage is added to what there is. */
+/*
+ * What to change; absent members stay. title "" takes it away. usage is added to what there is, and with
+ * compactions the last compaction is that of now. updated_at stays: it tells when somebody last spoke.
+ */
 struct ethos_session_patch {
     const char *title, *model, *provider, *personality, *metadata, *working_dir;
     const int *pinned;
@@ -104,7 +110,7 @@ struct ethos_session_patch {
 };
 
 enum {
-    ETHOS_APPEND_CHECKED = 1, /* ETHOS_INVALID for a sequence that a model would refuse */
+    ETHOS_APPEND_CHECKED = 1,  /* ETHOS_INVALID for a sequence that a model would refuse */
     ETHOS_APPEND_KEEP_TIME = 2 /* imports: the given times, even before the session's last */
 };
 
@@ -141,15 +147,18 @@ struct ethos_sessions_ops {
     int (*remove)(struct ethos_sessions *self, const char *id, struct ethos_error *error);
 
     /* In order. Raises updated_at. A message whose id is there already is ETHOS_EXISTS. */
-    int (*append)(struct ethos_sessions *self, const char *id,
-                  const struct ethos_message *messages, size_t count, unsigned flags,
-                  struct ethos_error *error);
+    int (*append)(struct ethos_sessions *self, const char *id, const struct ethos_message *messages,
+                  size_t count, unsigned flags, struct ethos_error *error);
 
     /* The newest `last` of a session (0: all), oldest first. */
     int (*messages)(struct ethos_sessions *self, const char *id, unsigned last,
                     ethos_message_fn *each, void *arg, struct ethos_error *error);
 
-    /* Pinned first, then the latest. A page neither repeats nor skips what stays as it is meanwhile. */
+    /*
+     * Pinned first, then the latest. Pages go on in the order of the first one: a session that was there
+     * then is shown once, even if somebody appends to it meanwhile; only a pin that is set or taken
+     * away moves it.
+     */
     int (*list)(struct ethos_sessions *self, const struct ethos_session_query *query,
                 ethos_session_fn *each, void *arg, char out_cursor[ETHOS_CURSOR_SIZE],
                 struct ethos_error *error);
@@ -161,7 +170,7 @@ struct ethos_sessions_ops {
     int (*fork)(struct ethos_sessions *self, const char *id, char out_id[ETHOS_UUID_SIZE],
                 struct ethos_error *error);
 
-    /* Hides the last turns: from a user's message on. *out_count: messages. */
+    /* Hides the last turns, or as many as there are: from a user's message on. *out_count: messages. */
     int (*undo)(struct ethos_sessions *self, const char *id, unsigned turns, uint64_t *out_count,
                 struct ethos_error *error);
 

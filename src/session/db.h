@@ -2,9 +2,9 @@
  * db.h: one connection to sessions.db. Private to src/session.
  *
  * Opened at first use. Settings: WAL (DELETE with exclusive locking on a network file system), foreign
- * keys, synchronous FULL (NORMAL for durability: fast), trusted_schema off, no mmap, no automatic
- * checkpoint, none on close; busy_timeout as the deadline. The schema is made when missing, columns of
- * later versions are added when missing, a user_version above 1 is refused.
+ * keys, synchronous FULL (NORMAL for durability: fast), no harmful functions (functions.h), no mmap, no automatic
+ * checkpoint, none on close; busy_timeout as the deadline, at least 5 seconds. What the schema lacks is
+ * made (schema.h), a user_version above 1 is refused.
  */
 #ifndef ETHOS_SESSION_DB_H
 #define ETHOS_SESSION_DB_H
@@ -18,38 +18,100 @@
 #define DB_FILE "sessions.db"
 #define DB_LOCK "sessions.db-lock"
 #define DB_CHECKPOINT_BYTES 4194304 /* of the log, above which whoever wrote folds it in */
+#define DB_MAX_TEXT 67108864        /* bytes of one value, and of one row */
 
-/* Statements that are kept, by number; their texts are in one table in db.c. */
+#define DB_REBUILD_INDEX "INSERT INTO messages_fts(messages_fts) VALUES('rebuild')"
+
+/* Statements that are kept, by number; their texts are in one table in statements.c. */
 enum db_statement {
+    DB_BEGIN,
+    DB_COMMIT,
+    DB_ROLLBACK,
     DB_INSERT_SESSION,
+    DB_SESSION,
+    DB_SESSION_BY_KEY,
+    DB_UPDATE_SESSION,
+    DB_DELETE_SESSION,
+    DB_LIST,
+    DB_LIST_SOME,
+    DB_LIST_ON,
+    DB_COUNT_OLD,
+    DB_DELETE_OLD,
+    DB_FORK_SESSION,
+    DB_LAST_TIME,
     DB_INSERT_MESSAGE,
-    /* ... one per statement that is used more than once */
+    DB_RAISE_SESSION,
+    DB_MESSAGES,
+    DB_LAST_MESSAGES,
+    DB_TAIL,
+    DB_TURNS,
+    DB_HIDE,
     DB_STATEMENTS
 };
+
+extern const char *const db_statements[DB_STATEMENTS];
 
 struct db {
     struct ethos_sessions base;
     const struct ethos_host *host;
-    char *path;
-    int lock; /* descriptor of DB_LOCK, -1 until the first write */
+    char *root;
+    char *path; /* of the database; NULL until it is open */
+    int lock;   /* descriptor of DB_LOCK, -1 until the first write */
     uint32_t deadline_ms;
-    bool fast, read_only;
+    bool fast, network, read_only;
     sqlite3 *connection; /* NULL until first use */
+    int64_t page_bytes;
+    int64_t log_bytes; /* of the write-ahead log after the last commit */
     sqlite3_stmt *kept[DB_STATEMENTS];
+    struct search *search; /* search.c's own: NULL until first use */
 };
+
+static inline struct db *db_of(struct ethos_sessions *sessions)
+{
+    return (struct db *)sessions;
+}
 
 /* Opens when needed. create false: ETHOS_NOTFOUND when there is no database. */
 int db_ready(struct db *self, bool create, struct ethos_error *error);
 
-/* A kept statement, reset and without bindings. */
-int db_prepare(struct db *self, enum db_statement which, sqlite3_stmt **out,
-               struct ethos_error *error);
+/* Forgets the connection and what is kept of it; the next call opens anew. */
+void db_shut(struct db *self);
+
+/* The lock on DB_LOCK, which every write and every checkpoint holds. */
+int db_lock(struct db *self, struct ethos_error *error);
+void db_unlock(struct db *self);
 
 /* A write: lock, BEGIN IMMEDIATE; then commit (checkpoint when due) or roll back, unlock. */
 int db_begin(struct db *self, struct ethos_error *error);
 int db_end(struct db *self, int code, struct ethos_error *error);
 
-/* The error of the connection as ours: BUSY, IO (full, read-only), CORRUPT, NOMEM. */
+/* Folds the log into the database. The caller holds the lock. */
+void db_checkpoint(struct db *self, int mode);
+
+/*
+ * A kept statement, reset and without bindings. ETHOS_INTERNAL when it is being walked through: a
+ * callback called the store.
+ */
+int db_prepare(struct db *self, enum db_statement which, sqlite3_stmt **out,
+               struct ethos_error *error);
+
+/* NULL binds NULL. An error is remembered by the connection and found by the step. */
+void db_bind(sqlite3_stmt *statement, int at, const char *text);
+
+/* One step: SQLITE_ROW or SQLITE_DONE, or a code of ours, which is negative. Done: it is reset. */
+int db_step(struct db *self, sqlite3_stmt *statement, const char *what, struct ethos_error *error);
+
+/* Runs a statement that gives no rows; *out_changes (may be NULL): rows it changed. */
+int db_run(struct db *self, sqlite3_stmt *statement, const char *what, int64_t *out_changes,
+           struct ethos_error *error);
+
+/* Runs SQL text that gives no rows. */
+int db_exec(struct db *self, const char *sql, const char *what, struct ethos_error *error);
+
+/* The first value of the first row of SQL text, 0 when there is none. */
+int db_number(struct db *self, const char *sql, int64_t *out, struct ethos_error *error);
+
+/* The error of the connection as ours: BUSY, IO (full, read-only), CORRUPT, NOMEM, EXISTS, LIMIT. */
 int db_fail(struct db *self, const char *what, struct ethos_error *error);
 
 #endif

@@ -1,0 +1,436 @@
+/*
+ * db.c: one connection to sessions.db: finding the file, settings, one writer at a time, errors.
+ *
+ * The file itself is never opened by us once it is there: closing a descriptor of it would take away
+ * the locks that SQLite holds on it in this process.
+ */
+#include "session/db.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+
+#include "base/dir.h"
+#include "base/err.h"
+#include "base/lock.h"
+#include "base/os.h"
+#include "session/functions.h"
+#include "session/schema.h"
+#include "session/search.h"
+
+#define LEAST_BUSY_MS 5000 /* of others, who do not know our lock */
+#define MOVES 3            /* times that a file may be replaced under us while we begin */
+
+/* ---- errors --------------------------------------------------------------------------------- */
+
+/* reason NULL: SQLite's own words. What is not listed is ETHOS_INTERNAL in SQLite's words. */
+static const struct meaning {
+    int result, code;
+    const char *reason, *hint;
+} meanings[] = {
+    {SQLITE_BUSY, ETHOS_BUSY, "another program is using the database", "try again when it is done"},
+    {SQLITE_LOCKED, ETHOS_BUSY, "another program is using the database",
+     "try again when it is done"},
+    {SQLITE_FULL, ETHOS_IO, "no space left", "free some disk space, then try again"},
+    {SQLITE_READONLY, ETHOS_IO, "it can only be read",
+     "check owner and permissions of the file and its directory"},
+    {SQLITE_IOERR, ETHOS_IO, NULL, "check the disk and the system log"},
+    {SQLITE_CANTOPEN, ETHOS_IO, NULL, "check owner and permissions of the file and its directory"},
+    {SQLITE_PERM, ETHOS_IO, NULL, "check owner and permissions of the file and its directory"},
+    {SQLITE_PROTOCOL, ETHOS_BUSY, "another program is using the database", "try again"},
+    {SQLITE_CORRUPT, ETHOS_CORRUPT, "the database is damaged",
+     "keep a copy, then try: sqlite3 sessions.db .recover"},
+    {SQLITE_NOTADB, ETHOS_CORRUPT, "is not a database",
+     "move it away; a new one is made when needed"},
+    {SQLITE_ERROR, ETHOS_CORRUPT, NULL, "its tables do not fit this program"},
+    {SQLITE_AUTH, ETHOS_DENIED, NULL, "its triggers call what this program forbids"},
+    {SQLITE_NOMEM, ETHOS_NOMEM, "out of memory", NULL},
+    {SQLITE_TOOBIG, ETHOS_LIMIT, "too large", NULL},
+    {SQLITE_CONSTRAINT, ETHOS_INVALID, NULL, NULL},
+    {SQLITE_INTERRUPT, ETHOS_LIMIT, "took too long", NULL},
+};
+
+static const struct meaning *meaning_of(int result)
+{
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
+        if (meanings[i].result == result)
+            return &meanings[i];
+    }
+    return NULL;
+}
+
+int db_fail(struct db *self, const char *what, struct ethos_error *error)
+{
+    int result = sqlite3_extended_errcode(self->connection), primary = result & 0xFF;
+    int number = sqlite3_system_errno(self->connection);
+    const struct meaning *meaning = meaning_of(primary);
+    const char *reason = meaning ? meaning->reason : NULL;
+    if (!self->connection || primary == SQLITE_NOMEM)
+        return err_nomem(error);
+    if ((primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN) && number != 0)
+        return err_errno(error, number, self->path);
+    if (result == SQLITE_CONSTRAINT_UNIQUE || result == SQLITE_CONSTRAINT_PRIMARYKEY)
+        return err_set(error, ETHOS_EXISTS, "%s: cannot %s: it is there already", self->path, what);
+    if (primary == SQLITE_NOTADB)
+        return err_hint(error, err_set(error, ETHOS_CORRUPT, "%s: %s", self->path, reason), "%s",
+                        meaning->hint);
+    int code = err_set(error, meaning ? meaning->code : ETHOS_INTERNAL, "%s: cannot %s: %s",
+                       self->path, what, reason ? reason : sqlite3_errmsg(self->connection));
+    return meaning && meaning->hint ? err_hint(error, code, "%s", meaning->hint) : code;
+}
+
+/* ---- statements ----------------------------------------------------------------------------- */
+
+int db_prepare(struct db *self, enum db_statement which, sqlite3_stmt **out,
+               struct ethos_error *error)
+{
+    sqlite3_stmt **kept = &self->kept[which];
+    if (*kept && sqlite3_stmt_busy(*kept))
+        return err_set(error, ETHOS_INTERNAL, "a callback of the session store called the store");
+    if (*kept) {
+        sqlite3_reset(*kept);
+        sqlite3_clear_bindings(*kept);
+    } else if (sqlite3_prepare_v3(self->connection, db_statements[which], -1,
+                                  SQLITE_PREPARE_PERSISTENT, kept, NULL) != SQLITE_OK) {
+        return db_fail(self, "read its tables", error);
+    }
+    *out = *kept;
+    return ETHOS_OK;
+}
+
+void db_bind(sqlite3_stmt *statement, int at, const char *text)
+{
+    sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
+}
+
+int db_step(struct db *self, sqlite3_stmt *statement, const char *what, struct ethos_error *error)
+{
+    int result = sqlite3_step(statement);
+    if (result == SQLITE_ROW)
+        return result;
+    int code = result == SQLITE_DONE ? result : db_fail(self, what, error);
+    sqlite3_reset(statement);
+    return code;
+}
+
+int db_run(struct db *self, sqlite3_stmt *statement, const char *what, int64_t *out_changes,
+           struct ethos_error *error)
+{
+    int code = db_step(self, statement, what, error);
+    if (code < 0)
+        return code;
+    sqlite3_reset(statement);
+    if (out_changes)
+        *out_changes = sqlite3_changes64(self->connection);
+    return ETHOS_OK;
+}
+
+int db_exec(struct db *self, const char *sql, const char *what, struct ethos_error *error)
+{
+    if (sqlite3_exec(self->connection, sql, NULL, NULL, NULL) == SQLITE_OK)
+        return ETHOS_OK;
+    return db_fail(self, what, error);
+}
+
+int db_number(struct db *self, const char *sql, int64_t *out, struct ethos_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = ETHOS_OK;
+    if (sqlite3_prepare_v2(self->connection, sql, -1, &statement, NULL) != SQLITE_OK)
+        return db_fail(self, "read it", error);
+    code = db_step(self, statement, "read it", error);
+    *out = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_finalize(statement);
+    return code < 0 ? code : ETHOS_OK;
+}
+
+/* ---- finding the file ------------------------------------------------------------------------ */
+
+static void free_path(struct db *self)
+{
+    self->path = self->host->resize(self->host->arg, self->path, 0);
+}
+
+static int set_path(struct db *self, const char *root, struct ethos_error *error)
+{
+    size_t size = strlen(root) + sizeof "/" DB_FILE;
+    self->path = self->host->resize(self->host->arg, NULL, size);
+    if (!self->path)
+        return err_nomem(error);
+    snprintf(self->path, size, "%s/" DB_FILE, strcmp(root, "/") == 0 ? "" : root);
+    return ETHOS_OK;
+}
+
+/* Where memory is not shared between the programs that use a file, WAL must not be used. */
+static bool is_network(const char *root)
+{
+    static const uint64_t types[] = {
+        NFS_SUPER_MAGIC, SMB_SUPER_MAGIC,  SMB2_SUPER_MAGIC, CIFS_SUPER_MAGIC, FUSE_SUPER_MAGIC,
+        V9FS_MAGIC,      CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC,  CODA_SUPER_MAGIC, OCFS2_SUPER_MAGIC};
+    uint64_t type = 0;
+    int dir = os_openat(AT_FDCWD, root, O_RDONLY | O_DIRECTORY, 0);
+    bool known = dir >= 0 && os_fstatfs(dir, &type) == 0;
+    if (dir >= 0)
+        os_close(dir);
+    for (size_t i = 0; known && i < sizeof types / sizeof *types; i++) {
+        if (types[i] == type)
+            return true;
+    }
+    return false;
+}
+
+static int make_file(struct db *self, struct ethos_error *error)
+{
+    int code = db_lock(self, error);
+    if (code != ETHOS_OK)
+        return code;
+    int fd = os_openat(AT_FDCWD, self->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (fd < 0 && errno != EEXIST)
+        code = err_errno(error, errno, self->path);
+    if (fd >= 0)
+        os_close(fd);
+    db_unlock(self);
+    return code;
+}
+
+static int check_file(struct db *self, bool create, struct ethos_error *error)
+{
+    struct stat st;
+    if (os_fstatat(AT_FDCWD, self->path, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT && create ? make_file(self, error)
+                                         : err_errno(error, errno, self->path);
+    if (S_ISLNK(st.st_mode))
+        return err_hint(error, err_set(error, ETHOS_DENIED, "%s: is a symbolic link", self->path),
+                        "make it a file of its own");
+    return S_ISREG(st.st_mode) ? ETHOS_OK
+                               : err_errno(error, S_ISDIR(st.st_mode) ? EISDIR : ENXIO, self->path);
+}
+
+static int find_file(struct db *self, bool create, struct ethos_error *error)
+{
+    char root[PATH_MAX];
+    if ((create && dir_make(self->root) != 0) || os_realpath(self->root, root) != 0)
+        return err_errno(error, errno, self->root);
+    int code = set_path(self, root, error);
+    if (code == ETHOS_OK)
+        code = check_file(self, create, error);
+    self->network = self->network || is_network(root);
+    return code;
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static int note_log(void *arg, sqlite3 *connection, const char *name, int pages)
+{
+    struct db *self = arg;
+    (void)connection;
+    (void)name;
+    self->log_bytes = pages * self->page_bytes;
+    return SQLITE_OK;
+}
+
+static void configure(struct db *self)
+{
+    static const struct {
+        int option, value;
+    } options[] = {
+        {SQLITE_DBCONFIG_ENABLE_FKEY, 1},
+        {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+        {SQLITE_DBCONFIG_DEFENSIVE, 1},
+        {SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1},
+        {SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0},
+    };
+    uint32_t wait = self->deadline_ms > LEAST_BUSY_MS ? self->deadline_ms : LEAST_BUSY_MS;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        sqlite3_db_config(self->connection, options[i].option, options[i].value, NULL);
+    sqlite3_busy_timeout(self->connection, wait > INT_MAX ? INT_MAX : (int)wait);
+    sqlite3_limit(self->connection, SQLITE_LIMIT_LENGTH, DB_MAX_TEXT);
+    sqlite3_wal_autocheckpoint(self->connection, 0);
+    sqlite3_wal_hook(self->connection, note_log, self);
+}
+
+static int connect(struct db *self, struct ethos_error *error)
+{
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX |
+                SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
+    if (sqlite3_open_v2(self->path, &self->connection, flags, NULL) != SQLITE_OK)
+        return db_fail(self, "open it", error);
+    configure(self);
+    if (functions_set(self->connection) != SQLITE_OK)
+        return db_fail(self, "open it", error);
+    self->read_only = sqlite3_db_readonly(self->connection, "main") == 1;
+    const char *sql = self->fast ? "PRAGMA mmap_size=0;PRAGMA synchronous=NORMAL"
+                                 : "PRAGMA mmap_size=0;PRAGMA synchronous=FULL";
+    int code = self->network ? db_exec(self, "PRAGMA locking_mode=EXCLUSIVE", "open it", error)
+                             : ETHOS_OK;
+    if (code == ETHOS_OK)
+        code = db_exec(self, sql, "open it", error);
+    return code == ETHOS_OK ? db_number(self, "PRAGMA page_size", &self->page_bytes, error) : code;
+}
+
+static const char *wanted_mode(const struct db *self)
+{
+    return self->network ? "delete" : "wal";
+}
+
+static bool mode_fits(struct db *self)
+{
+    sqlite3_stmt *statement = NULL;
+    bool fits = false;
+    if (sqlite3_prepare_v2(self->connection, "PRAGMA journal_mode", -1, &statement, NULL) ==
+            SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        const char *mode = (const char *)sqlite3_column_text(statement, 0);
+        fits = mode && strcmp(mode, wanted_mode(self)) == 0;
+    }
+    sqlite3_finalize(statement);
+    return fits;
+}
+
+/* Holding the lock: the journal mode, which is no part of a transaction, then the tables. */
+static int make_ready(struct db *self, bool whole, struct ethos_error *error)
+{
+    char sql[40];
+    snprintf(sql, sizeof sql, "PRAGMA journal_mode=%s", wanted_mode(self));
+    int code = db_exec(self, sql, "choose its journal", error);
+    if (code != ETHOS_OK || whole)
+        return code;
+    code = db_exec(self, "BEGIN IMMEDIATE", "begin", error);
+    if (code == ETHOS_OK)
+        code = schema_make(self, error);
+    if (code == ETHOS_OK)
+        code = db_exec(self, "COMMIT", "commit", error);
+    if (code != ETHOS_OK)
+        sqlite3_exec(self->connection, "ROLLBACK", NULL, NULL, NULL);
+    return code;
+}
+
+static int settle(struct db *self, struct ethos_error *error)
+{
+    bool whole = false;
+    int code = schema_look(self, &whole, error);
+    if (code != ETHOS_OK || self->read_only || (whole && mode_fits(self)))
+        return code;
+    code = db_lock(self, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = make_ready(self, whole, error);
+    db_unlock(self);
+    return code;
+}
+
+int db_ready(struct db *self, bool create, struct ethos_error *error)
+{
+    if (self->connection)
+        return ETHOS_OK;
+    int code = find_file(self, create, error);
+    if (code == ETHOS_OK)
+        code = connect(self, error);
+    if (code == ETHOS_OK)
+        code = settle(self, error);
+    if (code != ETHOS_OK)
+        db_shut(self);
+    return code;
+}
+
+void db_shut(struct db *self)
+{
+    search_close(self);
+    for (int i = 0; i < DB_STATEMENTS; i++) {
+        sqlite3_finalize(self->kept[i]);
+        self->kept[i] = NULL;
+    }
+    sqlite3_close(self->connection);
+    self->connection = NULL;
+    if (self->lock >= 0)
+        os_close(self->lock);
+    self->lock = -1;
+    self->log_bytes = 0;
+    free_path(self);
+}
+
+/* ---- one writer ------------------------------------------------------------------------------ */
+
+static int open_lock(struct db *self, struct ethos_error *error)
+{
+    char path[PATH_MAX + sizeof DB_LOCK];
+    snprintf(path, sizeof path, "%.*s" DB_LOCK, (int)(strlen(self->path) - strlen(DB_FILE)),
+             self->path);
+    self->lock = os_openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
+    return self->lock >= 0 ? ETHOS_OK : err_errno(error, errno, path);
+}
+
+int db_lock(struct db *self, struct ethos_error *error)
+{
+    char holder[LOCK_HOLDER_SIZE];
+    int code = self->lock >= 0 ? ETHOS_OK : open_lock(self, error);
+    if (code != ETHOS_OK || lock_wait(self->lock, self->deadline_ms, LOCK_ALONE_MS) == 0)
+        return code;
+    if (errno != EAGAIN)
+        return err_errno(error, errno, self->path);
+    lock_holder(self->lock, holder);
+    code = err_set(error, ETHOS_BUSY, "%s is locked by %s", self->path, holder);
+    return err_hint(error, code, "try again when it is done");
+}
+
+void db_unlock(struct db *self)
+{
+    os_flock(self->lock, LOCK_UN);
+}
+
+/* Whether the file that is open has lost its name: somebody put another in its place. */
+static bool has_moved(struct db *self)
+{
+    int moved = 0;
+    sqlite3_file_control(self->connection, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    return moved != 0;
+}
+
+static int run_kept(struct db *self, enum db_statement which, const char *what,
+                    struct ethos_error *error)
+{
+    sqlite3_stmt *statement;
+    int code = db_prepare(self, which, &statement, error);
+    return code == ETHOS_OK ? db_run(self, statement, what, NULL, error) : code;
+}
+
+int db_begin(struct db *self, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    for (int i = 0; i < MOVES; i++) {
+        if ((code = db_ready(self, true, error)) != ETHOS_OK ||
+            (code = db_lock(self, error)) != ETHOS_OK)
+            return code;
+        if (!has_moved(self))
+            break;
+        db_shut(self); // and with it the lock
+        code = err_set(error, ETHOS_BUSY, DB_FILE " is being replaced");
+    }
+    if (code == ETHOS_OK)
+        code = run_kept(self, DB_BEGIN, "begin", error);
+    if (code != ETHOS_OK && self->lock >= 0)
+        db_unlock(self);
+    return code;
+}
+
+void db_checkpoint(struct db *self, int mode)
+{
+    if (sqlite3_wal_checkpoint_v2(self->connection, "main", mode, NULL, NULL) == SQLITE_OK)
+        self->log_bytes = 0;
+}
+
+int db_end(struct db *self, int code, struct ethos_error *error)
+{
+    if (code == ETHOS_OK)
+        code = run_kept(self, DB_COMMIT, "commit", error);
+    if (code != ETHOS_OK && !sqlite3_get_autocommit(self->connection))
+        run_kept(self, DB_ROLLBACK, "roll back", NULL);
+    if (code == ETHOS_OK && self->log_bytes > DB_CHECKPOINT_BYTES)
+        db_checkpoint(self, SQLITE_CHECKPOINT_PASSIVE);
+    db_unlock(self);
+    return code;
+}

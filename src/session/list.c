@@ -1,0 +1,134 @@
+/*
+ * list.c: pages of sessions.
+ *
+ * A page goes on from the place where the last one ended, in the order as it was when the first page
+ * was read: a session that somebody appends to meanwhile keeps its old place for this reader. So it is
+ * neither left out for having moved to pages that were read already, nor shown twice.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "session/cursor.h"
+#include "session/rows.h"
+#include "session/sessions.h"
+
+#define LIMIT 50
+#define WRITING_MS 60000 /* a write that began before the first page may end after it */
+
+enum { COLUMN_ROW = SESSION_COLUMN_COUNT, COLUMN_PLACE, COLUMN_NEWEST };
+
+static void bind_query(sqlite3_stmt *statement, const struct ethos_session_query *query,
+                       const char *since)
+{
+    db_bind(statement, 1, query->platform);
+    db_bind(statement, 2, query->personality);
+    db_bind(statement, 3, query->working_dir);
+    db_bind(statement, 4, query->id_prefix);
+    db_bind(statement, 5, query->text);
+    db_bind(statement, 6, since);
+}
+
+static void bind_cursor(sqlite3_stmt *statement, const struct cursor *cursor, const char *since)
+{
+    if (cursor->counted) {
+        sqlite3_bind_int64(statement, 8, cursor->offset);
+        return;
+    }
+    sqlite3_bind_int(statement, 8, cursor->pinned);
+    db_bind(statement, 9, cursor->place);
+    sqlite3_bind_int64(statement, 10, cursor->row);
+    sqlite3_bind_int64(statement, 11, cursor->newest);
+    db_bind(statement, 12, since);
+}
+
+/* Of a long list, asking for nothing in particular is a good deal faster without the conditions. */
+static enum db_statement choose(const struct ethos_session_query *query,
+                                const struct cursor *cursor)
+{
+    bool some = query->platform || query->personality || query->working_dir || query->id_prefix ||
+                query->text || query->since;
+    return !cursor->counted ? DB_LIST_ON : some ? DB_LIST_SOME : DB_LIST;
+}
+
+/* The cursor that goes on behind this row. */
+static void note_place(sqlite3_stmt *statement, int pinned, struct cursor *cursor)
+{
+    const char *place = (const char *)sqlite3_column_text(statement, COLUMN_PLACE);
+    size_t size = place ? strnlen(place, CURSOR_PLACE_SIZE - 1) : 0;
+    cursor->counted = false;
+    cursor->pinned = pinned;
+    cursor->row = sqlite3_column_int64(statement, COLUMN_ROW);
+    cursor->newest = sqlite3_column_int64(statement, COLUMN_NEWEST);
+    memset(cursor->place, 0, sizeof cursor->place);
+    if (size)
+        memcpy(cursor->place, place, size);
+}
+
+/* Gives `limit` rows; the one behind them, when there is one, says that there is another page. */
+static int give_page(struct db *self, sqlite3_stmt *statement, unsigned limit,
+                     ethos_session_fn *each, void *arg, struct cursor *cursor, bool *out_more,
+                     struct ethos_error *error)
+{
+    struct ethos_session session;
+    for (unsigned i = 0; i < limit; i++) {
+        int step = db_step(self, statement, "list sessions", error);
+        if (step != SQLITE_ROW)
+            return step < 0 ? step : ETHOS_OK;
+        session_row(statement, 0, &session);
+        note_place(statement, session.pinned, cursor);
+        int stop = each(arg, &session);
+        if (stop != 0)
+            return stop;
+    }
+    int step = db_step(self, statement, "list sessions", error);
+    *out_more = step == SQLITE_ROW;
+    return step < 0 ? step : ETHOS_OK;
+}
+
+static int run_list(struct db *self, const struct ethos_session_query *query, const char *since,
+                    struct cursor *cursor, ethos_session_fn *each, void *arg, bool *out_more,
+                    struct ethos_error *error)
+{
+    unsigned limit = query->limit ? query->limit : LIMIT;
+    char changed[CLOCK_ISO_SIZE];
+    sqlite3_stmt *statement;
+    int code = db_prepare(self, choose(query, cursor), &statement, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (cursor->counted)
+        cursor->since = self->host->now_ms(self->host->arg) - WRITING_MS;
+    clock_iso(cursor->since, changed);
+    bind_query(statement, query, since);
+    sqlite3_bind_int64(statement, 7, (int64_t)limit + 1);
+    bind_cursor(statement, cursor, changed);
+    code = give_page(self, statement, limit, each, arg, cursor, out_more, error);
+    sqlite3_reset(statement);
+    return code;
+}
+
+int sessions_list(struct ethos_sessions *sessions, const struct ethos_session_query *query,
+                  ethos_session_fn *each, void *arg, char out_cursor[ETHOS_CURSOR_SIZE],
+                  struct ethos_error *error)
+{
+    struct db *self = db_of(sessions);
+    struct cursor cursor = {.counted = true};
+    char since[CLOCK_ISO_SIZE];
+    bool more = false;
+    int code = query->cursor && *query->cursor ? cursor_read(query->cursor, &cursor, error)
+                                               : ETHOS_OK;
+    if (code == ETHOS_OK && query->since)
+        code = session_time(self, query->since, since, error);
+    if (code == ETHOS_OK)
+        code = db_ready(self, false, error);
+    if (code == ETHOS_OK)
+        code = run_list(self, query, query->since ? since : NULL, &cursor, each, arg, &more, error);
+    else if (code == ETHOS_NOTFOUND)
+        code = ETHOS_OK; // no database: no sessions
+    if (code != ETHOS_OK)
+        return code;
+    if (more)
+        cursor_write(&cursor, out_cursor);
+    else
+        out_cursor[0] = 0;
+    return ETHOS_OK;
+}

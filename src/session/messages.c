@@ -1,0 +1,316 @@
+/*
+ * messages.c: what was said: append, read, undo.
+ *
+ * An append is one transaction: the messages, the session's updated_at, and by the triggers of the
+ * schema the full-text index of others.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/choice.h"
+#include "base/err.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "core/transcript.h"
+#include "session/rows.h"
+#include "session/sessions.h"
+
+/* ---- the sequence ---------------------------------------------------------------------------- */
+
+/* A message of the past, as much of it as its place in the sequence depends on. */
+struct past {
+    struct ethos_message message;
+    struct past *next;
+};
+
+static const char *keep_text(struct arena *arena, sqlite3_stmt *statement, int column)
+{
+    return arena_str(arena, (const char *)sqlite3_column_text(statement, column));
+}
+
+/* The messages since the last one of a user, that one included. */
+static int read_tail(struct db *self, const char *id, struct arena *arena, struct past **out,
+                     struct ethos_error *error)
+{
+    sqlite3_stmt *statement;
+    int code = db_prepare(self, DB_TAIL, &statement, error);
+    if (code != ETHOS_OK)
+        return code;
+    db_bind(statement, 1, id);
+    bool whole = false;
+    while (!whole && (code = db_step(self, statement, "read messages", error)) == SQLITE_ROW) {
+        struct past *past = arena_alloc(arena, sizeof *past);
+        if (!past || !(past->message.role = keep_text(arena, statement, 0))) {
+            code = err_nomem(error);
+            break;
+        }
+        past->message.content = VIEW("");
+        past->message.tool_call_id = keep_text(arena, statement, 1);
+        past->message.tool_name = keep_text(arena, statement, 2);
+        past->message.tool_calls = keep_text(arena, statement, 3);
+        past->next = *out;
+        *out = past;
+        whole = strcmp(past->message.role, "user") == 0;
+    }
+    sqlite3_reset(statement);
+    return code < 0 ? code : ETHOS_OK;
+}
+
+/* What is stored already is not judged again: only how it goes on. */
+static int check_sequence(struct db *self, const char *id, const struct ethos_message *messages,
+                          size_t count, struct ethos_error *error)
+{
+    struct arena arena;
+    struct past *past = NULL;
+    arena_init(&arena);
+    struct transcript transcript = {.arena = &arena};
+    int code = read_tail(self, id, &arena, &past, error);
+    for (; code == ETHOS_OK && past; past = past->next) {
+        if (transcript_next(&transcript, &past->message, error) == ETHOS_NOMEM)
+            code = err_nomem(error);
+    }
+    for (size_t i = 0; code == ETHOS_OK && i < count; i++)
+        code = transcript_next(&transcript, &messages[i], error);
+    arena_release(&arena);
+    return code;
+}
+
+/* ---- append ---------------------------------------------------------------------------------- */
+
+static int check_message(const struct ethos_message *message, struct ethos_error *error)
+{
+    const char *texts[] = {message->id,         message->tool_call_id,   message->tool_name,
+                           message->tool_calls, message->content_blocks, message->trace_id};
+    if (!message->role ||
+        !choice_has("user|assistant|tool_result|system|user_steer", view_str(message->role)))
+        return err_set(error, ETHOS_INVALID, "no such role: %s",
+                       message->role ? message->role : "(none)");
+    if (message->content.size > DB_MAX_TEXT / 2)
+        return err_set(error, ETHOS_LIMIT, "a message of %zu bytes is too large",
+                       message->content.size);
+    if (!utf8_valid(message->content))
+        return err_set(error, ETHOS_INVALID, "a message is not valid UTF-8");
+    return session_texts(texts, sizeof texts / sizeof *texts, error);
+}
+
+/* The time of the session's newest message, "" without one or when that is no time. */
+static int read_last_time(struct db *self, const char *id, char out[CLOCK_ISO_SIZE],
+                          struct ethos_error *error)
+{
+    sqlite3_stmt *statement;
+    int64_t ms;
+    int code = db_prepare(self, DB_LAST_TIME, &statement, error);
+    if (code != ETHOS_OK)
+        return code;
+    db_bind(statement, 1, id);
+    code = db_step(self, statement, "read a session", error);
+    if (code < 0)
+        return code;
+    if (code != SQLITE_ROW)
+        return session_unknown(id, error);
+    struct ethos_view last = view_str((const char *)sqlite3_column_text(statement, 0));
+    out[0] = 0;
+    if (last.data && last.size < CLOCK_ISO_SIZE && clock_parse(last, 0, false, &ms, NULL))
+        memcpy(out, last.data, last.size + 1);
+    sqlite3_reset(statement);
+    return ETHOS_OK;
+}
+
+static void bind_message_usage(sqlite3_stmt *statement, const struct ethos_usage *usage)
+{
+    sqlite3_bind_int64(statement, 10, usage->input_tokens);
+    sqlite3_bind_int64(statement, 11, usage->output_tokens);
+    sqlite3_bind_int64(statement, 12, usage->cache_read_tokens);
+    sqlite3_bind_int64(statement, 13, usage->cache_creation_tokens);
+    sqlite3_bind_double(statement, 14, usage->cost_usd);
+}
+
+static int insert(struct db *self, const char *session, const struct ethos_message *message,
+                  const char *time, struct ethos_error *error)
+{
+    sqlite3_stmt *statement;
+    char id[ETHOS_UUID_SIZE];
+    int code = db_prepare(self, DB_INSERT_MESSAGE, &statement, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (!message->id && uuid_make(id) != 0)
+        return err_errno(error, errno, "random");
+    const char *content = message->content.data ? message->content.data : "";
+    db_bind(statement, 1, message->id ? message->id : id);
+    db_bind(statement, 2, session);
+    db_bind(statement, 3, message->role);
+    sqlite3_bind_text(statement, 4, content, (int)message->content.size, SQLITE_STATIC);
+    db_bind(statement, 5, message->tool_call_id);
+    db_bind(statement, 6, message->tool_name);
+    db_bind(statement, 7, message->tool_calls);
+    db_bind(statement, 8, message->content_blocks);
+    db_bind(statement, 9, message->trace_id);
+    if (message->has_usage)
+        bind_message_usage(statement, &message->usage);
+    db_bind(statement, 15, time);
+    code = db_run(self, statement, "append a message", NULL, error);
+    if (code == ETHOS_EXISTS)
+        err_set(error, code, "there is a message with this id: %s", message->id);
+    return code;
+}
+
+static int raise_session(struct db *self, const char *id, const char *time,
+                         struct ethos_error *error)
+{
+    sqlite3_stmt *statement;
+    int code = db_prepare(self, DB_RAISE_SESSION, &statement, error);
+    if (code != ETHOS_OK)
+        return code;
+    db_bind(statement, 1, id);
+    db_bind(statement, 2, time);
+    return db_run(self, statement, "append a message", NULL, error);
+}
+
+static int insert_all(struct db *self, const char *id, const struct ethos_message *messages,
+                      size_t count, unsigned flags, struct ethos_error *error)
+{
+    char last[CLOCK_ISO_SIZE], time[CLOCK_ISO_SIZE];
+    int code = read_last_time(self, id, last, error);
+    if (code == ETHOS_OK && flags & ETHOS_APPEND_CHECKED)
+        code = check_sequence(self, id, messages, count, error);
+    for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
+        bool keep = flags & ETHOS_APPEND_KEEP_TIME && messages[i].timestamp;
+        code = session_time(self, messages[i].timestamp, time, error);
+        if (code != ETHOS_OK)
+            break;
+        if (strcmp(time, last) > 0)
+            memcpy(last, time, sizeof last);
+        code = insert(self, id, &messages[i], keep ? time : last, error);
+    }
+    return code == ETHOS_OK ? raise_session(self, id, last, error) : code;
+}
+
+int messages_append(struct ethos_sessions *sessions, const char *id,
+                    const struct ethos_message *messages, size_t count, unsigned flags,
+                    struct ethos_error *error)
+{
+    struct db *self = db_of(sessions);
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < count; i++)
+        code = check_message(&messages[i], error);
+    if (code == ETHOS_OK)
+        code = session_begin(self, id, error);
+    if (code != ETHOS_OK)
+        return code;
+    return db_end(self, insert_all(self, id, messages, count, flags, error), error);
+}
+
+/* ---- read ------------------------------------------------------------------------------------ */
+
+static int give_all(struct db *self, sqlite3_stmt *statement, ethos_message_fn *each, void *arg,
+                    bool *out_any, struct ethos_error *error)
+{
+    struct ethos_message message;
+    for (;;) {
+        int step = db_step(self, statement, "read messages", error);
+        if (step != SQLITE_ROW)
+            return step < 0 ? step : ETHOS_OK;
+        *out_any = true;
+        message_row(statement, 0, &message);
+        int stop = each(arg, &message);
+        if (stop != 0) {
+            sqlite3_reset(statement);
+            return stop;
+        }
+    }
+}
+
+int messages_read(struct ethos_sessions *sessions, const char *id, unsigned last,
+                  ethos_message_fn *each, void *arg, struct ethos_error *error)
+{
+    struct db *self = db_of(sessions);
+    sqlite3_stmt *statement;
+    bool any = false;
+    int code = db_ready(self, false, error);
+    if (code == ETHOS_NOTFOUND)
+        return session_unknown(id, error);
+    if (code == ETHOS_OK)
+        code = db_prepare(self, last ? DB_LAST_MESSAGES : DB_MESSAGES, &statement, error);
+    if (code != ETHOS_OK)
+        return code;
+    db_bind(statement, 1, id);
+    if (last)
+        sqlite3_bind_int64(statement, 2, last);
+    code = give_all(self, statement, each, arg, &any, error);
+    if (code != ETHOS_OK || any)
+        return code;
+    int exists = session_exists(self, id, error);
+    return exists < 0 ? exists : exists ? ETHOS_OK : session_unknown(id, error);
+}
+
+/* ---- undo ------------------------------------------------------------------------------------ */
+
+/* Where the turns to be undone begin. */
+struct start {
+    bool found;
+    char time[CLOCK_ISO_SIZE];
+    int64_t row;
+};
+
+static int find_start(struct db *self, const char *id, unsigned turns, struct start *out,
+                      struct ethos_error *error)
+{
+    sqlite3_stmt *statement;
+    int code = db_prepare(self, DB_TURNS, &statement, error);
+    if (code != ETHOS_OK)
+        return code;
+    db_bind(statement, 1, id);
+    for (unsigned i = 0; i < turns; i++) {
+        code = db_step(self, statement, "read messages", error);
+        if (code != SQLITE_ROW)
+            break;
+        struct ethos_view time = view_str((const char *)sqlite3_column_text(statement, 0));
+        if (!time.data || time.size >= sizeof out->time) {
+            code = err_set(error, ETHOS_CORRUPT, "%s: a message has no time", self->path);
+            break;
+        }
+        memcpy(out->time, time.data, time.size + 1);
+        out->row = sqlite3_column_int64(statement, 1);
+        out->found = true;
+    }
+    sqlite3_reset(statement);
+    return code < 0 ? code : ETHOS_OK;
+}
+
+static int hide(struct db *self, const char *id, const struct start *start, int64_t *out_count,
+                struct ethos_error *error)
+{
+    char now[CLOCK_ISO_SIZE];
+    sqlite3_stmt *statement;
+    int code = session_time(self, NULL, now, error);
+    if (code == ETHOS_OK)
+        code = db_prepare(self, DB_HIDE, &statement, error);
+    if (code != ETHOS_OK)
+        return code;
+    db_bind(statement, 1, id);
+    db_bind(statement, 2, start->time);
+    sqlite3_bind_int64(statement, 3, start->row);
+    db_bind(statement, 4, now);
+    return db_run(self, statement, "undo", out_count, error);
+}
+
+int messages_undo(struct ethos_sessions *sessions, const char *id, unsigned turns,
+                  uint64_t *out_count, struct ethos_error *error)
+{
+    struct db *self = db_of(sessions);
+    struct start start = {.found = false};
+    int64_t hidden = 0;
+    int code = session_begin(self, id, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = session_exists(self, id, error);
+    if (code >= 0)
+        code = code ? find_start(self, id, turns, &start, error) : session_unknown(id, error);
+    if (code == ETHOS_OK && start.found)
+        code = hide(self, id, &start, &hidden, error);
+    code = db_end(self, code, error);
+    if (code == ETHOS_OK)
+        *out_count = (uint64_t)hidden;
+    return code;
+}

@@ -1,0 +1,365 @@
+/*
+ * search.c: which messages fit a query: ask the index, rank, read and check, show.
+ *
+ * An index that fails is made anew, once; if that fails too, one in memory takes its place. What
+ * was shown by then is not shown again.
+ */
+#include "session/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "session/db.h"
+#include "session/rows.h"
+#include "session/search_add.h"
+#include "session/search_find.h"
+
+#define BEFORE_UNITS 50 /* CH of a snippet before the hit */
+#define AFTER_UNITS 150 /* and from its beginning on */
+
+/* One search under way. */
+struct run {
+    struct db *db;
+    const struct ethos_search *search;
+    struct query query;
+    int64_t since, until;
+    ethos_hit_fn *each;
+    void *arg;
+    int stopped; /* what the callback returned */
+    struct arena arena;
+    char **shown; /* ids */
+    size_t shown_count, shown_capacity, limit;
+    int64_t *stale; /* numbers of messages that are no more, or read otherwise now */
+    size_t stale_count, stale_capacity;
+};
+
+/* ---- one hit --------------------------------------------------------------------------------- */
+
+/* Offset after `units` CH from `at` on, or the end. */
+static size_t forward(struct ethos_view text, size_t at, unsigned units)
+{
+    while (at < text.size) {
+        uint32_t cp;
+        size_t size = utf8_decode(text.data + at, text.size - at, &cp, NULL);
+        unsigned taken = cp > 0xFFFF ? 2 : 1;
+        if (taken > units)
+            break;
+        units -= taken;
+        at += size;
+    }
+    return at;
+}
+
+/* The hit is at [start, end) of the content, or nowhere. */
+static void cut_snippet(struct ethos_view content, size_t start, size_t end, struct ethos_hit *out)
+{
+    size_t from = utf8_tail(view_of(content.data, start), BEFORE_UNITS);
+    size_t to = start < end ? forward(content, start, AFTER_UNITS)
+                            : forward(content, 0, BEFORE_UNITS + AFTER_UNITS);
+    out->snippet = view_of(content.data + from, to - from);
+    out->hit = start - from;
+    out->hit_end = (end < to ? end : to) - from;
+    out->cut_before = from > 0;
+    out->cut_after = to < content.size;
+}
+
+static bool same(const char *wanted, const char *is)
+{
+    return !wanted || (is && strcmp(wanted, is) == 0);
+}
+
+/* What was asked besides the words, as the message is now. */
+static bool is_within(const struct run *run, const struct ethos_message *message,
+                      const struct ethos_session *session)
+{
+    const struct ethos_search *search = run->search;
+    int64_t time = index_time(message->timestamp);
+    return same(search->session, message->session) && same(search->role, message->role) &&
+           same(search->working_dir, session->working_dir) && time >= run->since &&
+           time <= run->until;
+}
+
+static bool was_shown(const struct run *run, const char *id)
+{
+    for (size_t i = 0; i < run->shown_count; i++) {
+        if (strcmp(run->shown[i], id) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int note_shown(struct run *run, const char *id, struct ethos_error *error)
+{
+    char **shown = arena_grow(&run->arena, run->shown, run->shown_count, &run->shown_capacity,
+                              sizeof *shown);
+    if (!shown)
+        return err_nomem(error);
+    run->shown = shown;
+    shown[run->shown_count] = arena_str(&run->arena, id);
+    if (!shown[run->shown_count])
+        return err_nomem(error);
+    run->shown_count++;
+    return ETHOS_OK;
+}
+
+static int note_stale(struct run *run, int64_t doc, struct ethos_error *error)
+{
+    int64_t *stale = arena_grow(&run->arena, run->stale, run->stale_count, &run->stale_capacity,
+                                sizeof *stale);
+    if (!stale)
+        return err_nomem(error);
+    run->stale = stale;
+    stale[run->stale_count++] = doc;
+    return ETHOS_OK;
+}
+
+static int show(struct run *run, const struct ethos_message *message,
+                const struct ethos_session *session, struct ethos_error *error)
+{
+    struct ethos_hit hit = {.message = message, .session = session};
+    size_t start = 0, end = 0;
+    if (!is_within(run, message, session) || was_shown(run, message->id) ||
+        !query_matches(&run->query, message->content, &start, &end))
+        return ETHOS_OK;
+    int code = note_shown(run, message->id, error);
+    if (code != ETHOS_OK)
+        return code;
+    cut_snippet(message->content, start, end, &hit);
+    run->stopped = run->each(run->arg, &hit);
+    return ETHOS_OK;
+}
+
+/* The statement stands on a message and its session; sum: of its text when it was indexed. */
+static int show_row(struct run *run, sqlite3_stmt *statement, int64_t doc, int64_t sum,
+                    struct ethos_error *error)
+{
+    struct ethos_message message = {0};
+    struct ethos_session session = {0};
+    int code = ETHOS_OK;
+    bool hidden = sqlite3_column_int(statement, MESSAGE_COLUMN_COUNT + SESSION_COLUMN_COUNT);
+    message_row(statement, 0, &message);
+    session_row(statement, MESSAGE_COLUMN_COUNT, &session);
+    if (adder_sum(message.content) != sum)
+        code = note_stale(run, doc, error);
+    return code == ETHOS_OK && !hidden ? show(run, &message, &session, error) : code;
+}
+
+/* Reads the message that the index proposes. */
+static int look_at(struct run *run, int64_t doc, struct ethos_error *error)
+{
+    struct search *index = run->db->search;
+    sqlite3_stmt *known, *statement;
+    int code = index_prepare(index, INDEX_DOC, &known, error);
+    if (code == ETHOS_OK)
+        code = index_prepare(index, ASK_HIT, &statement, error);
+    if (code != ETHOS_OK)
+        return code;
+    sqlite3_bind_int64(known, 1, doc);
+    code = index_step(index, known, error);
+    if (code != SQLITE_ROW)
+        return code < 0 ? code : ETHOS_OK; // another program was faster
+    sqlite3_bind_value(statement, 1, sqlite3_column_value(known, 0));
+    int64_t sum = sqlite3_column_int64(known, 1);
+    sqlite3_reset(known);
+    code = index_step(index, statement, error);
+    if (code == SQLITE_DONE)
+        return note_stale(run, doc, error);
+    if (code == SQLITE_ROW)
+        code = show_row(run, statement, doc, sum, error);
+    sqlite3_reset(statement);
+    return code;
+}
+
+/* ---- all hits -------------------------------------------------------------------------------- */
+
+static int by_fit(const void *a, const void *b)
+{
+    const struct find_one *left = a, *right = b;
+    if (left->phrase != right->phrase)
+        return left->phrase ? -1 : 1;
+    if (left->score != right->score)
+        return left->score < right->score ? 1 : -1;
+    if (left->time != right->time)
+        return left->time < right->time ? 1 : -1;
+    return (left->doc < right->doc) - (left->doc > right->doc);
+}
+
+static bool is_full(const struct run *run)
+{
+    return run->stopped != 0 || run->shown_count >= run->limit;
+}
+
+static int show_found(struct run *run, struct find *find, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    if (!run->search->newest && find->found_count)
+        qsort(find->found, find->found_count, sizeof *find->found, by_fit);
+    for (size_t i = 0; code == ETHOS_OK && i < find->found_count && !is_full(run); i++)
+        code = look_at(run, find->found[i].doc, error);
+    return code;
+}
+
+/* The sessions of the directory. */
+static int list_folder(struct run *run, struct find *find, struct ethos_error *error)
+{
+    size_t capacity = 0;
+    sqlite3_stmt *statement;
+    int code = index_prepare(run->db->search, ASK_FOLDER, &statement, error);
+    if (code != ETHOS_OK)
+        return code;
+    db_bind(statement, 1, run->search->working_dir);
+    while ((code = index_step(run->db->search, statement, error)) == SQLITE_ROW) {
+        const char **ids = arena_grow(&run->arena, find->folder, find->folder_count, &capacity,
+                                      sizeof *ids);
+        const char *id = arena_str(&run->arena, (const char *)sqlite3_column_text(statement, 0));
+        if (!ids || !id) {
+            code = err_nomem(error);
+            break;
+        }
+        find->folder = ids;
+        ids[find->folder_count++] = id;
+    }
+    sqlite3_reset(statement);
+    return code < 0 ? code : ETHOS_OK;
+}
+
+/* Window after window of what can be ranked, until enough was shown. */
+static int show_all(struct run *run, struct ethos_error *error)
+{
+    struct find *find = arena_alloc(&run->arena, sizeof *find);
+    int64_t time = INT64_MAX, doc = INT64_MAX;
+    if (!find)
+        return err_nomem(error);
+    *find = (struct find){.index = run->db->search,
+                          .arena = &run->arena,
+                          .query = &run->query,
+                          .session = run->search->session,
+                          .role = run->search->role,
+                          .since = run->since,
+                          .until = run->until};
+    int code = run->search->working_dir ? list_folder(run, find, error) : ETHOS_OK;
+    if (code != ETHOS_OK || (run->search->working_dir && find->folder_count == 0))
+        return code;
+    code = find_begin(find, error);
+    for (find->more = true; code == ETHOS_OK && find->more && !is_full(run);) {
+        code = find_next(find, time, doc, error);
+        if (code != ETHOS_OK || find->found_count == 0)
+            break;
+        time = find->found[find->found_count - 1].time;
+        doc = find->found[find->found_count - 1].doc;
+        code = show_found(run, find, error);
+    }
+    return code;
+}
+
+/* ---- the index ------------------------------------------------------------------------------- */
+
+static int open_index(struct db *self, bool in_memory, struct ethos_error *error)
+{
+    if (self->search && index_has_moved(self->search))
+        index_close(self);
+    return self->search ? ETHOS_OK : index_open(self, in_memory, error);
+}
+
+typedef int work_fn(struct run *run, struct ethos_error *error);
+
+static int with_index(struct run *run, work_fn *work, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    for (int attempt = 0; attempt < 3; attempt++) {
+        code = open_index(run->db, attempt == 2, error);
+        if (code == ETHOS_OK)
+            code = work(run, error);
+        if (!run->db->search || !run->db->search->broken)
+            break;
+        index_discard(run->db);
+    }
+    return code;
+}
+
+static int catch_up_and_show(struct run *run, struct ethos_error *error)
+{
+    struct search *index = run->db->search;
+    int code = index_hold(index, error);
+    if (code == ETHOS_OK)
+        code = index_catch_up(index, false, error);
+    if (code == ETHOS_OK)
+        code = index_hold(index, error);
+    if (code == ETHOS_OK)
+        code = show_all(run, error);
+    index_let_go(index);
+    return code;
+}
+
+static int catch_up_wholly(struct run *run, struct ethos_error *error)
+{
+    return index_catch_up(run->db->search, true, error);
+}
+
+/* ---- from outside ---------------------------------------------------------------------------- */
+
+static int parse_time(const struct run *run, const char *name, const char *text, bool end,
+                      int64_t *out, struct ethos_error *error)
+{
+    int64_t now = run->db->host->now_ms(run->db->host->arg);
+    if (!text || clock_parse(view_str(text), now, end, out, NULL))
+        return ETHOS_OK;
+    return err_set(error, ETHOS_INVALID, "%s: \"%s\" is no time", name, text);
+}
+
+static int prepare_run(struct run *run, struct ethos_error *error)
+{
+    const struct ethos_search *search = run->search;
+    run->since = INT64_MIN + 1; // more than INDEX_GONE
+    run->until = INT64_MAX;
+    run->limit = search->limit ? search->limit : SEARCH_LIMIT;
+    if (run->limit > SEARCH_RANKED)
+        run->limit = SEARCH_RANKED;
+    int code = parse_time(run, "since", search->since, false, &run->since, error);
+    if (code == ETHOS_OK)
+        code = parse_time(run, "until", search->until, true, &run->until, error);
+    if (code == ETHOS_OK && query_parse(search->text, &run->arena, &run->query) != ETHOS_OK)
+        code = err_nomem(error);
+    return code;
+}
+
+/* What the search found out about the index is put right, when nobody waits for it. */
+static void tidy(struct run *run)
+{
+    if (run->db->search && !run->db->search->broken)
+        index_refresh(run->db->search, run->stale, run->stale_count);
+}
+
+int search_run(struct db *self, const struct ethos_search *search, ethos_hit_fn *each, void *arg,
+               struct ethos_error *error)
+{
+    struct run run = {.db = self, .search = search, .each = each, .arg = arg};
+    arena_init(&run.arena);
+    int code = prepare_run(&run, error);
+    if (code == ETHOS_OK && run.query.count > 0) {
+        code = db_ready(self, false, error);
+        if (code == ETHOS_OK)
+            code = with_index(&run, catch_up_and_show, error);
+        else if (code == ETHOS_NOTFOUND)
+            code = ETHOS_OK; // nobody said anything yet
+        tidy(&run);
+    }
+    arena_release(&run.arena);
+    return code == ETHOS_OK ? run.stopped : code;
+}
+
+int search_catch_up(struct db *self, struct ethos_error *error)
+{
+    struct run run = {.db = self};
+    int code = db_ready(self, false, error);
+    return code == ETHOS_OK ? with_index(&run, catch_up_wholly, error) : code;
+}
+
+void search_close(struct db *self)
+{
+    index_close(self);
+}

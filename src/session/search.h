@@ -1,0 +1,31 @@
+/*
+ * search.h: which messages fit a query. Private to src/session.
+ *
+ * The answer is always that of core/query over the messages as they are: an index beside the
+ * database proposes, and every message is read and asked before it is shown. Above SEARCH_RANKED
+ * hits the newest of them are ranked.
+ */
+#ifndef ETHOS_SESSION_SEARCH_H
+#define ETHOS_SESSION_SEARCH_H
+
+#include <ethos/session.h>
+
+struct db;
+
+#define SEARCH_RANKED 2000 /* and the most that one search shows */
+#define SEARCH_LIMIT 20    /* when none is given */
+
+/* As the search of struct ethos_sessions_ops. Without a database nothing fits. */
+int search_run(struct db *self, const struct ethos_search *search, ethos_hit_fn *each, void *arg,
+               struct ethos_error *error);
+
+/*
+ * Compares the whole index with the messages, as after an import or a repair; makes it when
+ * missing. ETHOS_NOTFOUND without a database.
+ */
+int search_catch_up(struct db *self, struct ethos_error *error);
+
+/* Gives back self->search, when there is one. The connection is still open. */
+void search_close(struct db *self);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * search_find.h: which messages the index proposes for a query. Private to src/session/search*.
+ *
+ * Everything that core/query would find is proposed, and little else. Shards are asked newest
+ * first, and no more of them than it takes to know the newest SEARCH_RANKED messages.
+ */
+#ifndef ETHOS_SESSION_SEARCH_FIND_H
+#define ETHOS_SESSION_SEARCH_FIND_H
+
+#include "base/arena.h"
+#include "core/query.h"
+#include "session/search_index.h"
+
+#define FIND_WORDS (INDEX_SHARD / 64)
+
+/* Messages of a shard. */
+struct find_set {
+    uint64_t bits[FIND_WORDS];
+};
+
+/* Places of a word in a shard: number of the message << 32 | place in it. */
+struct find_places {
+    uint64_t *at;
+    size_t count, capacity;
+    bool unsorted;
+};
+
+/* A message that may fit. */
+struct find_one {
+    int64_t doc, time;
+    double score;
+    uint32_t words;
+    bool phrase; /* has the words next to each other, in the order of the query */
+    uint8_t counts[QUERY_MAX_TERMS];
+};
+
+struct find {
+    struct search *index;
+    struct arena *arena;
+    const struct query *query;
+    const char *session, *role;
+    const char **folder; /* ids of sessions, sorted, or NULL: any */
+    size_t folder_count;
+    int64_t since, until; /* ms */
+
+    struct find_one *found; /* newest first, then by score */
+    size_t found_count, found_capacity;
+    bool more; /* there are older ones */
+
+    /* Over the shards that were asked, for scores. */
+    uint64_t asked[QUERY_MAX_TERMS], having[QUERY_MAX_TERMS], docs, words;
+
+    /* Room for work on one shard. */
+    struct index_shard *shards; /* newest first */
+    size_t shard_count, shard_capacity;
+    int64_t shard;
+    struct find_set set, part, other;
+    uint8_t (*counts)[INDEX_SHARD], *again, *counting;
+    struct index_block block;
+    struct find_places places[2];
+};
+
+/* Reads the shards. The members up to until are set. */
+int find_begin(struct find *self, struct ethos_error *error);
+
+/* The newest SEARCH_RANKED that are older than (time, doc), scored; newest first. */
+int find_next(struct find *self, int64_t time, int64_t doc, struct ethos_error *error);
+
+#endif

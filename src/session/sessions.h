@@ -1,0 +1,51 @@
+/*
+ * sessions.h: the operations of the session store, one file for each group. Private to src/session.
+ *
+ * All of them are entries of sessions_sqlite; what they promise is in ethos/session.h.
+ */
+#ifndef ETHOS_SESSION_SESSIONS_H
+#define ETHOS_SESSION_SESSIONS_H
+
+#include "base/clock.h"
+#include "session/db.h"
+
+/* messages.c */
+int messages_append(struct ethos_sessions *self, const char *id,
+                    const struct ethos_message *messages, size_t count, unsigned flags,
+                    struct ethos_error *error);
+int messages_read(struct ethos_sessions *self, const char *id, unsigned last,
+                  ethos_message_fn *each, void *arg, struct ethos_error *error);
+int messages_undo(struct ethos_sessions *self, const char *id, unsigned turns, uint64_t *out_count,
+                  struct ethos_error *error);
+
+/* list.c */
+int sessions_list(struct ethos_sessions *self, const struct ethos_session_query *query,
+                  ethos_session_fn *each, void *arg, char out_cursor[ETHOS_CURSOR_SIZE],
+                  struct ethos_error *error);
+
+/* care.c */
+int sessions_fork(struct ethos_sessions *self, const char *id, char out_id[ETHOS_UUID_SIZE],
+                  struct ethos_error *error);
+int sessions_prune(struct ethos_sessions *self, const char *before, int dry_run,
+                   uint64_t *out_count, struct ethos_error *error);
+int sessions_vacuum(struct ethos_sessions *self, struct ethos_error *error);
+
+/* ---- what they share (sessions.c) ------------------------------------------------------------ */
+
+/* "no such session: ID" */
+int session_unknown(const char *id, struct ethos_error *error);
+
+/* db_begin for a session that must be there, without making a database. */
+int session_begin(struct db *self, const char *id, struct ethos_error *error);
+
+/* Whether there is a session of this id: 1 or 0, or a code. */
+int session_exists(struct db *self, const char *id, struct ethos_error *error);
+
+/* ETHOS_INVALID unless every one is valid UTF-8 or NULL. */
+int session_texts(const char *const *texts, size_t count, struct ethos_error *error);
+
+/* A time that was given, as it is stored; NULL is now. ETHOS_INVALID when it is none. */
+int session_time(const struct db *self, const char *given, char out[CLOCK_ISO_SIZE],
+                 struct ethos_error *error);
+
+#endif

@@ -1,0 +1,220 @@
+/*
+ * Pages of sessions: order, filters, cursors, and what happens to a reader while others write.
+ */
+#include <unistd.h>
+
+#include "session/cursor.h"
+#include "world.h"
+
+#define MORNING 1794729600000 /* ms */
+
+struct page {
+    char keys[4096]; /* each ended by "," */
+    char cursor[ETHOS_CURSOR_SIZE];
+};
+
+static int note_key(void *arg, const struct ethos_session *session)
+{
+    struct page *page = arg;
+    size_t used = strlen(page->keys);
+    snprintf(page->keys + used, sizeof page->keys - used, "%s,", session->key);
+    return 0;
+}
+
+static void read_page(struct world *w, struct ethos_session_query query, struct page *page)
+{
+    page->keys[0] = 0;
+    int code = sessions_sqlite.list(w->sessions, &query, note_key, page, page->cursor, &w->error);
+    if (code != ETHOS_OK)
+        fail_msg("%s", w->error.text);
+}
+
+static void assert_page(struct world *w, struct ethos_session_query query, const char *expected)
+{
+    struct page page;
+    read_page(w, query, &page);
+    assert_string_equal(page.keys, expected);
+}
+
+static void make_at(struct world *w, const char *key, int64_t ms)
+{
+    w->now = ms;
+    make_session(w, key);
+}
+
+static void pin(struct world *w, int pinned)
+{
+    struct ethos_session_patch patch = {.pinned = &pinned};
+    assert_int_equal(sessions_sqlite.update(w->sessions, w->id, &patch, &w->error), ETHOS_OK);
+}
+
+static void pinned_come_first_then_the_latest_then_the_newest_row(void **state)
+{
+    struct world *w = *state;
+    make_at(w, "a", MORNING);
+    pin(w, 1);
+    make_at(w, "b", MORNING + 2);
+    make_at(w, "c", MORNING + 1);
+    make_at(w, "d", MORNING + 1);
+    assert_page(w, (struct ethos_session_query){0}, "a,b,d,c,");
+    pin(w, 1);
+    assert_page(w, (struct ethos_session_query){0}, "d,a,b,c,");
+}
+
+static void filters_hold_together(void **state)
+{
+    struct world *w = *state;
+    struct ethos_session session = {.key = "web:1",
+                                    .id = "abc-1",
+                                    .platform = "web",
+                                    .personality = "p",
+                                    .working_dir = "/x",
+                                    .title = "Über Größe"};
+    w->now = MORNING;
+    assert_int_equal(sessions_sqlite.create(w->sessions, &session, w->id, &w->error), ETHOS_OK);
+    make_at(w, "cli:1", MORNING + 1000);
+#define PAGE(...) (struct ethos_session_query){__VA_ARGS__}
+    assert_page(w, PAGE(.platform = "web"), "web:1,");
+    assert_page(w, PAGE(.platform = "web", .personality = "q"), "");
+    assert_page(w, PAGE(.personality = "p", .working_dir = "/x"), "web:1,");
+    assert_page(w, PAGE(.id_prefix = "abc-"), "web:1,");
+    assert_page(w, PAGE(.id_prefix = "abc_"), "");
+    assert_page(w, PAGE(.text = "über grÖ"), "web:1,");
+    assert_page(w, PAGE(.text = "CLI:"), "cli:1,");
+    assert_page(w, PAGE(.text = "%"), "");
+    assert_page(w, PAGE(.since = "2026-11-15T08:00:00.001Z"), "cli:1,");
+    assert_page(w, PAGE(.since = "2026-11-15T08:00:00Z"), "cli:1,web:1,");
+    struct page page;
+    struct ethos_session_query query = {.since = "some day"};
+    assert_int_equal(
+        sessions_sqlite.list(w->sessions, &query, note_key, &page, page.cursor, &w->error),
+        ETHOS_INVALID);
+#undef PAGE
+}
+
+static void a_page_goes_on_where_the_last_one_ended(void **state)
+{
+    struct world *w = *state;
+    struct page page;
+    for (int i = 0; i < 5; i++)
+        make_at(w, (char[]){(char)('a' + i), 0}, MORNING); // one millisecond
+    pin(w, 1);
+    read_page(w, (struct ethos_session_query){.limit = 2}, &page);
+    assert_string_equal(page.keys, "e,d,");
+    make_at(w, "new", MORNING + 5);
+    read_page(w, (struct ethos_session_query){.limit = 2, .cursor = page.cursor}, &page);
+    assert_string_equal(page.keys, "c,b,");
+    world_reopen(w);
+    read_page(w, (struct ethos_session_query){.limit = 2, .cursor = page.cursor}, &page);
+    assert_string_equal(page.keys, "a,");
+    assert_string_equal(page.cursor, "");
+}
+
+static void a_session_that_goes_on_meanwhile_keeps_its_place(void **state)
+{
+    struct world *w = *state;
+    struct page page;
+    char ids[4][ETHOS_UUID_SIZE];
+    for (int i = 0; i < 4; i++) {
+        make_at(w, (char[]){(char)('a' + i), 0}, MORNING + i);
+        memcpy(ids[i], w->id, sizeof ids[i]);
+        say(w, "user", "x");
+    }
+    read_page(w, (struct ethos_session_query){.limit = 2}, &page);
+    assert_string_equal(page.keys, "d,c,");
+    w->now = MORNING + 3; // one that was shown, one that was not, in the same millisecond as "d"
+    memcpy(w->id, ids[2], sizeof w->id);
+    say(w, "assistant", "y");
+    memcpy(w->id, ids[0], sizeof w->id);
+    say(w, "assistant", "y");
+    read_page(w, (struct ethos_session_query){.limit = 2, .cursor = page.cursor}, &page);
+    assert_string_equal(page.keys, "b,a,");
+    assert_string_equal(page.cursor, "");
+    assert_page(w, (struct ethos_session_query){0}, "d,c,a,b,");
+}
+
+static void a_count_of_other_programs_is_taken(void **state)
+{
+    struct world *w = *state;
+    struct page page;
+    for (int i = 0; i < 4; i++)
+        make_at(w, (char[]){(char)('a' + i), 0}, MORNING + i);
+    read_page(w, (struct ethos_session_query){.cursor = "Mg==", .limit = 1}, &page); // 2
+    assert_string_equal(page.keys, "b,");
+    read_page(w, (struct ethos_session_query){.cursor = page.cursor}, &page);
+    assert_string_equal(page.keys, "a,");
+    assert_page(w, (struct ethos_session_query){.cursor = "MA"}, "d,c,b,a,");
+}
+
+static void garbage_is_no_cursor(void **state)
+{
+    static const char *const garbage[] = {
+        "x",    "!!!!", "Mg=x", "LTE",        "MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NQ",
+        "a2V5", "====", "a",    "k\xC3\xA4k",
+    };
+    struct world *w = *state;
+    struct cursor cursor = {.pinned = true,
+                            .row = -7,
+                            .newest = INT64_MAX,
+                            .since = MORNING,
+                            .place = "2026-11-15T08:00:00.000Z"},
+                  back;
+    char text[ETHOS_CURSOR_SIZE], long_text[600];
+    struct ethos_error error;
+    (void)w;
+    for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++)
+        assert_int_equal(cursor_read(garbage[i], &back, &error), ETHOS_INVALID);
+    memset(long_text, 'A', sizeof long_text);
+    long_text[sizeof long_text - 1] = 0;
+    assert_int_equal(cursor_read(long_text, &back, &error), ETHOS_INVALID);
+
+    cursor_write(&cursor, text);
+    assert_int_equal(cursor_read(text, &back, &error), ETHOS_OK);
+    assert_false(back.counted);
+    assert_true(back.pinned);
+    assert_int_equal(back.row, -7);
+    assert_int_equal(back.newest, INT64_MAX);
+    assert_int_equal(back.since, MORNING);
+    assert_string_equal(back.place, cursor.place);
+    for (size_t i = 0; text[i]; i++) { // every change of a character is noticed
+        char kept = text[i];
+        text[i] = kept == 'A' ? 'B' : 'A';
+        int code = cursor_read(text, &back, &error);
+        // The last character may hold bits that mean nothing.
+        assert_true(code == ETHOS_INVALID || text[i + 1] == 0);
+        text[i] = 0;
+        assert_int_equal(cursor_read(text, &back, &error), ETHOS_INVALID);
+        text[i] = kept;
+    }
+}
+
+static void a_place_that_is_no_time_does_not_stop_the_pages(void **state)
+{
+    struct world *w = *state;
+    struct page page;
+    for (int i = 0; i < 3; i++)
+        make_at(w, (char[]){(char)('a' + i), 0}, MORNING + i);
+    raw_run(w, "UPDATE sessions SET updated_at=replace(hex(zeroblob(100)),'0','z')||key"
+               " WHERE key<>'a'");
+    read_page(w, (struct ethos_session_query){.limit = 1}, &page);
+    assert_string_equal(page.keys, "c,");
+    read_page(w, (struct ethos_session_query){.cursor = page.cursor}, &page);
+    assert_non_null(strstr(page.keys, "a,"));
+    assert_string_equal(page.cursor, "");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(pinned_come_first_then_the_latest_then_the_newest_row),
+        TEST(filters_hold_together),
+        TEST(a_page_goes_on_where_the_last_one_ended),
+        TEST(a_session_that_goes_on_meanwhile_keeps_its_place),
+        TEST(a_count_of_other_programs_is_taken),
+        TEST(garbage_is_no_cursor),
+        TEST(a_place_that_is_no_time_does_not_stop_the_pages),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
