@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/view.h"
 #include "core/index.h"
+#include "core/line.h"
 
 #define LIMIT ((size_t)1 << 24)
 
@@ -68,7 +69,7 @@ static void check_put(struct ethos_view text, struct ethos_view title, struct et
     assert(count_entries(str_view(out), file) == (listed ? listed : 1));
     assert(index_find(str_view(out), file, &entry));
     assert(listed || view_blank(title) || index_has_title(&entry, title));
-    assert(view_blank(hook) || entry.hook.size > 0);
+    assert(line_begin(hook).size == 0 || entry.hook.size > 0);
 }
 
 static void check_drop_and_move(struct ethos_view text, struct ethos_view title, struct str *out)

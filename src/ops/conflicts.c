@@ -149,6 +149,7 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
     for (size_t i = 0; i < count && code == ETHOS_OK; i++)
         code = list_scope(turn, &list, &targets[i], error);
     str_release(&list.undone);
+    report_workspace(list.context, result);
     json_t *json = json_pack("{s:o, s:o}", "conflicts", list.copies, "events", list.events);
     if (code == ETHOS_OK)
         code = op_return(result, json, error);
@@ -191,6 +192,9 @@ static int find_scope(struct ethos_turn *turn, const char *id, struct ethos_targ
         if (code != ETHOS_OK)
             return code == ETHOS_NOMEM ? err_nomem(error) : code;
     }
+    int code = report_whole(ethos_turn_context(turn), error);
+    if (code != ETHOS_OK)
+        return code;
     return err_hint(error, err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id),
                     "ethos conflicts list shows them");
 }

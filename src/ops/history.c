@@ -307,7 +307,7 @@ static int forget_scopes(const struct op_call *call, const struct ethos_context 
     const struct ethos_target named = report_target(call);
     if (!named.store && !named.scope && !named.key) {
         *out_count = report_scopes(context, targets);
-        return ETHOS_OK;
+        return report_whole(context, error);
     }
     targets[0] = (struct ethos_target){NULL, aimed->scope, aimed->key};
     *out_count = 1;

@@ -431,6 +431,7 @@ static int run_paths(struct op_call *call, struct op_result *result, struct etho
                              op_json_string(service_home(call->ethos)), "personality",
                              context->personality, "user", context->user, "workspace",
                              op_json_string(context->workspace), "files", files);
+    report_workspace(context, result);
     code = op_return(result, json, error);
     ethos_turn_free(turn);
     return code;

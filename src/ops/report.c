@@ -27,6 +27,23 @@ size_t report_scopes(const struct ethos_context *context, struct ethos_target ta
     return count;
 }
 
+void report_workspace(const struct ethos_context *context, struct op_result *result)
+{
+    if (!context->workspace_error || result->code != ETHOS_OK)
+        return;
+    result->code = context->workspace_error->code;
+    result->error = *context->workspace_error;
+}
+
+int report_whole(const struct ethos_context *context, struct ethos_error *error)
+{
+    if (!context->workspace_error)
+        return ETHOS_OK;
+    if (error)
+        *error = *context->workspace_error;
+    return context->workspace_error->code;
+}
+
 struct report {
     json_t *written, *unchanged, *conflicts, *failed, *warnings;
     size_t rows;

@@ -38,6 +38,12 @@ struct ethos_target report_target(const struct op_call *call);
 /* The main file of each scope of the context, memory first; their number. */
 size_t report_scopes(const struct ethos_context *context, struct ethos_target targets[3]);
 
+/* Which workspace this is may not be known: the others are shown, and the reason beside them. */
+void report_workspace(const struct ethos_context *context, struct op_result *result);
+
+/* For what must look everywhere: the reason is the failure. */
+int report_whole(const struct ethos_context *context, struct ethos_error *error);
+
 /* ---- changing ------------------------------------------------------------------------------- */
 
 /* more: an object whose members join the report. */

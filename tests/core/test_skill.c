@@ -165,7 +165,7 @@ static void test_a_hostile_note_gives_yaml(void **state)
     assert_int_equal(skill_write(note, "x.md", VIEW("x"), &out), ETHOS_OK);
     note_parse(str_view(&out), &parsed);
     assert_int_equal(yaml_parse(parsed.frontmatter, "skill", &arena, &table, &error), ETHOS_OK);
-    assert_string_equal(yaml_get(&table, "metadata.title"), "a b: \"c\"\a");
+    assert_string_equal(yaml_get(&table, "metadata.title"), "a b: \"c\"");
     assert_true(view_contains(parsed.frontmatter, VIEW("  source: \"12\"\n")));
     assert_true(view_contains(parsed.frontmatter, VIEW("  expires: \"true\"\n")));
     assert_true(view_eq(parsed.body, VIEW("---\n\xff: \0\n---\n")));
