@@ -68,8 +68,8 @@ static void check_put(struct ethos_view text, struct ethos_view title, struct et
     check_others(text, str_view(out));
     assert(count_entries(str_view(out), file) == (listed ? listed : 1));
     assert(index_find(str_view(out), file, &entry));
-    assert(listed || view_blank(title) || index_has_title(&entry, title));
-    assert(line_begin(hook).size == 0 || entry.hook.size > 0);
+    assert(listed || line_blank(title) || index_has_title(&entry, title));
+    assert(line_blank(hook) || entry.hook.size > 0);
 }
 
 static void check_drop_and_move(struct ethos_view text, struct ethos_view title, struct str *out)

@@ -125,7 +125,7 @@ static void check_body(struct ethos_view text, struct ethos_view body)
     assert(note_append(text, body, &out) == ETHOS_OK);
     note_parse(str_view(&out), &after);
     assert(view_eq(before.frontmatter, after.frontmatter));
-    if (!view_blank(body)) {
+    if (!line_blank(body)) {
         bool said;
         assert(note_says(&after, body, &said) == ETHOS_OK && said);
     }
@@ -145,7 +145,7 @@ static void check_remember(struct ethos_view text, struct ethos_view fact)
     str_init(&index, LIMIT);
     str_init(&again, LIMIT);
     str_init(&list, LIMIT);
-    assert(remember_title(fact, &title) == ETHOS_OK && !view_blank(str_view(&title)));
+    assert(remember_title(fact, &title) == ETHOS_OK && !line_blank(str_view(&title)));
     what.title = str_view(&title);
     assert(remember_key(&what, 0, key));
     remember_apply(&what, key, view_str(NULL), text, &note, &index, &effect);
@@ -173,7 +173,7 @@ static void check_skill(struct ethos_view text)
     note_parse(text, &before);
     assert(skill_write(text, "a.md", VIEW("a"), &out) == ETHOS_OK);
     note_parse(str_view(&out), &after);
-    assert(view_eq(after.name, VIEW("a")) && !view_blank(after.description));
+    assert(view_eq(after.name, VIEW("a")) && !line_blank(after.description));
     assert(view_eq(view_trim(after.body), view_trim(before.body)));
     assert(skill_pointer(text, VIEW("a"), "x/SKILL.md", &out) == ETHOS_OK);
     assert(skill_is_pointer(str_view(&out)));
@@ -193,9 +193,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_body(text, value);
     check_body(value, text);
     check_skill(text);
-    if (!view_blank(value))
+    if (!line_blank(value))
         check_remember(text, value);
-    if (!view_blank(text))
+    if (!line_blank(text))
         check_remember(value, text);
     return 0;
 }

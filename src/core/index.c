@@ -49,8 +49,8 @@ static bool skip_separator(struct ethos_view *rest)
 {
     struct ethos_view line = view_trim_start(*rest);
 
-    if (!skip(&line, VIEW(DASH)) && !skip(&line, VIEW("\xE2\x80\x93")) &&
-        !skip(&line, VIEW("--")) && !skip(&line, VIEW("-")) && !skip(&line, VIEW(":")))
+    if (!skip(&line, VIEW(DASH)) && !skip(&line, VIEW("\xE2\x80\x93")) && !skip(&line, VIEW("-")) &&
+        !skip(&line, VIEW(":")))
         return false;
     *rest = view_trim(line);
     return true;
@@ -272,10 +272,25 @@ bool index_find_title(struct ethos_view text, struct ethos_view title, struct in
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* Whether a title reads as the word of the template. */
+static bool is_template(struct ethos_view title)
+{
+    struct ethos_view word = VIEW("<title>");
+    int byte;
+
+    title = line_begin(title);
+    while ((byte = line_next(&title)) >= 0) {
+        char c = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
+        if (!skip(&word, view_of(&c, 1)))
+            return false;
+    }
+    return word.size == 0;
+}
+
 /* A title that is the template's word is escaped as a whole: it shall be an entry. */
 int index_add_title(struct ethos_view title, struct str *out)
 {
-    bool template = view_eq_nocase(view_trim(title), VIEW("<title>"));
+    bool template = is_template(title);
     int byte;
 
     title = line_begin(title);
@@ -295,7 +310,7 @@ int index_format(struct ethos_view title, struct ethos_view file, struct ethos_v
     str_adds(out, "](");
     str_add(out, file);
     str_adds(out, ")");
-    if (line_begin(hook).size == 0)
+    if (line_blank(hook))
         return str_code(out);
     str_adds(out, " " DASH " ");
     return line_cut(hook, INDEX_MAX_HOOK, out);

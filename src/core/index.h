@@ -3,7 +3,7 @@
  *
  * Written form:  - [Title](file.md) — hook
  * Read as well:  * bullets; the box of a task before the link; ./ before the file; the separators "–",
- *                "--", "-", ":"; and the form of jutul-agent, - `title` — hook (file: `slug.md`)
+ *                "-", ":"; and the form of jutul-agent, - `title` — hook (file: `slug.md`)
  * Everything else (prose, headings, templates like <file.md>, links to MEMORY.md or USER.md) is not an
  * entry and is left alone.
  */

@@ -52,7 +52,7 @@ static void add_line(const struct index_note *note, struct ethos_view end, struc
 {
     struct ethos_view title = note->title;
 
-    if (view_blank(title))
+    if (line_blank(title))
         title = view_of(note->file.data, note->file.size - 3);
     if (out->size > 0 && out->data[out->size - 1] != '\n')
         str_add(out, end);
@@ -122,7 +122,7 @@ int index_put(struct ethos_view text, struct ethos_view title, struct ethos_view
     struct index_entry entry;
 
     if (index_find(text, file, &entry)) {
-        if (!view_blank(hook))
+        if (!line_blank(hook))
             copy_with_hook(&copy, &entry, hook);
         return copy_rest(&copy);
     }
@@ -158,7 +158,7 @@ static void add_moved(const struct index_entry *entry, struct ethos_view file,
 {
     struct copy copy = {entry->line, 0, out};
 
-    if (!view_blank(title)) {
+    if (!line_blank(title)) {
         copy_to_view(&copy, entry->title);
         if (entry->ticked)
             line_collapse(title, out);
@@ -183,10 +183,10 @@ static void copy_moved(struct copy *copy, const struct index_entry *entry, struc
     add_moved(entry, file, title, out);
     struct ethos_view line = view_from(str_view(out), start);
     bool told = index_line(line, &moved) && view_eq(moved.file, file) &&
-                (view_blank(title) || index_has_title(&moved, title));
+                (line_blank(title) || index_has_title(&moved, title));
     if (!told && entry->ticked && !str_code(out)) {
         str_truncate(out, start);
-        index_format(view_blank(title) ? entry->title : title, file, entry->hook, out);
+        index_format(line_blank(title) ? entry->title : title, file, entry->hook, out);
         str_adds(out, view_ends(entry->line, VIEW("\r")) ? "\r" : "");
     }
     copy->done += entry->line.size;

@@ -24,6 +24,11 @@ struct ethos_view line_begin(struct ethos_view v)
     return v;
 }
 
+bool line_blank(struct ethos_view text)
+{
+    return line_begin(text).size == 0;
+}
+
 int line_next(struct ethos_view *rest)
 {
     struct ethos_view after = line_begin(*rest);
@@ -97,7 +102,7 @@ struct ethos_view line_first(struct ethos_view text)
     struct ethos_view line;
 
     while (view_line(&text, &line)) {
-        if (!view_blank(line))
+        if (!line_blank(line))
             return view_trim(line);
     }
     return view_of("", 0);

@@ -17,6 +17,9 @@ struct str;
 /* The text from where its line begins: no blanks before it. */
 struct ethos_view line_begin(struct ethos_view text);
 
+/* Whether nothing is left of it. */
+bool line_blank(struct ethos_view text);
+
 /* Takes the next byte off such a text, a run of blanks as one ' '. -1 at the end. */
 int line_next(struct ethos_view *rest);
 

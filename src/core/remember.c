@@ -198,7 +198,7 @@ static bool description_is_made(struct work *work)
 /* The given hook for both; in place of another text its first line where the old one gave the old. */
 static void choose_hooks(struct work *work, bool replaced)
 {
-    bool given = !view_blank(work->what->hook);
+    bool given = !line_blank(work->what->hook);
     struct ethos_view hook = given ? work->what->hook : line_first(work->what->text);
 
     if (given || (replaced && is_made(work, work->entry.hook, INDEX_MAX_HOOK)))
@@ -267,7 +267,7 @@ static enum remember_effect create(struct work *work)
                              .verified = date,
                              .source = what->source};
 
-    str_add(&work->hook, view_blank(what->hook) ? line_first(what->text) : what->hook);
+    str_add(&work->hook, line_blank(what->hook) ? line_first(what->text) : what->hook);
     fail(work, line_cut(str_view(&work->hook), REMEMBER_MAX_DESCRIPTION, &work->description));
     head.description = str_view(&work->description);
     fail(work, note_write(&head, what->text, work->text));
@@ -283,7 +283,7 @@ static void make_hook(struct work *work)
 
     note_parse(str_view(work->text), &now);
     fail(work, note_value(now.description, &work->hook));
-    if (view_blank(str_view(&work->hook)))
+    if (line_blank(str_view(&work->hook)))
         fail(work, str_add(&work->hook, line_first(now.body)));
 }
 

@@ -36,7 +36,7 @@ enum remember_effect {
 
 struct remember {
     struct ethos_view title; /* never blank: remember_title */
-    struct ethos_view text;  /* never blank */
+    struct ethos_view text;  /* never blank: line_blank */
     struct ethos_view hook;  /* blank: the first line of the text */
     struct ethos_view type;  /* absent: project for a new note, else as it is */
     struct ethos_view source;

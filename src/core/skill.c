@@ -52,9 +52,9 @@ static int describe(const struct note *note, const char *key, struct str *out)
 
     str_init(&text, SIZE_MAX);
     note_value(note->description, &text);
-    if (view_blank(str_view(&text)))
+    if (line_blank(str_view(&text)))
         str_add(&text, line_first(note->body));
-    if (view_blank(str_view(&text)))
+    if (line_blank(str_view(&text)))
         note_title(note, key, &text);
     if (str_code(&text))
         str_fail(out, str_code(&text));
@@ -101,7 +101,7 @@ static void add_metadata(const struct note *note, struct str *out)
     bool begun = false;
 
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-        if (view_blank(members[i].value))
+        if (line_blank(members[i].value))
             continue;
         if (!begun)
             str_adds(out, "metadata:\n");

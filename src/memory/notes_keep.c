@@ -148,11 +148,11 @@ static int check_fact(const struct ethos_fact *fact, struct ethos_error *error)
 {
     static const char *const types[] = {"user", "feedback", "project", "reference"};
     const struct ethos_view parts[] = {fact->text, fact->title, fact->hook};
-    if (view_blank(fact->text))
+    if (line_blank(fact->text))
         return err_hint(error,
                         err_set(error, ETHOS_INVALID, "nothing to remember: the text is blank"),
                         "say the fact, or pipe it in with -");
-    if (fact->title.data && line_begin(fact->title).size == 0)
+    if (fact->title.data && line_blank(fact->title))
         return err_hint(error, err_set(error, ETHOS_INVALID, "the title is blank"),
                         "leave it out to have one made from the text");
     for (size_t i = 0; i < 3; i++)

@@ -45,7 +45,7 @@ static void test_entries_are_read_in_all_their_forms(void **state)
         {"- [T](f.md) \u2014 see [U](g.md)", "T", "f.md", "see [U](g.md)"},
         {"- [ ] [Title](file.md) \u2014 hook", "Title", "file.md", "hook"},
         {"* [x]  [Title](file.md)", "Title", "file.md", ""},
-        {"- [Title](./file.md) -- hook", "Title", "file.md", "hook"},
+        {"- [Title](./file.md) - hook", "Title", "file.md", "hook"},
         {"- `title` \u2014 hook (file: `slug.md`)", "title", "slug.md", "hook"},
         {"* `title`: hook (file: `slug.md`) ", "title", "slug.md", "hook"},
         {"- `title` (file: `slug.md`)", "title", "slug.md", ""},
