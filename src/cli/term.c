@@ -14,8 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "base/utf8.h"
 #include "base/view.h"
+
+#define LARGE 4096 /* bytes */
 
 static bool env_set(const char *name)
 {
@@ -45,7 +48,8 @@ static int window_width(void)
 void term_init(struct term *self, int color)
 {
     bool tty = isatty(STDOUT_FILENO);
-    *self = (struct term){stdout, tty, wants_color(tty, color), tty ? window_width() : 80, 0};
+    *self = (struct term){.out = stdout, .tty = tty, .color = wants_color(tty, color)};
+    self->width = tty ? window_width() : 80;
 }
 
 void term_page(struct term *self)
@@ -79,8 +83,8 @@ bool term_finish(struct term *self)
 {
     struct stat info;
     errno = EIO; // for a write before the last one, whose own reason is lost
-    bool ok = fflush(self->out) == 0 && !ferror(self->out);
-    int reason = errno;
+    bool ok = fflush(self->out) == 0 && !ferror(self->out) && !self->failed;
+    int reason = self->failed ? self->failed : errno;
     if (!ok && fstat(fileno(self->out), &info) == 0)
         ok = S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode); // its reader went away
     if (self->pager) {
@@ -143,10 +147,21 @@ void term_safe(FILE *out, struct ethos_view text)
         fwrite(text.data + done, 1, text.size - done, out);
 }
 
+/* A block of memory goes out as it is: a buffer would only copy it. */
+static void write_large(struct term *self, struct ethos_view text)
+{
+    if (self->failed || fflush(self->out) != 0)
+        return; // term_finish tells
+    if (os_write_all(fileno(self->out), text.data, text.size) != 0)
+        self->failed = errno;
+}
+
 void term_text(struct term *self, struct ethos_view text)
 {
     if (self->tty)
         term_safe(self->out, text);
+    else if (text.size >= LARGE)
+        write_large(self, text);
     else if (text.size > 0)
         fwrite(text.data, 1, text.size, self->out);
 }

@@ -20,6 +20,7 @@ struct term {
     bool color;
     int width;
     pid_t pager; /* or 0 */
+    int failed;  /* errno of a write past the buffer, or 0 */
 };
 
 enum term_style { TERM_PLAIN, TERM_BOLD, TERM_DIM, TERM_GOOD, TERM_WARN, TERM_BAD };

@@ -185,9 +185,11 @@ int config_load(struct config *self, int dir, const char *name, unsigned where,
                 struct ethos_error *error)
 {
     struct home_stamp stamp;
-    home_stamp(dir, name, &stamp);
-    if (self->loaded && memcmp(&stamp, &self->stamp, sizeof stamp) == 0)
-        return ETHOS_OK;
+    if (self->loaded) {
+        home_stamp(dir, name, &stamp);
+        if (memcmp(&stamp, &self->stamp, sizeof stamp) == 0)
+            return ETHOS_OK;
+    }
 
     config_release(self);
     struct str text;

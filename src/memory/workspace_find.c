@@ -232,10 +232,18 @@ static int find_known(struct look *look, enum workspace_how *out_how, struct eth
     return code;
 }
 
+/* A home in which no folder was ever remembered has nothing to look through. */
+static bool is_first(const struct look *look)
+{
+    struct stat info;
+    return look->dir < 0 ||
+           (os_fstatat(look->dir, WORKSPACE_FOLDER, &info, 0) != 0 && errno == ENOENT);
+}
+
 static int find_id(struct look *look, enum workspace_how *out_how, struct ethos_error *error)
 {
     *out_how = WORKSPACE_NEW;
-    int code = look->dir >= 0 ? find_known(look, out_how, error) : ETHOS_OK;
+    int code = is_first(look) ? ETHOS_OK : find_known(look, out_how, error);
     if (code != ETHOS_OK || *look->id)
         return code;
     memcpy(look->id, look->next, sizeof look->id);
