@@ -337,18 +337,23 @@ int db_ready(struct db *self, bool create, struct ethos_error *error)
     return code;
 }
 
+void db_disconnect(sqlite3 **connection, sqlite3_stmt **kept, int count, int *lock)
+{
+    for (int i = 0; i < count; i++) {
+        sqlite3_finalize(kept[i]);
+        kept[i] = NULL;
+    }
+    sqlite3_close(*connection);
+    *connection = NULL;
+    if (*lock >= 0)
+        os_close(*lock);
+    *lock = -1;
+}
+
 void db_shut(struct db *self)
 {
     search_close(self);
-    for (int i = 0; i < DB_STATEMENTS; i++) {
-        sqlite3_finalize(self->kept[i]);
-        self->kept[i] = NULL;
-    }
-    sqlite3_close(self->connection);
-    self->connection = NULL;
-    if (self->lock >= 0)
-        os_close(self->lock);
-    self->lock = -1;
+    db_disconnect(&self->connection, self->kept, DB_STATEMENTS, &self->lock);
     self->log_bytes = 0;
     free_path(self);
 }

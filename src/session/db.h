@@ -77,6 +77,9 @@ int db_ready(struct db *self, bool create, struct ethos_error *error);
 /* Forgets the connection and what is kept of it; the next call opens anew. */
 void db_shut(struct db *self);
 
+/* The parts of that which the search index has as well. */
+void db_disconnect(sqlite3 **connection, sqlite3_stmt **kept, int count, int *lock);
+
 /* The lock on DB_LOCK, which every write and every checkpoint holds. */
 int db_lock(struct db *self, struct ethos_error *error);
 void db_unlock(struct db *self);

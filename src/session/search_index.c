@@ -292,15 +292,7 @@ static int open_file(struct search *self, struct ethos_error *error)
 
 static void shut(struct search *self)
 {
-    for (int i = 0; i < INDEX_STATEMENTS; i++) {
-        sqlite3_finalize(self->kept[i]);
-        self->kept[i] = NULL;
-    }
-    sqlite3_close(self->connection);
-    self->connection = NULL;
-    if (self->lock >= 0)
-        os_close(self->lock);
-    self->lock = -1;
+    db_disconnect(&self->connection, self->kept, INDEX_STATEMENTS, &self->lock);
     free(self->path);
     self->path = NULL;
 }
