@@ -1,0 +1,88 @@
+/*
+ * test_session_key.c: what conversations are found by, and called.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/str.h"
+#include "base/view.h"
+#include "core/session_key.h"
+
+static void assert_folder(const char *folder, bool hashed, const char *expected)
+{
+    struct str out;
+
+    str_init(&out, 4096);
+    assert_int_equal(session_key_folder(view_str(folder), hashed, &out), ETHOS_OK);
+    assert_string_equal(out.data, expected);
+    str_release(&out);
+}
+
+static void test_a_folder_is_known_by_its_last_part(void **state)
+{
+    (void)state;
+    assert_folder("/home/me/shop", false, "cli:shop");
+    assert_folder("/home/me/shop/", false, "cli:shop");
+    assert_folder("/a:b%c", false, "cli:a%3Ab%25c");
+    assert_folder("/", false, "cli:/");
+    assert_folder("/tmp/\xE5\xBA\x97", false, "cli:\xE5\xBA\x97");
+}
+
+static void test_the_hash_tells_folders_of_one_name_apart(void **state)
+{
+    (void)state;
+    assert_folder("/a/shop", true, "cli:shop~06b75c53");
+    assert_folder("/b/shop", true, "cli:shop~33a7031a");
+}
+
+static void test_parts_of_a_channel_are_encoded(void **state)
+{
+    const struct ethos_view parts[] = {VIEW("telegram"), VIEW("my:bot"), VIEW("-100%7")};
+    struct str out;
+
+    (void)state;
+    str_init(&out, 4096);
+    assert_int_equal(session_key_parts(parts, 3, &out), ETHOS_OK);
+    assert_string_equal(out.data, "telegram:my%3Abot:-100%257");
+    str_release(&out);
+}
+
+static void test_a_family_is_the_key_and_its_fresh_ones(void **state)
+{
+    const struct ethos_view base = VIEW("cli:shop");
+
+    (void)state;
+    assert_true(session_key_of_family(VIEW("cli:shop"), base));
+    assert_true(session_key_of_family(VIEW("cli:shop:1763193600000"), base));
+    assert_false(session_key_of_family(VIEW("cli:shop:"), base));
+    assert_false(session_key_of_family(VIEW("cli:shop:12:fork:13"), base));
+    assert_false(session_key_of_family(VIEW("cli:shopping"), base));
+    assert_false(session_key_of_family(VIEW("cli:shop~8c44980c"), base));
+    assert_false(session_key_of_family(VIEW("cli:sho"), base));
+}
+
+static void test_a_title_is_the_first_line_that_says_something(void **state)
+{
+    struct str out;
+
+    (void)state;
+    str_init(&out, 4096);
+    assert_int_equal(session_title(VIEW("\n\n## How do we deploy?\n\nMore."), &out), ETHOS_OK);
+    assert_string_equal(out.data, "How do we deploy?");
+    str_release(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_folder_is_known_by_its_last_part),
+        cmocka_unit_test(test_the_hash_tells_folders_of_one_name_apart),
+        cmocka_unit_test(test_parts_of_a_channel_are_encoded),
+        cmocka_unit_test(test_a_family_is_the_key_and_its_fresh_ones),
+        cmocka_unit_test(test_a_title_is_the_first_line_that_says_something),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
