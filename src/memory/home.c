@@ -158,6 +158,14 @@ void home_stamp(int dir, const char *name, struct home_stamp *out)
         stamp_from(&info, out);
 }
 
+void home_record_name(const char *kind, const char *scope, char out[HOME_RECORD_SIZE])
+{
+    snprintf(out, HOME_RECORD_SIZE, "%s-%s.json", kind, scope);
+    char *colon = strchr(out, ':');
+    if (colon)
+        *colon = '-';
+}
+
 /* Opens dir/folder ("" is dir itself), made when missing. -1 and errno. */
 static int open_folder(int dir, const char *folder, bool *out_made)
 {

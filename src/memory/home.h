@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include <ethos/limits.h>
 #include <ethos/types.h>
 
 #include "base/json.h"
@@ -41,6 +42,14 @@ void home_stamp(int dir, const char *name, struct home_stamp *out);
 /* Replaces dir/folder/name durably; folder ("" for none) is made when missing. New files are 0600. */
 int home_replace(int dir, const char *folder, const char *name, struct ethos_view text,
                  struct ethos_error *error);
+
+/*
+ * Where what is known about a scope beside its memory is recorded: <kind>-<scope>.json in HOME_RECORDS,
+ * the colon as a hyphen. All of it may be deleted.
+ */
+#define HOME_RECORDS ".mem"
+#define HOME_RECORD_SIZE (ETHOS_MAX_SCOPE + 32)
+void home_record_name(const char *kind, const char *scope, char out[HOME_RECORD_SIZE]);
 
 /* An exclusive lock .mem/<name>.lock, released by closing the descriptor. ETHOS_BUSY at the deadline. */
 int home_lock(int dir, const char *name, int *out_lock, struct ethos_error *error);

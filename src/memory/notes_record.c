@@ -17,8 +17,7 @@
 #include "memory/handle.h"
 #include "memory/notes.h"
 
-#define FOLDER ".mem"
-#define NAME_SIZE (ETHOS_MAX_SCOPE + 32)
+#define NAME_SIZE (HOME_RECORD_SIZE + sizeof HOME_RECORDS)
 #define RECORD_BYTES 1048576 /* bytes; NOTES_CHECK_KEPT rows are far below */
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -66,12 +65,12 @@ static bool is_row(const json_t *row)
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-static void file_name(const char *scope, const char *folder, char out[NAME_SIZE])
+/* Its path from the root. */
+static void file_path(const char *scope, char out[NAME_SIZE])
 {
-    snprintf(out, NAME_SIZE, "%schecks-%s.json", folder, scope);
-    char *colon = strchr(out, ':');
-    if (colon)
-        *colon = '-';
+    char name[HOME_RECORD_SIZE];
+    home_record_name("checks", scope, name);
+    snprintf(out, NAME_SIZE, HOME_RECORDS "/%s", name);
 }
 
 /* The rows that are well-formed; none for a record that is missing or damaged. */
@@ -80,7 +79,7 @@ static int read_rows(int dir, const char *scope, json_t **out, struct ethos_erro
     char name[NAME_SIZE];
     json_t *record = NULL, *row;
     size_t i;
-    file_name(scope, FOLDER "/", name);
+    file_path(scope, name);
     int code = home_read_json(dir, name, &record, error);
     if (code != ETHOS_OK && code != ETHOS_NOTFOUND && code != ETHOS_CORRUPT && code != ETHOS_LIMIT)
         return code;
@@ -135,21 +134,21 @@ static int print_record(const struct ethos_turn *turn, const char *scope, struct
 static int replace(struct ethos_turn *turn, int dir, const char *scope, const char *key,
                    struct notes_record *self, struct ethos_error *error)
 {
-    char name[NAME_SIZE], path[NAME_SIZE];
+    char name[HOME_RECORD_SIZE], path[NAME_SIZE];
     struct home_stamp stamp;
     struct str text;
     int code = key ? keep_others(dir, scope, key, self, error) : ETHOS_OK;
     if (code != ETHOS_OK)
         return code;
-    file_name(scope, "", name);
-    file_name(scope, FOLDER "/", path);
+    home_record_name("checks", scope, name);
+    file_path(scope, path);
     home_stamp(dir, path, &stamp);
     if (json_array_size(self->rows) == 0 && stamp.inode == 0)
         return ETHOS_OK;
     str_init(&text, RECORD_BYTES);
     code = print_record(turn, scope, self, &text, error);
     if (code == ETHOS_OK)
-        code = home_replace(dir, FOLDER, name, str_view(&text), error);
+        code = home_replace(dir, HOME_RECORDS, name, str_view(&text), error);
     str_release(&text);
     return code;
 }
@@ -195,7 +194,7 @@ int notes_check_forget(struct ethos_turn *turn, const char *scope, struct ethos_
         code = service_open_root(turn->ethos, false, &dir, error);
     if (code != ETHOS_OK || dir < 0)
         return code;
-    file_name(real, FOLDER "/", name);
+    file_path(real, name);
     if (os_unlinkat(dir, name, 0) != 0 && errno != ENOENT && errno != ENOTDIR)
         code = err_errno(error, errno, name);
     os_close(dir);

@@ -17,15 +17,7 @@
 #include "memory/service.h"
 #include "memory/transfer_parts.h"
 
-#define FOLDER ".mem"
 #define VERSION 1
-
-static void file_name(const char *scope, char out[ETHOS_MAX_SCOPE + 32])
-{
-    snprintf(out, ETHOS_MAX_SCOPE + 32, "imports-%s.json", scope);
-    for (char *at = out; *at; at++)
-        *at = *at == ':' ? '-' : *at;
-}
 
 static int fresh(struct imports *imports, struct ethos_error *error)
 {
@@ -39,7 +31,7 @@ static int check(const struct imports *imports, const char *name, struct ethos_e
               json_is_object(json_object_get(imports->json, "sources")) &&
               json_is_object(json_object_get(imports->json, "exports"));
     return ok ? ETHOS_OK
-              : err_set(error, ETHOS_CORRUPT, FOLDER "/%s: not a record of imports", name);
+              : err_set(error, ETHOS_CORRUPT, HOME_RECORDS "/%s: not a record of imports", name);
 }
 
 /* Walks end at the first. */
@@ -87,11 +79,11 @@ int imports_load(struct ethos_turn *turn, const char *scope, struct imports *out
                  struct ethos_error *error)
 {
     int dir;
-    char name[ETHOS_MAX_SCOPE + 32], path[ETHOS_MAX_SCOPE + 40];
+    char name[HOME_RECORD_SIZE], path[HOME_RECORD_SIZE + sizeof HOME_RECORDS];
     *out = (struct imports){0};
     snprintf(out->scope, sizeof out->scope, "%s", scope);
-    file_name(scope, name);
-    snprintf(path, sizeof path, FOLDER "/%s", name);
+    home_record_name("imports", scope, name);
+    snprintf(path, sizeof path, HOME_RECORDS "/%s", name);
     int code = service_open_root(turn->ethos, false, &dir, error);
     if (code != ETHOS_OK)
         return code;
@@ -111,20 +103,20 @@ int imports_save(struct ethos_turn *turn, const struct imports *imports, struct 
 {
     int dir;
     struct str text;
-    char name[ETHOS_MAX_SCOPE + 32];
+    char name[HOME_RECORD_SIZE];
     if (json_equal(imports->json, imports->loaded))
         return ETHOS_OK;
-    file_name(imports->scope, name);
+    home_record_name("imports", imports->scope, name);
     str_init(&text, ETHOS_MAX_MAP_BYTES);
     json_print(imports->json, JSON_STYLE_LINE, &text);
     str_addc(&text, '\n');
     int code = str_code(&text);
     if (code != ETHOS_OK)
-        err_set(error, code, FOLDER "/%s: cannot hold more", name);
+        err_set(error, code, HOME_RECORDS "/%s: cannot hold more", name);
     else
         code = service_open_root(turn->ethos, true, &dir, error);
     if (code == ETHOS_OK) {
-        code = home_replace(dir, FOLDER, name, str_view(&text), error);
+        code = home_replace(dir, HOME_RECORDS, name, str_view(&text), error);
         os_close(dir);
     }
     str_release(&text);

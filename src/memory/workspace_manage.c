@@ -330,8 +330,11 @@ static int delete_records(const struct workspace_tie *tie, struct ethos_error *e
 {
     static const char *const kinds[] = {"imports", "checks"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        char path[PATH_SIZE];
-        snprintf(path, sizeof path, ".mem/%s-workspace-%s.json", kinds[i], tie->id);
+        char scope[ETHOS_MAX_SCOPE], name[HOME_RECORD_SIZE];
+        char path[sizeof HOME_RECORDS + HOME_RECORD_SIZE];
+        snprintf(scope, sizeof scope, "workspace:%s", tie->id);
+        home_record_name(kinds[i], scope, name);
+        snprintf(path, sizeof path, HOME_RECORDS "/%s", name);
         if (os_unlinkat(tie->dir, path, 0) != 0 && errno != ENOENT)
             return err_errno(error, errno, path);
     }
