@@ -11,7 +11,7 @@ VARIANT ?= release
 CC = gcc
 AR = ar
 VERSION := $(shell cat VERSION)
-PKGS = jansson yaml-0.1 libutf8proc nettle
+PKGS = jansson yaml-0.1 libutf8proc nettle sqlite3
 
 ifeq ($(VARIANT),release)
 O ?= build
@@ -48,19 +48,22 @@ else
 $(error VARIANT is release, test or fuzz, not "$(VARIANT)")
 endif
 
-# The hot path starts like cat: everything but libc is linked statically into programs.
-STATIC_LIBS = -Wl,-Bstatic -ljansson -lyaml -lutf8proc -lnettle -lsqlite3 -Wl,-Bdynamic -lm
+# The hot path starts like cat: everything but libc is linked statically into programs, and what has no
+# use for SQLite has neither it nor the libm that it wants.
+STATIC_LIBS = -Wl,-Bstatic -ljansson -lyaml -lutf8proc -lnettle -lsqlite3 -Wl,-Bdynamic \
+	-Wl,--as-needed -lm
 
 LAYERS = base core store session memory ops
 LIB_SRC = $(foreach d,$(LAYERS),$(wildcard src/$(d)/*.c))
 CLI_SRC = $(wildcard src/cli/*.c)
 LIB_OBJ = $(LIB_SRC:%.c=$(O)/%.o)
 CLI_OBJ = $(CLI_SRC:%.c=$(O)/%.o)
-# Operations serve our own programs; those who embed the library call ethos.h, which has no sessions yet.
-API_OBJ = $(filter-out $(O)/src/ops/% $(O)/src/session/%,$(LIB_OBJ))
+# Operations serve our own programs; those who embed the library call ethos.h.
+API_OBJ = $(filter-out $(O)/src/ops/%,$(LIB_OBJ))
+PROGRAMS = $(O)/bin/ethos $(O)/libexec/ethos-db
 
 # The sanitised variant exists for the tests: it needs the program and no more.
-all: $(O)/bin/ethos $(if $(filter release,$(VARIANT)),lib man completions examples)
+all: $(PROGRAMS) $(if $(filter release,$(VARIANT)),lib man completions examples)
 
 # ---- programs ------------------------------------------------------------------------------------
 
@@ -72,9 +75,11 @@ $(O)/libethos-all.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcsD $@ $^
 
-$(O)/bin/ethos: $(O)/src/main.o $(CLI_OBJ) $(O)/libethos-all.a
+$(O)/bin/ethos: $(O)/src/main.o
+$(O)/libexec/ethos-db: $(O)/src/main_db.o
+$(PROGRAMS): $(CLI_OBJ) $(O)/libethos-all.a
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS)
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS)
 
 # ---- library -------------------------------------------------------------------------------------
 
@@ -87,7 +92,7 @@ $(SHARED): $(API_OBJ) packaging/libethos.map
 	@mkdir -p $(@D)
 	$(CC) -shared $(filter-out -pie,$(LDFLAGS)) -Wl,-z,defs -Wl,-soname,$(SONAME) \
 		-Wl,--version-script=packaging/libethos.map -o $@ $(API_OBJ) \
-		$$(pkg-config --libs $(PKGS))
+		$$(pkg-config --libs $(PKGS)) -lm
 	ln -sf $(@F) $(@D)/$(SONAME)
 	ln -sf $(SONAME) $(@D)/libethos.so
 
@@ -154,6 +159,7 @@ ZSHDIR = $(DATADIR)/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-fu
 
 install: all
 	install -D -m 755 $(O)/bin/ethos $(DESTDIR)$(PREFIX)/bin/ethos
+	install -D -m 755 $(O)/libexec/ethos-db $(DESTDIR)$(PREFIX)/libexec/ethos-db
 	install -D -m 644 $(SHARED) $(DESTDIR)$(LIBDIR)/$(notdir $(SHARED))
 	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libethos.so
@@ -211,7 +217,7 @@ $(O)/tests/proof/crash: PROOF_WRAP = -Wl,--wrap=write,--wrap=fsync,--wrap=fdatas
 	-Wl,--wrap=openat,--wrap=renameat2,--wrap=linkat,--wrap=unlinkat,--wrap=mkdirat,--wrap=syscall \
 	-Wl,--wrap=fstat,--wrap=fstatat
 
-proof-built: $(PROOF_BIN) $(O)/bin/ethos
+proof-built: $(PROOF_BIN) $(PROGRAMS)
 
 # Fuzz targets: libFuzzer drives them in the fuzz variant, fuzz/driver.c replays the corpus elsewhere.
 FUZZ_SRC = $(wildcard fuzz/fuzz_*.c)

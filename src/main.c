@@ -1,7 +1,13 @@
 /*
- * main.c: the program ethos.
+ * main.c: the program ethos, which starts like cat: hooks run it on every prompt.
+ *
+ * It is linked without SQLite, by saying here that there is none. What needs the database is executed
+ * in libexec/ethos-db, which is the same program with it (main_db.c).
  */
 #include "cli/cli.h"
+#include "session/session.h"
+
+const struct ethos_sessions_ops *const sessions_builtin = NULL;
 
 int main(int argc, char **argv)
 {

@@ -21,6 +21,7 @@
 #define ETHOS_ETHOS_H
 
 #include <ethos/limits.h>
+#include <ethos/session.h>
 #include <ethos/types.h>
 
 #ifdef __cplusplus
@@ -357,6 +358,30 @@ enum ethos_resolution {
 ETHOS_API int ethos_conflict_resolve(struct ethos_turn *turn, const struct ethos_target *target,
                                      const char *id, enum ethos_resolution resolution,
                                      const struct ethos_sync_how *how, struct ethos_error *error);
+
+/* ---- sessions ------------------------------------------------------------------------------ */
+
+/*
+ * The conversations of the home, as a table of functions (ethos/session.h): append, list, search, fork.
+ * Borrowed, as long as the handle; opened at first use. With ephemeral memory it is a throwaway one.
+ */
+ETHOS_API int ethos_sessions(struct ethos *self, struct ethos_sessions **out_sessions,
+                             struct ethos_error *error);
+
+/*
+ * The session a name means: an id, a key, or the start of exactly one id. ETHOS_NOTFOUND, or
+ * ETHOS_INVALID for the start of several.
+ */
+ETHOS_API int ethos_session_find(struct ethos *self, const char *name, char out_id[ETHOS_UUID_SIZE],
+                                 struct ethos_error *error);
+
+/*
+ * The conversation that goes on in a folder (NULL: the current directory): the newest of its key
+ * family, made when there is none or when a fresh one is asked for. Folders of the same name have
+ * conversations of their own; one that an older program recorded without its folder is taken over.
+ */
+ETHOS_API int ethos_session_current(struct ethos_turn *turn, const char *folder, int fresh,
+                                    char out_id[ETHOS_UUID_SIZE], struct ethos_error *error);
 
 /* "notfound", "conflict", ...: the name in lower case, as in --json errors. */
 ETHOS_API const char *ethos_code_name(int code);

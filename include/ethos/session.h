@@ -17,8 +17,9 @@
 extern "C" {
 #endif
 
-struct ethos_setup; /* provider.h */
+struct ethos_setup; /* these three: provider.h */
 struct ethos_option;
+struct ethos_finding;
 
 #define ETHOS_UUID_SIZE 37 /* with terminator */
 
@@ -180,6 +181,21 @@ struct ethos_sessions_ops {
 
     /* Gives space back to the file system. */
     int (*vacuum)(struct ethos_sessions *self, struct ethos_error *error);
+
+    /* Hides a message and all after it. ETHOS_NOTFOUND when the session shows no such message. */
+    int (*rewind)(struct ethos_sessions *self, const char *id, const char *message,
+                  uint64_t *out_count, struct ethos_error *error);
+
+    /*
+     * Looks at everything and tells what is wrong: damage, an index that disagrees, conversations that
+     * a model would refuse. fix mends what can be made anew from the messages; they are never touched.
+     */
+    int (*check)(struct ethos_sessions *self, int fix,
+                 void (*each)(void *arg, const struct ethos_finding *finding), void *arg,
+                 struct ethos_error *error);
+
+    /* After many appends: what is derived from the messages and would else be made by the next search. */
+    int (*settle)(struct ethos_sessions *self, struct ethos_error *error);
 };
 
 #ifdef __cplusplus

@@ -8,6 +8,7 @@
  *   edit.c      memory edit
  *   help.c      help, man page
  *   complete.c  completion scripts
+ *   program.c   the programs beside this one
  *   term.c      terminals: colour, pager, and no control sequence from memory ever
  */
 #ifndef ETHOS_CLI_CLI_H
@@ -70,6 +71,9 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
              struct ethos_error *error);
 
 int cli_show(struct cli *self, const struct op *op, const struct op_result *result);
+
+/* program.c: becomes the program libexec/<name>; returns only when that fails. */
+int program_exec(const struct cli *self, const char *name, char **argv);
 
 /* ask.c: CLI_DONE when the command may run; else it said why not. */
 int ask_before(struct cli *self);

@@ -303,7 +303,7 @@ static int help(const struct cli *self)
     return asked ? CLI_DONE : CLI_USAGE;
 }
 
-static int dispatch(struct cli *self)
+static int dispatch(struct cli *self, char **argv)
 {
     if (self->man) {
         help_man(stdout);
@@ -319,7 +319,7 @@ static int dispatch(struct cli *self)
         return edit_run(self);
     if (strcmp(self->op->name, "admin.completion") == 0)
         return complete_run(self);
-    return run_operation(self);
+    return op_here(self->op) ? run_operation(self) : program_exec(self, "ethos-db", argv);
 }
 
 /* jansson would open /dev/urandom for the seed of its hash tables; the kernel gave us one already. */
@@ -367,7 +367,7 @@ int cli_main(int argc, char **argv)
     int status = cli_parse(&self, argc, argv);
     term_init(&self.term, (int)self.color);
     if (status == CLI_DONE)
-        status = dispatch(&self);
+        status = dispatch(&self, argv);
     if (!term_finish(&self.term) && status == CLI_DONE) {
         fprintf(stderr, "ethos: standard output: %s\n", strerror(errno));
         status = CLI_STORAGE;

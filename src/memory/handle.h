@@ -27,6 +27,7 @@ struct ethos {
     bool fast;
     struct ethos_provider *injected; /* or NULL: the configured ones */
     struct opened *opened;
+    struct ethos_sessions *sessions;  /* NULL until first use */
     struct config config;             /* of the home */
     struct config personality_config; /* of the personality named beside it */
     char personality[ETHOS_MAX_ID + 1];

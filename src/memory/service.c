@@ -98,6 +98,8 @@ void ethos_close(struct ethos *self)
         close_opened(self->opened);
         self->opened = next;
     }
+    if (self->sessions)
+        self->sessions->ops->close(self->sessions);
     config_release(&self->config);
     config_release(&self->personality_config);
     if (self->ephemeral && self->root)

@@ -287,5 +287,5 @@ static const struct op_arg doctor_args[] = {
 
 const struct op ops_doctor[] = {{"admin.doctor", "doctor", "Check the home, its files and settings",
                                  "ethos doctor --fix", doctor_args, OP_OWNER,
-                                 OP_WRITES | OP_IDEMPOTENT | OP_LOCAL, run_doctor},
+                                 OP_WRITES | OP_IDEMPOTENT | OP_LOCAL | OP_DATABASE, run_doctor},
                                 {0}};

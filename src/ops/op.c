@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/view.h"
 #include "memory/service.h"
+#include "session/session.h"
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
@@ -37,10 +38,15 @@ const struct op *op_find(const char *name)
     return NULL;
 }
 
+bool op_here(const struct op *op)
+{
+    return !(op->effect & OP_DATABASE) || sessions_builtin;
+}
+
 const char *op_right_name(enum op_right right)
 {
-    static const char *const names[] = {"memory:read", "memory:write", "personalities:read",
-                                        "owner"};
+    static const char *const names[] = {"memory:read",    "memory:write",       "sessions:read",
+                                        "sessions:write", "personalities:read", "owner"};
     return names[right];
 }
 

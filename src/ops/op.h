@@ -34,7 +34,14 @@ struct op_arg {
 };
 
 /* Who may: the scope a key needs, or the owner at the machine. */
-enum op_right { OP_MEMORY_READ, OP_MEMORY_WRITE, OP_PERSONALITIES_READ, OP_OWNER };
+enum op_right {
+    OP_MEMORY_READ,
+    OP_MEMORY_WRITE,
+    OP_SESSIONS_READ,
+    OP_SESSIONS_WRITE,
+    OP_PERSONALITIES_READ,
+    OP_OWNER
+};
 
 /* What it does, for confirmations, dry runs and tool hints. */
 enum {
@@ -44,6 +51,7 @@ enum {
     OP_LOCAL = 8, /* takes a path of the machine or changes its configuration: command line only */
     OP_SHORTHAND = 16, /* a command for people; other surfaces use the operation it stands for */
     OP_NO_HOME = 32,   /* needs no home: the call has no ethos */
+    OP_DATABASE = 64,  /* needs the session store, which not every program has: op_here */
 };
 
 /* How far a long operation is, for a display; called often. */
@@ -88,6 +96,9 @@ extern const struct op *const op_tables[];
 /* Walks every row; start with NULL. */
 const struct op *op_next(const struct op *op);
 const struct op *op_find(const char *name);
+
+/* Whether this program can run it. The others are for libexec/ethos-db. */
+bool op_here(const struct op *op);
 
 /* "memory:read", ... */
 const char *op_right_name(enum op_right right);

@@ -12,4 +12,7 @@
  */
 extern const struct ethos_sessions_ops sessions_sqlite;
 
+/* The store of this program, or NULL: it was linked without one. */
+extern const struct ethos_sessions_ops *const sessions_builtin;
+
 #endif

@@ -1,0 +1,269 @@
+/*
+ * sessions.c: finding conversations: by name, by folder; opening their store when somebody asks.
+ */
+#include "memory/sessions.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/os.h"
+#include "base/str.h"
+#include "base/view.h"
+#include "core/session_key.h"
+#include "memory/handle.h"
+#include "session/session.h"
+
+#define KEY_LIMIT 8192 /* bytes */
+#define ATTEMPTS 100   /* at a key that others take at the same moment */
+
+/* ---- the store -------------------------------------------------------------------------------- */
+
+int ethos_sessions(struct ethos *self, struct ethos_sessions **out_sessions,
+                   struct ethos_error *error)
+{
+    const struct ethos_setup setup = {.host = self->host,
+                                      .root = self->root,
+                                      .flags = self->fast ? ETHOS_SETUP_FAST : 0u,
+                                      .deadline_ms = ETHOS_LOCK_DEADLINE_MS};
+    if (!sessions_builtin)
+        return err_set(error, ETHOS_UNSUPPORTED, "this program keeps no sessions");
+    int code = self->sessions ? ETHOS_OK : sessions_builtin->open(&setup, &self->sessions, error);
+    if (code == ETHOS_OK)
+        *out_sessions = self->sessions;
+    return code;
+}
+
+/* ---- by name ---------------------------------------------------------------------------------- */
+
+struct finding {
+    char id[ETHOS_UUID_SIZE], other[ETHOS_UUID_SIZE];
+};
+
+static int note_id(void *arg, const struct ethos_session *session)
+{
+    struct finding *finding = arg;
+    snprintf(*finding->id ? finding->other : finding->id, ETHOS_UUID_SIZE, "%s", session->id);
+    return ETHOS_OK;
+}
+
+static int find_prefix(struct ethos_sessions *store, const char *name, struct finding *finding,
+                       struct ethos_error *error)
+{
+    char cursor[ETHOS_CURSOR_SIZE];
+    const struct ethos_session_query query = {.id_prefix = name, .limit = 2};
+    return store->ops->list(store, &query, note_id, finding, cursor, error);
+}
+
+/* A whole id, and then a key, goes before the start of another id. */
+static int look_up(struct ethos_sessions *store, const char *name, struct finding *finding,
+                   struct ethos_error *error)
+{
+    if (!*name)
+        return ETHOS_OK;
+    int code = store->ops->get(store, name, note_id, finding, error);
+    if (code == ETHOS_NOTFOUND)
+        code = store->ops->get_by_key(store, name, note_id, finding, error);
+    return code == ETHOS_NOTFOUND ? find_prefix(store, name, finding, error) : code;
+}
+
+int ethos_session_find(struct ethos *self, const char *name, char out_id[ETHOS_UUID_SIZE],
+                       struct ethos_error *error)
+{
+    struct ethos_sessions *store;
+    struct finding finding = {0};
+    int code = ethos_sessions(self, &store, error);
+    if (code == ETHOS_OK)
+        code = look_up(store, name, &finding, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (*finding.other) {
+        code = err_set(error, ETHOS_INVALID, "%s: begins the id of more than one session", name);
+        return err_hint(error, code, "say more of it: %s or %s", finding.id, finding.other);
+    }
+    if (!*finding.id) {
+        code = err_set(error, ETHOS_NOTFOUND, "no such session: %s", name);
+        return err_hint(error, code, "ethos sessions list --all shows what there is");
+    }
+    memcpy(out_id, finding.id, sizeof finding.id);
+    return ETHOS_OK;
+}
+
+/* ---- by folder -------------------------------------------------------------------------------- */
+
+int sessions_folder(const char *folder, char out_path[PATH_MAX], struct ethos_error *error)
+{
+    if (os_realpath(folder ? folder : ".", out_path) == 0)
+        return ETHOS_OK;
+    return err_errno(error, errno, folder ? folder : "the current directory");
+}
+
+/* The newest session of a folder's key family; one without folder counts as its own. */
+struct newest {
+    const char *folder;
+    struct str key;
+    bool foreign; /* the plain key belongs to another folder */
+    bool adopted; /* the newest has no folder yet */
+    char id[ETHOS_UUID_SIZE], created[CLOCK_ISO_SIZE];
+};
+
+static int note_owner(void *arg, const struct ethos_session *session)
+{
+    struct newest *newest = arg;
+    newest->foreign = session->working_dir && strcmp(session->working_dir, newest->folder) != 0;
+    return ETHOS_OK;
+}
+
+static int note_newest(void *arg, const struct ethos_session *session)
+{
+    struct newest *newest = arg;
+    const char *folder = session->working_dir;
+    if (!session_key_of_family(view_str(session->key), str_view(&newest->key)) ||
+        (folder && strcmp(folder, newest->folder) != 0) ||
+        strcmp(session->created_at, newest->created) < 0)
+        return ETHOS_OK;
+    newest->adopted = !folder;
+    snprintf(newest->id, sizeof newest->id, "%s", session->id);
+    snprintf(newest->created, sizeof newest->created, "%s", session->created_at);
+    return ETHOS_OK;
+}
+
+/* The key of the folder's family: the plain one, unless another folder has it. */
+static int settle_key(struct ethos_sessions *store, struct newest *newest,
+                      struct ethos_error *error)
+{
+    for (int hashed = 0; hashed <= 1; hashed++) {
+        str_clear(&newest->key);
+        newest->foreign = false;
+        if (session_key_folder(view_str(newest->folder), hashed, &newest->key) != ETHOS_OK)
+            return err_nomem(error);
+        int code = store->ops->get_by_key(store, newest->key.data, note_owner, newest, error);
+        if (code != ETHOS_OK && code != ETHOS_NOTFOUND)
+            return code;
+        if (!newest->foreign)
+            break;
+    }
+    return ETHOS_OK;
+}
+
+static int find_newest(struct ethos_sessions *store, struct newest *newest,
+                       struct ethos_error *error)
+{
+    char cursor[ETHOS_CURSOR_SIZE] = "";
+    *newest->id = *newest->created = '\0';
+    int code = settle_key(store, newest, error);
+    while (code == ETHOS_OK) {
+        const struct ethos_session_query query = {
+            .text = newest->key.data, .cursor = *cursor ? cursor : NULL, .limit = 200};
+        char next[ETHOS_CURSOR_SIZE] = "";
+        code = store->ops->list(store, &query, note_newest, newest, next, error);
+        if (!*next)
+            break;
+        memcpy(cursor, next, sizeof cursor);
+    }
+    return code;
+}
+
+int sessions_current(struct ethos_turn *turn, const char *folder, char out_id[ETHOS_UUID_SIZE],
+                     struct ethos_error *error)
+{
+    struct ethos_sessions *store;
+    struct newest newest = {.folder = folder};
+    str_init(&newest.key, KEY_LIMIT);
+    int code = ethos_sessions(turn->ethos, &store, error);
+    if (code == ETHOS_OK)
+        code = find_newest(store, &newest, error);
+    if (code == ETHOS_OK && !*newest.id)
+        code = err_hint(error, err_set(error, ETHOS_NOTFOUND, "%s: no session yet", folder),
+                        "ethos sessions list --all shows those of other folders");
+    if (code == ETHOS_OK)
+        memcpy(out_id, newest.id, sizeof newest.id);
+    str_release(&newest.key);
+    return code;
+}
+
+static int make(struct ethos_turn *turn, struct ethos_sessions *store, const char *folder,
+                const char *key, char out_id[ETHOS_UUID_SIZE], struct ethos_error *error)
+{
+    const struct ethos_session session = {
+        .key = key,
+        .platform = turn->context.platform ? turn->context.platform : "cli",
+        .model = "",
+        .provider = "",
+        .personality = turn->context.personality,
+        .working_dir = folder};
+    return store->ops->create(store, &session, out_id, error);
+}
+
+/* The plain key for the first of a family; a later one has the moment in its key, too. */
+static int make_next(struct ethos_turn *turn, struct ethos_sessions *store,
+                     const struct newest *newest, int attempt, char out_id[ETHOS_UUID_SIZE],
+                     struct ethos_error *error)
+{
+    struct str key;
+    str_init(&key, KEY_LIMIT);
+    str_add(&key, str_view(&newest->key));
+    if (*newest->id)
+        str_printf(&key, ":%lld", (long long)service_now_ms(turn->ethos) + attempt);
+    int code = str_code(&key) == ETHOS_OK
+                   ? make(turn, store, newest->folder, key.data, out_id, error)
+                   : err_nomem(error);
+    str_release(&key);
+    return code;
+}
+
+/* Two at once may want the same key: who comes second looks again. */
+static int resume(struct ethos_turn *turn, struct ethos_sessions *store, struct newest *newest,
+                  bool fresh, char out_id[ETHOS_UUID_SIZE], struct ethos_error *error)
+{
+    int code = ETHOS_EXISTS;
+    for (int attempt = 0; code == ETHOS_EXISTS && attempt < ATTEMPTS; attempt++) {
+        code = find_newest(store, newest, error);
+        if (code != ETHOS_OK)
+            return code;
+        if (*newest->id && !fresh) {
+            const struct ethos_session_patch patch = {.working_dir = newest->folder};
+            memcpy(out_id, newest->id, sizeof newest->id);
+            return newest->adopted ? store->ops->update(store, newest->id, &patch, error)
+                                   : ETHOS_OK;
+        }
+        code = make_next(turn, store, newest, attempt, out_id, error);
+    }
+    return code;
+}
+
+int ethos_session_current(struct ethos_turn *turn, const char *folder, int fresh,
+                          char out_id[ETHOS_UUID_SIZE], struct ethos_error *error)
+{
+    struct ethos_sessions *store;
+    char path[PATH_MAX];
+    struct newest newest = {.folder = path};
+    str_init(&newest.key, KEY_LIMIT);
+    int code = ethos_sessions(turn->ethos, &store, error);
+    if (code == ETHOS_OK)
+        code = sessions_folder(folder, path, error);
+    if (code == ETHOS_OK)
+        code = resume(turn, store, &newest, fresh, out_id, error);
+    str_release(&newest.key);
+    return code;
+}
+
+/* ---- titles ----------------------------------------------------------------------------------- */
+
+static int title_of_first(void *arg, const struct ethos_message *message)
+{
+    if (strcmp(message->role, "user") != 0 || view_blank(message->content))
+        return ETHOS_OK;
+    return session_title(message->content, arg) == ETHOS_OK ? 1 : ETHOS_NOMEM;
+}
+
+int sessions_title(struct ethos *self, const char *id, struct str *out, struct ethos_error *error)
+{
+    struct ethos_sessions *store;
+    int code = ethos_sessions(self, &store, error);
+    if (code == ETHOS_OK)
+        code = store->ops->messages(store, id, 0, title_of_first, out, error);
+    return code == 1 ? ETHOS_OK : code == ETHOS_NOMEM ? err_nomem(error) : code;
+}

@@ -1,0 +1,26 @@
+/*
+ * sessions.h: the conversations of a home, as operations see them. The rest is in ethos.h.
+ */
+#ifndef ETHOS_MEMORY_SESSIONS_H
+#define ETHOS_MEMORY_SESSIONS_H
+
+#include <limits.h>
+
+#include <ethos/ethos.h>
+
+struct str;
+
+/*
+ * Which session a folder goes on with: as ethos_session_current, but nothing is made or changed.
+ * ETHOS_NOTFOUND when there is none yet.
+ */
+int sessions_current(struct ethos_turn *turn, const char *folder, char out_id[ETHOS_UUID_SIZE],
+                     struct ethos_error *error);
+
+/* Appends a title for a session that has none, of its first user message; nothing without one. */
+int sessions_title(struct ethos *self, const char *id, struct str *out, struct ethos_error *error);
+
+/* The real path of a folder; NULL is the current directory. */
+int sessions_folder(const char *folder, char out_path[PATH_MAX], struct ethos_error *error);
+
+#endif
