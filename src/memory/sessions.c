@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -107,6 +108,7 @@ struct newest {
     bool foreign; /* the plain key belongs to another folder */
     bool adopted; /* the newest has no folder yet */
     char id[ETHOS_UUID_SIZE], created[CLOCK_ISO_SIZE];
+    long long moment; /* of its key; 0 for the plain one */
 };
 
 static int note_owner(void *arg, const struct ethos_session *session)
@@ -116,14 +118,20 @@ static int note_owner(void *arg, const struct ethos_session *session)
     return ETHOS_OK;
 }
 
+/* Of those made within one millisecond the keys count on. */
 static int note_newest(void *arg, const struct ethos_session *session)
 {
     struct newest *newest = arg;
     const char *folder = session->working_dir;
     if (!session_key_of_family(view_str(session->key), str_view(&newest->key)) ||
-        (folder && strcmp(folder, newest->folder) != 0) ||
-        strcmp(session->created_at, newest->created) < 0)
+        (folder && strcmp(folder, newest->folder) != 0))
         return ETHOS_OK;
+    const char *rest = session->key + newest->key.size;
+    long long moment = *rest ? strtoll(rest + 1, NULL, 10) : 0;
+    int order = strcmp(session->created_at, newest->created);
+    if (order < 0 || (order == 0 && moment < newest->moment))
+        return ETHOS_OK;
+    newest->moment = moment;
     newest->adopted = !folder;
     snprintf(newest->id, sizeof newest->id, "%s", session->id);
     snprintf(newest->created, sizeof newest->created, "%s", session->created_at);
