@@ -58,6 +58,7 @@ LIB_SRC = $(foreach d,$(LAYERS),$(wildcard src/$(d)/*.c))
 CLI_SRC = $(wildcard src/cli/*.c)
 LIB_OBJ = $(LIB_SRC:%.c=$(O)/%.o)
 CLI_OBJ = $(CLI_SRC:%.c=$(O)/%.o)
+MCP_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/mcp/*.c))
 # Operations serve our own programs; those who embed the library call ethos.h.
 API_OBJ = $(filter-out $(O)/src/ops/%,$(LIB_OBJ))
 PROGRAMS = $(O)/bin/ethos $(O)/libexec/ethos-db
@@ -76,7 +77,7 @@ $(O)/libethos-all.a: $(LIB_OBJ)
 	$(AR) rcsD $@ $^
 
 $(O)/bin/ethos: $(O)/src/main.o
-$(O)/libexec/ethos-db: $(O)/src/main_db.o
+$(O)/libexec/ethos-db: $(O)/src/main_db.o $(MCP_OBJ)
 $(PROGRAMS): $(CLI_OBJ) $(O)/libethos-all.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS)
@@ -187,6 +188,7 @@ TEST_WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
 $(O)/tests/%: $(O)/tests/%.o $(TEST_SUPPORT) $(O)/libethos-all.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $(TEST_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) -lcmocka
+$(patsubst %.c,$(O)/%,$(wildcard tests/mcp/test_*.c)): $(MCP_OBJ)
 $(O)/tests/store/test_conformance: $(addprefix $(O)/tests/store/,conformance.o conformance_history.o)
 
 # Modules that the registry's tests load, good and bad; like the examples they see public headers only.
@@ -225,7 +227,8 @@ FUZZ_BIN = $(FUZZ_SRC:%.c=$(O)/%)
 FUZZ_DRIVER = $(if $(filter fuzz,$(VARIANT)),,$(O)/fuzz/driver.o)
 
 $(O)/fuzz/fuzz_%: $(O)/fuzz/fuzz_%.o $(FUZZ_DRIVER) $(O)/libethos-all.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS)
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS)
+$(O)/fuzz/fuzz_mcp: $(MCP_OBJ)
 
 tests-built: $(TEST_BIN) $(TEST_MODULES) $(FUZZ_BIN) $(O)/tests/cli/run
 
@@ -258,15 +261,16 @@ check-long: check check-proof
 # Always of the release variant: what is measured is what is installed.
 BENCH_ARGS ?=
 GATE_ARGS ?=
-BENCH_OBJ = $(patsubst %,$(O)/bench/%.o,bench by_hand home measure notes prefetch process report search sessions \
-	sync text)
+BENCH_OBJ = $(patsubst %,$(O)/bench/%.o,bench by_hand home mcp measure notes prefetch process report search \
+	sessions sync text)
 BENCH_BIN = $(O)/bin/ethos $(O)/bench/trivial $(O)/bench/adder
 
 # Programs are measured as installed, that is copied: a linker leaves its output in small pieces in
 # the page cache, and such a file starts more slowly.
-bench: $(O)/bench/bench $(BENCH_BIN)
+bench: $(O)/bench/bench $(BENCH_BIN) $(O)/libexec/ethos-db
 	install -D -t $(O)/bench/bin $(BENCH_BIN)
-	$(O)/bench/bench $(BENCH_ARGS)
+	install -D -t $(O)/bench/libexec $(O)/libexec/ethos-db
+	BENCH_PEERS=$$(tools/peers) $(O)/bench/bench $(BENCH_ARGS)
 
 $(O)/bench/bench: $(BENCH_OBJ) $(O)/libethos-all.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS)

@@ -39,6 +39,10 @@
 #define SEARCH(which) OP("search", search_stored, which)
 #define TRIVIAL OP("trivial C program", run_program, PROGRAM_TRIVIAL)
 #define ADDER OP("C program with the calls by hand", run_program, PROGRAM_ADD_BY_HAND)
+#define START(which) OP("ethos mcp", start_server, which)
+#define PEER_START(which) OP("server-memory", start_server, which)
+#define READ_NOTE(which) OP("ethos mcp", read_note, which)
+#define PEER_READ(which) OP("server-memory", read_note, which)
 #define RUN(name, which) OP(name, run_program, PROGRAM_##which)
 
 static const struct bench_case cases[] = {
@@ -89,6 +93,15 @@ static const struct bench_case cases[] = {
     {"node -e 0, to ethos prefetch", RUN("ethos", PREFETCH_20K), RUN("node", NODE), .count = 1,
      .program = "node"},
     {"ethos memory add to 20 KB", ADDER, RUN("ethos", ADD), .count = 5, .prepare = bench_restore},
+
+    /* Under an agent, beside what people use now. */
+    {"MCP: start to tools/list", START(SERVER_10), PEER_START(PEER_10), .count = 1, .least = 100,
+     .program = "mcp-server-memory", .prepare = servers_reap},
+    {"MCP: read one of 10 notes", READ_NOTE(SERVER_10), PEER_READ(PEER_10), .count = 50,
+     .least = 20, .program = "mcp-server-memory"},
+    {"MCP: read one of 10,000 notes", READ_NOTE(SERVER_10000), PEER_READ(PEER_10000), .count = 10,
+     .least = 500, .program = "mcp-server-memory"},
+    {"MCP: one of 10,000 notes, to 10", READ_NOTE(SERVER_10), READ_NOTE(SERVER_10000), .count = 50},
 };
 
 struct arguments {

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include <ethos/ethos.h>
 
@@ -66,6 +67,14 @@ struct bench_talk {
     unsigned appended;
 };
 
+enum bench_server_name { SERVER_10, SERVER_10000, PEER_10, PEER_10000, SERVERS };
+
+/* A server that speaks MCP on its standard input and output; see mcp.c. */
+struct bench_server {
+    pid_t pid; /* 0: not running */
+    int in, out;
+};
+
 struct bench {
     char *build; /* the directory with the programs, absolute */
     char *root;  /* of everything temporary; its folder "project" is the current directory */
@@ -74,6 +83,7 @@ struct bench {
     char *buffer; /* BENCH_BUFFER, for those who work by hand */
     struct bench_talk talks[TALKS];
     struct ethos_sessions *searched; /* NULL: nobody has asked for it */
+    struct bench_server servers[SERVERS], started;
 };
 
 /* Does the operation `count` times, or ends the program: a wrong result has no speed. */
@@ -90,8 +100,9 @@ struct bench_case {
     const struct bench_op *floor, *subject;
     unsigned count;                       /* operations in one sample */
     double target;                        /* the ratio not to exceed; 0: reported only */
+    double least;                         /* the ratio to reach; 0: none */
     bool large;                           /* only when WORD names it: making it takes long */
-    const char *program;                  /* that must be on PATH, or NULL */
+    const char *program;                  /* that must be on PATH or among the peers, or NULL */
     void (*prepare)(struct bench *bench); /* before each sample, not timed; or NULL */
 };
 
@@ -128,6 +139,7 @@ void bench_restore(struct bench *bench);
 
 /* ---- notes.c --------------------------------------------------------------------------------- */
 
+const char *shelf_home(struct bench *bench, int which);
 void notes_restore(struct bench *bench); /* the indexes of all shelves but the largest */
 void notes_close(struct bench *bench);
 
@@ -169,6 +181,11 @@ bench_fn append_by_hand, append_stored, list_by_hand, list_stored;
 enum bench_search { SEARCH_RARE, SEARCH_COMMON, SEARCHES };
 bench_fn search_by_hand, search_stored;
 
+/* mcp.c; arg is an enum bench_server_name */
+bench_fn start_server, read_note;
+void servers_reap(struct bench *bench); /* what start_server left */
+void servers_close(struct bench *bench);
+
 /* process.c; arg is an enum bench_program */
 enum bench_program {
     PROGRAM_TRIVIAL,
@@ -182,7 +199,7 @@ enum bench_program {
 };
 bench_fn run_program;
 
-/* Where PATH leads for a name; false when it leads nowhere. */
+/* Where PATH leads for a name, or where it is among the peers; false when it leads nowhere. */
 bool program_find(const char *name, char out[PATH_MAX]);
 
 #endif

@@ -131,6 +131,11 @@ static struct bench_shelf *shelf_of(struct bench *bench, int which)
     return shelf;
 }
 
+const char *shelf_home(struct bench *bench, int which)
+{
+    return shelf_of(bench, which)->path;
+}
+
 void notes_restore(struct bench *bench)
 {
     for (int i = 0; i < SHELVES; i++) {

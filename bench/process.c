@@ -33,7 +33,10 @@ static const struct {
 
 bool program_find(const char *name, char out[PATH_MAX])
 {
-    const char *path = getenv("PATH");
+    const char *path = getenv("PATH"), *peers = getenv("BENCH_PEERS");
+    snprintf(out, PATH_MAX, "%s/node_modules/.bin/%s", peers ? peers : "", name);
+    if (peers && *peers && access(out, X_OK) == 0)
+        return true;
     for (const char *at = path ? path : ""; *at;) {
         size_t size = strcspn(at, ":");
         snprintf(out, PATH_MAX, "%.*s/%s", (int)size, at, name);

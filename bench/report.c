@@ -37,6 +37,9 @@ static struct row make_row(const struct bench_result *result)
     if (target > 0)
         snprintf(row.target, sizeof row.target, "<= %.1f %s", target,
                  result->ratio <= target ? "met" : "missed");
+    if (result->of->least > 0)
+        snprintf(row.target, sizeof row.target, ">= %.0f %s", result->of->least,
+                 result->ratio >= result->of->least ? "met" : "missed");
     return row;
 }
 

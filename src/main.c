@@ -11,5 +11,5 @@ const struct ethos_sessions_ops *const sessions_builtin = NULL;
 
 int main(int argc, char **argv)
 {
-    return cli_main(argc, argv);
+    return cli_main(argc, argv, NULL);
 }

@@ -273,6 +273,26 @@ ETHOS_API int ethos_notes_reindex(struct ethos_turn *turn, const char *scope,
                                   const struct ethos_sync_how *how, ethos_mend_fn *each, void *arg,
                                   struct ethos_error *error);
 
+/* ---- the memory tool ----------------------------------------------------------------------- */
+
+/* What a model is told. A mistake of its own (a path, a text that is not there) is a reply too. */
+struct ethos_reply {
+    char *text; /* terminated by a NUL that size does not count */
+    size_t size;
+    int is_error;
+};
+
+/*
+ * Runs one command of the memory tool of the Anthropic API (memory_20250818), a JSON object as the model
+ * gave it, over the files below memories/ of a scope (NULL: that of MEMORY.md). A command changes all
+ * its files or none. ETHOS_INVALID for what is no JSON object; other codes are failures that the
+ * model can do nothing about. how may be NULL; its origin may not have an operation id.
+ */
+ETHOS_API int ethos_memory_tool(struct ethos_turn *turn, const char *scope, struct ethos_view json,
+                                const struct ethos_sync_how *how, struct ethos_reply **out_reply,
+                                struct ethos_error *error);
+ETHOS_API void ethos_reply_free(struct ethos_reply *reply);
+
 /* ---- history ------------------------------------------------------------------------------- */
 
 /* Which changes of a file; all zero means all. Strings match exactly. */

@@ -7,7 +7,8 @@
 #define ETHOS_LIMITS_H
 
 #define ETHOS_MAX_ID 128    /* bytes: personality, user and team ids */
-#define ETHOS_MAX_KEY 128   /* bytes: file names of memory */
+#define ETHOS_MAX_NAME 128  /* bytes: file names of memory */
+#define ETHOS_MAX_KEY 224   /* bytes: any key; those of a tree are paths */
 #define ETHOS_MAX_OPID 128  /* bytes */
 #define ETHOS_MAX_SCOPE 160 /* bytes: kind, colon, id, terminator */
 

@@ -179,8 +179,9 @@ typedef void ethos_finding_fn(void *arg, const struct ethos_finding *finding);
 
 /*
  * Ids and keys arrive checked by the host; a store still must not let them reach outside its own
- * space. `expect` is the revision the text must have, "absent", or NULL for any; when it does not
- * hold, the call answers ETHOS_CONFLICT and nothing has changed. Equal bytes have equal revisions.
+ * space. A key is a file name, in a scope "memories:<scope>" a relative path. `expect` is the revision
+ * the text must have, "absent", or NULL for any; when it does not hold, the call answers
+ * ETHOS_CONFLICT and nothing has changed. Equal bytes have equal revisions.
  */
 struct ethos_store_ops {
     uint32_t abi;
@@ -205,7 +206,10 @@ struct ethos_store_ops {
     int (*remove)(struct ethos_store *self, const char *scope, const char *key, const char *expect,
                   const struct ethos_origin *origin, struct ethos_error *error);
 
-    /* Keys in byte order; a scope that was never written is empty. */
+    /*
+     * Keys in byte order; a scope that was never written is empty. In a tree ("memories:...") no half
+     * of an update may be seen; each must not call the store there.
+     */
     int (*list)(struct ethos_store *self, const char *scope, ethos_entry_fn *each, void *arg,
                 struct ethos_error *error);
 

@@ -3,34 +3,24 @@
  */
 #include "base/json.h"
 
+#include <stdio.h>
+
 #include "base/str.h"
 #include "base/utf8.h"
 #include "base/view.h"
 
-static int append(const char *buffer, size_t size, void *data)
-{
-    return str_add(data, view_of(buffer, size)) ? -1 : 0;
-}
+/* What we write ourselves, and what jansson writes. */
+static const char lower[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
 
-int json_print(const json_t *value, int style, struct str *out)
-{
-    size_t flags = style == JSON_STYLE_PRETTY ? JSON_INDENT(2) : JSON_COMPACT;
-    size_t start = out->size;
-
-    if (str_code(out))
-        return str_code(out);
-    if (json_dump_callback(value, append, out, flags | JSON_ENCODE_ANY) == 0)
-        return ETHOS_OK;
-    str_truncate(out, start);
-    return str_fail(out, ETHOS_NOMEM); // unless the ceiling was the reason
-}
+/* ---- strings ------------------------------------------------------------------------------- */
 
 static bool plain(char c)
 {
     return (unsigned char)c >= 0x20 && c != '"' && c != '\\';
 }
 
-static void add_escape(char c, struct str *out)
+/* digits: of what has no letter. */
+static void add_escape(char c, const char *digits, struct str *out)
 {
     static const char values[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt";
     const char *value = memchr(values, c, sizeof(values) - 1);
@@ -38,10 +28,10 @@ static void add_escape(char c, struct str *out)
     if (value)
         str_add(out, view_of((char[]){'\\', names[value - values]}, 2));
     else
-        str_printf(out, "\\u%04x", (unsigned)c);
+        str_add(out, view_of((char[]){'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]}, 6));
 }
 
-static int quote_valid(struct ethos_view v, struct str *out)
+static int quote_valid(struct ethos_view v, const char *digits, struct str *out)
 {
     str_reserve(out, v.size + 2);
     str_addc(out, '"');
@@ -52,7 +42,7 @@ static int quote_valid(struct ethos_view v, struct str *out)
             at++;
         str_add(out, view_of(v.data + start, at - start));
         if (at < v.size)
-            add_escape(v.data[at++], out);
+            add_escape(v.data[at++], digits, out);
     }
     return str_addc(out, '"');
 }
@@ -64,14 +54,95 @@ int json_quote(struct ethos_view v, struct str *out)
 
     str_init(&clean, SIZE_MAX);
     if (utf8_valid(v))
-        quote_valid(v, out);
+        quote_valid(v, lower, out);
     else if (utf8_sanitize(v, &clean))
         str_fail(out, str_code(&clean));
     else
-        quote_valid(str_view(&clean), out);
+        quote_valid(str_view(&clean), lower, out);
     str_release(&clean);
     return str_code(out) ? str_truncate(out, start) : ETHOS_OK;
 }
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+static int append(const char *buffer, size_t size, void *data)
+{
+    return str_add(data, view_of(buffer, size)) ? -1 : 0;
+}
+
+static int dump(const json_t *value, size_t flags, struct str *out)
+{
+    if (json_dump_callback(value, append, out, flags | JSON_ENCODE_ANY) == 0)
+        return ETHOS_OK;
+    return str_fail(out, ETHOS_NOMEM); // unless the ceiling was the reason
+}
+
+static void print(const json_t *value, struct str *out);
+
+static void print_object(const json_t *object, struct str *out)
+{
+    const char *name, *gap = "{";
+    json_t *value;
+
+    json_object_foreach ((json_t *)object, name, value) {
+        str_adds(out, gap);
+        quote_valid(view_str(name), upper, out);
+        str_addc(out, ':');
+        print(value, out);
+        gap = ",";
+    }
+    str_adds(out, *gap == '{' ? "{}" : "}");
+}
+
+static void print_array(const json_t *array, struct str *out)
+{
+    size_t index;
+    json_t *value;
+
+    str_addc(out, '[');
+    json_array_foreach (array, index, value) {
+        if (index > 0)
+            str_addc(out, ',');
+        print(value, out);
+    }
+    str_addc(out, ']');
+}
+
+/* The bytes that jansson would write, without its call for every piece of them. */
+static void print(const json_t *value, struct str *out)
+{
+    char number[24];
+
+    if (json_is_string(value)) {
+        quote_valid(view_of(json_string_value(value), json_string_length(value)), upper, out);
+    } else if (json_is_object(value)) {
+        print_object(value, out);
+    } else if (json_is_array(value)) {
+        print_array(value, out);
+    } else if (json_is_integer(value)) {
+        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        str_adds(out, number);
+    } else {
+        dump(value, JSON_COMPACT, out);
+    }
+}
+
+int json_print(const json_t *value, int style, struct str *out)
+{
+    size_t start = out->size;
+
+    if (str_code(out))
+        return str_code(out);
+    if (!value)
+        return str_fail(out, ETHOS_NOMEM);
+    if (style == JSON_STYLE_PRETTY)
+        dump(value, JSON_INDENT(2), out);
+    else
+        print(value, out);
+    return str_code(out) ? str_truncate(out, start) : ETHOS_OK;
+}
+
+/* ---- members and texts --------------------------------------------------------------------- */
 
 struct ethos_view json_view(const json_t *object, const char *name)
 {

@@ -4,6 +4,8 @@
 #ifndef ETHOS_BASE_PROCESS_H
 #define ETHOS_BASE_PROCESS_H
 
+#include <ethos/types.h>
+
 struct str;
 
 /*
@@ -12,5 +14,12 @@ struct str;
  * ended it), or -1 and errno when it could not be run.
  */
 int process_run(const char *const argv[], struct str *out);
+
+/*
+ * The same for a program that is told something first and then hears no more. One that has not ended
+ * after timeout_ms is killed: -1 and ETIMEDOUT, with what it said until then.
+ */
+int process_ask(const char *const argv[], struct ethos_view input, unsigned timeout_ms,
+                struct str *out);
 
 #endif

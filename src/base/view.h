@@ -43,6 +43,13 @@ static inline struct ethos_view view_from(struct ethos_view v, size_t offset)
 }
 
 bool view_starts(struct ethos_view v, struct ethos_view prefix);
+
+/* Without the mark of UTF-8 that some editors put first, for what is taken apart. */
+static inline struct ethos_view view_unmarked(struct ethos_view v)
+{
+    return view_starts(v, VIEW("\xEF\xBB\xBF")) ? view_from(v, 3) : v;
+}
+
 bool view_ends(struct ethos_view v, struct ethos_view suffix);
 bool view_contains(struct ethos_view v, struct ethos_view needle); /* empty needle: true */
 

@@ -138,6 +138,18 @@ static const struct op_arg *find_arg(const struct op *op, struct ethos_view name
     return NULL;
 }
 
+/* An option that may be repeated collects. */
+static void put(struct cli *self, const struct op_arg *arg, json_t *value)
+{
+    json_t *many = json_object_get(self->args, arg->name);
+    if (!(arg->flags & OP_MANY))
+        op_json_put(&self->args, arg->name, value);
+    else if (!many)
+        op_json_put(&self->args, arg->name, json_pack("[o]", value));
+    else if (json_array_append_new(many, value) != 0)
+        op_json_put(&self->args, arg->name, NULL); // out of memory, told at the end
+}
+
 static int put_text(struct cli *self, const struct op_arg *arg, const char *value)
 {
     json_t *text = json_string(value);
@@ -146,7 +158,7 @@ static int put_text(struct cli *self, const struct op_arg *arg, const char *valu
         err_set(&error, ETHOS_INVALID, "%s: not valid UTF-8", arg->placeholder);
         return cli_fail(self, &error);
     }
-    op_json_put(&self->args, arg->name, text);
+    put(self, arg, text);
     return CLI_DONE;
 }
 
@@ -163,7 +175,7 @@ static int put_integer(struct cli *self, const struct op_arg *arg, const char *w
     if (number < min || number > max)
         return cli_usage(self, NULL, "%s: must be from %lld to %lld", what, (long long)min,
                          (long long)max);
-    op_json_put(&self->args, arg->name, json_integer(number));
+    put(self, arg, json_integer(number));
     return CLI_DONE;
 }
 

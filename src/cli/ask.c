@@ -1,12 +1,14 @@
 /*
  * ask.c: what is asked or checked before a command runs.
  *
- * What cannot be undone is confirmed by whoever sits at a terminal, who is shown the extent first. A
- * script is not asked: it meant what it says, or must say --yes where a whole memory goes.
+ * What cannot be undone, and what changes the settings of other programs, is confirmed by whoever sits
+ * at a terminal, who is shown the extent first. A script is not asked: it meant what it says, or must
+ * say --yes where a whole memory goes.
  */
 #include <string.h>
 #include <unistd.h>
 
+#include "base/view.h"
 #include "cli/rows.h"
 
 /* Reads one line; true for one that begins with y. */
@@ -26,7 +28,8 @@ static int refuse(const struct cli *self, const char *text, const char *hint)
     return cli_fail(self, &error);
 }
 
-typedef void extent_fn(const json_t *json);
+/* Tells of the extent; false: there is nothing to ask about. */
+typedef bool extent_fn(const json_t *json);
 
 /* A dry run tells what would go; `nothing` is said when it does not. always: a script must say --yes. */
 static int ask_extent(struct cli *self, extent_fn *tell, bool always, const char *nothing)
@@ -42,24 +45,24 @@ static int ask_extent(struct cli *self, extent_fn *tell, bool always, const char
     self->dry_run = true;
     int code = cli_call(self, self->op, self->args, &result, &error);
     self->dry_run = false;
-    if (code == ETHOS_OK)
-        tell(result.json);
+    bool asks = code == ETHOS_OK && tell(result.json);
     op_result_release(&result);
     if (code != ETHOS_OK)
         return cli_fail(self, &error);
-    return confirmed() ? CLI_DONE : refuse(self, nothing, "");
+    return !asks || confirmed() ? CLI_DONE : refuse(self, nothing, "");
 }
 
-static void tell_purge(const json_t *json)
+static bool tell_purge(const json_t *json)
 {
     long long lines = number_of(json, "lines"), versions = number_of(json, "versions");
     fprintf(stderr,
             "This takes %lld line%s out of the files and cleans %lld recorded version%s. It cannot "
             "be undone.\n",
             lines, plural(lines), versions, plural(versions));
+    return true;
 }
 
-static void tell_workspace(const json_t *json)
+static bool tell_workspace(const json_t *json)
 {
     long long folders = (long long)json_array_size(json_object_get(json, "paths"));
     long long notes = number_of(json, "notes");
@@ -71,6 +74,14 @@ static void tell_workspace(const json_t *json)
     else
         fprintf(stderr, "This unties %lld folder%s; the memory stays (%lld note%s).\n", folders,
                 plural(folders), notes, plural(notes));
+    return true;
+}
+
+static bool tell_install(const json_t *json)
+{
+    const char *diff = text_of(json, "diff");
+    term_safe(stderr, view_str(diff));
+    return *diff != 0;
 }
 
 static int ask_resolve(const struct cli *self)
@@ -84,6 +95,14 @@ static int ask_resolve(const struct cli *self)
                                   given ? "more than one way to resolve it" : "how to resolve it");
 }
 
+static bool changes_agent(const struct cli *self)
+{
+    const char *agent = text_of(self->args, "agent");
+    bool is = strcmp(self->op->name, "admin.install") == 0 ||
+              strcmp(self->op->name, "admin.uninstall") == 0;
+    return is && *agent && strcmp(agent, "git") != 0 && !self->no_input;
+}
+
 int ask_before(struct cli *self)
 {
     if (strcmp(self->op->name, "memory.forget") == 0)
@@ -91,6 +110,8 @@ int ask_before(struct cli *self)
     if (strcmp(self->op->name, "workspaces.forget") == 0)
         return ask_extent(self, tell_workspace, json_is_true(json_object_get(self->args, "memory")),
                           "nothing was changed");
+    if (changes_agent(self))
+        return ask_extent(self, tell_install, false, "nothing was changed");
     if (strcmp(self->op->name, "conflicts.resolve") == 0)
         return ask_resolve(self);
     return CLI_DONE;

@@ -16,6 +16,7 @@
 
 #include "cli/term.h"
 #include "ops/op.h"
+#include "ops/surface.h"
 
 enum cli_exit {
     CLI_DONE = 0,
@@ -41,6 +42,7 @@ struct cli {
     const char *group;   /* first word of the command, or NULL */
     json_t *args;        /* arguments of the operation, strings still unread from stdin or file */
     struct term term;
+    const struct surface *surfaces;
 };
 
 /* A row of the global options, for parsing, help, completion and the man page. */
@@ -61,8 +63,8 @@ void cli_option_name(const char *argument, char out[64]); /* maxChars -> max-cha
 struct ethos_view cli_first_word(const struct op *op);    /* of a row with a command */
 bool cli_is_repeat(const struct op *op);                  /* an earlier row has the same one */
 
-/* run.c */
-int cli_main(int argc, char **argv);
+/* run.c; surfaces: the rows that this program hands to others, ending with name NULL */
+int cli_main(int argc, char **argv, const struct surface *surfaces);
 int cli_exit_code(int code);
 int cli_fail(const struct cli *self, const struct ethos_error *error);
 int cli_usage(const struct cli *self, const char *hint, const char *format, ...)

@@ -42,6 +42,10 @@ static const char *const exits[][2] = {
 
 /* What --json prints, where the names alone would not tell. */
 static const char *const shapes[][2] = {
+    {"memory.search", "{hits: [{scope, key, line, snippet, modifiedAt}], files, unreadable, "
+                      "partial}; partial: there "
+                      "was more than one search looks into"},
+    {"memory.tool", "{text, isError}; isError: the model made a mistake, and the text tells it"},
     {"memory.history",
      "an array of changes: {number, time, scope, key, actions: [], source, via, actor, session, "
      "sessionKey, user, opId, event, undoes: [], before, after, bytesBefore, bytesAfter, added, "
@@ -150,7 +154,8 @@ static void print_arg_help(FILE *out, const struct op_arg *arg)
     else if (arg->flags & OP_STDIN)
         snprintf(label, sizeof label, "(standard input)");
     else
-        snprintf(label, sizeof label, "--%s %s", option, arg->placeholder ? arg->placeholder : "");
+        snprintf(label, sizeof label, "--%s %s%s", option, arg->placeholder ? arg->placeholder : "",
+                 arg->flags & OP_MANY ? "..." : "");
     print_row(out, label, arg->help);
 }
 
@@ -292,8 +297,8 @@ static void man_operation(FILE *out, const struct op *op)
         if (arg->flags & OP_POSITIONAL)
             fprintf(out, optional ? " \\[_%s_\\]" : " _%s_", arg->placeholder);
         else if (!(arg->flags & OP_STDIN))
-            fprintf(out, arg->placeholder ? " \\[*--%s* _%s_\\]" : " \\[*--%s*\\]", option,
-                    arg->placeholder);
+            fprintf(out, arg->placeholder ? " \\[*--%s* _%s_%s\\]" : " \\[*--%s*\\]", option,
+                    arg->placeholder, arg->flags & OP_MANY ? "..." : "");
     }
     fputs("\n\t", out);
     man_text(out, op->summary);

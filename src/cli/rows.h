@@ -69,4 +69,8 @@ void view_workspace(struct cli *self, const json_t *json);
 void view_adopted(struct cli *self, const json_t *json);
 void view_forgotten(struct cli *self, const json_t *json);
 
+/* view_install.c */
+void view_install(struct cli *self, const json_t *json);
+void view_uninstall(struct cli *self, const json_t *json);
+
 #endif

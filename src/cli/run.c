@@ -223,32 +223,47 @@ static void hold_signals(bool hold)
     sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &signals, NULL);
 }
 
-int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_result *result,
-             struct ethos_error *error)
+/* What a call is made with; the members of struct cli outlive it. */
+struct setting {
+    struct ethos_host host;
+    struct ethos_options options;
+    struct ethos_request request;
+};
+
+static void settle(struct cli *self, struct setting *out)
 {
-    const struct ethos_host host = {ETHOS_ABI, self, resize, log_to_stderr, now_ms};
-    const struct ethos_options options = {
+    out->host = (struct ethos_host){ETHOS_ABI, self, resize, log_to_stderr, now_ms};
+    out->options = (struct ethos_options){
         .home = self->home,
         .ephemeral = self->ephemeral || env_on("ETHOS_EPHEMERAL_MEMORY"),
         .fast = self->fast,
-        .host = &host,
+        .host = &out->host,
     };
-    const struct ethos_request request = {
+    out->request = (struct ethos_request){
         .personality = self->personality, .user = self->user, .workspace = self->workspace};
-    struct op_call call = {.request = &request,
+}
+
+int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_result *result,
+             struct ethos_error *error)
+{
+    struct setting setting;
+    settle(self, &setting);
+    struct op_call call = {.home = self->home,
+                           .request = &setting.request,
                            .args = args,
                            .want_json = self->json,
                            .dry_run = self->dry_run,
                            .via = "cli",
                            .progress = view_progress,
                            .progress_arg = self};
-    if (options.ephemeral)
+    if (setting.options.ephemeral)
         hold_signals(true);
-    int code = op->effect & OP_NO_HOME ? ETHOS_OK : ethos_open(&options, &call.ethos, error);
+    int code = op->effect & OP_NO_HOME ? ETHOS_OK
+                                       : ethos_open(&setting.options, &call.ethos, error);
     if (code == ETHOS_OK)
         code = op_run(op, &call, result, error);
     ethos_close(call.ethos);
-    if (options.ephemeral)
+    if (setting.options.ephemeral)
         hold_signals(false);
     return code;
 }
@@ -286,6 +301,30 @@ static int run_operation(struct cli *self)
     return status;
 }
 
+/* ---- other surfaces ------------------------------------------------------------------------ */
+
+static const struct surface *find_surface(const struct cli *self)
+{
+    for (const struct surface *surface = self->surfaces; surface && surface->name; surface++)
+        if (strcmp(surface->name, self->op->name) == 0)
+            return surface;
+    return NULL;
+}
+
+static int run_surface(struct cli *self, const struct surface *surface)
+{
+    struct setting setting;
+    struct ethos_error error = {0};
+    int status = read_arguments(self);
+    if (status != CLI_DONE)
+        return status;
+    settle(self, &setting);
+    const struct surface_start start = {self->args, &setting.options, &setting.request,
+                                        self->dry_run};
+    int code = surface->run(&start, &error);
+    return code == ETHOS_OK ? CLI_DONE : cli_fail(self, &error);
+}
+
 /* ---- the program --------------------------------------------------------------------------- */
 
 static int help(const struct cli *self)
@@ -319,7 +358,10 @@ static int dispatch(struct cli *self, char **argv)
         return edit_run(self);
     if (strcmp(self->op->name, "admin.completion") == 0)
         return complete_run(self);
-    return op_here(self->op) ? run_operation(self) : program_exec(self, "ethos-db", argv);
+    if (!op_here(self->op))
+        return program_exec(self, "ethos-db", argv);
+    const struct surface *surface = find_surface(self);
+    return surface ? run_surface(self, surface) : run_operation(self);
 }
 
 /* jansson would open /dev/urandom for the seed of its hash tables; the kernel gave us one already. */
@@ -356,9 +398,9 @@ static void protect(void)
     signal(SIGXFSZ, SIG_IGN); // a file size limit is an error like a full disk
 }
 
-int cli_main(int argc, char **argv)
+int cli_main(int argc, char **argv, const struct surface *surfaces)
 {
-    struct cli self = {0};
+    struct cli self = {.surfaces = surfaces};
     hold_streams();
     protect();
     seed_json();

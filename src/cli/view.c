@@ -308,23 +308,29 @@ static void view_doctor(struct cli *self, const json_t *json)
         term_printf(&self->term, "\n");
 }
 
-/* ---- other programs ------------------------------------------------------------------------ */
+/* ---- search -------------------------------------------------------------------------------- */
 
-static void view_installed(struct cli *self, const json_t *json)
+/* "personality:default MEMORY.md:12: We deploy on Fridays" */
+static void view_found(struct cli *self, const json_t *json)
 {
     size_t index;
-    json_t *name;
-    json_t *changed = json_object_get(json, "changed");
-    json_array_foreach (changed, index, name)
-        view_say(self, "%s: %s changed", text_of(json, "path"), json_string_value(name));
-    if (json_array_size(changed) == 0)
-        view_say(self, "%s: nothing to do", text_of(json, "path"));
-}
-
-static void view_install(struct cli *self, const json_t *json)
-{
-    view_installed(self, json);
-    view_say(self, "Commit .gitattributes; every clone needs its own ethos install git");
+    json_t *row;
+    const json_t *hits = json_object_get(json, "hits");
+    json_array_foreach (hits, index, row) {
+        term_styled(&self->term, TERM_DIM, "%s ", text_of(row, "scope"));
+        term_styled(&self->term, TERM_BOLD, "%s:%lld: ", text_of(row, "key"),
+                    number_of(row, "line"));
+        term_text(&self->term, view_str(text_of(row, "snippet")));
+        term_printf(&self->term, "\n");
+    }
+    if (json_array_size(hits) == 0)
+        view_say(self, "Nothing found in %lld file%s", number_of(json, "files"),
+                 plural(number_of(json, "files")));
+    if (number_of(json, "unreadable") > 0)
+        view_say(self, "%lld file%s could not be read", number_of(json, "unreadable"),
+                 plural(number_of(json, "unreadable")));
+    if (json_is_true(json_object_get(json, "partial")))
+        view_say(self, "There is more than one search looks into; this is not all");
 }
 
 /* ---- which view for which operation -------------------------------------------------------- */
@@ -346,6 +352,7 @@ static const struct {
     {"memory.diff", view_diff},
     {"memory.blame", view_blame},
     {"memory.forget", view_forget},
+    {"memory.search", view_found},
     {"conflicts.list", view_conflicts},
     {"conflicts.show", view_conflict},
     {"conflicts.resolve", view_resolved},
@@ -377,7 +384,7 @@ static const struct {
     {"config.set", view_set},
     {"admin.doctor", view_doctor},
     {"admin.install", view_install},
-    {"admin.uninstall", view_installed},
+    {"admin.uninstall", view_uninstall},
 };
 
 void view_result(struct cli *self, const struct op *op, const struct op_result *result)

@@ -4,6 +4,7 @@
 #include "core/conflict.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -17,4 +18,6 @@ void conflict_name(const char *key, int64_t time_ms, struct ethos_view text,
     hash_hex(text, hex);
     snprintf(out, CONFLICT_NAME_SIZE, "%s.%.4s%.2s%.5s%.2s%.2sZ.%.8s.md", key, iso, iso + 5,
              iso + 8, iso + 14, iso + 17, hex);
+    for (char *at = out; (at = strchr(at, '/'));)
+        *at = '\\';
 }

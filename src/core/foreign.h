@@ -108,11 +108,7 @@ int foreign_join(struct ethos_view ours, struct ethos_view theirs, foreign_wante
 int foreign_jutul_note(struct ethos_view note, struct ethos_view title, struct str *out);
 int foreign_jutul_index(struct ethos_view index, struct str *out);
 
-/*
- * Makes out the text with the lines between those of FOREIGN_BEGIN and FOREIGN_END replaced, or the
- * block appended; the absent block takes it out. Every other byte stays. ETHOS_INVALID for markers
- * that are unbalanced or come twice in the text, or stand anywhere in the block.
- */
+/* block_put for FOREIGN_BEGIN and FOREIGN_END. */
 int foreign_block(struct ethos_view text, struct ethos_view block, struct str *out);
 
 /* Appends text with every marker in it disarmed. Returns str_code. */

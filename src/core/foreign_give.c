@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "base/view.h"
+#include "core/block.h"
 #include "core/foreign_parts.h"
 #include "core/index.h"
 #include "core/note.h"
@@ -96,71 +97,10 @@ int foreign_jutul_index(struct ethos_view index, struct str *out)
 
 /* ---- the marked block ----------------------------------------------------------------------- */
 
-/* Where a text has a block: its lines with the markers, and what stands between those. */
-struct marks {
-    size_t begins, ends; /* how many */
-    size_t from, to, inner_from, inner_to;
-    bool ordered;
-};
-
-static void find_marks(struct ethos_view text, struct marks *out)
-{
-    struct ethos_view rest = text, line;
-    *out = (struct marks){.ordered = true};
-    while (view_line(&rest, &line)) {
-        struct ethos_view word = view_trim(line);
-        if (view_eq(word, VIEW(FOREIGN_BEGIN))) {
-            out->begins++;
-            out->from = (size_t)(line.data - text.data);
-            out->inner_from = text.size - rest.size;
-            out->ordered = out->ordered && out->ends == 0;
-        } else if (view_eq(word, VIEW(FOREIGN_END))) {
-            out->ends++;
-            out->inner_to = (size_t)(line.data - text.data);
-            out->to = text.size - rest.size;
-        }
-    }
-    if (out->from == 0 && out->begins > 0)
-        out->from = text.size - unmarked(text).size; // the mark belongs to the file
-}
-
-static void add_lines(struct ethos_view block, struct str *out)
-{
-    str_add(out, view_trim(block));
-    if (!view_blank(block))
-        str_addc(out, '\n');
-}
-
-static int append_block(struct ethos_view text, struct ethos_view block, struct str *out)
-{
-    str_add(out, text);
-    if (text.size > 0)
-        str_adds(out, text.data[text.size - 1] == '\n' ? "\n" : "\n\n");
-    str_adds(out, FOREIGN_BEGIN "\n");
-    add_lines(block, out);
-    return str_adds(out, FOREIGN_END "\n");
-}
-
-static bool holds_mark(struct ethos_view text)
-{
-    return view_contains(text, VIEW(FOREIGN_BEGIN)) || view_contains(text, VIEW(FOREIGN_END));
-}
-
 int foreign_block(struct ethos_view text, struct ethos_view block, struct str *out)
 {
-    struct marks here;
-    if (!text.data)
-        text = VIEW("");
-    find_marks(text, &here);
-    str_clear(out);
-    if (here.begins > 1 || here.begins != here.ends || !here.ordered || holds_mark(block))
-        return ETHOS_INVALID;
-    if (here.begins == 0)
-        return block.data ? append_block(text, block, out) : str_add(out, text);
-    str_add(out, view_of(text.data, block.data ? here.inner_from : here.from));
-    if (block.data)
-        add_lines(block, out);
-    return str_add(out, view_from(text, block.data ? here.inner_to : here.to));
+    static const struct block_marks marks = {FOREIGN_BEGIN, FOREIGN_END};
+    return block_put(text, &marks, block, out);
 }
 
 int foreign_disarm(struct ethos_view text, struct str *out)

@@ -187,7 +187,7 @@ static int take_row(struct graph *graph, const json_t *row)
 
 static int pass(struct graph *graph, bool relations)
 {
-    struct ethos_view rest = unmarked(graph->reading->text), line;
+    struct ethos_view rest = view_unmarked(graph->reading->text), line;
     int code = ETHOS_OK;
     graph->line = 0;
     graph->relations = relations;

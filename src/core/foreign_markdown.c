@@ -146,7 +146,7 @@ int markdown_entries(const struct reading *reading, enum foreign_target target)
 {
     struct blocks blocks = {.reading = reading, .target = target};
     struct markdown_fence fence = {0};
-    struct ethos_view rest = unmarked(reading->text), line;
+    struct ethos_view rest = view_unmarked(reading->text), line;
     int code = ETHOS_OK;
     while (code == ETHOS_OK && view_line(&rest, &line)) {
         bool inside = fence.mark != 0;
@@ -294,7 +294,7 @@ int markdown_facts(const struct reading *reading)
     int code = without_block(reading, &text);
     if (code != ETHOS_OK)
         return code;
-    text = unmarked(text);
+    text = view_unmarked(text);
     size_t lines = skip_head(reading, &text);
     struct sections sections = {reading, stem(reading->path), view_of(text.data, 0), lines + 1};
     return walk_sections(&sections, text, section_level(text));

@@ -17,13 +17,6 @@ struct reading {
     void *arg;
 };
 
-/* Without the mark of UTF-8 that some editors put first, for what is taken apart. */
-static inline struct ethos_view unmarked(struct ethos_view text)
-{
-    const struct ethos_view mark = VIEW("\xEF\xBB\xBF");
-    return view_starts(text, mark) ? view_from(text, mark.size) : text;
-}
-
 /* The number of '#' of a heading line, 0 for any other. */
 unsigned markdown_heading(struct ethos_view line);
 

@@ -1,10 +1,13 @@
 /*
- * quote.c: control bytes made visible. A backslash stays as it is, so that messages repeat an
- * ordinary id or key byte for byte.
+ * quote.c: control bytes made visible, and words made safe for a shell. A backslash stays as it is
+ * in messages, so that they repeat an ordinary id or key byte for byte.
  */
 #include "core/quote.h"
 
 #include <stdbool.h>
+#include <string.h>
+
+#include "base/str.h"
 
 #define ESCAPE_SIZE 4 /* bytes of the longest escape, \x7f */
 
@@ -45,4 +48,27 @@ const char *quote_line(struct ethos_view v, char out[QUOTE_SIZE])
 const char *quote_exact(struct ethos_view v, char out[QUOTE_SIZE])
 {
     return quote(v, false, out);
+}
+
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c && strchr("_-./+,:@", c));
+}
+
+int quote_shell(struct ethos_view v, struct str *out)
+{
+    size_t plain = 0;
+    while (plain < v.size && is_plain(v.data[plain]))
+        plain++;
+    if (plain == v.size && v.size > 0)
+        return str_add(out, v);
+    str_addc(out, '\'');
+    for (size_t i = 0; i < v.size; i++) {
+        if (v.data[i] == '\'')
+            str_adds(out, "'\\''");
+        else
+            str_addc(out, v.data[i]);
+    }
+    return str_addc(out, '\'');
 }

@@ -1,10 +1,12 @@
 /*
- * quote.h: foreign text inside a one-line message.
+ * quote.h: foreign text inside a one-line message, or inside a command.
  */
 #ifndef ETHOS_CORE_QUOTE_H
 #define ETHOS_CORE_QUOTE_H
 
 #include <ethos/types.h>
+
+struct str;
 
 #define QUOTE_SIZE sizeof(((struct ethos_error *)0)->text)
 
@@ -16,5 +18,8 @@ const char *quote_line(struct ethos_view v, char out[QUOTE_SIZE]);
 
 /* The same, but only NUL is escaped: for messages whose text is promised to the byte. */
 const char *quote_exact(struct ethos_view v, char out[QUOTE_SIZE]);
+
+/* Appends v as one word for a shell, in single quotes unless it is plain. Returns str_code. */
+int quote_shell(struct ethos_view v, struct str *out);
 
 #endif

@@ -5,11 +5,14 @@
 #include "core/scope.h"
 
 #include <stdio.h>
+#include <strings.h>
 
 #include "base/err.h"
+#include "base/utf8.h"
 #include "base/view.h"
 #include "core/quote.h"
 
+#define TREE "memories:"
 #define MEMORY_KEY "MEMORY.md"
 #define USER_KEY "USER.md"
 
@@ -64,14 +67,30 @@ static const char *id_of_kind(const char *scope, const char *word)
     return scope_id_ok(view_str(scope + length + 1)) ? scope + length + 1 : NULL;
 }
 
+bool scope_is_tree(const char *scope)
+{
+    return scope && strncmp(scope, TREE, sizeof TREE - 1) == 0;
+}
+
+const char *scope_owner(const char *scope)
+{
+    return scope_is_tree(scope) ? scope + sizeof TREE - 1 : scope;
+}
+
+void scope_tree(const char *owner, char out[ETHOS_MAX_SCOPE])
+{
+    snprintf(out, ETHOS_MAX_SCOPE, TREE "%.*s", (int)(ETHOS_MAX_SCOPE - sizeof TREE), owner);
+}
+
 int scope_parse(const char *scope, enum scope_kind *out_kind, const char **out_id,
                 struct ethos_error *error)
 {
     enum scope_kind kind = SCOPE_GLOBAL;
-    const char *id = scope && strcmp(scope, "global") == 0 ? "" : NULL;
+    const char *owner = scope_owner(scope);
+    const char *id = owner && strcmp(owner, "global") == 0 ? "" : NULL;
 
-    while (scope && !id && kind < SCOPE_WORKSPACE)
-        id = id_of_kind(scope, kind_words[++kind]);
+    while (owner && !id && kind < SCOPE_WORKSPACE)
+        id = id_of_kind(owner, kind_words[++kind]);
     if (!id)
         return scope_refuse(view_str(scope), error);
     if (out_kind)
@@ -99,7 +118,7 @@ int scope_make(enum scope_kind kind, const char *id, char out[ETHOS_MAX_SCOPE],
 
 static bool key_is_safe(struct ethos_view key)
 {
-    if (key.size < 1 || key.size > ETHOS_MAX_KEY || key.data[0] == '.' || key.data[0] == '-')
+    if (key.size < 1 || key.size > ETHOS_MAX_NAME || key.data[0] == '.' || key.data[0] == '-')
         return false;
     for (size_t i = 0; i < key.size; i++) {
         if (key.data[i] == '.' ? key.data[i - 1] == '.' : !is_word_byte(key.data[i]))
@@ -117,6 +136,65 @@ static bool key_is_memory(struct ethos_view key)
             return false;
     }
     return true;
+}
+
+bool scope_key_reserved(const char *key)
+{
+    static const char history[] = "memory-history", blobs[] = "history-blobs";
+    size_t size = strcspn(key, "/");
+
+    return strncasecmp(key, history, sizeof history - 1) == 0 ||
+           (size == sizeof blobs - 1 && strncasecmp(key, blobs, size) == 0);
+}
+
+static bool path_byte_ok(char c)
+{
+    return (unsigned char)c >= 0x20 && c != 0x7f && c != '"' && c != '\\';
+}
+
+/* Takes the part before the next slash off. */
+static bool take_part(struct ethos_view *rest, struct ethos_view *out)
+{
+    const char *slash = rest->data ? memchr(rest->data, '/', rest->size) : NULL;
+
+    if (!rest->data)
+        return false;
+    *out = view_of(rest->data, slash ? (size_t)(slash - rest->data) : rest->size);
+    *rest = slash ? view_from(*rest, out->size + 1) : (struct ethos_view){0};
+    return true;
+}
+
+static bool path_is_safe(const char *key)
+{
+    struct ethos_view part, path = view_str(key), rest = path;
+
+    if (path.size < 1 || path.size > ETHOS_MAX_KEY || !utf8_valid(path) || scope_key_reserved(key))
+        return false;
+    for (size_t i = 0; i < path.size; i++) {
+        if (!path_byte_ok(path.data[i]) ||
+            (path.size - i >= 6 && view_eq_nocase(view_of(path.data + i, 6), VIEW("%2e%2e"))))
+            return false;
+    }
+    while (take_part(&rest, &part)) {
+        if (part.size == 0 || part.data[0] == '.')
+            return false;
+    }
+    return true;
+}
+
+int scope_key_check(const char *scope, const char *key, struct ethos_error *error)
+{
+    if (!scope_is_tree(scope))
+        return scope_key_safe(key, error);
+    if (path_is_safe(key))
+        return ETHOS_OK;
+    scope_key_refuse(view_str(key), error);
+    return err_hint(error, ETHOS_DENIED, "use a relative path without hidden names");
+}
+
+bool scope_key_shown(const char *scope, const char *key)
+{
+    return scope_is_tree(scope) ? path_is_safe(key) : scope_key_visible(key);
 }
 
 int scope_key_safe(const char *key, struct ethos_error *error)
@@ -179,7 +257,7 @@ static int refuse_workspace(const struct ethos_context *context, struct ethos_er
     return err_hint(error, ETHOS_INVALID, "start in a workspace or name one");
 }
 
-static int pick_scope(const struct ethos_context *context, const char *scope, const char *key,
+static int pick_owner(const struct ethos_context *context, const char *scope, const char *key,
                       char out[ETHOS_MAX_SCOPE], struct ethos_error *error)
 {
     int code;
@@ -201,6 +279,24 @@ static int pick_scope(const struct ethos_context *context, const char *scope, co
     return code;
 }
 
+/* "memories": the tree of the memory scope; "memories:user" and so on likewise. */
+static int pick_scope(const struct ethos_context *context, const char *scope, const char *key,
+                      char out[ETHOS_MAX_SCOPE], struct ethos_error *error)
+{
+    char owner[ETHOS_MAX_SCOPE];
+    bool tree = scope && (scope_is_tree(scope) || strcmp(scope, "memories") == 0);
+
+    if (!tree)
+        return pick_owner(context, scope, key, out, error);
+    const char *of = scope_is_tree(scope) ? scope_owner(scope) : NULL;
+    if (scope_is_tree(of))
+        return scope_refuse(view_str(scope), error);
+    int code = pick_owner(context, of, MEMORY_KEY, owner, error);
+    if (!code)
+        scope_tree(owner, out);
+    return code;
+}
+
 int scope_target(const struct ethos_context *context, const char *store, const char *scope,
                  const char *key, bool write, struct scope_target *out, struct ethos_error *error)
 {
@@ -210,7 +306,8 @@ int scope_target(const struct ethos_context *context, const char *store, const c
     if (!code)
         code = pick_scope(context, scope, key, target.scope, error);
     if (!code)
-        code = write ? scope_key_writable(key, error) : scope_key_safe(key, error);
+        code = write && !scope_is_tree(target.scope) ? scope_key_writable(key, error)
+                                                     : scope_key_check(target.scope, key, error);
     if (code)
         return code;
     snprintf(target.key, sizeof(target.key), "%s", key);

@@ -20,13 +20,38 @@ enum scope_kind { SCOPE_GLOBAL, SCOPE_PERSONALITY, SCOPE_USER, SCOPE_TEAM, SCOPE
 /* ^[A-Za-z0-9_-]{1,128}$ over the whole string. */
 bool scope_id_ok(struct ethos_view id);
 
-/* Checks a scope id; *out_kind and *out_id (empty for global) may be NULL. */
+/*
+ * Checks a scope id; *out_kind and *out_id (empty for global) may be NULL. "memories:<scope id>" is
+ * the tree of the memory tool in a scope's directory: kind and id are those of that scope.
+ */
 int scope_parse(const char *scope, enum scope_kind *out_kind, const char **out_id,
                 struct ethos_error *error);
 
 /* "personality" + "ethos" -> "personality:ethos", checked. */
 int scope_make(enum scope_kind kind, const char *id, char out[ETHOS_MAX_SCOPE],
                struct ethos_error *error);
+
+/* Whether a scope is a tree, whose keys are paths. */
+bool scope_is_tree(const char *scope);
+
+/* The scope whose tree it is; any other scope itself. */
+const char *scope_owner(const char *scope);
+
+/* The id of the tree of a scope that scope_parse took and that is none. */
+void scope_tree(const char *owner, char out[ETHOS_MAX_SCOPE]);
+
+/*
+ * Whether a store may use a key in a scope: scope_key_safe, or in a tree a relative path of UTF-8 that
+ * hides nothing (no name begins with a dot), leads nowhere else in any spelling, can be told from what
+ * the store keeps beside it, and has no control character, quote or backslash.
+ */
+int scope_key_check(const char *scope, const char *key, struct ethos_error *error);
+
+/* Whether a path is what a store keeps at the root of a tree beside the texts. */
+bool scope_key_reserved(const char *key);
+
+/* Whether lists and readers show it: scope_key_visible, or any key of a tree. */
+bool scope_key_shown(const char *scope, const char *key);
 
 /* Safe to name a file with; reserved and unlisted keys pass. */
 int scope_key_safe(const char *key, struct ethos_error *error);

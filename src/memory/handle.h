@@ -31,6 +31,7 @@ struct ethos {
     struct config config;             /* of the home */
     struct config personality_config; /* of the personality named beside it */
     char personality[ETHOS_MAX_ID + 1];
+    char login[ETHOS_MAX_ID + 1]; /* of this process; "" until somebody asks */
     /* Scratch of prefetch, kept so that a warm call allocates nothing but its result. */
     struct ethos_section sections[ETHOS_SECTIONS];
 };

@@ -145,7 +145,7 @@ int ethos_forget(struct ethos_turn *turn, const struct ethos_target *target,
         code = provider->ops->purge(provider, aimed.scope, needle,
                                     (how->flags & ETHOS_SYNC_DRY_RUN) != 0, how->origin, &purge,
                                     error);
-    if (code == ETHOS_OK && !(how->flags & ETHOS_SYNC_DRY_RUN))
+    if (code == ETHOS_OK && !(how->flags & ETHOS_SYNC_DRY_RUN) && !scope_is_tree(aimed.scope))
         code = notes_check_forget(turn, aimed.scope, error); // it quotes words of the notes
     if (code != ETHOS_OK)
         return code;

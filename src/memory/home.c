@@ -29,8 +29,7 @@ static const char *env_value(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* The directory ".ethos" stands in, or NULL. */
-static const char *user_directory(void)
+const char *home_of_user(void)
 {
     const char *home = env_value("HOME");
     if (home)
@@ -68,7 +67,7 @@ int home_path(const char *given, char **out_path, struct ethos_error *error)
         if (make_absolute(&path, chosen) != 0)
             code = err_errno(error, errno, chosen);
     } else {
-        const char *base = user_directory();
+        const char *base = home_of_user();
         if (base && *base == '/')
             str_printf(&path, "%s/.ethos", base);
         else

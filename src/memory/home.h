@@ -23,6 +23,9 @@ struct home_stamp {
     int64_t mtime_ns, ctime_ns;
 };
 
+/* The directory of the user, which .ethos stands in by default; NULL when nobody knows. */
+const char *home_of_user(void);
+
 /* The absolute path by the rules: given, $ETHOS_HOME, $ETHOS_STATE_DIR, ~/.ethos. Free with free(). */
 int home_path(const char *given, char **out_path, struct ethos_error *error);
 

@@ -24,6 +24,8 @@ int notes_scope(const struct ethos_turn *turn, const char *scope, char out[ETHOS
     struct scope_target target;
     int code = scope_target(&turn->context, NULL, scope ? scope : "workspace", NOTES_INDEX, true,
                             &target, error);
+    if (code == ETHOS_OK && scope_is_tree(target.scope))
+        code = scope_refuse(view_str(target.scope), error); // its files are no notes
     if (code == ETHOS_OK)
         memcpy(out, target.scope, sizeof target.scope);
     return code == ETHOS_DENIED ? err_hint(error, code, "one of workspace, personality, global")
@@ -293,7 +295,7 @@ static int find_key(struct ethos_turn *turn, const char *scope, const char *name
     struct str slug;
     char forms[3][ETHOS_MAX_KEY + 8] = {"", "", ""};
     int code = ETHOS_NOTFOUND;
-    if (strlen(name) <= ETHOS_MAX_KEY) {
+    if (strlen(name) <= ETHOS_MAX_NAME) {
         snprintf(forms[0], sizeof forms[0], "%s", name);
         snprintf(forms[1], sizeof forms[1], "%s.md", name);
     }
@@ -302,7 +304,7 @@ static int find_key(struct ethos_turn *turn, const char *scope, const char *name
         snprintf(forms[2], sizeof forms[2], "%s.md", slug.data);
     str_release(&slug);
     for (size_t i = 0; code == ETHOS_NOTFOUND && i < 3; i++) {
-        if (strlen(forms[i]) <= ETHOS_MAX_KEY)
+        if (strlen(forms[i]) <= ETHOS_MAX_NAME)
             code = notes_has(turn, scope, forms[i], error);
         if (code == ETHOS_OK)
             snprintf(out_key, ETHOS_MAX_KEY + 1, "%s", forms[i]);

@@ -347,7 +347,7 @@ static bool is_file_name(struct ethos_view name)
         if (!letter && (i == 0 || (c != '-' && c != '_' && c != '.')))
             return false;
     }
-    return name.size > 0 && name.size <= ETHOS_MAX_KEY - 3;
+    return name.size > 0 && name.size <= ETHOS_MAX_NAME - 3;
 }
 
 /* What a new name asks for: a file name as it is, or a title of which one is made. */
@@ -369,12 +369,12 @@ static int name_target(struct moving *moving, const char *name, struct ethos_err
     else
         moving->title = base;
     size_t size = slug.size;
-    snprintf(moving->new_key, sizeof moving->new_key, "%.*s.md", ETHOS_MAX_KEY - 3, slug.data);
+    snprintf(moving->new_key, sizeof moving->new_key, "%.*s.md", ETHOS_MAX_NAME - 3, slug.data);
     str_release(&slug);
     if (code != ETHOS_OK)
         return err_nomem(error);
-    return size <= ETHOS_MAX_KEY - 3 ? scope_key_writable(moving->new_key, error)
-                                     : scope_key_refuse(given, error);
+    return size <= ETHOS_MAX_NAME - 3 ? scope_key_writable(moving->new_key, error)
+                                      : scope_key_refuse(given, error);
 }
 
 /* The note under its new name: name, and title where one was given, follow. */

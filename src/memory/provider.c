@@ -127,25 +127,29 @@ static int check_revisions(const struct scope_sync *sync, struct job *job,
     return ETHOS_OK;
 }
 
-/* MEMORY.md of a workspace is an index: losing its head would lose notes, so it is never cut. */
-static bool is_index(const char *scope, const char *key)
+/*
+ * MEMORY.md of a workspace is an index: losing its head would lose notes, so it is never cut. Nor is a
+ * file of a tree, whose form nobody knows.
+ */
+static bool is_whole(const char *scope, const char *key)
 {
-    return strncmp(scope, "workspace:", 10) == 0 && strcmp(key, LOG_KEY) == 0;
+    return scope_is_tree(scope) ||
+           (strncmp(scope, "workspace:", 10) == 0 && strcmp(key, LOG_KEY) == 0);
 }
 
-static int check_index(const char *key, size_t size, struct ethos_error *error)
+static int check_whole(const char *scope, const char *key, size_t size, struct ethos_error *error)
 {
     return size <= ETHOS_MAX_READ_BYTES
                ? ETHOS_OK
-               : err_set(error, ETHOS_LIMIT, "%s: the index would exceed %d bytes", key,
-                         ETHOS_MAX_READ_BYTES);
+               : err_set(error, ETHOS_LIMIT, "%s: %s would exceed %d bytes", key,
+                         scope_is_tree(scope) ? "it" : "the index", ETHOS_MAX_READ_BYTES);
 }
 
 /* Cuts text to the ceiling and keeps what was dropped. */
 static int apply_ceiling(const struct scope_sync *sync, struct job *job, struct ethos_error *error)
 {
-    if (is_index(sync->scope, job->key))
-        return check_index(job->key, job->text.size, error);
+    if (is_whole(sync->scope, job->key))
+        return check_whole(sync->scope, job->key, job->text.size, error);
     size_t keep = update_ceiling(str_view(&job->text));
     if (keep == 0)
         return ETHOS_OK;
@@ -572,8 +576,8 @@ static int check_size(const char *scope, const char *key, struct ethos_view text
                       const struct ethos_origin *origin, struct ethos_error *error)
 {
     int code = ETHOS_OK;
-    if (is_index(scope, key))
-        code = check_index(key, text.size, error);
+    if (is_whole(scope, key))
+        code = check_whole(scope, key, text.size, error);
     else if (!history_actions(origin, NULL) && update_ceiling(text) > 0)
         code = err_set(error, ETHOS_LIMIT, "%s: more than %d characters", key, ETHOS_MAX_FILE_CH);
     return code == ETHOS_OK ? code : err_hint(error, code, "shorten the text");

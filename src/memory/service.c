@@ -215,7 +215,9 @@ int handle_local_user(struct ethos *self, int root, struct local_user *out,
                       struct ethos_error *error)
 {
     const char *configured = config_get(&self->config, NULL, "user.id");
-    identity_login(out->login, sizeof out->login);
+    if (!*self->login)
+        identity_login(self->login, sizeof self->login);
+    memcpy(out->login, self->login, sizeof out->login);
     if (!configured)
         return handle_lookup(self, root, "cli", out->login, out->id, &out->known, error);
     char scope[ETHOS_MAX_SCOPE];

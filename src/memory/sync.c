@@ -240,7 +240,7 @@ int handle_aim(const struct ethos_turn *turn, const struct ethos_target *target,
         target = &memory_store;
     int code = scope_target(&turn->context, target->store, target->scope, target->key, write, out,
                             error);
-    if (code == ETHOS_OK && !write && !scope_key_visible(out->key))
+    if (code == ETHOS_OK && !write && !scope_key_shown(out->scope, out->key))
         code = err_set(error, ETHOS_NOTFOUND, "no such memory file: %s", out->key);
     return code;
 }

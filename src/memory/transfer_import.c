@@ -71,6 +71,8 @@ static int resolve(const struct ethos_turn *turn, const char *scope, char out[ET
 {
     struct scope_target target;
     int code = scope_target(&turn->context, NULL, scope, TRANSFER_INDEX, true, &target, error);
+    if (code == ETHOS_OK && scope_is_tree(target.scope))
+        code = scope_refuse(view_str(target.scope), error); // its files are no notes
     if (code == ETHOS_OK)
         memcpy(out, target.scope, sizeof target.scope);
     return code;

@@ -183,7 +183,7 @@ static const char *refuse_name(const char *name)
         return "a hidden file";
     if (*name == '-')
         return "a name that begins with a dash";
-    if (strlen(name) > ETHOS_MAX_KEY)
+    if (strlen(name) > ETHOS_MAX_NAME)
         return "a name that is too long";
     if (strstr(name, ".."))
         return "a name with two dots in a row";

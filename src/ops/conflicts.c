@@ -134,7 +134,7 @@ static int list_scope(struct ethos_turn *turn, struct list *list, const struct e
 static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct ethos_turn *turn;
-    struct ethos_target targets[3];
+    struct report_scopes scopes;
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
@@ -145,9 +145,9 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
     if (!op_flag(call, "all"))
         list.since_ms = service_now_ms(call->ethos) - EVENT_DAYS * DAY_MS;
     str_init(&list.undone, SIZE_MAX);
-    size_t count = report_scopes(list.context, targets);
-    for (size_t i = 0; i < count && code == ETHOS_OK; i++)
-        code = list_scope(turn, &list, &targets[i], error);
+    report_scopes(list.context, &scopes);
+    for (size_t i = 0; i < scopes.count && code == ETHOS_OK; i++)
+        code = list_scope(turn, &list, &scopes.targets[i], error);
     str_release(&list.undone);
     report_workspace(list.context, result);
     json_t *json = json_pack("{s:o, s:o}", "conflicts", list.copies, "events", list.events);
@@ -175,17 +175,17 @@ static int find_copy(void *arg, const struct ethos_conflict *conflict)
     return found->row ? 1 : ETHOS_NOMEM;
 }
 
-/* Looks for it in every scope of the context; *out_target is where it is. */
-static int find_scope(struct ethos_turn *turn, const char *id, struct ethos_target *out_target,
-                      json_t **out_row, struct ethos_error *error)
+/* Looks for it in every scope of the context; *out_target, one of them, is where it is. */
+static int find_scope(struct ethos_turn *turn, const char *id, struct report_scopes *scopes,
+                      const struct ethos_target **out_target, json_t **out_row,
+                      struct ethos_error *error)
 {
-    struct ethos_target targets[3];
-    size_t count = report_scopes(ethos_turn_context(turn), targets);
-    for (size_t i = 0; i < count; i++) {
-        struct found found = {id, targets[i].scope, NULL};
-        int code = ethos_conflicts(turn, &targets[i], find_copy, &found, error);
+    report_scopes(ethos_turn_context(turn), scopes);
+    for (size_t i = 0; i < scopes->count; i++) {
+        struct found found = {id, scopes->targets[i].scope, NULL};
+        int code = ethos_conflicts(turn, &scopes->targets[i], find_copy, &found, error);
         if (found.row) {
-            *out_target = targets[i];
+            *out_target = &scopes->targets[i];
             *out_row = found.row;
             return ETHOS_OK;
         }
@@ -225,15 +225,16 @@ static int add_content(struct ethos_turn *turn, const struct ethos_target *targe
 static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct ethos_turn *turn;
-    struct ethos_target target;
+    const struct ethos_target *target;
+    struct report_scopes scopes;
     json_t *row = NULL;
     const char *id = op_string(call, "id");
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    code = find_scope(turn, id, &target, &row, error);
+    code = find_scope(turn, id, &scopes, &target, &row, error);
     if (code == ETHOS_OK)
-        code = add_content(turn, &target, id, &row, error);
+        code = add_content(turn, target, id, &row, error);
     if (code == ETHOS_OK)
         code = op_return(result, row, error);
     else
@@ -248,15 +249,16 @@ static int resolve_named(struct ethos_turn *turn, const struct op_call *call,
     (void)more;
     bool keep = op_flag(call, "keep"), take = op_flag(call, "take"), both = op_flag(call, "both");
     const char *id = op_string(call, "id");
-    struct ethos_target target;
+    const struct ethos_target *target;
+    struct report_scopes scopes;
     json_t *row = NULL;
     if (keep + take + both != 1)
         return err_set(error, ETHOS_INVALID, "say one of keep, take and both");
-    int code = find_scope(turn, id, &target, &row, error);
+    int code = find_scope(turn, id, &scopes, &target, &row, error);
     json_decref(row);
     if (code != ETHOS_OK)
         return code;
-    return ethos_conflict_resolve(turn, &target, id,
+    return ethos_conflict_resolve(turn, target, id,
                                   keep   ? ETHOS_RESOLVE_KEEP
                                   : take ? ETHOS_RESOLVE_TAKE
                                          : ETHOS_RESOLVE_BOTH,

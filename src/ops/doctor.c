@@ -15,6 +15,7 @@
 #include "core/scope.h"
 #include "memory/service.h"
 #include "memory/workspace.h"
+#include "ops/install.h"
 #include "ops/tables.h"
 
 struct visit {
@@ -269,6 +270,8 @@ static int run_doctor(struct op_call *call, struct op_result *result, struct eth
         check_people(&visit);
         check_workspaces(&visit);
         check_memory(&visit);
+        if (!service_ephemeral(call->ethos))
+            install_check(service_home(call->ethos), add, &visit);
     }
     if (visit.errors > 0)
         result->code = err_set(&result->error, ETHOS_INVALID, "%d problem%s found", visit.errors,

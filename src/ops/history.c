@@ -301,16 +301,16 @@ static void put_counts(json_t **json, const struct ethos_purge *purge)
 
 /* The scopes that are meant: that of the file that is named, else all of the context. */
 static int forget_scopes(const struct op_call *call, const struct ethos_context *context,
-                         struct scope_target *aimed, struct ethos_target targets[3],
-                         size_t *out_count, struct ethos_error *error)
+                         struct scope_target *aimed, struct report_scopes *scopes,
+                         struct ethos_error *error)
 {
     const struct ethos_target named = report_target(call);
     if (!named.store && !named.scope && !named.key) {
-        *out_count = report_scopes(context, targets);
+        report_scopes(context, scopes);
         return report_whole(context, error);
     }
-    targets[0] = (struct ethos_target){NULL, aimed->scope, aimed->key};
-    *out_count = 1;
+    scopes->targets[0] = (struct ethos_target){NULL, aimed->scope, aimed->key};
+    scopes->count = 1;
     return scope_target(context, named.store, named.scope, named.key, true, aimed, error);
 }
 
@@ -329,20 +329,20 @@ static void add_purge(const char *scope, const struct ethos_purge *purge, struct
 static int forget_all(struct ethos_turn *turn, const struct op_call *call,
                       struct ethos_purge *total, json_t **rows, struct ethos_error *error)
 {
-    const struct ethos_origin origin = {
-        .actor = "owner", .via = call->via, .session = call->request->session};
+    const struct ethos_origin origin = {.actor = call->actor ? call->actor : "owner",
+                                        .via = call->via,
+                                        .session = call->request->session};
     const struct ethos_sync_how how = {.origin = &origin,
                                        .flags = call->dry_run ? ETHOS_SYNC_DRY_RUN : 0u};
-    struct ethos_target targets[3];
+    struct report_scopes scopes;
     struct scope_target aimed;
-    size_t count;
-    int code = forget_scopes(call, ethos_turn_context(turn), &aimed, targets, &count, error);
-    for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
+    int code = forget_scopes(call, ethos_turn_context(turn), &aimed, &scopes, error);
+    for (size_t i = 0; code == ETHOS_OK && i < scopes.count; i++) {
         struct ethos_purge purge = {0};
-        code = ethos_forget(turn, &targets[i], op_text(call, "substringMatch"), &how, &purge,
+        code = ethos_forget(turn, &scopes.targets[i], op_text(call, "substringMatch"), &how, &purge,
                             error);
         if (code == ETHOS_OK)
-            add_purge(targets[i].scope, &purge, total, rows);
+            add_purge(scopes.targets[i].scope, &purge, total, rows);
         code = code == ETHOS_NOTFOUND ? ETHOS_OK : code;
     }
     return code != ETHOS_OK || *rows ? code : err_nomem(error);

@@ -1,10 +1,8 @@
 /*
- * install.c: teaching other programs to use ethos, and taking that back.
- *
- * git: two settings of the repository name the merge driver, and a block between two marks in the
- * .gitattributes at the top of the work tree says which files it is for. The first mark notes how
- * the file was before, so that taking the block out leaves the bytes that were there.
+ * install.c: the rows of install and uninstall, and by what other programs run this one.
  */
+#include "ops/install.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,347 +11,95 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/file.h"
 #include "base/os.h"
-#include "base/process.h"
-#include "base/view.h"
-#include "core/diff.h"
+#include "core/agents.h"
 #include "ops/tables.h"
 
-#define ATTRIBUTES ".gitattributes"
 #define SELF "/proc/self/exe"
 
-/* ---- the driver's command ------------------------------------------------------------------ */
-
-/* Whether "ethos" alone would run this very program. */
-static bool found_by_path(void)
+/* The first program of this name in PATH; false when there is none, or a relative folder has it. */
+static bool find_program(const char *program, struct stat *out)
 {
     char name[PATH_MAX];
-    struct stat self, found;
     const char *path = getenv("PATH");
-    if (!path || os_fstatat(AT_FDCWD, SELF, &self, 0) != 0)
-        return false;
-    for (size_t size; *path; path += size + (path[size] == ':')) {
+    for (size_t size; path && *path; path += size + (path[size] == ':')) {
         size = strcspn(path, ":");
-        snprintf(name, sizeof name, "%.*s/ethos", (int)size, path);
-        if (os_fstatat(AT_FDCWD, name, &found, 0) == 0 && S_ISREG(found.st_mode) &&
-            (found.st_mode & 0111))
-            return *path == '/' && found.st_dev == self.st_dev && found.st_ino == self.st_ino;
+        snprintf(name, sizeof name, "%.*s/%s", (int)size, path, program);
+        if (os_fstatat(AT_FDCWD, name, out, 0) == 0 && S_ISREG(out->st_mode) &&
+            (out->st_mode & 0111))
+            return *path == '/';
     }
     return false;
 }
 
-/* In quotes for the shell that git calls; git itself reads per cent signs. */
-static void add_quoted(struct str *out, const char *path)
+bool install_finds(const char *name)
 {
-    str_addc(out, '\'');
-    for (; *path; path++) {
-        if (*path == '\'')
-            str_adds(out, "'\\''");
-        else if (*path == '%')
-            str_adds(out, "%%");
-        else
-            str_addc(out, *path);
-    }
-    str_addc(out, '\'');
+    struct stat found;
+    return find_program(name, &found);
 }
 
-static int make_driver(struct str *out, struct ethos_error *error)
+int install_program(struct str *out, struct ethos_error *error)
 {
     char path[PATH_MAX];
-    if (found_by_path()) {
-        str_adds(out, "ethos");
-    } else {
-        if (os_realpath(SELF, path) != 0)
-            return err_errno(error, errno, SELF);
-        add_quoted(out, path);
-    }
-    return str_adds(out, " merge-driver -- %O %A %B %P") ? err_nomem(error) : ETHOS_OK;
+    struct stat self, found;
+    bool known = os_fstatat(AT_FDCWD, SELF, &self, 0) == 0 && find_program("ethos", &found) &&
+                 found.st_dev == self.st_dev && found.st_ino == self.st_ino;
+    if (!known && os_realpath(SELF, path) != 0)
+        return err_errno(error, errno, SELF);
+    return str_adds(out, known ? "ethos" : path) ? err_nomem(error) : ETHOS_OK;
 }
 
-/* ---- git ----------------------------------------------------------------------------------- */
-
-/* Runs git and gives its exit status. */
-static int run_git(const char *const argv[], struct str *out, int *out_status,
-                   struct ethos_error *error)
+static int run(struct op_call *call, bool install, struct op_result *result,
+               struct ethos_error *error)
 {
-    *out_status = process_run(argv, out);
-    if (*out_status >= 0)
-        return ETHOS_OK;
-    if (errno != ENOENT)
-        return err_errno(error, errno, "git");
-    err_set(error, ETHOS_NOTFOUND, "git: not found");
-    return err_hint(error, ETHOS_NOTFOUND, "install git, then try again");
-}
-
-static int find_top(struct str *out, struct ethos_error *error)
-{
-    const char *const argv[] = {"git", "rev-parse", "--show-toplevel", NULL};
-    int status, code = run_git(argv, out, &status, error);
-    if (code != ETHOS_OK)
-        return code;
-    if (status == 0 && out->size > 1) {
-        str_truncate(out, out->size - 1); // the newline
-        return ETHOS_OK;
-    }
-    err_set(error, ETHOS_NOTFOUND, "not inside a git work tree");
-    return err_hint(error, ETHOS_NOTFOUND, "change into one first, or make one with git init");
-}
-
-struct setting {
-    const char *name;
-    const char *value; /* NULL: none */
-};
-
-static int is_set(const struct setting *setting, bool *out_is, struct ethos_error *error)
-{
-    const char *const argv[] = {"git", "config", "--local", "--get-all", setting->name, NULL};
-    struct str now;
-    int status;
-    str_init(&now, ETHOS_MAX_YAML_BYTES);
-    int code = run_git(argv, &now, &status, error);
-    size_t size = setting->value ? strlen(setting->value) : 0;
-    *out_is = setting->value ? now.size == size + 1 && memcmp(now.data, setting->value, size) == 0
-                             : now.size == 0;
-    str_release(&now);
-    return code;
-}
-
-static int set_setting(const struct setting *setting, struct ethos_error *error)
-{
-    const char *const set[] = {"git",         "config",       "--local", "--replace-all",
-                               setting->name, setting->value, NULL};
-    const char *const unset[] = {"git", "config", "--local", "--unset-all", setting->name, NULL};
-    struct str out;
-    int status;
-    str_init(&out, ETHOS_MAX_YAML_BYTES);
-    int code = run_git(setting->value ? set : unset, &out, &status, error);
-    str_release(&out);
-    if (code != ETHOS_OK || status == 0)
-        return code;
-    err_set(error, ETHOS_IO, "git config: cannot change %s (exit status %d)", setting->name,
-            status);
-    return err_hint(error, ETHOS_IO, "check the repository's config file and its permissions");
-}
-
-/* ---- .gitattributes ------------------------------------------------------------------------ */
-
-#define FIRST_MARK "# >>> ethos install git"
-#define LAST_MARK "# <<< ethos install git"
-#define NEW_FILE ", new file"
-#define NEW_LINE ", newline added"
-
-static const char rules[] = "MEMORY.md merge=ethos\n"
-                            "USER.md merge=ethos\n"
-                            "memory-archive.md merge=ethos\n"
-                            "memory-history*.jsonl merge=union\n";
-
-/* A text with our block in it. */
-struct block {
-    struct ethos_view before, first, after; /* first: the line of the first mark, with its LF */
-};
-
-/* False: there is none. ETHOS_CORRUPT in *out_code when it has no end. */
-static bool find_block(struct ethos_view text, struct block *out, int *out_code)
-{
-    struct ethos_view line, rest = text;
-    bool inside = false;
-    *out_code = ETHOS_OK;
-    for (struct ethos_view from = rest; view_line(&rest, &line); from = rest) {
-        if (!inside && view_starts(line, VIEW(FIRST_MARK))) {
-            inside = true;
-            out->before = view_of(text.data, text.size - from.size);
-            out->first = view_of(from.data, from.size - rest.size);
-        } else if (inside && view_starts(line, VIEW(LAST_MARK))) {
-            out->after = rest;
-            return true;
-        }
-    }
-    *out_code = inside ? ETHOS_CORRUPT : ETHOS_OK;
-    return false;
-}
-
-static void add_block(struct ethos_view text, bool exists, struct str *out)
-{
-    bool open_line = text.size > 0 && text.data[text.size - 1] != '\n';
-    str_add(out, text);
-    str_printf(out, "%s" FIRST_MARK "%s\n%s" LAST_MARK "\n", open_line ? "\n" : "",
-               !exists     ? NEW_FILE
-               : open_line ? NEW_LINE
-                           : "",
-               rules);
-}
-
-static void renew_block(const struct block *block, struct str *out)
-{
-    str_add(out, block->before);
-    str_add(out, block->first);
-    str_printf(out, "%s" LAST_MARK "\n", rules);
-    str_add(out, block->after);
-}
-
-static void remove_block(const struct block *block, struct str *out)
-{
-    bool added = view_contains(block->first, VIEW(NEW_LINE)) && block->after.size == 0;
-    str_add(out, view_of(block->before.data, block->before.size - (added && block->before.size)));
-    str_add(out, block->after);
-}
-
-/* ---- a change of the repository ------------------------------------------------------------ */
-
-struct change {
-    struct op_call *call;
-    bool install;
-    struct str top, driver;
-    int dir;                  /* the top of the work tree */
-    struct str before, after; /* .gitattributes */
-    bool exists, remains;     /* that file, now and then */
-    json_t *done;             /* names of what is changed */
-};
-
-static int read_attributes(struct change *c, struct ethos_error *error)
-{
-    int fd = os_openat(c->dir, ATTRIBUTES, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
-    if (fd < 0 && errno == ENOENT)
-        return ETHOS_OK;
-    if (fd < 0 && errno == ELOOP)
-        return err_set(error, ETHOS_DENIED, ATTRIBUTES ": is a symbolic link, which git ignores");
-    if (fd < 0)
-        return err_errno(error, errno, ATTRIBUTES);
-    int code = file_read(fd, ATTRIBUTES, ETHOS_MAX_INPUT_BYTES, &c->before, NULL, error);
-    os_close(fd);
-    c->exists = true;
-    return code;
-}
-
-static int edit_attributes(struct change *c, struct ethos_error *error)
-{
-    struct block block;
-    int code;
-    struct ethos_view text = str_view(&c->before);
-    bool found = find_block(text, &block, &code);
-    if (code != ETHOS_OK) {
-        err_set(error, code, ATTRIBUTES ": the line \"" LAST_MARK "\" is missing");
-        return err_hint(error, code, "put it back, or take out the lines of ethos by hand");
-    }
-    c->remains = c->exists || c->install;
-    if (c->install && found)
-        renew_block(&block, &c->after);
-    else if (c->install)
-        add_block(text, c->exists, &c->after);
-    else if (found)
-        remove_block(&block, &c->after);
-    else
-        str_add(&c->after, text);
-    if (!c->install && found && c->after.size == 0 && view_contains(block.first, VIEW(NEW_FILE)))
-        c->remains = false;
-    return str_code(&c->after) ? err_nomem(error) : ETHOS_OK;
-}
-
-static int write_attributes(struct change *c, struct op_result *result, struct ethos_error *error)
-{
-    if (c->exists == c->remains && view_eq(str_view(&c->before), str_view(&c->after)))
-        return ETHOS_OK;
-    op_json_push(&c->done, json_string(ATTRIBUTES));
-    if (c->call->dry_run)
-        return diff_unified(str_view(&c->before), str_view(&c->after), ATTRIBUTES, &result->text)
-                   ? err_nomem(error)
-                   : ETHOS_OK;
-    if (c->remains)
-        return file_replace(c->dir, ATTRIBUTES, str_view(&c->after), 0644, error);
-    return os_unlinkat(c->dir, ATTRIBUTES, 0) == 0 && os_fsync(c->dir) == 0
-               ? ETHOS_OK
-               : err_errno(error, errno, ATTRIBUTES);
-}
-
-static int change_setting(struct change *c, const struct setting *setting, struct op_result *result,
-                          struct ethos_error *error)
-{
-    bool done;
-    int code = is_set(setting, &done, error);
-    if (code != ETHOS_OK || done)
-        return code;
-    op_json_push(&c->done, json_string(setting->name));
-    if (!c->call->dry_run)
-        return set_setting(setting, error);
-    if (setting->value)
-        str_printf(&result->text, "git config %s \"%s\"\n", setting->name, setting->value);
-    else
-        str_printf(&result->text, "git config --unset-all %s\n", setting->name);
-    return str_code(&result->text) ? err_nomem(error) : ETHOS_OK;
-}
-
-static int change_settings(struct change *c, struct op_result *result, struct ethos_error *error)
-{
-    const struct setting name = {"merge.ethos.name",
-                                 c->install ? "memory, merged entry by entry" : NULL};
-    struct setting driver = {"merge.ethos.driver", NULL};
-    int code = c->install ? make_driver(&c->driver, error) : ETHOS_OK;
-    if (code == ETHOS_OK)
-        code = change_setting(c, &name, result, error);
-    if (c->install)
-        driver.value = c->driver.data;
-    return code == ETHOS_OK ? change_setting(c, &driver, result, error) : code;
-}
-
-static int change_all(struct change *c, struct op_result *result, struct ethos_error *error)
-{
-    int code = find_top(&c->top, error);
-    if (code != ETHOS_OK)
-        return code;
-    c->dir = os_openat(AT_FDCWD, c->top.data, O_RDONLY | O_DIRECTORY, 0);
-    if (c->dir < 0)
-        return err_errno(error, errno, c->top.data);
-    code = read_attributes(c, error);
-    if (code == ETHOS_OK)
-        code = edit_attributes(c, error);
-    if (code == ETHOS_OK)
-        code = change_settings(c, result, error);
-    return code == ETHOS_OK ? write_attributes(c, result, error) : code;
-}
-
-static int change_git(struct op_call *call, bool install, struct op_result *result,
-                      struct ethos_error *error)
-{
-    struct change c = {.call = call, .install = install, .dir = -1, .done = json_array()};
-    str_init(&c.top, PATH_MAX);
-    str_init(&c.driver, (size_t)PATH_MAX * 4);
-    str_init(&c.before, ETHOS_MAX_INPUT_BYTES + 1);
-    str_init(&c.after, ETHOS_MAX_INPUT_BYTES + 1024);
-    int code = change_all(&c, result, error);
-    if (c.dir >= 0)
-        os_close(c.dir);
-    if (code == ETHOS_OK) {
-        json_t *json = json_pack("{s:s, s:s, s:o}", "agent", op_string(call, "agent"), "path",
-                                 c.top.data, "changed", json_incref(c.done));
-        code = op_return_change(call, result, json, error);
-    }
-    json_decref(c.done);
-    str_release(&c.top);
-    str_release(&c.driver);
-    str_release(&c.before);
-    str_release(&c.after);
-    return code;
+    const char *agent = op_string(call, "agent");
+    if (!agent)
+        return install_list(result, error);
+    if (strcmp(agent, "git") == 0 && (op_flag(call, "project") || op_string(call, "only")))
+        return err_set(error, ETHOS_INVALID, "git: has neither parts nor files of a user");
+    return strcmp(agent, "git") == 0 ? install_git(call, install, result, error)
+                                     : install_agent(call, install, result, error);
 }
 
 static int run_install(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return change_git(call, true, result, error);
+    return run(call, true, result, error);
 }
 
 static int run_uninstall(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return change_git(call, false, result, error);
+    return run(call, false, result, error);
 }
 
-static const struct op_arg agent_args[] = {{"agent", OP_CHOICE, OP_REQUIRED | OP_POSITIONAL, "git",
-                                            "AGENT",
-                                            "git: merge memory of this repository entry by entry"},
-                                           {NULL, OP_TEXT, 0, NULL, NULL, NULL}};
+#define ALL AGENTS "|git"
+#define ARG_PROJECT                                                                                \
+    {                                                                                              \
+        "project", OP_FLAG, 0, NULL, NULL,                                                         \
+            "in the files of this project, not in those of the user"                               \
+    }
+#define ARG_LAST                                                                                   \
+    {                                                                                              \
+        NULL, OP_TEXT, 0, NULL, NULL, NULL                                                         \
+    }
+
+static const struct op_arg install_args[] = {
+    {"agent", OP_CHOICE, OP_POSITIONAL, ALL, "AGENT",
+     "which one; git: merge memory of this repository entry by entry; none: list them"},
+    ARG_PROJECT,
+    {"only", OP_CHOICE, 0, "mcp|hooks|instructions", "PART",
+     "no more than the tools, the hooks or "
+     "the paragraph in its instructions"},
+    ARG_LAST};
+
+static const struct op_arg uninstall_args[] = {
+    {"agent", OP_CHOICE, OP_REQUIRED | OP_POSITIONAL, ALL, "AGENT", "which one"},
+    ARG_PROJECT,
+    ARG_LAST};
 
 const struct op ops_install[] = {
-    {"admin.install", "install", "Let another program use ethos", "ethos install git", agent_args,
-     OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL | OP_NO_HOME, run_install},
-    {"admin.uninstall", "uninstall", "Take back what install did", "ethos uninstall git",
-     agent_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL | OP_NO_HOME, run_uninstall},
+    {"admin.install", "install", "Let an agent or another program use ethos",
+     "ethos install claude-code", install_args, OP_OWNER,
+     OP_WRITES | OP_IDEMPOTENT | OP_LOCAL | OP_NO_HOME, run_install},
+    {"admin.uninstall", "uninstall", "Take back what install did", "ethos uninstall claude-code",
+     uninstall_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL | OP_NO_HOME, run_uninstall},
     {0}};

@@ -9,6 +9,13 @@ static const struct op_arg edit_args[] = {ARG_STORE, ARG_KEY, ARG_SCOPE, ARG_IF_
 static const struct op_arg completion_args[] = {{"shell", OP_CHOICE, OP_REQUIRED | OP_POSITIONAL,
                                                  "bash|zsh|fish", "SHELL", "bash, zsh or fish"},
                                                 ARG_END};
+static const struct op_arg mcp_args[] = {
+    {"readOnly", OP_FLAG, 0, NULL, NULL, "only tools that change nothing"},
+    {"scope", OP_CHOICE, OP_MANY,
+     "memory:read|memory:write|sessions:read|sessions:write|personalities:read", "RIGHT",
+     "only tools with this right, such as memory:read (default: all rights of an agent)"},
+    {"team", OP_TEXT, 0, NULL, "NAME", "also the memory of this team"},
+    ARG_END};
 
 const struct op ops_local[] = {
     {"memory.edit", "memory edit", "Edit one file in your editor", "ethos memory edit --store user",
@@ -16,4 +23,6 @@ const struct op ops_local[] = {
     {"admin.completion", "completion", "Print the completion script of a shell",
      "ethos completion bash > ~/.local/share/bash-completion/completions/ethos", completion_args,
      OP_OWNER, OP_IDEMPOTENT | OP_LOCAL, NULL},
+    {"agents.mcp", "mcp", "Serve memory to an agent, as MCP on stdio", "ethos mcp --read-only",
+     mcp_args, OP_OWNER, OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL | OP_DATABASE, NULL},
     {0}};

@@ -93,7 +93,7 @@ static int keep_theirs(const char *path, struct ethos_view text, struct str *out
         return err_errno(error, ENAMETOOLONG, path);
     memcpy(copy, path, strlen(path) + 1);
     const char *key = cut_path(copy, &folder);
-    if (*key == 0 || strlen(key) > ETHOS_MAX_KEY)
+    if (*key == 0 || strlen(key) > ETHOS_MAX_NAME)
         return err_set(error, ETHOS_DENIED, "%s: not the name of a file of memory", path);
     int dir = open_folder(folder, error);
     if (dir < 0)

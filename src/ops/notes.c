@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "base/view.h"
 #include "core/note.h"
+#include "core/scope.h"
 #include "memory/notes.h"
 #include "memory/notes_check.h"
 #include "memory/notes_promote.h"
@@ -279,6 +280,75 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
     return code;
 }
 
+/* ---- get -------------------------------------------------------------------------------------- */
+
+/* The file of a name; mostly the name is that of a file, and then no other is looked at. */
+static int read_named(struct ethos_turn *turn, const char *scope, const char *name,
+                      struct ethos_file **out, struct ethos_error *error)
+{
+    char key[ETHOS_MAX_KEY + 1];
+    struct ethos_target target = {NULL, scope, key};
+    bool whole = view_ends(view_str(name), VIEW(".md"));
+    int size = snprintf(key, sizeof key, "%s%s", name, whole ? "" : ".md");
+    int code = ETHOS_NOTFOUND;
+    if (size < (int)sizeof key && scope_key_visible(key) && strcmp(key, INDEX) != 0)
+        code = ethos_read(turn, &target, out, error);
+    if (code == ETHOS_OK && (*out)->text)
+        return ETHOS_OK;
+    ethos_file_free(*out);
+    *out = NULL;
+    code = ethos_note_find(turn, scope, name, key, error);
+    return code == ETHOS_OK ? ethos_read(turn, &target, out, error) : code;
+}
+
+/* What a note says, without what the index and the others say of it. */
+static json_t *read_json(const struct ethos *ethos, struct ethos_turn *turn,
+                         const struct ethos_file *file)
+{
+    struct note note;
+    struct str title, type;
+    char stale[NOTES_STALE_SIZE];
+    note_parse(view_of(file->text, file->size), &note);
+    notes_stale(note.expires, note.verified, note.created, file->mtime_ms, service_now_ms(ethos),
+                service_settings(turn)->stale_days, stale);
+    str_init(&title, ETHOS_MAX_READ_BYTES);
+    str_init(&type, ETHOS_MAX_READ_BYTES);
+    json_t *json = NULL;
+    if (note_title(&note, file->key, &title) == ETHOS_OK &&
+        note_value(note.type, &type) == ETHOS_OK)
+        json = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "scope", file->scope,
+                         "key", file->key, "title", json_text(str_view(&title)), "type",
+                         note.type.data ? json_text(str_view(&type)) : json_null(), "stale",
+                         op_json_string(*stale ? stale : NULL), "content",
+                         json_text(view_of(file->text, file->size)), "path",
+                         op_json_string(file->path), "modifiedAt", op_json_time(file->mtime_ms),
+                         "revision", op_json_revision(file->revision));
+    str_release(&title);
+    str_release(&type);
+    return json;
+}
+
+static int run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct ethos_turn *turn;
+    struct ethos_file *file = NULL;
+    char scope[ETHOS_MAX_SCOPE];
+    const char *name = op_string(call, "name");
+    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = notes_scope(turn, op_string(call, "scope"), scope, error);
+    if (code == ETHOS_OK)
+        code = read_named(turn, scope, name, &file, error);
+    if (code == ETHOS_OK && !file->text)
+        code = err_set(error, ETHOS_NOTFOUND, "no such note: %s", name);
+    if (code == ETHOS_OK)
+        code = op_return(result, read_json(call->ethos, turn, file), error);
+    ethos_file_free(file);
+    ethos_turn_free(turn);
+    return code;
+}
+
 /* ---- remove, move, reindex -------------------------------------------------------------------- */
 
 static int take_away(struct ethos_turn *turn, const struct op_call *call,
@@ -449,6 +519,8 @@ const struct op ops_notes[] = {
      "ethos notes list --stale", list_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_list},
     {"notes.show", "notes show", "Show one note", "ethos notes show running-the-tests", name_args,
      OP_MEMORY_READ, OP_IDEMPOTENT, run_show},
+    {"notes.get", NULL, "Read one note, at a cost that does not grow with the others", NULL,
+     name_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_get},
     {"notes.edit", "notes edit", "Edit one note in your editor",
      "ethos notes edit running-the-tests", remove_args, OP_MEMORY_WRITE,
      OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL, NULL},

@@ -12,7 +12,9 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/view.h"
+#include "core/scope.h"
 #include "memory/service.h"
+#include "ops/guard.h"
 #include "session/session.h"
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -48,6 +50,27 @@ const char *op_right_name(enum op_right right)
     static const char *const names[] = {"memory:read",    "memory:write",       "sessions:read",
                                         "sessions:write", "personalities:read", "owner"};
     return names[right];
+}
+
+bool op_right_parse(struct ethos_view name, enum op_right *out)
+{
+    for (enum op_right right = 0; right < OP_OWNER; right++) {
+        if (view_eq_str(name, op_right_name(right))) {
+            *out = right;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool op_allowed(const struct op *op, unsigned rights)
+{
+    return op->right != OP_OWNER && !(op->effect & OP_LOCAL) && (rights & OP_RIGHT(op->right));
+}
+
+int op_team_scope(const char *name, char out[ETHOS_MAX_SCOPE], struct ethos_error *error)
+{
+    return scope_make(SCOPE_TEAM, name, out, error);
 }
 
 /* ---- checking ------------------------------------------------------------------------------ */
@@ -98,7 +121,7 @@ static int check_time(const struct op_arg *arg, struct ethos_view value, struct 
     return err_hint(error, code, "use 30m, 12h, 7d, 2w, 2026-11-15 or 2026-11-15T08:30");
 }
 
-static int check_value(const struct op_arg *arg, const json_t *value, struct ethos_error *error)
+static int check_one(const struct op_arg *arg, const json_t *value, struct ethos_error *error)
 {
     static const char *const kinds[] = {"a string", "a number", "true or false", "a string",
                                         "a time"};
@@ -115,6 +138,22 @@ static int check_value(const struct op_arg *arg, const json_t *value, struct eth
     return arg->type == OP_CHOICE ? check_choice(arg, text, error)
            : arg->type == OP_TIME ? check_time(arg, text, error)
                                   : check_text(arg, text, error);
+}
+
+static int check_value(const struct op_arg *arg, const json_t *value, struct ethos_error *error)
+{
+    size_t index;
+    json_t *item;
+    if (!(arg->flags & OP_MANY))
+        return check_one(arg, value, error);
+    if (!json_is_array(value))
+        return err_set(error, ETHOS_INVALID, "%s: must be an array", arg->name);
+    json_array_foreach (value, index, item) {
+        int code = check_one(arg, item, error);
+        if (code != ETHOS_OK)
+            return code;
+    }
+    return ETHOS_OK;
 }
 
 static bool has_arg(const struct op *op, const char *name)
@@ -151,7 +190,20 @@ int op_run(const struct op *op, struct op_call *call, struct op_result *result,
     if (!call->args)
         return err_nomem(error); // an argument was lost on the way here
     int code = check_args(op, call->args, error);
-    return code == ETHOS_OK ? op->run(call, result, error) : code;
+    if (code == ETHOS_OK)
+        code = op->run(call, result, error);
+    return code == ETHOS_OK && call->guarded ? guard_result(result, error) : code;
+}
+
+int op_run_as(const struct op *op, unsigned rights, struct op_call *call, struct op_result *result,
+              struct ethos_error *error)
+{
+    if (op_allowed(op, rights))
+        return op_run(op, call, result, error);
+    int code = err_set(error, ETHOS_DENIED, "%s: not allowed here", op->name);
+    return op->right == OP_OWNER || (op->effect & OP_LOCAL)
+               ? err_hint(error, code, "only the owner may, at the machine")
+               : err_hint(error, code, "it needs the right %s", op_right_name(op->right));
 }
 
 void op_result_init(struct op_result *result)

@@ -22,6 +22,7 @@ enum {
     OP_POSITIONAL = 2, /* on the command line: by place, in table order */
     OP_STDIN = 4,      /* on the command line: "-" or nothing reads standard input */
     OP_FILE = 8,       /* on the command line: names a file whose content is the argument */
+    OP_MANY = 64,      /* an array of such values; on the command line: the option repeated */
 };
 
 struct op_arg {
@@ -43,6 +44,12 @@ enum op_right {
     OP_OWNER
 };
 
+/* A set of rights: a bit for each. */
+#define OP_RIGHT(right) (1u << (right))
+#define OP_RIGHTS_READ                                                                             \
+    (OP_RIGHT(OP_MEMORY_READ) | OP_RIGHT(OP_SESSIONS_READ) | OP_RIGHT(OP_PERSONALITIES_READ))
+#define OP_RIGHTS_AGENT (OP_RIGHTS_READ | OP_RIGHT(OP_MEMORY_WRITE) | OP_RIGHT(OP_SESSIONS_WRITE))
+
 /* What it does, for confirmations, dry runs and tool hints. */
 enum {
     OP_WRITES = 1,
@@ -59,11 +66,14 @@ typedef void op_progress_fn(void *arg, uint64_t done, uint64_t total);
 
 struct op_call {
     struct ethos *ethos; /* NULL for OP_NO_HOME */
+    const char *home;    /* as the surface was told, for OP_NO_HOME; NULL: by the environment */
     const struct ethos_request *request;
     const json_t *args; /* object, checked */
     bool want_json;
     bool dry_run;
+    bool guarded;             /* a model reads the answer: secrets and instructions are taken out */
     const char *via;          /* the surface, for history */
+    const char *actor;        /* who writes, for history; NULL: the owner */
     op_progress_fn *progress; /* or NULL */
     void *progress_arg;
 };
@@ -73,6 +83,7 @@ struct op_result {
     json_t *json;
     struct str text;
     bool has_text;
+    bool withheld; /* of a guarded call: something was taken out */
     int code;
     struct ethos_error error;
 };
@@ -103,6 +114,15 @@ bool op_here(const struct op *op);
 /* "memory:read", ... */
 const char *op_right_name(enum op_right right);
 
+/* The right of a name that can be given to others; that of the owner cannot. */
+bool op_right_parse(struct ethos_view name, enum op_right *out);
+
+/* Whether somebody with these rights, who is not at the machine, may run it. The one place that knows. */
+bool op_allowed(const struct op *op, unsigned rights);
+
+/* "team:NAME", checked. */
+int op_team_scope(const char *name, char out[ETHOS_MAX_SCOPE], struct ethos_error *error);
+
 /* The bounds of an OP_INTEGER. */
 void op_range(const struct op_arg *arg, int64_t *out_min, int64_t *out_max);
 
@@ -112,6 +132,10 @@ void op_result_release(struct op_result *result);
 /* Checks the arguments and runs. ETHOS_INVALID names a bad argument. */
 int op_run(const struct op *op, struct op_call *call, struct op_result *result,
            struct ethos_error *error);
+
+/* The same for somebody with these rights: ETHOS_DENIED names the one that is missing. */
+int op_run_as(const struct op *op, unsigned rights, struct op_call *call, struct op_result *result,
+              struct ethos_error *error);
 
 /* ---- for operations ------------------------------------------------------------------------ */
 

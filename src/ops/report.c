@@ -16,15 +16,24 @@ struct ethos_target report_target(const struct op_call *call)
     return target;
 }
 
-size_t report_scopes(const struct ethos_context *context, struct ethos_target targets[3])
+static void add_scope(struct report_scopes *out, const char *scope, const char *key)
 {
-    size_t count = 0;
-    targets[count++] = (struct ethos_target){NULL, context->memory_scope, "MEMORY.md"};
+    out->targets[out->count++] = (struct ethos_target){NULL, scope, key};
+}
+
+void report_scopes(const struct ethos_context *context, struct report_scopes *out)
+{
+    out->count = 0;
+    add_scope(out, context->memory_scope, "MEMORY.md");
     if (strcmp(context->user_scope, context->memory_scope) != 0)
-        targets[count++] = (struct ethos_target){NULL, context->user_scope, "USER.md"};
+        add_scope(out, context->user_scope, "USER.md");
     if (context->workspace_scope)
-        targets[count++] = (struct ethos_target){NULL, context->workspace_scope, "MEMORY.md"};
-    return count;
+        add_scope(out, context->workspace_scope, "MEMORY.md");
+    size_t owners = out->count;
+    for (size_t i = 0; i < owners; i++) {
+        scope_tree(out->targets[i].scope, out->trees[i]);
+        add_scope(out, out->trees[i], "MEMORY.md");
+    }
 }
 
 void report_workspace(const struct ethos_context *context, struct op_result *result)
@@ -142,7 +151,7 @@ int report_run(report_fn *run, struct op_call *call, struct op_result *result,
 {
     struct report report;
     struct ethos_turn *turn;
-    const struct ethos_origin origin = {.actor = "owner",
+    const struct ethos_origin origin = {.actor = call->actor ? call->actor : "owner",
                                         .via = call->via,
                                         .source = "tool",
                                         .session = call->request->session,

@@ -35,8 +35,14 @@
 /* The file that the arguments name; a scope alone means the store's file there. */
 struct ethos_target report_target(const struct op_call *call);
 
-/* The main file of each scope of the context, memory first; their number. */
-size_t report_scopes(const struct ethos_context *context, struct ethos_target targets[3]);
+/* The main file of each scope of the context, memory first, and then of each scope's tree. */
+struct report_scopes {
+    struct ethos_target targets[6];
+    size_t count;
+    char trees[3][ETHOS_MAX_SCOPE];
+};
+
+void report_scopes(const struct ethos_context *context, struct report_scopes *out);
 
 /* Which workspace this is may not be known: the others are shown, and the reason beside them. */
 void report_workspace(const struct ethos_context *context, struct op_result *result);

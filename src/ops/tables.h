@@ -7,6 +7,8 @@
 #include "ops/op.h"
 
 extern const struct op ops_memory[];
+extern const struct op ops_search[];
+extern const struct op ops_memory_tool[];
 extern const struct op ops_notes[];
 extern const struct op ops_history[];
 extern const struct op ops_conflicts[];

@@ -88,8 +88,9 @@ static int run(struct op_call *call, const struct transfer *given, bool export,
     struct transfer_place place = {0};
     struct tally tally = {.rows = json_array(), .counts = json_object()};
     struct transfer what = *given;
-    const struct ethos_origin origin = {
-        .actor = "owner", .via = call->via, .session = call->request->session};
+    const struct ethos_origin origin = {.actor = call->actor ? call->actor : "owner",
+                                        .via = call->via,
+                                        .session = call->request->session};
     const struct ethos_sync_how how = {
         .origin = &origin,
         .flags = call->dry_run ? (unsigned)(ETHOS_SYNC_DRY_RUN | ETHOS_SYNC_DIFF) : 0u};

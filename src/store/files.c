@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/os.h"
 #include "base/view.h"
+#include "core/scope.h"
 #include "store/edit.h"
 #include "store/store.h"
 
@@ -177,7 +178,7 @@ static int read_files(struct ethos_store *store, const char *scope, const char *
         code = files_root(self, error);
         if (code != ETHOS_OK)
             return code;
-        fd = files_open(self, path, FILES_READ_FLAGS, error);
+        fd = files_open_text(self, scope, key, path, FILES_READ_FLAGS, error);
     } while (fd == ETHOS_NOTFOUND && files_root_moved(self));
     if (fd == ETHOS_NOTFOUND)
         fd = files_await(self, scope, key, path, error);
@@ -223,7 +224,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int sort_names(struct files_names *names, struct ethos_error *error)
+int files_names_sort(struct files_names *names, struct ethos_error *error)
 {
     names->sorted = malloc((names->count + 1) * sizeof *names->sorted);
     if (!names->sorted)
@@ -248,7 +249,7 @@ int files_names_read(const struct files *self, int dir, const char *path,
     else if (code != ETHOS_OK)
         code = err_nomem(error);
     else
-        code = failed ? files_errno(self, saved, path, error) : sort_names(names, error);
+        code = failed ? files_errno(self, saved, path, error) : files_names_sort(names, error);
     if (code != ETHOS_OK)
         files_names_release(names);
     return code;
@@ -261,14 +262,15 @@ void files_names_release(struct files_names *names)
 }
 
 /* Looks at a name of a directory, through links that may be followed. ETHOS_NOTFOUND: not a text. */
-static int look_at(const struct files *self, int dir, const char *name, const char *path,
-                   struct stat *out, struct ethos_error *error)
+static int look_at(struct files *self, const char *scope, int dir, const char *name,
+                   const char *path, struct stat *out, struct ethos_error *error)
 {
     if (os_fstatat(dir, name, out, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT ? ETHOS_NOTFOUND : files_errno(self, errno, path, error);
+        return errno == ENOENT || errno == ENOTDIR ? ETHOS_NOTFOUND
+                                                   : files_errno(self, errno, path, error);
     if (!S_ISLNK(out->st_mode))
         return S_ISREG(out->st_mode) ? ETHOS_OK : ETHOS_NOTFOUND;
-    int fd = files_open(self, path, O_PATH, NULL);
+    int fd = files_open_text(self, scope, name, path, O_PATH, NULL);
     if (fd < 0)
         return ETHOS_NOTFOUND;
     bool regular = os_fstat(fd, out) == 0 && S_ISREG(out->st_mode);
@@ -276,7 +278,7 @@ static int look_at(const struct files *self, int dir, const char *name, const ch
     return regular ? ETHOS_OK : ETHOS_NOTFOUND;
 }
 
-static int list_names(const struct files *self, int dir, const char *scope,
+static int list_names(struct files *self, int dir, const char *scope,
                       const struct files_names *names, ethos_entry_fn *each, void *arg,
                       struct ethos_error *error)
 {
@@ -287,7 +289,7 @@ static int list_names(const struct files *self, int dir, const char *scope,
         const char *name = names->sorted[i];
         if (files_is_history(name) || files_key_path(scope, name, path, NULL) != ETHOS_OK)
             continue;
-        code = look_at(self, dir, name, path, &st, error);
+        code = look_at(self, scope, dir, name, path, &st, error);
         if (code == ETHOS_OK) {
             struct ethos_entry entry = {name, (uint64_t)st.st_size, mtime_ms(&st)};
             code = each(arg, &entry);
@@ -298,20 +300,39 @@ static int list_names(const struct files *self, int dir, const char *scope,
     return code;
 }
 
+static int list_dir(struct files *self, int dir, const char *path, const char *scope,
+                    ethos_entry_fn *each, void *arg, struct ethos_error *error)
+{
+    struct files_names names;
+    int code = scope_is_tree(scope) ? files_tree_names(self, dir, scope, &names, error)
+                                    : files_names_read(self, dir, path, &names, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = list_names(self, dir, scope, &names, each, arg, error);
+    files_names_release(&names);
+    return code;
+}
+
 static int list_files(struct ethos_store *store, const char *scope, ethos_entry_fn *each, void *arg,
                       struct ethos_error *error)
 {
     struct files *self = (struct files *)store;
-    struct files_names names;
-    char path[FILES_PATH_SIZE];
-    int dir = files_scope_open(self, scope, path, error);
+    struct files_hold hold = {.dir = -1};
+    int code = FILES_MOVED;
+    if (scope_is_tree(scope)) // no half of a transaction may be seen
+        code = files_tree_hold(self, scope, &hold, error);
+    if (code == ETHOS_OK) {
+        if (hold.dir >= 0)
+            code = list_dir(self, hold.dir, hold.path, scope, each, arg, error);
+        files_hold_close(self, &hold, false);
+        return code;
+    }
+    if (code == ETHOS_BUSY || code == ETHOS_NOMEM)
+        return code;
+    int dir = files_scope_open(self, scope, hold.path, error); // nor can anybody write there
     if (dir < 0)
         return dir == ETHOS_NOTFOUND ? ETHOS_OK : dir;
-    int code = files_names_read(self, dir, path, &names, error);
-    if (code == ETHOS_OK) {
-        code = list_names(self, dir, scope, &names, each, arg, error);
-        files_names_release(&names);
-    }
+    code = list_dir(self, dir, hold.path, scope, each, arg, error);
     os_close(dir);
     return code;
 }

@@ -4,6 +4,7 @@
  *   files_path.c      from scope and key to an open file: the root, links
  *   files.c           open, close, read, list, locate
  *   files_lock.c      a scope's directory held for writing: made, locked, left as it was
+ *   files_tree.c      keys that are paths: the directories between
  *   files_spot.c      where one key's file and its temporaries are, held or not
  *   files_journal.c   memory-history.jsonl: its end, appending, rotation, the index
  *   files_past.c      what the journal and the blobs remember: history, version
@@ -90,6 +91,16 @@ bool files_root_moved(struct files *self);
  */
 int files_open(const struct files *self, const char *path, int flags, struct ethos_error *error);
 
+/*
+ * Opens the text of a key, whose path it is: as files_open does, but in a tree no part of the key may
+ * be a link (ETHOS_DENIED), and what lies below a file is not found.
+ */
+int files_open_text(struct files *self, const char *scope, const char *key, const char *path,
+                    int flags, struct ethos_error *error);
+
+/* ETHOS_DENIED about a link in a tree. */
+int files_linked(const struct files *self, const char *path, struct ethos_error *error);
+
 /* Opens a scope's directory for reading, of the root as it is now. ETHOS_NOTFOUND when there is none. */
 int files_scope_open(struct files *self, const char *scope, char out_path[FILES_PATH_SIZE],
                      struct ethos_error *error);
@@ -119,6 +130,7 @@ struct files_names {
 
 int files_names_read(const struct files *self, int dir, const char *path,
                      struct files_names *out_names, struct ethos_error *error);
+int files_names_sort(struct files_names *names, struct ethos_error *error);
 void files_names_release(struct files_names *names);
 
 /* ---- files_lock.c --------------------------------------------------------------------------- */
@@ -129,6 +141,14 @@ void files_names_release(struct files_names *names);
 #define FILES_LOCK ".mem/lock"
 #define FILES_IGNORE ".mem/.gitignore"
 
+/* A directory below a held one. */
+struct files_dir {
+    int fd;
+    dev_t device;
+    ino_t inode;
+    char path[ETHOS_MAX_KEY + 1];
+};
+
 struct files_hold {
     char path[FILES_PATH_SIZE]; /* of the scope's directory */
     int dir;                    /* -1: there is none */
@@ -136,7 +156,10 @@ struct files_hold {
     int tmp;                    /* -1 until files_hold_tmp */
     bool made_root;
     size_t path_before, mem_before; /* bytes of path and of FILES_TMP that stood before */
-    struct str blobs;               /* hex names of those made since it was opened */
+    struct files_dir *dirs;         /* those that were needed */
+    size_t dir_count;
+    bool pruned;      /* some of them are gone: spots may be out of date */
+    struct str blobs; /* hex names of those made since it was opened */
 };
 
 /* Opens and locks what is there of hold->path; makes nothing. */
@@ -155,6 +178,41 @@ void files_hold_close(struct files *self, struct files_hold *hold, bool undo);
 int files_lock_other(const struct files *self, int dir, const char *path,
                      struct ethos_error *error);
 
+/* ---- files_tree.c --------------------------------------------------------------------------- */
+
+struct files_spot;
+
+/* A key as one name and back. No key has a backslash. */
+void files_flat(const char *key, char out[ETHOS_MAX_KEY + 1]);
+void files_unflat(char *name);
+
+/* The deepest directory on the way to a key that is there, and what follows it. */
+int files_tree_find(struct files *self, struct files_hold *hold, const char *key, int *out_dir,
+                    const char **out_name, struct ethos_error *error);
+
+/* Makes the directories that a spot lacks, durable; a temporary of its key stands. */
+int files_tree_make(struct files *self, struct files_hold *hold, struct files_spot *spot,
+                    struct ethos_error *error);
+
+/* Takes away the directories of a key that are empty, before its last temporary goes. */
+void files_tree_prune(struct files *self, struct files_hold *hold, const char *key);
+
+/* Whether the directories that are open still bear their names. */
+bool files_tree_stands(const struct files_hold *hold);
+
+void files_tree_close(struct files_hold *hold);
+
+/*
+ * Holds a tree for reading all of it, after recovery. Others than ETHOS_OK, where nothing is held:
+ * ETHOS_BUSY, ETHOS_NOMEM, or why it cannot be locked, which a reader need not mind.
+ */
+int files_tree_hold(struct files *self, const char *scope, struct files_hold *hold,
+                    struct ethos_error *error);
+
+/* Every key of a tree, in byte order. */
+int files_tree_names(const struct files *self, int dir, const char *scope,
+                     struct files_names *out_names, struct ethos_error *error);
+
 /* ---- files_spot.c --------------------------------------------------------------------------- */
 
 /*
@@ -171,17 +229,17 @@ int files_lock_other(const struct files *self, int dir, const char *path,
 struct files_spot {
     char path[FILES_PATH_SIZE]; /* for messages */
     char key[ETHOS_MAX_KEY + 1];
-    int dir; /* that holds the file: the scope's, or that of a link's target */
-    char name[NAME_MAX + 1];
+    int dir; /* that holds the file: the scope's, one below it, or that of a link's target */
+    char name[NAME_MAX + 1]; /* in dir; a path while directories are missing */
     bool linked;
     struct stat dir_seen; /* of dir, when linked */
     int lock;             /* on dir, when it is not the scope's own; else -1 */
 };
 
 /* Finds where the key's file is, following a link; others are spots whose locks are held already. */
-int files_spot_open(struct files *self, const struct files_hold *hold, const char *scope,
-                    const char *key, const struct files_spot *others, size_t other_count,
-                    struct files_spot *spot, struct ethos_error *error);
+int files_spot_open(struct files *self, struct files_hold *hold, const char *scope, const char *key,
+                    const struct files_spot *others, size_t other_count, struct files_spot *spot,
+                    struct ethos_error *error);
 void files_spot_close(const struct files_hold *hold, struct files_spot *spot);
 
 /* The directory of a temporary and its name there. Own ones need files_hold_tmp. */

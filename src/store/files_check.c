@@ -188,25 +188,94 @@ static void check_below(struct check *check, int dir, const char *path, const ch
         os_close(fd);
 }
 
+/* ---- trees ---------------------------------------------------------------------------------- */
+
+static int check_node(struct check *check, int dir, const char *path, const char *name);
+
+/* What is neither a text nor a directory. */
+static void check_odd(struct check *check, const struct stat *st, const char *path)
+{
+    if (S_ISLNK(st->st_mode))
+        files_check_command(check, ETHOS_FINDING_WARNING, path,
+                            "is a symbolic link, and a tree of memories follows none",
+                            "put the file itself there, or remove the link: rm @");
+    else
+        files_check_command(check, ETHOS_FINDING_ERROR, path, "is not a regular file",
+                            "move it away: mv @ @.old");
+}
+
+/* A file or directory of a tree, and what is below it. */
+static int enter_node(struct check *check, int dir, const char *path, const char *name, bool text)
+{
+    int flags = text ? FILES_READ_FLAGS : O_RDONLY | O_DIRECTORY;
+    int code = ETHOS_OK, fd = os_open_beneath(dir, name, flags | O_NOFOLLOW, 0);
+    if (fd < 0) {
+        files_check_command(check, ETHOS_FINDING_ERROR, path, "cannot be opened",
+                            "make it readable: chmod u+rwX @");
+        return ETHOS_OK;
+    }
+    if (text) {
+        code = check_text(check, fd, path);
+    } else {
+        check_mode(check, fd, path);
+        code = each_name(check, fd, path, check_node);
+    }
+    os_close(fd);
+    return code;
+}
+
+static int check_node(struct check *check, int dir, const char *path, const char *name)
+{
+    struct stat st;
+    const char *key = path + check->tree + 1;
+    if (name[0] == '.' || scope_key_reserved(key) ||
+        os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return ETHOS_OK;
+    if (!scope_key_shown("memories:global", key)) {
+        files_check_command(check, ETHOS_FINDING_WARNING, path,
+                            "its name cannot be used in a tree of memories, so it is never read",
+                            "rename @: UTF-8 without quotes, backslashes and control characters");
+        return ETHOS_OK;
+    }
+    if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+        return enter_node(check, dir, path, name, S_ISREG(st.st_mode));
+    check_odd(check, &st, path);
+    return ETHOS_OK;
+}
+
 /* ---- the walk ------------------------------------------------------------------------------- */
 
-/* A directory that holds texts. */
-static int check_scope(struct check *check, const char *id, const char *path)
+/* A directory that holds texts. ETHOS_NOTFOUND when it cannot be entered. */
+static int check_texts(struct check *check, const char *scope, const char *path, name_fn *each)
 {
-    char scope[ETHOS_MAX_SCOPE];
     int dir = enter(check, path);
     if (dir < 0)
-        return ETHOS_OK;
+        return ETHOS_NOTFOUND;
     check_mode(check, dir, path);
     check_below(check, dir, path, FILES_MEM);
     check_below(check, dir, path, FILES_TMP);
-    int code = each_name(check, dir, path, check_key);
-    if (code == ETHOS_OK)
-        code = scope_make(check->kind, id, scope, check->error);
+    int code = each_name(check, dir, path, each);
     if (code == ETHOS_OK && str_add(&check->scopes, view_of(scope, strlen(scope) + 1)) != ETHOS_OK)
         code = err_nomem(check->error);
     os_close(dir);
     return code;
+}
+
+/* That of a scope, and its tree. */
+static int check_scope(struct check *check, const char *id, const char *path)
+{
+    char scope[ETHOS_MAX_SCOPE], tree[ETHOS_MAX_SCOPE], below[FILES_PATH_SIZE];
+    int code = scope_make(check->kind, id, scope, check->error);
+    if (code == ETHOS_OK)
+        code = check_texts(check, scope, path, check_key);
+    scope_tree(scope, tree);
+    if (code == ETHOS_OK)
+        code = files_scope_path(tree, below, check->error);
+    if (code == ETHOS_OK)
+        check->tree = strlen(below);
+    if (code == ETHOS_OK)
+        code = check_texts(check, tree, below, check_node);
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
 /* Whether a name that should be an id is that of a directory; reports one that is no id. */

@@ -15,6 +15,7 @@ struct check {
     struct ethos_text text; /* reused for every file */
     struct str scopes;      /* ids of those that could be entered, each terminated */
     enum scope_kind kind;   /* of the folder that is being walked */
+    size_t tree;            /* bytes of the path of the tree that is being walked */
     struct str devices;     /* numbers of those that were tried out */
     bool nomem;             /* a finding could not be put into words */
     struct ethos_error *error;

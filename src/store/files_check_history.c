@@ -303,7 +303,7 @@ static int is_recorded(const struct site *site, const struct history_record *las
     snprintf(key, sizeof key, "%.*s", VIEW_ARG(last->key));
     if (files_key_path(site->scope, key, path, NULL) != ETHOS_OK)
         return ETHOS_OK;
-    int fd = files_open(check->self, path, FILES_READ_FLAGS, NULL);
+    int fd = files_open_text(check->self, site->scope, key, path, FILES_READ_FLAGS, NULL);
     if (fd < 0) {
         *out = fd != ETHOS_NOTFOUND || last->absent_after;
         return ETHOS_OK;
@@ -396,9 +396,9 @@ static int check_conflicts(const struct site *site)
     struct ethos_error error = {0};
     size_t count = 0;
     char problem[80], remedy[ETHOS_MAX_SCOPE + 40];
-    const char *id = strchr(site->scope, ':');
-    bool person = strncmp(site->scope, "user:", 5) == 0;
-    bool named = id && (person || strncmp(site->scope, "personality:", 12) == 0);
+    const char *owner = scope_owner(site->scope), *id = strchr(owner, ':');
+    bool person = strncmp(owner, "user:", 5) == 0;
+    bool named = id && (person || strncmp(owner, "personality:", 12) == 0);
     snprintf(remedy, sizeof remedy, "ethos %s%s%sconflicts list",
              !named   ? ""
              : person ? "-u "

@@ -17,6 +17,7 @@
 #include "base/os.h"
 #include "base/view.h"
 #include "core/conflict.h"
+#include "core/scope.h"
 
 static int fail(const struct files *self, const struct files_hold *hold, struct ethos_error *error)
 {
@@ -43,6 +44,7 @@ static bool key_of(const char *name, char key[ETHOS_MAX_KEY + 1])
     }
     memcpy(key, name, size - tail);
     key[size - tail] = 0;
+    files_unflat(key);
     return true;
 }
 
@@ -219,7 +221,7 @@ int files_conflicts(struct ethos_store *store, const char *scope, ethos_conflict
     if (dir < 0)
         return dir == ETHOS_NOTFOUND ? ETHOS_OK : dir;
     struct listing listing = {self, path, dir, true, each, arg};
-    int code = list_dir(&listing, error);
+    int code = scope_is_tree(scope) ? ETHOS_OK : list_dir(&listing, error);
     int folder = os_open_beneath(dir, CONFLICT_FOLDER, O_RDONLY | O_DIRECTORY, 0);
     if (code == ETHOS_OK && folder < 0 && errno != ENOENT)
         code = files_errno(self, errno, path, error);

@@ -6,10 +6,10 @@
  * are read and searched, INDEX_EVERY bytes at most. It is checked against the bytes before its
  * place; when it is missing or does not fit, everything is read, and it is made again:
  *
- *     ethos-index 1 <place> <crc of the bytes before it> <seq> <ts>
- *     <key> <hash> <absent> <size> <ts> <alone> <ours> <since>
+ *     ethos-index 2 <place> <crc of the bytes before it> <seq> <ts>
+ *     <key>TAB<hash> <absent> <size> <ts> <alone> <ours> <since>
  *     ...
- *     @<hash of an operation id>
+ *     TAB<hash of an operation id>
  *     ...
  *
  * A sync of the journal that failed removes the index. Reading everything also copies the live file
@@ -176,7 +176,7 @@ static bool read_index(const struct files_hold *hold, struct str *rows, struct h
     int failed = os_read_all(fd, rows, ETHOS_MAX_STORE_BYTES);
     os_close(fd);
     const char *end = failed ? NULL : memchr(rows->data, '\n', rows->size);
-    return end && sscanf(rows->data, "ethos-index 1 %" SCNu64 " %" SCNx32 " %" SCNu64 " %" SCNd64,
+    return end && sscanf(rows->data, "ethos-index 2 %" SCNu64 " %" SCNx32 " %" SCNu64 " %" SCNd64,
                          &out->place, &out->check, &out->seq, &out->ts_ms) == 4;
 }
 
@@ -224,16 +224,17 @@ static bool open_indexed(const struct files_hold *hold, struct files_journal *jo
 
 static int parse_row(struct ethos_view row, const char *key, struct history_last *out)
 {
-    char text[512], name[ETHOS_MAX_KEY + 1];
+    char text[512];
     int absent, alone, ours;
-    if (row.size >= sizeof text)
+    size_t size = strlen(key) + 1;
+    if (row.size < size || row.size - size >= sizeof text)
         return ETHOS_NOTFOUND;
+    row = view_from(row, size);
     memcpy(text, row.data, row.size);
     text[row.size] = 0;
     struct history_last last = {.any = true};
-    if (sscanf(text, "%128s %71s %d %" SCNu64 " %" SCNd64 " %d %d %u", name, last.hash, &absent,
-               &last.size, &last.ts_ms, &alone, &ours, &last.since_blob) != 8 ||
-        strcmp(name, key) != 0)
+    if (sscanf(text, "%71s %d %" SCNu64 " %" SCNd64 " %d %d %u", last.hash, &absent, &last.size,
+               &last.ts_ms, &alone, &ours, &last.since_blob) != 7)
         return ETHOS_NOTFOUND;
     last.absent = absent;
     last.alone = alone;
@@ -244,14 +245,14 @@ static int parse_row(struct ethos_view row, const char *key, struct history_last
 
 static void print_row(const char *key, const struct history_last *last, struct str *out)
 {
-    str_printf(out, "%s %s %d %" PRIu64 " %" PRId64 " %d %d %u\n", key, last->hash, last->absent,
+    str_printf(out, "%s\t%s %d %" PRIu64 " %" PRId64 " %d %d %u\n", key, last->hash, last->absent,
                last->size, last->ts_ms, last->alone, last->ours, last->since_blob);
 }
 
 static void find_row(const struct files_journal *journal, const char *key, struct history_last *out)
 {
     char needle[ETHOS_MAX_KEY + 3];
-    snprintf(needle, sizeof needle, "\n%s ", key);
+    snprintf(needle, sizeof needle, "\n%s\t", key);
     const char *hit = strstr(journal->rows.data, needle);
     if (!hit)
         return;
@@ -412,13 +413,13 @@ static int is_voided(struct ethos_view from, uint64_t seq, struct arena *arena, 
     return ETHOS_OK;
 }
 
-#define OP_ROW_SIZE 20 /* LF, '@', 16 hex digits, LF, terminator */
+#define OP_ROW_SIZE 20 /* LF, TAB, 16 hex digits, LF, terminator */
 
 static void op_row(struct ethos_view op_id, char out[OP_ROW_SIZE])
 {
     char hex[HASH_HEX_SIZE];
     hash_hex(op_id, hex);
-    snprintf(out, OP_ROW_SIZE, "\n@%.16s\n", hex);
+    snprintf(out, OP_ROW_SIZE, "\n\t%.16s\n", hex);
 }
 
 /* Whether lines older than the tail may know the operation. */
@@ -495,7 +496,7 @@ static int compare_views(const void *a, const void *b)
 
 static struct ethos_view row_key(struct ethos_view row)
 {
-    const char *end = memchr(row.data, ' ', row.size);
+    const char *end = memchr(row.data, '\t', row.size);
     return view_of(row.data, end ? (size_t)(end - row.data) : row.size);
 }
 
@@ -595,7 +596,7 @@ static void print_rows(const struct files_journal *journal, const struct keyed *
                 high = middle;
         }
         bool mentioned = low < count && view_eq(lines[low].key, key);
-        if (row.size > 0 && row.data[0] != '@' && !mentioned)
+        if (row.size > 0 && row.data[0] != '\t' && !mentioned)
             str_add(out, view_of(row.data, row.size + 1));
     }
 }
@@ -605,7 +606,7 @@ static void print_ops(const struct files_journal *journal, struct str *out)
 {
     static const char member[] = "\"opId\":\"";
     char row[OP_ROW_SIZE], before[OP_ROW_SIZE] = "";
-    const char *ops = strstr(journal->rows.data, "\n@");
+    const char *ops = strstr(journal->rows.data, "\n\t");
     if (ops)
         str_adds(out, ops + 1);
     for (const char *at = journal->tail.data; (at = strstr(at, member));) {
@@ -624,7 +625,7 @@ static int print_index(const struct files_journal *journal, uint64_t place, uint
     struct keyed *lines;
     arena_init(&arena);
     size_t count = sort_tail(journal, &arena, &lines);
-    str_printf(out, "ethos-index 1 %" PRIu64 " %08" PRIx32 " %" PRIu64 " %" PRId64 "\n", place,
+    str_printf(out, "ethos-index 2 %" PRIu64 " %08" PRIx32 " %" PRIu64 " %" PRId64 "\n", place,
                check, journal->seq, journal->ts_ms);
     if (lines)
         print_rows(journal, lines, count, out);

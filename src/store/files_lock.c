@@ -180,12 +180,32 @@ static int make_root(struct files *self, struct files_hold *hold, struct ethos_e
     return files_root(self, error);
 }
 
+/* The same where a directory on the way is a link that leads out of the root, but may be followed. */
+static int make_linked(struct files *self, const struct files_hold *hold, struct ethos_error *error)
+{
+    char before[FILES_PATH_SIZE];
+    snprintf(before, sizeof before, "%.*s", (int)hold->path_before, hold->path);
+    int dir = files_open(self, before, O_RDONLY | O_DIRECTORY, error);
+    if (dir < 0)
+        return dir == ETHOS_NOTFOUND ? FILES_MOVED : dir;
+    int code = os_mkdirs(dir, hold->path + hold->path_before + 1) == 0
+                   ? ETHOS_OK
+                   : files_fail(self, errno, hold->path, error);
+    os_close(dir);
+    return code;
+}
+
 static int make_scope(struct files *self, struct files_hold *hold, struct ethos_error *error)
 {
+    int code = ETHOS_OK;
     if (hold->dir >= 0)
         return ETHOS_OK;
     if (make_dirs(self->root, hold->path, &hold->path_before) != 0)
-        return files_fail(self, errno, hold->path, error);
+        code = errno == EXDEV && hold->path_before > 0 && hold->path[hold->path_before] == '/'
+                   ? make_linked(self, hold, error)
+                   : files_fail(self, errno, hold->path, error);
+    if (code != ETHOS_OK)
+        return code;
     int dir = files_open(self, hold->path, O_RDONLY | O_DIRECTORY, error);
     if (dir < 0)
         return dir == ETHOS_NOTFOUND ? FILES_MOVED : dir;
@@ -230,7 +250,9 @@ static void undo_make(struct files *self, struct files_hold *hold)
 int files_hold_open(struct files *self, struct files_hold *hold, struct ethos_error *error)
 {
     hold->dir = hold->lock = hold->tmp = -1;
-    hold->made_root = false;
+    hold->made_root = hold->pruned = false;
+    hold->dirs = NULL;
+    hold->dir_count = 0;
     str_init(&hold->blobs, ETHOS_MAX_STORE_BYTES);
     hold->path_before = strlen(hold->path);
     hold->mem_before = strlen(FILES_TMP);
@@ -279,6 +301,7 @@ void files_hold_close(struct files *self, struct files_hold *hold, bool undo)
     if (undo)
         undo_make(self, hold);
     str_release(&hold->blobs);
+    files_tree_close(hold);
     close_fd(&hold->tmp);
     close_fd(&hold->dir);
     close_fd(&hold->lock);

@@ -18,6 +18,8 @@
 #include "base/view.h"
 #include "core/scope.h"
 
+#define TREE "memories"
+
 static const struct {
     struct ethos_view before, after; /* the id */
 } places[] = {
@@ -28,7 +30,8 @@ static const struct {
     [SCOPE_WORKSPACE] = {VIEW("workspaces/"), VIEW("/memory")},
 };
 
-_Static_assert(sizeof "personalities//memory/" + ETHOS_MAX_ID + ETHOS_MAX_KEY < FILES_PATH_SIZE,
+_Static_assert(sizeof "personalities//memory/" TREE "/" + ETHOS_MAX_ID + ETHOS_MAX_KEY <
+                   FILES_PATH_SIZE,
                "every checked scope and key fits");
 
 static char *append(char *at, struct ethos_view part)
@@ -47,7 +50,10 @@ static char *append_scope(char *at, const char *scope, int *out_code, struct eth
         return NULL;
     at = append(at, places[kind].before);
     at = append(at, view_str(id));
-    return append(at, places[kind].after);
+    at = append(at, places[kind].after);
+    if (scope_is_tree(scope))
+        at = append(at, kind == SCOPE_GLOBAL ? VIEW(TREE) : VIEW("/" TREE));
+    return at;
 }
 
 int files_scope_path(const char *scope, char out[FILES_PATH_SIZE], struct ethos_error *error)
@@ -65,7 +71,7 @@ int files_scope_path(const char *scope, char out[FILES_PATH_SIZE], struct ethos_
 int files_key_path(const char *scope, const char *key, char out[FILES_PATH_SIZE],
                    struct ethos_error *error)
 {
-    int code = scope_key_safe(key, error);
+    int code = scope_key_check(scope, key, error);
     if (code != ETHOS_OK)
         return code;
     char *end = append_scope(out, scope, &code, error);
@@ -236,6 +242,16 @@ static int dangling(const struct files *self, const char *path, struct ethos_err
     return err_hint(error, code, "restore its target, or remove the link");
 }
 
+/* Tells an absent file from a link to nothing. */
+static int missing(const struct files *self, int dir, const char *name, const char *path,
+                   struct ethos_error *error)
+{
+    struct stat st;
+    if (os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+        return dangling(self, path, error);
+    return err_set(error, ETHOS_NOTFOUND, "%s: not found", path);
+}
+
 #define RESOLVE_TRIES 8
 
 /*
@@ -260,7 +276,7 @@ static int resolve(const struct files *self, int dir, const char *name, const ch
     for (int i = 0; failed == 1 && i < RESOLVE_TRIES; i++) {
         int fd = os_openat(dir, name, O_PATH, 0);
         if (fd < 0)
-            return errno == ENOENT ? dangling(self, path, error)
+            return errno == ENOENT ? missing(self, dir, name, path, error)
                                    : files_errno(self, errno, path, error);
         failed = real_name(fd, out->real);
         saved = failed < 0 ? errno : EAGAIN;
@@ -279,15 +295,6 @@ static int resolve(const struct files *self, int dir, const char *name, const ch
     return err_hint(error, code, "list the directory of its target in paths.allow");
 }
 
-/* Tells an absent file from a link to nothing. */
-static int missing(const struct files *self, const char *path, struct ethos_error *error)
-{
-    struct stat st;
-    if (os_fstatat(self->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
-        return dangling(self, path, error);
-    return err_set(error, ETHOS_NOTFOUND, "%s: not found", path);
-}
-
 int files_open(const struct files *self, const char *path, int flags, struct ethos_error *error)
 {
     // A text without links first: what is not there is then known not to be a dangling link.
@@ -300,7 +307,7 @@ int files_open(const struct files *self, const char *path, int flags, struct eth
     if (fd >= 0)
         return fd;
     if (errno == ENOENT)
-        return missing(self, path, error);
+        return missing(self, self->root, path, path, error);
     if (errno != EXDEV)
         return files_errno(self, errno, path, error);
 
@@ -313,6 +320,40 @@ int files_open(const struct files *self, const char *path, int flags, struct eth
         fd = files_errno(self, errno, path, error);
     os_close(target.base);
     return fd;
+}
+
+int files_open_text(struct files *self, const char *scope, const char *key, const char *path,
+                    int flags, struct ethos_error *error)
+{
+    char below[FILES_PATH_SIZE];
+    if (!scope_is_tree(scope))
+        return files_open(self, path, flags, error);
+    int fd = os_open_beneath(self->root, path, flags | O_NOFOLLOW, 0);
+    if (fd < 0 &&
+        (errno == ELOOP || errno == EXDEV)) { // perhaps only the scope's directory is a link
+        int code = files_scope_path(scope, below, error);
+        int dir = code == ETHOS_OK ? files_open(self, below, O_RDONLY | O_DIRECTORY, error) : code;
+        if (dir < 0)
+            return dir;
+        fd = os_open_beneath(dir, key, flags | O_NOFOLLOW, 0);
+        int saved = errno;
+        os_close(dir);
+        errno = saved;
+    }
+    if (fd >= 0)
+        return fd;
+    if (errno == ENOENT || errno == ENOTDIR)
+        return err_set(error, ETHOS_NOTFOUND, "%s: not found", path);
+    return errno == ELOOP || errno == EXDEV ? files_linked(self, path, error)
+                                            : files_errno(self, errno, path, error);
+}
+
+int files_linked(const struct files *self, const char *path, struct ethos_error *error)
+{
+    char shown[PATH_MAX];
+    int code = err_set(error, ETHOS_DENIED, "%s: a symbolic link is on the way",
+                       files_show(self, path, shown));
+    return err_hint(error, code, "a tree of memories follows none");
 }
 
 int files_open_target(const struct files *self, int dir, const char *key, const char *path,

@@ -73,6 +73,8 @@ static int draft(struct job *job, struct change *change, struct ethos_error *err
         return fail(job, change, error);
     change->drafted = true;
     int code = change->puts ? adopt(job, change, fd, error) : ETHOS_OK;
+    if (code == ETHOS_OK && change->puts && !change->exists)
+        code = files_tree_make(job->self, &job->hold, change->spot, error);
     if (code == ETHOS_OK && change->puts &&
         (os_write_all(fd, change->text.data, change->text.size) != 0 || os_fdatasync(fd) != 0))
         code = fail(job, change, error);
@@ -113,8 +115,11 @@ static void discard_all(struct job *job)
     for (size_t i = 0; i < job->count; i++) {
         struct change *change = &job->changes[i];
         int dir = temp_of(job, change, change->drops ? FILES_GONE : FILES_DRAFT, name);
-        if (change->drafted)
-            os_unlinkat(dir, name, 0);
+        if (!change->drafted)
+            continue;
+        if (change->puts)
+            files_tree_prune(job->self, &job->hold, change->spot->key);
+        os_unlinkat(dir, name, 0);
         change->drafted = false;
     }
 }
@@ -132,15 +137,16 @@ static int recheck(const struct job *job, const struct change *change, struct et
 }
 
 /*
- * Every key, also those that stay: the verdicts rest on all texts that were read. And the lock must
- * still have its name: whoever takes .mem away lets others in.
+ * Every key, also those that stay: the verdicts rest on all texts that were read. The directories must
+ * be where they were, else a text would go along with one that was moved. And the lock must still
+ * have its name: whoever takes .mem away lets others in.
  */
 static int recheck_all(const struct job *job, struct ethos_error *error)
 {
     struct stat st;
     if (os_fstat(job->hold.lock, &st) != 0)
         return files_errno(job->self, errno, job->hold.path, error);
-    int code = st.st_nlink > 0 ? ETHOS_OK : FILES_MOVED;
+    int code = st.st_nlink > 0 && files_tree_stands(&job->hold) ? ETHOS_OK : FILES_MOVED;
     for (size_t i = 0; code == ETHOS_OK && i < job->count; i++)
         code = recheck(job, &job->changes[i], error);
     return code;
@@ -385,6 +391,8 @@ static void finish_all(struct job *job)
             continue;
         int dir = temp_of(job, change, FILES_NEW, name);
         temp_of(job, change, FILES_OLD, old);
+        if (change->drops)
+            files_tree_prune(job->self, &job->hold, change->spot->key);
         if (change->watched)
             os_renameat(dir, name, dir, old, RENAME_NOREPLACE);
         else if (os_unlinkat(dir, name, 0) != 0 && errno == ENOENT)

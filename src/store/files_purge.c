@@ -188,7 +188,7 @@ static int cleanse_past(struct purge *purge, struct ethos_error *error)
         code = cleanse_folder(purge, FILES_BLOBS, take_away, &purge->found.blobs, error);
     if (code == ETHOS_OK)
         code = cleanse_folder(purge, CONFLICT_FOLDER, rewrite, &purge->found.conflicts, error);
-    if (code == ETHOS_OK)
+    if (code == ETHOS_OK && !scope_is_tree(purge->scope)) // there, such a name is a key
         code = cleanse_foreign(purge, error);
     return code == ETHOS_OK ? cleanse_folder(purge, FILES_TMP, rewrite, &purge->temps, error)
                             : code;
@@ -199,7 +199,7 @@ static int cleanse_past(struct purge *purge, struct ethos_error *error)
 static int note_key(void *arg, const struct ethos_entry *entry)
 {
     struct purge *purge = arg;
-    if (!scope_key_visible(entry->key) && strcmp(entry->key, ARCHIVE) != 0)
+    if (!scope_key_shown(purge->scope, entry->key) && strcmp(entry->key, ARCHIVE) != 0)
         return ETHOS_OK;
     return files_purge_key(purge, view_str(entry->key)) ? ETHOS_OK : ETHOS_NOMEM;
 }
@@ -267,7 +267,8 @@ static int cleanse_texts(struct purge *purge, const struct ethos_origin *origin,
     str_init(&cleansing.out, ETHOS_MAX_STORE_BYTES);
     for (struct purge_key *key = purge->keys; code == ETHOS_OK && key; key = key->next) {
         struct ethos_edit edit = {.key = key->key.data};
-        if (strlen(edit.key) != key->key.size || scope_key_safe(edit.key, NULL) != ETHOS_OK)
+        if (strlen(edit.key) != key->key.size ||
+            scope_key_check(purge->scope, edit.key, NULL) != ETHOS_OK)
             continue; // no file can have this name
         code = files_update(store, purge->scope, &edit, 1, drop_lines, &cleansing, &plain, error);
         if (edit.old.data)

@@ -91,7 +91,7 @@ static struct ethos_view cut_name(const char *name, char mark, struct temp *out)
     return (struct ethos_view){0};
 }
 
-static bool read_name(const char *name, struct temp *out)
+static bool read_name(const struct recovery *r, const char *name, struct temp *out)
 {
     char path[FILES_PATH_SIZE];
     struct ethos_view key = cut_name(name, '.', out);
@@ -99,8 +99,9 @@ static bool read_name(const char *name, struct temp *out)
         return false;
     memcpy(out->key, key.data, key.size);
     out->key[key.size] = 0;
+    files_unflat(out->key);
     return !files_is_history(out->key) &&
-           files_key_path("global", out->key, path, NULL) == ETHOS_OK;
+           files_key_path(r->scope, out->key, path, NULL) == ETHOS_OK;
 }
 
 /* Whether the name is that of a temporary of this key, which is a link. */
@@ -238,6 +239,7 @@ static int end_temp(struct recovery *r, const char *name, const struct temp *tem
         return txn_settle(r, &txn, error);
     if (strcmp(temp->suffix, FILES_NEW) == 0 && is_text(temp, name))
         return place_stray(r, name, temp, error);
+    files_tree_prune(r->self, r->hold, temp->key);
     return unlink_name(r, temp->dir, name, error);
 }
 
@@ -248,7 +250,7 @@ static int handle(struct recovery *r, const char *name, struct ethos_error *erro
     struct stat st;
     if (os_fstatat(temp.dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return ETHOS_OK; // an earlier one took it along
-    if (!read_name(name, &temp))
+    if (!read_name(r, name, &temp))
         return unlink_name(r, temp.dir, name, error);
     return end_temp(r, name, &temp, error);
 }

@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/os.h"
 #include "base/view.h"
+#include "core/scope.h"
 
 #define SETTLE_MS 50 /* between two looks at a text whose writers cannot be seen */
 #define SETTLE_TRIES 40
@@ -64,9 +65,9 @@ static int follow(struct files *self, const struct files_hold *hold,
     return ETHOS_OK;
 }
 
-int files_spot_open(struct files *self, const struct files_hold *hold, const char *scope,
-                    const char *key, const struct files_spot *others, size_t other_count,
-                    struct files_spot *spot, struct ethos_error *error)
+int files_spot_open(struct files *self, struct files_hold *hold, const char *scope, const char *key,
+                    const struct files_spot *others, size_t other_count, struct files_spot *spot,
+                    struct ethos_error *error)
 {
     struct stat st;
     *spot = (struct files_spot){.dir = hold->dir, .lock = -1};
@@ -74,17 +75,23 @@ int files_spot_open(struct files *self, const struct files_hold *hold, const cha
     if (code != ETHOS_OK)
         return code;
     memcpy(spot->key, key, strlen(key) + 1);
-    memcpy(spot->name, key, strlen(key) + 1);
-    if (hold->dir < 0)
-        return ETHOS_OK;
-    if (os_fstatat(hold->dir, key, &st, AT_SYMLINK_NOFOLLOW) != 0)
+    const char *name = key;
+    if (hold->dir >= 0)
+        code = files_tree_find(self, hold, key, &spot->dir, &name, error);
+    memcpy(spot->name, name, strlen(name) + 1);
+    if (code != ETHOS_OK || hold->dir < 0)
+        return code;
+    if (os_fstatat(spot->dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? ETHOS_OK : files_errno(self, errno, spot->path, error);
-    return S_ISLNK(st.st_mode) ? follow(self, hold, others, other_count, spot, error) : ETHOS_OK;
+    if (!S_ISLNK(st.st_mode))
+        return ETHOS_OK;
+    return scope_is_tree(scope) ? files_linked(self, spot->path, error)
+                                : follow(self, hold, others, other_count, spot, error);
 }
 
 void files_spot_close(const struct files_hold *hold, struct files_spot *spot)
 {
-    if (spot->dir >= 0 && spot->dir != hold->dir)
+    if (spot->linked && spot->dir >= 0 && spot->dir != hold->dir)
         os_close(spot->dir);
     if (spot->lock >= 0)
         os_close(spot->lock);
@@ -100,9 +107,10 @@ void files_spot_mark(const struct files_spot *spot, char out[FILES_TEMP_SIZE - 3
 int files_spot_temp(const struct files_hold *hold, const struct files_spot *spot, const char *txn,
                     const char *suffix, char out_name[FILES_TEMP_SIZE])
 {
-    char mark[FILES_TEMP_SIZE - 32];
-    if (spot->dir == hold->dir) {
-        snprintf(out_name, FILES_TEMP_SIZE, "%s.%s%s", spot->name, txn, suffix);
+    char mark[FILES_TEMP_SIZE - 32], flat[ETHOS_MAX_KEY + 1];
+    if (!spot->linked || spot->dir == hold->dir) {
+        files_flat(spot->linked ? spot->name : spot->key, flat);
+        snprintf(out_name, FILES_TEMP_SIZE, "%s.%s%s", flat, txn, suffix);
         return hold->tmp;
     }
     files_spot_mark(spot, mark);
@@ -178,6 +186,8 @@ int files_spot_read(const struct files *self, const char *path, int dir, const c
                     struct stat *out_seen, bool *out_busy, struct ethos_error *error)
 {
     const struct ethos_read_how whole = {0, flags};
+    if (strchr(name, '/'))
+        return ETHOS_NOTFOUND; // its directory was missing
     int fd = os_openat(dir, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
     if (fd < 0)
         return errno == ENOENT ? ETHOS_NOTFOUND : files_errno(self, errno, path, error);

@@ -182,7 +182,7 @@ static int look(struct recovery *r, struct txn *txn, struct part *part, struct e
     bool busy;
     char name[FILES_TEMP_SIZE];
     int dir = files_spot_temp(r->hold, &part->spot, txn->id, FILES_NEW, name);
-    part->odd_file = is_other(part->spot.dir, part->spot.name);
+    part->odd_file = part->blocked || is_other(part->spot.dir, part->spot.name);
     part->odd_temp = is_other(dir, name);
     txn_drop_text(r, &part->file);
     txn_drop_text(r, &part->temp);
@@ -281,12 +281,15 @@ static int append(struct recovery *r, struct history_record *records, size_t cou
 }
 
 /* Swaps .new and the file, or moves the one there is. What was ENOENT or EEXIST is looked at again. */
-static int swap_back(struct recovery *r, const struct txn *txn, const struct part *part,
+static int swap_back(struct recovery *r, const struct txn *txn, struct part *part,
                      struct ethos_error *error)
 {
     char name[FILES_TEMP_SIZE];
-    const struct files_spot *spot = &part->spot;
+    struct files_spot *spot = &part->spot;
     int failed, dir = files_spot_temp(r->hold, spot, txn->id, FILES_NEW, name);
+    int code = part->file.data ? ETHOS_OK : files_tree_make(r->self, r->hold, spot, error);
+    if (code != ETHOS_OK)
+        return code;
     if (!part->file.data)
         failed = os_renameat(dir, name, spot->dir, spot->name, RENAME_NOREPLACE);
     else if (part->has_new)
@@ -520,7 +523,7 @@ static bool is_kept(struct recovery *r, const struct txn *txn)
 }
 
 /* Publishes what is not yet. */
-static int go_on(struct recovery *r, const struct txn *txn, struct ethos_error *error)
+static int go_on(struct recovery *r, struct txn *txn, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < txn->count; i++) {
@@ -571,6 +574,10 @@ static int step(struct recovery *r, struct txn *txn, bool *out_done, struct etho
         return ETHOS_OK; // and look again
     *out_done = true;
     int code = complete ? sync_all(r, txn, error) : void_all(r, txn, error);
+    for (size_t i = 0; code == ETHOS_OK && i < txn->count; i++) {
+        if (!txn->parts[i].file.data)
+            files_tree_prune(r->self, r->hold, txn->parts[i].spot.key);
+    }
     return code == ETHOS_OK ? unlink_temps(r, txn, error) : code;
 }
 
@@ -586,6 +593,7 @@ static int open_parts(struct recovery *r, struct txn *txn, struct ethos_error *e
         if (code == ETHOS_DENIED || code == ETHOS_IO) { // a link that leads nowhere: no text
             part->spot.dir = r->hold->dir;
             memcpy(part->spot.name, part->spot.key, sizeof part->spot.key);
+            part->blocked = strchr(part->spot.key, '/');
             code = ETHOS_OK;
         }
     }

@@ -18,6 +18,7 @@ struct part {
     struct ethos_text file, temp;               /* temp: .new, else .draft; data NULL: none */
     struct stat seen;                           /* of file */
     bool has_new, has_draft, has_gone;
+    bool blocked;            /* something is in its directory's place */
     bool odd_file, odd_temp; /* something that is no text stands there */
     enum state state;
 };

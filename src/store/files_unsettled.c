@@ -40,10 +40,11 @@ static bool is_expected(struct files *self, const char *scope, const char *key)
     struct files_journal journal;
     struct history_last last = {0};
     struct stat st;
-    char path[FILES_PATH_SIZE];
+    char path[FILES_PATH_SIZE + sizeof FILES_HISTORY];
     // Mostly nothing was ever written there: one call tells.
-    if (files_key_path(scope, FILES_HISTORY, path, NULL) != ETHOS_OK ||
-        os_fstatat(self->root, path, &st, 0) != 0)
+    int code = files_scope_path(scope, hold.path, NULL);
+    snprintf(path, sizeof path, "%s/" FILES_HISTORY, hold.path);
+    if (code != ETHOS_OK || os_fstatat(self->root, path, &st, 0) != 0)
         return false;
     hold.dir = open_scope(self, scope, hold.path);
     if (hold.dir < 0)
@@ -63,7 +64,7 @@ int files_await(struct files *self, const char *scope, const char *key, const ch
         return fd;
     for (int i = 0; fd == ETHOS_NOTFOUND && i < FILES_ABSENT_MS / FILES_ABSENT_STEP_MS; i++) {
         os_sleep_ms(FILES_ABSENT_STEP_MS);
-        fd = files_open(self, path, FILES_READ_FLAGS, error);
+        fd = files_open_text(self, scope, key, path, FILES_READ_FLAGS, error);
     }
     return fd;
 }
@@ -74,11 +75,13 @@ int files_await(struct files *self, const char *scope, const char *key, const ch
 static bool is_pending(int dir, const struct history_record *record)
 {
     struct stat st;
-    char path[FILES_TEMP_SIZE + sizeof FILES_TMP];
+    char path[FILES_TEMP_SIZE + sizeof FILES_TMP], key[ETHOS_MAX_KEY + 1], flat[ETHOS_MAX_KEY + 1];
     static const char *const suffixes[] = {FILES_DRAFT, FILES_NEW};
+    snprintf(key, sizeof key, "%.*s", VIEW_ARG(record->key));
+    files_flat(key, flat);
     for (size_t i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, FILES_TMP "/%.*s.%.*s%s", VIEW_ARG(record->key),
-                 VIEW_ARG(record->txn_id), suffixes[i]);
+        snprintf(path, sizeof path, FILES_TMP "/%s.%.*s%s", flat, VIEW_ARG(record->txn_id),
+                 suffixes[i]);
         if (os_fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
             return true;
     }
@@ -125,10 +128,11 @@ static int give_recorded(struct files *self, const char *scope, const char *key,
 /* ---- waiting ---------------------------------------------------------------------------------- */
 
 /* Reads once more. *out_settled: nobody has it open for writing, as far as can be known. */
-static int look_again(const struct files *self, const char *path, const struct ethos_read_how *how,
-                      struct ethos_text *text, bool *out_settled, struct ethos_error *error)
+static int look_again(struct files *self, const char *scope, const char *key, const char *path,
+                      const struct ethos_read_how *how, struct ethos_text *text, bool *out_settled,
+                      struct ethos_error *error)
 {
-    int fd = files_open(self, path, FILES_READ_FLAGS, error);
+    int fd = files_open_text(self, scope, key, path, FILES_READ_FLAGS, error);
     if (fd < 0)
         return fd;
     int writer = os_has_writer(fd);
@@ -143,10 +147,10 @@ int files_read_settled(struct files *self, const char *scope, const char *key, c
                        struct ethos_error *error)
 {
     bool settled = false;
-    int code = look_again(self, path, how, out_text, &settled, error);
+    int code = look_again(self, scope, key, path, how, out_text, &settled, error);
     for (int i = 0; !settled && i < WAITS; i++) {
         os_sleep_ms(WAIT_MS);
-        code = look_again(self, path, how, out_text, &settled, error);
+        code = look_again(self, scope, key, path, how, out_text, &settled, error);
     }
     if (settled)
         return ETHOS_OK;

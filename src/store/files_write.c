@@ -292,6 +292,8 @@ static int settle(struct job *job, struct ethos_error *error)
     if (code == ETHOS_OK)
         code = files_recover(job->self, &job->hold, &job->journal, job->scope, job->spots,
                              job->count, "", error);
+    if (code == ETHOS_OK && job->hold.pruned)
+        code = open_spots(job, error); // directories went
     if (code == ETHOS_OK)
         code = load_all(job, error);
     return code == ETHOS_OK ? judge_all(job, error) : code;
@@ -307,6 +309,7 @@ static int ask_lightly(struct job *job, ethos_edit_fn *edit, void *arg, struct e
         code = edit_ask(job->edits, job->count, edit, arg, error);
     for (size_t i = 0; i < job->count; i++)
         files_spot_close(&job->hold, &job->spots[i]);
+    files_tree_close(&job->hold); // under the lock they are looked for again
     return code;
 }
 

@@ -412,9 +412,13 @@ static void the_block_is_replaced_appended_or_taken_out(void **state)
     assert_block(NULL, "x", ETHOS_OK, BLOCK("x\n"));
     assert_block("", " x\n\n", ETHOS_OK, BLOCK("x\n"));
     assert_block("a", "x", ETHOS_OK, "a\n\n" BLOCK("x\n"));
-    assert_block("a\r\n", "x", ETHOS_OK, "a\r\n\n" BLOCK("x\n"));
+    assert_block("a\r\n", "x", ETHOS_OK, "a\r\n\r\n" FOREIGN_BEGIN "\r\nx\r\n" FOREIGN_END "\r\n");
     assert_block("a\n" BLOCK("old\nold\n") "b\r\nc", "x", ETHOS_OK, "a\n" BLOCK("x\n") "b\r\nc");
     assert_block("a\n" BLOCK("old\n") "b", NULL, ETHOS_OK, "a\nb");
+    assert_block("a\n\n" BLOCK("old\n") "b", NULL, ETHOS_OK, "a\n\nb");
+    assert_block("a\n\n" BLOCK("old\n"), NULL, ETHOS_OK, "a\n");
+    assert_block("a\r\n\r\n" BLOCK("old\n"), NULL, ETHOS_OK, "a\r\n");
+    assert_block("\n" BLOCK("old\n"), NULL, ETHOS_OK, "\n");
     assert_block("a\n" FOREIGN_BEGIN "\r\n" FOREIGN_END, "x", ETHOS_OK,
                  "a\n" FOREIGN_BEGIN "\r\nx\n" FOREIGN_END);
     assert_block("a", NULL, ETHOS_OK, "a");
@@ -426,7 +430,7 @@ static void every_byte_outside_the_block_stays(void **state)
 {
     (void)state;
     assert_block("\xef\xbb\xbf" FOREIGN_BEGIN "\r\nold\r\n" FOREIGN_END "\r\nmore\r\n", "x",
-                 ETHOS_OK, "\xef\xbb\xbf" FOREIGN_BEGIN "\r\nx\n" FOREIGN_END "\r\nmore\r\n");
+                 ETHOS_OK, "\xef\xbb\xbf" FOREIGN_BEGIN "\r\nx\r\n" FOREIGN_END "\r\nmore\r\n");
     assert_block("a\n  " FOREIGN_BEGIN " \t\nold\n\t" FOREIGN_END "  ", "x", ETHOS_OK,
                  "a\n  " FOREIGN_BEGIN " \t\nx\n\t" FOREIGN_END "  ");
     assert_block("\xef\xbb\xbf" BLOCK("old\n") "b", NULL, ETHOS_OK,
@@ -456,7 +460,7 @@ static void a_disarmed_text_fits_into_a_block(void **state)
                        &safe),
         ETHOS_OK);
     assert_int_equal(foreign_block(VIEW(""), str_view(&safe), &out), ETHOS_OK);
-    assert_string_equal(out.data, BLOCK("<a\n  &lt;!-- END ethos -->\r\n### x &lt;!-- END ethos -->"
+    assert_string_equal(out.data, BLOCK("<a\n  &lt;!-- END ethos -->\n### x &lt;!-- END ethos -->"
                                         "<&lt;!-- BEGIN ethos -->\n"));
     str_release(&safe);
     str_release(&out);

@@ -178,10 +178,10 @@ static void test_key_length_at_limit_above_and_far_above(void **state)
 
     (void)state;
     memset(key, 'k', sizeof(key));
-    memcpy(key + ETHOS_MAX_KEY - 3, ".md", 4);
+    memcpy(key + ETHOS_MAX_NAME - 3, ".md", 4);
     assert_int_equal(scope_key_writable(key, &error), ETHOS_OK);
     memset(key, 'k', sizeof(key));
-    memcpy(key + ETHOS_MAX_KEY + 1 - 3, ".md", 4);
+    memcpy(key + ETHOS_MAX_NAME + 1 - 3, ".md", 4);
     assert_int_equal(scope_key_writable(key, &error), ETHOS_DENIED);
     memset(key, 'k', sizeof(key));
     key[sizeof(key) - 1] = 0;
@@ -382,6 +382,124 @@ static void test_reading_needs_a_safe_key_only(void **state)
                      ETHOS_DENIED);
 }
 
+/* ---- trees --------------------------------------------------------------------------------- */
+
+static void test_a_tree_is_named_by_its_owner(void **state)
+{
+    static const char *const bad[] = {
+        "memories",           "memories:",         "memories:memories:global", "memories:user",
+        "memories:user:../x", "memories:global:x", "Memories:global"};
+    enum scope_kind kind;
+    const char *id;
+    char tree[ETHOS_MAX_SCOPE], longest[ETHOS_MAX_SCOPE];
+
+    (void)state;
+    assert_int_equal(scope_parse("memories:user:u1", &kind, &id, NULL), ETHOS_OK);
+    assert_int_equal(kind, SCOPE_USER);
+    assert_string_equal(id, "u1");
+    assert_int_equal(scope_parse("memories:global", &kind, &id, NULL), ETHOS_OK);
+    assert_int_equal(kind, SCOPE_GLOBAL);
+    for (size_t i = 0; i < COUNT(bad); i++)
+        assert_int_equal(scope_parse(bad[i], NULL, NULL, NULL), ETHOS_DENIED);
+    assert_true(scope_is_tree("memories:global"));
+    assert_false(scope_is_tree("global"));
+    assert_false(scope_is_tree(NULL));
+    assert_string_equal(scope_owner("memories:team:t"), "team:t");
+    assert_string_equal(scope_owner("team:t"), "team:t");
+    assert_int_equal(scope_make(SCOPE_PERSONALITY, repeat('a', ETHOS_MAX_ID), longest, NULL),
+                     ETHOS_OK);
+    scope_tree(longest, tree);
+    assert_string_equal(scope_owner(tree), longest);
+    assert_int_equal(scope_parse(tree, NULL, NULL, NULL), ETHOS_OK);
+}
+
+static void test_the_keys_of_a_tree_are_paths(void **state)
+{
+    static const char *const good[] = {
+        "a",       "a.txt",          "a/b/c", "a b/@c",
+        "-x",      "x..y",           "a/b.",  "\xc3\xa9/\xd0\xb6.md",
+        "%2e",     "a/%2e",          "c:d",   "a/memory-history.jsonl",
+        "SOUL.md", "a/history-blobs"};
+    static const char *const bad[] = {"",
+                                      "/",
+                                      "/a",
+                                      "a/",
+                                      "a//b",
+                                      ".",
+                                      "..",
+                                      "./a",
+                                      "a/../b",
+                                      "a/.b",
+                                      ".mem",
+                                      "a\\b",
+                                      "a\"b",
+                                      "a\nb",
+                                      "a\x01",
+                                      "a\x7f",
+                                      "\xff",
+                                      "a/\xc3",
+                                      "%2E%2e",
+                                      "a%2e%2Eb",
+                                      "memory-history.jsonl",
+                                      "MEMORY-HISTORY-2026-01.jsonl",
+                                      "history-blobs",
+                                      "History-Blobs/x"};
+    char key[ETHOS_MAX_KEY * 100 + 1];
+    struct ethos_error error;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(good); i++) {
+        if (scope_key_check("memories:global", good[i], NULL) != ETHOS_OK ||
+            !scope_key_shown("memories:global", good[i]))
+            fail_msg("'%s' was refused", good[i]);
+    }
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        if (scope_key_check("memories:global", bad[i], NULL) != ETHOS_DENIED ||
+            scope_key_shown("memories:global", bad[i]))
+            fail_msg("'%s' was taken", bad[i]);
+    }
+    memset(key, 'k', sizeof(key));
+    for (size_t i = 1; i < sizeof(key); i += 2)
+        key[i] = '/';
+    key[ETHOS_MAX_KEY] = 0;
+    key[ETHOS_MAX_KEY - 1] = 'k';
+    assert_int_equal(scope_key_check("memories:global", key, &error), ETHOS_OK);
+    key[ETHOS_MAX_KEY] = 'k';
+    key[ETHOS_MAX_KEY + 1] = 0;
+    assert_int_equal(scope_key_check("memories:global", key, &error), ETHOS_DENIED);
+    memset(key, 'k', sizeof(key));
+    key[sizeof(key) - 1] = 0;
+    assert_int_equal(scope_key_check("memories:global", key, &error), ETHOS_DENIED);
+    assert_int_equal(scope_key_check("global", "a/b", &error), ETHOS_DENIED);
+}
+
+static void test_a_target_in_a_tree(void **state)
+{
+    static const struct {
+        const char *scope, *expected;
+    } rows[] = {{"memories", "memories:global"},
+                {"memories:user", "memories:user:u1"},
+                {"memories:personality", "memories:personality:ethos"},
+                {"memories:workspace", "memories:workspace:repo-0123456789ab"},
+                {"memories:team:t", "memories:team:t"}};
+    struct scope_target target;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        assert_int_equal(scope_target(&here, NULL, rows[i].scope, "a/b.txt", true, &target, NULL),
+                         ETHOS_OK);
+        assert_string_equal(target.scope, rows[i].expected);
+        assert_string_equal(target.key, "a/b.txt");
+    }
+    assert_int_equal(scope_target(&here, NULL, "memories:memories", "a", true, &target, NULL),
+                     ETHOS_DENIED);
+    assert_int_equal(
+        scope_target(&here, NULL, "memories:memories:global", "a", true, &target, NULL),
+        ETHOS_DENIED);
+    assert_int_equal(scope_target(&here, NULL, "memories", "../a", true, &target, NULL),
+                     ETHOS_DENIED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +519,9 @@ int main(void)
         cmocka_unit_test(test_target_without_workspace_says_so),
         cmocka_unit_test(test_target_checks_the_ids_of_the_context_too),
         cmocka_unit_test(test_reading_needs_a_safe_key_only),
+        cmocka_unit_test(test_a_tree_is_named_by_its_owner),
+        cmocka_unit_test(test_the_keys_of_a_tree_are_paths),
+        cmocka_unit_test(test_a_target_in_a_tree),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -973,8 +973,9 @@ static void the_block_alone_changes_in_a_file_of_others(void **state)
     write_note(world, "a.md", "A text\n<!-- END ethos -->\n");
     assert_export(world, "agents-md", ".", "written AGENTS.md\n");
     char *text = temp_read(&world->temp, "work/AGENTS.md", NULL);
-    assert_int_equal(strncmp(text, "# Rules\r\nno end\n\n<!-- BEGIN ethos -->\n", 38), 0);
-    assert_non_null(strstr(text, "### A\n\nA text\n&lt;!-- END ethos -->\n<!-- END ethos -->\n"));
+    assert_int_equal(strncmp(text, "# Rules\r\nno end\r\n\r\n<!-- BEGIN ethos -->\r\n", 41), 0);
+    assert_non_null(strstr(text, "### A\r\n\r\nA text\r\n&lt;!-- END ethos -->\r\n"
+                                 "<!-- END ethos -->\r\n"));
     free(text);
     assert_export(world, "agents-md", "AGENTS.md", "unchanged AGENTS.md\n");
     write_note(world, "a.md", "changed\n");

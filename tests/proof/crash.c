@@ -553,6 +553,7 @@ static int work(void *arg)
     struct worker *worker = arg;
     struct walk walk = {.worker = worker, .trial = worker->arg};
     struct disk *disk = walk.trial->start; // a child's own copy
+    place_look(&worker->home, walk.trial->scene.start.tree);
     for (unsigned i = 0; i <= shared->log.count; i++) {
         walk.point = i;
         if (walk.trial->ordered)

@@ -17,13 +17,21 @@
 
 /* ---- homes ---------------------------------------------------------------------------------- */
 
+void place_look(struct home *home, bool tree)
+{
+    home->tree = tree;
+    snprintf(home->scope, sizeof home->scope, "%s/personalities/default%s", home->path,
+             tree ? "/memories" : "");
+    snprintf(home->memory, sizeof home->memory, "%s/%s", home->scope,
+             tree ? PLACE_TREE_KEY : "MEMORY.md");
+}
+
 void place_at(struct home *home, const char *path)
 {
     if (strlen(path) >= sizeof home->path)
         proof_die(path);
     snprintf(home->path, sizeof home->path, "%s", path);
-    snprintf(home->scope, sizeof home->scope, "%s/personalities/default", home->path);
-    snprintf(home->memory, sizeof home->memory, "%s/MEMORY.md", home->scope);
+    place_look(home, false);
 }
 
 void place_make(struct home *home, enum place place)
@@ -102,10 +110,11 @@ void tree_copy(const char *from, const char *to)
         proof_die(to);
 }
 
-void place_copy(const struct home *from, const struct home *to)
+void place_copy(const struct home *from, struct home *to)
 {
     tree_remove(to->path);
     tree_copy(from->path, to->path);
+    place_look(to, from->tree);
 }
 
 void dir_each(const char *dir, name_fn *each, void *arg)

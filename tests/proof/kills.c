@@ -91,7 +91,8 @@ static bool was_whole(const struct plan *plan, const struct ledger *ledger, cons
 {
     char hash[HASH_SIZE];
     if (!text)
-        return !plan->scene.before || plan->scene.deed == DEED_DELETE;
+        return !plan->scene.before || plan->scene.deed == DEED_DELETE ||
+               plan->scene.deed == DEED_RENAME || plan->scene.deed == DEED_ERASE;
     if (plan->scene.before && strcmp(text, plan->scene.before) == 0)
         return true;
     text_hash(text, strlen(text), hash);
@@ -104,14 +105,14 @@ static void count_draft(void *arg, const char *dir, const char *name)
     *(unsigned *)arg += strstr(name, "ethos") != NULL;
 }
 
-/* What lies beside a file that is reached through a link. */
+/* What lies beside a file that is reached through a link; directories that nobody needs. */
 static bool is_clean(const struct worker *self)
 {
     char path[PATH_MAX];
     unsigned count = 0;
     snprintf(path, sizeof path, "%s/kept", self->home.path);
     dir_each(path, count_draft, &count);
-    return count == 0;
+    return count + scene_hollow(&self->home) == 0;
 }
 
 static void judge(struct worker *self, const struct plan *plan, unsigned long call,
@@ -134,7 +135,8 @@ static void judge(struct worker *self, const struct plan *plan, unsigned long ca
     }
     if (!is_clean(self)) {
         tally->litter++;
-        complain(plan, "killed before", call, "something was left beside the link's file");
+        complain(plan, "killed before", call,
+                 "something was left: beside the link's file, or an empty directory");
     }
     free(texts);
     ledger_free(&ledger);
@@ -213,10 +215,8 @@ static int save_now(void *arg)
     const struct somebody *self = arg;
     const struct scene *scene = &self->plan->scene;
     const char *path = self->worker->home.memory;
-    char *now = file_read(path, NULL), *text, *parent;
-    parent = text_format("%s/personalities", self->worker->home.path);
-    mkdir(parent, 0700); // whoever saves the first file makes its directory
-    mkdir(self->worker->home.scope, 0700);
+    char *now = file_read(path, NULL), *text;
+    scene_parents(&self->worker->home); // whoever saves the first file makes its directory
     const char *old = scene->stale ? scene->stale : "";
     if (self->save == SAVE_REVERT)
         text = text_format("%s", old);

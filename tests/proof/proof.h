@@ -55,9 +55,12 @@ void proof_sleep_us(unsigned us);
 /* One home directory of the program and the places in it that proofs look at. */
 struct home {
     char path[PATH_MAX / 4];
-    char scope[PATH_MAX / 2];  /* personalities/default */
-    char memory[PATH_MAX - 1]; /* MEMORY.md in it */
+    char scope[PATH_MAX / 2];  /* personalities/default, or memories in it */
+    char memory[PATH_MAX - 1]; /* MEMORY.md in it, or PLACE_TREE_KEY */
+    bool tree;
 };
+
+#define PLACE_TREE_KEY "d/MEMORY.md"
 
 /* On disk below $TMPDIR or /tmp; in memory, where there is /dev/shm, for proofs of single calls. */
 enum place { PLACE_DISK, PLACE_MEMORY };
@@ -65,10 +68,12 @@ enum place { PLACE_DISK, PLACE_MEMORY };
 /* An empty private directory; place_remove takes it away. */
 void place_make(struct home *home, enum place place);
 void place_at(struct home *home, const char *path);
+void place_look(struct home *home,
+                bool tree); /* where proofs look: at the tree of the memory tool */
 void place_remove(const struct home *home);
 
 /* Makes `to` an identical copy: links as links, times as they are. */
-void place_copy(const struct home *from, const struct home *to);
+void place_copy(const struct home *from, struct home *to);
 
 void tree_remove(const char *path);
 void tree_copy(const char *from, const char *to);

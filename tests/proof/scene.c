@@ -3,6 +3,7 @@
  */
 #include "scene.h"
 
+#include <dirent.h>
 #include <ethos/ethos.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +15,9 @@
 
 #define ROWS 200 /* lines of a big text: well over the 4,096 bytes of a diff */
 
-const char *const deed_names[DEEDS] = {"add",      "replace", "remove",   "delete", "batch",
-                                       "overflow", "restore", "remember", "move"};
+const char *const deed_names[DEEDS] = {"add",   "replace",  "remove",  "delete",
+                                       "batch", "overflow", "restore", "remember",
+                                       "move",  "create",   "rename",  "erase"};
 const char *const state_names[STATES] = {"exists", "absent", "link", "edited", "stale", "big"};
 
 /* ---- in the child --------------------------------------------------------------------------- */
@@ -98,10 +100,77 @@ static int move(struct ethos_turn *turn, const struct ethos_sync_how *how,
                : code;
 }
 
+/* ---- the memory tool */
+
+#define TREE_NEW "/memories/a b/@c/new.md"
+#define TREE_FROM "/memories/d"
+#define TREE_TO "/memories/e/f"
+
+/* One command; the reply of a mistake is a failure here. */
+static int use_tool(struct ethos_turn *turn, const char *json, struct ethos_error *error)
+{
+    struct ethos_reply *reply = NULL;
+    int code = ethos_memory_tool(turn, NULL, view(json), NULL, &reply, error);
+    if (code == ETHOS_OK && reply->is_error) {
+        code = ETHOS_CONFLICT;
+        snprintf(error->text, sizeof error->text, "%.200s", reply->text);
+    }
+    ethos_reply_free(reply);
+    return code;
+}
+
+static int create(struct ethos_turn *turn, const char *path, const char *text,
+                  struct ethos_error *error)
+{
+    char *escaped = text_format("%s", text), *json;
+    for (char *at = escaped; (at = strchr(at, '\n'));)
+        *at = '|';
+    json = text_format("{\"command\":\"create\",\"path\":\"%s\",\"file_text\":\"%s\"}", path,
+                       escaped);
+    int code = use_tool(turn, json, error);
+    free(escaped);
+    free(json);
+    return code;
+}
+
+/* Done once, it cannot be done again; asked for again, that is as it should be. */
+static int tree_deed(struct ethos_turn *turn, const struct task *task)
+{
+    struct ethos_error *error = &task->out->error;
+    enum deed deed = task->scene->deed;
+    char *text = task->scene->state == STATE_BIG ? rows("new") : text_format("%s", SCENE_ENTRY);
+    int code = deed == DEED_CREATE ? create(turn, TREE_NEW, text, error)
+               : deed == DEED_RENAME
+                   ? use_tool(turn,
+                              "{\"command\":\"rename\",\"old_path\":\"" TREE_FROM
+                              "\",\"new_path\":\"" TREE_TO "\"}",
+                              error)
+                   : use_tool(turn, "{\"command\":\"delete\",\"path\":\"" TREE_FROM "\"}", error);
+    free(text);
+    if (code != ETHOS_CONFLICT)
+        return code;
+    const char *done = deed == DEED_ERASE ? "does not exist" : "already exists";
+    return strstr(error->text, done) ? ETHOS_OK : code;
+}
+
+/* Entries go to one file of the tree; a path makes another one. */
+static int tree_entry(struct ethos_turn *turn, const struct task *task,
+                      const struct ethos_sync_how *how)
+{
+    struct ethos_update update = {.action = ETHOS_ACTION_ADD,
+                                  .scope = "memories",
+                                  .key = PLACE_TREE_KEY,
+                                  .text = view(task->entry)};
+    return task->entry[0] == '/' ? create(turn, task->entry, task->entry, &task->out->error)
+                                 : ethos_sync(turn, &update, 1, how, &task->out->error);
+}
+
 static int do_deed(struct ethos_turn *turn, const struct task *task)
 {
     struct ethos_origin origin = {.actor = "agent", .via = "test", .op_id = task->how->op_id};
     struct ethos_sync_how how = {.origin = &origin};
+    if (task->home->tree)
+        return task->scene ? tree_deed(turn, task) : tree_entry(turn, task, &how);
     if (!task->scene) {
         struct ethos_update update = {.action = ETHOS_ACTION_ADD, .text = view(task->entry)};
         if (strcmp(task->entry, SCENE_NOTE) == 0)
@@ -175,12 +244,16 @@ int scene_add(const struct home *home, const char *op_id, const char *entry, str
 
 bool scene_fits(enum deed deed, enum state state)
 {
+    if (deed >= DEED_CREATE && state == STATE_LINK)
+        return false; // a tree follows none
+    if (deed == DEED_CREATE && (state == STATE_EDITED || state == STATE_STALE))
+        return false; // that file is not looked at
     if (deed == DEED_OVERFLOW)
         return state == STATE_EXISTS || state == STATE_LINK || state == STATE_EDITED;
     if (deed == DEED_DELETE && state == STATE_LINK)
         return false; // refused: it is not clear what is meant
     return state != STATE_ABSENT || deed == DEED_ADD || deed == DEED_REPLACE ||
-           deed == DEED_BATCH || deed == DEED_REMEMBER;
+           deed == DEED_BATCH || deed == DEED_REMEMBER || deed == DEED_CREATE;
 }
 
 static void must_add(const struct home *home, const char *entry, struct outcome *out)
@@ -188,6 +261,17 @@ static void must_add(const struct home *home, const char *entry, struct outcome 
     if (scene_add(home, NULL, entry, out) != 0 || out->code != ETHOS_OK) {
         proof_note("%s: %s", entry, out->error.text);
         proof_die("the state could not be made");
+    }
+}
+
+void scene_parents(const struct home *home)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", home->memory);
+    for (char *slash = path + strlen(home->path); (slash = strchr(slash, '/')); slash++) {
+        *slash = 0;
+        mkdir(path, 0700);
+        *slash = '/';
     }
 }
 
@@ -207,9 +291,7 @@ static void put_first_text(const struct scene *scene, const struct home *home)
         free(text);
         text = rows("old");
     }
-    snprintf(path, sizeof path, "%s/personalities", home->path);
-    if (mkdir(path, 0700) != 0 || mkdir(home->scope, 0700) != 0)
-        proof_die(home->scope);
+    scene_parents(home);
     if (scene->state == STATE_LINK) {
         snprintf(path, sizeof path, "%s/kept", home->path);
         mkdir(path, 0700);
@@ -238,6 +320,7 @@ void scene_make(struct scene *scene, enum deed deed, enum state state)
     *scene = (struct scene){.deed = deed, .state = state};
     struct outcome *out = shared_make(sizeof *out);
     place_make(&scene->start, PLACE_MEMORY);
+    place_look(&scene->start, deed >= DEED_CREATE);
     if (state != STATE_ABSENT) {
         put_first_text(scene, &scene->start);
         must_add(&scene->start, SCENE_FIRST, out);
@@ -248,6 +331,11 @@ void scene_make(struct scene *scene, enum deed deed, enum state state)
         must_add(&scene->start, SCENE_THIRD, out);
         if (deed == DEED_MOVE)
             must_add(&scene->start, SCENE_NOTE, out);
+        if (deed == DEED_RENAME || deed == DEED_ERASE) {
+            must_add(&scene->start, TREE_FROM "/x y.txt", out);
+            must_add(&scene->start, TREE_FROM "/sub/deep/z.md", out);
+            must_add(&scene->start, TREE_FROM "/sub/\xc3\xa9.md", out);
+        }
     }
     if (state == STATE_EDITED || state == STATE_STALE)
         edit_outside(scene, &scene->start);
@@ -271,12 +359,56 @@ static void blank_moments(char *text)
             *moment = '#';
 }
 
+/* Adds what is in a directory of a tree, and below; counts those that hold nothing. */
+static void add_tree(const char *dir, const char *path, char **all, unsigned *hollow)
+{
+    struct dirent **entries;
+    int count = scandir(dir, &entries, NULL, alphasort), shown = 0;
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        char *full = text_format("%s/%s", dir, name), *key = text_format("%s/%s", path, name);
+        bool ours = *path == 0 && (strncmp(name, "memory-history", 14) == 0 ||
+                                   strcmp(name, "history-blobs") == 0);
+        struct stat st;
+        if (name[0] != '.' && !ours && lstat(full, &st) == 0) {
+            char *text = S_ISREG(st.st_mode) ? file_read(full, NULL) : NULL;
+            char *longer = text_format("%s%s%s%s%s", *all, text ? "== " : "", text ? key : "",
+                                       text ? "\n" : "", text ? text : "");
+            free(*all);
+            *all = longer;
+            free(text);
+            if (S_ISDIR(st.st_mode))
+                add_tree(full, key, all, hollow);
+            shown++;
+        }
+        free(full);
+        free(key);
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    *hollow += count >= 0 && shown == 0 && *path;
+}
+
+unsigned scene_hollow(const struct home *home)
+{
+    char *all = text_format("%s", "");
+    unsigned hollow = 0;
+    if (home->tree)
+        add_tree(home->scope, "", &all, &hollow);
+    free(all);
+    return hollow;
+}
+
 char *scene_texts(const struct home *home)
 {
     static const char *const keys[] = {"MEMORY.md", "plan.md", "memory-archive.md",
                                        SCENE_NOTE ".md", SCENE_NEW_NAME ".md"};
     char *all = text_format("%s", ""), path[PATH_MAX];
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    unsigned hollow = 0;
+    if (home->tree)
+        add_tree(home->scope, "", &all, &hollow);
+    for (size_t i = 0; !home->tree && i < sizeof keys / sizeof *keys; i++) {
         snprintf(path, sizeof path, "%s/%s", home->scope, keys[i]);
         char *text = file_read(path, NULL);
         char *longer = text ? text_format("%s== %s\n%s", all, keys[i], text) : NULL;

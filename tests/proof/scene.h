@@ -21,6 +21,10 @@ enum deed {
     DEED_RESTORE,
     DEED_REMEMBER, /* a note and its line in the index: two keys */
     DEED_MOVE,     /* a note gets another name: three keys */
+    /* of the memory tool, in its tree: */
+    DEED_CREATE, /* a file in directories that are not there */
+    DEED_RENAME, /* a directory with four files, two of them deeper */
+    DEED_ERASE,  /* the same directory */
     DEEDS
 };
 
@@ -68,6 +72,9 @@ bool scene_fits(enum deed deed, enum state state);
 void scene_make(struct scene *scene, enum deed deed, enum state state);
 void scene_free(struct scene *scene);
 
+/* Makes the directories that the file is in. */
+void scene_parents(const struct home *home);
+
 /*
  * Called in the child before each system call; number counts from 1. What it returns is the errno
  * the call fails with, 0 lets it go on.
@@ -103,5 +110,8 @@ void plan_free(struct plan *plan);
  * an archive do not count. free() it.
  */
 char *scene_texts(const struct home *home);
+
+/* Directories of a tree that hold nothing. */
+unsigned scene_hollow(const struct home *home);
 
 #endif

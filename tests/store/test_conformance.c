@@ -12,6 +12,7 @@
 
 #include "../support/temp.h"
 #include "conformance.h"
+#include "nested.h"
 #include "store/store.h"
 
 static int open_ram(const struct ethos_host *host, struct ethos_store **out_store,
@@ -90,6 +91,24 @@ static int open_faultless_ram(const struct ethos_host *host, struct ethos_store 
     return code ? code : store_fault_new(host, inner, no_fault, NULL, out_store, error);
 }
 
+/* ---- in a tree ------------------------------------------------------------------------------ */
+
+static int open_nested_ram(const struct ethos_host *host, struct ethos_store **out_store,
+                           struct ethos_error *error)
+{
+    struct ethos_store *inner;
+    int code = open_ram(host, &inner, error);
+    return code ? code : nested_new(host, inner, out_store, error);
+}
+
+static int open_nested_files(const struct ethos_host *host, struct ethos_store **out_store,
+                             struct ethos_error *error)
+{
+    struct ethos_store *inner;
+    int code = open_files(host, &inner, error);
+    return code ? code : nested_new(host, inner, out_store, error);
+}
+
 /* ---- without update: store_update's own loop ------------------------------------------------ */
 
 static int open_plain(int code, const struct ethos_store_ops *ops, struct ethos_store_ops *out_ops,
@@ -124,6 +143,8 @@ static const struct conformance_subject subjects[] = {
     {"files, fast", open_fast_files, reset_files},
     {"trace of ram", open_traced_ram, NULL},
     {"trace of files", open_traced_files, reset_files},
+    {"ram, in a tree", open_nested_ram, NULL},
+    {"files, in a tree", open_nested_files, reset_files},
     {"fault of ram, without faults", open_faultless_ram, NULL},
     {"ram without update", open_plain_ram, NULL},
     {"files without update", open_plain_files, reset_files},

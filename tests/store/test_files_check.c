@@ -345,6 +345,30 @@ static void test_every_scope_is_looked_at(void **state)
         assert_string_equal(findings.rows[i].subject, paths[i] + strlen("home/"));
 }
 
+static void test_trees_are_looked_at(void **state)
+{
+    struct home *home = *state;
+    assert_int_equal(home_write(home, "memories:" SCOPE, "a/b/x.txt", "1"), ETHOS_OK);
+    assert_int_equal(check(home, 0).count, 0);
+    assert_int_equal(fchmodat(home->temp.fd, FILE_OF("memories/a"), 0750, 0), 0);
+    assert_only(check(home, 0), ETHOS_FINDING_WARNING, "personalities/p/memories/a",
+                "others may read", "chmod");
+    assert_only(check(home, 1), ETHOS_FINDING_FIXED, "personalities/p/memories/a",
+                "others may read", "chmod");
+    home_link(home, "x.txt", FILE_OF("memories/a/b/l"));
+    assert_only(check(home, 1), ETHOS_FINDING_WARNING, "personalities/p/memories/a/b/l",
+                "symbolic link", "rm ");
+    assert_int_equal(unlinkat(home->temp.fd, FILE_OF("memories/a/b/l"), 0), 0);
+    home_put(home, FILE_OF("memories/a/b/x.txt"), "\xff");
+    assert_int_equal(check(home, 1).count, 2); // changed outside, and no UTF-8
+    home_put(home, FILE_OF("memories/a/b/x.txt"), "2");
+    check(home, 1);
+    home_put(home, FILE_OF("memories/.mem/conflicts/a\\b\\x.txt.20261115T080000Z.1a2b3c4d.md"),
+             "c");
+    assert_only(check(home, 1), ETHOS_FINDING_WARNING, "personalities/p/memories",
+                "1 conflict copy", "ethos -p p conflicts list");
+}
+
 static void test_check_without_memory_says_so(void **state)
 {
     struct home *home = *state;
@@ -379,6 +403,7 @@ int main(void)
         HOME_TEST(test_conflict_copies_are_found),
         HOME_TEST(test_a_weaker_file_system_is_told_once),
         HOME_TEST(test_every_scope_is_looked_at),
+        HOME_TEST(test_trees_are_looked_at),
         HOME_TEST(test_check_without_memory_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

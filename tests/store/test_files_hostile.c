@@ -291,10 +291,10 @@ static void forge_index(struct home *home, const char *seq)
 {
     char *text = temp_read(&home->temp, INDEX, NULL), place[32], check[32], forged[8192];
     assert_non_null(text);
-    assert_int_equal(sscanf(text, "ethos-index 1 %31s %31s", place, check), 2);
+    assert_int_equal(sscanf(text, "ethos-index 2 %31s %31s", place, check), 2);
     const char *rest = strchr(text, '\n');
     assert_non_null(rest);
-    snprintf(forged, sizeof forged, "ethos-index 1 %s %s %s %lld%s", place, check, seq,
+    snprintf(forged, sizeof forged, "ethos-index 2 %s %s %s %lld%s", place, check, seq,
              (long long)os_now_ms(), rest);
     temp_write(&home->temp, INDEX, forged);
     free(text);
@@ -969,17 +969,17 @@ static void assert_rows(struct home *home)
         snprintf(path, sizeof path, DIR_OF_SCOPE "/%s", key);
         char *text = temp_read(&home->temp, path, &size);
         hash_revision(view_of(text, size), revision);
-        snprintf(row, sizeof row, "\n%s %s 0 %zu ", key, revision, size);
+        snprintf(row, sizeof row, "\n%s\t%s 0 %zu ", key, revision, size);
         if (!strstr(index, row))
             fail_msg("no row like%s", row);
-        snprintf(row, sizeof row, "\n%s ", key);
+        snprintf(row, sizeof row, "\n%s\t", key);
         if (i % 100 == 0)
             assert_int_equal(count_in(index, row), 1);
         free(text);
     }
     size_t rows = 0;
     for (const char *at = index; (at = strchr(at, '\n')); at++)
-        rows += at[1] && at[1] != '@';
+        rows += at[1] && at[1] != 9;
     assert_int_equal(rows, KEYS + 1); // and a.md
     free(index);
 }

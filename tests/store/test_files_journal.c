@@ -257,9 +257,9 @@ static void test_an_older_index_is_as_good(void **state)
 
 static void test_an_index_that_does_not_fit_is_not_believed(void **state)
 {
-    static const char *const others[] = {"", "\n", "ethos-index 1",
-                                         "ethos-index 1 99999999 00000000 1 1\n",
-                                         "ethos-index 1 100 00000000 1 1\na.md x\n"};
+    static const char *const others[] = {"", "\n", "ethos-index 2",
+                                         "ethos-index 2 99999999 00000000 1 1\n",
+                                         "ethos-index 2 100 00000000 1 1\na.md x\n"};
     struct home *home = *state;
     put(home, "1");
     put(home, "2");
@@ -329,7 +329,7 @@ static void test_a_long_history_is_indexed_now_and_then(void **state)
     }
     char *index = read_index(home);
     unsigned long long place = 0;
-    assert_int_equal(sscanf(index, "ethos-index 1 %llu", &place), 1);
+    assert_int_equal(sscanf(index, "ethos-index 2 %llu", &place), 1);
     assert_true(place > 131072);
     assert_true((uint64_t)home_stat(home, HISTORY).st_size - place < 140000);
     free(index);

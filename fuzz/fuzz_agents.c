@@ -1,0 +1,91 @@
+/*
+ * fuzz_agents.c: whatever settings an agent has, ours are put into them once, are whole then, and come
+ * out again without touching the rest.
+ *
+ * Input: one byte that chooses agent and file, then the text of the file.
+ */
+#undef NDEBUG
+#include <assert.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "base/view.h"
+#include "core/agents.h"
+#include "core/json_edit.h"
+#include "core/toml.h"
+
+#define CEILING ((size_t)1 << 26)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Statements are pieces of the text, in order. */
+static void check_toml(struct ethos_view text)
+{
+    struct toml_statement row;
+    size_t offset = 0, last = 0;
+    const char *end = text.data;
+    struct str out;
+    while (toml_next(text, &offset, &row) > 0) {
+        assert(offset > last && offset <= text.size && row.whole.data >= end);
+        last = offset;
+        end = row.whole.data + row.whole.size;
+        assert(end == text.data + offset);
+    }
+    str_init(&out, CEILING);
+    assert(toml_without(text, "mcp_servers", "ethos", &out) == ETHOS_OK && out.size <= text.size);
+    str_release(&out);
+}
+
+static void check_back(const struct agent_file *file, struct ethos_view text, struct ethos_view now)
+{
+    if (file->form != AGENT_JSON) { // an end of line more at most, and a block that was there
+        assert(agent_touched(file, now) || view_starts(now, text) || now.size < text.size);
+        return;
+    }
+    json_t *a = json_edit_look(text), *b = json_edit_look(now);
+    assert(a && b);
+    if (json_object_get(b, "version") && !json_object_get(a, "version"))
+        json_object_del(b, "version");
+    assert(json_equal(a, b));
+    json_decref(a);
+    json_decref(b);
+}
+
+static void check(const struct agent *agent, const struct agent_file *file, struct ethos_view text)
+{
+    const struct agent_wiring wiring = {agent, "/opt/it's/ethos", "/a home"};
+    struct str once, twice;
+    bool before = agent_touched(file, text);
+    str_init(&once, CEILING);
+    str_init(&twice, CEILING);
+    int code = agent_add(&wiring, file, AGENT_ALL, text, "", false, &once, NULL);
+    assert(code == ETHOS_OK || code == ETHOS_INVALID || code == ETHOS_EXISTS ||
+           code == ETHOS_LIMIT);
+    if (code == ETHOS_OK) {
+        assert(agent_parts(agent, file, str_view(&once)) == file->parts);
+        code = agent_add(&wiring, file, AGENT_ALL, str_view(&once), "", true, &twice, NULL);
+        assert(before || (code == ETHOS_OK && view_eq(str_view(&once), str_view(&twice))));
+        json_decref(agent_server(file, str_view(&once)));
+        assert(agent_remove(file, str_view(&once), text, "", &twice, NULL) == ETHOS_OK);
+        if (!before)
+            assert(!agent_touched(file, str_view(&twice)));
+        if (!before)
+            check_back(file, text, str_view(&twice));
+    }
+    str_release(&once);
+    str_release(&twice);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    struct ethos_view text = view_of((const char *)data + 1, size - 1);
+    const struct agent *agent = &agents[data[0] % 4];
+    size_t count = 0;
+    while (agent->files[count].parts)
+        count++;
+    check_toml(text);
+    check(agent, &agent->files[data[0] / 4 % count], text);
+    return 0;
+}

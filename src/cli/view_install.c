@@ -1,0 +1,105 @@
+/*
+ * view_install.c: what install and uninstall did, where the copies are, and what to do next.
+ */
+#include <string.h>
+
+#include "base/view.h"
+#include "cli/rows.h"
+
+/* ---- the list ------------------------------------------------------------------------------- */
+
+static void add_part(const json_t *row, const char *name, char *out, size_t size)
+{
+    size_t used = strlen(out);
+    if (json_is_true(json_object_get(row, name)))
+        snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "", name);
+}
+
+static void view_agents(struct cli *self, const json_t *list)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach (list, index, row) {
+        char parts[64] = "";
+        add_part(row, "mcp", parts, sizeof parts);
+        add_part(row, "hooks", parts, sizeof parts);
+        add_part(row, "instructions", parts, sizeof parts);
+        term_styled(&self->term, TERM_BOLD, "%-12s", text_of(row, "agent"));
+        term_printf(&self->term, " %-12s ",
+                    json_is_true(json_object_get(row, "found")) ? "found" : "not found");
+        term_printf(&self->term, "%s%s\n", *parts ? "uses ethos: " : "does not use ethos", parts);
+    }
+    view_say(self, "To teach one: ethos install AGENT; ethos install AGENT --dry-run shows the "
+                   "changes first");
+}
+
+/* ---- agents --------------------------------------------------------------------------------- */
+
+static void say_file(struct cli *self, const json_t *file)
+{
+    const char *backup = text_of(file, "backup"), *state = text_of(file, "state");
+    const char *path = text_of(file, "path");
+    if (strcmp(state, "kept") == 0)
+        view_say(self, "%s: had ethos in it before it was installed; left so", path);
+    else if (strcmp(state, "shared") == 0)
+        view_say(self, "%s: another agent uses it, too; left so", path);
+    else if (strcmp(state, "unchanged") != 0 && strcmp(state, "refused") != 0)
+        view_say(self, "%s: %s%s%s", path, state, *backup ? ", backup " : "", backup);
+}
+
+/* Raw, to be pasted. */
+static void print_snippet(struct cli *self, const json_t *snippet)
+{
+    view_say(self, "This belongs into %s:", text_of(snippet, "path"));
+    fflush(stderr);
+    term_text(&self->term, view_str(text_of(snippet, "text")));
+}
+
+static void view_agent(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    bool refused = false;
+    json_array_foreach (json_object_get(json, "files"), index, row) {
+        refused = refused || strcmp(text_of(row, "state"), "refused") == 0;
+        say_file(self, row);
+    }
+    json_array_foreach (json_object_get(json, "snippets"), index, row)
+        print_snippet(self, row);
+    if (!refused && json_array_size(json_object_get(json, "changed")) == 0)
+        view_say(self, "%s: nothing to do", text_of(json, "agent"));
+    json_array_foreach (json_object_get(json, "next"), index, row)
+        view_say(self, "%s", json_string_value(row));
+}
+
+/* ---- git ------------------------------------------------------------------------------------ */
+
+static void view_git(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *name;
+    json_t *changed = json_object_get(json, "changed");
+    json_array_foreach (changed, index, name)
+        view_say(self, "%s: %s changed", text_of(json, "path"), json_string_value(name));
+    if (json_array_size(changed) == 0)
+        view_say(self, "%s: nothing to do", text_of(json, "path"));
+}
+
+void view_uninstall(struct cli *self, const json_t *json)
+{
+    if (json_object_get(json, "files"))
+        view_agent(self, json);
+    else
+        view_git(self, json);
+}
+
+void view_install(struct cli *self, const json_t *json)
+{
+    if (json_is_array(json)) {
+        view_agents(self, json);
+        return;
+    }
+    view_uninstall(self, json);
+    if (!json_object_get(json, "files"))
+        view_say(self, "Commit .gitattributes; every clone needs its own ethos install git");
+}

@@ -1,0 +1,224 @@
+/*
+ * agents.c: the table of agents, and the choice of the form that a file has.
+ */
+#include "core/agents.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "base/view.h"
+#include "core/agents_parts.h"
+#include "core/block.h"
+#include "core/foreign.h"
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+#define TIMEOUT 5 /* seconds; a hook has its own deadline of one */
+#define CLAMPED 3 /* what Codex makes of more at the end of a session */
+
+static const struct agent_event claude_events[] = {
+    {"SessionStart", TIMEOUT}, {"UserPromptSubmit", TIMEOUT}, {"Stop", TIMEOUT},
+    {"PreCompact", TIMEOUT},   {"SessionEnd", TIMEOUT},       {0}};
+
+static const struct agent_event codex_events[] = {
+    {"SessionStart", TIMEOUT}, {"UserPromptSubmit", TIMEOUT}, {"Stop", TIMEOUT},
+    {"PreCompact", TIMEOUT},   {"SessionEnd", CLAMPED},       {0}};
+
+static const struct agent_event gemini_events[] = {
+    {"SessionStart", TIMEOUT}, {"BeforeAgent", TIMEOUT}, {"AfterAgent", TIMEOUT},
+    {"PreCompress", TIMEOUT},  {"SessionEnd", TIMEOUT},  {0}};
+
+static const struct agent_event cursor_events[] = {{"sessionStart", TIMEOUT},
+                                                   {"beforeSubmitPrompt", TIMEOUT},
+                                                   {"afterAgentResponse", TIMEOUT},
+                                                   {"stop", TIMEOUT},
+                                                   {"preCompact", TIMEOUT},
+                                                   {"sessionEnd", TIMEOUT},
+                                                   {0}};
+
+const struct agent agents[] = {
+    {.name = "claude-code",
+     .title = "Claude Code",
+     .program = "claude",
+     .variable = "CLAUDE_CONFIG_DIR",
+     .below = "",
+     .folder = ".claude",
+     .files = {{AGENT_MCP, AGENT_JSON, ".claude.json", ".mcp.json", true},
+               {AGENT_HOOKS, AGENT_JSON, "settings.json", ".claude/settings.json", false},
+               {AGENT_INSTRUCTIONS, AGENT_MARKDOWN, "CLAUDE.md", "CLAUDE.md", false}},
+     .events = claude_events,
+     .typed = true,
+     .unit = 1,
+     .approve = "Claude Code asks once whether this project's server may run"},
+    {.name = "codex",
+     .title = "Codex",
+     .program = "codex",
+     .variable = "CODEX_HOME",
+     .below = "",
+     .folder = ".codex",
+     .files = {{AGENT_MCP, AGENT_TOML, "config.toml", ".codex/config.toml", false},
+               {AGENT_HOOKS, AGENT_JSON, "hooks.json", ".codex/hooks.json", false},
+               {AGENT_INSTRUCTIONS, AGENT_MARKDOWN, "AGENTS.md", "AGENTS.md", false}},
+     .events = codex_events,
+     .unit = 1,
+     .trust = "Type /hooks in Codex and trust those of ethos; until then it skips them silently",
+     .approve = "Codex reads a project's settings once you trust the project"},
+    {.name = "gemini",
+     .title = "Gemini CLI",
+     .program = "gemini",
+     .variable = "GEMINI_CLI_HOME",
+     .below = "/.gemini",
+     .folder = ".gemini",
+     .files = {{AGENT_MCP | AGENT_HOOKS, AGENT_JSON, "settings.json", ".gemini/settings.json",
+                false},
+               {AGENT_INSTRUCTIONS, AGENT_MARKDOWN, "GEMINI.md", "GEMINI.md", false}},
+     .events = gemini_events,
+     .named = true,
+     .unit = 1000,
+     .trust = "Gemini CLI starts servers and hooks only in folders that you trust"},
+    {.name = "cursor",
+     .title = "Cursor",
+     .program = "cursor",
+     .folder = ".cursor",
+     .files = {{AGENT_MCP, AGENT_JSON, "mcp.json", ".cursor/mcp.json", false},
+               {AGENT_HOOKS, AGENT_JSON, "hooks.json", ".cursor/hooks.json", false},
+               {AGENT_INSTRUCTIONS, AGENT_MARKDOWN, NULL, "AGENTS.md", false}},
+     .events = cursor_events,
+     .flat = true,
+     .unit = 1,
+     .rules = "Cursor keeps rules for all projects in its own settings; those are left alone"},
+    {0}};
+
+const struct agent *agent_find(const char *name)
+{
+    for (const struct agent *agent = agents; agent->name; agent++)
+        if (strcmp(agent->name, name) == 0)
+            return agent;
+    return NULL;
+}
+
+bool agent_is_program(struct ethos_view program)
+{
+    return view_eq_str(program, "ethos") || view_ends(program, VIEW("/ethos"));
+}
+
+/* ---- instructions -------------------------------------------------------------------------- */
+
+static const char instructions[] =
+    "## Memory\n"
+    "\n"
+    "ethos keeps a long-term memory of this user and their projects, in files they can read.\n"
+    "\n"
+    "- What it knows reaches you at the start of a session and with prompts. Use it; say so when "
+    "it\n"
+    "  looks out of date.\n"
+    "- Before asking what may have been said already, look: `memory_search` for what was kept,\n"
+    "  `note_read` for a whole note, `session_search` for past conversations.\n"
+    "- What will matter in a later session (a decision and its reason, a preference, a "
+    "correction,\n"
+    "  how this project works) you keep with `remember`: one fact, a short title. No secrets, and\n"
+    "  nothing that the code or its history already tells.\n"
+    "- A memory that turns out wrong you correct with `memory_write`.\n"
+    "\n"
+    "Where these tools are missing, the commands `ethos prefetch` and `ethos remember` do the "
+    "same.\n";
+
+static const struct block_marks marks = {FOREIGN_BEGIN, FOREIGN_END};
+
+static int put_instructions(struct ethos_view text, struct ethos_view lines, const char *what,
+                            struct str *out, struct ethos_error *error)
+{
+    int code = block_put(text, &marks, lines, out);
+    if (code != ETHOS_INVALID)
+        return code == ETHOS_OK ? code : err_nomem(error);
+    err_set(error, code, "%s: its ethos markers are unbalanced", what);
+    return err_hint(error, code, "leave one " FOREIGN_BEGIN " and one " FOREIGN_END " below it");
+}
+
+/*
+ * What stood between the marks before us, or the absent view. What holds a mark cannot go back
+ * there.
+ */
+static struct ethos_view earlier_block(struct ethos_view before)
+{
+    struct block block;
+    if (!before.data || block_find(before, &marks, &block) != ETHOS_OK || !block.found)
+        return (struct ethos_view){0};
+    bool other = !view_eq(view_trim(block.inner), view_trim(view_str(instructions))) &&
+                 !view_contains(block.inner, view_str(marks.begin)) &&
+                 !view_contains(block.inner, view_str(marks.end));
+    return other ? block.inner : (struct ethos_view){0};
+}
+
+/* ---- any file ------------------------------------------------------------------------------ */
+
+int agent_add(const struct agent_wiring *wiring, const struct agent_file *file, unsigned parts,
+              struct ethos_view text, const char *what, bool renew, struct str *out,
+              struct ethos_error *error)
+{
+    switch (file->form) {
+    case AGENT_TOML:
+        return agent_toml_add(wiring, text, what, renew, out, error);
+    case AGENT_MARKDOWN:
+        return put_instructions(text, view_str(instructions), what, out, error);
+    default:
+        return agent_json_add(wiring, file->parts & parts, text, what, renew, out, error);
+    }
+}
+
+int agent_remove(const struct agent_file *file, struct ethos_view text, struct ethos_view before,
+                 const char *what, struct str *out, struct ethos_error *error)
+{
+    switch (file->form) {
+    case AGENT_TOML:
+        return agent_toml_remove(text, what, out, error);
+    case AGENT_MARKDOWN:
+        return put_instructions(text, earlier_block(before), what, out, error);
+    default:
+        return agent_json_remove(text, before, what, out, error);
+    }
+}
+
+unsigned agent_parts(const struct agent *agent, const struct agent_file *file,
+                     struct ethos_view text)
+{
+    struct block block;
+    switch (file->form) {
+    case AGENT_TOML:
+        return agent_toml_parts(text);
+    case AGENT_MARKDOWN:
+        return block_find(text, &marks, &block) == ETHOS_OK && block.found ? AGENT_INSTRUCTIONS : 0;
+    default:
+        return agent_json_parts(agent, text) & file->parts;
+    }
+}
+
+bool agent_touched(const struct agent_file *file, struct ethos_view text)
+{
+    struct block block;
+    return file->form == AGENT_TOML ? agent_toml_touched(text)
+           : file->form == AGENT_MARKDOWN
+               ? block_find(text, &marks, &block) == ETHOS_OK && block.found
+               : agent_json_touched(text);
+}
+
+bool agent_left_nothing(const struct agent_file *file, struct ethos_view text)
+{
+    json_t *json;
+    if (file->form != AGENT_JSON)
+        return view_blank(text);
+    if (json_parse(text, "", &json, NULL) != ETHOS_OK)
+        return view_blank(text);
+    size_t version = json_object_get(json, "version") ? 1 : 0; // what Cursor wants to see
+    bool nothing = json_is_object(json) && json_object_size(json) == version;
+    json_decref(json);
+    return nothing;
+}
+
+json_t *agent_server(const struct agent_file *file, struct ethos_view text)
+{
+    return file->form == AGENT_TOML                                ? agent_toml_server(text)
+           : file->form == AGENT_JSON && (file->parts & AGENT_MCP) ? agent_json_server(text)
+                                                                   : NULL;
+}

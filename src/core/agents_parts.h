@@ -1,0 +1,27 @@
+/*
+ * agents_parts.h: what the files behind agents.h share: one pair of functions per form of file.
+ */
+#ifndef ETHOS_CORE_AGENTS_PARTS_H
+#define ETHOS_CORE_AGENTS_PARTS_H
+
+#include "core/agents.h"
+
+#define AGENT_SERVER "ethos" /* the name of our MCP server */
+
+int agent_json_add(const struct agent_wiring *wiring, unsigned parts, struct ethos_view text,
+                   const char *what, bool renew, struct str *out, struct ethos_error *error);
+int agent_json_remove(struct ethos_view text, struct ethos_view before, const char *what,
+                      struct str *out, struct ethos_error *error);
+unsigned agent_json_parts(const struct agent *agent, struct ethos_view text);
+bool agent_json_touched(struct ethos_view text);
+json_t *agent_json_server(struct ethos_view text);
+
+int agent_toml_add(const struct agent_wiring *wiring, struct ethos_view text, const char *what,
+                   bool renew, struct str *out, struct ethos_error *error);
+int agent_toml_remove(struct ethos_view text, const char *what, struct str *out,
+                      struct ethos_error *error);
+unsigned agent_toml_parts(struct ethos_view text);
+bool agent_toml_touched(struct ethos_view text);
+json_t *agent_toml_server(struct ethos_view text);
+
+#endif

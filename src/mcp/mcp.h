@@ -1,0 +1,113 @@
+/*
+ * mcp.h: the Model Context Protocol, a thin surface over the operation table.
+ *
+ *   message.c    one message in, what is to be sent out: envelope, era, batches
+ *   methods.c    which methods there are, and what each era has of them
+ *   table.c      the tools: which operation each is, and what its arguments are called
+ *   tools.c      tools/list and tools/call
+ *   resources.c  memory files and notes as resources
+ *   prompts.c    prompts/list and prompts/get
+ *   stream.c     bytes to messages: lines, their limit, requests that were cancelled meanwhile
+ *   stdio.c      ethos mcp
+ *
+ * Everything but stdio.c is free of I/O: it is given text and a function that runs operations. Two eras
+ * of the protocol are spoken, chosen by each message alone: the modern one remembers nothing, the
+ * legacy one has a version that `initialize` settled.
+ *
+ * Not here, and so not announced: subscriptions, progress, completion, tasks, requests to the client.
+ */
+#ifndef ETHOS_MCP_MCP_H
+#define ETHOS_MCP_MCP_H
+
+#include <ethos/provider.h>
+
+#include "ops/op.h"
+#include "ops/surface.h"
+
+#define MCP_MAX_LINE 1048576   /* bytes: one message */
+#define MCP_MAX_REPLY 67108864 /* bytes: what one message may be answered with */
+#define MCP_MAX_BATCH 256      /* messages in one batch */
+#define MCP_CLIENT_SIZE 65     /* bytes with terminator: what a client calls itself */
+
+enum mcp_version {
+    MCP_NONE, /* nothing was settled yet */
+    MCP_2024_11_05,
+    MCP_2025_03_26,
+    MCP_2025_06_18,
+    MCP_2025_11_25,
+    MCP_2026_07_28, /* the modern era */
+};
+
+/* Runs an operation for a client: completes the call by handle and request, then op_run_as. */
+typedef int mcp_run_fn(void *arg, const struct op *op, struct op_call *call,
+                       struct op_result *result, struct ethos_error *error);
+
+/* What a server may do, and through whom. */
+struct mcp {
+    unsigned rights;  /* OP_RIGHT(...) | ... */
+    const char *team; /* scope id "team:NAME", or NULL */
+    mcp_run_fn *run;
+    void *run_arg;
+};
+
+/* Whether the client has meanwhile said that it no longer waits for the answer to this id. */
+typedef bool mcp_cancelled_fn(void *arg, const json_t *id);
+
+/* One connection. Zero it and set mcp. */
+struct mcp_session {
+    const struct mcp *mcp;
+    mcp_cancelled_fn *cancelled; /* or NULL */
+    void *cancelled_arg;
+    /* what `initialize` settled, for the legacy era alone: */
+    enum mcp_version version;
+    char client[MCP_CLIENT_SIZE];
+    int log_level; /* 0: nobody asked for logs */
+    /* while a message is handled: */
+    struct str *out;
+    int log_level_now;
+};
+
+/* Takes one message; appends nothing, or lines that each are one message (then check str_code). */
+void mcp_message(struct mcp_session *self, struct ethos_view text, struct str *out);
+
+/* Appends the answer to a message that was too long to be read. */
+void mcp_too_long(struct str *out);
+
+/* Something worth a line of log happened while an operation ran; it is sent when it was asked for. */
+void mcp_log(struct mcp_session *self, enum ethos_level level, const char *line);
+
+/* ---- stream.c ------------------------------------------------------------------------------ */
+
+#define MCP_MAX_CANCELLED 64 /* cancellations remembered ahead of their turn */
+
+struct mcp_stream {
+    struct mcp_session session;
+    struct str in;
+    size_t at;     /* what was handled of it */
+    size_t looked; /* what was searched for cancellations */
+    bool skipping; /* inside a message that is too long */
+    struct {
+        json_t *id;
+        size_t end; /* of its message */
+    } cancelled[MCP_MAX_CANCELLED];
+    size_t cancelled_count;
+    /* Gives bytes that have come meanwhile, without waiting: mcp_stream_add. Or NULL. */
+    void (*more)(void *arg);
+    void *more_arg;
+};
+
+void mcp_stream_init(struct mcp_stream *self, const struct mcp *mcp);
+void mcp_stream_release(struct mcp_stream *self);
+
+/* Takes bytes as they come. ETHOS_OK or ETHOS_NOMEM. */
+int mcp_stream_add(struct mcp_stream *self, struct ethos_view bytes);
+
+/* Handles the next message, if a whole one is there; at the end what is left counts as one, too. */
+bool mcp_stream_next(struct mcp_stream *self, bool at_end, struct str *out);
+
+/* ---- stdio.c ------------------------------------------------------------------------------- */
+
+/* ethos mcp: serves until the input ends or a signal does. */
+surface_fn mcp_serve;
+
+#endif

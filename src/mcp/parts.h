@@ -1,0 +1,120 @@
+/*
+ * parts.h: what the files of this surface share.
+ */
+#ifndef ETHOS_MCP_PARTS_H
+#define ETHOS_MCP_PARTS_H
+
+#include "base/str.h"
+#include "mcp/mcp.h"
+
+/* The codes of JSON-RPC and of the protocol. */
+enum {
+    MCP_PARSE_ERROR = -32700,
+    MCP_INVALID_REQUEST = -32600,
+    MCP_NO_METHOD = -32601,
+    MCP_INVALID_PARAMS = -32602,
+    MCP_INTERNAL = -32603,
+    MCP_NO_RESOURCE = -32002, /* legacy only */
+    MCP_UNSUPPORTED_VERSION = -32022,
+};
+
+/* One request while it is answered. */
+struct mcp_request {
+    struct mcp_session *session;
+    enum mcp_version version;
+    const char *method;
+    const json_t *params; /* an object, or NULL */
+    char client[MCP_CLIENT_SIZE];
+    /* why it cannot be answered: */
+    int code;
+    char why[512];
+    json_t *data; /* or NULL */
+};
+
+/* Sets why the request cannot be answered, and returns NULL. Without it, NULL is "out of memory". */
+json_t *mcp_refuse(struct mcp_request *request, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A level of the protocol, from 1 (debug) on; 0: none of them. */
+int mcp_log_level(const json_t *name);
+
+/* A parameter; one that is null was left out. */
+static inline const json_t *mcp_param(const struct mcp_request *request, const char *name)
+{
+    const json_t *value = json_object_get(request->params, name);
+    return json_is_null(value) ? NULL : value;
+}
+
+static inline bool mcp_has(const struct mcp_request *request, enum mcp_version since)
+{
+    return request->version >= since;
+}
+
+/* ---- methods.c ------------------------------------------------------------------------------- */
+
+/* The text of a version; the newest first has index 0, NULL ends. */
+const char *mcp_version_name(enum mcp_version version);
+enum mcp_version mcp_version_find(const char *name); /* MCP_NONE: unknown */
+
+/* The result of a request, owned; NULL: see struct mcp_request. */
+json_t *mcp_answer(struct mcp_request *request);
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+/* The row, if this connection may run it; else NULL. */
+const struct op *mcp_op(const struct mcp_session *session, const char *name);
+
+/* Runs it and takes the arguments. The answer is guarded JSON; op_result_release it always. */
+int mcp_run(struct mcp_request *request, const struct op *op, json_t *args,
+            struct op_result *result, struct ethos_error *error);
+
+/* ---- tools, resources, prompts: results of their methods ------------------------------------- */
+
+json_t *tools_list(struct mcp_request *request);
+json_t *tools_call(struct mcp_request *request);
+json_t *resources_list(struct mcp_request *request);
+json_t *resources_templates(struct mcp_request *request);
+json_t *resources_read(struct mcp_request *request);
+json_t *prompts_list(struct mcp_request *request);
+json_t *prompts_get(struct mcp_request *request);
+
+/* ---- table.c --------------------------------------------------------------------------------- */
+
+/* An argument of a tool. */
+struct mcp_arg {
+    const char *name;
+    const char *arg;  /* of the operation */
+    const char *help; /* NULL: as the operation says */
+};
+
+/* A member of what a tool gives. Members that are not named here are not shown. */
+enum mcp_kind { MCP_TEXT, MCP_TEXT_OR_NULL, MCP_INTEGER, MCP_FLAG, MCP_ROWS, MCP_OBJECT };
+struct mcp_field {
+    const char *name;
+    enum mcp_kind kind;
+    const char *help;
+    const struct mcp_field *rows; /* of MCP_ROWS and MCP_OBJECT: the members */
+};
+
+/* An operation that a tool stands for; a tool of several chooses by its argument "action". */
+struct mcp_way {
+    const char *action; /* or NULL */
+    const char *op;
+    bool needs_match; /* overwrites: the revision that was read must be named */
+};
+
+#define MCP_MAX_WAYS 3
+
+struct mcp_tool {
+    const char *name;
+    const char *title;
+    const char *description;
+    struct mcp_way ways[MCP_MAX_WAYS];
+    const struct mcp_arg *args;     /* ends with name NULL */
+    const struct mcp_field *fields; /* ends with name NULL */
+    bool team;                      /* about the memory of the team it was started with */
+};
+
+extern const struct mcp_tool mcp_tools[]; /* ends with name NULL */
+
+#endif

@@ -1,0 +1,214 @@
+/*
+ * resources.c: memory files and notes as resources.
+ *
+ *     ethos://memory/{key}   a file of the person's memory: MEMORY.md, USER.md, a note beside them
+ *     ethos://notes/{key}    a note of this project; MEMORY.md is their index
+ *
+ * A key names itself in an address: its letters need no escape.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/view.h"
+#include "mcp/parts.h"
+
+#define PAGE 500 /* resources of one answer */
+#define MEMORY "ethos://memory/"
+#define NOTES "ethos://notes/"
+
+static const struct {
+    const char *prefix, *name, *title, *description;
+    const char *scope; /* for memory.get; NULL: what the key says */
+} places[] = {
+    {MEMORY, "memory", "Memory", "A file of memory by its name, such as MEMORY.md or USER.md",
+     NULL},
+    {NOTES, "note", "Note", "A note of this project by its file name", "workspace"},
+};
+
+/* ---- listing --------------------------------------------------------------------------------- */
+
+struct listing {
+    struct mcp_request *request;
+    json_t *rows;
+    char memory_scope[ETHOS_MAX_SCOPE];
+};
+
+static void add_row(struct listing *listing, const char *prefix, const json_t *file,
+                    const char *title, const char *about, json_int_t size)
+{
+    const char *key = json_string_value(json_object_get(file, "key"));
+    const char *changed = json_string_value(json_object_get(file, "modifiedAt"));
+    char uri[sizeof MEMORY + ETHOS_MAX_KEY];
+    snprintf(uri, sizeof uri, "%s%s", prefix, key ? key : "");
+    json_t *row = json_pack("{s:s, s:s, s:s}", "uri", uri, "name", key, "mimeType",
+                            "text/markdown");
+    if (about)
+        op_json_put(&row, "description", json_string(about));
+    if (mcp_has(listing->request, MCP_2025_03_26))
+        op_json_put(&row, "size", json_integer(size));
+    if (mcp_has(listing->request, MCP_2025_06_18)) {
+        op_json_put(&row, "title", json_string(title));
+        if (changed)
+            op_json_put(&row, "annotations", json_pack("{s:s}", "lastModified", changed));
+    }
+    op_json_push(&listing->rows, row);
+}
+
+/* The files that are in every prompt, those that exist. */
+static void list_files(struct listing *listing)
+{
+    size_t index;
+    json_t *file;
+    struct op_result result;
+    const struct op *op = mcp_op(listing->request->session, "memory.list");
+    if (!op)
+        return;
+    mcp_run(listing->request, op, json_object(), &result, NULL);
+    json_array_foreach (json_object_get(result.json, "files"), index, file) {
+        const char *scope = json_string_value(json_object_get(file, "scope"));
+        const char *label = json_string_value(json_object_get(file, "label"));
+        bool project = scope && strncmp(scope, "workspace:", 10) == 0;
+        if (scope && !project && index > 0)
+            snprintf(listing->memory_scope, sizeof listing->memory_scope, "%s", scope);
+        if (json_is_string(json_object_get(file, "revision")))
+            add_row(listing, project ? NOTES : MEMORY, file, label, NULL,
+                    (json_int_t)json_string_length(json_object_get(file, "content")));
+    }
+    op_result_release(&result);
+}
+
+/* The notes of a scope; one that has none, or cannot have any, adds nothing. */
+static void list_notes(struct listing *listing, const char *prefix, const char *scope)
+{
+    size_t index;
+    json_t *note;
+    struct op_result result;
+    const struct op *op = mcp_op(listing->request->session, "notes.list");
+    if (!op || !*scope)
+        return;
+    mcp_run(listing->request, op, json_pack("{s:s}", "scope", scope), &result, NULL);
+    json_array_foreach (json_object_get(result.json, "notes"), index, note)
+        add_row(listing, prefix, note, json_string_value(json_object_get(note, "title")),
+                json_string_value(json_object_get(note, "hook")),
+                json_integer_value(json_object_get(note, "bytes")));
+    op_result_release(&result);
+}
+
+/* Where a page begins; false: no such page was ever announced. */
+static bool page_start(const struct mcp_request *request, size_t *out)
+{
+    const json_t *cursor = mcp_param(request, "cursor");
+    const char *text = json_string_value(cursor);
+    char *end = NULL;
+    *out = 0;
+    if (!cursor)
+        return true;
+    if (!text || strspn(text, "0123456789") != strlen(text) || !*text || strlen(text) > 9)
+        return false;
+    *out = (size_t)strtoul(text, &end, 10);
+    return *out > 0 && *out % PAGE == 0;
+}
+
+static json_t *page(json_t *rows, size_t start)
+{
+    char next[24];
+    json_t *list = json_array();
+    size_t count = json_array_size(rows), end = count - start > PAGE ? start + PAGE : count;
+    for (size_t i = start; i < end; i++)
+        op_json_push(&list, json_incref(json_array_get(rows, i)));
+    json_t *json = json_pack("{s:o}", "resources", list);
+    snprintf(next, sizeof next, "%zu", end);
+    if (end < count)
+        op_json_put(&json, "nextCursor", json_string(next));
+    return json;
+}
+
+json_t *resources_list(struct mcp_request *request)
+{
+    size_t start;
+    struct listing listing = {request, json_array(), ""};
+    json_t *json = NULL;
+    list_files(&listing);
+    list_notes(&listing, MEMORY, listing.memory_scope);
+    list_notes(&listing, NOTES, "workspace");
+    if (!page_start(request, &start) || (start > 0 && start >= json_array_size(listing.rows)))
+        mcp_refuse(request, MCP_INVALID_PARAMS, "unknown cursor");
+    else if (listing.rows)
+        json = page(listing.rows, start);
+    json_decref(listing.rows);
+    return json;
+}
+
+json_t *resources_templates(struct mcp_request *request)
+{
+    if (mcp_param(request, "cursor"))
+        return mcp_refuse(request, MCP_INVALID_PARAMS, "unknown cursor");
+    json_t *templates = json_array();
+    bool offered = mcp_op(request->session, "memory.get") != NULL;
+    for (size_t i = 0; offered && i < sizeof places / sizeof *places; i++) {
+        char uri[64];
+        snprintf(uri, sizeof uri, "%s{key}", places[i].prefix);
+        json_t *row = json_pack("{s:s, s:s, s:s, s:s}", "uriTemplate", uri, "name", places[i].name,
+                                "description", places[i].description, "mimeType", "text/markdown");
+        if (mcp_has(request, MCP_2025_06_18))
+            op_json_put(&row, "title", json_string(places[i].title));
+        op_json_push(&templates, row);
+    }
+    return json_pack("{s:o}", "resourceTemplates", templates);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static json_t *not_found(struct mcp_request *request, const char *uri)
+{
+    request->data = json_pack("{s:s}", "uri", uri);
+    return mcp_refuse(request,
+                      request->version == MCP_2026_07_28 ? MCP_INVALID_PARAMS : MCP_NO_RESOURCE,
+                      "no such resource: %.200s", uri);
+}
+
+/* The arguments of memory.get, or NULL when the address is none of ours. */
+static json_t *target_of(const char *uri)
+{
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        size_t size = strlen(places[i].prefix);
+        if (strncmp(uri, places[i].prefix, size) != 0)
+            continue;
+        json_t *target = json_pack("{s:s}", "key", uri + size);
+        if (places[i].scope)
+            op_json_put(&target, "scope", json_string(places[i].scope));
+        return target;
+    }
+    return NULL;
+}
+
+json_t *resources_read(struct mcp_request *request)
+{
+    const struct op *op = mcp_op(request->session, "memory.get");
+    const char *uri = json_string_value(mcp_param(request, "uri"));
+    struct op_result result;
+    struct ethos_error error = {0};
+    if (!uri)
+        return mcp_refuse(request, MCP_INVALID_PARAMS, "uri must be a string");
+    json_t *target = target_of(uri), *json = NULL;
+    if (!op || !target) {
+        json_decref(target);
+        return not_found(request, uri);
+    }
+    int code = mcp_run(request, op, target, &result, &error);
+    const json_t *content = json_object_get(result.json, "content");
+    bool exists = json_is_string(json_object_get(result.json, "revision"));
+    if (code == ETHOS_OK && exists)
+        json = json_pack("{s:[{s:s, s:s, s:O}]}", "contents", "uri", uri, "mimeType",
+                         "text/markdown", "text", content);
+    else if (code == ETHOS_OK || code == ETHOS_NOTFOUND || code == ETHOS_DENIED ||
+             code == ETHOS_INVALID)
+        not_found(request, uri);
+    else
+        mcp_refuse(request, MCP_INTERNAL, "%s", error.text);
+    op_result_release(&result);
+    return json;
+}

@@ -1,0 +1,221 @@
+/*
+ * table.c: the tools: which operation each is, what its arguments are called, what it shows.
+ *
+ * Types, choices, ranges and what is required come from the operation's row, and so do the hints. A tool
+ * whose operation this program or this connection does not have is not there. Texts are for a model.
+ */
+#include "mcp/parts.h"
+
+#define END                                                                                        \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+#define WITHHELD                                                                                   \
+    {                                                                                              \
+        "withheld", MCP_FLAG,                                                                      \
+            "true: secrets or suspicious lines were left out; do not write this text back", NULL   \
+    }
+
+/* ---- what tools give -------------------------------------------------------------------------- */
+
+static const struct mcp_field file_fields[] = {
+    {"scope", MCP_TEXT, "whose memory it is", NULL},
+    {"key", MCP_TEXT, "the file", NULL},
+    {"content", MCP_TEXT, "its text; empty when there is no such file", NULL},
+    {"revision", MCP_TEXT_OR_NULL, "for if_match; null when there is no such file", NULL},
+    {"modifiedAt", MCP_TEXT_OR_NULL, NULL, NULL},
+    WITHHELD,
+    END};
+
+static const struct mcp_field note_fields[] = {
+    {"key", MCP_TEXT, "the file", NULL},
+    {"title", MCP_TEXT, NULL, NULL},
+    {"hook", MCP_TEXT_OR_NULL, "when the note matters", NULL},
+    {"type", MCP_TEXT_OR_NULL, NULL, NULL},
+    {"stale", MCP_TEXT_OR_NULL, "why it should be verified before it is relied on", NULL},
+    {"modifiedAt", MCP_TEXT_OR_NULL, NULL, NULL},
+    END};
+
+static const struct mcp_field note_list_fields[] = {
+    {"scope", MCP_TEXT, "whose notes they are", NULL},
+    {"notes", MCP_ROWS, NULL, note_fields},
+    WITHHELD,
+    END};
+
+static const struct mcp_field note_read_fields[] = {
+    {"scope", MCP_TEXT, "whose note it is", NULL},
+    {"key", MCP_TEXT, "the file", NULL},
+    {"title", MCP_TEXT, NULL, NULL},
+    {"type", MCP_TEXT_OR_NULL, NULL, NULL},
+    {"stale", MCP_TEXT_OR_NULL, "why it should be verified before it is relied on", NULL},
+    {"content", MCP_TEXT, NULL, NULL},
+    {"revision", MCP_TEXT_OR_NULL, NULL, NULL},
+    {"modifiedAt", MCP_TEXT_OR_NULL, NULL, NULL},
+    WITHHELD,
+    END};
+
+static const struct mcp_field hit_fields[] = {{"scope", MCP_TEXT, NULL, NULL},
+                                              {"key", MCP_TEXT, "the file", NULL},
+                                              {"line", MCP_INTEGER, "from 1", NULL},
+                                              {"snippet", MCP_TEXT, NULL, NULL},
+                                              {"modifiedAt", MCP_TEXT_OR_NULL, NULL, NULL},
+                                              END};
+
+static const struct mcp_field found_fields[] = {
+    {"hits", MCP_ROWS, "best first", hit_fields},
+    {"files", MCP_INTEGER, "how many were looked into", NULL},
+    {"unreadable", MCP_INTEGER, "how many could not be read", NULL},
+    {"partial", MCP_FLAG, "true: there is more than one search looks into", NULL},
+    WITHHELD,
+    END};
+
+static const struct mcp_field touched_fields[] = {
+    {"scope", MCP_TEXT, NULL, NULL},
+    {"key", MCP_TEXT, "the file", NULL},
+    {"revision", MCP_TEXT_OR_NULL, "of the text as it is now", NULL},
+    {"chars", MCP_INTEGER, NULL, NULL},
+    {"matched", MCP_INTEGER, "lines that were removed", NULL},
+    END};
+
+static const struct mcp_field report_fields[] = {
+    {"applied", MCP_INTEGER, "changes that were made", NULL},
+    {"written", MCP_ROWS, "files that changed", touched_fields},
+    {"unchanged", MCP_ROWS, "files that already said so", touched_fields},
+    WITHHELD,
+    END};
+
+static const struct mcp_field kept_fields[] = {
+    {"effect", MCP_TEXT, "created, appended, replaced or unchanged", NULL},
+    {"scope", MCP_TEXT, NULL, NULL},
+    {"key", MCP_TEXT, "the file of the note", NULL},
+    {"written", MCP_ROWS, "files that changed", touched_fields},
+    WITHHELD,
+    END};
+
+static const struct mcp_field session_fields[] = {
+    {"id", MCP_TEXT, NULL, NULL},
+    {"title", MCP_TEXT_OR_NULL, NULL, NULL},
+    {"workingDir", MCP_TEXT_OR_NULL, "the folder it was held in", NULL},
+    {"createdAt", MCP_TEXT, NULL, NULL},
+    {"updatedAt", MCP_TEXT, NULL, NULL},
+    END};
+
+static const struct mcp_field session_list_fields[] = {
+    {"items", MCP_ROWS, "the latest first", session_fields},
+    {"nextCursor", MCP_TEXT_OR_NULL, "for the next page; null after the last", NULL},
+    WITHHELD,
+    END};
+
+static const struct mcp_field said_fields[] = {
+    {"role", MCP_TEXT, "who said it", NULL}, {"timestamp", MCP_TEXT, NULL, NULL}, END};
+
+static const struct mcp_field snippet_fields[] = {{"before", MCP_TEXT, NULL, NULL},
+                                                  {"match", MCP_TEXT, NULL, NULL},
+                                                  {"after", MCP_TEXT, NULL, NULL},
+                                                  END};
+
+static const struct mcp_field session_hit_fields[] = {{"session", MCP_OBJECT, NULL, session_fields},
+                                                      {"message", MCP_OBJECT, NULL, said_fields},
+                                                      {"snippet", MCP_OBJECT, NULL, snippet_fields},
+                                                      END};
+
+static const struct mcp_field session_found_fields[] = {
+    {"hits", MCP_ROWS, "best first", session_hit_fields}, WITHHELD, END};
+
+/* ---- what they are asked ----------------------------------------------------------------------- */
+
+static const struct mcp_arg remember_args[] = {
+    {"content", "content", "the fact, in one or a few sentences; why it holds and how to apply it"},
+    {"title", "title", "what the note is called; a note of this title is added to"},
+    {"type", "type",
+     "user: about the person; feedback: how they want things done; project "
+     "(default); reference: where something is to be found"},
+    {"hook", "hook", "one line for the index that is in every prompt: when the note matters"},
+    END};
+static const struct mcp_arg read_args[] = {
+    {"store", "store", "memory (default): MEMORY.md; user: the person's profile, USER.md"},
+    {"key", "key", "another file of the same memory, by name"},
+    END};
+static const struct mcp_arg write_args[] = {
+    {"store", "store", "memory (default): MEMORY.md; user: the person's profile, USER.md"},
+    {"key", "key", "another file of the same memory, by name"},
+    {"content", "content", "add: the text to append; replace: the whole new text"},
+    {"substringMatch", "substringMatch", "remove: every line that contains this goes"},
+    {"if_match", "ifMatch", "the revision you read; needed by replace (absent: no such file yet)"},
+    END};
+static const struct mcp_arg search_args[] = {
+    {"query", "query", NULL}, {"limit", "limit", NULL}, END};
+static const struct mcp_arg list_args[] = {
+    {"type", "type", NULL}, {"stale", "stale", "only notes that should be verified"}, END};
+static const struct mcp_arg name_args[] = {{"name", "name", NULL}, END};
+static const struct mcp_arg session_search_args[] = {{"query", "query", NULL},
+                                                     {"limit", "limit", NULL},
+                                                     {"since", "since", NULL},
+                                                     {"until", "until", NULL},
+                                                     END};
+static const struct mcp_arg session_list_args[] = {
+    {"since", "since", NULL},
+    {"until", "until", NULL},
+    {"all", "all", "of all folders, not only of this project"},
+    {"limit", "limit", NULL},
+    {"cursor", "cursor", "nextCursor of the page before"},
+    END};
+static const struct mcp_arg team_read_args[] = {{"key", "key", "a file (default: MEMORY.md)"}, END};
+static const struct mcp_arg team_write_args[] = {
+    {"key", "key", "a file (default: MEMORY.md)"},
+    {"content", "content", "add: the text to append; replace: the whole new text"},
+    {"substringMatch", "substringMatch", "remove: every line that contains this goes"},
+    {"if_match", "ifMatch", "the revision you read; needed by replace (absent: no such file yet)"},
+    END};
+
+/* ---- the tools --------------------------------------------------------------------------------- */
+
+#define WRITE_WAYS                                                                                 \
+    {                                                                                              \
+        {"add", "memory.add", false}, {"replace", "memory.replace", true},                         \
+            {"remove", "memory.remove", false},                                                    \
+    }
+#define ONE_WAY(op)                                                                                \
+    {                                                                                              \
+        {                                                                                          \
+            NULL, op, false                                                                        \
+        }                                                                                          \
+    }
+
+const struct mcp_tool mcp_tools[] = {
+    {"remember", "Remember a fact",
+     "Keep one fact that will matter in a later conversation, as a note of this project: a "
+     "decision, a preference, how something is built or run. Not for secrets.",
+     ONE_WAY("notes.remember"), remember_args, kept_fields, false},
+    {"memory_search", "Search memory",
+     "Find words in everything that is remembered: memory, profile and the notes of this project. "
+     "Read a hit whose scope begins with \"workspace:\" with note_read, others with memory_read.",
+     ONE_WAY("memory.search"), search_args, found_fields, false},
+    {"memory_read", "Read memory",
+     "Read MEMORY.md (what goes on, across projects) or the person's profile, whole, with the "
+     "revision that memory_write needs.",
+     ONE_WAY("memory.get"), read_args, file_fields, false},
+    {"memory_write", "Change memory",
+     "Change MEMORY.md or the person's profile: add text, remove lines, or replace the whole text. "
+     "Facts about this project belong in remember.",
+     WRITE_WAYS, write_args, report_fields, false},
+    {"note_list", "List notes", "List the notes of this project: titles, and when each matters.",
+     ONE_WAY("notes.list"), list_args, note_list_fields, false},
+    {"note_read", "Read a note", "Read one note of this project, by file name or title.",
+     ONE_WAY("notes.get"), name_args, note_read_fields, false},
+    {"session_search", "Search conversations", "Find words in earlier conversations.",
+     ONE_WAY("sessions.search"), session_search_args, session_found_fields, false},
+    {"session_list_by_date", "List conversations",
+     "List earlier conversations, the latest first, optionally of a span of time.",
+     ONE_WAY("sessions.list"), session_list_args, session_list_fields, false},
+    {"team_memory_read", "Read the team's memory",
+     "Read a file of the memory that the team shares, with its revision.", ONE_WAY("memory.get"),
+     team_read_args, file_fields, true},
+    {"team_memory_search", "Search the team's memory",
+     "Find words in the memory that the team shares.", ONE_WAY("memory.search"), search_args,
+     found_fields, true},
+    {"team_memory_write", "Change the team's memory",
+     "Change the memory that the team shares: add text, remove lines, or replace a whole file.",
+     WRITE_WAYS, team_write_args, report_fields, true},
+    END};

@@ -1,0 +1,415 @@
+/*
+ * tools.c: tools/list and tools/call.
+ *
+ * A tool that cannot do what it was asked answers with a result, not with an error of the protocol: the
+ * model reads the result, and can do better.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/choice.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/view.h"
+#include "mcp/parts.h"
+
+/* ---- which tools there are ------------------------------------------------------------------- */
+
+static const struct op *way_op(const struct mcp_session *session, const struct mcp_way *way)
+{
+    return way->op ? mcp_op(session, way->op) : NULL;
+}
+
+/* The operation that a tool has its arguments from. */
+static const struct op *first_op(const struct mcp_session *session, const struct mcp_tool *tool)
+{
+    for (size_t i = 0; i < MCP_MAX_WAYS; i++)
+        if (way_op(session, &tool->ways[i]))
+            return way_op(session, &tool->ways[i]);
+    return NULL;
+}
+
+static bool is_offered(const struct mcp_session *session, const struct mcp_tool *tool)
+{
+    return first_op(session, tool) && (!tool->team || session->mcp->team);
+}
+
+static const struct mcp_tool *find_tool(const struct mcp_session *session, const char *name)
+{
+    for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++)
+        if (strcmp(tool->name, name) == 0 && is_offered(session, tool))
+            return tool;
+    return NULL;
+}
+
+static const struct op_arg *find_arg(const struct op *op, const char *name)
+{
+    for (const struct op_arg *arg = op ? op->args : NULL; arg && arg->name; arg++)
+        if (strcmp(arg->name, name) == 0)
+            return arg;
+    return NULL;
+}
+
+/* The row of an argument, in the first operation that has it; NULL: this program has none that does. */
+static const struct op_arg *arg_row(const struct mcp_session *session, const struct mcp_tool *tool,
+                                    const struct mcp_arg *arg)
+{
+    for (size_t i = 0; i < MCP_MAX_WAYS; i++) {
+        const struct op_arg *row = find_arg(way_op(session, &tool->ways[i]), arg->arg);
+        if (row)
+            return row;
+    }
+    return NULL;
+}
+
+/* ---- schemas --------------------------------------------------------------------------------- */
+
+static json_t *choices_json(const char *choices)
+{
+    json_t *words = json_array();
+    while (*choices) {
+        size_t size = strcspn(choices, "|");
+        op_json_push(&words, json_stringn(choices, size));
+        choices += size + (choices[size] == '|');
+    }
+    return words;
+}
+
+static json_t *arg_schema(const struct op_arg *row, const char *help)
+{
+    static const char *const types[] = {"string", "integer", "boolean", "string", "string"};
+    json_t *schema = json_pack("{s:s, s:s}", "type", types[row->type], "description", help);
+    if (row->type == OP_CHOICE)
+        op_json_put(&schema, "enum", choices_json(row->choices));
+    if (row->type == OP_INTEGER && row->choices) {
+        int64_t min, max;
+        op_range(row, &min, &max);
+        op_json_put(&schema, "minimum", json_integer(min));
+        op_json_put(&schema, "maximum", json_integer(max));
+    }
+    return schema;
+}
+
+static json_t *action_schema(const struct mcp_session *session, const struct mcp_tool *tool)
+{
+    json_t *words = json_array();
+    for (size_t i = 0; i < MCP_MAX_WAYS; i++)
+        if (way_op(session, &tool->ways[i]))
+            op_json_push(&words, json_string(tool->ways[i].action));
+    return json_pack("{s:s, s:s, s:o}", "type", "string", "description", "what to do", "enum",
+                     words);
+}
+
+static json_t *input_schema(const struct mcp_session *session, const struct mcp_tool *tool)
+{
+    bool chooses = tool->ways[0].action != NULL;
+    json_t *properties = json_object(), *required = json_array();
+    if (chooses) {
+        op_json_put(&properties, "action", action_schema(session, tool));
+        op_json_push(&required, json_string("action"));
+    }
+    for (const struct mcp_arg *arg = tool->args; arg->name; arg++) {
+        const struct op_arg *row = arg_row(session, tool, arg);
+        if (!row)
+            continue;
+        op_json_put(&properties, arg->name, arg_schema(row, arg->help ? arg->help : row->help));
+        if ((row->flags & OP_REQUIRED) && !chooses)
+            op_json_push(&required, json_string(arg->name));
+    }
+    json_t *schema = json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
+                               "additionalProperties", 0);
+    if (!required || json_array_size(required) > 0)
+        op_json_put(&schema, "required", required);
+    else
+        json_decref(required);
+    return schema;
+}
+
+static json_t *fields_schema(const struct mcp_field *fields);
+
+static json_t *field_schema(const struct mcp_field *field)
+{
+    static const char *const types[] = {"string", "", "integer", "boolean", "array"};
+    if (field->kind == MCP_OBJECT)
+        return fields_schema(field->rows);
+    json_t *schema = field->kind == MCP_TEXT_OR_NULL
+                         ? json_pack("{s:[s, s]}", "type", "string", "null")
+                         : json_pack("{s:s}", "type", types[field->kind]);
+    if (field->help)
+        op_json_put(&schema, "description", json_string(field->help));
+    if (field->kind == MCP_ROWS)
+        op_json_put(&schema, "items", fields_schema(field->rows));
+    return schema;
+}
+
+static json_t *fields_schema(const struct mcp_field *fields)
+{
+    json_t *properties = json_object();
+    for (const struct mcp_field *field = fields; field->name; field++)
+        op_json_put(&properties, field->name, field_schema(field));
+    return json_pack("{s:s, s:o}", "type", "object", "properties", properties);
+}
+
+/* ---- tools/list ------------------------------------------------------------------------------ */
+
+/* All four are said: what is left out counts as dangerous. */
+static json_t *hints(const struct mcp_session *session, const struct mcp_tool *tool)
+{
+    unsigned any = 0, all = ~0u;
+    for (size_t i = 0; i < MCP_MAX_WAYS; i++) {
+        const struct op *op = way_op(session, &tool->ways[i]);
+        any |= op ? op->effect : 0;
+        all &= op ? op->effect : ~0u;
+    }
+    return json_pack("{s:s, s:b, s:b, s:b, s:b}", "title", tool->title, "readOnlyHint",
+                     !(any & OP_WRITES), "destructiveHint", (any & OP_DESTRUCTIVE) != 0,
+                     "idempotentHint", (all & OP_IDEMPOTENT) != 0, "openWorldHint", 0);
+}
+
+static json_t *tool_json(const struct mcp_request *request, const struct mcp_tool *tool)
+{
+    const struct mcp_session *session = request->session;
+    json_t *json = json_pack("{s:s, s:s, s:o}", "name", tool->name, "description",
+                             tool->description, "inputSchema", input_schema(session, tool));
+    if (mcp_has(request, MCP_2025_03_26))
+        op_json_put(&json, "annotations", hints(session, tool));
+    if (mcp_has(request, MCP_2025_06_18)) {
+        op_json_put(&json, "title", json_string(tool->title));
+        op_json_put(&json, "outputSchema", fields_schema(tool->fields));
+    }
+    return json;
+}
+
+json_t *tools_list(struct mcp_request *request)
+{
+    if (mcp_param(request, "cursor"))
+        return mcp_refuse(request, MCP_INVALID_PARAMS, "unknown cursor");
+    json_t *tools = json_array();
+    for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++)
+        if (is_offered(request->session, tool))
+            op_json_push(&tools, tool_json(request, tool));
+    return json_pack("{s:o}", "tools", tools);
+}
+
+/* ---- the arguments of a call ----------------------------------------------------------------- */
+
+struct call {
+    struct mcp_request *request;
+    const struct mcp_tool *tool;
+    const json_t *given;
+    const struct mcp_way *way;
+    const struct op *op;
+    struct op_result result;
+    struct ethos_error error;
+};
+
+static int choose_way(struct call *call)
+{
+    const struct mcp_session *session = call->request->session;
+    const char *action = json_string_value(json_object_get(call->given, "action"));
+    char words[64] = "";
+    for (size_t i = 0; i < MCP_MAX_WAYS; i++) {
+        const struct mcp_way *way = &call->tool->ways[i];
+        call->op = way_op(session, way);
+        call->way = way;
+        if (call->op && (!way->action || (action && strcmp(way->action, action) == 0)))
+            return ETHOS_OK;
+        size_t size = strlen(words);
+        if (call->op)
+            snprintf(words + size, sizeof words - size, "%s%s", size ? ", " : "", way->action);
+    }
+    return err_set(&call->error, ETHOS_INVALID, "action: must be one of %s", words);
+}
+
+static const struct mcp_arg *named_arg(const struct mcp_tool *tool, const char *name)
+{
+    for (const struct mcp_arg *arg = tool->args; arg->name; arg++)
+        if (strcmp(arg->name, name) == 0)
+            return arg;
+    return NULL;
+}
+
+static int unknown_argument(struct call *call, const char *name)
+{
+    char words[128] = "";
+    for (const struct mcp_arg *arg = call->tool->args; arg->name; arg++) {
+        size_t size = strlen(words);
+        snprintf(words + size, sizeof words - size, "%s%s", size ? ", " : "", arg->name);
+    }
+    int code = err_set(&call->error, ETHOS_INVALID, "unknown argument %.80s", name);
+    return err_hint(&call->error, code, "%s takes %s%s", call->tool->name,
+                    call->way->action ? "action, " : "", words);
+}
+
+/* In the words of the operation. A null is what some models send for an argument they leave out. */
+static int take_arguments(struct call *call, json_t **out)
+{
+    const char *name;
+    json_t *value, *args = json_object();
+    if (call->tool->team)
+        op_json_put(&args, "scope", json_string(call->request->session->mcp->team));
+    json_object_foreach ((json_t *)call->given, name, value) {
+        const struct mcp_arg *arg = named_arg(call->tool, name);
+        if (json_is_null(value) || (call->way->action && strcmp(name, "action") == 0))
+            continue;
+        if (!arg || !arg_row(call->request->session, call->tool, arg)) {
+            json_decref(args);
+            return unknown_argument(call, name);
+        }
+        op_json_put(&args, arg->arg, json_incref(value));
+    }
+    *out = args;
+    return args ? ETHOS_OK : err_nomem(&call->error);
+}
+
+/* Whoever overwrites must have read: the error says what there is to be read. */
+static int need_match(struct call *call, const json_t *args)
+{
+    const struct op *get = mcp_op(call->request->session, "memory.get");
+    const char *revision = NULL;
+    struct op_result now;
+    json_t *target = json_object();
+    for (size_t i = 0; get && i < 3; i++) {
+        const char *name = (const char *const[]){"store", "scope", "key"}[i];
+        json_t *value = json_object_get(args, name);
+        if (value)
+            op_json_put(&target, name, json_incref(value));
+    }
+    if (!get || !target) {
+        json_decref(target);
+        return err_set(&call->error, ETHOS_INVALID, "%s needs if_match", call->way->action);
+    }
+    int code = mcp_run(call->request, get, target, &now, &call->error);
+    if (code == ETHOS_OK) {
+        revision = json_string_value(json_object_get(now.json, "revision"));
+        code = err_set(&call->error, ETHOS_INVALID,
+                       "%s needs if_match, the revision of the text you have read; it is now %s",
+                       call->way->action, revision ? revision : "absent");
+        err_hint(&call->error, code, "read it, decide again, and repeat with that revision");
+    }
+    op_result_release(&now);
+    return code;
+}
+
+/* ---- what a tool gives ----------------------------------------------------------------------- */
+
+static json_t *text_block(struct ethos_view text)
+{
+    return json_pack("[{s:s, s:o}]", "type", "text", "text", json_text(text));
+}
+
+static json_t *tool_failure(const struct ethos_error *error)
+{
+    struct str text;
+    str_init(&text, sizeof *error);
+    str_adds(&text, error->text);
+    if (*error->hint)
+        str_printf(&text, "; %s", error->hint);
+    json_t *json = json_pack("{s:o, s:b}", "content", text_block(str_view(&text)), "isError", 1);
+    str_release(&text);
+    return json;
+}
+
+/* Only what the schema names. */
+static json_t *shown(const json_t *value, const struct mcp_field *fields);
+
+static json_t *shown_rows(const json_t *rows, const struct mcp_field *fields)
+{
+    size_t index;
+    json_t *row, *list = json_array();
+    json_array_foreach (rows, index, row)
+        op_json_push(&list, shown(row, fields));
+    return list;
+}
+
+static json_t *shown(const json_t *value, const struct mcp_field *fields)
+{
+    json_t *object = json_object();
+    for (const struct mcp_field *field = fields; field->name; field++) {
+        json_t *member = json_object_get(value, field->name);
+        if (member && field->kind == MCP_ROWS)
+            op_json_put(&object, field->name, shown_rows(member, field->rows));
+        else if (member && field->kind == MCP_OBJECT)
+            op_json_put(&object, field->name, shown(member, field->rows));
+        else if (member)
+            op_json_put(&object, field->name, json_incref(member));
+    }
+    return object;
+}
+
+static json_t *structured(const struct call *call)
+{
+    json_t *object = shown(call->result.json, call->tool->fields);
+    if (call->result.withheld)
+        op_json_put(&object, "withheld", json_true());
+    if (call->result.code != ETHOS_OK)
+        op_json_put(&object, "problem", json_text(view_str(call->result.error.text)));
+    return object;
+}
+
+static json_t *tool_result(const struct call *call)
+{
+    struct str text;
+    json_t *object = structured(call);
+    str_init(&text, MCP_MAX_REPLY);
+    json_t *json = NULL;
+    if (object && json_print(object, JSON_STYLE_LINE, &text) == ETHOS_OK)
+        json = json_pack("{s:o, s:b}", "content", text_block(str_view(&text)), "isError", 0);
+    if (json && mcp_has(call->request, MCP_2025_06_18))
+        op_json_put(&json, "structuredContent", json_incref(object));
+    json_decref(object);
+    str_release(&text);
+    return json;
+}
+
+/* ---- tools/call ------------------------------------------------------------------------------ */
+
+static int run_tool(struct call *call)
+{
+    json_t *args;
+    int code = choose_way(call);
+    if (code == ETHOS_OK)
+        code = take_arguments(call, &args);
+    if (code != ETHOS_OK)
+        return code;
+    if (call->way->needs_match && !json_object_get(args, "ifMatch")) {
+        code = need_match(call, args);
+        json_decref(args);
+        return code;
+    }
+    op_result_release(&call->result);
+    code = mcp_run(call->request, call->op, args, &call->result, &call->error);
+    if (code == ETHOS_OK && call->result.code != ETHOS_OK) {
+        call->error = call->result.error;
+        code = call->result.code;
+    }
+    return code;
+}
+
+/* A part that could not be read is told beside what could. */
+static bool is_partial(const struct call *call, int code)
+{
+    return code != ETHOS_OK && call->result.code == code && !(call->op->effect & OP_WRITES) &&
+           json_is_object(call->result.json);
+}
+
+json_t *tools_call(struct mcp_request *request)
+{
+    const json_t *name = mcp_param(request, "name");
+    const json_t *given = mcp_param(request, "arguments");
+    if (!json_is_string(name))
+        return mcp_refuse(request, MCP_INVALID_PARAMS, "name must be a string");
+    if (given && !json_is_object(given))
+        return mcp_refuse(request, MCP_INVALID_PARAMS, "arguments must be an object");
+    const struct mcp_tool *tool = find_tool(request->session, json_string_value(name));
+    if (!tool)
+        return mcp_refuse(request, MCP_INVALID_PARAMS, "unknown tool: %.100s",
+                          json_string_value(name));
+    struct call call = {.request = request, .tool = tool, .given = given};
+    op_result_init(&call.result);
+    int code = run_tool(&call);
+    json_t *json = code == ETHOS_OK || is_partial(&call, code) ? tool_result(&call)
+                                                               : tool_failure(&call.error);
+    op_result_release(&call.result);
+    return json;
+}

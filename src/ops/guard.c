@@ -1,0 +1,81 @@
+/*
+ * guard.c: secrets and instruction-like lines taken out of an answer, wherever in it they stand.
+ *
+ * Operations need not know who asks: the texts of any answer are scanned on its way out, so that no
+ * operation can forget it.
+ */
+#include "ops/guard.h"
+
+#include "base/err.h"
+#include "base/view.h"
+#include "core/scan.h"
+
+struct guard {
+    struct str text; /* of the string at hand */
+    bool withheld;
+};
+
+static bool guard_value(struct guard *guard, json_t *value);
+
+/* What may be shown of a text, in guard->text; false: all of it. */
+static bool scan(struct guard *guard, struct ethos_view text)
+{
+    str_clear(&guard->text);
+    return scan_text(text, SCAN_GUARD | SCAN_REDACT, &guard->text, NULL);
+}
+
+static bool guard_string(struct guard *guard, json_t *string)
+{
+    if (!scan(guard, view_of(json_string_value(string), json_string_length(string))))
+        return true;
+    guard->withheld = true;
+    return str_code(&guard->text) == ETHOS_OK &&
+           json_string_setn(string, guard->text.data, guard->text.size) == 0;
+}
+
+static bool guard_members(struct guard *guard, json_t *object)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach (object, name, value) {
+        if (!guard_value(guard, value))
+            return false;
+    }
+    return true;
+}
+
+/* Depth is what operations build, never what somebody sent. */
+static bool guard_value(struct guard *guard, json_t *value)
+{
+    size_t index;
+    json_t *item;
+    if (json_is_string(value))
+        return guard_string(guard, value);
+    if (json_is_object(value))
+        return guard_members(guard, value);
+    json_array_foreach (value, index, item) {
+        if (!guard_value(guard, item))
+            return false;
+    }
+    return true;
+}
+
+static bool guard_text(struct guard *guard, struct str *text)
+{
+    if (!scan(guard, str_view(text)))
+        return true;
+    guard->withheld = true;
+    str_clear(text);
+    return str_code(&guard->text) == ETHOS_OK && str_add(text, str_view(&guard->text)) == ETHOS_OK;
+}
+
+int guard_result(struct op_result *result, struct ethos_error *error)
+{
+    struct guard guard = {0};
+    str_init(&guard.text, ETHOS_MAX_STORE_BYTES);
+    bool ok = guard_value(&guard, result->json) &&
+              (!result->has_text || guard_text(&guard, &result->text));
+    result->withheld |= guard.withheld;
+    str_release(&guard.text);
+    return ok ? ETHOS_OK : err_nomem(error);
+}

@@ -1,0 +1,28 @@
+/*
+ * surface.h: a command that another surface carries out: the command line parses it, and hands over.
+ *
+ * Surfaces do not use each other. The program that links several gives the command line a table of
+ * these (main.c), so that a row of the operation table without a `run` finds its code.
+ */
+#ifndef ETHOS_OPS_SURFACE_H
+#define ETHOS_OPS_SURFACE_H
+
+#include "ops/op.h"
+
+/* What the command line said. All borrowed for the length of the call. */
+struct surface_start {
+    const json_t *args; /* of the row, as op_run would get them */
+    const struct ethos_options *options;
+    const struct ethos_request *request;
+    bool dry_run; /* nothing is to be changed */
+};
+
+/* Owns standard input and output until it returns. An error it returns is told to the person. */
+typedef int surface_fn(const struct surface_start *start, struct ethos_error *error);
+
+struct surface {
+    const char *name; /* of the row: "agents.mcp" */
+    surface_fn *run;
+};
+
+#endif
