@@ -107,7 +107,6 @@ struct ethos_session_patch {
     const char *title, *model, *provider, *personality, *metadata, *working_dir;
     const int *pinned;
     const struct ethos_usage *usage;
-    int64_t add_turns;
 };
 
 enum {
@@ -147,7 +146,10 @@ struct ethos_sessions_ops {
                   const struct ethos_session_patch *patch, struct ethos_error *error);
     int (*remove)(struct ethos_sessions *self, const char *id, struct ethos_error *error);
 
-    /* In order. Raises updated_at. A message whose id is there already is ETHOS_EXISTS. */
+    /*
+     * In order. Raises updated_at, and turns by the messages of the user. A message whose id is there
+     * already is ETHOS_EXISTS.
+     */
     int (*append)(struct ethos_sessions *self, const char *id, const struct ethos_message *messages,
                   size_t count, unsigned flags, struct ethos_error *error);
 

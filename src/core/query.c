@@ -214,15 +214,3 @@ bool query_matches(const struct query *query, struct ethos_view text, size_t *ou
         *out_end = hunt.end;
     return true;
 }
-
-bool query_is_phrase_in(const struct query *query, struct ethos_view text)
-{
-    struct query_word words[QUERY_MAX_WORDS];
-    struct query_term all = {.words = words};
-    for (size_t i = 0; i < query->count; i++) {
-        for (size_t j = 0; j < query->terms[i].count && all.count < QUERY_MAX_WORDS; j++)
-            words[all.count++] = query->terms[i].words[j];
-    }
-    struct hunt hunt = {.terms = &all, .count = all.count > 0, .text = text};
-    return hunt_for(&hunt);
-}

@@ -46,7 +46,4 @@ int query_parse(struct ethos_view text, struct arena *arena, struct query *out);
 bool query_matches(const struct query *query, struct ethos_view text, size_t *out_start,
                    size_t *out_end);
 
-/* Whether the typed words stand in the text as one phrase, in their order: such hits come first. */
-bool query_is_phrase_in(const struct query *query, struct ethos_view text);
-
 #endif

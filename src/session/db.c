@@ -432,8 +432,11 @@ int db_end(struct db *self, int code, struct ethos_error *error)
 {
     if (code == ETHOS_OK)
         code = run_kept(self, DB_COMMIT, "commit", error);
-    if (code != ETHOS_OK && !sqlite3_get_autocommit(self->connection))
-        run_kept(self, DB_ROLLBACK, "roll back", NULL);
+    if (code != ETHOS_OK && !sqlite3_get_autocommit(self->connection) &&
+        run_kept(self, DB_ROLLBACK, "roll back", NULL) != ETHOS_OK) {
+        db_shut(self); // without memory even that may fail; closing takes it back, and the lock
+        return code;
+    }
     if (code == ETHOS_OK && self->log_bytes > DB_CHECKPOINT_BYTES)
         db_checkpoint(self, SQLITE_CHECKPOINT_PASSIVE);
     db_unlock(self);

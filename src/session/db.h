@@ -45,7 +45,10 @@ enum db_statement {
     DB_LAST_MESSAGES,
     DB_TAIL,
     DB_TURNS,
+    DB_MESSAGE,
+    DB_LOWER_SESSION,
     DB_HIDE,
+    DB_SEQUENCES,
     DB_STATEMENTS
 };
 

@@ -300,6 +300,12 @@ static int catch_up_wholly(struct run *run, struct ethos_error *error)
     return index_catch_up(run->db->search, true, error);
 }
 
+static int settle_file(struct run *run, struct ethos_error *error)
+{
+    // What is kept in memory is gone with this program.
+    return run->db->search->path ? index_catch_up(run->db->search, false, error) : ETHOS_OK;
+}
+
 /* ---- from outside ---------------------------------------------------------------------------- */
 
 static int parse_time(const struct run *run, const char *name, const char *text, bool end,
@@ -352,11 +358,49 @@ int search_run(struct db *self, const struct ethos_search *search, ethos_hit_fn 
     return code == ETHOS_OK ? run.stopped : code;
 }
 
-int search_catch_up(struct db *self, struct ethos_error *error)
+static int run_without_query(struct db *self, work_fn *work, struct ethos_error *error)
 {
     struct run run = {.db = self};
     int code = db_ready(self, false, error);
-    return code == ETHOS_OK ? with_index(&run, catch_up_wholly, error) : code;
+    return code == ETHOS_OK ? with_index(&run, work, error) : code;
+}
+
+int search_catch_up(struct db *self, struct ethos_error *error)
+{
+    return run_without_query(self, catch_up_wholly, error);
+}
+
+int search_settle(struct db *self, struct ethos_error *error)
+{
+    return run_without_query(self, settle_file, error);
+}
+
+/* Damage is an answer, not an error. */
+static int look_at_index(struct db *self, struct search_state *out, struct ethos_error *error)
+{
+    int code = open_index(self, false, error);
+    if (code == ETHOS_OK && self->search->path) {
+        code = index_hold(self->search, error);
+        if (code == ETHOS_OK)
+            code = index_compare(self->search, &out->edited, error);
+        index_let_go(self->search);
+    }
+    out->damaged = self->search && self->search->broken;
+    return out->damaged ? ETHOS_OK : code;
+}
+
+int search_check(struct db *self, bool fix, struct search_state *out, struct ethos_error *error)
+{
+    *out = (struct search_state){.damaged = false};
+    if (!index_exists(self))
+        return ETHOS_OK;
+    int code = look_at_index(self, out, error);
+    if (out->damaged && fix)
+        index_discard(self);
+    else if (out->damaged)
+        index_close(self);
+    return code == ETHOS_OK && fix && (out->damaged || out->edited) ? search_catch_up(self, error)
+                                                                    : code;
 }
 
 void search_close(struct db *self)

@@ -429,3 +429,18 @@ int index_catch_up(struct search *self, bool whole, struct ethos_error *error)
         code = compare_all(self, error);
     return code == ETHOS_OK && whole ? with_messages(self, check_count, error) : code;
 }
+
+int index_compare(struct search *self, uint64_t *out_edited, struct ethos_error *error)
+{
+    int code = index_check_pages(self, error);
+    for (int64_t from = 0; code == ETHOS_OK && from >= 0;) {
+        struct comparison comparison = {.count = 0};
+        arena_init(&comparison.arena);
+        code = compare_some(self, &comparison, from, BATCH, error);
+        for (size_t i = 0; i < comparison.count; i++)
+            *out_edited += comparison.stale[i].id != NULL;
+        from = comparison.next;
+        arena_release(&comparison.arena);
+    }
+    return code == ETHOS_OK ? check_count(self, error) : code;
+}

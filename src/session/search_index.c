@@ -220,6 +220,13 @@ static int check_tables(struct search *self, struct ethos_error *error)
     return application == 0 && tables == 0 ? make_tables(self, error) : index_break(self, error);
 }
 
+int index_check_pages(struct search *self, struct ethos_error *error)
+{
+    int64_t sound = 0;
+    int code = number_of(self, "SELECT quick_check='ok' FROM pragma_quick_check(1)", &sound);
+    return code == ETHOS_OK && sound ? ETHOS_OK : index_break(self, error);
+}
+
 static int settle(struct search *self, struct ethos_error *error)
 {
     const struct db *db = self->db;
@@ -241,6 +248,15 @@ static char *path_of(const struct db *db, const char *name)
     char *path = NULL;
     int root = (int)(strlen(db->path) - strlen(DB_FILE));
     return asprintf(&path, "%.*s%s", root, db->path, name) < 0 ? NULL : path;
+}
+
+bool index_exists(const struct db *self)
+{
+    struct stat st;
+    char path[PATH_MAX + sizeof INDEX_FILE];
+    snprintf(path, sizeof path, "%.*s" INDEX_FILE, (int)(strlen(self->path) - strlen(DB_FILE)),
+             self->path);
+    return os_fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* Nobody but the owner reads it: SQLite gives what belongs to a file the mode of that file. */

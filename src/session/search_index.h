@@ -86,6 +86,9 @@ struct search {
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
+/* Whether there is a file; not whether it is good. */
+bool index_exists(const struct db *self);
+
 /* Opens self->search, which is there afterwards, or failed and broken; in_memory: not even trying
  * the file. */
 int index_open(struct db *self, bool in_memory, struct ethos_error *error);
@@ -104,6 +107,9 @@ int index_prepare(struct search *self, enum index_statement which, sqlite3_stmt 
 /* SQLITE_ROW or SQLITE_DONE, or a code of ours, which is negative. Done: it is reset. */
 int index_step(struct search *self, sqlite3_stmt *statement, struct ethos_error *error);
 int index_run(struct search *self, sqlite3_stmt *statement, struct ethos_error *error);
+
+/* Broken unless SQLite finds its pages sound. */
+int index_check_pages(struct search *self, struct ethos_error *error);
 
 /* The index is not what it should be; sets broken, unless it is for lack of memory or of a turn. */
 int index_break(struct search *self, struct ethos_error *error);
@@ -159,6 +165,12 @@ void index_set_entry(struct index_block *block, size_t at, struct index_entry en
  * When another program does so past the deadline, the log says so, and the index stays behind.
  */
 int index_catch_up(struct search *self, bool whole, struct ethos_error *error);
+
+/*
+ * Reads all of it beside the messages and writes nothing; *out_edited: those that read otherwise now.
+ * What is damaged, or lacks a message that is older than the last it knows, is broken.
+ */
+int index_compare(struct search *self, uint64_t *out_edited, struct ethos_error *error);
 
 /* Compares these messages anew; not when others are writing. Failing does no harm. */
 void index_refresh(struct search *self, const int64_t *docs, size_t count);

@@ -31,6 +31,8 @@
     " ORDER BY s.pinned<>0 DESC,s.updated_at DESC,s.rowid DESC LIMIT ?7 OFFSET ?8"
 
 #define LIVE " WHERE m.session_id=?1 AND m.deleted_at IS NULL"
+#define FROM_ON                                                                                    \
+    LIVE " AND (m.timestamp,m.rowid)>=(SELECT timestamp,rowid FROM messages WHERE rowid=?2)"
 #define OLDEST_FIRST " ORDER BY m.timestamp,m.rowid"
 #define NEWEST_FIRST " ORDER BY m.timestamp DESC,m.rowid DESC"
 #define OLD " FROM sessions WHERE pinned=0 AND updated_at<?1"
@@ -53,12 +55,12 @@ const char *const db_statements[DB_STATEMENTS] = {
         "model=coalesce(?3,model),provider=coalesce(?4,provider),"
         "personality_id=coalesce(?5,personality_id),metadata=coalesce(?6,metadata),"
         "working_dir=coalesce(?7,working_dir),pinned=coalesce(?8,pinned),"
-        "turn_count=turn_count+?9,input_tokens=input_tokens+?10,output_tokens=output_tokens+?11,"
-        "cache_read_tokens=cache_read_tokens+?12,"
-        "cache_creation_tokens=cache_creation_tokens+?13,"
-        "estimated_cost_usd=estimated_cost_usd+?14,api_call_count=api_call_count+?15,"
-        "compaction_count=compaction_count+?16,"
-        "last_compaction_turn=CASE WHEN ?16>0 THEN turn_count+?9 ELSE last_compaction_turn END"
+        "input_tokens=input_tokens+?9,output_tokens=output_tokens+?10,"
+        "cache_read_tokens=cache_read_tokens+?11,"
+        "cache_creation_tokens=cache_creation_tokens+?12,"
+        "estimated_cost_usd=estimated_cost_usd+?13,api_call_count=api_call_count+?14,"
+        "compaction_count=compaction_count+?15,"
+        "last_compaction_turn=CASE WHEN ?15>0 THEN turn_count ELSE last_compaction_turn END"
         " WHERE id=?1",
     [DB_DELETE_SESSION] = "DELETE FROM sessions WHERE id=?1",
 
@@ -86,14 +88,19 @@ const char *const db_statements[DB_STATEMENTS] = {
         "content_blocks,trace_id,input_tokens,output_tokens,cache_read_tokens,"
         "cache_creation_tokens,estimated_cost_usd,timestamp)"
         " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
-    [DB_RAISE_SESSION] = "UPDATE sessions SET updated_at=max(updated_at,?2) WHERE id=?1",
+    [DB_RAISE_SESSION] =
+        "UPDATE sessions SET updated_at=max(updated_at,?2),turn_count=turn_count+?3 WHERE id=?1",
     [DB_MESSAGES] = "SELECT " MESSAGE_COLUMNS " FROM messages m" LIVE OLDEST_FIRST,
     [DB_LAST_MESSAGES] = "SELECT " MESSAGE_COLUMNS
                          " FROM messages m WHERE m.rowid IN (SELECT m.rowid"
                          " FROM messages m" LIVE NEWEST_FIRST " LIMIT ?2)" OLDEST_FIRST,
     [DB_TAIL] =
         "SELECT m.role,m.tool_call_id,m.tool_name,m.tool_calls FROM messages m" LIVE NEWEST_FIRST,
-    [DB_TURNS] = "SELECT m.timestamp,m.rowid FROM messages m" LIVE
-                 " AND m.role='user'" NEWEST_FIRST,
-    [DB_HIDE] = "UPDATE messages AS m SET deleted_at=?4" LIVE " AND (m.timestamp,m.rowid)>=(?2,?3)",
+    [DB_TURNS] = "SELECT m.rowid FROM messages m" LIVE " AND m.role='user'" NEWEST_FIRST,
+    [DB_MESSAGE] = "SELECT m.rowid FROM messages m" LIVE " AND m.id=?2",
+    [DB_LOWER_SESSION] = "UPDATE sessions SET turn_count=max(0,turn_count-(SELECT count(*)"
+                         " FROM messages m" FROM_ON " AND m.role='user')) WHERE id=?1",
+    [DB_HIDE] = "UPDATE messages AS m SET deleted_at=?3" FROM_ON,
+    [DB_SEQUENCES] = "SELECT m.session_id,m.role,m.tool_call_id,m.tool_calls FROM messages m"
+                     " WHERE m.deleted_at IS NULL ORDER BY m.session_id,m.timestamp,m.rowid",
 };

@@ -320,31 +320,6 @@ static void test_a_place_of_a_long_phrase_is_remembered(void **state)
     str_release(&text);
 }
 
-/* ---- as one phrase --------------------------------------------------------------------------- */
-
-static bool is_phrase(const char *typed, const char *text)
-{
-    struct arena arena;
-    struct query query;
-    arena_init(&arena);
-    assert_int_equal(query_parse(view_str(typed), &arena, &query), ETHOS_OK);
-    bool found = query_is_phrase_in(&query, view_str(text));
-    arena_release(&arena);
-    return found;
-}
-
-static void test_typed_words_that_stand_together_are_a_phrase(void **state)
-{
-    (void)state;
-    assert_true(is_phrase("foo bar", "a foo-bar b"));
-    assert_true(is_phrase("run deploy", "running deployment"));
-    assert_true(is_phrase("1.2.3", "version 1.2.3"));
-    assert_true(is_phrase("日本 foo", "日本 foo"));
-    assert_false(is_phrase("bar foo", "foo bar"));
-    assert_false(is_phrase("foo bar", "foo x bar"));
-    assert_false(is_phrase("", "foo"));
-}
-
 /* ---- the reference --------------------------------------------------------------------------- */
 
 static json_t *load_superset(void)
@@ -394,7 +369,6 @@ int main(void)
         cmocka_unit_test(test_nothing_finds_nothing),
         cmocka_unit_test(test_the_place_is_the_first_of_any_term),
         cmocka_unit_test(test_a_place_of_a_long_phrase_is_remembered),
-        cmocka_unit_test(test_typed_words_that_stand_together_are_a_phrase),
         cmocka_unit_test(test_everything_that_the_reference_finds_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -440,22 +440,6 @@ static void a_table_of_another_shape_is_an_error_not_a_crash(void **state)
     assert_query(w, "SELECT count(*) FROM sqlite_master", "2\n"); // nothing was begun
 }
 
-#define NOBODY 65534
-
-/* Root may write everything: then the test goes on as nobody. */
-static void become_ordinary(struct world *w)
-{
-    static const char *const names[] = {"", "/sessions.db", "/sessions.db-wal", "/sessions.db-shm",
-                                        "/sessions.db-lock"};
-    char path[160];
-    for (size_t i = 0; geteuid() == 0 && i < sizeof names / sizeof *names; i++) {
-        snprintf(path, sizeof path, "%s%s", w->temp.path, names[i]);
-        assert_int_equal(chown(path, NOBODY, NOBODY), 0);
-    }
-    if (geteuid() == 0)
-        assert_int_equal(seteuid(NOBODY), 0);
-}
-
 static void a_database_that_can_only_be_read_is_read(void **state)
 {
     struct world *w = *state;

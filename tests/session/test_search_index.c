@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -367,6 +368,57 @@ static void test_an_index_of_what_is_gone_is_made_anew(void **state)
     assert_int_equal(ask_index(w, "SELECT sum(docs) FROM shards"), 502);
 }
 
+/* ---- settling -------------------------------------------------------------------------------- */
+
+static void settle(struct world *w)
+{
+    if (sessions_sqlite.settle(w->sessions, &w->error) != ETHOS_OK)
+        fail_msg("%s", w->error.text);
+}
+
+static void test_settling_leaves_nothing_to_the_next_search(void **state)
+{
+    struct world *w = *state;
+    settle(w); // no database, nothing to do
+    assert_int_equal(faccessat(w->temp.fd, "sessions.db", F_OK, 0), -1);
+    make_session(w, "cli:a");
+    make_many(w, 1, 500);
+    settle(w);
+    assert_int_equal(ask_index(w, "SELECT count(*) FROM docs"), 500);
+    make_many(w, 501, 20);
+    settle(w);
+    assert_int_equal(ask_index(w, "SELECT count(*) FROM docs"), 520);
+    assert_int_equal(count_hits(w, "word"), 520);
+}
+
+static void test_settling_again_writes_nothing(void **state)
+{
+    struct world *w = *state;
+    make_session(w, "cli:a");
+    make_many(w, 1, 1000);
+    settle(w);
+    int64_t version = ask_index(w, "PRAGMA data_version");
+    struct stat before, after;
+    assert_int_equal(fstatat(w->temp.fd, INDEX "-wal", &before, 0), 0);
+    raw_run(w, "UPDATE messages SET content='other term' WHERE id='m000500'");
+    settle(w); // nothing is new, and so nothing is compared
+    assert_int_equal(ask_index(w, "PRAGMA data_version"), version);
+    assert_int_equal(fstatat(w->temp.fd, INDEX "-wal", &after, 0), 0);
+    assert_int_equal(after.st_size, before.st_size);
+    assert_int_equal(after.st_mtim.tv_nsec, before.st_mtim.tv_nsec);
+}
+
+static void test_settling_without_a_place_to_write_does_nothing(void **state)
+{
+    struct world *w = *state;
+    assert_int_equal(mkdirat(w->temp.fd, INDEX, 0700), 0);
+    make_session(w, "cli:a");
+    make_many(w, 1, 100);
+    settle(w);
+    assert_int_equal(count_hits(w, "word"), 100);
+    assert_int_equal(unlinkat(w->temp.fd, INDEX, AT_REMOVEDIR), 0);
+}
+
 /* ---- several at once ------------------------------------------------------------------------- */
 
 static void wait_for(pid_t pid)
@@ -467,6 +519,52 @@ static void test_killed_while_it_catches_up(void **state)
     assert_sound(w);
 }
 
+/* Makes it look like somebody else's; not while somebody makes it. */
+static void estrange(const struct world *w)
+{
+    char path[256];
+    sqlite3 *raw;
+    int lock = openat(w->temp.fd, INDEX "-lock", O_RDWR);
+    path_of(w, INDEX, path);
+    if (lock < 0 || flock(lock, LOCK_EX) != 0)
+        _exit(2);
+    if (sqlite3_open_v2(path, &raw, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK) {
+        sqlite3_busy_timeout(raw, 10000);
+        sqlite3_exec(raw, "PRAGMA user_version=99", NULL, NULL, NULL);
+    }
+    sqlite3_close(raw);
+    close(lock);
+}
+
+static void estrange_and_search(struct world *w)
+{
+    for (int i = 0; i < 8; i++) {
+        estrange(w);
+        world_reopen(w);
+        if (count_hits(w, "word") != 300 || count_hits(w, "n000299") != 1)
+            _exit(1);
+    }
+}
+
+static void test_several_make_it_anew_at_once(void **state)
+{
+    struct world *w = *state;
+    pid_t pids[3];
+    make_session(w, "cli:a");
+    make_many(w, 1, 300);
+    assert_int_equal(count_hits(w, "word"), 300);
+    world_close(w);
+    for (int i = 0; i < 3; i++)
+        pids[i] = start(w, estrange_and_search);
+    for (int i = 0; i < 3; i++)
+        wait_for(pids[i]);
+    world_open(w);
+    assert_int_equal(count_hits(w, "word"), 300);
+    assert_int_equal(ask_index(w, "SELECT count(*) FROM docs"), 300);
+    assert_int_equal(ask_index(w, "SELECT sum(docs) FROM shards"), 300);
+    assert_int_equal(ask_index(w, "SELECT quick_check='ok' FROM pragma_quick_check"), 1);
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static void test_every_allocation_may_fail(void **state)
@@ -517,9 +615,13 @@ int main(void)
         TEST(test_another_database_in_its_place),
         TEST(test_rows_put_before_others_are_found_by_comparing_all),
         TEST(test_an_index_of_what_is_gone_is_made_anew),
+        TEST(test_settling_leaves_nothing_to_the_next_search),
+        TEST(test_settling_again_writes_nothing),
+        TEST(test_settling_without_a_place_to_write_does_nothing),
         TEST(test_searchers_share_the_work),
         TEST(test_searching_while_others_append),
         TEST(test_killed_while_it_catches_up),
+        TEST(test_several_make_it_anew_at_once),
         TEST(test_every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
