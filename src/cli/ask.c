@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/view.h"
 #include "cli/rows.h"
 
 /* Reads one line; true for one that begins with y. */
@@ -26,7 +27,8 @@ static int refuse(const struct cli *self, const char *text, const char *hint)
     return cli_fail(self, &error);
 }
 
-typedef void extent_fn(const json_t *json);
+/* Says what would go; false when nothing would. */
+typedef bool extent_fn(const json_t *json);
 
 /* A dry run tells what would go; `nothing` is said when it does not. always: a script must say --yes. */
 static int ask_extent(struct cli *self, extent_fn *tell, bool always, const char *nothing)
@@ -42,24 +44,24 @@ static int ask_extent(struct cli *self, extent_fn *tell, bool always, const char
     self->dry_run = true;
     int code = cli_call(self, self->op, self->args, &result, &error);
     self->dry_run = false;
-    if (code == ETHOS_OK)
-        tell(result.json);
+    bool some = code == ETHOS_OK && tell(result.json);
     op_result_release(&result);
     if (code != ETHOS_OK)
         return cli_fail(self, &error);
-    return confirmed() ? CLI_DONE : refuse(self, nothing, "");
+    return !some || confirmed() ? CLI_DONE : refuse(self, nothing, "");
 }
 
-static void tell_purge(const json_t *json)
+static bool tell_purge(const json_t *json)
 {
     long long lines = number_of(json, "lines"), versions = number_of(json, "versions");
     fprintf(stderr,
             "This takes %lld line%s out of the files and cleans %lld recorded version%s. It cannot "
             "be undone.\n",
             lines, plural(lines), versions, plural(versions));
+    return true;
 }
 
-static void tell_workspace(const json_t *json)
+static bool tell_workspace(const json_t *json)
 {
     long long folders = (long long)json_array_size(json_object_get(json, "paths"));
     long long notes = number_of(json, "notes");
@@ -71,6 +73,27 @@ static void tell_workspace(const json_t *json)
     else
         fprintf(stderr, "This unties %lld folder%s; the memory stays (%lld note%s).\n", folders,
                 plural(folders), notes, plural(notes));
+    return true;
+}
+
+static bool tell_session(const json_t *json)
+{
+    char name[VIEW_SESSION_SIZE];
+    long long messages = number_of(json, "messages");
+    view_session_name(json_object_get(json, "session"), name);
+    fputs("This deletes ", stderr);
+    term_safe(stderr, view_str(name));
+    fprintf(stderr, " with %lld message%s. It cannot be undone.\n", messages, plural(messages));
+    return true;
+}
+
+static bool tell_prune(const json_t *json)
+{
+    long long sessions = number_of(json, "sessions");
+    if (sessions > 0)
+        fprintf(stderr, "This deletes %lld session%s. It cannot be undone.\n", sessions,
+                plural(sessions));
+    return sessions > 0;
 }
 
 static int ask_resolve(const struct cli *self)
@@ -91,6 +114,10 @@ int ask_before(struct cli *self)
     if (strcmp(self->op->name, "workspaces.forget") == 0)
         return ask_extent(self, tell_workspace, json_is_true(json_object_get(self->args, "memory")),
                           "nothing was changed");
+    if (strcmp(self->op->name, "sessions.delete") == 0)
+        return ask_extent(self, tell_session, false, "nothing was deleted");
+    if (strcmp(self->op->name, "sessions.prune") == 0)
+        return ask_extent(self, tell_prune, false, "nothing was deleted");
     if (strcmp(self->op->name, "conflicts.resolve") == 0)
         return ask_resolve(self);
     return CLI_DONE;

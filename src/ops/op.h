@@ -22,6 +22,7 @@ enum {
     OP_POSITIONAL = 2, /* on the command line: by place, in table order */
     OP_STDIN = 4,      /* on the command line: "-" or nothing reads standard input */
     OP_FILE = 8,       /* on the command line: names a file whose content is the argument */
+    OP_NULL = 16,      /* null may be said, which is not leaving it out */
 };
 
 struct op_arg {
