@@ -407,7 +407,7 @@ static const struct op_arg list_args[] = {
 static const struct op_arg get_args[] = {
     ARG_ID, {"last", OP_INTEGER, 0, "1|1000000000", "N", "only the newest messages"}, ARG_END};
 static const struct op_arg search_args[] = {
-    {"query", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "TEXT",
+    {"query", OP_TEXT, OP_REQUIRED | OP_POSITIONAL | OP_REST, NULL, "TEXT",
      "words in any order; \"a phrase\" in quotes"},
     {"limit", OP_INTEGER, 0, "1|200", "N", "how many at most (default: 20)"},
     {"since", OP_TIME, 0, NULL, "TIME", "said at or after: 7d, 2026-11-15"},
@@ -420,8 +420,8 @@ static const struct op_arg search_args[] = {
 static const struct op_arg id_args[] = {ARG_ID, ARG_END};
 static const struct op_arg update_args[] = {ARG_ID,
                                             {"title", OP_TEXT,
-                                             OP_REQUIRED | OP_POSITIONAL | OP_NULL, NULL, "TITLE",
-                                             "at most 200 characters; '' takes it away"},
+                                             OP_REQUIRED | OP_POSITIONAL | OP_NULL | OP_REST, NULL,
+                                             "TITLE", "at most 200 characters; '' takes it away"},
                                             ARG_END};
 static const struct op_arg prune_args[] = {
     {"olderThan", OP_TIME, OP_REQUIRED, NULL, "TIME", "last used before: 90d, 2026-01-31"},
@@ -449,7 +449,7 @@ const struct op ops_sessions[] = {
     {"sessions.get", "sessions show", "Show what was said in a session",
      "ethos sessions show 3f2a9c1d --last 20", get_args, READS, run_get},
     {"sessions.search", "sessions search", "Find what was said, in all sessions",
-     "ethos sessions search 'deploy redis' --since 30d", search_args, READS, sessions_run_search},
+     "ethos sessions search deploy redis --since 30d", search_args, READS, sessions_run_search},
     {"sessions.current", "sessions current", "Print the id of the session of this folder",
      "ethos sessions current --new", current_args, WRITES, sessions_run_current},
     {"sessions.append", "sessions append", "Add a message to the session of this folder",
