@@ -332,7 +332,10 @@ static int dispatch(struct cli *self, char **argv)
         return edit_run(self);
     if (strcmp(self->op->name, "admin.completion") == 0)
         return complete_run(self);
-    return op_here(self->op) ? run_operation(self) : program_exec(self, "ethos-db", argv);
+    if (!op_here(self->op))
+        return program_exec(self, "ethos-db", argv);
+    program_begin();
+    return run_operation(self);
 }
 
 /* jansson would open /dev/urandom for the seed of its hash tables; the kernel gave us one already. */

@@ -67,7 +67,8 @@ void term_page(struct term *self)
         dup2(ends[0], STDIN_FILENO);
         close(ends[0]);
         close(ends[1]);
-        execl("/bin/sh", "sh", "-c", pager && *pager ? pager : "less -FRX 2>/dev/null || cat",
+        setenv("LESS", "FRX", 0); // as git does: colours are shown, one page needs no key
+        execl("/bin/sh", "sh", "-c", pager && *pager ? pager : "less 2>/dev/null || cat",
               (char *)NULL);
         _exit(127);
     }

@@ -28,7 +28,7 @@ enum term_style { TERM_PLAIN, TERM_BOLD, TERM_DIM, TERM_GOOD, TERM_WARN, TERM_BA
 /* color: 0 auto, 1 always, 2 never. */
 void term_init(struct term *self, int color);
 
-/* Sends what follows through $PAGER or less -FRX, when out is a terminal. */
+/* Sends what follows through $PAGER or less, when out is a terminal. */
 void term_page(struct term *self);
 
 /* Flushes, waits for a pager. False when writing failed (a closed pipe is not a failure). */

@@ -3,6 +3,7 @@
  *
  * Data goes to stdout. What only confirms a write goes to stderr, and -q silences it.
  */
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,8 @@ const char *view_below_home(const char *path)
 void view_path(struct cli *self, enum term_style style, const char *path)
 {
     const char *below = view_below_home(path);
-    term_styled(&self->term, style, "%s%s", below ? "~" : "", below ? below : path);
+    term_styled(&self->term, style, "%s", below ? "~" : "");
+    term_fitting(&self->term, style, view_str(below ? below : path), INT_MAX);
 }
 
 void view_when(const json_t *row, const char *name, char out[TERM_WHEN_SIZE])

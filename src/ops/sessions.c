@@ -47,17 +47,28 @@ json_t *sessions_row(const struct ethos_session *session)
         "version", 1, "turnCount", (json_int_t)session->turns);
 }
 
-/* What another program wrote there may be no array; then nothing was called. */
+/* One call as the wire has it, {"id", "name", "input"}; what it lacks is empty. */
+static json_t *call_json(const json_t *call)
+{
+    json_t *input = json_object_get(call, "input");
+    return json_pack("{s:o, s:o, s:o}", "id", json_text(json_view(call, "id")), "name",
+                     json_text(json_view(call, "name")), "input",
+                     input ? json_incref(input) : json_object());
+}
+
+/* What another program wrote there may be no array of calls; then nothing was called. */
 static json_t *calls_json(const char *text)
 {
-    json_t *calls = NULL;
-    if (!text)
-        return json_null();
-    int code = json_parse(view_str(text), "tool calls", &calls, NULL);
-    if (code == ETHOS_NOMEM || json_is_array(calls))
-        return calls;
+    json_t *calls = NULL, *row, *out = json_null();
+    size_t index;
+    int code = text ? json_parse(view_str(text), "tool calls", &calls, NULL) : ETHOS_OK;
+    if (code == ETHOS_OK && json_is_array(calls))
+        out = json_array();
+    json_array_foreach (calls, index, row)
+        if (json_is_object(row))
+            op_json_push(&out, call_json(row));
     json_decref(calls);
-    return json_null();
+    return code == ETHOS_NOMEM ? NULL : out;
 }
 
 json_t *sessions_message(const struct ethos_message *message)

@@ -2,11 +2,13 @@
  * sessions_list.c: which sessions there are, and what was said in them.
  *
  * With a query, a session is listed when every word of it occurs in its title, its key or any message.
- * Of a word that a great many messages have, the newest 2,000 of those are looked at.
+ * Of a word that a great many messages have, the newest 40,000 of those are looked at.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/view.h"
 #include "core/query.h"
@@ -15,7 +17,8 @@
 
 #define PAGE 50
 #define HITS 20
-#define MANY 2000 /* messages that have one word */
+#define MANY 2000 /* messages that have a word, in one round */
+#define ROUNDS 20
 
 /* Each of the rows gets what is shown as its title. */
 static int add_titles(struct ethos *ethos, json_t *rows, struct ethos_error *error)
@@ -66,9 +69,11 @@ struct matching {
     struct arena arena;
     struct part *parts[QUERY_MAX_TERMS];
     size_t count;
-    uint64_t bits; /* of the part, or parts, that are being looked for */
-    json_t *found; /* id: bits of the parts that were found in it */
-    json_t *rows;  /* those that have all, in this order */
+    uint64_t bits;               /* of the part, or parts, that are being looked for */
+    size_t hits;                 /* of this round, */
+    char oldest[CLOCK_ISO_SIZE]; /* and the time of its oldest */
+    json_t *found;               /* id: bits of the parts that were found in it */
+    json_t *rows;                /* those that have all, in this order */
     size_t limit;
 };
 
@@ -123,15 +128,31 @@ static int note_names(void *arg, const struct ethos_session *session)
 static int note_hit(void *arg, const struct ethos_hit *hit)
 {
     struct matching *self = arg;
+    const char *time = hit->message->timestamp;
+    if (self->hits++ == 0 || strcmp(time, self->oldest) < 0)
+        snprintf(self->oldest, sizeof self->oldest, "%s", time);
     return note(self, hit->session, self->bits);
 }
 
+/* The best of the newest first; then what is older than those, for sessions that talk less. */
 static int find_said(struct matching *self, struct ethos_view text, uint64_t bits,
                      struct ethos_error *error)
 {
-    const struct ethos_search search = {.text = text, .working_dir = self->folder, .limit = MANY};
+    char until[CLOCK_ISO_SIZE] = "";
     self->bits = bits;
-    return self->store->ops->search(self->store, &search, note_hit, self, error);
+    for (int round = 0; round < ROUNDS; round++) {
+        const struct ethos_search search = {.text = text,
+                                            .working_dir = self->folder,
+                                            .until = *until ? until : NULL,
+                                            .limit = MANY,
+                                            .newest = round > 0};
+        self->hits = 0;
+        int code = self->store->ops->search(self->store, &search, note_hit, self, error);
+        if (code != ETHOS_OK || self->hits < MANY || strcmp(self->oldest, until) == 0)
+            return code;
+        memcpy(until, self->oldest, sizeof until);
+    }
+    return ETHOS_OK;
 }
 
 /* The best first: all in the names, then all in one message, then anywhere. */

@@ -134,6 +134,42 @@ static void test_calls_that_are_no_array_are_null(void **state)
     free(text);
 }
 
+static void test_calls_are_shown_as_the_wire_has_them(void **state)
+{
+    struct world *world = *state;
+    const struct ethos_message odd = {
+        .role = "assistant",
+        .content = VIEW("one"),
+        .tool_calls = "[1,{\"id\":\"a\"},{\"id\":\"b\",\"name\":\"f\",\"input\":[2],\"x\":3}]"};
+    struct ethos_sessions *store = open_sessions(world);
+    assert_ok(world, store->ops->append(store, EMPTY, &odd, 1, 0, &world->error));
+    assert_answer(world, "sessions.get", "{\"id\":\"third\"}",
+                  "\"toolCalls\":[{\"id\":\"a\",\"name\":\"\",\"input\":{}},"
+                  "{\"id\":\"b\",\"name\":\"f\",\"input\":[2]}]");
+}
+
+/* A session that says a word once is found behind one that says it thousands of times. */
+static void test_a_quiet_session_is_found_behind_a_talkative_one(void **state)
+{
+    enum { TALK = 4100 };
+    struct world *world = *state;
+    struct ethos_sessions *store = open_sessions(world);
+    struct ethos_message *talk = calloc(TALK, sizeof *talk);
+    char(*times)[32] = calloc(TALK, sizeof *times);
+    assert_true(talk && times);
+    for (int i = 0; i < TALK; i++) {
+        snprintf(times[i], sizeof times[i], "2027-01-01T%02d:%02d:00.000Z", i / 60 % 24, i % 60);
+        talk[i] = (struct ethos_message){
+            .role = "user", .content = VIEW("redis"), .timestamp = times[i]};
+    }
+    assert_ok(world,
+              store->ops->append(store, EMPTY, talk, TALK, ETHOS_APPEND_KEEP_TIME, &world->error));
+    free(talk);
+    free(times);
+    assert_answer(world, "sessions.list", "{\"query\":\"redis\"}", SECOND);
+    assert_answer(world, "sessions.list", "{\"query\":\"redis\",\"personalityId\":\"p\"}", FIRST);
+}
+
 static void test_a_query_finds_words_that_are_spread_over_a_session(void **state)
 {
     struct world *world = *state;
@@ -189,6 +225,8 @@ int main(void)
         WITH_SESSIONS(test_the_start_of_two_ids_names_none),
         WITH_SESSIONS(test_every_row_has_what_the_wire_wants),
         WITH_SESSIONS(test_calls_that_are_no_array_are_null),
+        WITH_SESSIONS(test_calls_are_shown_as_the_wire_has_them),
+        WITH_SESSIONS(test_a_quiet_session_is_found_behind_a_talkative_one),
         WITH_SESSIONS(test_a_query_finds_words_that_are_spread_over_a_session),
         WITH_SESSIONS(test_the_best_come_first_and_no_more_than_the_limit),
         WITH_SESSIONS(test_a_query_of_many_words_is_no_error),
