@@ -196,6 +196,10 @@ struct ethos_sessions_ops {
                  void (*each)(void *arg, const struct ethos_finding *finding), void *arg,
                  struct ethos_error *error);
 
+    /* The first of these messages whose id is there already, be it hidden; *out_at is count for none. */
+    int (*taken)(struct ethos_sessions *self, const struct ethos_message *messages, size_t count,
+                 size_t *out_at, struct ethos_error *error);
+
     /* After many appends: what is derived from the messages and would else be made by the next search. */
     int (*settle)(struct ethos_sessions *self, struct ethos_error *error);
 };

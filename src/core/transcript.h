@@ -56,14 +56,15 @@ typedef void transcript_note_fn(void *arg, size_t line, const char *what);
  */
 struct transcript_about {
     const char *format;
+    bool taken_back; /* some of what it has was taken back there, and is left out */
     struct ethos_session session;
 };
 
 /*
  * Reads a transcript and gives messages in an order that transcript_next accepts: neighbours of
  * one role are joined, results go to their calls, those without are dropped, calls without result
- * are answered by TRANSCRIPT_NO_RESULT; what is no part of the conversation (side chains,
- * reasoning, bookkeeping) is left out. All of it is told to note, before the first message is
+ * are answered by TRANSCRIPT_NO_RESULT; what is no part of the conversation (side chains, questions
+ * that were asked anew, reasoning, bookkeeping) is left out. All of it is told to note, before the first message is
  * given; *out_about, which lives as long as the arena, is complete then, too.
  *
  * Every message has an id: that of the transcript where it is a UUID, else one made from the place
@@ -78,6 +79,9 @@ struct transcript_about {
 int transcript_read(struct ethos_view text, const char *format, struct arena *arena,
                     struct transcript_about *out_about, transcript_out_fn *each,
                     transcript_note_fn *note, void *arg, struct ethos_error *error);
+
+/* Adds counts that are not negative, up to the most that can be counted. */
+void transcript_add_usage(struct ethos_usage *to, const struct ethos_usage *from);
 
 /* A UUID that is always the same for the same text. */
 void transcript_uuid(struct ethos_view text, char out[ETHOS_UUID_SIZE]);

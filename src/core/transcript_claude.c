@@ -112,6 +112,7 @@ int claude_end(struct reading *reading)
         if (code == ETHOS_OK && json_object_get(reading->names, leaf))
             code = take_title(reading, 0, title);
     }
+    branch_end(reading);
     return code;
 }
 
@@ -124,6 +125,9 @@ int claude_line(struct reading *reading, const json_t *row)
     const json_t *message = json_object_get(row, "message");
     struct item *item = NULL;
     bool is_new = false;
+    int code = branch_line(reading, row);
+    if (code != ETHOS_OK)
+        return code;
     if (view_eq_str(type, "custom-title"))
         return take_title(reading, 2, json_view(row, "customTitle"));
     if (view_eq_str(type, "ai-title"))
@@ -134,7 +138,7 @@ int claude_line(struct reading *reading, const json_t *row)
         reading_note(reading, reason);
         return ETHOS_OK;
     }
-    int code = take_about(reading, row);
+    code = take_about(reading, row);
     if (code == ETHOS_OK)
         code = reading_is_new(reading, json_view(row, "uuid"), &is_new);
     if (code != ETHOS_OK || !is_new)
@@ -142,6 +146,8 @@ int claude_line(struct reading *reading, const json_t *row)
     char role = view_eq_str(type, "user") ? 'u' : 'a';
     reading->time = json_object_get(row, "timestamp");
     code = reading_content(reading, role, json_object_get(message, "content"), &item);
+    if (reading->made > 0)
+        branch_message(reading, role == 'u' && item && reading->made == 1);
     return code == ETHOS_OK && item && role == 'a' ? take_usage(reading, item, message) : code;
 }
 
@@ -198,6 +204,29 @@ int reading_calls(struct reading *reading, struct item *item, const json_t *call
     return code;
 }
 
+/* Some count anew, or number what they say: of one id, what says something else is another. */
+static int jsonl_is_new(struct reading *reading, const json_t *row, bool *out)
+{
+    const json_t *calls = either(row, "tool_calls", "toolCalls");
+    const json_t *content = json_object_get(row, "content");
+    struct ethos_view id = json_view(row, "id");
+    struct str twin;
+    if (id.size == 0)
+        return reading_is_new(reading, id, out);
+    str_init(&twin, SIZE_MAX);
+    str_add(&twin, id);
+    str_addc(&twin, '\n');
+    str_add(&twin, json_view(row, "role"));
+    json_print(content ? content : json_null(), JSON_STYLE_LINE, &twin);
+    json_print(calls ? calls : json_null(), JSON_STYLE_LINE, &twin);
+    const char *name = str_code(&twin) ? NULL : reading_uuid(reading, str_view(&twin));
+    str_release(&twin);
+    int code = name ? reading_is_new(reading, view_str(name), out) : ETHOS_NOMEM;
+    if (code != ETHOS_OK || !*out || json_object_getn(reading->names, id.data, id.size))
+        return code;
+    return reading_is_new(reading, id, out);
+}
+
 int jsonl_line(struct reading *reading, const json_t *row)
 {
     char role = role_of(json_view(row, "role"));
@@ -208,7 +237,7 @@ int jsonl_line(struct reading *reading, const json_t *row)
         reading_note(reading, NOTE_OTHER);
         return ETHOS_OK;
     }
-    int code = reading_is_new(reading, json_view(row, "id"), &is_new);
+    int code = jsonl_is_new(reading, row, &is_new);
     if (code != ETHOS_OK || !is_new)
         return code;
     reading->time = either(row, "timestamp", "created_at");

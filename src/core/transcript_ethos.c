@@ -189,13 +189,17 @@ static int read_opening(struct reading *reading, struct ethos_view line)
 {
     struct str text;
     json_t *document = NULL;
+    reading->line = 1;
     str_init(&text, SIZE_MAX);
     str_add(&text, line);
     str_adds(&text, "]}");
-    int code = str_code(&text) ? ETHOS_NOMEM : json_parse(str_view(&text), "line", &document, NULL);
+    int code = str_code(&text) ? ETHOS_NOMEM : reading_parse(reading, str_view(&text), &document);
     str_release(&text);
     if (code == ETHOS_OK)
         code = take_session(reading, json_object_get(document, "session"));
+    else if (code != ETHOS_NOMEM)
+        reading_note(reading, "what is said of the session cannot be read and was left out");
+    reading->line = 0;
     json_decref(document);
     return code == ETHOS_NOMEM ? code : ETHOS_OK;
 }

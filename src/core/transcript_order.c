@@ -216,15 +216,19 @@ static void take_calls(struct order *order, struct item *to, struct item *from)
     }
 }
 
-static void add_usage(struct item *to, const struct item *from)
+static void add_count(int64_t *to, int64_t from)
 {
-    if (!from->has_usage)
-        return;
-    to->has_usage = true;
-    to->usage.input_tokens += from->usage.input_tokens;
-    to->usage.output_tokens += from->usage.output_tokens;
-    to->usage.cache_read_tokens += from->usage.cache_read_tokens;
-    to->usage.cache_creation_tokens += from->usage.cache_creation_tokens;
+    if (__builtin_add_overflow(*to, from, to))
+        *to = INT64_MAX;
+}
+
+void transcript_add_usage(struct ethos_usage *to, const struct ethos_usage *from)
+{
+    add_count(&to->input_tokens, from->input_tokens);
+    add_count(&to->output_tokens, from->output_tokens);
+    add_count(&to->cache_read_tokens, from->cache_read_tokens);
+    add_count(&to->cache_creation_tokens, from->cache_creation_tokens);
+    to->cost_usd += from->cost_usd;
 }
 
 static void join(struct order *order, struct item *from)
@@ -235,7 +239,8 @@ static void join(struct order *order, struct item *from)
         *to->last_part = from->parts;
         to->last_part = from->last_part;
     }
-    add_usage(to, from);
+    to->has_usage |= from->has_usage;
+    transcript_add_usage(&to->usage, &from->usage);
     to->content_blocks = to->trace_id = NULL;
 }
 

@@ -2,8 +2,8 @@
  * transcript_parts.h: a transcript of another program while it is read. Private to
  * core/transcript*.
  *
- * Lines become items, in the order of the file (transcript_claude.c, transcript_codex.c,
- * transcript_ethos.c, over transcript_items.c); items are brought into an order that a model
+ * Lines become items, in the order of the file (transcript_claude.c with transcript_branch.c,
+ * transcript_codex.c, transcript_ethos.c, over transcript_items.c); items are brought into an order that a model
  * accepts (transcript_order.c).
  */
 #ifndef ETHOS_CORE_TRANSCRIPT_PARTS_H
@@ -74,7 +74,11 @@ struct reading {
     struct item *counted; /* and where */
     json_t *summaries;    /* claude-code: titles by the line that they were made for, */
     char title_rank;      /* and how good the one that was found is: summary, program, person */
-    json_int_t tokens;    /* codex: all that were counted so far */
+    json_t *places;       /* claude-code: of lines by id, */
+    struct node *nodes;   /* the lines, */
+    size_t node_count, node_capacity;
+    size_t node;       /* and which of them is being read, 0: none that others follow */
+    json_int_t tokens; /* codex: all that were counted so far */
     struct transcript_about *about;
 };
 
@@ -131,7 +135,16 @@ int jsonl_line(struct reading *reading, const json_t *row);
 int claude_line(struct reading *reading, const json_t *row);
 int codex_line(struct reading *reading, const json_t *row);
 
-/* At the end: chooses the title. */
+/* claude-code: a line that others may follow, */
+int branch_line(struct reading *reading, const json_t *row);
+
+/* which became a message, */
+void branch_message(struct reading *reading, bool question);
+
+/* and at the end: leaves out what was taken back. */
+void branch_end(struct reading *reading);
+
+/* At the end: chooses the title and the branch. */
 int claude_end(struct reading *reading);
 
 /* At the end: leaves out what nobody typed. */

@@ -9,6 +9,8 @@
 #include "base/view.h"
 #include "core/transcript_parts.h"
 
+#define BYTE_ORDER_MARK VIEW("\xEF\xBB\xBF") /* some editors put it before the text */
+
 struct format {
     const char *name;
     int (*line)(struct reading *reading, const json_t *row); /* NULL: a document of ours */
@@ -41,17 +43,25 @@ void reading_begin(struct reading *reading, struct ethos_view text)
     reading->told = false;
 }
 
-int reading_parse(struct reading *reading, struct ethos_view text, json_t **out)
+static int parse_clean(struct ethos_view text, json_t **out, bool *out_replaced)
 {
     struct str clean;
-    if (utf8_valid(text))
+    *out_replaced = !utf8_valid(text);
+    if (!*out_replaced)
         return json_parse(text, "line", out, NULL);
     str_init(&clean, SIZE_MAX);
     int code = utf8_sanitize(text, &clean);
     if (code == ETHOS_OK)
         code = json_parse(str_view(&clean), "line", out, NULL);
     str_release(&clean);
-    if (code == ETHOS_OK)
+    return code;
+}
+
+int reading_parse(struct reading *reading, struct ethos_view text, json_t **out)
+{
+    bool replaced;
+    int code = parse_clean(text, out, &replaced);
+    if (code == ETHOS_OK && replaced)
         reading_note(reading, "bytes that are no text were replaced");
     return code;
 }
@@ -122,10 +132,10 @@ static int guess(struct ethos_view text, const struct format **out)
 {
     struct ethos_view rest = text, line;
     const char *name = NULL;
-    bool first = true;
+    bool first = true, replaced;
     while (!name && view_line(&rest, &line)) {
         json_t *row = NULL;
-        int code = json_parse(line, "line", &row, NULL);
+        int code = parse_clean(line, &row, &replaced);
         if (code == ETHOS_NOMEM)
             return code;
         name = !row && first && ethos_begins(text) ? "ethos" : guess_row(row);
@@ -144,16 +154,29 @@ static int read_items(struct reading *reading, const struct format *format, stru
     reading->names = json_object();
     reading->typed = json_object();
     reading->summaries = json_object();
-    int code = reading->names && reading->typed && reading->summaries ? ETHOS_OK : ETHOS_NOMEM;
+    reading->places = json_object();
+    bool whole = reading->names && reading->typed && reading->summaries && reading->places;
+    int code = whole ? ETHOS_OK : ETHOS_NOMEM;
     if (code == ETHOS_OK)
         code = format->line ? read_lines(reading, format, text)
                             : ethos_read_document(reading, text);
     json_decref(reading->names);
     json_decref(reading->typed);
     json_decref(reading->summaries);
+    json_decref(reading->places);
     if (code == ETHOS_OK && !format->line)
         code = transcript_keep(reading, &kept);
     return code != ETHOS_OK || kept ? code : transcript_order(reading);
+}
+
+static int give_items(struct reading *reading, transcript_out_fn *each, struct ethos_error *error)
+{
+    struct ethos_session *session = &reading->about->session;
+    if (!reading->ordered)
+        return err_set(error, ETHOS_INVALID, "no message of it can stand alone");
+    if (!session->created_at)
+        session->created_at = reading->ordered->timestamp;
+    return transcript_give(reading, each);
 }
 
 int transcript_read(struct ethos_view text, const char *format, struct arena *arena,
@@ -164,19 +187,19 @@ int transcript_read(struct ethos_view text, const char *format, struct arena *ar
         .arena = arena, .note = note, .arg = arg, .last = &reading.items, .about = out_about};
     const struct format *chosen = find_format(format);
     *out_about = (struct transcript_about){0};
+    if (view_starts(text, BYTE_ORDER_MARK))
+        text = view_from(text, BYTE_ORDER_MARK.size);
     int code = format ? ETHOS_OK : guess(text, &chosen);
     if (code == ETHOS_OK && !chosen)
         return format ? err_set(error, ETHOS_INVALID, "'%s' is no format of transcripts", format)
                       : err_set(error, ETHOS_INVALID, "no transcript of a known format");
     if (code == ETHOS_OK)
         code = read_items(&reading, chosen, text);
-    if (code == ETHOS_OK && !reading.ordered)
+    if (code == ETHOS_OK && !reading.items)
         return err_set(error, ETHOS_INVALID, "no message could be read from the transcript");
     if (code == ETHOS_OK) {
         out_about->format = chosen->name;
-        if (!out_about->session.created_at)
-            out_about->session.created_at = reading.ordered->timestamp;
-        code = transcript_give(&reading, each);
+        code = give_items(&reading, each, error);
     }
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }

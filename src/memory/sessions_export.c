@@ -64,43 +64,95 @@ static void add_code(const char *language, struct ethos_view text, struct str *o
     str_adds(out, "\n\n");
 }
 
-/* A line that opens or closes code: how many of which character, after at most three blanks. */
-static size_t fence_of(struct ethos_view line, char *out_char, bool *out_bare)
+/* Takes the next line off *rest, by the rules of markdown: a CR alone ends one, too. */
+static bool next_line(struct ethos_view *rest, struct ethos_view *out)
 {
-    size_t at = 0, size = 0;
-    while (at < line.size && at < 4 && line.data[at] == ' ')
-        at++;
-    if (at == 4 || at == line.size || !strchr("`~", line.data[at]) || !line.data[at])
-        return 0;
-    *out_char = line.data[at];
-    while (at + size < line.size && line.data[at + size] == *out_char)
+    size_t size = 0;
+    if (rest->size == 0)
+        return false;
+    while (size < rest->size && rest->data[size] != '\n' && rest->data[size] != '\r')
         size++;
-    *out_bare = view_blank(view_from(line, at + size));
+    *out = view_of(rest->data, size);
+    bool two = view_starts(view_from(*rest, size), VIEW("\r\n"));
+    *rest = view_from(*rest, size + (size < rest->size) + two);
+    return true;
+}
+
+/* How many characters of a text begin it that are among these. */
+static size_t count_of(struct ethos_view text, const char *among)
+{
+    size_t count = 0;
+    while (count < text.size && text.data[count] && strchr(among, text.data[count]))
+        count++;
+    return count;
+}
+
+/* A fence: how many of which character; what follows them decides what it does. */
+static size_t fence_of(struct ethos_view line, struct ethos_view *out_rest)
+{
+    const char among[] = {line.size > 0 ? line.data[0] : '\0', '\0'};
+    size_t size = *among == '`' || *among == '~' ? count_of(line, among) : 0;
+    *out_rest = view_from(line, size);
     return size >= 3 ? size : 0;
 }
 
-/* What somebody said is markdown already. Code that it leaves open is closed, and ends with it. */
+static bool closes(struct ethos_view line, char kind, size_t open)
+{
+    struct ethos_view rest;
+    size_t blanks = count_of(line, " ");
+    line = view_from(line, blanks);
+    return blanks < 4 && fence_of(line, &rest) >= open && *line.data == kind &&
+           count_of(rest, " \t") == rest.size;
+}
+
+/*
+ * Whether nothing that a text begins can reach beyond it. HTML, and code that is indented or in a
+ * list or a quotation, may end elsewhere than it seems: that would take a whole parser to know.
+ */
+static bool is_closed(struct ethos_view text)
+{
+    struct ethos_view line, rest;
+    size_t open = 0, size;
+    char kind = 0;
+    while (next_line(&text, &line)) {
+        struct ethos_view body = view_from(line, count_of(line, " \t>-+*0123456789.)"));
+        if (open > 0) {
+            open = closes(line, kind, open) ? 0 : open;
+            continue;
+        }
+        if (view_starts(body, VIEW("<")))
+            return false;
+        if ((size = fence_of(body, &rest)) == 0 || (*body.data == '`' && longest_run(rest, '`')))
+            continue;
+        if (body.data != line.data)
+            return false;
+        open = size;
+        kind = *body.data;
+    }
+    return open == 0;
+}
+
+/*
+ * What somebody said is markdown already, and stays what it is where it ends by itself. Else it is
+ * quoted: with a quotation ends all that was begun in it.
+ */
 static void add_said(struct ethos_view text, struct str *out)
 {
-    struct ethos_view rest = text, line;
-    size_t open = 0, size;
-    char kind = 0, c = 0;
-    bool bare = false;
-    while (view_line(&rest, &line)) {
-        if ((size = fence_of(line, &c, &bare)) == 0)
-            continue;
-        if (open == 0) {
-            open = size;
-            kind = c;
-        } else if (c == kind && bare && size >= open) {
-            open = 0;
-        }
-    }
+    struct ethos_view line;
     text = view_trim_end(text);
-    str_add(out, text);
-    str_adds(out, text.size > 0 ? "\n" : "");
-    add_repeated(kind, open, out);
-    str_adds(out, open ? "\n\n" : text.size > 0 ? "\n" : "");
+    if (text.size == 0)
+        return;
+    if (is_closed(text)) {
+        str_add(out, text);
+        str_adds(out, "\n\n");
+        return;
+    }
+    while (next_line(&text, &line)) {
+        str_adds(out, line.size > 0 ? "> " : ">");
+        str_add(out, line);
+        str_addc(out, '\n');
+    }
+    str_addc(out, '\n');
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ struct str;
 /*
  * Appends a session as markdown: its title, what is known of it, then each message under who spoke
  * and when; calls and results of tools are fenced, so that nothing in them reads as the document's
- * own.
+ * own, and nothing that a message begins reaches beyond it.
  */
 int sessions_export_markdown(struct ethos *self, const char *id, struct str *out,
                              struct ethos_error *error);

@@ -20,14 +20,18 @@
 #include "base/hash.h"
 #include "base/os.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "base/view.h"
 #include "core/session_key.h"
 #include "memory/handle.h"
+#include "memory/service.h"
 #include "memory/sessions_import_parts.h"
 
 #define FILES_MAX 1000000 /* of one folder and all below */
 #define DEPTH_MAX 16      /* folders in folders */
 #define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY)
+
+#define DAY_MS 86400000
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
@@ -47,11 +51,15 @@ static void tell_row(const struct import_run *run, const struct sessions_import_
         run->what->each(run->what->arg, row);
 }
 
+/* The row says of which file; the reason need not. */
 static void tell_skipped(const struct import_run *run, const char *file, const char *format,
                          const struct ethos_error *why)
 {
+    struct ethos_view name = view_str(file), text = view_str(why->text);
+    if (view_starts(text, name) && view_starts(view_from(text, name.size), VIEW(": ")))
+        text = view_from(text, name.size + 2);
     const struct sessions_import_row row = {
-        .file = file, .effect = "skipped", .format = format, .why = why->text, .code = why->code};
+        .file = file, .effect = "skipped", .format = format, .why = text.data, .code = why->code};
     tell_row(run, &row);
 }
 
@@ -62,18 +70,6 @@ struct gathering {
     struct import_source *source;
 };
 
-static int gather(void *arg, const struct ethos_message *message)
-{
-    struct import_source *source = ((struct gathering *)arg)->source;
-    struct ethos_message *list = arena_grow(&source->arena, source->messages, source->count,
-                                            &source->capacity, sizeof *list);
-    if (!list)
-        return ETHOS_NOMEM;
-    source->messages = list;
-    list[source->count++] = *message;
-    return ETHOS_OK;
-}
-
 static void gather_note(void *arg, size_t line, const char *what)
 {
     const struct gathering *gathering = arg;
@@ -82,20 +78,50 @@ static void gather_note(void *arg, size_t line, const char *what)
         how->note(how->arg, gathering->source->file, line, what);
 }
 
+/* What is said next here cannot be earlier: a clock that was wrong elsewhere must not stay. */
+static void settle_time(struct gathering *gathering, struct ethos_message *message)
+{
+    const struct import_run *run = gathering->run;
+    const struct import_source *source = gathering->source;
+    const char *before = source->count > 0 ? source->messages[source->count - 1].timestamp : NULL;
+    if (!message->timestamp || strcmp(message->timestamp, run->latest) <= 0)
+        return;
+    message->timestamp = before && strcmp(before, run->now) > 0 ? before : run->now;
+    gather_note(gathering, source->count + 1, "a time that is still to come was taken as now");
+}
+
+static int gather(void *arg, const struct ethos_message *message)
+{
+    struct import_source *source = ((struct gathering *)arg)->source;
+    struct ethos_message *list = arena_grow(&source->arena, source->messages, source->count,
+                                            &source->capacity, sizeof *list);
+    if (!list)
+        return ETHOS_NOMEM;
+    source->messages = list;
+    list[source->count] = *message;
+    settle_time(arg, &list[source->count]);
+    source->count++;
+    return ETHOS_OK;
+}
+
 /* import:<name>~<8 hex of the path>, or of a text that came without one. */
 static int make_name(struct import_source *source, const char *path, struct ethos_view text,
                      struct ethos_error *error)
 {
-    char hash[HASH_HEX_SIZE], name[NAME_MAX + 16];
-    struct str key;
+    char hash[HASH_HEX_SIZE];
+    struct str name, key;
     const char *slash = path ? strrchr(path, '/') : NULL;
     hash_hex(path ? view_str(path) : text, hash);
-    snprintf(name, sizeof name, "%s~%.8s", slash ? slash + 1 : "", hash);
-    hash[32] = '\0';
+    str_init(&name, SIZE_MAX);
     str_init(&key, SIZE_MAX);
-    const struct ethos_view parts[] = {VIEW("import"), view_str(path ? name : hash)};
+    if (slash)
+        utf8_sanitize(view_str(slash + 1), &name);
+    str_printf(&name, path ? "~%.8s" : "%.32s", hash);
+    const struct ethos_view parts[] = {VIEW("import"), str_view(&name)};
     session_key_parts(parts, 2, &key);
-    source->name = str_code(&key) ? NULL : arena_copy(&source->arena, str_view(&key));
+    bool whole = str_code(&name) == ETHOS_OK && str_code(&key) == ETHOS_OK;
+    source->name = whole ? arena_copy(&source->arena, str_view(&key)) : NULL;
+    str_release(&name);
     str_release(&key);
     return source->name ? ETHOS_OK : err_nomem(error);
 }
@@ -114,6 +140,9 @@ static int take_text(struct import_run *run, struct import_source *source, struc
     struct sessions_import_row row = {.file = source->file};
     int code = transcript_read(text, run->what->format, &source->arena, &source->about, gather,
                                gather_note, &gathering, error);
+    const char **start = &source->about.session.created_at;
+    if (*start && strcmp(*start, run->latest) > 0)
+        *start = run->now;
     if (code == ETHOS_OK)
         code = import_take(run, source, &row, id, error);
     row.format = source->about.format;
@@ -135,24 +164,25 @@ static int take_named(struct import_run *run, struct import_source *source, cons
     return code;
 }
 
-/* Appends the text of a file that is open; real becomes its path. */
-static int read_source(int fd, const char *path, char real[PATH_MAX], struct str *out,
-                       struct ethos_error *error)
+/* Appends the text of a file that is open; real becomes its path, errors call it `file`. */
+static int read_source(int fd, const char *path, const char *file, char real[PATH_MAX],
+                       struct str *out, struct ethos_error *error)
 {
     if (os_realpath(path, real) != 0)
-        return err_errno(error, errno, path);
-    return file_read(fd, path, SESSIONS_IMPORT_BYTES, out, NULL, error);
+        return err_errno(error, errno, file);
+    return file_read(fd, file, SESSIONS_IMPORT_BYTES, out, NULL, error);
 }
 
 /* The error of what was asked for by name says which file it is. */
-static int name_error(const char *file, int code, struct ethos_error *error)
+static int name_error(const char *file, const struct import_source *source, int code,
+                      struct ethos_error *error)
 {
     char text[sizeof error->text];
     if (!is_own_fault(code) || !error)
         return code;
     snprintf(text, sizeof text, "%s", error->text);
     err_set(error, code, "%s: %s", file, text);
-    return code != ETHOS_INVALID
+    return code != ETHOS_INVALID || source->about.format
                ? code
                : err_hint(error, code, "--format says how to read it: " TRANSCRIPT_FORMATS);
 }
@@ -195,11 +225,13 @@ static int walk_below(struct walk *walk, int dir, const char *name, const char *
                       unsigned depth, struct ethos_error *error)
 {
     struct ethos_error why = {0};
-    if (depth == DEPTH_MAX)
-        return ETHOS_OK;
-    int below = os_openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    int below = depth == DEPTH_MAX ? -1
+                                   : os_openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (below < 0) {
-        err_errno(&why, errno, file);
+        if (depth == DEPTH_MAX)
+            err_set(&why, ETHOS_LIMIT, "more than %d folders deep", DEPTH_MAX);
+        else
+            err_errno(&why, errno, file);
         tell_skipped(walk->run, file, NULL, &why);
         return ETHOS_OK;
     }
@@ -243,7 +275,7 @@ static int read_found(const struct walk *walk, int dir, const char *file, char r
     int fd = os_open_beneath(dir, file, OPEN_FLAGS | O_NOFOLLOW, 0);
     if (fd < 0)
         return err_errno(error, errno, file);
-    int code = read_source(fd, path, real, out, error);
+    int code = read_source(fd, path, file, real, out, error);
     os_close(fd);
     return code;
 }
@@ -306,10 +338,11 @@ static int take_file(struct import_run *run, int fd, uint64_t bytes, struct etho
     struct str text;
     char real[PATH_MAX];
     str_init(&text, SESSIONS_IMPORT_BYTES);
-    int code = read_source(fd, source.file, real, &text, error);
-    if (code == ETHOS_OK)
-        code = name_error(source.file, take_named(run, &source, real, str_view(&text), error),
-                          error);
+    int code = read_source(fd, source.file, source.file, real, &text, error);
+    if (code == ETHOS_OK) {
+        code = take_named(run, &source, real, str_view(&text), error);
+        code = name_error(source.file, &source, code, error);
+    }
     str_release(&text);
     return code;
 }
@@ -340,13 +373,17 @@ static int take_input(struct import_run *run, struct ethos_error *error)
 {
     struct ethos_view text = run->what->text;
     struct import_source source = {.file = "-", .bytes = text.size, .total = text.size};
-    return name_error("standard input", take_named(run, &source, NULL, text, error), error);
+    int code = take_named(run, &source, NULL, text, error);
+    return name_error("standard input", &source, code, error);
 }
 
 int sessions_import(struct ethos_turn *turn, const struct sessions_import *what,
                     struct ethos_error *error)
 {
     struct import_run run = {.turn = turn, .what = what};
+    int64_t now = service_now_ms(turn->ethos);
+    clock_iso(now, run.now);
+    clock_iso(now + DAY_MS, run.latest);
     int code = ethos_sessions(turn->ethos, &run.store, error);
     if (code != ETHOS_OK)
         return code;

@@ -11,12 +11,17 @@
  * each whole and durable, so that an import that was killed goes on where it stopped and one of a
  * grown file adds what is new. The last turn may have been taken while the other program was still
  * writing (a call without result, half of an answer): where the transcript says more now, it is
- * hidden from there on and taken again. A transcript that says less than the session is an old
+ * hidden from there on and taken again; and so is all that came from it, where something was taken
+ * back there since and asked anew. A transcript that says less than the session is an old
  * copy, and nothing changes. A session that went on otherwise, here or there, is a conflict, and
  * stays as it is.
  *
  * A document of our own export keeps its ids, of session and messages, and its key where that is
- * free. It is the session with this id when there is one.
+ * free. It is the session with this id when there is one, else the one with this key if that begins
+ * with the same message.
+ *
+ * A message whose id is in another session, or hidden in this one, makes a conflict before anything
+ * is written. Times that are still to come, by more than a day, are taken as now.
  */
 #ifndef ETHOS_MEMORY_SESSIONS_IMPORT_H
 #define ETHOS_MEMORY_SESSIONS_IMPORT_H

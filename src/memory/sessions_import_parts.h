@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "core/transcript.h"
 #include "memory/sessions_import.h"
@@ -29,8 +30,9 @@ struct import_run {
     struct ethos_turn *turn;
     const struct sessions_import *what;
     struct ethos_sessions *store;
-    uint64_t total; /* bytes of all transcripts */
-    bool changed;   /* something was appended */
+    char now[CLOCK_ISO_SIZE], latest[CLOCK_ISO_SIZE]; /* that a time may be */
+    uint64_t total;                                   /* bytes of all transcripts */
+    bool changed;                                     /* something was appended */
 };
 
 /*

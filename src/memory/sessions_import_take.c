@@ -123,16 +123,40 @@ static int keep_session(void *arg, const struct ethos_session *session)
     return whole ? ETHOS_OK : ETHOS_NOMEM;
 }
 
+enum { ALIKE = 1, OTHER };
+
+static int compare_first(void *arg, const struct ethos_message *message)
+{
+    const struct taking *self = arg;
+    return strcmp(message->id, self->source->messages[0].id) == 0 ? ALIKE : OTHER;
+}
+
+/* Two homes may have the same conversation under different ids, or others under the same key. */
+static int find_own_key(struct taking *self, struct ethos_error *error)
+{
+    struct ethos_sessions *store = self->run->store;
+    int code = store->ops->get_by_key(store, self->source->about.session.key, keep_session, self,
+                                      error);
+    if (code == ETHOS_OK)
+        code = store->ops->messages(store, self->id, 0, compare_first, self, error);
+    self->found = code == ALIKE;
+    if (!self->found)
+        *self->id = '\0';
+    return code > 0 ? ETHOS_OK : code;
+}
+
 static int find_session(struct taking *self, struct ethos_error *error)
 {
     struct ethos_sessions *store = self->run->store;
-    const char *id = self->source->about.session.id;
+    const struct ethos_session *told = &self->source->about.session;
     int code = ETHOS_NOTFOUND;
     self->found = false;
-    if (self->own && id)
-        code = store->ops->get(store, id, keep_session, self, error);
+    if (self->own && told->id)
+        code = store->ops->get(store, told->id, keep_session, self, error);
     if (code == ETHOS_NOTFOUND)
         code = store->ops->get_by_key(store, self->key, keep_session, self, error);
+    if (code == ETHOS_NOTFOUND && self->own && told->key)
+        code = find_own_key(self, error);
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
@@ -226,7 +250,7 @@ static int judge_extra(struct taking *self, const struct ethos_message *extra, s
     int code = are_ours(self, extra, count, &ours);
     if (code != ETHOS_OK)
         return code;
-    if (ours && grew(extra, rest) && is_one_turn(extra, count)) {
+    if (ours && (source->about.taken_back || (grew(extra, rest) && is_one_turn(extra, count)))) {
         self->again = arena_str(&self->source->arena, extra->id);
         return self->again ? ETHOS_OK : ETHOS_NOMEM;
     }
@@ -289,6 +313,23 @@ static int compare_own(void *arg, const struct ethos_message *message)
     return self->conflict ? 1 : ETHOS_OK;
 }
 
+/* Whether there is more of the transcript than the session shows, or will show. */
+static bool has_more(const struct taking *self)
+{
+    return !self->conflict && self->have < self->source->count && (self->extra == 0 || self->again);
+}
+
+/* Before anything is made of it: all that is new must be new to the store. */
+static int look_taken(struct taking *self, struct ethos_error *error)
+{
+    struct ethos_sessions *store = self->run->store;
+    size_t rest = self->source->count - self->have, at;
+    int code = store->ops->taken(store, self->source->messages + self->have, rest, &at, error);
+    if (code == ETHOS_OK && at < rest)
+        self->conflict = WHY_TAKEN;
+    return code;
+}
+
 static int look(struct taking *self, struct ethos_error *error)
 {
     struct ethos_sessions *store = self->run->store;
@@ -296,13 +337,15 @@ static int look(struct taking *self, struct ethos_error *error)
     self->again = NULL;
     *self->last_time = '\0';
     int code = find_session(self, error);
-    if (code != ETHOS_OK || !self->found)
-        return code;
-    if (self->own && !self->begun)
-        code = store->ops->messages(store, self->id, 0, compare_own, self, error);
-    else
-        code = look_back(self, error);
-    return code == 1 ? ETHOS_OK : code == ETHOS_NOMEM ? err_nomem(error) : code;
+    if (code == ETHOS_OK && self->found)
+        code = self->own && !self->begun
+                   ? store->ops->messages(store, self->id, 0, compare_own, self, error)
+                   : look_back(self, error);
+    if (code == 1)
+        code = ETHOS_OK;
+    if (code == ETHOS_OK && !self->begun && has_more(self))
+        code = look_taken(self, error);
+    return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
 /* ---- what is known of the session ------------------------------------------------------------ */
@@ -340,10 +383,7 @@ static void sum_up(const struct taking *self, struct ethos_usage *usage)
         const struct ethos_message *message = &self->source->messages[i];
         if (!message->has_usage)
             continue;
-        usage->input_tokens += message->usage.input_tokens;
-        usage->output_tokens += message->usage.output_tokens;
-        usage->cache_read_tokens += message->usage.cache_read_tokens;
-        usage->cache_creation_tokens += message->usage.cache_creation_tokens;
+        transcript_add_usage(usage, &message->usage);
         usage->api_calls++;
     }
 }
@@ -361,20 +401,28 @@ static bool costs(const struct ethos_usage *usage)
            usage->compactions;
 }
 
+/* What is told is never negative; what is there may be anything. */
+static int64_t lacking(int64_t told, int64_t now)
+{
+    int64_t rest;
+    return __builtin_sub_overflow(told, now, &rest) ? INT64_MAX : rest;
+}
+
 /* What is missing in the session for it to tell the cost of the transcript. */
 static void compare_cost(const struct taking *self, struct ethos_usage *usage)
 {
-    const struct ethos_session *told = &self->source->about.session, *now = &self->session;
-    *usage = told->usage;
+    const struct ethos_usage *now = &self->session.usage;
+    struct ethos_usage told = self->source->about.session.usage;
     if (!self->own)
-        sum_up(self, usage);
-    usage->input_tokens -= now->usage.input_tokens;
-    usage->output_tokens -= now->usage.output_tokens;
-    usage->cache_read_tokens -= now->usage.cache_read_tokens;
-    usage->cache_creation_tokens -= now->usage.cache_creation_tokens;
-    usage->cost_usd -= now->usage.cost_usd;
-    usage->api_calls -= now->usage.api_calls;
-    usage->compactions -= now->usage.compactions;
+        sum_up(self, &told);
+    *usage = (struct ethos_usage){
+        .input_tokens = lacking(told.input_tokens, now->input_tokens),
+        .output_tokens = lacking(told.output_tokens, now->output_tokens),
+        .cache_read_tokens = lacking(told.cache_read_tokens, now->cache_read_tokens),
+        .cache_creation_tokens = lacking(told.cache_creation_tokens, now->cache_creation_tokens),
+        .cost_usd = told.cost_usd - now->cost_usd,
+        .api_calls = lacking(told.api_calls, now->api_calls),
+        .compactions = lacking(told.compactions, now->compactions)};
 }
 
 /*
@@ -428,12 +476,6 @@ static int append_batch(struct taking *self, struct ethos_error *error)
     }
     self->have += code == ETHOS_OK ? count : 0;
     return code;
-}
-
-/* Whether there is more of the transcript than the session shows, or will show. */
-static bool has_more(const struct taking *self)
-{
-    return self->have < self->source->count && (self->extra == 0 || self->again);
 }
 
 static int write_step(struct taking *self, struct sessions_import_row *row,
@@ -495,7 +537,7 @@ static void tell(const struct taking *self, struct sessions_import_row *row)
 static int take_dry(struct taking *self, struct sessions_import_row *row, struct ethos_error *error)
 {
     int code = look(self, error);
-    if (code != ETHOS_OK || self->conflict || !has_more(self))
+    if (code != ETHOS_OK || !has_more(self))
         return code;
     row->effect = self->found ? "appended" : "created";
     row->messages = self->source->count - self->have;
@@ -510,7 +552,7 @@ static int take_all(struct taking *self, struct sessions_import_row *row, struct
     do {
         code = locked_step(self, row, error);
         import_progress(self->run, self->source, self->have);
-    } while (code == ETHOS_OK && !self->conflict && has_more(self));
+    } while (code == ETHOS_OK && has_more(self));
     self->run->changed |= self->begun;
     return code;
 }

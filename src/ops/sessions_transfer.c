@@ -60,7 +60,7 @@ static void collect(void *arg, const struct sessions_import_row *row)
     tally->conflicts += strcmp(row->effect, "conflict") == 0;
     bool failed = row->code != ETHOS_OK && row->code != ETHOS_INVALID;
     if (failed && tally->left == 0)
-        err_set(&tally->error, row->code, "%s", row->why);
+        err_set(&tally->error, row->code, "%s: %s", row->file, row->why);
     tally->left += failed;
 }
 

@@ -193,7 +193,7 @@ int sessions_vacuum(struct ethos_sessions *sessions, struct ethos_error *error)
     if (code == ETHOS_NOTFOUND)
         return ETHOS_OK;
     if (code == ETHOS_OK)
-        code = db_lock(self, error);
+        code = db_hold(self, error);
     if (code != ETHOS_OK)
         return code;
     code = db_exec(self, "VACUUM", "give space back", error);

@@ -64,16 +64,29 @@ static const char *text_of(sqlite3_stmt *row, int column)
 
 /* ---- the database ---------------------------------------------------------------------------- */
 
-/* What is missing was made when it was opened, if it can be written; every statement must fit. */
+/* What writing needs besides: without it, every append fails. */
+static int check_lock(struct check *check, struct ethos_error *error)
+{
+    struct ethos_error why = {0};
+    (void)error;
+    if (!check->db->read_only && db_check_lock(check->db, &why) != ETHOS_OK)
+        report(check, ETHOS_FINDING_ERROR, DB_LOCK, why.text,
+               "move it away; it is made when needed");
+    return ETHOS_OK;
+}
+
+/* Every statement must fit. What an older program did not know is made by the next write. */
 static int check_tables(struct check *check, struct ethos_error *error)
 {
-    bool whole = false;
     sqlite3_stmt *statement;
-    int code = schema_look(check->db, &whole, error);
-    if (code == ETHOS_OK && !whole) {
+    enum schema_state schema = check->db->schema;
+    int code = ETHOS_OK;
+    if (schema == SCHEMA_OLD)
+        return ETHOS_OK;
+    if (schema != SCHEMA_WHOLE) {
         check->damaged = true;
         report(check, ETHOS_FINDING_WARNING, DB_FILE, "parts of its schema are missing",
-               "use it once where it can be written: they are made then");
+               "they are made by the next write");
         return ETHOS_OK;
     }
     for (int i = 0; code == ETHOS_OK && i < DB_STATEMENTS; i++)
@@ -125,7 +138,7 @@ static int check_fulltext(struct check *check, struct ethos_error *error)
     }
     report(check, mended ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, DB_FILE,
            "its full-text index messages_fts does not agree with the messages",
-           "ethos doctor --fix makes it anew");
+           mended ? "made anew" : "ethos doctor --fix makes it anew");
     return code;
 }
 
@@ -218,6 +231,7 @@ static int check_search(struct check *check, struct ethos_error *error)
 {
     struct search_state state;
     char problem[120];
+    bool mended = false;
     int code = search_check(check->db, check->fix, &state, error);
     if (!state.damaged && state.edited == 0)
         return code;
@@ -225,9 +239,11 @@ static int check_search(struct check *check, struct ethos_error *error)
         snprintf(problem, sizeof problem, "is damaged; the next search makes it anew");
     else
         snprintf(problem, sizeof problem,
-                 "%" PRIu64 " messages were edited since: searches may miss them", state.edited);
-    report(check, check->fix && code == ETHOS_OK ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING,
-           INDEX_FILE, problem, "ethos doctor --fix puts it right");
+                 "%" PRIu64 " message%s edited since: searches may miss %s", state.edited,
+                 state.edited == 1 ? " was" : "s were", state.edited == 1 ? "it" : "them");
+    mended = check->fix && code == ETHOS_OK;
+    report(check, mended ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, INDEX_FILE, problem,
+           mended ? "put right" : "ethos doctor --fix puts it right");
     return code;
 }
 
@@ -237,7 +253,7 @@ typedef int step_fn(struct check *check, struct ethos_error *error);
 
 static int run_steps(struct check *check, struct ethos_error *error)
 {
-    static step_fn *const steps[] = {check_tables,   check_pages,     check_links,
+    static step_fn *const steps[] = {check_lock,     check_tables,    check_pages, check_links,
                                      check_fulltext, check_sequences, check_search};
     int code = ETHOS_OK;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {

@@ -167,7 +167,8 @@ int fulltext_agrees(struct db *self, bool *out, struct ethos_error *error)
         code = db_exec(self, "BEGIN", "read it", error);
     if (code == ETHOS_OK) {
         code = compare(self, &splitter, out, error);
-        sqlite3_exec(self->connection, "ROLLBACK", NULL, NULL, NULL); // and its temporary table
+        for (int i = 0; i < 2 && !sqlite3_get_autocommit(self->connection); i++)
+            sqlite3_exec(self->connection, "ROLLBACK", NULL, NULL, NULL); // and its temporary table
     }
     splitter_close(&splitter);
     return code;

@@ -204,6 +204,36 @@ int messages_append(struct ethos_sessions *sessions, const char *id,
     return db_end(self, insert_all(self, id, messages, count, flags, error), error);
 }
 
+static int is_taken(struct db *self, const char *id, bool *out, struct ethos_error *error)
+{
+    sqlite3_stmt *statement;
+    int code = db_prepare(self, DB_TAKEN, &statement, error);
+    if (code != ETHOS_OK)
+        return code;
+    db_bind(statement, 1, id);
+    code = db_step(self, statement, "read messages", error);
+    *out = code == SQLITE_ROW;
+    sqlite3_reset(statement);
+    return code < 0 ? code : ETHOS_OK;
+}
+
+int messages_taken(struct ethos_sessions *sessions, const struct ethos_message *messages,
+                   size_t count, size_t *out_at, struct ethos_error *error)
+{
+    struct db *self = db_of(sessions);
+    bool taken = false;
+    size_t at = 0;
+    int code = db_ready(self, false, error);
+    for (; code == ETHOS_OK && at < count; at++) {
+        if (messages[at].id)
+            code = is_taken(self, messages[at].id, &taken, error);
+        if (taken)
+            break;
+    }
+    *out_at = code == ETHOS_OK ? at : count;
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+}
+
 /* ---- read ------------------------------------------------------------------------------------ */
 
 static int give_all(struct db *self, sqlite3_stmt *statement, ethos_message_fn *each, void *arg,

@@ -338,5 +338,6 @@ const struct ethos_sessions_ops sessions_sqlite = {
     .vacuum = sessions_vacuum,
     .rewind = messages_rewind,
     .check = sessions_check,
+    .taken = messages_taken,
     .settle = sessions_settle,
 };

@@ -19,6 +19,8 @@ int messages_undo(struct ethos_sessions *self, const char *id, unsigned turns, u
                   struct ethos_error *error);
 int messages_rewind(struct ethos_sessions *self, const char *id, const char *message,
                     uint64_t *out_count, struct ethos_error *error);
+int messages_taken(struct ethos_sessions *self, const struct ethos_message *messages, size_t count,
+                   size_t *out_at, struct ethos_error *error);
 
 /* list.c */
 int sessions_list(struct ethos_sessions *self, const struct ethos_session_query *query,

@@ -337,6 +337,29 @@ static void test_a_line_that_comes_twice_is_taken_once(void **state)
                 "user|a\nassistant|b\n", "");
 }
 
+#define TWIN(role, text) "{\"id\":\"1\",\"role\":\"" role "\",\"content\":\"" text "\"}\n"
+
+static void test_lines_of_one_id_that_say_something_else_are_kept(void **state)
+{
+    (void)state;
+    assert_read(TWIN("user", "a") TWIN("assistant", "b") TWIN("user", "a") TWIN("user", "c"),
+                "user|a\nassistant|b\nuser|c\n", "3: a line that was there before was left out\n");
+}
+
+static void test_a_mark_of_byte_order_is_no_part_of_the_text(void **state)
+{
+    (void)state;
+    assert_read("\xef\xbb\xbf" U("a") A("b"), "user|a\nassistant|b\n", "");
+}
+
+static void test_lines_with_odd_bytes_tell_the_format(void **state)
+{
+    (void)state;
+    assert_read(U("\xff") A("\xfe"), "user|\xef\xbf\xbd\nassistant|\xef\xbf\xbd\n",
+                "1: bytes that are no text were replaced\n"
+                "2: bytes that are no text were replaced\n");
+}
+
 static void test_times_are_kept_and_never_go_back(void **state)
 {
     static const char text[] = U(
@@ -424,6 +447,65 @@ static void test_side_chains_and_meta_lines_are_left_out(void **state)
                 "6: a line that is no message was left out\n");
     assert_read(CC("user", "4", "\"isCompactSummary\":true," SAID("user", "\"d\"")), "user|d\n",
                 "");
+}
+
+#define AFTER(up) "\"parentUuid\":" up ","
+#define LEAF(n) "\"" UUID n "\""
+#define ASKED_ANEW(up, n, text) CC("user", n, AFTER(up) SAID("user", "\"" text "\""))
+#define SAID_AFTER(up, n, text)                                                                    \
+    CC("assistant", n, AFTER(up) SAID("assistant", "[{\"type\":\"text\",\"text\":\"" text "\"}]"))
+#define CALL_AFTER(up, n)                                                                          \
+    CC("assistant", n,                                                                             \
+       AFTER(up) SAID("assistant",                                                                 \
+                      "[{\"type\":\"tool_use\",\"id\":\"t" n "\",\"name\":\"f\",\"input\":{}}]"))
+#define RESULT_AFTER(up, n, call)                                                                  \
+    CC("user", n,                                                                                  \
+       AFTER(up) SAID("user", "[{\"type\":\"tool_result\",\"tool_use_id\":\"t" call                \
+                              "\",\"content\":\"r" call "\"}]"))
+#define LEFT(n) n ": a message that was taken back was left out\n"
+
+static void test_a_question_that_was_asked_anew_is_left_out_with_its_answer(void **state)
+{
+    (void)state;
+    assert_read(ASKED_ANEW("null", "1", "a") SAID_AFTER(LEAF("1"), "2", "b")
+                    ASKED_ANEW(LEAF("2"), "3", "old") CALL_AFTER(LEAF("3"), "4")
+                        RESULT_AFTER(LEAF("4"), "5", "4") ASKED_ANEW(LEAF("5"), "6", "older")
+                            ASKED_ANEW(LEAF("2"), "7", "new") SAID_AFTER(LEAF("7"), "8", "c"),
+                "user|a\nassistant|b\nuser|new\nassistant|c\n",
+                LEFT("3") LEFT("4") LEFT("5") LEFT("6"));
+}
+
+static void test_results_of_calls_at_the_same_time_are_no_other_branch(void **state)
+{
+    (void)state;
+    assert_read(ASKED_ANEW("null", "1", "a") CALL_AFTER(LEAF("1"), "2") CALL_AFTER(LEAF("2"), "3")
+                    RESULT_AFTER(LEAF("2"), "4", "2") RESULT_AFTER(LEAF("3"), "5", "3")
+                        SAID_AFTER(LEAF("5"), "6", "b"),
+                "user|a\nassistant||[{\"id\":\"t2\",\"name\":\"f\",\"input\":{}},{\"id\":\"t3\","
+                "\"name\":\"f\",\"input\":{}}]\ntool_result|t2:f|r2\ntool_result|t3:f|r3\n"
+                "assistant|b\n",
+                "3: neighbours of one role were joined\n");
+}
+
+/* A steer beside the branch, a parent that is not there, a second beginning, one that is summed up. */
+static void test_what_is_not_plainly_taken_back_stays(void **state)
+{
+    (void)state;
+    assert_read(ASKED_ANEW("null", "1", "a") CALL_AFTER(LEAF("1"), "2")
+                    RESULT_AFTER(LEAF("2"), "3", "2") ASKED_ANEW(LEAF("2"), "4", "steer")
+                        SAID_AFTER(LEAF("3"), "5", "b"),
+                "user|a\nassistant||[{\"id\":\"t2\",\"name\":\"f\",\"input\":{}}]\n"
+                "tool_result|t2:f|r2\nuser|steer\nassistant|b\n",
+                "");
+    assert_read(ASKED_ANEW("null", "1", "a") SAID_AFTER("\"gone\"", "2", "b")
+                    ASKED_ANEW("null", "3", "c") SAID_AFTER(LEAF("3"), "4", "d"),
+                "user|a\nassistant|b\nuser|c\nassistant|d\n", "");
+    assert_read(ASKED_ANEW("null", "1", "a") SAID_AFTER(LEAF("1"), "2", "b")
+                    ASKED_ANEW(LEAF("2"), "3", "old")
+                        CC("system", "4", "\"parentUuid\":null,\"logicalParentUuid\":" LEAF("2"))
+                            ASKED_ANEW(LEAF("4"), "5", "new"),
+                "user|a\nassistant|b\nuser|new\n",
+                "4: a line that is no message was left out\n" LEFT("3"));
 }
 
 static void test_lines_that_were_copied_within_a_session_are_taken_once(void **state)
@@ -698,6 +780,24 @@ static void test_our_own_documents_are_read_as_they_are(void **state)
     (void)state;
     assert_read(OURS, OURS_READ, "");
     assert_about(OURS, "ethos|" UUID "f|/x|m|p|T|2025-12-31T23:59:59.000Z");
+}
+
+static void test_our_own_documents_may_have_a_mark_of_byte_order(void **state)
+{
+    (void)state;
+    assert_read("\xef\xbb\xbf" OURS, OURS_READ, "");
+    assert_about("\xef\xbb\xbf" OURS, "ethos|" UUID "f|/x|m|p|T|2025-12-31T23:59:59.000Z");
+}
+
+static void test_what_cannot_be_read_of_our_session_is_told(void **state)
+{
+    (void)state;
+    assert_read("{\"session\":{\"id\":1,\"id\":2},\"messages\":[\n" OUR("1", "user",
+                                                                        "\"content\":\"a\"") "\n]}",
+                "user|a\n", "1: what is said of the session cannot be read and was left out\n");
+    assert_about("{\"session\":{\"title\":\"\xff\"},\"messages\":[\n" OUR(
+                     "1", "user", "\"content\":\"a\"") "\n]}",
+                 "ethos|-|-|-|-|\xef\xbf\xbd|2026-01-02T03:04:01.000Z");
 }
 
 static void no_note(void *arg, size_t line, const char *what)
@@ -975,9 +1075,15 @@ int main(void)
         cmocka_unit_test(test_ids_are_kept_or_always_the_same),
         cmocka_unit_test(test_a_grown_file_keeps_the_ids_of_what_was_there),
         cmocka_unit_test(test_a_line_that_comes_twice_is_taken_once),
+        cmocka_unit_test(test_lines_of_one_id_that_say_something_else_are_kept),
+        cmocka_unit_test(test_a_mark_of_byte_order_is_no_part_of_the_text),
+        cmocka_unit_test(test_lines_with_odd_bytes_tell_the_format),
         cmocka_unit_test(test_times_are_kept_and_never_go_back),
         cmocka_unit_test(test_a_claude_code_session_is_read),
         cmocka_unit_test(test_side_chains_and_meta_lines_are_left_out),
+        cmocka_unit_test(test_a_question_that_was_asked_anew_is_left_out_with_its_answer),
+        cmocka_unit_test(test_results_of_calls_at_the_same_time_are_no_other_branch),
+        cmocka_unit_test(test_what_is_not_plainly_taken_back_stays),
         cmocka_unit_test(test_lines_that_were_copied_within_a_session_are_taken_once),
         cmocka_unit_test(test_parallel_calls_of_claude_code_are_one_message),
         cmocka_unit_test(test_a_codex_rollout_is_read),
@@ -988,6 +1094,8 @@ int main(void)
         cmocka_unit_test(test_codex_tells_folder_model_provider_and_tokens),
         cmocka_unit_test(test_what_is_told_may_be_hostile),
         cmocka_unit_test(test_our_own_documents_are_read_as_they_are),
+        cmocka_unit_test(test_our_own_documents_may_have_a_mark_of_byte_order),
+        cmocka_unit_test(test_what_cannot_be_read_of_our_session_is_told),
         cmocka_unit_test(test_our_own_documents_keep_what_others_have_not),
         cmocka_unit_test(test_our_own_documents_may_be_written_otherwise_or_cut_off),
         cmocka_unit_test(test_our_own_documents_are_mended_when_no_model_would_take_them),

@@ -307,6 +307,7 @@ static void test_ephemeral_sessions_leave_the_home_alone(void **state)
     char id[ETHOS_UUID_SIZE];
 
     put(world, "kept", "cli:work", NULL, NULL);
+    world_close(world); // folds the log into the database
     char *before = world_tree(world, "home", TREE_ALL);
     world_open_with(world, (struct ethos_options){.ephemeral = 1});
     assert_string_not_equal(current(world, NULL, 0, id), "kept");

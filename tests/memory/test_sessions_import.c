@@ -17,7 +17,7 @@
 #define ID(n) "aaaaaaaa-0000-4000-8000-00000000000" n
 #define LINE(type, n, message)                                                                     \
     "{\"type\":\"" type "\",\"uuid\":\"" ID(n) "\",\"sessionId\":\"s1\",\"cwd\":\"/src/app\","     \
-                                               "\"timestamp\":\"2026-01-02T03:04:0" n              \
+                                               "\"timestamp\":\"2025-01-02T03:04:0" n              \
                                                ".000Z\",\"message\":" message "}\n"
 #define ASK(n, text) LINE("user", n, "{\"role\":\"user\",\"content\":\"" text "\"}")
 #define SAY(n, text)                                                                               \
@@ -34,6 +34,7 @@
          "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t" call      \
          "\",\"content\":\"" text "\"}]}")
 #define KEY "claude-code:s1"
+#define TAKEN "some of its messages were undone here, or are in another session"
 
 /* ---- importing ------------------------------------------------------------------------------- */
 
@@ -110,6 +111,16 @@ static void assert_refused(struct world *world, const char *path, int code, cons
     str_release(&told.rows);
 }
 
+/* What a dry run says is what happens. */
+static void assert_both(struct world *world, const char *expected)
+{
+    struct told told;
+    assert_ok(world, run(world, "a.jsonl", NULL, 1, &told));
+    assert_string_equal(told.rows.data, expected);
+    str_release(&told.rows);
+    assert_import(world, "a.jsonl", expected);
+}
+
 /* Writes work/a.jsonl and imports it. */
 static void assert_taken(struct world *world, const char *text, const char *expected)
 {
@@ -169,8 +180,8 @@ static void test_a_transcript_is_a_session_of_its_own_time_and_place(void **stat
     assert_query(world,
                  "SELECT key,platform,model,working_dir,title,created_at,updated_at,turn_count,"
                  "input_tokens,output_tokens,api_call_count FROM sessions",
-                 KEY "|claude-code|m|/src/app|A fix|2026-01-02T03:04:01.000Z|"
-                     "2026-01-02T03:04:02.000Z|1|10|1|1;");
+                 KEY "|claude-code|m|/src/app|A fix|2025-01-02T03:04:01.000Z|"
+                     "2025-01-02T03:04:02.000Z|1|10|1|1;");
 }
 
 static void test_the_same_again_changes_nothing(void **state)
@@ -300,6 +311,35 @@ static void test_a_transcript_that_was_rewritten_is_a_conflict(void **state)
     assert_query(world, SHOWN, "user|a;assistant|b;user|c;assistant|d;");
 }
 
+static void test_what_was_taken_back_there_is_taken_back_here(void **state)
+{
+    struct world *world = *state;
+    char text[4096];
+    size_t at = 0;
+    const struct {
+        const char *up, *line;
+    } lines[] = {{"0", ASK("1", "a")}, {"1", SAY("2", "b")}, {"2", ASK("3", "old")},
+                 {"3", SAY("4", "x")}, {"4", ASK("5", "y")}, {"2", ASK("6", "new")},
+                 {"6", SAY("7", "c")}};
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        if (i == 5) {
+            world_put(world, "work/a.jsonl", text);
+            assert_both(world, "a.jsonl created 5/5\n");
+        }
+        at += (size_t)snprintf(text + at, sizeof text - at, "{\"parentUuid\":\"" ID("%s") "\",%s",
+                               lines[i].up, lines[i].line + 1);
+    }
+    world_put(world, "work/a.jsonl", text);
+    assert_both(world, "a.jsonl appended 2/4\n");
+    assert_both(world, "a.jsonl unchanged 0/4\n");
+    assert_query(world, SHOWN, "user|a;assistant|b;user|new;assistant|c;");
+    say_here(world, "user", "mine");
+    at += (size_t)snprintf(text + at, sizeof text - at, "{\"parentUuid\":\"" ID("2") "\",%s",
+                           ASK("8", "newer") + 1);
+    world_put(world, "work/a.jsonl", text);
+    assert_both(world, "a.jsonl conflict 0/5: it went on here otherwise\n");
+}
+
 static void test_what_was_undone_here_does_not_come_back(void **state)
 {
     struct world *world = *state;
@@ -311,9 +351,7 @@ static void test_what_was_undone_here_does_not_come_back(void **state)
     assert_ok(world, ethos_sessions(world->ethos, &store, &world->error));
     assert_ok(world, ethos_session_find(world->ethos, KEY, id, &world->error));
     assert_ok(world, store->ops->undo(store, id, 1, &count, &world->error));
-    assert_import(world, "a.jsonl",
-                  "a.jsonl conflict 0/2: some of its messages were undone here, or are in another "
-                  "session\n");
+    assert_both(world, "a.jsonl conflict 0/2: " TAKEN "\n");
     assert_query(world, SHOWN, "user|a;assistant|b;");
 }
 
@@ -369,6 +407,27 @@ static void test_a_folder_is_walked_in_order_and_no_further(void **state)
     assert_query(world, "SELECT content FROM messages ORDER BY content", "1;2;");
 }
 
+static void test_a_name_may_be_any_bytes(void **state)
+{
+    struct world *world = *state;
+    world_put(world, "work/t/\xff.jsonl", "{\"role\":\"user\",\"content\":\"1\"}\n");
+    world_put(world, "work/t/\xfe.jsonl", "{\"role\":\"user\",\"content\":\"2\"}\n");
+    assert_import(world, "t", "\xfe.jsonl created 1/1\n\xff.jsonl created 1/1\n");
+    assert_import(world, "t", "\xfe.jsonl unchanged 0/1\n\xff.jsonl unchanged 0/1\n");
+}
+
+static void test_folders_that_are_too_deep_are_told(void **state)
+{
+    struct world *world = *state;
+    world_put(world, "work/t/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/a.jsonl",
+              "{\"role\":\"user\",\"content\":\"1\"}\n");
+    world_put(world, "work/t/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/b.jsonl",
+              "{\"role\":\"user\",\"content\":\"2\"}\n");
+    assert_import(world, "t",
+                  "1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17 skipped 0/0: more than 16 folders "
+                  "deep\n1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/a.jsonl created 1/1\n");
+}
+
 /* The first file that is opened below a folder is not ours. */
 static int deny_first(void *arg, const char *call, unsigned long number)
 {
@@ -385,8 +444,7 @@ static void test_a_file_that_cannot_be_read_is_told(void **state)
     world_put(world, "work/t/a.jsonl", "{\"role\":\"user\",\"content\":\"1\"}\n");
     world_put(world, "work/t/b.jsonl", "{\"role\":\"user\",\"content\":\"2\"}\n");
     os_hook(deny_first, &seen);
-    assert_import(world, "t",
-                  "a.jsonl skipped 0/0: a.jsonl: Permission denied\nb.jsonl created 1/1\n");
+    assert_import(world, "t", "a.jsonl skipped 0/0: Permission denied\nb.jsonl created 1/1\n");
     os_hook(NULL, NULL);
 }
 
@@ -431,6 +489,47 @@ static void test_times_that_are_missing_do_not_break_the_order(void **state)
                  "{\"role\":\"user\",\"content\":\"c\",\"timestamp\":\"2020-01-02\"}\n",
                  "a.jsonl appended 2/3\n");
     assert_query(world, SHOWN, "user|a;assistant|b;user|c;");
+}
+
+static void test_times_to_come_are_taken_as_now(void **state)
+{
+    struct world *world = *state;
+    struct told told;
+    world_put(world, "work/a.jsonl",
+              "{\"role\":\"user\",\"content\":\"a\",\"timestamp\":\"2025-11-15T12:00:00Z\"}\n"
+              "{\"role\":\"assistant\",\"content\":\"b\",\"timestamp\":\"9999-01-01T00:00:00Z\"}\n"
+              "{\"role\":\"user\",\"content\":\"c\"}\n");
+    assert_ok(world, run(world, "a.jsonl", NULL, 0, &told));
+    assert_string_equal(told.rows.data, "a.jsonl created 3/3\n");
+    assert_int_equal(told.notes, 3); // two times, and the one that was missing
+    str_release(&told.rows);
+    assert_query(world, "SELECT DISTINCT timestamp FROM messages", "2025-11-15T12:00:00.000Z;");
+    assert_query(world, "SELECT updated_at FROM sessions", "2025-11-15T12:00:00.000Z;");
+    world_put(world, "work/b.jsonl",
+              "{\"role\":\"user\",\"content\":\"a\",\"timestamp\":\"9999-01-01T00:00:00Z\"}\n");
+    assert_import(world, "b.jsonl", "b.jsonl created 1/1\n");
+    assert_query(world,
+                 "SELECT s.created_at,s.updated_at,m.timestamp FROM sessions s JOIN messages m ON"
+                 " m.session_id=s.id WHERE s.key LIKE '%b.jsonl%'",
+                 NOW_ISO "|" NOW_ISO "|" NOW_ISO ";");
+}
+
+#define MOST "9223372036854775807"
+
+static void test_more_tokens_than_can_be_counted_are_the_most_that_can(void **state)
+{
+    struct world *world = *state;
+    assert_taken(world,
+                 ASK("1", "a")
+                     LINE("assistant", "2",
+                          "{\"id\":\"m2\",\"content\":\"b\",\"usage\":{\"input_tokens\":" MOST
+                          "}}") ASK("3", "c")
+                         LINE("assistant", "4",
+                              "{\"id\":\"m4\",\"content\":\"d\",\"usage\":{\"input_tokens\":" MOST
+                              ",\"output_tokens\":2}}"),
+                 "a.jsonl created 4/4\n");
+    assert_query(world, "SELECT input_tokens,output_tokens,api_call_count FROM sessions",
+                 MOST "|2|2;");
 }
 
 /* ---- many, and others at the same time ------------------------------------------------------- */
@@ -565,17 +664,17 @@ static void test_an_import_without_memory_leaves_nothing_half(void **state)
 
 /* ---- our own documents ----------------------------------------------------------------------- */
 
-#define OWN(last)                                                                                  \
-    "{\"session\":{\"id\":\"" ID(                                                                  \
-        "f") "\",\"key\":\"cli:app\",\"platform\":\"cli\",\"title\":"                              \
-             "\"T\",\"pinned\":true,\"turnCount\":1,\"metadata\":{\"k\":1},\"usage\":{"            \
-             "\"inputTokens\":9}},"                                                                \
-             "\"messages\":[\n{\"id\":\"" ID(                                                      \
-                 "1") "\",\"role\":\"user\",\"content\":\"a\",\"timestamp\":"                      \
-                      "\"2026-01-02T03:04:05.000Z\"},\n{\"id\":\"" ID(                             \
-                          "2") "\",\"role\":\"assistant\",\"content\":"                            \
-                               "\"" last "\",\"contentBlocks\":[1],\"timestamp\":\"2026-01-02T03:" \
-                               "04:06.000Z\"}\n]}\n"
+#define OWN_SAID(n, role, text, rest)                                                              \
+    "{\"id\":\"" ID(n) "\",\"role\":\"" role "\",\"content\":\"" text "\"" rest                    \
+                       ",\"timestamp\":\"2025-01-02T03:04:0" n ".000Z\"}"
+#define OWN_AS(id, key, messages)                                                                  \
+    "{\"session\":{\"id\":\"" id "\",\"key\":\"" key "\",\"platform\":\"cli\",\"title\":\"T\","    \
+    "\"pinned\":true,\"turnCount\":1,\"metadata\":{\"k\":1},\"usage\":{\"inputTokens\":9}},"       \
+    "\"messages\":[\n" messages "\n]}\n"
+#define OWN_PAIR(last)                                                                             \
+    OWN_SAID("5", "user", "a", "")                                                                 \
+    ",\n" OWN_SAID("6", "assistant", last, ",\"contentBlocks\":[1]")
+#define OWN(last) OWN_AS(ID("f"), "cli:app", OWN_PAIR(last))
 
 static void test_an_export_of_ours_comes_back_as_it_was(void **state)
 {
@@ -584,9 +683,9 @@ static void test_an_export_of_ours_comes_back_as_it_was(void **state)
     assert_query(world,
                  "SELECT id,key,platform,title,pinned,turn_count,metadata,input_tokens,updated_at"
                  " FROM sessions",
-                 ID("f") "|cli:app|cli|T|1|1|{\"k\":1}|9|2026-01-02T03:04:06.000Z;");
+                 ID("f") "|cli:app|cli|T|1|1|{\"k\":1}|9|2025-01-02T03:04:06.000Z;");
     assert_query(world, "SELECT id,content_blocks FROM messages ORDER BY rowid",
-                 ID("1") "|-;" ID("2") "|[1];");
+                 ID("5") "|-;" ID("6") "|[1];");
     assert_import(world, "a.jsonl", "a.jsonl unchanged 0/2\n");
     assert_taken(world, OWN("edited"), "a.jsonl conflict 0/1: it says something else here\n");
 }
@@ -602,6 +701,46 @@ static void test_a_key_that_is_taken_is_not_taken_away(void **state)
     assert_ok(world, store->ops->create(store, &session, id, &world->error));
     assert_taken(world, OWN("b"), "a.jsonl created 2/2\n");
     assert_query(world, "SELECT key FROM sessions WHERE title='T'", "ethos:" ID("f") ";");
+}
+
+static void test_an_export_is_found_by_its_key_when_it_is_the_same_conversation(void **state)
+{
+    struct world *world = *state;
+    assert_taken(world, OWN("b"), "a.jsonl created 2/2\n");
+    assert_taken(world, OWN_AS(ID("e"), "cli:app", OWN_PAIR("b")), "a.jsonl unchanged 0/2\n");
+    assert_taken(world,
+                 OWN_AS(ID("e"), "cli:app", OWN_PAIR("b") ",\n" OWN_SAID("7", "user", "c", "")),
+                 "a.jsonl appended 1/3\n");
+    assert_query(world, "SELECT id FROM sessions", ID("f") ";");
+}
+
+#define LONG_ID ID("f") "-and-more"
+
+static void test_a_document_whose_id_is_none_here_comes_in_once(void **state)
+{
+    struct world *world = *state;
+    assert_taken(world, OWN_AS(LONG_ID, "cli:app", OWN_PAIR("b")), "a.jsonl created 2/2\n");
+    assert_import(world, "a.jsonl", "a.jsonl unchanged 0/2\n");
+    assert_query(world, "SELECT key FROM sessions", "cli:app;");
+}
+
+static void test_a_conflict_leaves_nothing(void **state)
+{
+    struct world *world = *state;
+    assert_taken(world, OWN("b"), "a.jsonl created 2/2\n");
+    world_put(world, "work/a.jsonl", OWN_AS(ID("e"), "cli:other", OWN_PAIR("b")));
+    assert_both(world, "a.jsonl conflict 0/0: " TAKEN "\n");
+    assert_query(world, "SELECT key FROM sessions", "cli:app;");
+}
+
+static void test_results_alone_are_no_conversation(void **state)
+{
+    struct world *world = *state;
+    world_put(world, "work/a.json",
+              OWN_AS(ID("f"), "k", OWN_SAID("1", "tool_result", "r", ",\"toolCallId\":\"x\"")));
+    assert_refused(world, "a.json", ETHOS_INVALID, "a.json: no message of it can stand alone");
+    assert_string_equal(world->error.hint, "");
+    assert_false(world_exists(world, "home/sessions.db"));
 }
 
 /* ---- markdown -------------------------------------------------------------------------------- */
@@ -628,11 +767,62 @@ static void test_markdown_shows_who_said_what(void **state)
                      SAY("4", "So:\\n```c\\nint x;"),
                  "a.jsonl created 4/4\n");
     assert_markdown(world, "# Fix it\n\n- Session: `");
-    assert_markdown(world, "- Folder: `/src/app`\n- From 2026-01-02 03:04 UTC to");
-    assert_markdown(world, "## User · 2026-01-02 03:04 UTC\n\nFix it\n\n## Assistant · ");
+    assert_markdown(world, "- Folder: `/src/app`\n- From 2025-01-02 03:04 UTC to");
+    assert_markdown(world, "## User · 2025-01-02 03:04 UTC\n\nFix it\n\n## Assistant · ");
     assert_markdown(world, "Calls `Read`:\n\n```json\n{}\n```\n\n## Result of `Read` · ");
     assert_markdown(world, "\n\n`````\n````\n## User\n`````\n\n");
-    assert_markdown(world, "So:\n```c\nint x;\n```\n"); // what was left open is closed
+    assert_markdown(world, "> So:\n> ```c\n> int x;\n"); // what is left open ends with a quotation
+}
+
+/* What a message becomes; free() it. */
+static char *markdown_of(struct world *world, const char *said)
+{
+    static const char heading[] = " UTC\n\n";
+    const struct ethos_session session = {.key = said, .platform = "cli"};
+    const struct ethos_message message = {.role = "user", .content = view_str(said)};
+    struct ethos_sessions *store;
+    struct str text;
+    char id[ETHOS_UUID_SIZE];
+    str_init(&text, SESSIONS_EXPORT_BYTES);
+    assert_ok(world, ethos_sessions(world->ethos, &store, &world->error));
+    assert_ok(world, store->ops->create(store, &session, id, &world->error));
+    assert_ok(world, store->ops->append(store, id, &message, 1, 0, &world->error));
+    assert_ok(world, sessions_export_markdown(world->ethos, id, &text, &world->error));
+    char *found = strdup(strstr(strstr(text.data, "## User"), heading) + strlen(heading));
+    str_release(&text);
+    return found;
+}
+
+static void test_markdown_of_a_message_ends_with_it(void **state)
+{
+    static const char *const as_it_is[] = {
+        "`x` and ```ls -l``` here", "```ls -l``` please", "```sh\nls\n```", "~~~\n```\n~~~",
+        "````\n```\n<!--\n````",    "```\na\n``` b\n```", "1. a\n2. b",     "a < b <!-- c",
+        "# a\n> b\n\n    c",        "```a\n  ````\n",
+    };
+    static const char *const quoted[] = {
+        "```\nls",   "- ```\n  ls",  "1. a\n   ```\n   b\n2. c\n```",
+        "<!-- a",    "<pre>\n\n```", "> ```",
+        "a\r```\rb", "~~~\n```",     "<div>\n```\n\n```",
+        "\t```\n",   "```\n~~~",     "  <script>",
+        "- <!--",    "```\n```c",    "```\n```\xc2\xa0\na",
+    };
+    struct world *world = *state;
+    world_turn(world, NULL);
+    for (size_t i = 0; i < COUNT(as_it_is); i++) {
+        char *text = markdown_of(world, as_it_is[i]);
+        assert_true(text[0] == as_it_is[i][0]);
+        free(text);
+    }
+    for (size_t i = 0; i < COUNT(quoted); i++) {
+        char *text = markdown_of(world, quoted[i]);
+        if (strncmp(text, "> ", 2) != 0)
+            fail_msg("%s", text);
+        free(text);
+    }
+    char *text = markdown_of(world, "a\r\r\nb\n\n```\nc\n");
+    assert_string_equal(text, "> a\n>\n> b\n>\n> ```\n> c\n");
+    free(text);
 }
 
 static void test_markdown_without_memory_is_an_error(void **state)
@@ -666,14 +856,19 @@ int main(void)
         WORLD_TEST(test_an_old_copy_changes_nothing),
         WORLD_TEST(test_a_session_that_went_on_here_is_a_conflict),
         WORLD_TEST(test_a_transcript_that_was_rewritten_is_a_conflict),
+        WORLD_TEST(test_what_was_taken_back_there_is_taken_back_here),
         WORLD_TEST(test_what_was_undone_here_does_not_come_back),
         WORLD_TEST(test_files_that_are_no_transcripts_are_refused),
         WORLD_TEST(test_odd_bytes_and_line_ends_do_no_harm),
         WORLD_TEST(test_a_folder_is_walked_in_order_and_no_further),
+        WORLD_TEST(test_a_name_may_be_any_bytes),
+        WORLD_TEST(test_folders_that_are_too_deep_are_told),
         WORLD_TEST(test_a_file_that_cannot_be_read_is_told),
         WORLD_TEST(test_text_from_elsewhere_is_known_by_what_it_says),
         WORLD_TEST(test_a_dry_run_tells_and_writes_nothing),
         WORLD_TEST(test_times_that_are_missing_do_not_break_the_order),
+        WORLD_TEST(test_times_to_come_are_taken_as_now),
+        WORLD_TEST(test_more_tokens_than_can_be_counted_are_the_most_that_can),
         WORLD_LOOP(test_many_messages_come_in_batches),
         WORLD_LOOP(test_two_imports_at_once_double_nothing),
         WORLD_LOOP(test_an_import_that_was_killed_goes_on),
@@ -681,7 +876,12 @@ int main(void)
         WORLD_LOOP(test_an_import_without_memory_leaves_nothing_half),
         WORLD_TEST(test_an_export_of_ours_comes_back_as_it_was),
         WORLD_TEST(test_a_key_that_is_taken_is_not_taken_away),
+        WORLD_TEST(test_an_export_is_found_by_its_key_when_it_is_the_same_conversation),
+        WORLD_TEST(test_a_document_whose_id_is_none_here_comes_in_once),
+        WORLD_TEST(test_a_conflict_leaves_nothing),
+        WORLD_TEST(test_results_alone_are_no_conversation),
         WORLD_TEST(test_markdown_shows_who_said_what),
+        WORLD_TEST(test_markdown_of_a_message_ends_with_it),
         WORLD_LOOP(test_markdown_without_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

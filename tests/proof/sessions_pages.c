@@ -1,5 +1,8 @@
 /*
  * sessions_pages.c: pages of sessions while others write: who is there throughout is shown once.
+ *
+ * One exception, which a reader without a memory cannot help: a session whose updated_at another program
+ * had set later than its last message may be shown twice when it is changed again.
  */
 #include "sessions.h"
 
@@ -9,9 +12,9 @@
 #include <string.h>
 
 #define PAGE 50
-#define KINDS 5 /* of changes; each is made between two pages */
+#define KINDS 7 /* of changes; each is made between two pages */
 #define PATIENCE_MS 60000
-enum { STEADY, DELETED, PINNED }; /* what may happen to a session besides being written to */
+enum { STEADY, TOUCHED, DELETED, PINNED }; /* what may happen to a session besides messages */
 
 struct hall {
     struct home home;
@@ -22,20 +25,42 @@ struct hall {
 
 static int fate_of(unsigned number)
 {
+    if (number % 5 == 4)
+        return TOUCHED;
     return number % 50 == 7 ? DELETED : number % 50 == 8 ? PINNED : STEADY;
 }
 
-static unsigned steady_one(const struct hall *hall)
+static unsigned lasting_one(const struct hall *hall)
 {
     unsigned number;
     do {
         number = proof_random(hall->count);
-    } while (fate_of(number) != STEADY);
+    } while (fate_of(number) > TOUCHED);
     return number;
 }
 
+/* As another program does that counts tokens. */
+static bool touch(sqlite3 *database, const struct hall *hall)
+{
+    char sql[200];
+    snprintf(sql, sizeof sql,
+             "UPDATE sessions SET input_tokens=input_tokens+9,"
+             "updated_at=strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ','now') WHERE id='s-%u'",
+             proof_random(hall->count / 5) * 5 + 4);
+    database_run(database, sql);
+    return true;
+}
+
+/* Whose rows the next message gets. */
+static bool delete_newest(sqlite3 *database)
+{
+    database_run(database, "PRAGMA foreign_keys=ON; DELETE FROM sessions WHERE id LIKE 'new-%'"
+                           " AND id=(SELECT session_id FROM messages ORDER BY rowid DESC LIMIT 1)");
+    return true;
+}
+
 /* One change of somebody's session, of each kind in turn. */
-static bool change(struct store *store, const struct hall *hall, unsigned i)
+static bool change(struct store *store, sqlite3 *database, const struct hall *hall, unsigned i)
 {
     char id[32];
     int pin = (int)(i / KINDS % 2);
@@ -43,7 +68,7 @@ static bool change(struct store *store, const struct hall *hall, unsigned i)
     const struct ethos_session_patch patch = {.title = "touched"};
     unsigned around = i / KINDS * 50 %
                       hall->count; // where the next that may be pinned or deleted is
-    snprintf(id, sizeof id, "s-%u", steady_one(hall));
+    snprintf(id, sizeof id, "s-%u", lasting_one(hall));
     switch (i % KINDS) {
     case 0:
         return store_append(store, id, "more");
@@ -51,13 +76,17 @@ static bool change(struct store *store, const struct hall *hall, unsigned i)
         return store->ops->update(store->sessions, id, &patch, &store->error) == ETHOS_OK;
     case 2:
         snprintf(id, sizeof id, "new-%u", i);
-        return store_create(store, id);
+        return store_create(store, id) && store_append(store, id, "first");
     case 3:
         snprintf(id, sizeof id, "s-%u", around + 7);
         return store->ops->remove(store->sessions, id, &store->error) != ETHOS_BUSY;
-    default:
+    case 4:
         snprintf(id, sizeof id, "s-%u", around + 8);
         return store->ops->update(store->sessions, id, &pinning, &store->error) != ETHOS_BUSY;
+    case 5:
+        return touch(database, hall);
+    default:
+        return delete_newest(database);
     }
 }
 
@@ -66,8 +95,12 @@ static int disturb(void *arg)
     struct hall *hall = arg;
     struct store store;
     store_open(&store, &hall->home);
-    while (change(&store, hall, hall->changes))
+    sqlite3 *database = database_open(&hall->home);
+    while (change(&store, database, hall, hall->changes)) {
         hall->changes++;
+        proof_sleep_us(
+            1000); // the times are in milliseconds: within one nobody tells before from after
+    }
     proof_note("the other process: %s", store.error.text);
     return 1;
 }
@@ -163,11 +196,11 @@ static void walk_once(struct hall *hall, child_fn *work, struct pages *pages)
     pages->failed += child_run(work, hall) != 0;
     pages->changes += hall->changes - before;
     for (unsigned i = 0; i < hall->count; i++) {
-        if (fate_of(i) != STEADY)
+        if (fate_of(i) > TOUCHED)
             continue;
         pages->steady++;
         pages->missed += hall->times[i] == 0;
-        pages->repeated += hall->times[i] > 1;
+        pages->repeated += hall->times[i] > 1 && fate_of(i) == STEADY;
     }
 }
 

@@ -131,6 +131,20 @@ static void a_newer_version_is_told(void **state)
     assert_query(w, "PRAGMA user_version", "2\n");
 }
 
+static void a_lock_that_nobody_can_take_is_told(void **state)
+{
+    struct world *w = *state;
+    converse(w, "a");
+    world_close(w);
+    assert_int_equal(unlinkat(w->temp.fd, "sessions.db-lock", 0), 0);
+    assert_int_equal(mkdirat(w->temp.fd, "sessions.db-lock", 0700), 0);
+    world_open(w);
+    assert_finds_part(w, 0, "error sessions.db-lock: ");
+    assert_int_equal(do_append(w, "user", "x"), ETHOS_IO);
+    assert_int_equal(unlinkat(w->temp.fd, "sessions.db-lock", AT_REMOVEDIR), 0);
+    assert_finds(w, 0, ""); // and one that is missing is made
+}
+
 static void tables_that_do_not_fit_are_told(void **state)
 {
     struct world *w = *state;
@@ -303,8 +317,8 @@ static void edited_behind_its_back_is_told_and_put_right(void **state)
     converse(w, "a");
     assert_int_equal(count_hits(w, "files"), 1);
     raw_run(w, "UPDATE messages SET content='hidden gem' WHERE role='tool_result'");
-    assert_finds(w, 0, "warning " INDEX ": 1 messages were edited since: searches may miss them\n");
-    assert_finds(w, 1, "fixed " INDEX ": 1 messages were edited since: searches may miss them\n");
+    assert_finds(w, 0, "warning " INDEX ": 1 message was edited since: searches may miss it\n");
+    assert_finds(w, 1, "fixed " INDEX ": 1 message was edited since: searches may miss it\n");
     assert_finds(w, 0, "");
     assert_found(w, "gem", "hidden gem|");
 }
@@ -363,6 +377,7 @@ int main(void)
         TEST(others_write_while_it_looks),
         TEST(what_is_no_database_is_told),
         TEST(a_newer_version_is_told),
+        TEST(a_lock_that_nobody_can_take_is_told),
         TEST(tables_that_do_not_fit_are_told),
         TEST(damage_is_told_and_not_made_worse),
         TEST(rows_without_their_session_are_counted),

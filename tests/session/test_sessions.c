@@ -334,6 +334,25 @@ static void rewind_hides_a_message_and_all_after_it(void **state)
     assert_sound(w);
 }
 
+static void an_id_is_taken_also_when_its_message_is_hidden(void **state)
+{
+    struct world *w = *state;
+    const struct ethos_message messages[] = {{.role = "user", .content = VIEW("one")},
+                                             {.id = "x", .role = "user", .content = VIEW("two")}};
+    uint64_t count;
+    size_t at = 99;
+    assert_int_equal(sessions_sqlite.taken(w->sessions, messages, 2, &at, &w->error), ETHOS_OK);
+    assert_int_equal(at, 2); // there is no database yet
+    make_session(w, "k");
+    assert_int_equal(sessions_sqlite.taken(w->sessions, messages, 2, &at, &w->error), ETHOS_OK);
+    assert_int_equal(at, 2);
+    assert_int_equal(sessions_sqlite.append(w->sessions, w->id, messages, 2, 0, &w->error),
+                     ETHOS_OK);
+    assert_int_equal(sessions_sqlite.undo(w->sessions, w->id, 1, &count, &w->error), ETHOS_OK);
+    assert_int_equal(sessions_sqlite.taken(w->sessions, messages, 2, &at, &w->error), ETHOS_OK);
+    assert_int_equal(at, 1);
+}
+
 static void rewind_knows_its_session(void **state)
 {
     struct world *w = *state;
@@ -526,6 +545,8 @@ static void on_a_network_file_system_there_is_no_shared_memory(void **state)
     assert_query(w, "PRAGMA journal_mode", "delete\n");
     world_open(w);
     assert_said(w, w->id, 0, "a|");
+    assert_query(w, "PRAGMA journal_mode", "delete\n"); // who reads changes nothing
+    say(w, "user", "b");
     assert_query(w, "PRAGMA journal_mode", "wal\n");
     assert_sound(w);
 }
@@ -549,6 +570,7 @@ int main(void)
         TEST(a_callback_that_calls_the_store_is_told_so),
         TEST(undo_hides_whole_turns),
         TEST(rewind_hides_a_message_and_all_after_it),
+        TEST(an_id_is_taken_also_when_its_message_is_hidden),
         TEST(rewind_knows_its_session),
         TEST(a_fork_is_a_copy_with_new_ids),
         TEST(prune_spares_the_pinned_and_the_new),

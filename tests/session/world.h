@@ -5,6 +5,7 @@
 #ifndef TESTS_SESSION_WORLD_H
 #define TESTS_SESSION_WORLD_H
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -107,7 +108,7 @@ static inline void become_ordinary(struct world *w)
     char path[160];
     for (size_t i = 0; geteuid() == 0 && i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s%s", w->temp.path, names[i]);
-        assert_int_equal(chown(path, NOBODY, NOBODY), 0);
+        assert_true(chown(path, NOBODY, NOBODY) == 0 || errno == ENOENT);
     }
     if (geteuid() == 0)
         assert_int_equal(seteuid(NOBODY), 0);
