@@ -299,7 +299,7 @@ static int take_other(struct walk *walk, uint32_t cp, size_t start, size_t end)
     if (is_plain_unspaced(cp))
         return take_unspaced(walk, &unit);
     size_t count = unicode_fold(cp, folded);
-    bool taken = count == 0 && take_accent(walk, end);
+    bool taken = cp == UTF8_REPLACEMENT || (count == 0 && take_accent(walk, end));
     for (size_t i = 0; code == 0 && i < count; i++) {
         bool part;
         unit.cp = folded[i];
