@@ -19,6 +19,7 @@
 #define HITS 20
 #define MANY 2000 /* messages that have a word, in one round */
 #define ROUNDS 20
+#define PARTS 63 /* of a query; a bit for each */
 
 /* Each of the rows gets what is shown as its title. */
 static int add_titles(struct ethos *ethos, json_t *rows, struct ethos_error *error)
@@ -67,7 +68,7 @@ struct matching {
     struct ethos_sessions *store;
     const char *folder, *personality;
     struct arena arena;
-    struct part *parts[QUERY_MAX_TERMS];
+    struct part *parts[PARTS];
     size_t count;
     uint64_t bits;               /* of the part, or parts, that are being looked for */
     size_t hits;                 /* of this round, */
@@ -77,14 +78,14 @@ struct matching {
     size_t limit;
 };
 
-/* Parts without a word in them ask for nothing. What is too much is dropped, as in any query. */
+/* Parts without a word in them ask for nothing. The last one is all the rest, to be found together. */
 static int split(struct matching *self, struct ethos_view text)
 {
-    while (self->count < QUERY_MAX_TERMS && !view_blank(text)) {
+    while (self->count < PARTS && !view_blank(text)) {
         struct part *part = arena_alloc(&self->arena, sizeof *part);
         if (!part)
             return ETHOS_NOMEM;
-        part->text = take_part(&text);
+        part->text = self->count < PARTS - 1 ? take_part(&text) : text;
         if (query_parse(part->text, &self->arena, &part->query) != ETHOS_OK)
             return ETHOS_NOMEM;
         if (part->query.count > 0)
