@@ -85,7 +85,10 @@ static int split(struct matching *self, struct ethos_view text)
         struct part *part = arena_alloc(&self->arena, sizeof *part);
         if (!part)
             return ETHOS_NOMEM;
-        part->text = self->count < PARTS - 1 ? take_part(&text) : text;
+        bool last = self->count == PARTS - 1;
+        part->text = last ? text : take_part(&text);
+        if (last)
+            text = view_from(text, text.size);
         if (query_parse(part->text, &self->arena, &part->query) != ETHOS_OK)
             return ETHOS_NOMEM;
         if (part->query.count > 0)

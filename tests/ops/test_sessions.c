@@ -215,6 +215,9 @@ static void test_a_query_of_many_words_is_no_error(void **state)
     assert_answer(world, "sessions.list", args, SECOND);
     snprintf(args + size, sizeof args - size, "zebra\"}"); // the last one counts, too
     assert_answer(world, "sessions.list", args, "\"items\":[]");
+    snprintf(args + size, sizeof args - size, "\"}");
+    memset(args + 10 + 62 * 6, '-', size - 10 - 62 * 6); // what is left has no word
+    assert_answer(world, "sessions.list", args, SECOND);
 }
 
 #define WITH_SESSIONS(function) cmocka_unit_test_setup_teardown(function, set_up, world_tear_down)
