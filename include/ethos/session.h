@@ -107,7 +107,6 @@ struct ethos_session_patch {
     const char *title, *model, *provider, *personality, *metadata, *working_dir;
     const int *pinned;
     const struct ethos_usage *usage;
-    int64_t add_turns;
 };
 
 enum {
@@ -147,7 +146,10 @@ struct ethos_sessions_ops {
                   const struct ethos_session_patch *patch, struct ethos_error *error);
     int (*remove)(struct ethos_sessions *self, const char *id, struct ethos_error *error);
 
-    /* In order. Raises updated_at. A message whose id is there already is ETHOS_EXISTS. */
+    /*
+     * In order. Raises updated_at, and turns by the messages of the user. A message whose id is there
+     * already is ETHOS_EXISTS.
+     */
     int (*append)(struct ethos_sessions *self, const char *id, const struct ethos_message *messages,
                   size_t count, unsigned flags, struct ethos_error *error);
 
@@ -193,6 +195,10 @@ struct ethos_sessions_ops {
     int (*check)(struct ethos_sessions *self, int fix,
                  void (*each)(void *arg, const struct ethos_finding *finding), void *arg,
                  struct ethos_error *error);
+
+    /* The first of these messages whose id is there already, be it hidden; *out_at is count for none. */
+    int (*taken)(struct ethos_sessions *self, const struct ethos_message *messages, size_t count,
+                 size_t *out_at, struct ethos_error *error);
 
     /* After many appends: what is derived from the messages and would else be made by the next search. */
     int (*settle)(struct ethos_sessions *self, struct ethos_error *error);

@@ -1,13 +1,15 @@
 /*
- * dir.c: making and removing private directories, and refusing those that are not.
+ * dir.c: making, listing and removing directories, and refusing those that are not private.
  */
 #include "base/dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/os.h"
 
@@ -73,4 +75,45 @@ int dir_private(const struct stat *info, const char *path, struct ethos_error *e
     int code = err_set(error, ETHOS_DENIED, "%s: others may write to this directory (mode %03o)",
                        path, (unsigned)info->st_mode & 0777);
     return err_hint(error, code, "chmod go-w %s", path);
+}
+
+/* ---- listing --------------------------------------------------------------------------------- */
+
+struct listing {
+    struct arena *arena;
+    const char **list;
+    size_t count, capacity, limit;
+};
+
+static int add_name(void *arg, const char *name)
+{
+    struct listing *listing = arg;
+    if (listing->count == listing->limit)
+        return E2BIG;
+    const char **list = arena_grow(listing->arena, listing->list, listing->count,
+                                   &listing->capacity, sizeof *list);
+    if (!list)
+        return ENOMEM;
+    listing->list = list;
+    list[listing->count] = arena_str(listing->arena, name);
+    return list[listing->count++] ? 0 : ENOMEM;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int dir_names(int dir, struct arena *arena, size_t limit, struct dir_names *out)
+{
+    struct listing listing = {.arena = arena, .limit = limit};
+    int code = os_list(dir, add_name, &listing);
+    if (code > 0)
+        errno = code;
+    if (code != 0)
+        return -1;
+    if (listing.count > 0)
+        qsort(listing.list, listing.count, sizeof *listing.list, by_name);
+    *out = (struct dir_names){listing.list, listing.count};
+    return 0;
 }

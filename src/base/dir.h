@@ -1,5 +1,5 @@
 /*
- * dir.h: making and removing private directories, and refusing those that are not.
+ * dir.h: making, listing and removing directories, and refusing those that are not private.
  */
 #ifndef ETHOS_BASE_DIR_H
 #define ETHOS_BASE_DIR_H
@@ -13,6 +13,17 @@ int dir_make(const char *path);
 
 /* Removes a directory with all that is in it, following no link. 0, or -1 and errno. */
 int dir_remove(int dir, const char *name);
+
+/*
+ * The names in a directory, in byte order, in the arena. 0, or -1 and errno: ENOMEM, E2BIG past the
+ * limit.
+ */
+struct arena;
+struct dir_names {
+    const char **list;
+    size_t count;
+};
+int dir_names(int dir, struct arena *arena, size_t limit, struct dir_names *out);
 
 /* ETHOS_DENIED, naming path and mode, when group or others may write to the directory. */
 int dir_private(const struct stat *info, const char *path, struct ethos_error *error);

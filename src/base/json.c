@@ -3,7 +3,9 @@
  */
 #include "base/json.h"
 
+#include <float.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/str.h"
 #include "base/utf8.h"
@@ -70,9 +72,40 @@ static int append(const char *buffer, size_t size, void *data)
     return str_add(data, view_of(buffer, size)) ? -1 : 0;
 }
 
+static size_t digits_of(double number)
+{
+    char text[32];
+    size_t digits = DBL_DIG;
+    while (digits < DBL_DECIMAL_DIG) {
+        snprintf(text, sizeof text, "%.*g", (int)digits, number);
+        if (strtod(text, NULL) == number)
+            break;
+        digits++;
+    }
+    return digits;
+}
+
+/* How many digits all numbers of a value need, to be read back as they are: 0.1 is no more. */
+static size_t most_digits(const json_t *value)
+{
+    size_t index, most = json_is_real(value) ? digits_of(json_real_value(value)) : DBL_DIG;
+    const char *key;
+    json_t *child;
+    json_array_foreach ((json_t *)value, index, child) {
+        size_t digits = most_digits(child);
+        most = digits > most ? digits : most;
+    }
+    json_object_foreach ((json_t *)value, key, child) {
+        size_t digits = most_digits(child);
+        most = digits > most ? digits : most;
+    }
+    return most;
+}
+
 static int dump(const json_t *value, size_t flags, struct str *out)
 {
-    if (json_dump_callback(value, append, out, flags | JSON_ENCODE_ANY) == 0)
+    flags |= JSON_ENCODE_ANY | JSON_REAL_PRECISION(most_digits(value));
+    if (json_dump_callback(value, append, out, flags) == 0)
         return ETHOS_OK;
     return str_fail(out, ETHOS_NOMEM); // unless the ceiling was the reason
 }

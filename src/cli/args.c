@@ -370,12 +370,27 @@ static int take_command(struct cli *self, const char *word)
     return CLI_DONE;
 }
 
+/* One more word of a text: people do not quote what they search for. */
+static int join_arg(struct cli *self, const struct op_arg *arg, const char *word)
+{
+    struct str text;
+    str_init(&text, ETHOS_MAX_INPUT_BYTES);
+    str_printf(&text, "%s %s", json_string_value(json_object_get(self->args, arg->name)), word);
+    struct ethos_error error = {0};
+    int code = str_code(&text) == ETHOS_OK ? set_arg(self, arg, text.data)
+                                           : (err_nomem(&error), cli_fail(self, &error));
+    str_release(&text);
+    return code;
+}
+
 static int take_positional(struct cli *self, const char *word)
 {
     bool text = false;
     for (const struct op_arg *arg = self->op->args; arg && arg->name; arg++) {
         if ((arg->flags & OP_POSITIONAL) && !json_object_get(self->args, arg->name))
             return set_arg(self, arg, word);
+        if (arg->flags & OP_REST)
+            return join_arg(self, arg, word);
         text = text || ((arg->flags & OP_POSITIONAL) && (arg->flags & OP_STDIN));
     }
     return cli_usage(self, text ? "put a text with spaces in quotes" : NULL,

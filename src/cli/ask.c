@@ -28,7 +28,7 @@ static int refuse(const struct cli *self, const char *text, const char *hint)
     return cli_fail(self, &error);
 }
 
-/* Tells of the extent; false: there is nothing to ask about. */
+/* Says what would go; false when nothing would. */
 typedef bool extent_fn(const json_t *json);
 
 /* A dry run tells what would go; `nothing` is said when it does not. always: a script must say --yes. */
@@ -45,11 +45,11 @@ static int ask_extent(struct cli *self, extent_fn *tell, bool always, const char
     self->dry_run = true;
     int code = cli_call(self, self->op, self->args, &result, &error);
     self->dry_run = false;
-    bool asks = code == ETHOS_OK && tell(result.json);
+    bool some = code == ETHOS_OK && tell(result.json);
     op_result_release(&result);
     if (code != ETHOS_OK)
         return cli_fail(self, &error);
-    return !asks || confirmed() ? CLI_DONE : refuse(self, nothing, "");
+    return !some || confirmed() ? CLI_DONE : refuse(self, nothing, "");
 }
 
 static bool tell_purge(const json_t *json)
@@ -84,6 +84,26 @@ static bool tell_install(const json_t *json)
     return *diff != 0;
 }
 
+static bool tell_session(const json_t *json)
+{
+    char name[VIEW_SESSION_SIZE];
+    long long messages = number_of(json, "messages");
+    view_session_name(json_object_get(json, "session"), name);
+    fputs("This deletes ", stderr);
+    term_safe(stderr, view_str(name));
+    fprintf(stderr, " with %lld message%s. It cannot be undone.\n", messages, plural(messages));
+    return true;
+}
+
+static bool tell_prune(const json_t *json)
+{
+    long long sessions = number_of(json, "sessions");
+    if (sessions > 0)
+        fprintf(stderr, "This deletes %lld session%s. It cannot be undone.\n", sessions,
+                plural(sessions));
+    return sessions > 0;
+}
+
 static int ask_resolve(const struct cli *self)
 {
     static const char *const ways[] = {"keep", "take", "both"};
@@ -112,6 +132,10 @@ int ask_before(struct cli *self)
                           "nothing was changed");
     if (changes_agent(self))
         return ask_extent(self, tell_install, false, "nothing was changed");
+    if (strcmp(self->op->name, "sessions.delete") == 0)
+        return ask_extent(self, tell_session, false, "nothing was deleted");
+    if (strcmp(self->op->name, "sessions.prune") == 0)
+        return ask_extent(self, tell_prune, false, "nothing was deleted");
     if (strcmp(self->op->name, "conflicts.resolve") == 0)
         return ask_resolve(self);
     return CLI_DONE;

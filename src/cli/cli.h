@@ -76,6 +76,7 @@ int cli_show(struct cli *self, const struct op *op, const struct op_result *resu
 
 /* program.c: becomes the program libexec/<name>; returns only when that fails. */
 int program_exec(const struct cli *self, const char *name, char **argv);
+void program_begin(void); /* when it is this one that does the work */
 
 /* ask.c: CLI_DONE when the command may run; else it said why not. */
 int ask_before(struct cli *self);

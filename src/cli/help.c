@@ -11,6 +11,7 @@ static const char *const groups[][2] = {
     {"memory", "Look at the files and change them"},
     {"conflicts", "What could not be merged, and what befell entries"},
     {"notes", "The notes of a workspace, and their index"},
+    {"sessions", "What was said, per folder, and finding it again"},
     {"workspaces", "Which folder has which memory"},
     {"users", "Who is known, and which identities are one person"},
     {"personality", "The roles of the agent, and which one is active"},
@@ -85,6 +86,25 @@ static const char *const shapes[][2] = {
     {"transfer.export",
      "{format, scope, path, counts: {written, ...}, rows: [{what, file, scope, key, why, diff}], "
      "text, dryRun}; what is written, unchanged or skipped; text only without PATH"},
+    {"sessions.list",
+     "{items: [session], nextCursor}; session is {id, key, platform, model, provider, "
+     "personalityId, parentSessionId, workingDir, title, pinned, usage: {}, createdAt, updatedAt, "
+     "version, turnCount, displayTitle}; displayTitle is the title, else what the user said first"},
+    {"sessions.get",
+     "{session, messages: [{id, sessionId, role, content, toolCallId, toolName, toolCalls: [], "
+     "timestamp}], cards: []}; messages oldest first"},
+    {"sessions.search",
+     "{hits: [{session, message, snippet: {before, match, after, cutBefore, cutAfter}}]}; before, "
+     "match and after are neighbours in the content"},
+    {"sessions.current", "{session}; with --dry-run null where one would be made"},
+    {"sessions.append", "{session}"},
+    {"sessions.undo", "{session, messages: how many were taken back}"},
+    {"sessions.fork", "{session}: the copy; with --dry-run null"},
+    {"sessions.update", "{session}"},
+    {"sessions.pin", "{session}"},
+    {"sessions.unpin", "{session}"},
+    {"sessions.delete", "{ok, session, messages: how many it had}"},
+    {"sessions.prune", "{sessions: how many, before: the time}"},
     {"workspaces.list",
      "{current, workspaces: [{id, scope, notes, bytes, paths: [{path, exists, lastSeen}], "
      "problem}]}"},

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,13 +25,24 @@ static bool find_beside(const char *name, char out[PATH_MAX])
     return snprintf(out, PATH_MAX, "%.*s/libexec/%s", (int)size, self, name) < PATH_MAX;
 }
 
+/* A program that was executed for this and executes in turn would never end. */
+#define MARK "ETHOS_PROGRAM"
+
 int program_exec(const struct cli *self, const char *name, char **argv)
 {
     char path[PATH_MAX] = "";
     struct ethos_error error = {0};
-    if (find_beside(name, path))
+    bool again = getenv(MARK) != NULL;
+    errno = ENOEXEC;
+    if (find_beside(name, path) && !again && setenv(MARK, name, 1) == 0)
         execv(path, argv);
-    int code = err_set(&error, ETHOS_IO, "%s: %s", *path ? path : name, strerror(errno));
+    int code = err_set(&error, ETHOS_IO, "%s: %s", *path ? path : name,
+                       again ? "another program stands there" : strerror(errno));
     err_hint(&error, code, "ethos is more than one program; install it whole");
     return cli_fail(self, &error);
+}
+
+void program_begin(void)
+{
+    unsetenv(MARK); // pagers and editors may call ethos again
 }

@@ -28,6 +28,12 @@ static inline const char *plural(long long number)
 void view_say(const struct cli *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* "just now", "5 min ago", ... of a time in a row. */
+void view_when(const json_t *row, const char *name, char out[TERM_WHEN_SIZE]);
+
+/* What follows the home directory of the user in a path, or NULL. */
+const char *view_below_home(const char *path);
+
 /* A path, the home directory of the user as ~. */
 void view_path(struct cli *self, enum term_style style, const char *path);
 
@@ -57,11 +63,34 @@ void view_conflicts(struct cli *self, const json_t *json);
 void view_conflict(struct cli *self, const json_t *json);
 void view_resolved(struct cli *self, const json_t *json);
 
-/* view_transfer.c; progress is shown to a person at a terminal, on stderr */
+/*
+ * view_transfer.c; progress is shown to a person at a terminal, on stderr, and taken away when done is
+ * total
+ */
 void view_imported(struct cli *self, const json_t *json);
 void view_exported(struct cli *self, const json_t *json);
 void view_printed(struct cli *self, const json_t *json); /* to standard output: what it lacks */
 void view_progress(void *arg, uint64_t done, uint64_t total);
+
+/* "3 taken, 1 skipped" in the order of the kinds; "nothing to do" when there was nothing. */
+void view_counts(const json_t *counts, const char *const *kinds, struct str *out);
+
+/* view_sessions_transfer.c */
+void view_sessions_imported(struct cli *self, const json_t *json);
+
+/* view_sessions.c; the name of a session in a sentence is its title or the start of its id */
+#define VIEW_SESSION_SIZE 256
+void view_session_name(const json_t *row, char out[VIEW_SESSION_SIZE]);
+void view_sessions(struct cli *self, const json_t *json);
+void view_session(struct cli *self, const json_t *json);
+void view_session_id(struct cli *self, const json_t *json);
+void view_hits(struct cli *self, const json_t *json);
+void view_appended(struct cli *self, const json_t *json);
+void view_taken_back(struct cli *self, const json_t *json);
+void view_renamed(struct cli *self, const json_t *json);
+void view_pinned(struct cli *self, const json_t *json);
+void view_deleted(struct cli *self, const json_t *json);
+void view_pruned(struct cli *self, const json_t *json);
 
 /* view_workspaces.c */
 void view_workspaces(struct cli *self, const json_t *json);

@@ -46,18 +46,25 @@ int cli_exit_code(int code)
     }
 }
 
-static void print_json(const json_t *value)
+/* JSON escapes C0, but neither C1 nor what hides text. A part never ends within a character. */
+static int print_part(const char *part, size_t size, void *arg)
 {
-    struct str text;
+    const bool *tty = arg;
+    if (*tty)
+        term_safe(stdout, view_of(part, size));
+    else
+        fwrite(part, 1, size, stdout);
+    return 0;
+}
+
+/* Goes out as it is made: a conversation may be larger than what one would want to hold twice. */
+static bool print_json(const json_t *value)
+{
     bool tty = isatty(STDOUT_FILENO);
-    str_init(&text, ETHOS_MAX_STORE_BYTES * 2);
-    int code = json_print(value, tty ? JSON_STYLE_PRETTY : JSON_STYLE_LINE, &text);
-    if (code == ETHOS_OK && tty)
-        term_safe(stdout, str_view(&text)); // JSON escapes C0, but neither C1 nor what hides text
-    else if (code == ETHOS_OK)
-        fwrite(text.data, 1, text.size, stdout);
+    size_t flags = tty ? JSON_INDENT(2) : JSON_COMPACT;
+    bool whole = json_dump_callback(value, print_part, &tty, flags | JSON_ENCODE_ANY) == 0;
     fputc('\n', stdout);
-    str_release(&text);
+    return whole;
 }
 
 /* A message is one line, whatever it quotes. */
@@ -262,6 +269,7 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
                                        : ethos_open(&setting.options, &call.ethos, error);
     if (code == ETHOS_OK)
         code = op_run(op, &call, result, error);
+    view_progress(self, 0, 0); // whatever became of it
     ethos_close(call.ethos);
     if (setting.options.ephemeral)
         hold_signals(false);
@@ -274,7 +282,12 @@ int cli_show(struct cli *self, const struct op *op, const struct op_result *resu
     if (self->json) {
         if (result->code != ETHOS_OK && json_is_object(result->json))
             json_object_set_new(result->json, "error", op_json_error(&result->error));
-        print_json(result->json);
+        if (!print_json(result->json)) {
+            struct ethos_error error;
+            err_nomem(&error);
+            complain(&error);
+            return CLI_FAILED;
+        }
     } else {
         view_result(self, op, result);
         if (result->code != ETHOS_OK)
@@ -360,6 +373,7 @@ static int dispatch(struct cli *self, char **argv)
         return complete_run(self);
     if (!op_here(self->op))
         return program_exec(self, "ethos-db", argv);
+    program_begin();
     const struct surface *surface = find_surface(self);
     return surface ? run_surface(self, surface) : run_operation(self);
 }

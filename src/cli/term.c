@@ -4,6 +4,7 @@
 #include "cli/term.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "base/unicode.h"
 #include "base/utf8.h"
 #include "base/view.h"
 
@@ -65,7 +67,8 @@ void term_page(struct term *self)
         dup2(ends[0], STDIN_FILENO);
         close(ends[0]);
         close(ends[1]);
-        execl("/bin/sh", "sh", "-c", pager && *pager ? pager : "less -FRX 2>/dev/null || cat",
+        setenv("LESS", "FRX", 0); // as git does: colours are shown, one page needs no key
+        execl("/bin/sh", "sh", "-c", pager && *pager ? pager : "less 2>/dev/null || cat",
               (char *)NULL);
         _exit(127);
     }
@@ -194,6 +197,62 @@ void term_styled(struct term *self, enum term_style style, const char *format, .
     va_end(args);
     if (self->color && style != TERM_PLAIN)
         fputs("\033[0m", self->out);
+}
+
+/* ---- width ---------------------------------------------------------------------------------- */
+
+size_t term_fit(struct ethos_view text, int columns, int *out_used)
+{
+    size_t at = 0;
+    int used = 0;
+    while (at < text.size) {
+        uint32_t cp;
+        size_t size = utf8_decode(text.data + at, text.size - at, &cp, NULL);
+        int width = unicode_width(cp);
+        if (used + width > columns)
+            break;
+        used += width;
+        at += size;
+    }
+    *out_used = used;
+    return at;
+}
+
+int term_width(struct ethos_view text)
+{
+    int used;
+    term_fit(text, INT_MAX, &used);
+    return used;
+}
+
+char *term_line(const struct term *self, struct ethos_view text)
+{
+    char *line = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&line, &size);
+    if (!stream)
+        return NULL;
+    if (self->tty)
+        term_safe(stream, text);
+    else
+        fwrite(text.data, 1, text.size, stream);
+    fclose(stream);
+    for (char *at = line; at && at < line + size; at++)
+        if (*at == '\n' || *at == '\r' || *at == '\t')
+            *at = ' ';
+    return line;
+}
+
+int term_fitting(struct term *self, enum term_style style, struct ethos_view text, int columns)
+{
+    int used = 0;
+    char *line = term_line(self, text);
+    struct ethos_view v = view_str(line ? line : "");
+    bool whole = term_fit(v, self->tty ? columns : INT_MAX, &used) == v.size;
+    int size = (int)(whole ? v.size : term_fit(v, columns - 1, &used));
+    term_styled(self, style, "%.*s%s", size, v.data, whole ? "" : "…");
+    free(line);
+    return used + !whole;
 }
 
 /* ---- times ---------------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ enum term_style { TERM_PLAIN, TERM_BOLD, TERM_DIM, TERM_GOOD, TERM_WARN, TERM_BA
 /* color: 0 auto, 1 always, 2 never. */
 void term_init(struct term *self, int color);
 
-/* Sends what follows through $PAGER or less -FRX, when out is a terminal. */
+/* Sends what follows through $PAGER or less, when out is a terminal. */
 void term_page(struct term *self);
 
 /* Flushes, waits for a pager. False when writing failed (a closed pipe is not a failure). */
@@ -38,6 +38,22 @@ void term_text(struct term *self, struct ethos_view text);
 void term_styled(struct term *self, enum term_style style, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void term_printf(struct term *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * One line of at most so many columns, an ellipsis for the rest; into a pipe all of it. Returns the
+ * columns used.
+ */
+int term_fitting(struct term *self, enum term_style style, struct ethos_view text, int columns);
+
+/* Bytes of the start that fits into so many columns; *out_used is what it takes. */
+size_t term_fit(struct ethos_view text, int columns, int *out_used);
+int term_width(struct ethos_view text);
+
+/*
+ * The text as one line as it will be shown: what is escaped takes more room; line ends and tabs are
+ * blanks. free() it; NULL: no memory.
+ */
+char *term_line(const struct term *self, struct ethos_view text);
 
 /* "just now", "5 min ago", "3 h ago", then the date and time of the place. */
 #define TERM_WHEN_SIZE 32

@@ -3,23 +3,41 @@
  *
  * Data goes to stdout. What only confirms a write goes to stderr, and -q silences it.
  */
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/os.h"
 #include "base/view.h"
 #include "cli/rows.h"
 
 typedef void view_fn(struct cli *self, const json_t *json);
 
-void view_path(struct cli *self, enum term_style style, const char *path)
+const char *view_below_home(const char *path)
 {
     const char *home = getenv("HOME");
     size_t size = home ? strlen(home) : 0;
-    if (size > 1 && strncmp(path, home, size) == 0 && (path[size] == '/' || !path[size]))
-        term_styled(&self->term, style, "~%s", path + size);
+    bool below = size > 1 && strncmp(path, home, size) == 0 && (path[size] == '/' || !path[size]);
+    return below ? path + size : NULL;
+}
+
+void view_path(struct cli *self, enum term_style style, const char *path)
+{
+    const char *below = view_below_home(path);
+    term_styled(&self->term, style, "%s", below ? "~" : "");
+    term_fitting(&self->term, style, view_str(below ? below : path), INT_MAX);
+}
+
+void view_when(const json_t *row, const char *name, char out[TERM_WHEN_SIZE])
+{
+    int64_t ms;
+    struct ethos_view time = json_view(row, name);
+    if (time.data && clock_parse(time, 0, false, &ms, NULL))
+        term_when(ms, os_now_ms(), out);
     else
-        term_styled(&self->term, style, "%s", path);
+        snprintf(out, TERM_WHEN_SIZE, "-");
 }
 
 /* ---- writes -------------------------------------------------------------------------------- */
@@ -365,6 +383,19 @@ static const struct {
     {"notes.promote", view_promoted},
     {"transfer.import", view_imported},
     {"transfer.export", view_exported},
+    {"sessions.list", view_sessions},
+    {"sessions.get", view_session},
+    {"sessions.search", view_hits},
+    {"sessions.current", view_session_id},
+    {"sessions.append", view_appended},
+    {"sessions.undo", view_taken_back},
+    {"sessions.fork", view_session_id},
+    {"sessions.update", view_renamed},
+    {"sessions.pin", view_pinned},
+    {"sessions.unpin", view_pinned},
+    {"sessions.delete", view_deleted},
+    {"sessions.prune", view_pruned},
+    {"sessions.import", view_sessions_imported},
     {"memory.list", view_show},
     {"memory.paths", view_paths},
     {"workspaces.list", view_workspaces},

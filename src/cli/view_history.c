@@ -13,17 +13,6 @@
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-/* "just now", "5 min ago", ... of a time in a row. */
-static void when_of(const json_t *row, char out[TERM_WHEN_SIZE])
-{
-    int64_t ms;
-    struct ethos_view time = json_view(row, "time");
-    if (time.data && clock_parse(time, 0, false, &ms, NULL))
-        term_when(ms, os_now_ms(), out);
-    else
-        snprintf(out, TERM_WHEN_SIZE, "-");
-}
-
 /* "owner/cli"; what is unknown is left out. */
 static void who_of(const json_t *row, char *out, size_t size)
 {
@@ -139,7 +128,7 @@ struct widths {
 static struct columns columns_of(const json_t *row)
 {
     struct columns c;
-    when_of(row, c.when);
+    view_when(row, "time", c.when);
     who_of(row, c.who, sizeof c.who);
     actions_of(row, c.what, sizeof c.what);
     amount_of(row, c.amount, sizeof c.amount);
@@ -259,7 +248,7 @@ static void print_blamed(struct cli *self, const json_t *row)
     const json_t *change = json_object_get(row, "change");
     snprintf(when, sizeof when, "%s", "");
     if (json_is_object(change)) {
-        when_of(change, when);
+        view_when(change, "time", when);
         who_of(change, who, sizeof who);
     }
     print_number(self, change);
@@ -286,7 +275,7 @@ static void print_blame_of(struct cli *self, const json_t *row)
         term_printf(&self->term, "It was there before the history begins\n");
         return;
     }
-    when_of(change, when);
+    view_when(change, "time", when);
     who_of(change, who, sizeof who);
     actions_of(change, actions, sizeof actions);
     term_printf(&self->term, "%-12s%lld (%s)\n", "Change", number_of(change, "number"), actions);
@@ -342,7 +331,7 @@ void view_forget(struct cli *self, const json_t *json)
 static void print_copy(struct cli *self, const json_t *row)
 {
     char when[TERM_WHEN_SIZE];
-    when_of(row, when);
+    view_when(row, "time", when);
     term_styled(&self->term, TERM_BOLD, "%s", text_of(row, "id"));
     term_printf(&self->term, "\n    %s (%s), %s, %lld byte%s\n", text_of(row, "key"),
                 text_of(row, "scope"), when, number_of(row, "bytes"),
@@ -352,7 +341,7 @@ static void print_copy(struct cli *self, const json_t *row)
 static void print_event(struct cli *self, const json_t *row)
 {
     char when[TERM_WHEN_SIZE], amount[32];
-    when_of(row, when);
+    view_when(row, "time", when);
     amount_of(row, amount, sizeof amount);
     term_styled(&self->term, TERM_WARN, "%s", event_words(text_of(row, "event")));
     term_printf(&self->term, "\n    %s (%s), %s, change %lld, %s\n", text_of(row, "key"),

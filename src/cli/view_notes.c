@@ -1,74 +1,12 @@
 /*
  * view_notes.c: notes, for a person: one line each, what needs a look below it.
  */
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/unicode.h"
-#include "base/utf8.h"
 #include "base/view.h"
 #include "cli/rows.h"
 
 #define NAME_WIDTH 32 /* columns of the names at most; a longer name has a line of its own */
-
-/* ---- width ------------------------------------------------------------------------------------ */
-
-/* Bytes of the start that fits into so many columns; *out_used is what it takes. */
-static size_t fitting(struct ethos_view text, int columns, int *out_used)
-{
-    size_t at = 0;
-    int used = 0;
-    while (at < text.size) {
-        uint32_t cp;
-        size_t size = utf8_decode(text.data + at, text.size - at, &cp, NULL);
-        int width = unicode_width(cp);
-        if (used + width > columns)
-            break;
-        used += width;
-        at += size;
-    }
-    *out_used = used;
-    return at;
-}
-
-static int width_of(const char *text)
-{
-    int used;
-    fitting(view_str(text), INT_MAX, &used);
-    return used;
-}
-
-/* The text as a terminal shows it: what is escaped takes more room. To be freed; NULL: no memory. */
-static char *as_shown(const char *text)
-{
-    char *shown = NULL;
-    size_t size;
-    FILE *stream = open_memstream(&shown, &size);
-    if (!stream)
-        return NULL;
-    term_safe(stream, view_str(text));
-    fclose(stream);
-    return shown;
-}
-
-/* Prints what fits, an ellipsis for the rest; into a pipe everything. Returns the columns used. */
-static int print_fitting(struct cli *self, enum term_style style, const char *text, int columns)
-{
-    int used = 0;
-    text = text ? text : "";
-    char *shown = self->term.tty ? as_shown(text) : NULL;
-    if (!shown) {
-        term_styled(&self->term, style, "%s", text);
-        return width_of(text);
-    }
-    struct ethos_view v = view_str(shown);
-    bool whole = fitting(v, columns, &used) == v.size;
-    int size = (int)(whole ? v.size : fitting(v, columns - 1, &used));
-    term_styled(&self->term, style, "%.*s%s", size, shown, whole ? "" : "…");
-    free(shown);
-    return used + !whole;
-}
 
 /* ---- list ------------------------------------------------------------------------------------- */
 
@@ -103,13 +41,13 @@ static void name_of(const json_t *note, char out[static ETHOS_MAX_KEY + 1])
 static void print_about(struct cli *self, const char *title, const char *hook, int left)
 {
     if (*title) {
-        left -= print_fitting(self, TERM_PLAIN, title, left);
+        left -= term_fitting(&self->term, TERM_PLAIN, view_str(title), left);
         if (*hook && (left > 8 || !self->term.tty))
             term_styled(&self->term, TERM_DIM, " — ");
         left -= 3;
     }
     if (left > 4 || !self->term.tty)
-        print_fitting(self, TERM_DIM, hook, left);
+        term_fitting(&self->term, TERM_DIM, view_str(hook), left);
 }
 
 /* That it has no line is told as it is now, not as the last check found it. */
@@ -133,7 +71,7 @@ static void print_note(struct cli *self, const json_t *note, int column)
     name_of(note, name);
     title = says_more(title, name) ? title : "";
     term_printf(&self->term, "  ");
-    int used = print_fitting(self, TERM_BOLD, name, self->term.width - 2);
+    int used = term_fitting(&self->term, TERM_BOLD, view_str(name), self->term.width - 2);
     bool about = *title || *hook;
     if (about && used > column && self->term.tty)
         term_printf(&self->term, "\n%*s", column + 4, "");
@@ -153,7 +91,7 @@ static int name_column(const struct term *term, const json_t *notes)
     json_array_foreach ((json_t *)notes, index, row) {
         char name[ETHOS_MAX_KEY + 1];
         name_of(row, name);
-        int width = width_of(name);
+        int width = term_width(view_str(name));
         if (width > column && width <= most)
             column = width;
     }

@@ -6,32 +6,73 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/os.h"
 #include "cli/rows.h"
 
-#define SHOWN 20    /* lines of what went well */
-#define TICK_MS 100 /* between two looks at the progress */
-#define MANY 500    /* items from which progress is worth showing */
+#define SHOWN 20        /* lines of what went well */
+#define TICK_MS 100     /* between two looks at the progress */
+#define MANY 500        /* items from which progress is worth showing, */
+#define MUCH 1048576    /* and bytes */
+#define BAR_CELLS 30    /* at most */
+#define AMOUNT_SIZE 64  /* "1234.5 of 5678.9 MB" */
+#define NARROW_CELLS 10 /* below which a bar shows nothing */
 
 /* ---- progress ------------------------------------------------------------------------------- */
+
+static int stderr_width(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+static void amount(bool bytes, uint64_t done, uint64_t total, char out[AMOUNT_SIZE])
+{
+    if (bytes)
+        snprintf(out, AMOUNT_SIZE, "%.1f of %.1f MB", (double)done / 1e6, (double)total / 1e6);
+    else
+        snprintf(out, AMOUNT_SIZE, "%llu of %llu", (unsigned long long)done,
+                 (unsigned long long)total);
+}
+
+/* "██████░░░░  60%  6.0 of 10.0 MB", as much of it as there is room for. */
+static void draw(bool bytes, uint64_t done, uint64_t total)
+{
+    char text[AMOUNT_SIZE], tail[AMOUNT_SIZE + 16];
+    int width = stderr_width();
+    amount(bytes, done, total, text);
+    int used = snprintf(tail, sizeof tail, " %3d%%  %s", (int)((double)done * 100 / (double)total),
+                        text);
+    int cells = width - used - 1 < BAR_CELLS ? width - used - 1 : BAR_CELLS;
+    fputs("\r\033[K", stderr);
+    for (int i = 0; cells >= NARROW_CELLS && i < cells; i++)
+        fputs((double)i * (double)total < (double)cells * (double)done ? "█" : "░", stderr);
+    fprintf(stderr, "%.*s", width > 1 ? width - 1 : 0, tail);
+    fflush(stderr);
+}
 
 void view_progress(void *arg, uint64_t done, uint64_t total)
 {
     const struct cli *self = arg;
     static int64_t last; // a surface may: there is one terminal
-    if (self->quiet || self->json || total < MANY || !isatty(STDERR_FILENO))
+    static bool shown;
+    bool bytes = self->op && strcmp(self->op->name, "sessions.import") == 0;
+    if (done >= total && shown) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+        shown = false;
+    }
+    if (done >= total || self->quiet || self->json || total < (bytes ? MUCH : MANY) ||
+        !isatty(STDERR_FILENO))
         return;
     int64_t now = os_monotonic_ms();
-    if (done < total && now - last < TICK_MS)
+    if (now - last < TICK_MS)
         return;
     last = now;
-    if (done < total)
-        fprintf(stderr, "%llu of %llu\r", (unsigned long long)done, (unsigned long long)total);
-    else
-        fputs("\033[K", stderr);
-    fflush(stderr);
+    shown = true;
+    draw(bytes, done, total);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -78,8 +119,7 @@ static void say_rows(const struct cli *self, const json_t *rows, const char *wha
         view_say(self, "%-10s %zu more", what, count - limit);
 }
 
-/* "3 taken, 1 skipped"; "nothing to do" when there was nothing. */
-static void count_words(const json_t *counts, const char *const *kinds, struct str *out)
+void view_counts(const json_t *counts, const char *const *kinds, struct str *out)
 {
     for (size_t i = 0; kinds[i]; i++) {
         long long count = number_of(counts, kinds[i]);
@@ -104,7 +144,7 @@ static void say_sum(struct cli *self, const json_t *json, const char *const *kin
     bool dry = json_is_true(json_object_get(json, "dryRun"));
     path += near ? size : 0;
     str_init(&counts, 1024);
-    count_words(json_object_get(json, "counts"), kinds, &counts);
+    view_counts(json_object_get(json, "counts"), kinds, &counts);
     view_say(self, "%s%s: %s%s -> %s%s", dry ? "Without --dry-run: " : "", counts.data,
              import ? start : "", import ? path : scope, import ? "" : start,
              import ? scope : path);

@@ -51,6 +51,8 @@ static int keep_word(struct parse *parse, const struct word *word)
     parse->words[parse->count++] = (struct query_word){.folded = view_of(folded, word->folded.size),
                                                        .stem = view_of(kept, stem_size),
                                                        .pair = word->pair,
+                                                       .one = word->one,
+                                                       .aside = word->aside,
                                                        .joined = word->joined && parse->count > 0};
     return ETHOS_OK;
 }
@@ -59,7 +61,7 @@ static int take_word(void *arg, const struct word *word)
 {
     struct parse *parse = arg;
     int code = ETHOS_OK;
-    if (word->tail)
+    if (word->tail || word->aside != parse->out->aside)
         return ETHOS_OK; // the text may go on where the query ends
     if (!parse->phrase && !word->joined)
         code = end_term(parse);
@@ -93,23 +95,29 @@ static int take_quoted(struct parse *parse, struct ethos_view *rest)
 int query_parse(struct ethos_view text, struct arena *arena, struct query *out)
 {
     struct parse parse = {.arena = arena, .out = out};
+    struct ethos_view rest = text;
     int code = ETHOS_OK;
     out->count = 0;
-    while (code == ETHOS_OK && text.size > 0)
-        code = take_quoted(&parse, &text);
+    out->aside = false;
+    while (code == ETHOS_OK && rest.size > 0)
+        code = take_quoted(&parse, &rest);
+    if (code == ETHOS_OK && out->count == 0 && text.size > 0) {
+        out->aside = true;
+        code = take_part(&parse, text, false);
+    }
     return code == ETHOS_NOMEM ? ETHOS_NOMEM : ETHOS_OK;
 }
 
 /* ---- matching -------------------------------------------------------------------------------- */
 
-_Static_assert(QUERY_MAX_WORDS == 64 && QUERY_MAX_TERMS < 64, "a bit for each");
+_Static_assert(QUERY_MAX_WORDS == 64, "a bit for each");
 
 struct hunt {
-    const struct query_term *terms;
-    size_t count;
+    const struct query *query;
     struct ethos_view text;
     uint64_t seen[QUERY_MAX_TERMS]; /* bit n: its words 0 to n are the last that passed */
-    uint64_t missing;               /* terms that did not occur yet */
+    bool found[QUERY_MAX_TERMS];
+    size_t missing;                 /* terms that did not occur yet */
     size_t starts[QUERY_MAX_WORDS]; /* of the words that passed, in turn */
     size_t passed;
     size_t start, end; /* the first place so far */
@@ -132,14 +140,15 @@ static bool same_stem(struct candidate *candidate, struct ethos_view stem)
     return view_eq(view_of(candidate->stem, candidate->stem_size), stem);
 }
 
-static bool fits(struct candidate *candidate, const struct query_word *wanted, bool exact)
+static bool fits(struct candidate *candidate, const struct query_word *wanted, bool phrase)
 {
     const struct word *word = candidate->word;
     if (word->pair && !wanted->pair) // one character: either of the two
         return view_starts(word->folded, wanted->folded) || view_ends(word->folded, wanted->folded);
-    if (exact || wanted->pair)
+    if (wanted->pair || wanted->aside)
         return view_eq(word->folded, wanted->folded) && (word->joined || !wanted->joined);
-    return view_starts(word->folded, wanted->folded) || same_stem(candidate, wanted->stem);
+    return (!phrase && view_starts(word->folded, wanted->folded)) ||
+           same_stem(candidate, wanted->stem);
 }
 
 /* Moves the bits of one term on; true when all of it has passed. */
@@ -181,32 +190,25 @@ static int look_at(void *arg, const struct word *word)
 {
     struct hunt *hunt = arg;
     struct candidate candidate = {.word = word, .stem_size = 0};
-    if (word->tail)
+    if (word->tail || word->aside != hunt->query->aside)
         return 0;
     hunt->starts[hunt->passed++ % QUERY_MAX_WORDS] = word->start;
-    for (size_t i = 0; i < hunt->count; i++) {
-        if (!(hunt->missing >> i & 1) || !advance(&hunt->terms[i], &candidate, &hunt->seen[i]))
+    for (size_t i = 0; i < hunt->query->count; i++) {
+        const struct query_term *term = &hunt->query->terms[i];
+        if (hunt->found[i] || !advance(term, &candidate, &hunt->seen[i]))
             continue;
-        hunt->missing &= ~(UINT64_C(1) << i);
-        note_place(hunt, &hunt->terms[i], word);
+        hunt->found[i] = true;
+        hunt->missing--;
+        note_place(hunt, term, word);
     }
     return hunt->missing == 0 ? FULL : 0;
-}
-
-static bool hunt_for(struct hunt *hunt)
-{
-    if (hunt->count == 0)
-        return false;
-    hunt->missing = (UINT64_C(1) << hunt->count) - 1;
-    words_each(hunt->text, look_at, hunt);
-    return hunt->missing == 0;
 }
 
 bool query_matches(const struct query *query, struct ethos_view text, size_t *out_start,
                    size_t *out_end)
 {
-    struct hunt hunt = {.terms = query->terms, .count = query->count, .text = text};
-    if (!hunt_for(&hunt))
+    struct hunt hunt = {.query = query, .text = text, .missing = query->count};
+    if (query->count == 0 || words_each(text, look_at, &hunt) != FULL)
         return false;
     if (out_start)
         *out_start = hunt.start;
@@ -218,11 +220,12 @@ bool query_matches(const struct query *query, struct ethos_view text, size_t *ou
 bool query_is_phrase_in(const struct query *query, struct ethos_view text)
 {
     struct query_word words[QUERY_MAX_WORDS];
-    struct query_term all = {.words = words};
+    struct query together = {.terms[0].words = words, .aside = query->aside};
+    size_t *count = &together.terms[0].count;
     for (size_t i = 0; i < query->count; i++) {
-        for (size_t j = 0; j < query->terms[i].count && all.count < QUERY_MAX_WORDS; j++)
-            words[all.count++] = query->terms[i].words[j];
+        for (size_t j = 0; j < query->terms[i].count && *count < QUERY_MAX_WORDS; j++)
+            words[(*count)++] = query->terms[i].words[j];
     }
-    struct hunt hunt = {.terms = &all, .count = all.count > 0, .text = text};
-    return hunt_for(&hunt);
+    together.count = *count > 0;
+    return query_matches(&together, text, NULL, NULL);
 }

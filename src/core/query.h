@@ -2,7 +2,8 @@
  * query.h: what somebody typed into a search field.
  *
  * Words in any order, and phrases in double quotes; an unpaired quote and every other sign are
- * literal text, which separates words like anywhere else. Nothing is ever an error.
+ * literal text, which separates words like anywhere else. Signs that are not ASCII are looked for
+ * when there is nothing else. Nothing is ever an error.
  */
 #ifndef ETHOS_CORE_QUERY_H
 #define ETHOS_CORE_QUERY_H
@@ -13,7 +14,7 @@
 
 struct arena;
 
-#define QUERY_MAX_TERMS 32
+#define QUERY_MAX_TERMS 256
 #define QUERY_MAX_WORDS 64 /* of one term */
 
 /* As core/words gives them; views into the arena. */
@@ -21,18 +22,21 @@ struct query_word {
     struct ethos_view folded, stem;
     bool pair;
     bool joined; /* a pair that overlaps the one before */
+    bool one;    /* one character of a script without blanks */
+    bool aside;  /* a sign; then all are */
 };
 
 /* One thing that must occur: a word, a run of pairs, or the words of a phrase in their order. */
 struct query_term {
     struct query_word *words;
     size_t count; /* at least 1 */
-    bool phrase;  /* in quotes: exact words, no stems, no prefix */
+    bool phrase;  /* in quotes: no longer words that begin so */
 };
 
 struct query {
     struct query_term terms[QUERY_MAX_TERMS];
     size_t count; /* 0: nothing to look for, and nothing fits */
+    bool aside;   /* of signs */
 };
 
 /* Further terms and words than fit are dropped. ETHOS_OK or ETHOS_NOMEM. */
@@ -40,8 +44,9 @@ int query_parse(struct ethos_view text, struct arena *arena, struct query *out);
 
 /*
  * Whether a text has every term: a word by itself, by its stem or as the start of a longer one; a
- * phrase as neighbours; pairs of characters as the run they came from. [*out_start, *out_end) is
- * the first place of any (both may be NULL). The truth that an index is checked against.
+ * phrase as neighbours, by themselves or by their stems; pairs of characters as the run they came
+ * from. [*out_start, *out_end) is the first place of any (both may be NULL). The truth that an index
+ * is checked against.
  */
 bool query_matches(const struct query *query, struct ethos_view text, size_t *out_start,
                    size_t *out_end);

@@ -8,9 +8,11 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "base/view.h"
+#include "core/line.h"
 #include "core/remember.h"
 
 #define HASH_DIGITS 8
+#define TITLE_LOOK_BYTES 4096 /* in which a title is looked for */
 
 static void add_encoded(struct ethos_view part, struct str *out)
 {
@@ -66,7 +68,14 @@ bool session_key_of_family(struct ethos_view key, struct ethos_view base)
     return true;
 }
 
+/* A message may be of any size; the title is where it begins. */
 int session_title(struct ethos_view text, struct str *out)
 {
+    text = line_begin(text);
+    if (text.size > TITLE_LOOK_BYTES) {
+        text.size = TITLE_LOOK_BYTES;
+        while (text.size > 0 && (text.data[text.size] & 0xC0) == 0x80)
+            text.size--;
+    }
     return remember_title(text, out);
 }

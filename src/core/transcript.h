@@ -21,7 +21,9 @@ struct arena;
 
 #define TRANSCRIPT_MAX_CALLS 256 /* of one assistant message */
 
-#define TRANSCRIPT_FORMATS "jsonl|claude-code|codex"
+#define TRANSCRIPT_FORMATS "jsonl|claude-code|codex|ethos"
+
+#define TRANSCRIPT_NO_RESULT "(no result was recorded)" /* what a call without result is answered */
 
 /* Where a conversation stands. All zero but the arena: at its beginning. */
 struct transcript {
@@ -48,21 +50,40 @@ typedef int transcript_out_fn(void *arg, const struct ethos_message *message);
 typedef void transcript_note_fn(void *arg, size_t line, const char *what);
 
 /*
+ * What a transcript tells of itself. Members of the session that it does not tell are NULL or 0;
+ * the id is that of the other program, created_at the time of the first message. Of "ethos" it is
+ * the whole row.
+ */
+struct transcript_about {
+    const char *format;
+    bool taken_back; /* some of what it has was taken back there, and is left out */
+    struct ethos_session session;
+};
+
+/*
  * Reads a transcript and gives messages in an order that transcript_next accepts: neighbours of
  * one role are joined, results go to their calls, those without are dropped, calls without result
- * are answered by "(no result was recorded)"; what is no part of the conversation (side chains,
- * reasoning, bookkeeping) is left out. All of it is told to note, before the first message is
- * given.
+ * are answered by TRANSCRIPT_NO_RESULT; what is no part of the conversation (side chains, questions
+ * that were asked anew, reasoning, bookkeeping) is left out. All of it is told to note, before the first message is
+ * given; *out_about, which lives as long as the arena, is complete then, too.
  *
  * Every message has an id: that of the transcript where it is a UUID, else one made from the place
  * and the text, so that reading the same file again, or grown, gives the same ids. Times never go
  * back; a missing one is that of the neighbour, and NULL when there is none at all.
  *
- * format: NULL guesses; "jsonl" ({"role","content",...} per line), "claude-code" or "codex".
+ * format: NULL guesses; "jsonl" ({"role","content",...} per line), "claude-code", "codex", or
+ * "ethos" ({"session":{...},"messages":[...]}, what we export: one that transcript_next accepts is
+ * given as it is, also when it ends in the middle; its lines are counted in messages).
  * ETHOS_INVALID when nothing of it could be read; ETHOS_NOMEM.
  */
 int transcript_read(struct ethos_view text, const char *format, struct arena *arena,
-                    transcript_out_fn *each, transcript_note_fn *note, void *arg,
-                    struct ethos_error *error);
+                    struct transcript_about *out_about, transcript_out_fn *each,
+                    transcript_note_fn *note, void *arg, struct ethos_error *error);
+
+/* Adds counts that are not negative, up to the most that can be counted. */
+void transcript_add_usage(struct ethos_usage *to, const struct ethos_usage *from);
+
+/* A UUID that is always the same for the same text. */
+void transcript_uuid(struct ethos_view text, char out[ETHOS_UUID_SIZE]);
 
 #endif

@@ -7,7 +7,13 @@
  *      "message":{"id":"msg_...","content":[{"type":"tool_use",...}],"usage":{...}}}
  *
  * One answer of the model is written as several lines with the same message.id, each repeating the
- * count of tokens, of which the last is right. Everything of another type is bookkeeping.
+ * count of tokens, of which the last is right. Everything of another type is bookkeeping, but that
+ * some of it is a title:
+ *
+ *     {"type":"custom-title","customTitle":"..."}          by a person
+ *     {"type":"ai-title","aiTitle":"..."}                  by the program
+ *     {"type":"summary","summary":"...","leafUuid":"..."}  if the file has that line; others are of
+ *                                                          other sessions
  */
 #include <string.h>
 
@@ -36,12 +42,6 @@ static const char *reason_to_skip(const struct reading *reading, const json_t *r
     return NULL;
 }
 
-static int64_t count_of(const json_t *usage, const char *name)
-{
-    json_int_t count = json_integer_value(json_object_get(usage, name));
-    return count > 0 ? (int64_t)count : 0;
-}
-
 /* The tokens of one answer are counted once, where it was told last. */
 static int take_usage(struct reading *reading, struct item *item, const json_t *message)
 {
@@ -64,24 +64,90 @@ static int take_usage(struct reading *reading, struct item *item, const json_t *
     return reading->response ? ETHOS_OK : ETHOS_NOMEM;
 }
 
+/* ---- what is told of the session ------------------------------------------------------------- */
+
+/* A better title, or a later one as good. */
+static int take_title(struct reading *reading, char rank, struct ethos_view title)
+{
+    reading->told = true;
+    if (rank < reading->title_rank || view_blank(title))
+        return ETHOS_OK;
+    reading->title_rank = rank;
+    return reading_title(reading, title);
+}
+
+static int take_summary(struct reading *reading, const json_t *row)
+{
+    struct ethos_view leaf = json_view(row, "leafUuid");
+    json_t *summary = json_object_get(row, "summary");
+    reading_note(reading, NOTE_OTHER);
+    if (leaf.size == 0 || !json_is_string(summary))
+        return ETHOS_OK;
+    return json_object_setn_nocheck(reading->summaries, leaf.data, leaf.size, summary) ? ETHOS_NOMEM
+                                                                                       : ETHOS_OK;
+}
+
+/* Lines that were copied by a fork may name the session they are from: the last is its own. */
+static int take_about(struct reading *reading, const json_t *row)
+{
+    struct ethos_session *session = &reading->about->session;
+    struct ethos_view model = json_view(json_object_get(row, "message"), "model");
+    int code = reading_session(reading, json_view(row, "sessionId"));
+    if (code == ETHOS_OK)
+        code = reading_tell(reading, json_view(row, "sessionId"), &session->id);
+    if (code == ETHOS_OK && !session->working_dir)
+        code = reading_tell(reading, json_view(row, "cwd"), &session->working_dir);
+    if (code == ETHOS_OK && !view_starts(model, VIEW("<"))) // <synthetic>: not by a model
+        code = reading_tell(reading, model, &session->model);
+    return code;
+}
+
+int claude_end(struct reading *reading)
+{
+    const char *leaf;
+    json_t *summary;
+    int code = ETHOS_OK;
+    json_object_foreach (reading->summaries, leaf, summary) {
+        struct ethos_view title = view_of(json_string_value(summary), json_string_length(summary));
+        if (code == ETHOS_OK && json_object_get(reading->names, leaf))
+            code = take_title(reading, 0, title);
+    }
+    branch_end(reading);
+    return code;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
 int claude_line(struct reading *reading, const json_t *row)
 {
+    struct ethos_view type = json_view(row, "type");
     const char *reason = reason_to_skip(reading, row);
     const json_t *message = json_object_get(row, "message");
     struct item *item = NULL;
     bool is_new = false;
+    int code = branch_line(reading, row);
+    if (code != ETHOS_OK)
+        return code;
+    if (view_eq_str(type, "custom-title"))
+        return take_title(reading, 2, json_view(row, "customTitle"));
+    if (view_eq_str(type, "ai-title"))
+        return take_title(reading, 1, json_view(row, "aiTitle"));
+    if (view_eq_str(type, "summary"))
+        return take_summary(reading, row);
     if (reason) {
         reading_note(reading, reason);
         return ETHOS_OK;
     }
-    int code = reading_session(reading, json_view(row, "sessionId"));
+    code = take_about(reading, row);
     if (code == ETHOS_OK)
         code = reading_is_new(reading, json_view(row, "uuid"), &is_new);
     if (code != ETHOS_OK || !is_new)
         return code;
-    char role = view_eq_str(json_view(row, "type"), "user") ? 'u' : 'a';
+    char role = view_eq_str(type, "user") ? 'u' : 'a';
     reading->time = json_object_get(row, "timestamp");
     code = reading_content(reading, role, json_object_get(message, "content"), &item);
+    if (reading->made > 0)
+        branch_message(reading, role == 'u' && item && reading->made == 1);
     return code == ETHOS_OK && item && role == 'a' ? take_usage(reading, item, message) : code;
 }
 
@@ -125,7 +191,7 @@ static int take_call(struct reading *reading, struct item *item, const json_t *c
                         json_view(function ? function : call, "name"), input);
 }
 
-static int take_calls(struct reading *reading, struct item *item, const json_t *calls)
+int reading_calls(struct reading *reading, struct item *item, const json_t *calls)
 {
     size_t index;
     json_t *call;
@@ -138,6 +204,29 @@ static int take_calls(struct reading *reading, struct item *item, const json_t *
     return code;
 }
 
+/* Some count anew, or number what they say: of one id, what says something else is another. */
+static int jsonl_is_new(struct reading *reading, const json_t *row, bool *out)
+{
+    const json_t *calls = either(row, "tool_calls", "toolCalls");
+    const json_t *content = json_object_get(row, "content");
+    struct ethos_view id = json_view(row, "id");
+    struct str twin;
+    if (id.size == 0)
+        return reading_is_new(reading, id, out);
+    str_init(&twin, SIZE_MAX);
+    str_add(&twin, id);
+    str_addc(&twin, '\n');
+    str_add(&twin, json_view(row, "role"));
+    json_print(content ? content : json_null(), JSON_STYLE_LINE, &twin);
+    json_print(calls ? calls : json_null(), JSON_STYLE_LINE, &twin);
+    const char *name = str_code(&twin) ? NULL : reading_uuid(reading, str_view(&twin));
+    str_release(&twin);
+    int code = name ? reading_is_new(reading, view_str(name), out) : ETHOS_NOMEM;
+    if (code != ETHOS_OK || !*out || json_object_getn(reading->names, id.data, id.size))
+        return code;
+    return reading_is_new(reading, id, out);
+}
+
 int jsonl_line(struct reading *reading, const json_t *row)
 {
     char role = role_of(json_view(row, "role"));
@@ -148,7 +237,7 @@ int jsonl_line(struct reading *reading, const json_t *row)
         reading_note(reading, NOTE_OTHER);
         return ETHOS_OK;
     }
-    int code = reading_is_new(reading, json_view(row, "id"), &is_new);
+    int code = jsonl_is_new(reading, row, &is_new);
     if (code != ETHOS_OK || !is_new)
         return code;
     reading->time = either(row, "timestamp", "created_at");
@@ -157,6 +246,6 @@ int jsonl_line(struct reading *reading, const json_t *row)
                               either_text(row, "tool_name", "toolName"), content);
     code = reading_content(reading, role, content, &item);
     if (code == ETHOS_OK && role == 'a')
-        code = take_calls(reading, item, either(row, "tool_calls", "toolCalls"));
+        code = reading_calls(reading, item, either(row, "tool_calls", "toolCalls"));
     return code;
 }

@@ -9,9 +9,9 @@
  *     {"timestamp":"...","type":"event_msg","payload":{"type":"user_message","message":"..."}}
  *
  * Two logs in one file: response_item is what the model saw, event_msg what the screen showed. The
- * first is read; the second only tells which of the user's messages somebody typed, because the
- * program puts its own context there under the same role. Early versions wrote the items without
- * the envelope.
+ * first is read; the second only tells what was counted and which of the user's messages somebody
+ * typed, because the program puts its own context there under the same role. Early versions wrote
+ * the items without the envelope, after one line about the session.
  */
 #include <string.h>
 
@@ -70,10 +70,34 @@ static int take_item(struct reading *reading, const json_t *item)
     return ETHOS_OK;
 }
 
+/* ---- the rest of the log --------------------------------------------------------------------- */
+
+/*
+ * Tokens belong to the answer before; what was counted is told again with every limit that
+ * changes.
+ */
+static void take_tokens(struct reading *reading, const json_t *info)
+{
+    const json_t *last = json_object_get(info, "last_token_usage");
+    const json_t *total = json_object_get(json_object_get(info, "total_token_usage"),
+                                          "total_tokens");
+    struct item *answer = reading->answer;
+    if (!answer || !json_is_object(last) || json_integer_value(total) == reading->tokens)
+        return;
+    int64_t input = count_of(last, "input_tokens"), cached = count_of(last, "cached_input_tokens");
+    reading->tokens = json_integer_value(total);
+    answer->has_usage = true;
+    answer->usage.input_tokens += input > cached ? input - cached : 0;
+    answer->usage.output_tokens += count_of(last, "output_tokens");
+    answer->usage.cache_read_tokens += cached;
+}
+
 static int take_event(struct reading *reading, const json_t *event)
 {
     struct ethos_view typed = view_trim(json_view(event, "message"));
     reading_note(reading, NOTE_OTHER);
+    if (view_eq_str(json_view(event, "type"), "token_count"))
+        take_tokens(reading, json_object_get(event, "info"));
     if (!view_eq_str(json_view(event, "type"), "user_message") || typed.size == 0)
         return ETHOS_OK;
     return json_object_setn_new_nocheck(reading->typed, typed.data, typed.size, json_true())
@@ -81,11 +105,29 @@ static int take_event(struct reading *reading, const json_t *event)
                : ETHOS_OK;
 }
 
+/* The first is its own; others were copied from the session that it was forked from. */
+static int take_meta(struct reading *reading, const json_t *meta)
+{
+    struct ethos_session *session = &reading->about->session;
+    int code = reading_session(reading, json_view(meta, "id"));
+    if (code == ETHOS_OK && !session->id)
+        code = reading_tell(reading, json_view(meta, "id"), &session->id);
+    if (code == ETHOS_OK && !session->working_dir)
+        code = reading_tell(reading, json_view(meta, "cwd"), &session->working_dir);
+    if (code == ETHOS_OK && !session->provider)
+        code = reading_tell(reading, json_view(meta, "model_provider"), &session->provider);
+    return code;
+}
+
 int codex_line(struct reading *reading, const json_t *row)
 {
     const json_t *payload = json_object_get(row, "payload");
     struct ethos_view type = json_view(row, "type");
     reading->time = json_object_get(row, "timestamp");
+    if (!json_is_object(payload) && !type.data) {
+        reading_note(reading, NOTE_OTHER);
+        return take_meta(reading, row);
+    }
     if (!json_is_object(payload))
         return take_item(reading, row);
     if (view_eq_str(type, "event_msg"))
@@ -93,8 +135,9 @@ int codex_line(struct reading *reading, const json_t *row)
     if (view_eq_str(type, "response_item"))
         return take_item(reading, payload);
     reading_note(reading, NOTE_OTHER);
-    return view_eq_str(type, "session_meta") ? reading_session(reading, json_view(payload, "id"))
-                                             : ETHOS_OK;
+    if (view_eq_str(type, "turn_context"))
+        return reading_tell(reading, json_view(payload, "model"), &reading->about->session.model);
+    return view_eq_str(type, "session_meta") ? take_meta(reading, payload) : ETHOS_OK;
 }
 
 /* "<tag> ... </tag>" as a whole, or the heading of an instruction file. */
@@ -124,7 +167,7 @@ static bool is_made(const struct reading *reading, const struct item *item)
     return true;
 }
 
-void codex_end(struct reading *reading)
+int codex_end(struct reading *reading)
 {
     for (struct item *item = reading->items; item; item = item->next) {
         if (item->role != 'u' || !is_made(reading, item))
@@ -133,4 +176,5 @@ void codex_end(struct reading *reading)
         reading->line = item->line;
         reading_note(reading, "context that the program added was left out");
     }
+    return ETHOS_OK;
 }

@@ -1,6 +1,7 @@
 /*
  * transcript_items.c: lines become items: ids, times, text, calls and results.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include <ethos/limits.h>
@@ -8,9 +9,13 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "base/view.h"
+#include "core/session_key.h"
 #include "core/transcript_parts.h"
 
+#define TOLD_MAX 65536                     /* bytes of what is told of a session */
+#define TITLE_MAX 200                      /* CH */
 #define CALL_ID_MAX 256                    /* bytes; longer ones get a name of our own */
 #define LATEST_MS INT64_C(253402300799999) /* the end of the year 9999 */
 #define IS_SECONDS 100000000000.0          /* a smaller number is no count of milliseconds */
@@ -36,12 +41,19 @@ static bool is_uuid(struct ethos_view text)
 }
 
 /* Version 8 is what the standard leaves to others. */
-const char *reading_uuid(struct reading *reading, struct ethos_view text)
+void transcript_uuid(struct ethos_view text, char out[ETHOS_UUID_SIZE])
 {
     char hex[HASH_HEX_SIZE];
     hash_hex(text, hex);
-    return arena_printf(reading->arena, "%.8s-%.4s-8%.3s-a%.3s-%.12s", hex, hex + 8, hex + 12,
-                        hex + 15, hex + 18);
+    snprintf(out, ETHOS_UUID_SIZE, "%.8s-%.4s-8%.3s-a%.3s-%.12s", hex, hex + 8, hex + 12, hex + 15,
+             hex + 18);
+}
+
+const char *reading_uuid(struct reading *reading, struct ethos_view text)
+{
+    char uuid[ETHOS_UUID_SIZE];
+    transcript_uuid(text, uuid);
+    return arena_str(reading->arena, uuid);
 }
 
 int reading_session(struct reading *reading, struct ethos_view id)
@@ -50,6 +62,31 @@ int reading_session(struct reading *reading, struct ethos_view id)
         return ETHOS_OK;
     reading->session = arena_copy(reading->arena, id);
     return reading->session ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+int reading_tell(struct reading *reading, struct ethos_view text, const char **out)
+{
+    if (text.size == 0 || text.size > TOLD_MAX || memchr(text.data, '\0', text.size))
+        return ETHOS_OK;
+    if (*out && view_eq_str(text, *out))
+        return ETHOS_OK;
+    *out = arena_copy(reading->arena, text);
+    return *out ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+int reading_title(struct reading *reading, struct ethos_view text)
+{
+    struct str title;
+    struct ethos_view rest = view_trim(text), line = {0};
+    view_line(&rest, &line);
+    if (utf8_units(line) <= TITLE_MAX)
+        return reading_tell(reading, view_trim(line), &reading->about->session.title);
+    str_init(&title, TOLD_MAX);
+    int code = session_title(line, &title);
+    if (code == ETHOS_OK)
+        code = reading_tell(reading, str_view(&title), &reading->about->session.title);
+    str_release(&title);
+    return code;
 }
 
 /* The line's own id for its first item; else made from the id, or from the line and its place. */
@@ -136,6 +173,7 @@ int reading_add(struct reading *reading, char role, struct item **out)
         return ETHOS_NOMEM;
     *reading->last = item;
     reading->last = &item->next;
+    reading->answer = role == 'a' ? item : reading->answer;
     *out = item;
     return ETHOS_OK;
 }
@@ -154,17 +192,20 @@ int reading_text(struct reading *reading, struct item *item, struct ethos_view t
     return ETHOS_OK;
 }
 
-static const char *print_input(struct reading *reading, const json_t *input)
+const char *reading_json(struct reading *reading, const json_t *value)
 {
     struct str text;
     str_init(&text, SIZE_MAX);
-    if (input)
-        json_print(input, JSON_STYLE_LINE, &text);
-    else
-        str_adds(&text, "{}");
+    json_print(value, JSON_STYLE_LINE, &text);
     const char *copy = str_code(&text) ? NULL : arena_copy(reading->arena, str_view(&text));
     str_release(&text);
     return copy;
+}
+
+int64_t count_of(const json_t *object, const char *name)
+{
+    json_int_t count = json_integer_value(json_object_get(object, name));
+    return count > 0 ? (int64_t)count : 0;
 }
 
 static bool is_deeper(const json_t *value, unsigned levels)
@@ -206,7 +247,7 @@ static const char *call_input(struct reading *reading, const json_t *input)
     json_t *parsed = NULL;
     if (parse_input(input, &parsed))
         return NULL;
-    const char *text = print_input(reading, parsed ? parsed : input);
+    const char *text = parsed || input ? reading_json(reading, parsed ? parsed : input) : "{}";
     json_decref(parsed);
     if (!text || strlen(text) <= TRANSCRIPT_CALL_BYTES)
         return text;
@@ -276,7 +317,7 @@ static int add_texts(struct reading *reading, struct item *item, const json_t *c
     if (json_is_string(content))
         return reading_text(reading, item, block_text(reading, content));
     if (!json_is_array(content)) {
-        const char *text = content && !json_is_null(content) ? print_input(reading, content) : "";
+        const char *text = content && !json_is_null(content) ? reading_json(reading, content) : "";
         return text ? reading_text(reading, item, view_str(text)) : ETHOS_NOMEM;
     }
     json_array_foreach ((json_t *)content, index, block) {

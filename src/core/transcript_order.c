@@ -11,7 +11,6 @@
 #include "base/view.h"
 #include "core/transcript_parts.h"
 
-#define NO_RESULT "(no result was recorded)"
 #define NO_QUESTION "(what came before was not recorded)"
 
 /* What is known of an id while results are looked for. */
@@ -129,12 +128,15 @@ static int append_made(struct order *order, const struct item *cause, char role,
 static int name_result(struct order *order, struct item *result, const struct call *call)
 {
     struct str seed;
+    result->call_id = call->id;
+    if (!result->own || !result->tool_name)
+        result->tool_name = call->name;
+    if (result->own)
+        return ETHOS_OK;
     str_init(&seed, SIZE_MAX);
     str_printf(&seed, "%s\n%s", order->owner->id, call->id);
     result->id = str_code(&seed) ? NULL : reading_uuid(order->reading, str_view(&seed));
     str_release(&seed);
-    result->call_id = call->id;
-    result->tool_name = call->name;
     return result->id ? ETHOS_OK : ETHOS_NOMEM;
 }
 
@@ -144,7 +146,7 @@ static int append_result(struct order *order, const struct call *call)
     int code = ETHOS_OK;
     if (!result) {
         note(order, order->owner, "a call without result was answered");
-        code = append_made(order, order->owner, 'r', NO_RESULT, &result);
+        code = append_made(order, order->owner, 'r', TRANSCRIPT_NO_RESULT, &result);
     } else {
         if (result->turn != order->owner_turn)
             note(order, result, "a tool result was moved to its call");
@@ -214,15 +216,19 @@ static void take_calls(struct order *order, struct item *to, struct item *from)
     }
 }
 
-static void add_usage(struct item *to, const struct item *from)
+static void add_count(int64_t *to, int64_t from)
 {
-    if (!from->has_usage)
-        return;
-    to->has_usage = true;
-    to->usage.input_tokens += from->usage.input_tokens;
-    to->usage.output_tokens += from->usage.output_tokens;
-    to->usage.cache_read_tokens += from->usage.cache_read_tokens;
-    to->usage.cache_creation_tokens += from->usage.cache_creation_tokens;
+    if (__builtin_add_overflow(*to, from, to))
+        *to = INT64_MAX;
+}
+
+void transcript_add_usage(struct ethos_usage *to, const struct ethos_usage *from)
+{
+    add_count(&to->input_tokens, from->input_tokens);
+    add_count(&to->output_tokens, from->output_tokens);
+    add_count(&to->cache_read_tokens, from->cache_read_tokens);
+    add_count(&to->cache_creation_tokens, from->cache_creation_tokens);
+    to->cost_usd += from->cost_usd;
 }
 
 static void join(struct order *order, struct item *from)
@@ -233,7 +239,9 @@ static void join(struct order *order, struct item *from)
         *to->last_part = from->parts;
         to->last_part = from->last_part;
     }
-    add_usage(to, from);
+    to->has_usage |= from->has_usage;
+    transcript_add_usage(&to->usage, &from->usage);
+    to->content_blocks = to->trace_id = NULL;
 }
 
 /* ---- roles ----------------------------------------------------------------------------------- */
@@ -254,6 +262,7 @@ static int place_assistant(struct order *order, struct item *item)
 {
     struct item *made;
     int code = ETHOS_OK;
+    item->tool_calls = NULL; // some may go, others come
     if (tail_role(order) == 'a' && fits(order->tail, item)) {
         join(order, item);
         take_calls(order, order->tail, item);
@@ -321,9 +330,10 @@ static int place(struct order *order, struct item *item)
 /* ---- times ----------------------------------------------------------------------------------- */
 
 /* Messages are read back by time, so it never goes back. */
-static void settle_times(struct order *order)
+static void settle_times(struct reading *reading)
 {
-    struct item *first = order->reading->ordered;
+    struct order *order = &(struct order){.reading = reading};
+    struct item *first = reading->ordered;
     const char *last = NULL;
     for (const struct item *item = first; item && !last; item = item->after)
         last = item->timestamp;
@@ -348,7 +358,7 @@ int transcript_order(struct reading *reading)
     if (code == ETHOS_OK)
         code = end_calls(&order);
     if (code == ETHOS_OK)
-        settle_times(&order);
+        settle_times(reading);
     return code;
 }
 
@@ -407,25 +417,51 @@ static const char *role_name(char role)
     }
 }
 
-static int give(struct reading *reading, const struct item *item, transcript_out_fn *each)
+static int make_message(struct reading *reading, const struct item *item, struct ethos_message *out)
 {
-    struct ethos_message message = {.id = item->id,
-                                    .role = role_name(item->role),
-                                    .tool_call_id = item->call_id,
-                                    .tool_name = item->tool_name,
-                                    .usage = item->usage,
-                                    .has_usage = item->has_usage,
-                                    .timestamp = item->timestamp};
-    int code = join_parts(reading, item, &message.content);
-    if (code == ETHOS_OK)
-        code = print_calls(reading, item, &message.tool_calls);
-    return code ? code : each(reading->arg, &message);
+    *out = (struct ethos_message){.id = item->id,
+                                  .role = role_name(item->role),
+                                  .tool_call_id = item->call_id,
+                                  .tool_name = item->tool_name,
+                                  .tool_calls = item->tool_calls,
+                                  .content_blocks = item->content_blocks,
+                                  .trace_id = item->trace_id,
+                                  .usage = item->usage,
+                                  .has_usage = item->has_usage,
+                                  .timestamp = item->timestamp};
+    int code = join_parts(reading, item, &out->content);
+    return code || out->tool_calls ? code : print_calls(reading, item, &out->tool_calls);
 }
 
 int transcript_give(struct reading *reading, transcript_out_fn *each)
 {
+    struct ethos_message message;
     int code = ETHOS_OK;
-    for (const struct item *item = reading->ordered; item && code == ETHOS_OK; item = item->after)
-        code = give(reading, item, each);
+    for (const struct item *item = reading->ordered; item && code == ETHOS_OK; item = item->after) {
+        code = make_message(reading, item, &message);
+        code = code ? code : each(reading->arg, &message);
+    }
     return code;
+}
+
+/* ---- keeping --------------------------------------------------------------------------------- */
+
+int transcript_keep(struct reading *reading, bool *out_kept)
+{
+    struct transcript transcript = {.arena = reading->arena};
+    struct ethos_message message;
+    int code = ETHOS_OK;
+    for (struct item *item = reading->items; item && code == ETHOS_OK; item = item->next) {
+        code = make_message(reading, item, &message);
+        if (code == ETHOS_OK)
+            code = transcript_next(&transcript, &message, NULL);
+    }
+    *out_kept = code == ETHOS_OK;
+    for (struct item *item = reading->items; item && *out_kept; item = item->next)
+        item->after = item->next;
+    if (*out_kept) {
+        reading->ordered = reading->items;
+        settle_times(reading);
+    }
+    return code == ETHOS_NOMEM ? code : ETHOS_OK;
 }

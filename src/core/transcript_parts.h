@@ -2,8 +2,9 @@
  * transcript_parts.h: a transcript of another program while it is read. Private to
  * core/transcript*.
  *
- * Lines become items, in the order of the file (transcript_claude.c, transcript_codex.c, over
- * transcript_items.c); items are brought into an order that a model accepts (transcript_order.c).
+ * Lines become items, in the order of the file (transcript_claude.c with transcript_branch.c,
+ * transcript_codex.c, transcript_ethos.c, over transcript_items.c); items are brought into an order that a model
+ * accepts (transcript_order.c).
  */
 #ifndef ETHOS_CORE_TRANSCRIPT_PARTS_H
 #define ETHOS_CORE_TRANSCRIPT_PARTS_H
@@ -46,6 +47,9 @@ struct item {
     bool claimed;                    /* a result that belongs to a call */
     bool has_usage;
     struct ethos_usage usage;
+    /* Of our own documents, as they stand there; joining forgets them. */
+    bool own; /* its id and the tool's name stay */
+    const char *tool_calls, *content_blocks, *trace_id;
 };
 
 struct reading {
@@ -53,6 +57,7 @@ struct reading {
     transcript_note_fn *note;
     void *arg;
     struct item *items, **last;
+    struct item *answer;  /* the last of the assistant's, or NULL */
     struct item *ordered; /* linked by after */
     /* the line that is being read */
     size_t line;
@@ -64,9 +69,17 @@ struct reading {
     /* of the whole */
     json_t *names;        /* ids of lines that were read */
     json_t *typed;        /* codex: what the user typed, by the program's own account */
-    const char *session;  /* id, or NULL */
+    const char *session;  /* the first id, or NULL */
     const char *response; /* claude-code: the answer whose tokens were counted last, */
     struct item *counted; /* and where */
+    json_t *summaries;    /* claude-code: titles by the line that they were made for, */
+    char title_rank;      /* and how good the one that was found is: summary, program, person */
+    json_t *places;       /* claude-code: of lines by id, */
+    struct node *nodes;   /* the lines, */
+    size_t node_count, node_capacity;
+    size_t node;       /* and which of them is being read, 0: none that others follow */
+    json_int_t tokens; /* codex: all that were counted so far */
+    struct transcript_about *about;
 };
 
 /* All of these return ETHOS_OK or ETHOS_NOMEM. */
@@ -75,6 +88,12 @@ void reading_note(struct reading *reading, const char *what);
 
 /* The first id that is given names the session. */
 int reading_session(struct reading *reading, struct ethos_view id);
+
+/* What is told of the session: *out becomes text, unless that is empty or no string of C. */
+int reading_tell(struct reading *reading, struct ethos_view text, const char **out);
+
+/* The same for a title: one line, not too long. */
+int reading_title(struct reading *reading, struct ethos_view text);
 
 /* Appends an item with id and time of its line. */
 int reading_add(struct reading *reading, char role, struct item **out);
@@ -85,6 +104,9 @@ int reading_text(struct reading *reading, struct item *item, struct ethos_view t
 /* Appends a call; input may be NULL, or text that is a JSON object. */
 int reading_call(struct reading *reading, struct item *item, struct ethos_view id,
                  struct ethos_view name, const json_t *input);
+
+/* Appends calls of either spelling to an item, which is made when it is NULL and they are some. */
+int reading_calls(struct reading *reading, struct item *item, const json_t *calls);
 
 /* Appends the result of a call; content is text or blocks of it. */
 int reading_result(struct reading *reading, struct ethos_view id, struct ethos_view name,
@@ -102,16 +124,49 @@ int reading_is_new(struct reading *reading, struct ethos_view name, bool *out);
 /* A UUID that is always the same for the same text. */
 const char *reading_uuid(struct reading *reading, struct ethos_view text);
 
+/* The value as JSON text, in the arena; NULL: no memory. */
+const char *reading_json(struct reading *reading, const json_t *value);
+
+/* A count that is not negative, or 0. */
+int64_t count_of(const json_t *object, const char *name);
+
 /* One line of each format. */
 int jsonl_line(struct reading *reading, const json_t *row);
 int claude_line(struct reading *reading, const json_t *row);
 int codex_line(struct reading *reading, const json_t *row);
 
+/* claude-code: a line that others may follow, */
+int branch_line(struct reading *reading, const json_t *row);
+
+/* which became a message, */
+void branch_message(struct reading *reading, bool question);
+
+/* and at the end: leaves out what was taken back. */
+void branch_end(struct reading *reading);
+
+/* At the end: chooses the title and the branch. */
+int claude_end(struct reading *reading);
+
 /* At the end: leaves out what nobody typed. */
-void codex_end(struct reading *reading);
+int codex_end(struct reading *reading);
+
+/* A document of ours. */
+int ethos_read_document(struct reading *reading, struct ethos_view text);
+
+/* Whether a text whose first line is no JSON begins like one. */
+bool ethos_begins(struct ethos_view text);
+
+/* Takes one row, which is being read. */
+void reading_begin(struct reading *reading, struct ethos_view text);
+
+/* Parses a text, with bytes that are no text replaced. */
+int reading_parse(struct reading *reading, struct ethos_view text, json_t **out);
 
 /* Makes reading->ordered of the items. */
 int transcript_order(struct reading *reading);
+
+/* The same without changing anything; *out_kept is false when they are in no order to be kept. */
+int transcript_keep(struct reading *reading, bool *out_kept);
 
 /* Hands what was ordered to each. */
 int transcript_give(struct reading *reading, transcript_out_fn *each);

@@ -9,15 +9,18 @@
 #include "base/view.h"
 #include "core/transcript_parts.h"
 
+#define BYTE_ORDER_MARK VIEW("\xEF\xBB\xBF") /* some editors put it before the text */
+
 struct format {
     const char *name;
-    int (*line)(struct reading *reading, const json_t *row);
-    void (*end)(struct reading *reading); /* or NULL */
+    int (*line)(struct reading *reading, const json_t *row); /* NULL: a document of ours */
+    int (*end)(struct reading *reading);                     /* or NULL */
 };
 
 static const struct format formats[] = {{"jsonl", jsonl_line, NULL},
-                                        {"claude-code", claude_line, NULL},
-                                        {"codex", codex_line, codex_end}};
+                                        {"claude-code", claude_line, claude_end},
+                                        {"codex", codex_line, codex_end},
+                                        {"ethos", NULL, NULL}};
 
 static const struct format *find_format(const char *name)
 {
@@ -30,18 +33,35 @@ static const struct format *find_format(const char *name)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* Parses a line, with bytes that are no text replaced. */
-static int parse_line(struct reading *reading, struct ethos_view line, json_t **out)
+void reading_begin(struct reading *reading, struct ethos_view text)
+{
+    reading->line++;
+    reading->text = text;
+    reading->name = (struct ethos_view){0};
+    reading->time = NULL;
+    reading->made = 0;
+    reading->told = false;
+}
+
+static int parse_clean(struct ethos_view text, json_t **out, bool *out_replaced)
 {
     struct str clean;
-    if (utf8_valid(line))
-        return json_parse(line, "line", out, NULL);
+    *out_replaced = !utf8_valid(text);
+    if (!*out_replaced)
+        return json_parse(text, "line", out, NULL);
     str_init(&clean, SIZE_MAX);
-    int code = utf8_sanitize(line, &clean);
+    int code = utf8_sanitize(text, &clean);
     if (code == ETHOS_OK)
         code = json_parse(str_view(&clean), "line", out, NULL);
     str_release(&clean);
-    if (code == ETHOS_OK)
+    return code;
+}
+
+int reading_parse(struct reading *reading, struct ethos_view text, json_t **out)
+{
+    bool replaced;
+    int code = parse_clean(text, out, &replaced);
+    if (code == ETHOS_OK && replaced)
         reading_note(reading, "bytes that are no text were replaced");
     return code;
 }
@@ -60,15 +80,10 @@ static int read_line(struct reading *reading, const struct format *format, struc
                      const struct ethos_view *rest)
 {
     json_t *row = NULL;
-    reading->line++;
-    reading->text = line;
-    reading->name = (struct ethos_view){0};
-    reading->time = NULL;
-    reading->made = 0;
-    reading->told = false;
+    reading_begin(reading, line);
     if (view_blank(line))
         return ETHOS_OK;
-    int code = parse_line(reading, line, &row);
+    int code = reading_parse(reading, line, &row);
     if (code == ETHOS_OK) {
         code = format->line(reading, row);
         if (code == ETHOS_OK && reading->made == 0 && !reading->told)
@@ -87,9 +102,7 @@ static int read_lines(struct reading *reading, const struct format *format, stru
     int code = ETHOS_OK;
     while (code == ETHOS_OK && view_line(&rest, &line))
         code = read_line(reading, format, line, &rest);
-    if (code == ETHOS_OK && format->end)
-        format->end(reading);
-    return code;
+    return code == ETHOS_OK && format->end ? format->end(reading) : code;
 }
 
 /* ---- which format ---------------------------------------------------------------------------- */
@@ -97,56 +110,96 @@ static int read_lines(struct reading *reading, const struct format *format, stru
 static const char *guess_row(const json_t *row)
 {
     struct ethos_view type = json_view(row, "type");
+    if (json_is_object(json_object_get(row, "session")) &&
+        json_is_array(json_object_get(row, "messages")))
+        return "ethos";
     if (json_is_object(json_object_get(row, "payload")) || json_object_get(row, "record_type"))
         return "codex";
     if (json_is_object(json_object_get(row, "message")) || json_object_get(row, "sessionId") ||
-        json_object_get(row, "leafUuid") || json_object_get(row, "snapshot"))
+        json_object_get(row, "leafUuid") || view_eq_str(type, "ai-title") ||
+        json_object_get(row, "snapshot"))
         return "claude-code";
     if (view_eq_str(type, "message") || view_eq_str(type, "function_call"))
         return "codex";
     return json_is_string(json_object_get(row, "role")) ? "jsonl" : NULL;
 }
 
-/* The first line that tells decides. */
+/*
+ * The first line that tells decides; a document of ours may have many that are none for
+ * themselves.
+ */
 static int guess(struct ethos_view text, const struct format **out)
 {
-    struct ethos_view line;
+    struct ethos_view rest = text, line;
     const char *name = NULL;
-    while (!name && view_line(&text, &line)) {
+    bool first = true, replaced;
+    while (!name && view_line(&rest, &line)) {
         json_t *row = NULL;
-        int code = json_parse(line, "line", &row, NULL);
+        int code = parse_clean(line, &row, &replaced);
         if (code == ETHOS_NOMEM)
             return code;
-        name = guess_row(row);
+        name = !row && first && ethos_begins(text) ? "ethos" : guess_row(row);
+        first = first && view_blank(line);
         json_decref(row);
     }
     *out = find_format(name);
     return ETHOS_OK;
 }
 
-int transcript_read(struct ethos_view text, const char *format, struct arena *arena,
-                    transcript_out_fn *each, transcript_note_fn *note, void *arg,
-                    struct ethos_error *error)
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static int read_items(struct reading *reading, const struct format *format, struct ethos_view text)
 {
-    struct reading reading = {.arena = arena, .note = note, .arg = arg, .last = &reading.items};
+    bool kept = false;
+    reading->names = json_object();
+    reading->typed = json_object();
+    reading->summaries = json_object();
+    reading->places = json_object();
+    bool whole = reading->names && reading->typed && reading->summaries && reading->places;
+    int code = whole ? ETHOS_OK : ETHOS_NOMEM;
+    if (code == ETHOS_OK)
+        code = format->line ? read_lines(reading, format, text)
+                            : ethos_read_document(reading, text);
+    json_decref(reading->names);
+    json_decref(reading->typed);
+    json_decref(reading->summaries);
+    json_decref(reading->places);
+    if (code == ETHOS_OK && !format->line)
+        code = transcript_keep(reading, &kept);
+    return code != ETHOS_OK || kept ? code : transcript_order(reading);
+}
+
+static int give_items(struct reading *reading, transcript_out_fn *each, struct ethos_error *error)
+{
+    struct ethos_session *session = &reading->about->session;
+    if (!reading->ordered)
+        return err_set(error, ETHOS_INVALID, "no message of it can stand alone");
+    if (!session->created_at)
+        session->created_at = reading->ordered->timestamp;
+    return transcript_give(reading, each);
+}
+
+int transcript_read(struct ethos_view text, const char *format, struct arena *arena,
+                    struct transcript_about *out_about, transcript_out_fn *each,
+                    transcript_note_fn *note, void *arg, struct ethos_error *error)
+{
+    struct reading reading = {
+        .arena = arena, .note = note, .arg = arg, .last = &reading.items, .about = out_about};
     const struct format *chosen = find_format(format);
+    *out_about = (struct transcript_about){0};
+    if (view_starts(text, BYTE_ORDER_MARK))
+        text = view_from(text, BYTE_ORDER_MARK.size);
     int code = format ? ETHOS_OK : guess(text, &chosen);
     if (code == ETHOS_OK && !chosen)
         return format ? err_set(error, ETHOS_INVALID, "'%s' is no format of transcripts", format)
                       : err_set(error, ETHOS_INVALID, "no transcript of a known format");
-    reading.names = json_object();
-    reading.typed = json_object();
-    if (!reading.names || !reading.typed)
-        code = ETHOS_NOMEM;
     if (code == ETHOS_OK)
-        code = read_lines(&reading, chosen, text);
-    json_decref(reading.names);
-    json_decref(reading.typed);
-    if (code == ETHOS_OK)
-        code = transcript_order(&reading);
-    if (code == ETHOS_OK && !reading.ordered)
+        code = read_items(&reading, chosen, text);
+    if (code == ETHOS_OK && !reading.items)
         return err_set(error, ETHOS_INVALID, "no message could be read from the transcript");
-    if (code == ETHOS_OK)
-        code = transcript_give(&reading, each);
+    if (code == ETHOS_OK) {
+        out_about->format = chosen->name;
+        code = give_items(&reading, each, error);
+    }
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }

@@ -151,13 +151,12 @@ static int give_pair(struct walk *walk)
     return walk->each(walk->arg, &word);
 }
 
-static int give_one(struct walk *walk, const struct unit *unit, bool tail)
+static int give_one(struct walk *walk, const struct unit *unit, struct word word)
 {
     char folded[4];
-    struct word word = {.folded = view_of(folded, utf8_put(unit->cp, folded)),
-                        .start = unit->start,
-                        .end = unit->end,
-                        .tail = tail};
+    word.folded = view_of(folded, utf8_put(unit->cp, folded));
+    word.start = unit->start;
+    word.end = unit->end;
     return walk->each(walk->arg, &word);
 }
 
@@ -166,7 +165,7 @@ static int end_run(struct walk *walk)
     const struct unit *last = &walk->run[walk->count - 1];
     int code = walk->count == 2 ? give_pair(walk) : 0;
     if (code == 0)
-        code = give_one(walk, last, walk->joined);
+        code = give_one(walk, last, (struct word){.one = true, .tail = walk->joined});
     walk->count = 0;
     walk->joined = false;
     return code;
@@ -260,29 +259,33 @@ static int take_unspaced(struct walk *walk, const struct unit *unit)
     return code;
 }
 
-/* An accent is a part of what stands before it, and otherwise nothing. */
-static void take_accent(struct walk *walk, size_t end)
+/* An accent is a part of what stands before it; false when there is nothing. */
+static bool take_accent(struct walk *walk, size_t end)
 {
     if (walk->open)
         walk->end = end;
     else if (walk->count > 0)
         walk->run[walk->count - 1].end = end;
+    return walk->open || walk->count > 0;
 }
 
-static int take_folded(struct walk *walk, const struct unit *unit)
+/* *taken: it is a part of a word, or one. */
+static int take_folded(struct walk *walk, const struct unit *unit, bool *taken)
 {
+    *taken = true;
     switch (unicode_kind(unit->cp)) {
     case UNICODE_LETTER:
     case UNICODE_MARK:
         return is_unspaced(unit->cp) ? take_unspaced(walk, unit) : take_letter(walk, unit);
     case UNICODE_ACCENT:
-        take_accent(walk, unit->end);
+        *taken = take_accent(walk, unit->end);
         return 0;
     case UNICODE_SYMBOL: {
         int code = separate(walk);
-        return code || unit->cp < 0x80 ? code : give_one(walk, unit, false);
+        return code || unit->cp < 0x80 ? code : give_one(walk, unit, (struct word){.pair = false});
     }
     default:
+        *taken = unit->cp == ' ';
         return separate(walk);
     }
 }
@@ -296,13 +299,15 @@ static int take_other(struct walk *walk, uint32_t cp, size_t start, size_t end)
     if (is_plain_unspaced(cp))
         return take_unspaced(walk, &unit);
     size_t count = unicode_fold(cp, folded);
-    if (count == 0)
-        take_accent(walk, end);
+    bool taken = cp == UTF8_REPLACEMENT || (count == 0 && take_accent(walk, end));
     for (size_t i = 0; code == 0 && i < count; i++) {
+        bool part;
         unit.cp = folded[i];
-        code = take_folded(walk, &unit);
+        code = take_folded(walk, &unit, &part);
+        taken = taken || part;
     }
-    return code;
+    unit.cp = cp;
+    return code || taken ? code : give_one(walk, &unit, (struct word){.aside = true});
 }
 
 int words_each(struct ethos_view text, word_fn *each, void *arg)

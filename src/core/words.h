@@ -6,7 +6,8 @@
  * blanks between words (Han, Kana, Hangul, Thai, Lao, Khmer, Burmese), every pair of neighbouring
  * characters is one, and so is the last character of the run: what begins with a character then
  * finds it wherever it stands. A symbol that is not ASCII (an emoji, an arrow, a currency) is a
- * word by itself. Everything else separates. Stems by Porter's rules for words of a-z and digits.
+ * word by itself. Everything else separates; what of it is no blank and not ASCII (a dash, a
+ * quotation mark) is given as well, aside. Stems by Porter's rules for words of a-z and digits.
  */
 #ifndef ETHOS_CORE_WORDS_H
 #define ETHOS_CORE_WORDS_H
@@ -22,6 +23,8 @@ struct word {
     size_t start, end;        /* bytes of the text it came from */
     bool pair;                /* two characters of a script without blanks */
     bool joined;              /* a pair that begins with the second character of the pair before */
+    bool one;                 /* one character of such a script, alone or as a tail */
+    bool aside;               /* a sign that separates: no neighbour of anything */
     bool tail; /* the last character of a run whose pairs were given: no neighbour of anything */
 };
 

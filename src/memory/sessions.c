@@ -20,6 +20,8 @@
 #define KEY_LIMIT 8192 /* bytes */
 #define ATTEMPTS 100   /* at a key that others take at the same moment */
 
+enum { TOO_LONG = 1 }; // ends a walk
+
 /* ---- the store -------------------------------------------------------------------------------- */
 
 int ethos_sessions(struct ethos *self, struct ethos_sessions **out_sessions,
@@ -43,9 +45,12 @@ struct finding {
     char id[ETHOS_UUID_SIZE], other[ETHOS_UUID_SIZE];
 };
 
+/* Other programs may have made longer ids; one that is cut could be another's. */
 static int note_id(void *arg, const struct ethos_session *session)
 {
     struct finding *finding = arg;
+    if (strlen(session->id) >= ETHOS_UUID_SIZE)
+        return TOO_LONG;
     snprintf(*finding->id ? finding->other : finding->id, ETHOS_UUID_SIZE, "%s", session->id);
     return ETHOS_OK;
 }
@@ -63,11 +68,16 @@ static int look_up(struct ethos_sessions *store, const char *name, struct findin
                    struct ethos_error *error)
 {
     if (!*name)
-        return ETHOS_OK;
+        return err_set(error, ETHOS_INVALID, "a session's id is missing");
     int code = store->ops->get(store, name, note_id, finding, error);
     if (code == ETHOS_NOTFOUND)
         code = store->ops->get_by_key(store, name, note_id, finding, error);
-    return code == ETHOS_NOTFOUND ? find_prefix(store, name, finding, error) : code;
+    if (code == ETHOS_NOTFOUND)
+        code = find_prefix(store, name, finding, error);
+    if (code != TOO_LONG)
+        return code;
+    return err_set(error, ETHOS_LIMIT, "%s: its id has more than %d characters", name,
+                   ETHOS_UUID_SIZE - 1);
 }
 
 int ethos_session_find(struct ethos *self, const char *name, char out_id[ETHOS_UUID_SIZE],
@@ -124,7 +134,7 @@ static int note_newest(void *arg, const struct ethos_session *session)
     struct newest *newest = arg;
     const char *folder = session->working_dir;
     if (!session_key_of_family(view_str(session->key), str_view(&newest->key)) ||
-        (folder && strcmp(folder, newest->folder) != 0))
+        (folder && strcmp(folder, newest->folder) != 0) || strlen(session->id) >= ETHOS_UUID_SIZE)
         return ETHOS_OK;
     const char *rest = session->key + newest->key.size;
     long long moment = *rest ? strtoll(rest + 1, NULL, 10) : 0;

@@ -12,8 +12,9 @@ struct str;
 #define SESSIONS_EXPORT_BYTES 1073741824 /* of one text */
 
 /*
- * Appends a session as markdown: its title, what is known of it, then each message under who spoke and
- * when; calls and results of tools are fenced, so that nothing in them reads as the document's own.
+ * Appends a session as markdown: its title, what is known of it, then each message under who spoke
+ * and when; calls and results of tools are fenced, so that nothing in them reads as the document's
+ * own, and nothing that a message begins reaches beyond it.
  */
 int sessions_export_markdown(struct ethos *self, const char *id, struct str *out,
                              struct ethos_error *error);

@@ -3,14 +3,25 @@
  *
  * A transcript is one session, whose key says where it came from: <format>:<its own session id>, or
  * where it names none import:<name of the file>~<8 hex of SHA-256(real path)>, from standard input
- * import:<32 hex of SHA-256(text)>. Its messages get ids made from that key, so that nothing is taken
- * twice, and another conversation with the same words is another one.
+ * import:<32 hex of SHA-256(text)>. The id of a message is made from that key, the message before
+ * and what it says, so that nothing is taken twice, another conversation with the same words is
+ * another one, and the id of its last message tells how far a session is the transcript.
  *
- * What the session shows must be how the transcript begins: then the rest is appended, in batches, each
- * whole and durable, so that an import that was killed goes on where it stopped and one of a grown file
- * adds what is new. The last messages may have been taken while the other program was still writing
- * (a call without result, half of an answer): they are hidden and taken again. A session that went on
- * otherwise, here or there, is a conflict, and stays as it is.
+ * What the session shows must be how the transcript begins: then the rest is appended, in batches,
+ * each whole and durable, so that an import that was killed goes on where it stopped and one of a
+ * grown file adds what is new. The last turn may have been taken while the other program was still
+ * writing (a call without result, half of an answer): where the transcript says more now, it is
+ * hidden from there on and taken again; and so is all that came from it, where something was taken
+ * back there since and asked anew. A transcript that says less than the session is an old
+ * copy, and nothing changes. A session that went on otherwise, here or there, is a conflict, and
+ * stays as it is.
+ *
+ * A document of our own export keeps its ids, of session and messages, and its key where that is
+ * free. It is the session with this id when there is one, else the one with this key if that begins
+ * with the same message.
+ *
+ * A message whose id is in another session, or hidden in this one, makes a conflict before anything
+ * is written. Times that are still to come, by more than a day, are taken as now.
  */
 #ifndef ETHOS_MEMORY_SESSIONS_IMPORT_H
 #define ETHOS_MEMORY_SESSIONS_IMPORT_H
@@ -26,10 +37,10 @@ struct sessions_import_row {
     const char *effect; /* "created", "appended", "unchanged", "conflict" or "skipped" */
     const char *why;    /* of the last two, or NULL */
     const char *id;     /* of the session, or NULL */
-    const char *format;
-    uint64_t messages; /* added */
-    uint64_t total;    /* that the session has now */
-    int code;          /* why it was skipped, or ETHOS_OK */
+    const char *format; /* or NULL: none was recognised */
+    uint64_t messages;  /* added */
+    uint64_t total;     /* that the session has now */
+    int code;           /* why it was skipped, or ETHOS_OK */
 };
 
 struct sessions_import {
@@ -47,8 +58,8 @@ struct sessions_import {
 };
 
 /*
- * ETHOS_NOTFOUND without such a path; ETHOS_INVALID when it is one file that is no transcript. In a folder
- * a file that cannot be taken is a row and no failure.
+ * ETHOS_NOTFOUND without such a path, or without any file to read in it; ETHOS_INVALID when it is
+ * one file that is no transcript. In a folder a file that cannot be taken is a row and no failure.
  */
 int sessions_import(struct ethos_turn *turn, const struct sessions_import *what,
                     struct ethos_error *error);

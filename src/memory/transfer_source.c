@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -299,45 +300,15 @@ static int load_file(struct loading *loading, int dir, const char *name, const c
 
 /* ---- reading folders ------------------------------------------------------------------------ */
 
-struct names {
-    struct arena *arena;
-    const char **list;
-    size_t count, capacity;
-};
-
-static int add_name(void *arg, const char *name)
-{
-    struct names *names = arg;
-    if (names->count == NAMES_MAX)
-        return ETHOS_LIMIT;
-    const char **list = arena_grow(names->arena, names->list, names->count, &names->capacity,
-                                   sizeof *list);
-    if (!list)
-        return ETHOS_NOMEM;
-    names->list = list;
-    names->list[names->count] = arena_str(names->arena, name);
-    return names->list[names->count++] ? ETHOS_OK : ETHOS_NOMEM;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static int list_names(struct loading *loading, int dir, struct names *out,
+static int list_names(struct loading *loading, int dir, struct dir_names *out,
                       struct ethos_error *error)
 {
-    *out = (struct names){.arena = &loading->source->arena};
-    int code = os_list(dir, add_name, out);
-    if (code == ETHOS_NOMEM)
-        return err_nomem(error);
-    if (code == ETHOS_LIMIT)
-        return err_set(error, code, "%s: more than %d files", loading->source->path, NAMES_MAX);
-    if (code == -1)
-        return err_errno(error, errno, loading->source->path);
-    if (out->count > 0)
-        qsort(out->list, out->count, sizeof *out->list, by_name);
-    return ETHOS_OK;
+    if (dir_names(dir, &loading->source->arena, NAMES_MAX, out) == 0)
+        return ETHOS_OK;
+    if (errno == E2BIG)
+        return err_set(error, ETHOS_LIMIT, "%s: more than %d files", loading->source->path,
+                       NAMES_MAX);
+    return err_errno(error, errno, loading->source->path);
 }
 
 /* Why a thing in a folder is not read, by its kind and name; NULL: it is. */
@@ -369,7 +340,7 @@ static void count_other(struct loading *loading, const struct stat *info, const 
 static int load_folder(struct loading *loading, int dir, const char *prefix,
                        struct ethos_error *error)
 {
-    struct names names;
+    struct dir_names names;
     int code = list_names(loading, dir, &names, error);
     for (size_t i = 0; code == ETHOS_OK && i < names.count; i++) {
         struct stat info;

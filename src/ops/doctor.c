@@ -239,6 +239,19 @@ static void check_memory(struct visit *visit)
     ethos_turn_free(turn);
 }
 
+/* ---- sessions ------------------------------------------------------------------------------ */
+
+static void check_sessions(struct visit *visit)
+{
+    struct ethos_sessions *store;
+    struct ethos_error error;
+    int code = ethos_sessions(visit->call->ethos, &store, &error);
+    if (code == ETHOS_OK)
+        code = store->ops->check(store, visit->fix, add, visit, &error);
+    if (code != ETHOS_OK)
+        find_error(visit, "sessions.db", &error);
+}
+
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 static bool home_exists(struct op_call *call)
@@ -270,6 +283,7 @@ static int run_doctor(struct op_call *call, struct op_result *result, struct eth
         check_people(&visit);
         check_workspaces(&visit);
         check_memory(&visit);
+        check_sessions(&visit);
         if (!service_ephemeral(call->ethos))
             install_check(service_home(call->ethos), add, &visit);
     }

@@ -169,7 +169,8 @@ static int check_args(const struct op *op, const json_t *args, struct ethos_erro
     for (const struct op_arg *arg = op->args; arg && arg->name; arg++) {
         const json_t *value = json_object_get(args, arg->name);
         bool given = value && !json_is_null(value);
-        if (!given && (arg->flags & OP_REQUIRED))
+        bool said = given || (value && (arg->flags & OP_NULL));
+        if (!said && (arg->flags & OP_REQUIRED))
             return err_set(error, ETHOS_INVALID, "%s: missing %s", op->name, arg->name);
         int code = given ? check_value(arg, value, error) : ETHOS_OK;
         if (code != ETHOS_OK)

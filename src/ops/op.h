@@ -22,6 +22,8 @@ enum {
     OP_POSITIONAL = 2, /* on the command line: by place, in table order */
     OP_STDIN = 4,      /* on the command line: "-" or nothing reads standard input */
     OP_FILE = 8,       /* on the command line: names a file whose content is the argument */
+    OP_NULL = 16,      /* null may be said, which is not leaving it out */
+    OP_REST = 32,      /* on the command line: the last one; further words belong to it */
     OP_MANY = 64,      /* an array of such values; on the command line: the option repeated */
 };
 

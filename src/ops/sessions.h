@@ -4,14 +4,44 @@
 #ifndef ETHOS_OPS_SESSIONS_H
 #define ETHOS_OPS_SESSIONS_H
 
+#include <limits.h>
+
 #include <ethos/session.h>
 
 #include "ops/op.h"
 
-/* {"id", "key", ..., "usage": {...}, "createdAt", "updatedAt", "version": 1}; NULL without memory. */
+#define SESSIONS_ROLES "user|assistant|tool_result|system|user_steer"
+
+/*
+ * {"id", "key", ..., "usage": {...}, "createdAt", "updatedAt", "version": 1}, and of our own
+ * "turnCount"; NULL without memory.
+ */
 json_t *sessions_row(const struct ethos_session *session);
 
 /* {"id", "sessionId", "role", "content", "toolCallId", "toolName", "toolCalls", "timestamp"} */
 json_t *sessions_message(const struct ethos_message *message);
+
+/*
+ * What is shown as the title of a row, in its member "displayTitle": its own, else one made of what the
+ * user said first, else null.
+ */
+int sessions_add_title(struct ethos *ethos, json_t *row, struct ethos_error *error);
+
+/* The session with this id as a row with title; NULL after a failure. */
+int sessions_tell(struct ethos *ethos, const char *id, json_t **out_row, struct ethos_error *error);
+
+/* The folder a call is about: the one it names as workspace, else the current directory. */
+int sessions_place(const struct op_call *call, char out_path[PATH_MAX], struct ethos_error *error);
+
+/* What a walk returned: a callback that ran out of memory said no more than that. */
+int sessions_walked(int code, struct ethos_error *error);
+
+/* sessions_list.c */
+int sessions_run_list(struct op_call *call, struct op_result *result, struct ethos_error *error);
+int sessions_run_search(struct op_call *call, struct op_result *result, struct ethos_error *error);
+
+/* sessions_append.c */
+int sessions_run_current(struct op_call *call, struct op_result *result, struct ethos_error *error);
+int sessions_run_append(struct op_call *call, struct op_result *result, struct ethos_error *error);
 
 #endif

@@ -13,6 +13,8 @@ extern const struct op ops_notes[];
 extern const struct op ops_history[];
 extern const struct op ops_conflicts[];
 extern const struct op ops_transfer[];
+extern const struct op ops_sessions[];
+extern const struct op ops_sessions_transfer[];
 extern const struct op ops_workspaces[];
 extern const struct op ops_users[];
 extern const struct op ops_personalities[];

@@ -1,5 +1,5 @@
 /*
- * care.c: what concerns whole sessions: fork, prune, vacuum.
+ * care.c: what concerns whole sessions: fork, prune, vacuum, settle.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "session/rows.h"
+#include "session/search.h"
 #include "session/sessions.h"
 
 #define KEY_BYTES 65536 /* of a session's key */
@@ -192,7 +193,7 @@ int sessions_vacuum(struct ethos_sessions *sessions, struct ethos_error *error)
     if (code == ETHOS_NOTFOUND)
         return ETHOS_OK;
     if (code == ETHOS_OK)
-        code = db_lock(self, error);
+        code = db_hold(self, error);
     if (code != ETHOS_OK)
         return code;
     code = db_exec(self, "VACUUM", "give space back", error);
@@ -202,4 +203,12 @@ int sessions_vacuum(struct ethos_sessions *sessions, struct ethos_error *error)
         db_checkpoint(self, SQLITE_CHECKPOINT_TRUNCATE);
     db_unlock(self);
     return code;
+}
+
+/* ---- settle ---------------------------------------------------------------------------------- */
+
+int sessions_settle(struct ethos_sessions *self, struct ethos_error *error)
+{
+    int code = search_settle(db_of(self), error);
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }

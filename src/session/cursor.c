@@ -1,7 +1,7 @@
 /*
  * cursor.c: where a page of sessions ended, as an opaque word.
  *
- *     kind 1, pinned 1, row 8, newest 8, since 8, CRC-32C 4, place: big-endian
+ *     kind 1, pinned 1, row 8, newest 8, CRC-32C 4, place, 0, latest: big-endian
  */
 #include "session/cursor.h"
 
@@ -12,8 +12,8 @@
 #include "base/view.h"
 
 #define KIND 'k'
-#define HEAD 30 /* bytes before the place, checksum included */
-#define MOST (HEAD + CURSOR_PLACE_SIZE - 1)
+#define HEAD 22 /* bytes before the place, checksum included */
+#define MOST (HEAD + 2 * CURSOR_PLACE_SIZE - 1)
 #define MOST_DIGITS 18
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -84,13 +84,13 @@ static uint32_t checksum(const uint8_t *bytes, size_t size)
 void cursor_write(const struct cursor *cursor, char out[ETHOS_CURSOR_SIZE])
 {
     uint8_t bytes[MOST] = {KIND, cursor->pinned};
-    size_t size = strlen(cursor->place);
+    size_t place = strlen(cursor->place) + 1, size = HEAD + place + strlen(cursor->latest);
     put(bytes + 2, cursor->row, 8);
     put(bytes + 10, cursor->newest, 8);
-    put(bytes + 18, cursor->since, 8);
-    memcpy(bytes + HEAD, cursor->place, size);
-    put(bytes + HEAD - 4, checksum(bytes, HEAD + size), 4);
-    encode(bytes, HEAD + size, out);
+    memcpy(bytes + HEAD, cursor->place, place);
+    memcpy(bytes + HEAD + place, cursor->latest, size - HEAD - place);
+    put(bytes + HEAD - 4, checksum(bytes, size), 4);
+    encode(bytes, size, out);
 }
 
 static bool read_count(const uint8_t *bytes, size_t size, struct cursor *out)
@@ -109,13 +109,15 @@ static bool read_count(const uint8_t *bytes, size_t size, struct cursor *out)
 
 static bool read_place(const uint8_t *bytes, size_t size, struct cursor *out)
 {
-    if (size < HEAD || bytes[0] != KIND || get(bytes + HEAD - 4, 4) != checksum(bytes, size))
+    if (size <= HEAD || bytes[0] != KIND || get(bytes + HEAD - 4, 4) != checksum(bytes, size))
         return false;
-    *out = (struct cursor){.pinned = bytes[1] != 0,
-                           .row = get(bytes + 2, 8),
-                           .newest = get(bytes + 10, 8),
-                           .since = get(bytes + 18, 8)};
-    memcpy(out->place, bytes + HEAD, size - HEAD);
+    size_t place = strnlen((const char *)bytes + HEAD, size - HEAD), latest = HEAD + place + 1;
+    if (place >= CURSOR_PLACE_SIZE || latest > size || size - latest >= CURSOR_PLACE_SIZE)
+        return false;
+    *out = (struct cursor){
+        .pinned = bytes[1] != 0, .row = get(bytes + 2, 8), .newest = get(bytes + 10, 8)};
+    memcpy(out->place, bytes + HEAD, place);
+    memcpy(out->latest, bytes + latest, size - latest);
     return true;
 }
 

@@ -19,8 +19,8 @@ struct cursor {
     bool pinned;
     int64_t row;    /* of the last session shown */
     int64_t newest; /* rowid of the newest message when the first page was read */
-    int64_t since;  /* ms: sessions changed before then have not moved */
     char place[CURSOR_PLACE_SIZE];
+    char latest[CURSOR_PLACE_SIZE]; /* the latest place of all when the first page was read */
 };
 
 void cursor_write(const struct cursor *cursor, char out[ETHOS_CURSOR_SIZE]);

@@ -39,13 +39,14 @@ static const struct meaning {
     {SQLITE_READONLY, ETHOS_IO, "it can only be read",
      "check owner and permissions of the file and its directory"},
     {SQLITE_IOERR, ETHOS_IO, NULL, "check the disk and the system log"},
-    {SQLITE_CANTOPEN, ETHOS_IO, NULL, "check owner and permissions of the file and its directory"},
+    {SQLITE_CANTOPEN, ETHOS_IO, "a file that belongs to it can be neither opened nor made",
+     "check owner and permissions, or copy " DB_FILES " to where they can be written"},
     {SQLITE_PERM, ETHOS_IO, NULL, "check owner and permissions of the file and its directory"},
     {SQLITE_PROTOCOL, ETHOS_BUSY, "another program is using the database", "try again"},
     {SQLITE_CORRUPT, ETHOS_CORRUPT, "the database is damaged",
      "keep a copy, then try: sqlite3 sessions.db .recover"},
     {SQLITE_NOTADB, ETHOS_CORRUPT, "is not a database",
-     "move it away; a new one is made when needed"},
+     "move " DB_FILES " away; a new one is made when needed"},
     {SQLITE_ERROR, ETHOS_CORRUPT, NULL, "its tables do not fit this program"},
     {SQLITE_AUTH, ETHOS_DENIED, NULL, "its triggers call what this program forbids"},
     {SQLITE_NOMEM, ETHOS_NOMEM, "out of memory", NULL},
@@ -71,8 +72,8 @@ int db_fail(struct db *self, const char *what, struct ethos_error *error)
     const char *reason = meaning ? meaning->reason : NULL;
     if (!self->connection || primary == SQLITE_NOMEM)
         return err_nomem(error);
-    if ((primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN) && number != 0)
-        return err_errno(error, number, self->path);
+    if ((primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN) && number != 0 && number != ENOENT)
+        return err_errno(error, number, self->path); // what is missing is not the database
     if (result == SQLITE_CONSTRAINT_UNIQUE || result == SQLITE_CONSTRAINT_PRIMARYKEY)
         return err_set(error, ETHOS_EXISTS, "%s: cannot %s: it is there already", self->path, what);
     if (primary == SQLITE_NOTADB)
@@ -197,12 +198,35 @@ static int make_file(struct db *self, struct ethos_error *error)
     return code;
 }
 
+/* Whether there is something in the file that SQLite keeps beside the database under this ending. */
+static bool has_beside(const struct db *self, const char *ending)
+{
+    char path[PATH_MAX + 16];
+    struct stat st;
+    snprintf(path, sizeof path, "%s%s", self->path, ending);
+    return os_fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > 0;
+}
+
+/* SQLite would delete a log that finds no database, and what was said with it. */
+static int refuse_log(struct db *self, const char *state, struct ethos_error *error)
+{
+    int code = err_set(error, ETHOS_CORRUPT, "%s: is %s, but there are messages in " DB_FILE "-wal",
+                       self->path, state);
+    return err_hint(error, code, "put it back, or move " DB_FILES " away together");
+}
+
 static int check_file(struct db *self, bool create, struct ethos_error *error)
 {
     struct stat st;
-    if (os_fstatat(AT_FDCWD, self->path, &st, AT_SYMLINK_NOFOLLOW) != 0)
+    bool logged = has_beside(self, "-wal"); // first: a database is there before its log
+    if (os_fstatat(AT_FDCWD, self->path, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT && logged)
+            return refuse_log(self, "missing", error);
         return errno == ENOENT && create ? make_file(self, error)
                                          : err_errno(error, errno, self->path);
+    }
+    if (S_ISREG(st.st_mode) && st.st_size == 0 && logged)
+        return refuse_log(self, "empty", error);
     if (S_ISLNK(st.st_mode))
         return err_hint(error, err_set(error, ETHOS_DENIED, "%s: is a symbolic link", self->path),
                         "make it a file of its own");
@@ -253,11 +277,29 @@ static void configure(struct db *self)
     sqlite3_wal_hook(self->connection, note_log, self);
 }
 
-static int connect(struct db *self, struct ethos_error *error)
+static int open_file(struct db *self)
 {
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX |
-                SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
-    if (sqlite3_open_v2(self->path, &self->connection, flags, NULL) != SQLITE_OK)
+    const int flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
+                      SQLITE_OPEN_EXRESCODE;
+    return sqlite3_open_v2(self->path, &self->connection, flags | SQLITE_OPEN_READWRITE, NULL);
+}
+
+/* As a file that nobody changes: without a log, which could not be made. */
+static int open_still(struct db *self)
+{
+    const int flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
+                      SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+    char uri[3 * PATH_MAX + 32] = "file:";
+    size_t size = strlen(uri);
+    for (const char *at = self->path; *at; at++)
+        size += (size_t)snprintf(uri + size, 4, strchr("%?#", *at) ? "%%%02X" : "%c", *at);
+    snprintf(uri + size, sizeof uri - size, "?immutable=1");
+    return sqlite3_open_v2(uri, &self->connection, flags, NULL);
+}
+
+static int connect(struct db *self, int (*open)(struct db *self), struct ethos_error *error)
+{
+    if (open(self) != SQLITE_OK)
         return db_fail(self, "open it", error);
     configure(self);
     if (functions_set(self->connection) != SQLITE_OK)
@@ -309,18 +351,43 @@ static int make_ready(struct db *self, bool whole, struct ethos_error *error)
     return code;
 }
 
+/* Holding the lock, before the first write. */
 static int settle(struct db *self, struct ethos_error *error)
 {
-    bool whole = false;
-    int code = schema_look(self, &whole, error);
-    if (code != ETHOS_OK || self->read_only || (whole && mode_fits(self)))
-        return code;
-    code = db_lock(self, error);
+    bool whole = self->schema == SCHEMA_WHOLE;
+    if (self->settled || (whole && mode_fits(self))) {
+        self->settled = true;
+        return ETHOS_OK;
+    }
+    int code = make_ready(self, whole, error);
     if (code != ETHOS_OK)
         return code;
-    code = make_ready(self, whole, error);
-    db_unlock(self);
-    return code;
+    self->schema = SCHEMA_WHOLE;
+    self->settled = true;
+    return ETHOS_OK;
+}
+
+/* Where no log can be made, a database without one is read as it is. */
+static int connect_anyhow(struct db *self, struct ethos_error *error)
+{
+    int code = connect(self, open_file, error);
+    int result = code == ETHOS_OK ? SQLITE_OK : sqlite3_errcode(self->connection) & 0xFF;
+    if ((result != SQLITE_CANTOPEN && result != SQLITE_READONLY) || has_beside(self, "-wal") ||
+        has_beside(self, "-journal"))
+        return code;
+    sqlite3_close(self->connection);
+    self->connection = NULL;
+    return connect(self, open_still, error);
+}
+
+/* Nothing is made for a reader: what is missing is stood in for, and no tables are no database. */
+static int look(struct db *self, bool create, struct ethos_error *error)
+{
+    int code = schema_look(self, &self->schema, error);
+    if (code != ETHOS_OK || create || self->schema == SCHEMA_WHOLE)
+        return code;
+    return self->schema == SCHEMA_NONE ? err_errno(error, ENOENT, self->path)
+                                       : schema_stand_in(self, error);
 }
 
 int db_ready(struct db *self, bool create, struct ethos_error *error)
@@ -329,9 +396,9 @@ int db_ready(struct db *self, bool create, struct ethos_error *error)
         return ETHOS_OK;
     int code = find_file(self, create, error);
     if (code == ETHOS_OK)
-        code = connect(self, error);
+        code = connect_anyhow(self, error);
     if (code == ETHOS_OK)
-        code = settle(self, error);
+        code = look(self, create, error);
     if (code != ETHOS_OK)
         db_shut(self);
     return code;
@@ -350,29 +417,49 @@ void db_disconnect(sqlite3 **connection, sqlite3_stmt **kept, int count, int *lo
     *lock = -1;
 }
 
+/*
+ * Who wrote leaves the messages in the file itself, where a copy of it has them. Somebody who holds the
+ * lock is writing, and does that later.
+ */
+static void fold_log(struct db *self)
+{
+    if (self->log_bytes == 0 || self->network || os_flock(self->lock, LOCK_EX | LOCK_NB) != 0)
+        return;
+    sqlite3_busy_timeout(self->connection, 0);
+    db_checkpoint(self, SQLITE_CHECKPOINT_TRUNCATE);
+}
+
 void db_shut(struct db *self)
 {
+    fold_log(self);
     search_close(self);
     db_disconnect(&self->connection, self->kept, DB_STATEMENTS, &self->lock);
     self->log_bytes = 0;
+    self->settled = false;
     free_path(self);
 }
 
 /* ---- one writer ------------------------------------------------------------------------------ */
 
-static int open_lock(struct db *self, struct ethos_error *error)
+static int open_lock(struct db *self, int create, struct ethos_error *error)
 {
     char path[PATH_MAX + sizeof DB_LOCK];
     snprintf(path, sizeof path, "%.*s" DB_LOCK, (int)(strlen(self->path) - strlen(DB_FILE)),
              self->path);
-    self->lock = os_openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
+    self->lock = os_openat(AT_FDCWD, path, O_RDWR | create | O_NOFOLLOW | O_NONBLOCK, 0600);
     return self->lock >= 0 ? ETHOS_OK : err_errno(error, errno, path);
+}
+
+int db_check_lock(struct db *self, struct ethos_error *error)
+{
+    int code = self->lock >= 0 ? ETHOS_OK : open_lock(self, 0, error);
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
 int db_lock(struct db *self, struct ethos_error *error)
 {
     char holder[LOCK_HOLDER_SIZE];
-    int code = self->lock >= 0 ? ETHOS_OK : open_lock(self, error);
+    int code = self->lock >= 0 ? ETHOS_OK : open_lock(self, O_CREAT, error);
     if (code != ETHOS_OK || lock_wait(self->lock, self->deadline_ms, LOCK_ALONE_MS) == 0)
         return code;
     if (errno != EAGAIN)
@@ -403,7 +490,7 @@ static int run_kept(struct db *self, enum db_statement which, const char *what,
     return code == ETHOS_OK ? db_run(self, statement, what, NULL, error) : code;
 }
 
-int db_begin(struct db *self, struct ethos_error *error)
+int db_hold(struct db *self, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     for (int i = 0; i < MOVES; i++) {
@@ -416,8 +503,19 @@ int db_begin(struct db *self, struct ethos_error *error)
         code = err_set(error, ETHOS_BUSY, DB_FILE " is being replaced");
     }
     if (code == ETHOS_OK)
-        code = run_kept(self, DB_BEGIN, "begin", error);
+        code = settle(self, error);
     if (code != ETHOS_OK && self->lock >= 0)
+        db_unlock(self);
+    return code;
+}
+
+int db_begin(struct db *self, struct ethos_error *error)
+{
+    int code = db_hold(self, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = run_kept(self, DB_BEGIN, "begin", error);
+    if (code != ETHOS_OK)
         db_unlock(self);
     return code;
 }
@@ -432,8 +530,11 @@ int db_end(struct db *self, int code, struct ethos_error *error)
 {
     if (code == ETHOS_OK)
         code = run_kept(self, DB_COMMIT, "commit", error);
-    if (code != ETHOS_OK && !sqlite3_get_autocommit(self->connection))
-        run_kept(self, DB_ROLLBACK, "roll back", NULL);
+    if (code != ETHOS_OK && !sqlite3_get_autocommit(self->connection) &&
+        run_kept(self, DB_ROLLBACK, "roll back", NULL) != ETHOS_OK) {
+        db_shut(self); // without memory even that may fail; closing takes it back, and the lock
+        return code;
+    }
     if (code == ETHOS_OK && self->log_bytes > DB_CHECKPOINT_BYTES)
         db_checkpoint(self, SQLITE_CHECKPOINT_PASSIVE);
     db_unlock(self);

@@ -3,8 +3,8 @@
  *
  * Opened at first use. Settings: WAL (DELETE with exclusive locking on a network file system), foreign
  * keys, synchronous FULL (NORMAL for durability: fast), no harmful functions (functions.h), no mmap, no automatic
- * checkpoint, none on close; busy_timeout as the deadline, at least 5 seconds. What the schema lacks is
- * made (schema.h), a user_version above 1 is refused.
+ * checkpoint; busy_timeout as the deadline, at least 5 seconds. What the schema lacks is made before the
+ * first write (schema.h), an unknown user_version is refused.
  */
 #ifndef ETHOS_SESSION_DB_H
 #define ETHOS_SESSION_DB_H
@@ -15,8 +15,11 @@
 #include <ethos/provider.h>
 #include <ethos/session.h>
 
+#include "session/schema.h"
+
 #define DB_FILE "sessions.db"
 #define DB_LOCK "sessions.db-lock"
+#define DB_FILES DB_FILE ", " DB_FILE "-wal and " DB_FILE "-shm" /* what belongs together */
 #define DB_CHECKPOINT_BYTES 4194304 /* of the log, above which whoever wrote folds it in */
 #define DB_MAX_TEXT 67108864        /* bytes of one value, and of one row */
 
@@ -35,6 +38,7 @@ enum db_statement {
     DB_LIST,
     DB_LIST_SOME,
     DB_LIST_ON,
+    DB_LIST_MOMENT,
     DB_COUNT_OLD,
     DB_DELETE_OLD,
     DB_FORK_SESSION,
@@ -45,7 +49,11 @@ enum db_statement {
     DB_LAST_MESSAGES,
     DB_TAIL,
     DB_TURNS,
+    DB_MESSAGE,
+    DB_TAKEN,
+    DB_LOWER_SESSION,
     DB_HIDE,
+    DB_SEQUENCES,
     DB_STATEMENTS
 };
 
@@ -59,6 +67,8 @@ struct db {
     int lock;   /* descriptor of DB_LOCK, -1 until the first write */
     uint32_t deadline_ms;
     bool fast, network, read_only;
+    bool settled; /* nothing has to be made before a write */
+    enum schema_state schema;
     sqlite3 *connection; /* NULL until first use */
     int64_t page_bytes;
     int64_t log_bytes; /* of the write-ahead log after the last commit */
@@ -71,10 +81,10 @@ static inline struct db *db_of(struct ethos_sessions *sessions)
     return (struct db *)sessions;
 }
 
-/* Opens when needed. create false: ETHOS_NOTFOUND when there is no database. */
+/* Opens when needed. create false: to read only; ETHOS_NOTFOUND when there is no database. */
 int db_ready(struct db *self, bool create, struct ethos_error *error);
 
-/* Forgets the connection and what is kept of it; the next call opens anew. */
+/* Forgets the connection and what is kept of it; the next call opens anew. Who wrote folds the log in. */
 void db_shut(struct db *self);
 
 /* The parts of that which the search index has as well. */
@@ -84,7 +94,13 @@ void db_disconnect(sqlite3 **connection, sqlite3_stmt **kept, int count, int *lo
 int db_lock(struct db *self, struct ethos_error *error);
 void db_unlock(struct db *self);
 
-/* A write: lock, BEGIN IMMEDIATE; then commit (checkpoint when due) or roll back, unlock. */
+/* ETHOS_OK when the lock can be had some time, or be made; does not wait for it. */
+int db_check_lock(struct db *self, struct ethos_error *error);
+
+/* Ready to write, holding the lock, which db_unlock gives back. */
+int db_hold(struct db *self, struct ethos_error *error);
+
+/* A write: db_hold, BEGIN IMMEDIATE; then commit (checkpoint when due) or roll back, unlock. */
 int db_begin(struct db *self, struct ethos_error *error);
 int db_end(struct db *self, int code, struct ethos_error *error);
 

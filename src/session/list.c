@@ -13,9 +13,9 @@
 #include "session/sessions.h"
 
 #define LIMIT 50
-#define WRITING_MS 60000 /* a write that began before the first page may end after it */
+#define AHEAD_MS 60000 /* that somebody's clock may be ahead of ours */
 
-enum { COLUMN_ROW = SESSION_COLUMN_COUNT, COLUMN_PLACE, COLUMN_NEWEST };
+enum { COLUMN_ROW = SESSION_COLUMN_COUNT, COLUMN_PLACE };
 
 static void bind_query(sqlite3_stmt *statement, const struct ethos_session_query *query,
                        const char *since)
@@ -28,7 +28,7 @@ static void bind_query(sqlite3_stmt *statement, const struct ethos_session_query
     db_bind(statement, 6, since);
 }
 
-static void bind_cursor(sqlite3_stmt *statement, const struct cursor *cursor, const char *since)
+static void bind_cursor(sqlite3_stmt *statement, const struct cursor *cursor, const char *ahead)
 {
     if (cursor->counted) {
         sqlite3_bind_int64(statement, 8, cursor->offset);
@@ -38,7 +38,8 @@ static void bind_cursor(sqlite3_stmt *statement, const struct cursor *cursor, co
     db_bind(statement, 9, cursor->place);
     sqlite3_bind_int64(statement, 10, cursor->row);
     sqlite3_bind_int64(statement, 11, cursor->newest);
-    db_bind(statement, 12, since);
+    db_bind(statement, 12, cursor->latest);
+    db_bind(statement, 13, ahead);
 }
 
 /* Of a long list, asking for nothing in particular is a good deal faster without the conditions. */
@@ -50,22 +51,49 @@ static enum db_statement choose(const struct ethos_session_query *query,
     return !cursor->counted ? DB_LIST_ON : some ? DB_LIST_SOME : DB_LIST;
 }
 
+static void copy_place(sqlite3_stmt *statement, int column, char out[CURSOR_PLACE_SIZE])
+{
+    const char *place = (const char *)sqlite3_column_text(statement, column);
+    size_t size = place ? strnlen(place, CURSOR_PLACE_SIZE - 1) : 0;
+    if (size)
+        memcpy(out, place, size);
+    out[size] = 0;
+}
+
+/*
+ * What there is when the first page is read, as of the moment of its statement, which is not done yet. The
+ * first session is the latest, unless something else put it there.
+ */
+static int note_moment(struct db *self, const struct ethos_session *first, const char *ahead,
+                       struct cursor *cursor, struct ethos_error *error)
+{
+    bool known = !first->pinned && cursor->offset == 0 && strcmp(first->updated_at, ahead) <= 0;
+    sqlite3_stmt *statement;
+    int code = db_prepare(self, DB_LIST_MOMENT, &statement, error);
+    if (code != ETHOS_OK)
+        return code;
+    db_bind(statement, 1, known ? first->updated_at : NULL);
+    db_bind(statement, 2, ahead);
+    code = db_step(self, statement, "list sessions", error);
+    if (code < 0)
+        return code;
+    cursor->newest = sqlite3_column_int64(statement, 0);
+    copy_place(statement, 1, cursor->latest);
+    cursor->counted = false;
+    sqlite3_reset(statement);
+    return ETHOS_OK;
+}
+
 /* The cursor that goes on behind this row. */
 static void note_place(sqlite3_stmt *statement, int pinned, struct cursor *cursor)
 {
-    const char *place = (const char *)sqlite3_column_text(statement, COLUMN_PLACE);
-    size_t size = place ? strnlen(place, CURSOR_PLACE_SIZE - 1) : 0;
-    cursor->counted = false;
+    copy_place(statement, COLUMN_PLACE, cursor->place);
     cursor->pinned = pinned;
     cursor->row = sqlite3_column_int64(statement, COLUMN_ROW);
-    cursor->newest = sqlite3_column_int64(statement, COLUMN_NEWEST);
-    memset(cursor->place, 0, sizeof cursor->place);
-    if (size)
-        memcpy(cursor->place, place, size);
 }
 
 /* Gives `limit` rows; the one behind them, when there is one, says that there is another page. */
-static int give_page(struct db *self, sqlite3_stmt *statement, unsigned limit,
+static int give_page(struct db *self, sqlite3_stmt *statement, unsigned limit, const char *ahead,
                      ethos_session_fn *each, void *arg, struct cursor *cursor, bool *out_more,
                      struct ethos_error *error)
 {
@@ -75,6 +103,9 @@ static int give_page(struct db *self, sqlite3_stmt *statement, unsigned limit,
         if (step != SQLITE_ROW)
             return step < 0 ? step : ETHOS_OK;
         session_row(statement, 0, &session);
+        int code = cursor->counted ? note_moment(self, &session, ahead, cursor, error) : ETHOS_OK;
+        if (code != ETHOS_OK)
+            return code;
         note_place(statement, session.pinned, cursor);
         int stop = each(arg, &session);
         if (stop != 0)
@@ -90,18 +121,16 @@ static int run_list(struct db *self, const struct ethos_session_query *query, co
                     struct ethos_error *error)
 {
     unsigned limit = query->limit ? query->limit : LIMIT;
-    char changed[CLOCK_ISO_SIZE];
+    char ahead[CLOCK_ISO_SIZE];
     sqlite3_stmt *statement;
     int code = db_prepare(self, choose(query, cursor), &statement, error);
     if (code != ETHOS_OK)
         return code;
-    if (cursor->counted)
-        cursor->since = self->host->now_ms(self->host->arg) - WRITING_MS;
-    clock_iso(cursor->since, changed);
+    clock_iso(self->host->now_ms(self->host->arg) + AHEAD_MS, ahead);
     bind_query(statement, query, since);
     sqlite3_bind_int64(statement, 7, (int64_t)limit + 1);
-    bind_cursor(statement, cursor, changed);
-    code = give_page(self, statement, limit, each, arg, cursor, out_more, error);
+    bind_cursor(statement, cursor, ahead);
+    code = give_page(self, statement, limit, ahead, each, arg, cursor, out_more, error);
     sqlite3_reset(statement);
     return code;
 }

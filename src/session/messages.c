@@ -1,5 +1,5 @@
 /*
- * messages.c: what was said: append, read, undo.
+ * messages.c: what was said: append, read, hide.
  *
  * An append is one transaction: the messages, the session's updated_at, and by the triggers of the
  * schema the full-text index of others.
@@ -155,7 +155,7 @@ static int insert(struct db *self, const char *session, const struct ethos_messa
     return code;
 }
 
-static int raise_session(struct db *self, const char *id, const char *time,
+static int raise_session(struct db *self, const char *id, const char *time, int64_t turns,
                          struct ethos_error *error)
 {
     sqlite3_stmt *statement;
@@ -164,6 +164,7 @@ static int raise_session(struct db *self, const char *id, const char *time,
         return code;
     db_bind(statement, 1, id);
     db_bind(statement, 2, time);
+    sqlite3_bind_int64(statement, 3, turns);
     return db_run(self, statement, "append a message", NULL, error);
 }
 
@@ -171,6 +172,7 @@ static int insert_all(struct db *self, const char *id, const struct ethos_messag
                       size_t count, unsigned flags, struct ethos_error *error)
 {
     char last[CLOCK_ISO_SIZE], time[CLOCK_ISO_SIZE];
+    int64_t turns = 0;
     int code = read_last_time(self, id, last, error);
     if (code == ETHOS_OK && flags & ETHOS_APPEND_CHECKED)
         code = check_sequence(self, id, messages, count, error);
@@ -182,8 +184,9 @@ static int insert_all(struct db *self, const char *id, const struct ethos_messag
         if (strcmp(time, last) > 0)
             memcpy(last, time, sizeof last);
         code = insert(self, id, &messages[i], keep ? time : last, error);
+        turns += strcmp(messages[i].role, "user") == 0;
     }
-    return code == ETHOS_OK ? raise_session(self, id, last, error) : code;
+    return code == ETHOS_OK ? raise_session(self, id, last, turns, error) : code;
 }
 
 int messages_append(struct ethos_sessions *sessions, const char *id,
@@ -199,6 +202,36 @@ int messages_append(struct ethos_sessions *sessions, const char *id,
     if (code != ETHOS_OK)
         return code;
     return db_end(self, insert_all(self, id, messages, count, flags, error), error);
+}
+
+static int is_taken(struct db *self, const char *id, bool *out, struct ethos_error *error)
+{
+    sqlite3_stmt *statement;
+    int code = db_prepare(self, DB_TAKEN, &statement, error);
+    if (code != ETHOS_OK)
+        return code;
+    db_bind(statement, 1, id);
+    code = db_step(self, statement, "read messages", error);
+    *out = code == SQLITE_ROW;
+    sqlite3_reset(statement);
+    return code < 0 ? code : ETHOS_OK;
+}
+
+int messages_taken(struct ethos_sessions *sessions, const struct ethos_message *messages,
+                   size_t count, size_t *out_at, struct ethos_error *error)
+{
+    struct db *self = db_of(sessions);
+    bool taken = false;
+    size_t at = 0;
+    int code = db_ready(self, false, error);
+    for (; code == ETHOS_OK && at < count; at++) {
+        if (messages[at].id)
+            code = is_taken(self, messages[at].id, &taken, error);
+        if (taken)
+            break;
+    }
+    *out_at = code == ETHOS_OK ? at : count;
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
 /* ---- read ------------------------------------------------------------------------------------ */
@@ -244,73 +277,91 @@ int messages_read(struct ethos_sessions *sessions, const char *id, unsigned last
     return exists < 0 ? exists : exists ? ETHOS_OK : session_unknown(id, error);
 }
 
-/* ---- undo ------------------------------------------------------------------------------------ */
+/* ---- hide ------------------------------------------------------------------------------------ */
 
-/* Where the turns to be undone begin. */
+/* From where on: the last turns, or a message. */
 struct start {
+    const char *message; /* or NULL */
+    unsigned turns;
     bool found;
-    char time[CLOCK_ISO_SIZE];
     int64_t row;
 };
 
-static int find_start(struct db *self, const char *id, unsigned turns, struct start *out,
+static int find_start(struct db *self, const char *id, struct start *start,
                       struct ethos_error *error)
 {
     sqlite3_stmt *statement;
-    int code = db_prepare(self, DB_TURNS, &statement, error);
+    int code = db_prepare(self, start->message ? DB_MESSAGE : DB_TURNS, &statement, error);
     if (code != ETHOS_OK)
         return code;
     db_bind(statement, 1, id);
-    for (unsigned i = 0; i < turns; i++) {
+    if (start->message)
+        db_bind(statement, 2, start->message);
+    for (unsigned i = 0; i < start->turns; i++) {
         code = db_step(self, statement, "read messages", error);
         if (code != SQLITE_ROW)
             break;
-        struct ethos_view time = view_str((const char *)sqlite3_column_text(statement, 0));
-        if (!time.data || time.size >= sizeof out->time) {
-            code = err_set(error, ETHOS_CORRUPT, "%s: a message has no time", self->path);
-            break;
-        }
-        memcpy(out->time, time.data, time.size + 1);
-        out->row = sqlite3_column_int64(statement, 1);
-        out->found = true;
+        start->row = sqlite3_column_int64(statement, 0);
+        start->found = true;
     }
     sqlite3_reset(statement);
     return code < 0 ? code : ETHOS_OK;
 }
 
-static int hide(struct db *self, const char *id, const struct start *start, int64_t *out_count,
-                struct ethos_error *error)
+static int run_from(struct db *self, enum db_statement which, const char *id, int64_t row,
+                    const char *now, int64_t *out_count, struct ethos_error *error)
 {
-    char now[CLOCK_ISO_SIZE];
     sqlite3_stmt *statement;
-    int code = session_time(self, NULL, now, error);
-    if (code == ETHOS_OK)
-        code = db_prepare(self, DB_HIDE, &statement, error);
+    int code = db_prepare(self, which, &statement, error);
     if (code != ETHOS_OK)
         return code;
     db_bind(statement, 1, id);
-    db_bind(statement, 2, start->time);
-    sqlite3_bind_int64(statement, 3, start->row);
-    db_bind(statement, 4, now);
-    return db_run(self, statement, "undo", out_count, error);
+    sqlite3_bind_int64(statement, 2, row);
+    if (now)
+        db_bind(statement, 3, now);
+    return db_run(self, statement, "hide messages", out_count, error);
 }
 
-int messages_undo(struct ethos_sessions *sessions, const char *id, unsigned turns,
-                  uint64_t *out_count, struct ethos_error *error)
+static int hide_from(struct db *self, const char *id, int64_t row, int64_t *out_count,
+                     struct ethos_error *error)
 {
-    struct db *self = db_of(sessions);
-    struct start start = {.found = false};
+    char now[CLOCK_ISO_SIZE];
+    int code = session_time(self, NULL, now, error);
+    if (code == ETHOS_OK)
+        code = run_from(self, DB_LOWER_SESSION, id, row, NULL, NULL, error);
+    return code == ETHOS_OK ? run_from(self, DB_HIDE, id, row, now, out_count, error) : code;
+}
+
+static int hide(struct db *self, const char *id, struct start *start, uint64_t *out_count,
+                struct ethos_error *error)
+{
     int64_t hidden = 0;
     int code = session_begin(self, id, error);
     if (code != ETHOS_OK)
         return code;
     code = session_exists(self, id, error);
     if (code >= 0)
-        code = code ? find_start(self, id, turns, &start, error) : session_unknown(id, error);
-    if (code == ETHOS_OK && start.found)
-        code = hide(self, id, &start, &hidden, error);
+        code = code ? find_start(self, id, start, error) : session_unknown(id, error);
+    if (code == ETHOS_OK && start->message && !start->found)
+        code = err_set(error, ETHOS_NOTFOUND, "no such message in the session: %s", start->message);
+    if (code == ETHOS_OK && start->found)
+        code = hide_from(self, id, start->row, &hidden, error);
     code = db_end(self, code, error);
     if (code == ETHOS_OK)
         *out_count = (uint64_t)hidden;
     return code;
+}
+
+int messages_undo(struct ethos_sessions *self, const char *id, unsigned turns, uint64_t *out_count,
+                  struct ethos_error *error)
+{
+    struct start start = {.turns = turns};
+    return hide(db_of(self), id, &start, out_count, error);
+}
+
+int messages_rewind(struct ethos_sessions *self, const char *id, const char *message,
+                    uint64_t *out_count, struct ethos_error *error)
+{
+    struct start start = {.message = message, .turns = 1};
+    return hide(db_of(self), id, &start, out_count, error);
 }

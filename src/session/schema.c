@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "session/db.h"
@@ -61,6 +62,7 @@ static const struct object {
     TRIGGER("messages_au", "UPDATE OF content", FORGET LEARN),
 };
 #define OBJECTS (sizeof objects / sizeof *objects)
+#define TABLES_NEEDED 2  /* to read: those of sessions and messages */
 #define FIRST_OF_INDEX 7 /* objects from here on are the full-text index and what feeds it */
 
 /* Columns that came later than their table. */
@@ -89,7 +91,7 @@ static int has_object(struct db *self, const char *name, struct ethos_error *err
 
 static int has_column(struct db *self, const struct column *column, struct ethos_error *error)
 {
-    int rc = sqlite3_table_column_metadata(self->connection, NULL, column->table, column->name,
+    int rc = sqlite3_table_column_metadata(self->connection, "main", column->table, column->name,
                                            NULL, NULL, NULL, NULL, NULL);
     if (rc == SQLITE_OK)
         return 1;
@@ -102,24 +104,54 @@ static int check_version(struct db *self, struct ethos_error *error)
     int code = db_number(self, "PRAGMA user_version", &version, error);
     if (code != ETHOS_OK || (version >= 0 && version <= VERSION))
         return code;
-    code = err_set(error, ETHOS_UNSUPPORTED,
-                   "%s: written by a newer version: schema %" PRId64 ", this program knows %d",
-                   self->path, version, VERSION);
-    return err_hint(error, code, "update this program; the file was left as it is");
+    bool newer = version > VERSION;
+    code = err_set(error, ETHOS_UNSUPPORTED, "%s: written by %s: schema %" PRId64 ", %s %d",
+                   self->path, newer ? "a newer version" : "another program", version,
+                   "this program knows", VERSION);
+    return err_hint(error, code, "%sthe file was left as it is",
+                    newer ? "update this program; " : "");
 }
 
-int schema_look(struct db *self, bool *out_whole, struct ethos_error *error)
+int schema_look(struct db *self, enum schema_state *out, struct ethos_error *error)
 {
     int has = check_version(self, error);
-    if (has != ETHOS_OK)
-        return has;
-    has = 1;
-    for (size_t i = 0; has == 1 && i < OBJECTS; i++)
+    *out = SCHEMA_WHOLE;
+    for (size_t i = 0; has >= 0 && *out > SCHEMA_PART && i < OBJECTS; i++) {
         has = has_object(self, objects[i].name, error);
-    for (size_t i = 0; has == 1 && i < COLUMNS; i++)
+        if (has == 0)
+            *out = i < TABLES_NEEDED ? SCHEMA_NONE : SCHEMA_PART;
+    }
+    for (size_t i = 0; has >= 0 && *out == SCHEMA_WHOLE && i < COLUMNS; i++) {
         has = has_column(self, &columns[i], error);
-    *out_whole = has == 1;
+        if (has == 0)
+            *out = SCHEMA_OLD;
+    }
     return has < 0 ? has : ETHOS_OK;
+}
+
+static int stand_in_for(struct db *self, const char *table, struct ethos_error *error)
+{
+    char sql[400];
+    int head = snprintf(sql, sizeof sql, "CREATE TEMP VIEW %s AS SELECT rowid,*", table),
+        size = head;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        int has = strcmp(columns[i].table, table) == 0 ? has_column(self, &columns[i], error) : 1;
+        if (has < 0)
+            return has;
+        if (has == 0)
+            size += snprintf(sql + size, sizeof sql - (size_t)size, ",%s AS %s",
+                             strcmp(columns[i].type, "TEXT") == 0 ? "NULL" : "0", columns[i].name);
+    }
+    snprintf(sql + size, sizeof sql - (size_t)size, " FROM main.%s", table);
+    return size > head ? db_exec(self, sql, "read its tables", error) : ETHOS_OK;
+}
+
+int schema_stand_in(struct db *self, struct ethos_error *error)
+{
+    int code = db_exec(self, "PRAGMA temp_store=MEMORY", "read its tables", error);
+    for (size_t i = 0; code == ETHOS_OK && i < TABLES_NEEDED; i++)
+        code = stand_in_for(self, objects[i].name, error);
+    return code;
 }
 
 static int make_objects(struct db *self, bool *out_indexed, struct ethos_error *error)
@@ -155,6 +187,9 @@ int schema_make(struct db *self, struct ethos_error *error)
 {
     bool indexed = true;
     int code = check_version(self, error); // another program may have been faster
+    if (code == ETHOS_OK)
+        code = db_exec(self, "DROP VIEW IF EXISTS temp.sessions;DROP VIEW IF EXISTS temp.messages",
+                       "make its tables", error);
     int had = code == ETHOS_OK ? has_object(self, objects[0].name, error) : code;
     if (had < 0)
         return had;

@@ -7,14 +7,25 @@
 #ifndef ETHOS_SESSION_SCHEMA_H
 #define ETHOS_SESSION_SCHEMA_H
 
-#include <stdbool.h>
-
 #include <ethos/types.h>
 
 struct db;
 
-/* ETHOS_UNSUPPORTED for a newer version; *out_whole: nothing is missing. */
-int schema_look(struct db *self, bool *out_whole, struct ethos_error *error);
+enum schema_state {
+    SCHEMA_NONE,  /* there are no sessions or no messages */
+    SCHEMA_PART,  /* other tables, indexes or triggers are missing */
+    SCHEMA_OLD,   /* only columns are missing that came later */
+    SCHEMA_WHOLE, /* nothing is missing */
+};
+
+/* ETHOS_UNSUPPORTED for a version that is not ours. */
+int schema_look(struct db *self, enum schema_state *out, struct ethos_error *error);
+
+/*
+ * Lets statements that read find the columns that are missing, empty: by views of this connection in front
+ * of the tables. Nothing is written; schema_make takes them away.
+ */
+int schema_stand_in(struct db *self, struct ethos_error *error);
 
 /* Makes what is missing, in the transaction that the caller began. */
 int schema_make(struct db *self, struct ethos_error *error);

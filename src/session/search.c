@@ -143,7 +143,10 @@ static int show_row(struct run *run, sqlite3_stmt *statement, int64_t doc, int64
     bool hidden = sqlite3_column_int(statement, MESSAGE_COLUMN_COUNT + SESSION_COLUMN_COUNT);
     message_row(statement, 0, &message);
     session_row(statement, MESSAGE_COLUMN_COUNT, &session);
-    if (adder_sum(message.content) != sum)
+    if (adder_sum(&(struct adder_message){.session = message.session,
+                                          .role = message.role,
+                                          .timestamp = message.timestamp,
+                                          .content = message.content}) != sum)
         code = note_stale(run, doc, error);
     return code == ETHOS_OK && !hidden ? show(run, &message, &session, error) : code;
 }
@@ -179,8 +182,8 @@ static int look_at(struct run *run, int64_t doc, struct ethos_error *error)
 static int by_fit(const void *a, const void *b)
 {
     const struct find_one *left = a, *right = b;
-    if (left->phrase != right->phrase)
-        return left->phrase ? -1 : 1;
+    if (left->rank != right->rank)
+        return left->rank < right->rank ? 1 : -1;
     if (left->score != right->score)
         return left->score < right->score ? 1 : -1;
     if (left->time != right->time)
@@ -227,11 +230,37 @@ static int list_folder(struct run *run, struct find *find, struct ethos_error *e
     return code < 0 ? code : ETHOS_OK;
 }
 
-/* Window after window of what can be ranked, until enough was shown. */
+/* Window after window of what can be ranked, until enough was shown. The first is there. */
+static int show_windows(struct run *run, struct find *find, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    while (find->found_count > 0) {
+        int64_t time = find->found[find->found_count - 1].time;
+        int64_t doc = find->found[find->found_count - 1].doc;
+        code = show_found(run, find, error);
+        if (code != ETHOS_OK || !find->more || is_full(run))
+            break;
+        code = find_next(find, time, doc, error);
+        if (code != ETHOS_OK)
+            break;
+    }
+    return code;
+}
+
+/* Those that are as they were typed, and older than all that can be ranked. */
+static int show_best(struct run *run, const struct find *find, struct ethos_error *error)
+{
+    struct find *best = arena_alloc(&run->arena, sizeof *best);
+    if (!best)
+        return err_nomem(error);
+    find_best_of(find, best);
+    int code = find_next(best, INT64_MAX, INT64_MAX, error);
+    return code == ETHOS_OK ? show_windows(run, best, error) : code;
+}
+
 static int show_all(struct run *run, struct ethos_error *error)
 {
     struct find *find = arena_alloc(&run->arena, sizeof *find);
-    int64_t time = INT64_MAX, doc = INT64_MAX;
     if (!find)
         return err_nomem(error);
     *find = (struct find){.index = run->db->search,
@@ -245,15 +274,11 @@ static int show_all(struct run *run, struct ethos_error *error)
     if (code != ETHOS_OK || (run->search->working_dir && find->folder_count == 0))
         return code;
     code = find_begin(find, error);
-    for (find->more = true; code == ETHOS_OK && find->more && !is_full(run);) {
-        code = find_next(find, time, doc, error);
-        if (code != ETHOS_OK || find->found_count == 0)
-            break;
-        time = find->found[find->found_count - 1].time;
-        doc = find->found[find->found_count - 1].doc;
-        code = show_found(run, find, error);
-    }
-    return code;
+    if (code == ETHOS_OK)
+        code = find_next(find, INT64_MAX, INT64_MAX, error);
+    if (code == ETHOS_OK && find->more && find->best_count < run->limit && !run->search->newest)
+        code = show_best(run, find, error);
+    return code == ETHOS_OK && !is_full(run) ? show_windows(run, find, error) : code;
 }
 
 /* ---- the index ------------------------------------------------------------------------------- */
@@ -298,6 +323,12 @@ static int catch_up_and_show(struct run *run, struct ethos_error *error)
 static int catch_up_wholly(struct run *run, struct ethos_error *error)
 {
     return index_catch_up(run->db->search, true, error);
+}
+
+static int settle_file(struct run *run, struct ethos_error *error)
+{
+    // What is kept in memory is gone with this program.
+    return run->db->search->path ? index_catch_up(run->db->search, false, error) : ETHOS_OK;
 }
 
 /* ---- from outside ---------------------------------------------------------------------------- */
@@ -352,11 +383,49 @@ int search_run(struct db *self, const struct ethos_search *search, ethos_hit_fn 
     return code == ETHOS_OK ? run.stopped : code;
 }
 
-int search_catch_up(struct db *self, struct ethos_error *error)
+static int run_without_query(struct db *self, work_fn *work, struct ethos_error *error)
 {
     struct run run = {.db = self};
     int code = db_ready(self, false, error);
-    return code == ETHOS_OK ? with_index(&run, catch_up_wholly, error) : code;
+    return code == ETHOS_OK ? with_index(&run, work, error) : code;
+}
+
+int search_catch_up(struct db *self, struct ethos_error *error)
+{
+    return run_without_query(self, catch_up_wholly, error);
+}
+
+int search_settle(struct db *self, struct ethos_error *error)
+{
+    return run_without_query(self, settle_file, error);
+}
+
+/* Damage is an answer, not an error. */
+static int look_at_index(struct db *self, struct search_state *out, struct ethos_error *error)
+{
+    int code = open_index(self, false, error);
+    if (code == ETHOS_OK && self->search->path) {
+        code = index_hold(self->search, error);
+        if (code == ETHOS_OK)
+            code = index_compare(self->search, &out->edited, error);
+        index_let_go(self->search);
+    }
+    out->damaged = self->search && self->search->broken;
+    return out->damaged ? ETHOS_OK : code;
+}
+
+int search_check(struct db *self, bool fix, struct search_state *out, struct ethos_error *error)
+{
+    *out = (struct search_state){.damaged = false};
+    if (!index_exists(self))
+        return ETHOS_OK;
+    int code = look_at_index(self, out, error);
+    if (out->damaged && fix)
+        index_discard(self);
+    else if (out->damaged)
+        index_close(self);
+    return code == ETHOS_OK && fix && (out->damaged || out->edited) ? search_catch_up(self, error)
+                                                                    : code;
 }
 
 void search_close(struct db *self)

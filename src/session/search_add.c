@@ -142,12 +142,17 @@ static int find_stem(struct adder *self, struct adder_term *term)
     return term->stem ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* The end of a run takes no place: it has that of the next word, and is looked for one before. */
+/* The end of a run takes no place: it has that of the next word, and is looked for one before. A
+ * sign has none: there may be many of them. */
 static int add_word(void *arg, const struct word *word)
 {
     struct adder *self = arg;
     struct adder_term *term = find_term(self, word->folded);
-    int code = term ? add_place(self, term, self->places) : ETHOS_NOMEM;
+    if (!term)
+        return ETHOS_NOMEM;
+    if (word->aside)
+        return reach(self, term);
+    int code = add_place(self, term, self->places);
     if (code != ETHOS_OK || word->tail)
         return code;
     if (!term->stemmed)
@@ -310,16 +315,20 @@ int adder_end(struct adder *self, int code, struct ethos_error *error)
 }
 
 static int put_doc(const struct adder *self, int64_t doc, const struct adder_message *message,
-                   bool again, struct ethos_error *error)
+                   struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     int code = index_prepare(self->index, INDEX_PUT_DOC, &statement, error);
     if (code != ETHOS_OK)
         return code;
     sqlite3_bind_int64(statement, 1, doc);
-    sqlite3_bind_text(statement, 2, message->id, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 3, adder_sum(message->content));
-    sqlite3_bind_int(statement, 4, again);
+    sqlite3_bind_int64(statement, 2, message->row);
+    sqlite3_bind_text(statement, 3, message->id, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 4, adder_sum(message));
+    sqlite3_bind_int64(statement, 5, message->size);
+    self->index->gain.touched++;
+    self->index->gain.messages++;
+    self->index->gain.words += message->size;
     return index_run(self->index, statement, error);
 }
 
@@ -353,7 +362,7 @@ static void count_message(struct adder *self, int64_t time)
     shard->newest = time > shard->newest ? time : shard->newest;
 }
 
-int adder_message(struct adder *self, const struct adder_message *message, bool again,
+int adder_message(struct adder *self, const struct adder_message *message,
                   struct ethos_error *error)
 {
     int code = ETHOS_OK;
@@ -369,7 +378,7 @@ int adder_message(struct adder *self, const struct adder_message *message, bool 
     self->places = 0;
     if (add_terms(self, message) != ETHOS_OK)
         return err_nomem(error);
-    code = put_doc(self, self->shard.shard * INDEX_SHARD + self->doc, message, again, error);
+    code = put_doc(self, self->shard.shard * INDEX_SHARD + self->doc, message, error);
     if (code != ETHOS_OK)
         return code;
     self->bytes += message->content.size + 64;
@@ -385,15 +394,20 @@ static const char *text_or_empty(sqlite3_stmt *statement, int column)
 
 void adder_row(sqlite3_stmt *statement, struct adder_message *out)
 {
-    out->id = text_or_empty(statement, 0);
-    out->session = text_or_empty(statement, 1);
-    out->role = text_or_empty(statement, 2);
-    out->timestamp = text_or_empty(statement, 3);
-    out->content.data = text_or_empty(statement, 4);
-    out->content.size = (size_t)sqlite3_column_bytes(statement, 4);
+    out->row = sqlite3_column_int64(statement, 0);
+    out->id = text_or_empty(statement, 1);
+    out->session = text_or_empty(statement, 2);
+    out->role = text_or_empty(statement, 3);
+    out->timestamp = text_or_empty(statement, 4);
+    out->content.data = text_or_empty(statement, 5);
+    out->content.size = (size_t)sqlite3_column_bytes(statement, 5);
 }
 
-int64_t adder_sum(struct ethos_view content)
+int64_t adder_sum(const struct adder_message *message)
 {
-    return (int64_t)((uint64_t)content.size << 32 ^ hash_crc32c(content));
+    const char *const others[] = {message->session, message->role, message->timestamp};
+    uint64_t sum = message->content.size;
+    for (size_t i = 0; i < 3; i++)
+        sum = sum * 31 + hash_crc32c(view_str(others[i] ? others[i] : ""));
+    return (int64_t)(sum << 32 ^ hash_crc32c(message->content));
 }

@@ -32,19 +32,21 @@ struct adder {
 
 /* What the index wants to know of a message. */
 struct adder_message {
+    int64_t row;
     const char *id, *session, *role, *timestamp;
     struct ethos_view content;
+    int64_t size; /* words, as FTS5 counts them */
 };
 
 int adder_begin(struct adder *self, struct search *index, struct ethos_error *error);
-int adder_message(struct adder *self, const struct adder_message *message, bool again,
+int adder_message(struct adder *self, const struct adder_message *message,
                   struct ethos_error *error);
 int adder_end(struct adder *self, int code, struct ethos_error *error);
 
-/* The columns of ASK_NEWER and ASK_MESSAGE. */
+/* The columns of ASK_NEWER and ASK_MESSAGE; the size is left alone. */
 void adder_row(sqlite3_stmt *statement, struct adder_message *out);
 
-/* What tells an edited text from the one that was indexed. */
-int64_t adder_sum(struct ethos_view content);
+/* What tells an edited message from the one that was indexed: of all that the index knows of it. */
+int64_t adder_sum(const struct adder_message *message);
 
 #endif

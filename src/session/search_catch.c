@@ -1,23 +1,141 @@
 /*
  * search_catch.c: the index catches up with the messages.
  *
- * Rowids of messages grow, but a deleted tail gives them free again, and VACUUM renumbers. Ids
- * stay. So the index goes on after the row that has the id of the last message it knows; those it
- * knows and the database does not are taken out on the way. An edit in place leaves no trace: every
- * write compares some messages, anywhere, and a hit that turns out to be edited is compared as
- * well.
+ * Every write to the messages also writes the full-text index that the schema has: so the counters
+ * and the version of that one, with the last message, are the state of the messages, and as long as
+ * it is the one that the index saw there is nothing to do. Otherwise the index goes on after the
+ * last message that has both the id and the rowid it knows. If what came and went there does not
+ * account for the counters, everything is compared, in the order of rowids: a deleted tail gives
+ * them free again, an import brings ids back, and VACUUM and other programs may do anything.
+ *
+ * What leaves no trace is an edit of a role or a time, or of a text by another with as many words
+ * right before an append. So every write compares some messages, anywhere, and a hit that turns out
+ * to be edited is compared as well.
  */
+#include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "base/view.h"
 #include "session/db.h"
 #include "session/search_add.h"
 
-#define BATCH INDEX_SHARD    /* messages of one write */
+#define BATCH INDEX_SHARD    /* messages of one commit */
 #define BATCH_BYTES 16777216 /* of their texts, about */
 #define COMPARED 256         /* messages that every write compares */
 #define GONE_LEAST 1000      /* and half of all: the index is made anew */
+
+/* ---- the state of the messages --------------------------------------------------------------- */
+
+struct state {
+    bool known; /* else everything is compared */
+    int64_t stamp, messages, words;
+};
+
+/* A number as FTS5 writes it: seven bits to a byte, high ones first. */
+static int64_t take_number(struct ethos_view *bytes)
+{
+    uint64_t number = 0;
+    while (bytes->size > 0) {
+        unsigned char byte = (unsigned char)*bytes->data;
+        *bytes = view_from(*bytes, 1);
+        number = number << 7 | (byte & 0x7F);
+        if (byte < 0x80)
+            break;
+    }
+    return (int64_t)number;
+}
+
+static struct ethos_view blob(sqlite3_stmt *statement, int column)
+{
+    const void *data = sqlite3_column_blob(statement, column);
+    return data ? view_of(data, (size_t)sqlite3_column_bytes(statement, column)) : VIEW("");
+}
+
+/* A statement about FTS5; NULL where it is missing, as in a file that cannot be changed. */
+static int prepare_fulltext(struct search *self, enum index_statement which, sqlite3_stmt **out,
+                            struct ethos_error *error)
+{
+    int code = index_prepare(self, which, out, error);
+    if (code == ETHOS_OK || code == ETHOS_NOMEM)
+        return code;
+    *out = NULL;
+    return ETHOS_OK;
+}
+
+static int state_of_messages(struct search *self, struct state *out, struct ethos_error *error)
+{
+    sqlite3_stmt *statement;
+    int code = prepare_fulltext(self, ASK_STATE, &statement, error);
+    *out = (struct state){.known = false};
+    if (code == ETHOS_OK && statement)
+        code = index_step(self, statement, error);
+    if (code != SQLITE_ROW)
+        return code < 0 ? code : ETHOS_OK;
+    struct ethos_view counters = blob(statement, 0);
+    uint64_t stamp = 0;
+    for (int i = 0; i < 4; i++)
+        stamp = (stamp << 21 | stamp >> 43) ^
+                (uint64_t)hash_crc32c(blob(statement, i)) * 0x9E3779B1;
+    out->known = true;
+    out->stamp = (int64_t)stamp;
+    out->messages = take_number(&counters);
+    out->words = take_number(&counters);
+    sqlite3_reset(statement);
+    return ETHOS_OK;
+}
+
+/* What it was when the index agreed with the messages. */
+static int state_of_index(struct search *self, struct state *out, struct ethos_error *error)
+{
+    sqlite3_stmt *statement;
+    int code = index_prepare(self, INDEX_STATE, &statement, error);
+    *out = (struct state){.known = false};
+    if (code == ETHOS_OK)
+        code = index_step(self, statement, error);
+    if (code != SQLITE_ROW)
+        return code < 0 ? code : ETHOS_OK;
+    *out = (struct state){.known = true,
+                          .stamp = sqlite3_column_int64(statement, 0),
+                          .messages = sqlite3_column_int64(statement, 1),
+                          .words = sqlite3_column_int64(statement, 2)};
+    sqlite3_reset(statement);
+    return ETHOS_OK;
+}
+
+static int put_state(struct search *self, const struct state *state, struct ethos_error *error)
+{
+    sqlite3_stmt *statement;
+    int code = state->known ? index_prepare(self, INDEX_PUT_STATE, &statement, error) : ETHOS_OK;
+    if (code != ETHOS_OK || !state->known)
+        return code;
+    sqlite3_bind_int64(statement, 1, state->stamp);
+    sqlite3_bind_int64(statement, 2, state->messages);
+    sqlite3_bind_int64(statement, 3, state->words);
+    return index_run(self, statement, error);
+}
+
+static int both_states(struct search *self, struct state *now, struct state *then,
+                       struct ethos_error *error)
+{
+    int code = state_of_messages(self, now, error);
+    return code == ETHOS_OK ? state_of_index(self, then, error) : code;
+}
+
+static bool is_same(const struct state *now, const struct state *then)
+{
+    return now->known && then->known && now->stamp == then->stamp;
+}
+
+/* Whether what the index took in and out is what became of the messages. */
+static bool accounts_for(const struct index_gain *gain, const struct state *now,
+                         const struct state *then)
+{
+    return now->known && gain->touched > 0 && now->messages - then->messages == gain->messages &&
+           now->words - then->words == gain->words;
+}
 
 /* ---- what is no more ------------------------------------------------------------------------- */
 
@@ -34,25 +152,32 @@ static int bury_in_block(struct search *self, int64_t doc, struct ethos_error *e
     return index_put_block(self, doc / INDEX_BLOCK, &block, error);
 }
 
-static int run_with(struct search *self, enum index_statement which, int64_t number,
-                    struct ethos_error *error)
+static int prepare_with(struct search *self, enum index_statement which, int64_t number,
+                        sqlite3_stmt **out, struct ethos_error *error)
 {
-    sqlite3_stmt *statement;
-    int code = index_prepare(self, which, &statement, error);
-    if (code != ETHOS_OK)
-        return code;
-    sqlite3_bind_int64(statement, 1, number);
-    return index_run(self, statement, error);
+    int code = index_prepare(self, which, out, error);
+    if (code == ETHOS_OK)
+        sqlite3_bind_int64(*out, 1, number);
+    return code;
 }
 
 /* Its words stay and lead to nothing. */
 static int bury(struct search *self, int64_t doc, struct ethos_error *error)
 {
-    int code = run_with(self, INDEX_DROP_DOC, doc, error);
-    if (code != ETHOS_OK || sqlite3_changes(self->connection) == 0)
-        return code; // somebody else was faster
+    sqlite3_stmt *statement;
+    int code = prepare_with(self, INDEX_DROP_DOC, doc, &statement, error);
+    if (code == ETHOS_OK)
+        code = index_step(self, statement, error);
+    if (code != SQLITE_ROW)
+        return code < 0 ? code : ETHOS_OK; // somebody else was faster
+    self->gain.touched++;
+    self->gain.messages--;
+    self->gain.words -= sqlite3_column_int64(statement, 0);
+    sqlite3_reset(statement);
     code = bury_in_block(self, doc, error);
-    return code == ETHOS_OK ? run_with(self, INDEX_BURY_IN_SHARD, doc / INDEX_SHARD, error) : code;
+    if (code == ETHOS_OK)
+        code = prepare_with(self, INDEX_BURY_IN_SHARD, doc / INDEX_SHARD, &statement, error);
+    return code == ETHOS_OK ? index_run(self, statement, error) : code;
 }
 
 /* Too much of it leads to nothing. */
@@ -74,288 +199,328 @@ static int check_gone(struct search *self, struct ethos_error *error)
     return gone > GONE_LEAST && gone > docs / 2 ? index_break(self, error) : ETHOS_OK;
 }
 
-/* ---- where to go on -------------------------------------------------------------------------- */
+/* ---- adding ---------------------------------------------------------------------------------- */
 
-/* The rowid of a message, 0 when it is no more. */
-static int find_rowid(struct search *self, sqlite3_stmt *doc, int64_t *out,
-                      struct ethos_error *error)
+static int add_row(struct search *self, struct adder *adder, sqlite3_stmt *row,
+                   struct ethos_error *error)
 {
+    struct adder_message message = {.size = 0};
     sqlite3_stmt *statement;
-    int code = index_prepare(self, ASK_ROWID, &statement, error);
-    *out = 0;
-    if (code != ETHOS_OK)
-        return code;
-    sqlite3_bind_value(statement, 1, sqlite3_column_value(doc, 1));
-    code = index_step(self, statement, error);
-    if (code == SQLITE_ROW) {
-        *out = sqlite3_column_int64(statement, 0);
-        sqlite3_reset(statement);
+    adder_row(row, &message);
+    int code = prepare_fulltext(self, ASK_SIZE, &statement, error);
+    if (code == ETHOS_OK && statement) {
+        sqlite3_bind_int64(statement, 1, message.row);
+        code = index_step(self, statement, error);
+        if (code == SQLITE_ROW) {
+            struct ethos_view size = blob(statement, 0);
+            message.size = take_number(&size);
+            sqlite3_reset(statement);
+        }
     }
-    return code < 0 ? code : ETHOS_OK;
+    return code < 0 ? code : adder_message(adder, &message, error);
 }
 
-/* The last message that the index knows: its number, -1 when there is none, and its rowid or 0. */
-static int last_known(struct search *self, int64_t *out_doc, int64_t *out_rowid,
-                      struct ethos_error *error)
+/* The message of a rowid, if there is one. */
+static int add_one(struct search *self, struct adder *adder, int64_t row, struct ethos_error *error)
 {
     sqlite3_stmt *statement;
-    *out_doc = -1;
-    *out_rowid = 0;
-    int code = index_prepare(self, INDEX_LAST_DOC, &statement, error);
+    int code = prepare_with(self, ASK_MESSAGE, row, &statement, error);
     if (code == ETHOS_OK)
         code = index_step(self, statement, error);
-    if (code == SQLITE_ROW) {
-        *out_doc = sqlite3_column_int64(statement, 0);
-        code = find_rowid(self, statement, out_rowid, error);
-        sqlite3_reset(statement);
-    }
-    return code < 0 ? code : ETHOS_OK;
-}
-
-/* In memory only the newest are kept. */
-static int begin_of_all(struct search *self, int64_t *out_rowid, struct ethos_error *error)
-{
-    sqlite3_stmt *statement;
-    int code = index_prepare(self, ASK_NEWEST, &statement, error);
-    *out_rowid = 0;
-    if (self->path || code != ETHOS_OK)
-        return code;
-    code = index_step(self, statement, error);
-    if (code == SQLITE_ROW && sqlite3_column_int64(statement, 0) > INDEX_MEMORY)
-        *out_rowid = sqlite3_column_int64(statement, 0) - INDEX_MEMORY;
+    if (code != SQLITE_ROW)
+        return code < 0 ? code : ETHOS_OK;
+    code = add_row(self, adder, statement, error);
     sqlite3_reset(statement);
-    return code < 0 ? code : ETHOS_OK;
-}
-
-/* The rowid after which the messages are new; within a write. */
-static int find_place(struct search *self, int64_t *out_rowid, struct ethos_error *error)
-{
-    int64_t doc;
-    int code;
-    while ((code = last_known(self, &doc, out_rowid, error)) == ETHOS_OK) {
-        if (doc < 0)
-            return begin_of_all(self, out_rowid, error);
-        if (*out_rowid > 0)
-            return ETHOS_OK;
-        if ((code = bury(self, doc, error)) != ETHOS_OK)
-            return code;
-    }
     return code;
 }
 
-/* Whether there is a message after rowid; the statement stands on it. */
-static int first_newer(struct search *self, int64_t rowid, sqlite3_stmt **out, bool *out_more,
-                       struct ethos_error *error)
+/* The messages after *from, of which the index knows none; *from becomes the last, if all: *end. */
+static int add_newer(struct search *self, struct adder *adder, int64_t *from, bool *end,
+                     struct ethos_error *error)
 {
-    int code = index_prepare(self, ASK_NEWER, out, error);
+    sqlite3_stmt *statement;
+    size_t bytes = 0;
+    int code = prepare_with(self, ASK_NEWER, *from, &statement, error);
     if (code != ETHOS_OK)
         return code;
-    sqlite3_bind_int64(*out, 1, rowid);
-    code = index_step(self, *out, error);
-    *out_more = code == SQLITE_ROW;
+    *end = false;
+    for (int left = BATCH; code >= 0 && left > 0 && bytes < BATCH_BYTES; left--) {
+        code = index_step(self, statement, error);
+        *end = code == SQLITE_DONE;
+        if (code != SQLITE_ROW)
+            break;
+        *from = sqlite3_column_int64(statement, 0);
+        bytes += (size_t)sqlite3_column_bytes(statement, 5);
+        code = add_row(self, adder, statement, error);
+    }
+    sqlite3_reset(statement);
     return code < 0 ? code : ETHOS_OK;
-}
-
-/* Without a lock: nearly always there is nothing to do. */
-static int is_behind(struct search *self, bool *out, struct ethos_error *error)
-{
-    int64_t doc, rowid;
-    sqlite3_stmt *statement;
-    int code = last_known(self, &doc, &rowid, error);
-    *out = doc >= 0 && rowid == 0;
-    if (code != ETHOS_OK || *out)
-        return code;
-    code = first_newer(self, rowid, &statement, out, error);
-    if (code == ETHOS_OK)
-        sqlite3_reset(statement);
-    return code;
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* A message of the index that is no more, or reads otherwise now. */
-struct stale {
-    int64_t doc;
-    char *id; /* NULL: it is no more */
-};
-
+/* Numbers of messages that are no more or read otherwise now; rowids of those that are to come. */
 struct comparison {
     struct arena arena;
-    struct stale *stale;
-    size_t count, capacity;
-    int64_t next; /* number from which to go on; -1 at the end */
+    int64_t *stale, *fresh;
+    size_t stale_count, stale_capacity, fresh_count, fresh_capacity;
+    uint64_t edited; /* of both */
+    size_t bytes;    /* of the fresh ones, about */
+    int64_t next;    /* the last rowid that was compared */
+    bool end;        /* the index knows none after it */
 };
 
-static int note_stale(struct comparison *comparison, int64_t doc, const char *id,
-                      struct ethos_error *error)
+static int note(struct arena *arena, int64_t **list, size_t *count, size_t *capacity,
+                int64_t number, struct ethos_error *error)
 {
-    struct stale *stale = arena_grow(&comparison->arena, comparison->stale, comparison->count,
-                                     &comparison->capacity, sizeof *stale);
-    if (!stale)
+    int64_t *grown = arena_grow(arena, *list, *count, capacity, sizeof **list);
+    if (!grown)
         return err_nomem(error);
-    comparison->stale = stale;
-    stale = &stale[comparison->count++];
-    *stale = (struct stale){doc, arena_str(&comparison->arena, id)};
-    return id && !stale->id ? err_nomem(error) : ETHOS_OK;
+    *list = grown;
+    grown[(*count)++] = number;
+    return ETHOS_OK;
 }
 
-static int compare_one(struct search *self, struct comparison *comparison, sqlite3_stmt *known,
+/* Both stand on the same rowid. */
+static bool is_as_known(sqlite3_stmt *known, sqlite3_stmt *is)
+{
+    struct adder_message message = {.size = 0};
+    adder_row(is, &message);
+    return view_eq_str(blob(known, 2), message.id) &&
+           adder_sum(&message) == sqlite3_column_int64(known, 3);
+}
+
+/* known, is: what stands on the next rowid, or NULL. */
+static int compare_one(struct comparison *comparison, sqlite3_stmt *known, sqlite3_stmt *is,
                        struct ethos_error *error)
 {
-    sqlite3_stmt *statement;
-    struct adder_message message;
-    int64_t doc = sqlite3_column_int64(known, 0);
-    int code = index_prepare(self, ASK_MESSAGE, &statement, error);
-    if (code != ETHOS_OK)
-        return code;
-    sqlite3_bind_value(statement, 1, sqlite3_column_value(known, 1));
-    code = index_step(self, statement, error);
-    if (code < 0)
-        return code;
-    if (code == SQLITE_DONE)
-        return note_stale(comparison, doc, NULL, error);
-    adder_row(statement, &message);
-    code = adder_sum(message.content) == sqlite3_column_int64(known, 2)
-               ? ETHOS_OK
-               : note_stale(comparison, doc, message.id, error);
-    sqlite3_reset(statement);
+    int code = ETHOS_OK;
+    comparison->next = sqlite3_column_int64(known ? known : is, known ? 1 : 0);
+    if (known && is && is_as_known(known, is))
+        return ETHOS_OK;
+    comparison->edited += known && is;
+    if (known)
+        code = note(&comparison->arena, &comparison->stale, &comparison->stale_count,
+                    &comparison->stale_capacity, sqlite3_column_int64(known, 0), error);
+    if (code == ETHOS_OK && is) {
+        comparison->bytes += (size_t)sqlite3_column_bytes(is, 5);
+        code = note(&comparison->arena, &comparison->fresh, &comparison->fresh_count,
+                    &comparison->fresh_capacity, comparison->next, error);
+    }
     return code;
 }
 
-static int compare_some(struct search *self, struct comparison *comparison, int64_t from, int limit,
+/* Both lists in the order of rowids, up to the end of what the index knows. */
+static int merge(struct search *self, struct comparison *comparison, sqlite3_stmt *known,
+                 sqlite3_stmt *is, int limit, struct ethos_error *error)
+{
+    int has_known = index_step(self, known, error), code = ETHOS_OK;
+    int has = has_known == SQLITE_ROW ? index_step(self, is, error) : SQLITE_DONE;
+    for (; code == ETHOS_OK && has_known == SQLITE_ROW && has >= 0; limit--) {
+        int64_t row = sqlite3_column_int64(known, 1);
+        int64_t other = has == SQLITE_ROW ? sqlite3_column_int64(is, 0) : INT64_MAX;
+        if (limit <= 0 || comparison->bytes > BATCH_BYTES)
+            return ETHOS_OK;
+        code = compare_one(comparison, row <= other ? known : NULL,
+                           has == SQLITE_ROW && other <= row ? is : NULL, error);
+        if (code == ETHOS_OK && has == SQLITE_ROW && other <= row)
+            has = index_step(self, is, error);
+        if (code == ETHOS_OK && row <= other)
+            has_known = index_step(self, known, error);
+    }
+    comparison->end = has_known == SQLITE_DONE;
+    return code < 0 ? code : has_known < 0 ? has_known : has < 0 ? has : ETHOS_OK;
+}
+
+static int compare_from(struct search *self, struct comparison *comparison, int64_t from, int limit,
                         struct ethos_error *error)
 {
-    sqlite3_stmt *statement;
-    int code = index_prepare(self, INDEX_DOCS, &statement, error), left = limit;
+    sqlite3_stmt *known, *is;
+    int code = prepare_with(self, INDEX_DOCS, from, &known, error);
+    if (code == ETHOS_OK)
+        code = prepare_with(self, ASK_NEWER, from, &is, error);
     if (code != ETHOS_OK)
         return code;
-    sqlite3_bind_int64(statement, 1, from);
-    sqlite3_bind_int(statement, 2, limit);
-    comparison->next = -1;
-    while ((code = index_step(self, statement, error)) == SQLITE_ROW) {
-        comparison->next = --left == 0 ? sqlite3_column_int64(statement, 0) + 1 : -1;
-        if ((code = compare_one(self, comparison, statement, error)) != ETHOS_OK)
-            break;
-    }
-    sqlite3_reset(statement);
-    return code < 0 ? code : ETHOS_OK;
-}
-
-static int add_again(struct search *self, struct adder *adder, const char *id,
-                     struct ethos_error *error)
-{
-    sqlite3_stmt *statement;
-    struct adder_message message;
-    int code = index_prepare(self, ASK_MESSAGE, &statement, error);
-    if (code != ETHOS_OK)
-        return code;
-    sqlite3_bind_text(statement, 1, id, -1, SQLITE_STATIC);
-    code = index_step(self, statement, error);
-    if (code != SQLITE_ROW)
-        return code < 0 ? code : ETHOS_OK;
-    adder_row(statement, &message);
-    code = adder_message(adder, &message, true, error);
-    sqlite3_reset(statement);
+    comparison->next = from;
+    code = merge(self, comparison, known, is, limit, error);
+    sqlite3_reset(known);
+    sqlite3_reset(is);
     return code;
 }
 
-static int replace_stale(struct search *self, const struct comparison *comparison,
-                         struct ethos_error *error)
+static int put_right(struct search *self, const struct comparison *comparison,
+                     struct ethos_error *error)
 {
     struct adder adder;
     int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < comparison->count; i++)
-        code = bury(self, comparison->stale[i].doc, error);
-    if (code != ETHOS_OK || comparison->count == 0)
+    for (size_t i = 0; code == ETHOS_OK && i < comparison->stale_count; i++)
+        code = bury(self, comparison->stale[i], error);
+    if (code != ETHOS_OK || comparison->fresh_count == 0)
         return code;
     code = adder_begin(&adder, self, error);
-    for (size_t i = 0; code == ETHOS_OK && i < comparison->count; i++) {
-        if (comparison->stale[i].id)
-            code = add_again(self, &adder, comparison->stale[i].id, error);
-    }
+    for (size_t i = 0; code == ETHOS_OK && i < comparison->fresh_count; i++)
+        code = add_one(self, &adder, comparison->fresh[i], error);
     return adder_end(&adder, code, error);
 }
 
-/* Within a write: so many messages from a number on; *from becomes the next, -1 at the end. */
-static int compare(struct search *self, int64_t *from, int limit, struct ethos_error *error)
+/* Within a write: so many messages after *from, which becomes the last of them; *end: of the index. */
+static int compare(struct search *self, int64_t *from, bool *end, int limit,
+                   struct ethos_error *error)
 {
-    struct comparison comparison = {.count = 0};
+    struct comparison comparison = {.end = false};
     arena_init(&comparison.arena);
-    int code = compare_some(self, &comparison, *from, limit, error);
+    int code = compare_from(self, &comparison, *from, limit, error);
     if (code == ETHOS_OK)
-        code = replace_stale(self, &comparison, error);
+        code = put_right(self, &comparison, error);
     *from = comparison.next;
+    *end = comparison.end;
     arena_release(&comparison.arena);
     return code;
 }
 
-void index_refresh(struct search *self, const int64_t *docs, size_t count)
+/* ---- where to go on -------------------------------------------------------------------------- */
+
+/* The last message that the index knows up to a rowid; *out_agrees: it is still there. */
+static int last_known(struct search *self, int64_t up_to, int64_t *out_row, bool *out_agrees,
+                      struct ethos_error *error)
 {
-    int code = count > 0 ? index_begin(self, 0, NULL) : ETHOS_BUSY;
-    if (code != ETHOS_OK)
-        return;
-    for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
-        int64_t from = docs[i];
-        code = compare(self, &from, 1, NULL);
+    sqlite3_stmt *known, *is;
+    int code = prepare_with(self, INDEX_DOC_UP_TO, up_to, &known, error);
+    if (code == ETHOS_OK)
+        code = index_step(self, known, error);
+    *out_row = self->first;
+    *out_agrees = true;
+    if (code != SQLITE_ROW)
+        return code < 0 ? code : ETHOS_OK;
+    *out_row = sqlite3_column_int64(known, 0);
+    code = prepare_with(self, ASK_ID, *out_row, &is, error);
+    if (code == ETHOS_OK)
+        code = index_step(self, is, error);
+    *out_agrees = code == SQLITE_ROW && view_eq(blob(known, 1), blob(is, 0));
+    sqlite3_reset(known);
+    if (code == SQLITE_ROW)
+        sqlite3_reset(is);
+    return code < 0 ? code : ETHOS_OK;
+}
+
+/* The rowid up to which nothing parted, in strides that grow. */
+static int find_place(struct search *self, int64_t *out, struct ethos_error *error)
+{
+    bool agrees = false;
+    int64_t up_to = INT64_MAX;
+    int code = ETHOS_OK;
+    for (int64_t stride = 1; code == ETHOS_OK && !agrees; stride *= 2) {
+        code = last_known(self, up_to, out, &agrees, error);
+        up_to = *out > self->first + stride ? *out - stride : self->first;
     }
-    index_end(self, code, NULL);
+    return code;
+}
+
+/* In memory only the newest are kept. */
+static int find_first(struct search *self, struct ethos_error *error)
+{
+    sqlite3_stmt *statement;
+    self->first = INT64_MIN;
+    if (self->path)
+        return ETHOS_OK;
+    int code = index_prepare(self, ASK_NEWEST, &statement, error);
+    if (code == ETHOS_OK)
+        code = index_step(self, statement, error);
+    if (code != SQLITE_ROW)
+        return code < 0 ? code : ETHOS_OK;
+    int64_t newest = sqlite3_column_int64(statement, 0);
+    self->first = newest > INDEX_MEMORY ? newest - INDEX_MEMORY : INT64_MIN;
+    sqlite3_reset(statement);
+    return ETHOS_OK;
 }
 
 /* Some messages anywhere; all when there are few. */
 static int compare_anywhere(struct search *self, struct ethos_error *error)
 {
-    struct index_shard last;
     uint64_t random = 0;
-    int code = index_last_shard(self, &last, error);
-    int64_t all = last.shard * INDEX_SHARD + last.docs, from = 0;
-    if (code == ETHOS_OK && all > COMPARED && os_random(&random, sizeof random) == 0)
-        from = (int64_t)(random % (uint64_t)all);
-    return code == ETHOS_OK ? compare(self, &from, COMPARED, error) : code;
+    int64_t last, from = self->first;
+    bool ignored;
+    int code = last_known(self, INT64_MAX, &last, &ignored, error);
+    if (code == ETHOS_OK && last > COMPARED && os_random(&random, sizeof random) == 0)
+        from = (int64_t)(random % (uint64_t)last);
+    return code == ETHOS_OK ? compare(self, &from, &ignored, COMPARED, error) : code;
 }
 
 /* ---- catching up ----------------------------------------------------------------------------- */
 
-static int add_newer(struct search *self, struct adder *adder, int64_t rowid,
-                     struct ethos_error *error)
-{
-    sqlite3_stmt *statement;
-    struct adder_message message;
-    bool more;
-    size_t bytes = 0;
-    int code = first_newer(self, rowid, &statement, &more, error);
-    if (code != ETHOS_OK)
-        return code;
-    for (int left = BATCH; more && left > 0 && bytes < BATCH_BYTES; left--) {
-        adder_row(statement, &message);
-        bytes += message.content.size;
-        if ((code = adder_message(adder, &message, false, error)) != ETHOS_OK ||
-            (code = index_step(self, statement, error)) < 0)
-            break;
-        more = code == SQLITE_ROW;
-    }
-    sqlite3_reset(statement);
-    return code < 0 ? code : ETHOS_OK;
-}
-
-/* One write: what is no more at the end, what is new, and some of the rest. */
-static int catch_up_batch(struct search *self, struct ethos_error *error)
+/* One commit: what parted after *from, or what is new. */
+static int catch_up_batch(struct search *self, int64_t *from, bool *end, struct ethos_error *error)
 {
     struct adder adder;
-    int64_t rowid;
+    bool known = true;
     int code = check_gone(self, error);
+    *end = false;
     if (code == ETHOS_OK)
-        code = compare_anywhere(self, error);
-    if (code == ETHOS_OK)
-        code = find_place(self, &rowid, error);
-    if (code != ETHOS_OK)
+        code = compare(self, from, &known, BATCH, error);
+    if (code != ETHOS_OK || !known)
         return code;
     code = adder_begin(&adder, self, error);
     if (code == ETHOS_OK)
-        code = add_newer(self, &adder, rowid, error);
+        code = add_newer(self, &adder, from, end, error);
     return adder_end(&adder, code, error);
 }
 
-/* The messages as of one moment, so that no VACUUM comes between. */
+static int catch_up_from(struct search *self, int64_t from, struct ethos_error *error)
+{
+    bool end = false;
+    int code = catch_up_batch(self, &from, &end, error);
+    while (code == ETHOS_OK && !end) {
+        code = index_go_on(self, error);
+        if (code == ETHOS_OK)
+            code = catch_up_batch(self, &from, &end, error);
+    }
+    return code;
+}
+
+/* *out: what is new is all there is, as far as the counters and a look at some others tell. */
+static int catch_up_at_end(struct search *self, const struct state *now, const struct state *then,
+                           bool *out, struct ethos_error *error)
+{
+    int64_t from = self->first;
+    self->gain = (struct index_gain){.touched = 0};
+    int code = find_place(self, &from, error);
+    if (code == ETHOS_OK)
+        code = catch_up_from(self, from, error);
+    *out = code == ETHOS_OK && accounts_for(&self->gain, now, then);
+    if (!*out)
+        return code;
+    int64_t touched = self->gain.touched;
+    code = compare_anywhere(self, error);
+    *out = self->gain.touched == touched;
+    return code;
+}
+
+static int catch_up_wholly(struct search *self, struct ethos_error *error)
+{
+    struct state now, then;
+    int code = both_states(self, &now, &then, error);
+    if (code == ETHOS_OK && !then.known)
+        code = find_first(self, error);
+    if (code == ETHOS_OK)
+        code = catch_up_from(self, self->first, error);
+    return code == ETHOS_OK ? put_state(self, &now, error) : code;
+}
+
+static int catch_up(struct search *self, struct ethos_error *error)
+{
+    struct state now, then;
+    int code = both_states(self, &now, &then, error);
+    if (code != ETHOS_OK || is_same(&now, &then))
+        return code; // another program was faster
+    bool enough = false;
+    if (then.known)
+        code = catch_up_at_end(self, &now, &then, &enough, error);
+    if (code != ETHOS_OK)
+        return code;
+    return enough ? put_state(self, &now, error) : catch_up_wholly(self, error);
+}
+
+/* The messages as of one moment, so that nothing comes between. */
 static int with_messages(struct search *self, int (*work)(struct search *, struct ethos_error *),
                          struct ethos_error *error)
 {
@@ -364,68 +529,78 @@ static int with_messages(struct search *self, int (*work)(struct search *, struc
     int code = begin ? db_exec(self->db, "BEGIN", "search it", error) : ETHOS_OK;
     if (code == ETHOS_OK)
         code = work(self, error);
-    if (begin && !sqlite3_get_autocommit(messages))
-        sqlite3_exec(messages, "COMMIT", NULL, NULL, NULL);
+    if (begin && sqlite3_exec(messages, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+        sqlite3_exec(messages, "ROLLBACK", NULL, NULL, NULL);
     return code;
-}
-
-static int compare_all(struct search *self, struct ethos_error *error)
-{
-    for (int64_t from = 0; from >= 0;) {
-        int code = index_begin(self, self->db->deadline_ms, error);
-        if (code == ETHOS_OK)
-            code = index_end(self, compare(self, &from, BATCH, error), error);
-        if (code != ETHOS_OK)
-            return code;
-    }
-    return ETHOS_OK;
-}
-
-static int count_rows(struct search *self, enum index_statement which, int64_t up_to, int64_t *out,
-                      struct ethos_error *error)
-{
-    sqlite3_stmt *statement;
-    int code = index_prepare(self, which, &statement, error);
-    if (code != ETHOS_OK)
-        return code;
-    if (which == ASK_COUNT)
-        sqlite3_bind_int64(statement, 1, up_to);
-    code = index_step(self, statement, error);
-    *out = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
-    sqlite3_reset(statement);
-    return code < 0 ? code : ETHOS_OK;
-}
-
-/* No message before the last known one is missing, as after rows were put back in another order. */
-static int check_count(struct search *self, struct ethos_error *error)
-{
-    int64_t doc, rowid, messages = 0, docs = 0;
-    int code = last_known(self, &doc, &rowid, error);
-    if (code == ETHOS_OK)
-        code = count_rows(self, ASK_COUNT, rowid, &messages, error);
-    if (code == ETHOS_OK)
-        code = count_rows(self, INDEX_COUNT_DOCS, 0, &docs, error);
-    return code == ETHOS_OK && self->path && messages > docs ? index_break(self, error) : code;
 }
 
 int index_catch_up(struct search *self, bool whole, struct ethos_error *error)
 {
-    bool behind = false;
-    int code;
-    while ((code = is_behind(self, &behind, error)) == ETHOS_OK && behind) {
-        index_let_go(self);
-        code = index_begin(self, self->db->deadline_ms, error);
-        if (code == ETHOS_OK)
-            code = index_end(self, with_messages(self, catch_up_batch, error), error);
-        if (code != ETHOS_OK)
-            break;
+    struct state now, then;
+    int code = both_states(self, &now, &then, error); // without a lock: nearly always that is all
+    if (code != ETHOS_OK || (!whole && is_same(&now, &then)))
+        return code;
+    index_let_go(self);
+    code = index_begin(self, self->db->deadline_ms, error);
+    if (code == ETHOS_OK)
+        code = index_end(self, with_messages(self, whole ? catch_up_wholly : catch_up, error),
+                         error);
+    if (code != ETHOS_BUSY || self->broken || whole)
+        return code;
+    log_line(self->db->host, ETHOS_LOG_WARN,
+             INDEX_FILE ": another program is at work on it: the newest messages are missing");
+    return ETHOS_OK;
+}
+
+/* ---- one by one ------------------------------------------------------------------------------ */
+
+/* A hit that was not as expected: the message of its rowid takes its place. */
+static int refresh(struct search *self, int64_t doc, struct ethos_error *error)
+{
+    struct comparison one = {.end = false};
+    sqlite3_stmt *statement;
+    int64_t row;
+    int code = prepare_with(self, INDEX_DOC, doc, &statement, error);
+    if (code == ETHOS_OK)
+        code = index_step(self, statement, error);
+    if (code != SQLITE_ROW)
+        return code < 0 ? code : ETHOS_OK;
+    row = sqlite3_column_int64(statement, 2);
+    sqlite3_reset(statement);
+    one.stale = &doc;
+    one.fresh = &row;
+    one.stale_count = one.fresh_count = 1;
+    return put_right(self, &one, error);
+}
+
+void index_refresh(struct search *self, const int64_t *docs, size_t count)
+{
+    int code = count > 0 ? index_begin(self, 0, NULL) : ETHOS_BUSY;
+    if (code != ETHOS_OK)
+        return;
+    for (size_t i = 0; code == ETHOS_OK && i < count; i++)
+        code = refresh(self, docs[i], NULL);
+    index_end(self, code, NULL);
+}
+
+int index_compare(struct search *self, uint64_t *out_edited, struct ethos_error *error)
+{
+    struct state now, then;
+    uint64_t missing = 0;
+    bool end = false;
+    int code = index_check_pages(self, error);
+    if (code == ETHOS_OK)
+        code = both_states(self, &now, &then, error);
+    for (int64_t from = INT64_MIN; code == ETHOS_OK && !end;) {
+        struct comparison comparison = {.end = false};
+        arena_init(&comparison.arena);
+        code = compare_from(self, &comparison, from, BATCH, error);
+        *out_edited += comparison.edited;
+        missing += comparison.fresh_count - comparison.edited;
+        from = comparison.next;
+        end = comparison.end;
+        arena_release(&comparison.arena);
     }
-    if (code == ETHOS_BUSY && !self->broken && !whole) {
-        log_line(self->db->host, ETHOS_LOG_WARN,
-                 INDEX_FILE ": another program is at work on it: the newest messages are missing");
-        return ETHOS_OK;
-    }
-    if (code == ETHOS_OK && whole)
-        code = compare_all(self, error);
-    return code == ETHOS_OK && whole ? with_messages(self, check_count, error) : code;
+    return code == ETHOS_OK && missing > 0 && is_same(&now, &then) ? index_break(self, error)
+                                                                   : code;
 }

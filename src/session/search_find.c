@@ -19,6 +19,7 @@
 
 #define BM25_K1 1.2
 #define BM25_B 0.75
+#define ROWS_SOUGHT 4 /* shards in which older neighbours are looked for */
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
@@ -128,17 +129,27 @@ static int each_of_prefix(struct find *self, char mark, struct ethos_view text, 
     return walk(self, statement, each, error);
 }
 
-/* Words that have the stem, and the stem itself where it is its own and does not begin with the
- * word. */
-static int each_of_stem(struct find *self, const struct query_word *word, list_fn *each,
+/* Words that have the stem; own: and the stem itself, where it is its own. */
+static int each_of_stem(struct find *self, const struct query_word *word, bool own, list_fn *each,
                         struct ethos_error *error)
 {
     char stem[WORDS_MAX + 1];
     int code = each_of_term(self, INDEX_STEM, word->stem, each, error);
-    if (code != ETHOS_OK || view_starts(word->stem, word->folded) ||
+    if (code != ETHOS_OK || !own ||
         !view_eq(view_of(stem, words_stem(word->stem, stem)), word->stem))
         return code;
     return each_of_term(self, 0, word->stem, each, error);
+}
+
+/* The word as it was typed, or by its stem, and never as a start; exact: not by its stem. */
+static int each_alike(struct find *self, const struct query_word *word, bool exact, list_fn *each,
+                      struct ethos_error *error)
+{
+    if (word->one) // begins pairs, or ends a run
+        return each_of_prefix(self, 0, word->folded, each, error);
+    if (exact || word->pair || word->aside)
+        return each_of_term(self, 0, word->folded, each, error);
+    return each_of_stem(self, word, true, each, error);
 }
 
 /* ---- one term -------------------------------------------------------------------------------- */
@@ -186,7 +197,7 @@ static int find_word(struct find *self, const struct query_word *word, uint8_t *
                      struct ethos_error *error)
 {
     self->counting = counts;
-    if (word->pair)
+    if (word->pair || word->aside)
         return each_of_term(self, 0, word->folded, count_word, error);
     int code = each_of_prefix(self, 0, word->folded, count_word, error);
     if (code != ETHOS_OK)
@@ -194,7 +205,7 @@ static int find_word(struct find *self, const struct query_word *word, uint8_t *
     self->other = self->part;
     memset(&self->part, 0, sizeof self->part);
     self->counting = self->again;
-    code = each_of_stem(self, word, count_word, error);
+    code = each_of_stem(self, word, !view_starts(word->stem, word->folded), count_word, error);
     merge_counts(self, counts, &self->other);
     return code;
 }
@@ -251,23 +262,14 @@ static int by_place(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Into places[1], sorted. exact: the word alone, as in quotes. */
+/* Into places[1], sorted. exact: not by stems. */
 static int places_of(struct find *self, const struct query_word *word, bool exact,
                      struct ethos_error *error)
 {
     struct find_places *places = &self->places[1];
-    bool single = !word->pair && (word->folded.data[0] & 0x80) && word->folded.size <= 4;
-    int code;
     places->count = 0;
     places->unsorted = false;
-    if (single)
-        code = each_of_prefix(self, 0, word->folded, add_places_twice, error);
-    else if (exact || word->pair)
-        code = each_of_term(self, 0, word->folded, add_places, error);
-    else
-        code = each_of_prefix(self, 0, word->folded, add_places, error);
-    if (code == ETHOS_OK && !exact && !word->pair)
-        code = each_of_stem(self, word, add_places, error);
+    int code = each_alike(self, word, exact, word->one ? add_places_twice : add_places, error);
     if (places->unsorted)
         qsort(places->at, places->count, sizeof *places->at, by_place);
     return code;
@@ -303,13 +305,23 @@ static int find_row(struct find *self, const struct query_word *const *words, si
     return code;
 }
 
+/* The words of a term, or of all; how many. */
+static size_t list_words(const struct query_term *terms, size_t count,
+                         const struct query_word *out[QUERY_MAX_WORDS])
+{
+    size_t listed = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < terms[i].count && listed < QUERY_MAX_WORDS; j++)
+            out[listed++] = &terms[i].words[j];
+    }
+    return listed;
+}
+
 static int find_phrase(struct find *self, const struct query_term *term, uint8_t *counts,
                        struct ethos_error *error)
 {
     const struct query_word *words[QUERY_MAX_WORDS];
-    for (size_t i = 0; i < term->count; i++)
-        words[i] = &term->words[i];
-    int code = find_row(self, words, term->count, true, error);
+    int code = find_row(self, words, list_words(term, 1, words), false, error);
     for (size_t i = 0; code == ETHOS_OK && i < self->places[0].count; i++) {
         uint32_t doc = (uint32_t)(self->places[0].at[i] >> 32);
         counts[doc] = capped(set_has(&self->part, doc) ? counts[doc] + 1u : 1u);
@@ -318,23 +330,44 @@ static int find_phrase(struct find *self, const struct query_term *term, uint8_t
     return code;
 }
 
-/* self->other: messages that have all words of the query as one phrase. */
-static int find_whole(struct find *self, struct ethos_error *error)
+/* ---- how near ---------------------------------------------------------------------------------- */
+
+/* Into part: messages of the set in which all words of the terms follow one another. */
+static int find_together(struct find *self, const struct query_term *terms, size_t count,
+                         bool exact, struct ethos_error *error)
 {
     const struct query_word *words[QUERY_MAX_WORDS];
-    size_t count = 0;
-    const struct query *query = self->query;
-    memset(&self->other, query->count == 1 ? 0xFF : 0, sizeof self->other);
-    if (query->count == 1)
-        return ETHOS_OK;
-    for (size_t i = 0; i < query->count; i++) {
-        for (size_t j = 0; j < query->terms[i].count && count < QUERY_MAX_WORDS; j++)
-            words[count++] = &query->terms[i].words[j];
-    }
-    int code = find_row(self, words, count, false, error);
+    size_t listed = list_words(terms, count, words);
+    if (listed == 1)
+        return each_alike(self, words[0], exact, add_to_part, error);
+    int code = find_row(self, words, listed, exact, error);
     for (size_t i = 0; code == ETHOS_OK && i < self->places[0].count; i++)
-        set_add(&self->other, (uint32_t)(self->places[0].at[i] >> 32));
+        set_add(&self->part, (uint32_t)(self->places[0].at[i] >> 32));
     return code;
+}
+
+/* Into whole and exact. */
+static int find_ranks(struct find *self, struct ethos_error *error)
+{
+    const struct query *query = self->query;
+    int code = find_together(self, query->terms, query->count, false, error);
+    self->whole = self->part;
+    memset(&self->part, 0, sizeof self->part);
+    memset(&self->exact, 0xFF, sizeof self->exact);
+    for (size_t i = 0; code == ETHOS_OK && i < query->count; i++) {
+        if (!query->terms[i].phrase)
+            continue;
+        code = find_together(self, &query->terms[i], 1, true, error);
+        set_keep(&self->exact, &self->part);
+        memset(&self->part, 0, sizeof self->part);
+    }
+    return code;
+}
+
+static unsigned rank_of(const struct find *self, uint32_t doc)
+{
+    return (set_has(&self->whole, doc) ? FIND_WHOLE : 0u) |
+           (set_has(&self->exact, doc) ? FIND_EXACT : 0u);
 }
 
 /* ---- one shard ------------------------------------------------------------------------------- */
@@ -383,6 +416,19 @@ static int find_frame(struct find *self, uint64_t *left, struct ethos_error *err
     return code;
 }
 
+/* Leaves what has all words by themselves or by their stems: a look at short lists. */
+static int find_alike(struct find *self, uint64_t *left, struct ethos_error *error)
+{
+    const struct query_word *words[QUERY_MAX_WORDS];
+    size_t count = list_words(self->query->terms, self->query->count, words);
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && *left && i < count; i++)
+        code = keep_part(self, each_alike(self, words[i], false, add_to_part, error), left);
+    if (*left && count > 1)
+        self->rows_sought++;
+    return code;
+}
+
 static int find_term(struct find *self, size_t i, uint64_t *left, struct ethos_error *error)
 {
     const struct query_term *term = &self->query->terms[i];
@@ -400,11 +446,12 @@ static bool is_wanted(const struct find *self, uint32_t doc, int64_t at, int64_t
            (at < time || (at == time && self->shard * INDEX_SHARD + doc < before));
 }
 
-static int keep_one(struct find *self, uint32_t doc, int64_t time, int64_t before,
+static int keep_one(struct find *self, uint32_t doc, int64_t time, int64_t before, uint8_t *counts,
                     struct ethos_error *error)
 {
     struct index_entry entry = index_entry(&self->block, doc % INDEX_BLOCK);
-    if (!is_wanted(self, doc, entry.time, time, before))
+    unsigned rank = rank_of(self, doc);
+    if (!is_wanted(self, doc, entry.time, time, before) || (self->best && rank != FIND_BEST))
         return ETHOS_OK;
     struct find_one *found = arena_grow(self->arena, self->found, self->found_count,
                                         &self->found_capacity, sizeof *found);
@@ -415,26 +462,29 @@ static int keep_one(struct find *self, uint32_t doc, int64_t time, int64_t befor
     *found = (struct find_one){.doc = self->shard * INDEX_SHARD + doc,
                                .time = entry.time,
                                .words = entry.words,
-                               .phrase = set_has(&self->other, doc)};
+                               .rank = rank,
+                               .counts = counts};
     for (size_t i = 0; i < self->query->count; i++)
-        found->counts[i] = self->counts[i][doc];
+        counts[i] = self->counts[i][doc];
     return ETHOS_OK;
 }
 
-static int keep_found(struct find *self, int64_t time, int64_t before, struct ethos_error *error)
+static int keep_found(struct find *self, uint64_t count, int64_t time, int64_t before,
+                      struct ethos_error *error)
 {
     uint32_t loaded = UINT32_MAX;
-    int code = find_whole(self, error);
+    uint8_t *counts = arena_array(self->arena, count, self->query->count);
+    int code = counts ? find_ranks(self, error) : err_nomem(error);
     for (uint32_t i = 0; code == ETHOS_OK && i < FIND_WORDS; i++) {
         uint64_t left = self->set.bits[i];
-        for (; code == ETHOS_OK && left; left &= left - 1) {
+        for (; code == ETHOS_OK && left; left &= left - 1, counts += self->query->count) {
             uint32_t doc = i * 64 + (uint32_t)__builtin_ctzll(left);
             if (doc / INDEX_BLOCK != loaded)
                 code = index_get_block(self->index, (self->shard * INDEX_SHARD + doc) / INDEX_BLOCK,
                                        &self->block, error);
             loaded = doc / INDEX_BLOCK;
             if (code == ETHOS_OK)
-                code = keep_one(self, doc, time, before, error);
+                code = keep_one(self, doc, time, before, counts, error);
         }
     }
     return code;
@@ -448,11 +498,13 @@ static int find_in_shard(struct find *self, const struct index_shard *shard, int
     self->docs += (uint64_t)shard->docs;
     self->words += (uint64_t)shard->words;
     int code = find_frame(self, &left, error);
+    if (code == ETHOS_OK && left && self->best)
+        code = find_alike(self, &left, error);
     for (size_t i = 0; code == ETHOS_OK && left && i < self->query->count; i++) {
         self->asked[i] += (uint64_t)shard->docs;
         code = find_term(self, i, &left, error);
     }
-    return code == ETHOS_OK && left ? keep_found(self, time, doc, error) : code;
+    return code == ETHOS_OK && left ? keep_found(self, left, time, doc, error) : code;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -478,6 +530,17 @@ int find_begin(struct find *self, struct ethos_error *error)
         index_shard_row(statement, &shards[self->shard_count++]);
     }
     return code < 0 ? code : ETHOS_OK;
+}
+
+void find_best_of(const struct find *self, struct find *out)
+{
+    *out = *self;
+    out->best = true;
+    out->found = NULL;
+    out->found_count = out->found_capacity = 0;
+    out->docs = out->words = 0;
+    memset(out->asked, 0, sizeof out->asked);
+    memset(out->having, 0, sizeof out->having);
 }
 
 static int by_time(const void *a, const void *b)
@@ -510,8 +573,10 @@ static void score(struct find *self)
     double average = self->docs ? (double)self->words / (double)self->docs : 1;
     for (size_t t = 0; t < self->query->count; t++)
         weights[t] = weight_of(self, t);
+    self->best_count = 0;
     for (size_t i = 0; i < self->found_count; i++) {
         struct find_one *one = &self->found[i];
+        self->best_count += one->rank == FIND_BEST;
         double length = BM25_K1 * (1 - BM25_B + BM25_B * one->words / (average > 1 ? average : 1));
         for (size_t t = 0; t < self->query->count; t++)
             one->score += weights[t] * one->counts[t] * (BM25_K1 + 1) / (one->counts[t] + length);
@@ -532,6 +597,8 @@ int find_next(struct find *self, int64_t time, int64_t doc, struct ethos_error *
             self->more = true;
             break;
         }
+        if (self->rows_sought == ROWS_SOUGHT)
+            break;
         code = find_in_shard(self, shard, time, doc, error);
         if (self->found_count >= SEARCH_RANKED)
             trim(self);

@@ -22,7 +22,7 @@
 #include "session/search.h"
 
 #define APPLICATION 0x45534931 /* "ESI1" */
-#define VERSION 1
+#define VERSION 2
 #define LOG_PAGES 1000 /* after which whoever wrote folds the log in */
 
 static const char *const texts[INDEX_STATEMENTS] = {
@@ -37,12 +37,14 @@ static const char *const texts[INDEX_STATEMENTS] = {
     [INDEX_BURY_IN_SHARD] = "UPDATE shards SET gone=gone+1 WHERE shard=?1",
     [INDEX_BLOCK_OF] = "SELECT docs FROM blocks WHERE block=?1",
     [INDEX_PUT_BLOCK] = "INSERT OR REPLACE INTO blocks(block,docs) VALUES(?1,?2)",
-    [INDEX_DOC] = "SELECT id,sum FROM docs WHERE doc=?1",
-    [INDEX_DOCS] = "SELECT doc,id,sum FROM docs WHERE doc>=?1 ORDER BY doc LIMIT ?2",
-    [INDEX_LAST_DOC] = "SELECT doc,id FROM docs WHERE again=0 ORDER BY doc DESC LIMIT 1",
-    [INDEX_COUNT_DOCS] = "SELECT count(*) FROM docs",
-    [INDEX_PUT_DOC] = "INSERT INTO docs(doc,id,sum,again) VALUES(?1,?2,?3,?4)",
-    [INDEX_DROP_DOC] = "DELETE FROM docs WHERE doc=?1",
+    [INDEX_DOC] = "SELECT id,sum,row FROM docs WHERE doc=?1",
+    [INDEX_DOCS] = "SELECT doc,row,id,sum FROM docs WHERE row>?1 ORDER BY row",
+    [INDEX_DOC_UP_TO] = "SELECT row,id FROM docs WHERE row<=?1 ORDER BY row DESC LIMIT 1",
+    [INDEX_PUT_DOC] = "INSERT INTO docs(doc,row,id,sum,size) VALUES(?1,?2,?3,?4,?5)",
+    [INDEX_DROP_DOC] = "DELETE FROM docs WHERE doc=?1 RETURNING size",
+    [INDEX_STATE] = "SELECT stamp,messages,words FROM state",
+    [INDEX_PUT_STATE] = "INSERT OR REPLACE INTO state(one,stamp,messages,words)"
+                        " VALUES(1,?1,?2,?3)",
     [INDEX_TERM] = "SELECT first,docs FROM postings WHERE shard=?1 AND term=?2 ORDER BY first",
     [INDEX_RANGE] = "SELECT first,docs,term FROM postings WHERE shard=?1 AND term>=?2 AND term<?3",
     [INDEX_LAST_CHUNK] = "SELECT first,last,docs FROM postings WHERE shard=?1 AND term=?2"
@@ -53,24 +55,32 @@ static const char *const texts[INDEX_STATEMENTS] = {
 
     [INDEX_HOLD] = "SELECT 1 FROM shards UNION ALL SELECT 1",
 
-    [ASK_ROWID] = "SELECT rowid FROM messages WHERE id=?1",
-    [ASK_NEWER] = "SELECT id,session_id,role,timestamp,content FROM messages WHERE rowid>?1"
+    // What FTS5 keeps of the messages: how many, how many words; and which version of it this is.
+    [ASK_STATE] = "SELECT (SELECT block FROM messages_fts_data WHERE id=1),"
+                  "(SELECT block FROM messages_fts_data WHERE id=10),"
+                  "(SELECT max(rowid) FROM messages),"
+                  "(SELECT id FROM messages ORDER BY rowid DESC LIMIT 1)",
+    [ASK_SIZE] = "SELECT sz FROM messages_fts_docsize WHERE id=?1",
+    [ASK_ID] = "SELECT id FROM messages WHERE rowid=?1",
+    [ASK_NEWER] = "SELECT rowid,id,session_id,role,timestamp,content FROM messages WHERE rowid>?1"
                   " ORDER BY rowid",
-    [ASK_MESSAGE] = "SELECT id,session_id,role,timestamp,content FROM messages WHERE id=?1",
+    [ASK_MESSAGE] = "SELECT rowid,id,session_id,role,timestamp,content FROM messages"
+                    " WHERE rowid=?1",
     [ASK_HIT] = "SELECT " MESSAGE_COLUMNS "," SESSION_COLUMNS ",m.deleted_at IS NOT NULL"
                 " FROM messages m JOIN sessions s ON s.id=m.session_id WHERE m.id=?1",
     [ASK_FOLDER] = "SELECT id FROM sessions WHERE working_dir=?1 ORDER BY id",
     [ASK_NEWEST] = "SELECT max(rowid) FROM messages",
     [ASK_HOLD] = "SELECT 1 FROM messages UNION ALL SELECT 1",
-    [ASK_COUNT] = "SELECT count(*) FROM messages WHERE rowid<=?1",
 };
 
 static const char schema[] =
     "CREATE TABLE shards(shard INTEGER PRIMARY KEY,docs INTEGER NOT NULL,gone INTEGER NOT NULL,"
     "words INTEGER NOT NULL,oldest INTEGER NOT NULL,newest INTEGER NOT NULL) STRICT;"
     "CREATE TABLE blocks(block INTEGER PRIMARY KEY,docs BLOB NOT NULL) STRICT;"
-    "CREATE TABLE docs(doc INTEGER PRIMARY KEY,id TEXT NOT NULL,sum INTEGER NOT NULL,"
-    "again INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE docs(doc INTEGER PRIMARY KEY,row INTEGER NOT NULL UNIQUE,id TEXT NOT NULL,"
+    "sum INTEGER NOT NULL,size INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE state(one INTEGER PRIMARY KEY,stamp INTEGER NOT NULL,messages INTEGER NOT NULL,"
+    "words INTEGER NOT NULL) STRICT;"
     "CREATE TABLE postings(shard INTEGER NOT NULL,term BLOB NOT NULL,first INTEGER NOT NULL,"
     "last INTEGER NOT NULL,docs BLOB NOT NULL,PRIMARY KEY(shard,term,first)) STRICT,"
     "WITHOUT ROWID";
@@ -169,6 +179,12 @@ int index_begin(struct search *self, uint32_t wait_ms, struct ethos_error *error
     return code;
 }
 
+int index_go_on(struct search *self, struct ethos_error *error)
+{
+    int code = run_kept(self, INDEX_COMMIT, error);
+    return code == ETHOS_OK ? run_kept(self, INDEX_BEGIN, error) : code;
+}
+
 int index_end(struct search *self, int code, struct ethos_error *error)
 {
     if (code == ETHOS_OK)
@@ -220,6 +236,13 @@ static int check_tables(struct search *self, struct ethos_error *error)
     return application == 0 && tables == 0 ? make_tables(self, error) : index_break(self, error);
 }
 
+int index_check_pages(struct search *self, struct ethos_error *error)
+{
+    int64_t sound = 0;
+    int code = number_of(self, "SELECT quick_check='ok' FROM pragma_quick_check(1)", &sound);
+    return code == ETHOS_OK && sound ? ETHOS_OK : index_break(self, error);
+}
+
 static int settle(struct search *self, struct ethos_error *error)
 {
     const struct db *db = self->db;
@@ -241,6 +264,15 @@ static char *path_of(const struct db *db, const char *name)
     char *path = NULL;
     int root = (int)(strlen(db->path) - strlen(DB_FILE));
     return asprintf(&path, "%.*s%s", root, db->path, name) < 0 ? NULL : path;
+}
+
+bool index_exists(const struct db *self)
+{
+    struct stat st;
+    char path[PATH_MAX + sizeof INDEX_FILE];
+    snprintf(path, sizeof path, "%.*s" INDEX_FILE, (int)(strlen(self->path) - strlen(DB_FILE)),
+             self->path);
+    return os_fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* Nobody but the owner reads it: SQLite gives what belongs to a file the mode of that file. */

@@ -8,7 +8,8 @@
  *
  *   shards    per shard: its messages ever, those gone since, their words, the span of their times
  *   blocks    per INDEX_BLOCK numbers: time and length of each message
- *   docs      number, id and checksum of a message; again: it was indexed before, with another text
+ *   docs      number, rowid, id and checksum of a message, and its words as FTS5 counts them
+ *   state     of the messages, when the index agreed with them (search_catch.c)
  *   postings  (shard, term, first): messages with a term (postings.h); a term is a folded word, or
  *             a mark and a stem, a role or the id of a session
  *
@@ -53,10 +54,11 @@ enum index_statement {
     INDEX_PUT_BLOCK,
     INDEX_DOC,
     INDEX_DOCS,
-    INDEX_LAST_DOC,
-    INDEX_COUNT_DOCS,
+    INDEX_DOC_UP_TO,
     INDEX_PUT_DOC,
     INDEX_DROP_DOC,
+    INDEX_STATE,
+    INDEX_PUT_STATE,
     INDEX_TERM,
     INDEX_RANGE,
     INDEX_LAST_CHUNK,
@@ -64,27 +66,38 @@ enum index_statement {
     INDEX_SET_CHUNK,
     INDEX_HOLD,
     INDEX_ASK,
-    ASK_ROWID = INDEX_ASK,
+    ASK_STATE = INDEX_ASK,
+    ASK_SIZE,
+    ASK_ID,
     ASK_NEWER,
     ASK_MESSAGE,
     ASK_HIT,
     ASK_FOLDER,
     ASK_NEWEST,
-    ASK_COUNT,
     ASK_HOLD,
     INDEX_STATEMENTS
+};
+
+/* What was added to the index and taken out of it since somebody began to count. */
+struct index_gain {
+    int64_t touched, messages, words;
 };
 
 struct search {
     struct db *db;
     sqlite3 *connection;
-    char *path;  /* NULL: in memory */
-    int lock;    /* descriptor, or -1 */
-    bool broken; /* the index failed, not the database: it is to be made anew */
+    char *path;    /* NULL: in memory */
+    int lock;      /* descriptor, or -1 */
+    bool broken;   /* the index failed, not the database: it is to be made anew */
+    int64_t first; /* messages are indexed from after this rowid on */
+    struct index_gain gain;
     sqlite3_stmt *kept[INDEX_STATEMENTS];
 };
 
 /* ---- the file ------------------------------------------------------------------------------- */
+
+/* Whether there is a file; not whether it is good. */
+bool index_exists(const struct db *self);
 
 /* Opens self->search, which is there afterwards, or failed and broken; in_memory: not even trying
  * the file. */
@@ -105,6 +118,9 @@ int index_prepare(struct search *self, enum index_statement which, sqlite3_stmt 
 int index_step(struct search *self, sqlite3_stmt *statement, struct ethos_error *error);
 int index_run(struct search *self, sqlite3_stmt *statement, struct ethos_error *error);
 
+/* Broken unless SQLite finds its pages sound. */
+int index_check_pages(struct search *self, struct ethos_error *error);
+
 /* The index is not what it should be; sets broken, unless it is for lack of memory or of a turn. */
 int index_break(struct search *self, struct ethos_error *error);
 
@@ -114,6 +130,9 @@ int index_break(struct search *self, struct ethos_error *error);
  */
 int index_begin(struct search *self, uint32_t wait_ms, struct ethos_error *error);
 int index_end(struct search *self, int code, struct ethos_error *error);
+
+/* Commits what there is and begins again, without letting others in. */
+int index_go_on(struct search *self, struct ethos_error *error);
 
 /* ---- shards --------------------------------------------------------------------------------- */
 
@@ -159,6 +178,12 @@ void index_set_entry(struct index_block *block, size_t at, struct index_entry en
  * When another program does so past the deadline, the log says so, and the index stays behind.
  */
 int index_catch_up(struct search *self, bool whole, struct ethos_error *error);
+
+/*
+ * Reads all of it beside the messages and writes nothing; *out_edited: those that read otherwise now.
+ * What is damaged, or lacks a message without having to catch up, is broken.
+ */
+int index_compare(struct search *self, uint64_t *out_edited, struct ethos_error *error);
 
 /* Compares these messages anew; not when others are writing. Failing does no harm. */
 void index_refresh(struct search *self, const int64_t *docs, size_t count);

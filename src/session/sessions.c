@@ -273,8 +273,7 @@ static int patch_row(struct db *self, const char *id, const struct ethos_session
         db_bind(statement, i + 2, texts[i]);
     if (patch->pinned)
         sqlite3_bind_int(statement, 8, *patch->pinned != 0);
-    sqlite3_bind_int64(statement, 9, patch->add_turns);
-    bind_usage(statement, 10, patch->usage ? patch->usage : &none);
+    bind_usage(statement, 9, patch->usage ? patch->usage : &none);
     return change(self, statement, id, "change a session", error);
 }
 
@@ -337,4 +336,8 @@ const struct ethos_sessions_ops sessions_sqlite = {
     .undo = messages_undo,
     .prune = sessions_prune,
     .vacuum = sessions_vacuum,
+    .rewind = messages_rewind,
+    .check = sessions_check,
+    .taken = messages_taken,
+    .settle = sessions_settle,
 };

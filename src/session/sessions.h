@@ -17,6 +17,10 @@ int messages_read(struct ethos_sessions *self, const char *id, unsigned last,
                   ethos_message_fn *each, void *arg, struct ethos_error *error);
 int messages_undo(struct ethos_sessions *self, const char *id, unsigned turns, uint64_t *out_count,
                   struct ethos_error *error);
+int messages_rewind(struct ethos_sessions *self, const char *id, const char *message,
+                    uint64_t *out_count, struct ethos_error *error);
+int messages_taken(struct ethos_sessions *self, const struct ethos_message *messages, size_t count,
+                   size_t *out_at, struct ethos_error *error);
 
 /* list.c */
 int sessions_list(struct ethos_sessions *self, const struct ethos_session_query *query,
@@ -29,6 +33,11 @@ int sessions_fork(struct ethos_sessions *self, const char *id, char out_id[ETHOS
 int sessions_prune(struct ethos_sessions *self, const char *before, int dry_run,
                    uint64_t *out_count, struct ethos_error *error);
 int sessions_vacuum(struct ethos_sessions *self, struct ethos_error *error);
+int sessions_settle(struct ethos_sessions *self, struct ethos_error *error);
+
+/* check.c */
+int sessions_check(struct ethos_sessions *self, int fix, ethos_finding_fn *each, void *arg,
+                   struct ethos_error *error);
 
 /* ---- what they share (sessions.c) ------------------------------------------------------------ */
 

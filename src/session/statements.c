@@ -14,23 +14,24 @@
     " AND (?6 IS NULL OR s.updated_at>=?6)"
 
 /*
- * Where a session stood when the first page was read: before its messages from rowid ?11 on were there.
- * Only those changed since ?12 can have moved.
+ * Where a session stood when the first page was read, when ?11 was the newest message and ?12 the latest
+ * place. Those with newer messages have moved, and those with a later place, unless it is beyond ?13,
+ * where nobody's clock is: then what there was of them tells the place.
  */
-#define NEWEST_OF                                                                                  \
-    " FROM messages m WHERE m.session_id=s.id ORDER BY m.timestamp DESC,m.rowid DESC LIMIT 1)"
 #define PLACE                                                                                      \
-    "CASE WHEN s.updated_at>=?12 AND (SELECT m.rowid" NEWEST_OF ">?11"                             \
+    "CASE WHEN s.updated_at>?12 AND s.updated_at<=?13"                                             \
+    " OR s.id IN (SELECT m.session_id FROM messages m WHERE m.rowid>?11)"                          \
     " THEN coalesce((SELECT max(m.timestamp,s.created_at) FROM messages m"                         \
-    " WHERE m.session_id=s.id AND m.rowid<=?11 ORDER BY m.timestamp DESC LIMIT 1),s.created_at)"   \
-    " ELSE s.updated_at END"
+    " WHERE m.session_id=s.id AND m.rowid<=?11 AND (m.timestamp<=?12 OR m.timestamp>?13)"          \
+    " ORDER BY m.timestamp DESC LIMIT 1),s.created_at) ELSE s.updated_at END"
 
 #define LIST(filters)                                                                              \
-    "SELECT " SESSION_COLUMNS                                                                      \
-    ",s.rowid,s.updated_at,(SELECT max(rowid) FROM messages) FROM sessions s" filters              \
+    "SELECT " SESSION_COLUMNS ",s.rowid,s.updated_at FROM sessions s" filters                      \
     " ORDER BY s.pinned<>0 DESC,s.updated_at DESC,s.rowid DESC LIMIT ?7 OFFSET ?8"
 
 #define LIVE " WHERE m.session_id=?1 AND m.deleted_at IS NULL"
+#define FROM_ON                                                                                    \
+    LIVE " AND (m.timestamp,m.rowid)>=(SELECT timestamp,rowid FROM messages WHERE rowid=?2)"
 #define OLDEST_FIRST " ORDER BY m.timestamp,m.rowid"
 #define NEWEST_FIRST " ORDER BY m.timestamp DESC,m.rowid DESC"
 #define OLD " FROM sessions WHERE pinned=0 AND updated_at<?1"
@@ -53,24 +54,27 @@ const char *const db_statements[DB_STATEMENTS] = {
         "model=coalesce(?3,model),provider=coalesce(?4,provider),"
         "personality_id=coalesce(?5,personality_id),metadata=coalesce(?6,metadata),"
         "working_dir=coalesce(?7,working_dir),pinned=coalesce(?8,pinned),"
-        "turn_count=turn_count+?9,input_tokens=input_tokens+?10,output_tokens=output_tokens+?11,"
-        "cache_read_tokens=cache_read_tokens+?12,"
-        "cache_creation_tokens=cache_creation_tokens+?13,"
-        "estimated_cost_usd=estimated_cost_usd+?14,api_call_count=api_call_count+?15,"
-        "compaction_count=compaction_count+?16,"
-        "last_compaction_turn=CASE WHEN ?16>0 THEN turn_count+?9 ELSE last_compaction_turn END"
+        "input_tokens=input_tokens+?9,output_tokens=output_tokens+?10,"
+        "cache_read_tokens=cache_read_tokens+?11,"
+        "cache_creation_tokens=cache_creation_tokens+?12,"
+        "estimated_cost_usd=estimated_cost_usd+?13,api_call_count=api_call_count+?14,"
+        "compaction_count=compaction_count+?15,"
+        "last_compaction_turn=CASE WHEN ?15>0 THEN turn_count ELSE last_compaction_turn END"
         " WHERE id=?1",
     [DB_DELETE_SESSION] = "DELETE FROM sessions WHERE id=?1",
 
-    /* After the session: its rowid, its place in the order, the newest message there is. */
+    /* After the session: its rowid, its place in the order. */
     [DB_LIST] = LIST(""),
     [DB_LIST_SOME] = LIST(FILTERS),
     /* From a place on: ?8 pinned, ?9 place, ?10 rowid. */
     [DB_LIST_ON] = "WITH page AS MATERIALIZED (SELECT s.rowid AS at,s.pinned<>0 AS pin," PLACE
                    " AS place FROM sessions s" FILTERS ") SELECT " SESSION_COLUMNS
-                   ",at,place,?11 FROM page CROSS JOIN sessions s ON s.rowid=at"
-                   " WHERE (pin,place,at)<(?8,?9,?10)"
+                   ",at,place FROM page CROSS JOIN sessions s ON s.rowid=at"
+                   " WHERE (pin,place,at)<(?8,?9,?10) AND at<>?10"
                    " ORDER BY pin DESC,place DESC,at DESC LIMIT ?7",
+    /* What tells later whether a session has moved: ?1 the latest place if known, else up to ?2. */
+    [DB_LIST_MOMENT] = "SELECT (SELECT max(rowid) FROM messages),"
+                       "coalesce(?1,(SELECT max(updated_at) FROM sessions WHERE updated_at<=?2))",
 
     [DB_COUNT_OLD] = "SELECT count(*)" OLD,
     [DB_DELETE_OLD] = "DELETE" OLD,
@@ -80,20 +84,28 @@ const char *const db_statements[DB_STATEMENTS] = {
         " SELECT ?2,?3,platform,model,provider,personality_id,id,working_dir,title,metadata,"
         "turn_count,last_compaction_turn,?4,?4 FROM sessions WHERE id=?1",
 
-    [DB_LAST_TIME] = "SELECT (SELECT m.timestamp" NEWEST_OF " FROM sessions s WHERE s.id=?1",
+    [DB_LAST_TIME] =
+        "SELECT (SELECT m.timestamp FROM messages m WHERE m.session_id=s.id" NEWEST_FIRST
+        " LIMIT 1) FROM sessions s WHERE s.id=?1",
     [DB_INSERT_MESSAGE] =
         "INSERT INTO messages(id,session_id,role,content,tool_call_id,tool_name,tool_calls,"
         "content_blocks,trace_id,input_tokens,output_tokens,cache_read_tokens,"
         "cache_creation_tokens,estimated_cost_usd,timestamp)"
         " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
-    [DB_RAISE_SESSION] = "UPDATE sessions SET updated_at=max(updated_at,?2) WHERE id=?1",
+    [DB_RAISE_SESSION] =
+        "UPDATE sessions SET updated_at=max(updated_at,?2),turn_count=turn_count+?3 WHERE id=?1",
     [DB_MESSAGES] = "SELECT " MESSAGE_COLUMNS " FROM messages m" LIVE OLDEST_FIRST,
     [DB_LAST_MESSAGES] = "SELECT " MESSAGE_COLUMNS
                          " FROM messages m WHERE m.rowid IN (SELECT m.rowid"
                          " FROM messages m" LIVE NEWEST_FIRST " LIMIT ?2)" OLDEST_FIRST,
     [DB_TAIL] =
         "SELECT m.role,m.tool_call_id,m.tool_name,m.tool_calls FROM messages m" LIVE NEWEST_FIRST,
-    [DB_TURNS] = "SELECT m.timestamp,m.rowid FROM messages m" LIVE
-                 " AND m.role='user'" NEWEST_FIRST,
-    [DB_HIDE] = "UPDATE messages AS m SET deleted_at=?4" LIVE " AND (m.timestamp,m.rowid)>=(?2,?3)",
+    [DB_TURNS] = "SELECT m.rowid FROM messages m" LIVE " AND m.role='user'" NEWEST_FIRST,
+    [DB_MESSAGE] = "SELECT m.rowid FROM messages m" LIVE " AND m.id=?2",
+    [DB_TAKEN] = "SELECT 1 FROM messages WHERE id=?1",
+    [DB_LOWER_SESSION] = "UPDATE sessions SET turn_count=max(0,turn_count-(SELECT count(*)"
+                         " FROM messages m" FROM_ON " AND m.role='user')) WHERE id=?1",
+    [DB_HIDE] = "UPDATE messages AS m SET deleted_at=?3" FROM_ON,
+    [DB_SEQUENCES] = "SELECT m.session_id,m.role,m.tool_call_id,m.tool_calls FROM messages m"
+                     " WHERE m.deleted_at IS NULL ORDER BY m.session_id,m.timestamp,m.rowid",
 };

@@ -310,6 +310,15 @@ static void test_styles(void **state)
     assert_prints("\"x\"", JSON_STYLE_LINE, "\"x\"");
 }
 
+static void test_numbers_have_as_few_digits_as_tell_them(void **state)
+{
+    (void)state;
+    assert_prints("[0.1,1.0,-2.5e-7]", JSON_STYLE_LINE, "[0.1,1.0,-2.5e-7]");
+    assert_prints("{\"a\":{\"b\":[0.30000000000000004]}}", JSON_STYLE_LINE,
+                  "{\"a\":{\"b\":[0.30000000000000004]}}");
+    assert_prints("1.7976931348623157e308", JSON_STYLE_LINE, "1.7976931348623157e308");
+}
+
 static void test_a_full_buffer_stays_as_it_was(void **state)
 {
     json_t *value = parse(VIEW("[1,2,3]"));
@@ -531,6 +540,7 @@ int main(void)
         cmocka_unit_test(test_size_is_bounded),
         cmocka_unit_test(test_nothing_past_the_end_is_read),
         cmocka_unit_test(test_styles),
+        cmocka_unit_test(test_numbers_have_as_few_digits_as_tell_them),
         cmocka_unit_test(test_a_full_buffer_stays_as_it_was),
         cmocka_unit_test(test_view_of_a_member_is_absent_unless_it_is_a_string),
         cmocka_unit_test(test_text_takes_any_bytes),

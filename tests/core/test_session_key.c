@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/str.h"
+#include "base/utf8.h"
 #include "base/view.h"
 #include "core/session_key.h"
 
@@ -75,6 +76,23 @@ static void test_a_title_is_the_first_line_that_says_something(void **state)
     str_release(&out);
 }
 
+/* A message may be a whole file in one line. */
+static void test_a_title_needs_no_more_than_the_start_of_a_text(void **state)
+{
+    static char text[1 << 20];
+    struct str out;
+
+    (void)state;
+    memset(text, ' ', sizeof text);
+    for (size_t i = 10; i + 3 <= sizeof text; i += 3)
+        memcpy(text + i, "\xE6\x97\xA5", 3);
+    str_init(&out, 8192);
+    assert_int_equal(session_title(view_of(text, sizeof text), &out), ETHOS_OK);
+    assert_true(utf8_valid(str_view(&out)));
+    assert_true(out.size > 0 && utf8_units(str_view(&out)) <= 61); // and an ellipsis
+    str_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -83,6 +101,7 @@ int main(void)
         cmocka_unit_test(test_parts_of_a_channel_are_encoded),
         cmocka_unit_test(test_a_family_is_the_key_and_its_fresh_ones),
         cmocka_unit_test(test_a_title_is_the_first_line_that_says_something),
+        cmocka_unit_test(test_a_title_needs_no_more_than_the_start_of_a_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * test_transcript.c: which message may come next, and how transcripts of other programs are read.
+ * test_transcript.c: how transcripts of other programs are read.
  */
 #include "core/transcript.h"
 
@@ -16,189 +16,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/view.h"
-
-/* ---- a conversation, one letter per message ---------------------------------------------------
- *
- *     s u a t       system, user, assistant, steer
- *     A<ids>.       an assistant that calls: one letter per call
- *     r<id>         a result
- */
-static const char *const roles[128] = {
-    ['s'] = "system",    ['u'] = "user",        ['a'] = "assistant",
-    ['A'] = "assistant", ['r'] = "tool_result", ['t'] = "user_steer"};
-
-static const char *read_calls(const char **at, char *out)
-{
-    size_t size = 0;
-    out[size++] = '[';
-    for (++*at; **at != '.'; ++*at)
-        size += (size_t)snprintf(out + size, 32, "%s{\"id\":\"%c\"}", size > 1 ? "," : "", **at);
-    memcpy(out + size, "]", 2);
-    return out;
-}
-
-/* How many messages of the conversation are accepted, -1: all. */
-static int accepted(const char *conversation, struct ethos_error *error)
-{
-    struct arena arena;
-    struct transcript transcript = {.arena = &arena};
-    int count = 0, result = -1;
-    arena_init(&arena);
-    for (const char *at = conversation; *at && result < 0; at++, count++) {
-        char calls[1024], id[2] = {0};
-        struct ethos_message message = {.role = roles[(unsigned char)*at]};
-        if (*at == 'A')
-            message.tool_calls = read_calls(&at, calls);
-        if (*at == 'r') {
-            id[0] = *++at;
-            message.tool_call_id = id;
-        }
-        struct transcript before = transcript;
-        int code = transcript_next(&transcript, &message, error);
-        if (code != ETHOS_OK) {
-            assert_int_equal(code, ETHOS_INVALID);
-            assert_memory_equal(&before, &transcript, sizeof(before));
-            result = count;
-        }
-    }
-    arena_release(&arena);
-    return result;
-}
-
-static void assert_accepted(const char *conversation)
-{
-    struct ethos_error error = {0};
-    int at = accepted(conversation, &error);
-    if (at >= 0)
-        fail_msg("'%s' stops at %d: %s", conversation, at, error.text);
-}
-
-static void assert_refused(const char *conversation, int at, const char *why)
-{
-    struct ethos_error error = {0};
-    assert_int_equal(accepted(conversation, &error), at);
-    assert_string_equal(error.text, why);
-}
-
-static void test_user_and_assistant_alternate(void **state)
-{
-    (void)state;
-    assert_accepted("");
-    assert_accepted("ua");
-    assert_accepted("suaua");
-    assert_refused("uu", 1, "role user after a user's message");
-    assert_refused("uaa", 2, "role assistant after an assistant's message");
-    assert_refused("a", 0, "role assistant after nothing");
-    assert_refused("sa", 1, "role assistant after a system message");
-    assert_refused("ss", 1, "role system after a system message");
-    assert_refused("uas", 2, "role system after an assistant's message");
-}
-
-static void test_results_follow_their_calls_in_any_order(void **state)
-{
-    (void)state;
-    assert_accepted("uAx.rxaua");
-    assert_accepted("uAxyz.rzrxrya");
-    assert_accepted("uAx.rxAy.rya");
-    assert_accepted("uAx.rxAx.rxa"); // an id may be used again
-    assert_accepted("uAx.rxu");
-    assert_accepted("uA.u");
-}
-
-static void test_an_unfinished_conversation_is_not_wrong(void **state)
-{
-    (void)state;
-    assert_accepted("u");
-    assert_accepted("uAxy.");
-    assert_accepted("uAxy.ry");
-}
-
-static void test_every_call_is_answered_once(void **state)
-{
-    (void)state;
-    assert_refused("uAxy.rxa", 3, "role assistant while the tool call 'y' has no result");
-    assert_refused("uAxy.rxu", 3, "role user while the tool call 'y' has no result");
-    assert_refused("uAx.rxrx", 3, "a second tool result for 'x'");
-    assert_refused("uAx.rz", 2, "a tool result for 'z', which was not called");
-    assert_refused("uAx.rxarx", 4, "a tool result for 'x', which was not called");
-    assert_refused("urx", 1, "a tool result for 'x', which was not called");
-    assert_refused("uAxx.", 1, "two tool calls have the id 'x'");
-}
-
-static void test_a_steer_comes_while_tools_run(void **state)
-{
-    (void)state;
-    assert_accepted("uAx.trxa");
-    assert_accepted("uAx.rxta");
-    assert_accepted("uAxy.rxtttrya");
-    assert_refused("t", 0, "role user_steer after nothing");
-    assert_refused("uat", 2, "role user_steer after an assistant's message");
-    assert_refused("ut", 1, "role user_steer after a user's message");
-    assert_refused("uAx.rxtu", 4, "role user after a steer");
-    assert_refused("uAx.ta", 3, "role assistant while the tool call 'x' has no result");
-}
-
-static int next_after_user(const char *role, const char *calls, const char *id,
-                           struct ethos_error *error)
-{
-    struct arena arena;
-    struct transcript transcript = {.arena = &arena};
-    struct ethos_message user = {.role = "user"};
-    struct ethos_message message = {.role = role, .tool_calls = calls, .tool_call_id = id};
-    arena_init(&arena);
-    assert_int_equal(transcript_next(&transcript, &user, error), ETHOS_OK);
-    int code = transcript_next(&transcript, &message, error);
-    arena_release(&arena);
-    return code;
-}
-
-static void test_calls_are_a_json_array_with_ids(void **state)
-{
-    static const struct {
-        const char *calls, *why;
-    } bad[] = {{"{}", "tool calls are not a JSON array"},
-               {"[1]", "tool call 1 has no id"},
-               {"[{\"id\":\"a\"},{\"name\":\"x\"}]", "tool call 2 has no id"},
-               {"[{\"id\":\"\"}]", "tool call 1 has no id"},
-               {"[{\"id\":7}]", "tool call 1 has no id"},
-               {"[{\"id\":\"a\\u0000b\"}]", "tool call 1 has no id"}};
-    struct ethos_error error;
-    (void)state;
-    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        assert_int_equal(next_after_user("assistant", bad[i].calls, NULL, &error), ETHOS_INVALID);
-        assert_string_equal(error.text, bad[i].why);
-    }
-    assert_int_equal(next_after_user("assistant", "[", NULL, &error), ETHOS_INVALID);
-    assert_int_equal(next_after_user("assistant", "null", NULL, &error), ETHOS_OK);
-    assert_int_equal(next_after_user("assistant", "[]", NULL, &error), ETHOS_OK);
-    assert_int_equal(next_after_user("robot", NULL, NULL, &error), ETHOS_INVALID);
-    assert_string_equal(error.text, "'robot' is no role of a message");
-    assert_int_equal(next_after_user(NULL, NULL, NULL, NULL), ETHOS_INVALID);
-    assert_int_equal(next_after_user("tool_result", NULL, NULL, &error), ETHOS_INVALID);
-    assert_string_equal(error.text, "a tool result without the id of its call");
-}
-
-static char *many_calls(int count)
-{
-    struct str out;
-    str_init(&out, (size_t)1 << 20);
-    for (int i = 0; i < count; i++)
-        str_printf(&out, "%c{\"id\":\"c%d\"}", i ? ',' : '[', i);
-    str_addc(&out, ']');
-    return str_steal(&out, NULL);
-}
-
-static void test_too_many_calls_are_a_limit(void **state)
-{
-    struct ethos_error error;
-    char *most = many_calls(TRANSCRIPT_MAX_CALLS), *more = many_calls(300);
-    (void)state;
-    assert_int_equal(next_after_user("assistant", most, NULL, &error), ETHOS_OK);
-    assert_int_equal(next_after_user("assistant", more, NULL, &error), ETHOS_LIMIT);
-    assert_string_equal(error.text, "300 tool calls in one message, at most 256 can be kept");
-    free(most);
-    free(more);
-}
+#include "calls.h"
 
 /*
  * ---- reading ----------------------------------------------------------------------------------
@@ -212,6 +30,7 @@ struct read {
     const char *last_time;
     bool show_times, quiet;
     int stop_after;
+    struct transcript_about about;
 };
 
 /* user|text, assistant|text|x:name:{...}, tool_result|x|text */
@@ -267,7 +86,8 @@ static int read_view(struct read *read, struct ethos_view text, const char *form
     read->check = (struct transcript){.arena = &check};
     read->count = 0;
     read->last_time = NULL;
-    int code = transcript_read(text, format, &arena, keep_message, keep_note, read, error);
+    int code = transcript_read(text, format, &arena, &read->about, keep_message, keep_note, read,
+                               error);
     arena_release(&arena);
     arena_release(&check);
     return code;
@@ -517,6 +337,29 @@ static void test_a_line_that_comes_twice_is_taken_once(void **state)
                 "user|a\nassistant|b\n", "");
 }
 
+#define TWIN(role, text) "{\"id\":\"1\",\"role\":\"" role "\",\"content\":\"" text "\"}\n"
+
+static void test_lines_of_one_id_that_say_something_else_are_kept(void **state)
+{
+    (void)state;
+    assert_read(TWIN("user", "a") TWIN("assistant", "b") TWIN("user", "a") TWIN("user", "c"),
+                "user|a\nassistant|b\nuser|c\n", "3: a line that was there before was left out\n");
+}
+
+static void test_a_mark_of_byte_order_is_no_part_of_the_text(void **state)
+{
+    (void)state;
+    assert_read("\xef\xbb\xbf" U("a") A("b"), "user|a\nassistant|b\n", "");
+}
+
+static void test_lines_with_odd_bytes_tell_the_format(void **state)
+{
+    (void)state;
+    assert_read(U("\xff") A("\xfe"), "user|\xef\xbf\xbd\nassistant|\xef\xbf\xbd\n",
+                "1: bytes that are no text were replaced\n"
+                "2: bytes that are no text were replaced\n");
+}
+
 static void test_times_are_kept_and_never_go_back(void **state)
 {
     static const char text[] = U(
@@ -604,6 +447,65 @@ static void test_side_chains_and_meta_lines_are_left_out(void **state)
                 "6: a line that is no message was left out\n");
     assert_read(CC("user", "4", "\"isCompactSummary\":true," SAID("user", "\"d\"")), "user|d\n",
                 "");
+}
+
+#define AFTER(up) "\"parentUuid\":" up ","
+#define LEAF(n) "\"" UUID n "\""
+#define ASKED_ANEW(up, n, text) CC("user", n, AFTER(up) SAID("user", "\"" text "\""))
+#define SAID_AFTER(up, n, text)                                                                    \
+    CC("assistant", n, AFTER(up) SAID("assistant", "[{\"type\":\"text\",\"text\":\"" text "\"}]"))
+#define CALL_AFTER(up, n)                                                                          \
+    CC("assistant", n,                                                                             \
+       AFTER(up) SAID("assistant",                                                                 \
+                      "[{\"type\":\"tool_use\",\"id\":\"t" n "\",\"name\":\"f\",\"input\":{}}]"))
+#define RESULT_AFTER(up, n, call)                                                                  \
+    CC("user", n,                                                                                  \
+       AFTER(up) SAID("user", "[{\"type\":\"tool_result\",\"tool_use_id\":\"t" call                \
+                              "\",\"content\":\"r" call "\"}]"))
+#define LEFT(n) n ": a message that was taken back was left out\n"
+
+static void test_a_question_that_was_asked_anew_is_left_out_with_its_answer(void **state)
+{
+    (void)state;
+    assert_read(ASKED_ANEW("null", "1", "a") SAID_AFTER(LEAF("1"), "2", "b")
+                    ASKED_ANEW(LEAF("2"), "3", "old") CALL_AFTER(LEAF("3"), "4")
+                        RESULT_AFTER(LEAF("4"), "5", "4") ASKED_ANEW(LEAF("5"), "6", "older")
+                            ASKED_ANEW(LEAF("2"), "7", "new") SAID_AFTER(LEAF("7"), "8", "c"),
+                "user|a\nassistant|b\nuser|new\nassistant|c\n",
+                LEFT("3") LEFT("4") LEFT("5") LEFT("6"));
+}
+
+static void test_results_of_calls_at_the_same_time_are_no_other_branch(void **state)
+{
+    (void)state;
+    assert_read(ASKED_ANEW("null", "1", "a") CALL_AFTER(LEAF("1"), "2") CALL_AFTER(LEAF("2"), "3")
+                    RESULT_AFTER(LEAF("2"), "4", "2") RESULT_AFTER(LEAF("3"), "5", "3")
+                        SAID_AFTER(LEAF("5"), "6", "b"),
+                "user|a\nassistant||[{\"id\":\"t2\",\"name\":\"f\",\"input\":{}},{\"id\":\"t3\","
+                "\"name\":\"f\",\"input\":{}}]\ntool_result|t2:f|r2\ntool_result|t3:f|r3\n"
+                "assistant|b\n",
+                "3: neighbours of one role were joined\n");
+}
+
+/* A steer beside the branch, a parent that is not there, a second beginning, one that is summed up. */
+static void test_what_is_not_plainly_taken_back_stays(void **state)
+{
+    (void)state;
+    assert_read(ASKED_ANEW("null", "1", "a") CALL_AFTER(LEAF("1"), "2")
+                    RESULT_AFTER(LEAF("2"), "3", "2") ASKED_ANEW(LEAF("2"), "4", "steer")
+                        SAID_AFTER(LEAF("3"), "5", "b"),
+                "user|a\nassistant||[{\"id\":\"t2\",\"name\":\"f\",\"input\":{}}]\n"
+                "tool_result|t2:f|r2\nuser|steer\nassistant|b\n",
+                "");
+    assert_read(ASKED_ANEW("null", "1", "a") SAID_AFTER("\"gone\"", "2", "b")
+                    ASKED_ANEW("null", "3", "c") SAID_AFTER(LEAF("3"), "4", "d"),
+                "user|a\nassistant|b\nuser|c\nassistant|d\n", "");
+    assert_read(ASKED_ANEW("null", "1", "a") SAID_AFTER(LEAF("1"), "2", "b")
+                    ASKED_ANEW(LEAF("2"), "3", "old")
+                        CC("system", "4", "\"parentUuid\":null,\"logicalParentUuid\":" LEAF("2"))
+                            ASKED_ANEW(LEAF("4"), "5", "new"),
+                "user|a\nassistant|b\nuser|new\n",
+                "4: a line that is no message was left out\n" LEFT("3"));
 }
 
 static void test_lines_that_were_copied_within_a_session_are_taken_once(void **state)
@@ -701,6 +603,277 @@ static void test_early_rollouts_without_envelope_are_read(void **state)
         "[\"ls\"]}}]\ntool_result|x:shell|files\n",
         "1: a line that is no message was left out\n"
         "2: a line that is no message was left out\n");
+}
+
+/* ---- what a transcript tells of itself --------------------------------------------------------- */
+
+#define LONG                                                                                       \
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "    \
+    "sixteen seventeen "
+
+/* format|id|folder|model|provider|title|start */
+static void assert_about(const char *text, const char *expected)
+{
+    struct arena arena;
+    struct transcript_about about;
+    struct read read = {.quiet = true};
+    struct str found;
+    struct ethos_error error = {0};
+    arena_init(&arena);
+    str_init(&found, 4096);
+    str_init(&read.notes, 4096);
+    read.check = (struct transcript){.arena = &arena};
+    if (transcript_read(view_str(text), NULL, &arena, &about, keep_message, keep_note, &read,
+                        &error) != ETHOS_OK)
+        fail_msg("%s", error.text);
+    const struct ethos_session *session = &about.session;
+    const char *parts[] = {about.format,      session->id,    session->working_dir, session->model,
+                           session->provider, session->title, session->created_at};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        str_printf(&found, "%s%s", i ? "|" : "", parts[i] ? parts[i] : "-");
+    assert_text(found.data, expected);
+    str_release(&found);
+    release(&read);
+    arena_release(&arena);
+}
+
+#define ANSWER(n, model)                                                                           \
+    CC("assistant", n, "\"message\":{\"model\":\"" model "\",\"content\":\"b\"}")
+#define ASKED CC("user", "0", "\"cwd\":\"/x y\",\"gitBranch\":\"main\"," SAID("user", "\"a\""))
+#define CC_START "|2026-01-02T03:04:00.123Z"
+
+static void test_claude_code_tells_folder_model_and_start(void **state)
+{
+    (void)state;
+    assert_about(ASKED, "claude-code|s|/x y|-|-|-" CC_START);
+    assert_about(ASKED ANSWER("1", "m-1") ANSWER("2", "m-2") ANSWER("3", "<synthetic>")
+                     CC("user", "4", "\"cwd\":\"/elsewhere\"," SAID("user", "\"c\"")),
+                 "claude-code|s|/x y|m-2|-|-" CC_START);
+    assert_about(
+        "{\"type\":\"user\",\"sessionId\":\"parent\"," SAID("user", "\"a\"") "}\n" ANSWER("1", "m"),
+        "claude-code|s|-|m|-|-|2026-01-02T03:04:01.123Z");
+}
+
+static void test_the_best_title_of_claude_code_is_taken(void **state)
+{
+    (void)state;
+#define SUMMARY(text, leaf)                                                                        \
+    "{\"type\":\"summary\",\"summary\":\"" text "\",\"leafUuid\":\"" leaf "\"}\n"
+#define NAMED(text) "{\"type\":\"custom-title\",\"customTitle\":\"" text "\",\"sessionId\":\"s\"}\n"
+#define MADE(text) "{\"type\":\"ai-title\",\"aiTitle\":\"" text "\",\"sessionId\":\"s\"}\n"
+    assert_about(SUMMARY("of another", "x") ASKED, "claude-code|s|/x y|-|-|-" CC_START);
+    assert_about(SUMMARY("of this", UUID "0") SUMMARY("of another", "x") ASKED,
+                 "claude-code|s|/x y|-|-|of this" CC_START);
+    assert_about(SUMMARY("of this", UUID "0") MADE("first") ASKED MADE(" last \\n more"),
+                 "claude-code|s|/x y|-|-|last" CC_START);
+    assert_about(ASKED NAMED("mine") MADE("made"), "claude-code|s|/x y|-|-|mine" CC_START);
+    assert_about(ASKED NAMED("mine") NAMED(""), "claude-code|s|/x y|-|-|mine" CC_START);
+    assert_about(
+        ASKED NAMED(LONG LONG),
+        "claude-code|s|/x y|-|-|one two three four five six seven eight nine ten eleven" CC_START);
+}
+
+static void test_codex_tells_folder_model_provider_and_tokens(void **state)
+{
+    (void)state;
+#define META(id, cwd)                                                                              \
+    CX("session_meta", "{\"id\":\"" id "\",\"cwd\":\"" cwd                                         \
+                       "\",\"originator\":\"codex_cli_rs\",\"cli_version\":\"0.65.0\","            \
+                       "\"model_provider\":\"openai\"}")
+    assert_about(META("own", "/x") META("parent", "/y") CX("turn_context", "{\"model\":\"m-1\"}")
+                     TYPED("a") CX("turn_context", "{\"model\":\"m-2\"}"),
+                 "codex|own|/x|m-2|openai|-|2026-01-02T03:04:05.678Z");
+    assert_about("{\"id\":\"early\",\"timestamp\":\"2025-05-07T17:24:21.597Z\"}\n"
+                 "{\"record_type\":\"state\"}\n"
+                 "{\"type\":\"message\",\"role\":\"user\",\"content\":\"hi\"}\n",
+                 "codex|early|-|-|-|-|-");
+#define COUNTED(total, input, cached, output)                                                      \
+    CX("event_msg",                                                                                \
+       "{\"type\":\"token_count\",\"info\":{\"total_token_usage\":{\"total_tokens\":" #total       \
+       "},\"last_token_usage\":{\"input_tokens\":" #input ",\"cached_input_tokens\":" #cached      \
+       ",\"output_tokens\":" #output "}}}")
+    assert_read(META("own", "/x") COUNTED(1, 1, 0, 1) TYPED("a")
+                    ITEM("{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"b\"}")
+                        COUNTED(110, 100, 60, 10) COUNTED(110, 100, 60, 10)
+                            CX("event_msg", "{\"type\":\"token_count\",\"info\":null}")
+                                COUNTED(140, 20, 0, 10),
+                "user|a\nassistant|b|60+20\n",
+                "1: a line that is no message was left out\n"
+                "2: a line that is no message was left out\n"
+                "5: a line that is no message was left out\n"
+                "6: a line that is no message was left out\n"
+                "7: a line that is no message was left out\n"
+                "8: a line that is no message was left out\n");
+}
+
+static void test_what_is_told_may_be_hostile(void **state)
+{
+    (void)state;
+    assert_about(
+        "{\"type\":\"user\",\"sessionId\":7,\"cwd\":[],\"message\":{\"content\":\"a\"}}\n"
+        "{\"type\":\"user\",\"sessionId\":\"a\\u0000b\",\"cwd\":\"\",\"message\":{\"content\":"
+        "\"b\"}}\n{\"type\":\"custom-title\",\"customTitle\":{}}\n"
+        "{\"type\":\"summary\",\"summary\":1,\"leafUuid\":\"x\"}\n",
+        "claude-code|-|-|-|-|-|-");
+}
+
+/* ---- our own documents ------------------------------------------------------------------------- */
+
+#define OUR_SESSION                                                                                \
+    "{\"session\":{\"id\":\"" UUID "f\",\"key\":\"cli:x\",\"platform\":\"cli\",\"model\":\"m\","   \
+    "\"provider\":\"p\",\"personalityId\":\"me\",\"parentSessionId\":null,\"workingDir\":\"/x\","  \
+    "\"title\":\"T\",\"pinned\":true,\"usage\":{\"inputTokens\":7,\"outputTokens\":8,"             \
+    "\"cacheReadTokens\":1,\"cacheCreationTokens\":2,\"estimatedCostUsd\":0.5,\"apiCallCount\":3," \
+    "\"compactionCount\":4},\"createdAt\":\"2025-12-31T23:59:59.000Z\",\"turnCount\":5,"           \
+    "\"lastCompactionTurn\":2,\"metadata\":{\"k\":[1]}},\"messages\":["
+#define OUR(n, role, rest)                                                                         \
+    "{\"id\":\"" UUID n "\",\"role\":\"" role "\",\"timestamp\":\"2026-01-02T03:04:0" n            \
+    ".000Z\"," rest "}"
+#define OURS                                                                                       \
+    OUR_SESSION "\n" OUR("1", "user", "\"content\":\"a\"") ",\n" OUR(                              \
+        "2", "assistant",                                                                          \
+        "\"content\":\"\",\"toolCalls\":[{\"id\":\"x\",\"name\":"                                  \
+        "\"f\",\"input\":{},\"more\":1},"                                                          \
+        "{\"id\":\"y\",\"name\":\"g\",\"input\":{}}],\"usage\":{"                                  \
+        "\"inputTokens\":3,\"outputTokens\":4},"                                                   \
+        "\"contentBlocks\":[{\"type\":\"thinking\"}],\"traceId\":"                                 \
+        "\"t\"") ",\n" OUR("3", "user_steer", "\"content\":\"hurry\"") ",\n" OUR("4",              \
+                                                                                 "too"             \
+                                                                                 "l_"              \
+                                                                                 "res"             \
+                                                                                 "ul"              \
+                                                                                 "t",              \
+                                                                                 "\"c"             \
+                                                                                 "ont"             \
+                                                                                 "ent"             \
+                                                                                 "\":"             \
+                                                                                 "\"r"             \
+                                                                                 "\","             \
+                                                                                 "\"t"             \
+                                                                                 "ool"             \
+                                                                                 "Cal"             \
+                                                                                 "lId"             \
+                                                                                 "\":"             \
+                                                                                 "\"y"             \
+                                                                                 "\","             \
+                                                                                 "\"t"             \
+                                                                                 "ool"             \
+                                                                                 "Nam"             \
+                                                                                 "e\""             \
+                                                                                 ":\""             \
+                                                                                 "oth"             \
+                                                                                 "er"              \
+                                                                                 "\"") "\n]}\n"
+#define OURS_BROKEN                                                                                \
+    OUR_SESSION OUR("1", "user", "\"content\":\"a\"") "," OUR(                                     \
+        "2", "user",                                                                               \
+        "\"content\":\"b\"") "," OUR("3", "robot",                                                 \
+                                     "\"content\":\"c\"") "," OUR("1", "user",                     \
+                                                                  "\"content\":\"d\"") ",4]}"
+#define OURS_READ                                                                                  \
+    "user|a\nassistant||[{\"id\":\"x\",\"name\":\"f\",\"input\":{},\"more\":1},{\"id\":\"y\","     \
+    "\"name\":"                                                                                    \
+    "\"g\",\"input\":{}}]|3+4\nuser_steer|hurry\ntool_result|y:other|r\n"
+
+static void test_our_own_documents_are_read_as_they_are(void **state)
+{
+    (void)state;
+    assert_read(OURS, OURS_READ, "");
+    assert_about(OURS, "ethos|" UUID "f|/x|m|p|T|2025-12-31T23:59:59.000Z");
+}
+
+static void test_our_own_documents_may_have_a_mark_of_byte_order(void **state)
+{
+    (void)state;
+    assert_read("\xef\xbb\xbf" OURS, OURS_READ, "");
+    assert_about("\xef\xbb\xbf" OURS, "ethos|" UUID "f|/x|m|p|T|2025-12-31T23:59:59.000Z");
+}
+
+static void test_what_cannot_be_read_of_our_session_is_told(void **state)
+{
+    (void)state;
+    assert_read("{\"session\":{\"id\":1,\"id\":2},\"messages\":[\n" OUR("1", "user",
+                                                                        "\"content\":\"a\"") "\n]}",
+                "user|a\n", "1: what is said of the session cannot be read and was left out\n");
+    assert_about("{\"session\":{\"title\":\"\xff\"},\"messages\":[\n" OUR(
+                     "1", "user", "\"content\":\"a\"") "\n]}",
+                 "ethos|-|-|-|-|\xef\xbf\xbd|2026-01-02T03:04:01.000Z");
+}
+
+static void no_note(void *arg, size_t line, const char *what)
+{
+    (void)arg, (void)line, (void)what;
+}
+
+static int keep_whole(void *arg, const struct ethos_message *message)
+{
+    struct str *out = arg;
+    str_printf(out, "%s %s %s\n", message->id,
+               message->content_blocks ? message->content_blocks : "-",
+               message->trace_id ? message->trace_id : "-");
+    return ETHOS_OK;
+}
+
+static void test_our_own_documents_keep_what_others_have_not(void **state)
+{
+    struct arena arena;
+    struct transcript_about about;
+    struct str found;
+    (void)state;
+    arena_init(&arena);
+    str_init(&found, 4096);
+    assert_int_equal(
+        transcript_read(VIEW(OURS), "ethos", &arena, &about, keep_whole, no_note, &found, NULL),
+        ETHOS_OK);
+    assert_text(found.data, UUID "1 - -\n" UUID "2 [{\"type\":\"thinking\"}] t\n" UUID
+                                 "3 - -\n" UUID "4 - -\n");
+    assert_string_equal(about.session.key, "cli:x");
+    assert_string_equal(about.session.personality, "me");
+    assert_string_equal(about.session.metadata, "{\"k\":[1]}");
+    assert_null(about.session.parent);
+    assert_int_equal(about.session.pinned, 1);
+    assert_int_equal(about.session.last_compaction_turn, 2);
+    assert_int_equal(about.session.usage.output_tokens, 8);
+    assert_int_equal(about.session.usage.compactions, 4);
+    assert_true(about.session.usage.cost_usd == 0.5);
+    str_release(&found);
+    arena_release(&arena);
+}
+
+static void test_our_own_documents_may_be_written_otherwise_or_cut_off(void **state)
+{
+    struct str text;
+    (void)state;
+    str_init(&text, 65536);
+    for (const char *at = OURS; *at; at++) // in one line
+        if (*at != '\n')
+            str_addc(&text, *at);
+    assert_read(text.data, OURS_READ, "");
+    str_clear(&text);
+    for (const char *at = OURS; *at; at++) { // a line for every member
+        str_addc(&text, *at);
+        if (*at == ',' || *at == '{')
+            str_adds(&text, "\n  ");
+    }
+    assert_read(text.data, OURS_READ, "");
+    str_clear(&text);
+    str_adds(&text, OURS);
+    str_truncate(&text, (size_t)(strstr(text.data, "hurry") - text.data));
+    assert_read(text.data,
+                "user|a\nassistant||[{\"id\":\"x\",\"name\":\"f\",\"input\":{},\"more\":1},"
+                "{\"id\":\"y\",\"name\":\"g\",\"input\":{}}]|3+4\n",
+                "3: a message that cannot be read was left out\n");
+    str_release(&text);
+}
+
+static void test_our_own_documents_are_mended_when_no_model_would_take_them(void **state)
+{
+    (void)state;
+    assert_read(OURS_BROKEN, "user|a\n\nb\n",
+                "3: a line that is no message was left out\n"
+                "4: a line that was there before was left out\n"
+                "5: a line that is no message was left out\n"
+                "2: neighbours of one role were joined\n");
 }
 
 /* ---- hostile --------------------------------------------------------------------------------- */
@@ -847,11 +1020,6 @@ static int count_message(void *arg, const struct ethos_message *message)
     return 0;
 }
 
-static void no_note(void *arg, size_t line, const char *what)
-{
-    (void)arg, (void)line, (void)what;
-}
-
 static void test_reading_without_memory_is_an_error(void **state)
 {
     static const char *const texts[] = {
@@ -862,7 +1030,15 @@ static void test_reading_without_memory_is_an_error(void **state)
             "\"tool_use\",\"id\":\"x\",\"name\":\"f\",\"input\":{}}],\"usage\":{}}"),
         CX("session_meta", "{\"id\":\"s\"}") TYPED("a")
             CX("event_msg", "{\"type\":\"user_message\",\"message\":\"a\"}")
-                ITEM("{\"type\":\"function_call\",\"name\":\"f\",\"arguments\":\"{}\"}")};
+                ITEM("{\"type\":\"function_call\",\"name\":\"f\",\"arguments\":\"{}\"}"),
+        "{\"type\":\"summary\",\"summary\":\"S\",\"leafUuid\":\"" UUID
+        "0\"}\n" CC("user", "0", "\"cwd\":\"/x\"," SAID("user", "\"a\""))
+            CC("assistant", "1",
+               "\"message\":{\"model\":\"m\",\"content\":\"b\"}") "{\"type\":\"custom-title\","
+                                                                  "\"customTitle\":\"" LONG LONG
+                                                                  "\"}\n",
+        OURS,
+        OURS_BROKEN};
     (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         struct ethos_error error;
@@ -870,10 +1046,11 @@ static void test_reading_without_memory_is_an_error(void **state)
         ALLOC_EACH(n, code == ETHOS_OK)
         {
             struct arena arena;
+            struct transcript_about about;
             size_t count = 0;
             arena_init(&arena);
-            code = transcript_read(view_str(texts[i]), NULL, &arena, count_message, no_note, &count,
-                                   &error);
+            code = transcript_read(view_str(texts[i]), NULL, &arena, &about, count_message, no_note,
+                                   &count, &error);
             assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
             assert_true(code != ETHOS_OK || count > 0);
             arena_release(&arena);
@@ -881,33 +1058,9 @@ static void test_reading_without_memory_is_an_error(void **state)
     }
 }
 
-static void test_the_next_message_without_memory_is_an_error(void **state)
-{
-    int code;
-    (void)state;
-    ALLOC_EACH(n, code == ETHOS_OK)
-    {
-        struct arena arena;
-        struct transcript transcript = {.last = 'u', .arena = &arena};
-        struct ethos_message message = {.role = "assistant", .tool_calls = "[{\"id\":\"x\"}]"};
-        arena_init(&arena);
-        code = transcript_next(&transcript, &message, NULL);
-        assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
-        assert_int_equal(transcript.last, code == ETHOS_OK ? 'a' : 'u');
-        arena_release(&arena);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_user_and_assistant_alternate),
-        cmocka_unit_test(test_results_follow_their_calls_in_any_order),
-        cmocka_unit_test(test_an_unfinished_conversation_is_not_wrong),
-        cmocka_unit_test(test_every_call_is_answered_once),
-        cmocka_unit_test(test_a_steer_comes_while_tools_run),
-        cmocka_unit_test(test_calls_are_a_json_array_with_ids),
-        cmocka_unit_test(test_too_many_calls_are_a_limit),
         cmocka_unit_test(test_plain_lines_are_messages),
         cmocka_unit_test(test_plain_calls_are_understood_in_both_spellings),
         cmocka_unit_test(test_neighbours_are_joined),
@@ -922,14 +1075,30 @@ int main(void)
         cmocka_unit_test(test_ids_are_kept_or_always_the_same),
         cmocka_unit_test(test_a_grown_file_keeps_the_ids_of_what_was_there),
         cmocka_unit_test(test_a_line_that_comes_twice_is_taken_once),
+        cmocka_unit_test(test_lines_of_one_id_that_say_something_else_are_kept),
+        cmocka_unit_test(test_a_mark_of_byte_order_is_no_part_of_the_text),
+        cmocka_unit_test(test_lines_with_odd_bytes_tell_the_format),
         cmocka_unit_test(test_times_are_kept_and_never_go_back),
         cmocka_unit_test(test_a_claude_code_session_is_read),
         cmocka_unit_test(test_side_chains_and_meta_lines_are_left_out),
+        cmocka_unit_test(test_a_question_that_was_asked_anew_is_left_out_with_its_answer),
+        cmocka_unit_test(test_results_of_calls_at_the_same_time_are_no_other_branch),
+        cmocka_unit_test(test_what_is_not_plainly_taken_back_stays),
         cmocka_unit_test(test_lines_that_were_copied_within_a_session_are_taken_once),
         cmocka_unit_test(test_parallel_calls_of_claude_code_are_one_message),
         cmocka_unit_test(test_a_codex_rollout_is_read),
         cmocka_unit_test(test_what_was_typed_stays_whatever_it_looks_like),
         cmocka_unit_test(test_early_rollouts_without_envelope_are_read),
+        cmocka_unit_test(test_claude_code_tells_folder_model_and_start),
+        cmocka_unit_test(test_the_best_title_of_claude_code_is_taken),
+        cmocka_unit_test(test_codex_tells_folder_model_provider_and_tokens),
+        cmocka_unit_test(test_what_is_told_may_be_hostile),
+        cmocka_unit_test(test_our_own_documents_are_read_as_they_are),
+        cmocka_unit_test(test_our_own_documents_may_have_a_mark_of_byte_order),
+        cmocka_unit_test(test_what_cannot_be_read_of_our_session_is_told),
+        cmocka_unit_test(test_our_own_documents_keep_what_others_have_not),
+        cmocka_unit_test(test_our_own_documents_may_be_written_otherwise_or_cut_off),
+        cmocka_unit_test(test_our_own_documents_are_mended_when_no_model_would_take_them),
         cmocka_unit_test(test_nothing_to_read_is_invalid),
         cmocka_unit_test(test_long_lines_are_read_and_too_long_ones_told),
         cmocka_unit_test(test_calls_with_long_input_are_not_joined),
@@ -937,7 +1106,6 @@ int main(void)
         cmocka_unit_test(test_ids_that_are_no_strings_are_renamed_alike),
         cmocka_unit_test(test_reading_ends_where_it_is_stopped),
         cmocka_unit_test(test_reading_without_memory_is_an_error),
-        cmocka_unit_test(test_the_next_message_without_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

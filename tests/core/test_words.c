@@ -18,7 +18,7 @@
 #include "base/view.h"
 
 /*
- * ---- words as text: a pair that is joined has a + before it, a tail a ~ -----------------------
+ * ---- words as text: a pair that is joined has a + before it, a tail a ~, a sign a ! ----------
  */
 
 static int write_word(void *arg, const struct word *word)
@@ -26,7 +26,7 @@ static int write_word(void *arg, const struct word *word)
     struct str *out = arg;
     if (out->size > 0)
         str_addc(out, ' ');
-    str_adds(out, word->joined ? "+" : word->tail ? "~" : "");
+    str_adds(out, word->joined ? "+" : word->tail ? "~" : word->aside ? "!" : "");
     str_add(out, word->folded);
     assert_true(word->folded.size > 0 && word->folded.size <= WORDS_MAX);
     assert_true(word->start < word->end);
@@ -148,7 +148,16 @@ static void test_what_shows_nothing_does_not_separate(void **state)
     assert_words("zero\xe2\x80\x8bwidth", "zerowidth");
     assert_words("\xef\xbb\xbf"
                  "bom",
-                 "bom");
+                 "!\xef\xbb\xbf bom");
+}
+
+static void test_signs_are_given_aside(void **state)
+{
+    (void)state;
+    assert_words("a — b", "a !— b");
+    assert_words("a…b", "a !… b");
+    assert_words("a - b\u00A0c\u3000d", "a b c d");
+    assert_words("\u0301 a\u0301", "!\u0301 a");
 }
 
 /* ---- scripts without blanks ------------------------------------------------------------------ */
@@ -161,7 +170,7 @@ static void test_unspaced_scripts_give_pairs_and_the_last_character(void **state
     assert_words("日本", "日本 ~本");
     assert_words("日本語テキスト", "日本 +本語 +語テ +テキ +キス +スト ~ト");
     assert_words("日本 語", "日本 ~本 語");
-    assert_words("日本、語学", "日本 ~本 語学 ~学");
+    assert_words("日本、語学", "日本 ~本 !、 語学 ~学");
     assert_words("𠀀𠀁", "𠀀𠀁 ~𠀁");
 }
 
@@ -180,7 +189,7 @@ static void test_kana_is_the_same_in_every_width_and_form(void **state)
     assert_words("ｶﾞｷﾞ", "ガギ ~ギ");
     assert_words("カ\xe3\x82\x99キ\xe3\x82\x99", "ガギ ~ギ");
     assert_words("がか", "がか ~か");
-    assert_words("ラーメン・カレー", "ラー +ーメ +メン ~ン カレ +レー ~ー");
+    assert_words("ラーメン・カレー", "ラー +ーメ +メン ~ン !・ カレ +レー ~ー");
 }
 
 static void test_thai_lao_khmer_and_burmese_are_unspaced(void **state)
@@ -206,10 +215,10 @@ static void test_a_symbol_is_a_word_and_drawings_are_not(void **state)
 {
     (void)state;
     assert_words("done🎉🎉", "done 🎉 🎉");
-    assert_words("👍🏽 ❤️ 👩‍💻", "👍 ❤ 👩 💻");
+    assert_words("👍🏽 ❤️ 👩‍💻", "👍 !🏽 ❤ !\uFE0F 👩 !\u200D 💻");
     assert_words("a → b 5€", "a → b 5 €");
-    assert_words("┌──┐ █ ⠋ ●", "");
-    assert_words("“quoted” — dash…", "quoted dash");
+    assert_words("┌──┐ █ ⠋ ●", "!┌ !─ !─ !┐ !█ !⠋ !●");
+    assert_words("“quoted” — dash…", "!“ quoted !” !— dash !…");
 }
 
 /* ---- places, limits -------------------------------------------------------------------------- */
@@ -343,6 +352,7 @@ int main(void)
         cmocka_unit_test(test_arabic_and_hebrew_lose_points_and_tatweel),
         cmocka_unit_test(test_vowel_signs_of_indic_scripts_stay),
         cmocka_unit_test(test_what_shows_nothing_does_not_separate),
+        cmocka_unit_test(test_signs_are_given_aside),
         cmocka_unit_test(test_unspaced_scripts_give_pairs_and_the_last_character),
         cmocka_unit_test(test_hangul_is_made_of_syllables_composed_or_not),
         cmocka_unit_test(test_kana_is_the_same_in_every_width_and_form),

@@ -1,6 +1,7 @@
 /*
  * test_sessions.c: which conversation a name or a folder means.
  */
+#include <sqlite3.h>
 #include <sys/wait.h>
 
 #include "base/str.h"
@@ -263,12 +264,41 @@ static void test_a_name_that_fits_none_or_several_says_so(void **state)
     assert_error(&world->error, code, ETHOS_INVALID);
     assert_non_null(strstr(world->error.hint, "aa11"));
     assert_non_null(strstr(world->error.hint, "aa22"));
-    static const char *const unknown[] = {"", "zz", "%", "_", "a*", "aa11 "};
+    code = ethos_session_find(world->ethos, "", id, &world->error);
+    assert_error(&world->error, code, ETHOS_INVALID);
+    static const char *const unknown[] = {"zz", "%", "_", "a*", "aa11 "};
     for (size_t i = 0; i < COUNT(unknown); i++) {
         code = ethos_session_find(world->ethos, unknown[i], id, &world->error);
         assert_error(&world->error, code, ETHOS_NOTFOUND);
     }
     assert_string_equal(id, "untouched");
+}
+
+/* Another program may have made ids that are longer than ours: cut, one would be another's. */
+static void test_an_id_that_is_too_long_is_never_taken_for_another(void **state)
+{
+    static const char uuid[] = "11111111-1111-4111-8111-111111111111";
+    struct world *world = *state;
+    char path[256], id[ETHOS_UUID_SIZE] = "untouched";
+    sqlite3 *db = NULL;
+
+    put(world, uuid, "cli:one", NULL, NULL);
+    assert_int_equal(sqlite3_open(in_temp(world, "home/sessions.db", path), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "INSERT INTO sessions(id,key,platform,model,provider,created_at,"
+                                  "updated_at) SELECT id||'x','long',platform,model,provider,"
+                                  "created_at,updated_at FROM sessions",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    static const char *const names[] = {"11111111-1111-4111-8111-111111111111x", "long", "1111"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        int code = ethos_session_find(world->ethos, names[i], id, &world->error);
+        assert_error(&world->error, code, ETHOS_LIMIT);
+    }
+    assert_string_equal(id, "untouched");
+    assert_ok(world, ethos_session_find(world->ethos, uuid, id, &world->error));
+    assert_string_equal(id, uuid);
 }
 
 static void test_ephemeral_sessions_leave_the_home_alone(void **state)
@@ -277,6 +307,7 @@ static void test_ephemeral_sessions_leave_the_home_alone(void **state)
     char id[ETHOS_UUID_SIZE];
 
     put(world, "kept", "cli:work", NULL, NULL);
+    world_close(world); // folds the log into the database
     char *before = world_tree(world, "home", TREE_ALL);
     world_open_with(world, (struct ethos_options){.ephemeral = 1});
     assert_string_not_equal(current(world, NULL, 0, id), "kept");
@@ -322,6 +353,7 @@ int main(void)
         WORLD_TEST(test_processes_that_ask_at_once_get_the_same),
         WORLD_TEST(test_a_name_is_an_id_a_key_or_the_start_of_one_id),
         WORLD_TEST(test_a_name_that_fits_none_or_several_says_so),
+        WORLD_TEST(test_an_id_that_is_too_long_is_never_taken_for_another),
         WORLD_TEST(test_ephemeral_sessions_leave_the_home_alone),
         WORLD_TEST(test_a_title_is_made_of_the_first_words_of_the_user),
     };

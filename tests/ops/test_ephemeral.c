@@ -138,6 +138,20 @@ static void run_op(const struct op *op, struct ethos *memory, bool all)
 
 /* ---- the test --------------------------------------------------------------------------------- */
 
+/* A conversation of the project, with the key by which rows ask. */
+static void fill_sessions(struct ethos *memory)
+{
+    struct ethos_sessions *store;
+    char id[ETHOS_UUID_SIZE], folder[512];
+    assert_non_null(getcwd(folder, sizeof folder));
+    const struct ethos_session session = {
+        .key = "fact", .platform = "cli", .working_dir = folder, .title = SECRET};
+    const struct ethos_message said = {.role = "user", .content = VIEW("fact " SECRET)};
+    assert_int_equal(ethos_sessions(memory, &store, NULL), ETHOS_OK);
+    assert_int_equal(store->ops->create(store, &session, id, NULL), ETHOS_OK);
+    assert_int_equal(store->ops->append(store, id, &said, 1, 0, NULL), ETHOS_OK);
+}
+
 static void fill(struct ethos *memory)
 {
     struct ethos_turn *turn;
@@ -150,6 +164,7 @@ static void fill(struct ethos *memory)
     assert_int_equal(ethos_sync(turn, updates, 3, NULL, NULL), ETHOS_OK);
     assert_int_equal(ethos_remember(turn, &fact, NULL, NULL, NULL), ETHOS_OK);
     ethos_turn_free(turn);
+    fill_sessions(memory);
 }
 
 static void open_memory(const char *home, int ephemeral, struct ethos **out)

@@ -344,7 +344,8 @@ static void test_every_operation_is_tried(void **state)
 {
     (void)state;
     for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
-        bool tried = !op->run || (op->effect & OP_NO_HOME); // those: test_git.c
+        bool tried = !op->run || (op->effect & OP_NO_HOME) || // those: test_git.c
+                     strncmp(op->name, "sessions.", 9) == 0;  // test_sessions_failures.c
         for (size_t i = 0; i < COUNT(rows); i++)
             tried = tried || strcmp(rows[i].name, op->name) == 0;
         if (!tried)

@@ -183,13 +183,16 @@ static void test_writing_needs_more_than_the_right_to_read(void **state)
     (void)state;
     EACH_OP(op)
     {
-        bool reads = op->right == OP_MEMORY_READ || op->right == OP_PERSONALITIES_READ;
+        bool reads = op->right == OP_MEMORY_READ || op->right == OP_SESSIONS_READ ||
+                     op->right == OP_PERSONALITIES_READ;
         REQUIRE(op, !(op->effect & OP_WRITES) || !reads);
         REQUIRE(op, !(op->effect & OP_DESTRUCTIVE) || (op->effect & OP_WRITES));
         REQUIRE(op, (op->effect & OP_WRITES) || (op->effect & OP_IDEMPOTENT));
         REQUIRE(op, op_right_name(op->right)[0] != 0);
         REQUIRE(op, op->run || (op->effect & OP_LOCAL)); // the surface itself does it
         REQUIRE(op, !(op->effect & OP_NO_HOME) || (op->effect & OP_LOCAL));
+        bool sessions = op->right == OP_SESSIONS_READ || op->right == OP_SESSIONS_WRITE;
+        REQUIRE(op, !sessions || (op->effect & OP_DATABASE));
     }
 }
 

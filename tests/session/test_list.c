@@ -133,6 +133,124 @@ static void a_session_that_goes_on_meanwhile_keeps_its_place(void **state)
     assert_page(w, (struct ethos_session_query){0}, "d,c,a,b,");
 }
 
+/* The keys of all pages behind this one, one session each. */
+static void assert_rest(struct world *w, struct page *page, const char *expected)
+{
+    char keys[sizeof page->keys] = "";
+    while (*page->cursor) {
+        read_page(w, (struct ethos_session_query){.limit = 1, .cursor = page->cursor}, page);
+        snprintf(keys + strlen(keys), sizeof keys - strlen(keys), "%s", page->keys);
+    }
+    assert_string_equal(keys, expected);
+}
+
+/* Sessions a to d of one message each, d the latest, then the first page of one; now it is later. */
+static void read_first(struct world *w, char ids[4][ETHOS_UUID_SIZE], struct page *page)
+{
+    for (int i = 0; i < 4; i++) {
+        make_at(w, (char[]){(char)('a' + i), 0}, MORNING + i);
+        memcpy(ids[i], w->id, sizeof ids[i]);
+        say(w, "user", "x");
+    }
+    w->now = MORNING + 100000;
+    read_page(w, (struct ethos_session_query){.limit = 1}, page);
+    assert_string_equal(page->keys, "d,");
+}
+
+static void go_on(struct world *w, const char *id, int64_t ms)
+{
+    w->now = ms;
+    memcpy(w->id, id, sizeof w->id);
+    say(w, "assistant", "y");
+}
+
+static void rows_that_were_given_free_do_not_make_a_message_old(void **state)
+{
+    struct world *w = *state;
+    struct page page;
+    char ids[4][ETHOS_UUID_SIZE];
+    read_first(w, ids, &page);
+    assert_int_equal(sessions_sqlite.remove(w->sessions, ids[3], &w->error), ETHOS_OK);
+    go_on(w, ids[0], MORNING + 200000);
+    assert_rest(w, &page, "c,b,a,");
+}
+
+static void a_session_that_others_touch_without_a_message_keeps_its_place(void **state)
+{
+    struct world *w = *state;
+    struct page page;
+    char ids[4][ETHOS_UUID_SIZE];
+    read_first(w, ids, &page);
+    w->now = MORNING + 200000;
+    raw_run(w, "UPDATE sessions SET updated_at='2026-11-15T08:03:00.000Z',input_tokens=9"
+               " WHERE key IN ('a','d')");
+    assert_rest(w, &page, "c,b,a,");
+}
+
+static void messages_of_an_earlier_time_do_not_move_a_session(void **state)
+{
+    struct world *w = *state;
+    struct page page;
+    char ids[4][ETHOS_UUID_SIZE];
+    const struct ethos_message old = {
+        .role = "assistant", .content = VIEW("y"), .timestamp = "2026-11-15T08:00:00.002Z"};
+    read_first(w, ids, &page);
+    read_page(w, (struct ethos_session_query){.limit = 2, .cursor = page.cursor}, &page);
+    assert_string_equal(page.keys, "c,b,");
+    w->now = MORNING + 10000000;
+    assert_int_equal(
+        sessions_sqlite.append(w->sessions, ids[0], &old, 1, ETHOS_APPEND_KEEP_TIME, &w->error),
+        ETHOS_OK);
+    assert_rest(w, &page, "a,");
+}
+
+static void the_last_one_shown_is_not_shown_again(void **state)
+{
+    struct world *w = *state;
+    struct page page;
+    make_at(w, "a", MORNING);
+    make_at(w, "b", MORNING + 1);
+    w->now = MORNING + 2000;
+    raw_run(w, "UPDATE sessions SET updated_at='2026-11-15T08:00:01.500Z' WHERE key='b';"
+               "UPDATE sessions SET created_at='2026-11-15T07:00:00.000Z' WHERE key='b'");
+    read_page(w, (struct ethos_session_query){.limit = 1}, &page);
+    assert_string_equal(page.keys, "b,");
+    go_on(w, w->id, MORNING + 3000);
+    assert_rest(w, &page, "a,");
+}
+
+static void a_time_that_has_not_come_yet_does_not_spoil_the_order(void **state)
+{
+    struct world *w = *state;
+    struct page page;
+    char ids[4][ETHOS_UUID_SIZE];
+    read_first(w, ids, &page);
+    raw_run(w, "UPDATE sessions SET updated_at='2036-01-01T00:00:00.000Z' WHERE key='b';"
+               "UPDATE sessions SET created_at='2026-01-01T00:00:00.000Z'");
+    read_page(w, (struct ethos_session_query){.limit = 1}, &page);
+    assert_string_equal(page.keys, "b,");
+    w->now = MORNING + 200000;
+    raw_run(w, "UPDATE sessions SET updated_at='2026-11-15T08:03:00.000Z' WHERE key='a'");
+    assert_rest(w, &page, "d,c,a,");
+}
+
+static void an_old_one_that_is_pinned_does_not_spoil_the_order(void **state)
+{
+    struct world *w = *state;
+    struct page page;
+    char ids[4][ETHOS_UUID_SIZE];
+    read_first(w, ids, &page);
+    memcpy(w->id, ids[0], sizeof w->id);
+    pin(w, 1);
+    raw_run(w, "UPDATE sessions SET created_at='2026-01-01T00:00:00.000Z' WHERE key<>'b'");
+    read_page(w, (struct ethos_session_query){.limit = 1}, &page);
+    assert_string_equal(page.keys, "a,");
+    assert_rest(w, &page, "d,c,b,");
+    read_page(w, (struct ethos_session_query){.limit = 1, .cursor = "MQ"}, &page); // 1
+    assert_string_equal(page.keys, "d,");
+    assert_rest(w, &page, "c,b,");
+}
+
 static void a_count_of_other_programs_is_taken(void **state)
 {
     struct world *w = *state;
@@ -156,8 +274,8 @@ static void garbage_is_no_cursor(void **state)
     struct cursor cursor = {.pinned = true,
                             .row = -7,
                             .newest = INT64_MAX,
-                            .since = MORNING,
-                            .place = "2026-11-15T08:00:00.000Z"},
+                            .place = "2026-11-15T08:00:00.000Z",
+                            .latest = "2026-11-15T09:00:00.000Z"},
                   back;
     char text[ETHOS_CURSOR_SIZE], long_text[600];
     struct ethos_error error;
@@ -174,8 +292,8 @@ static void garbage_is_no_cursor(void **state)
     assert_true(back.pinned);
     assert_int_equal(back.row, -7);
     assert_int_equal(back.newest, INT64_MAX);
-    assert_int_equal(back.since, MORNING);
     assert_string_equal(back.place, cursor.place);
+    assert_string_equal(back.latest, cursor.latest);
     for (size_t i = 0; text[i]; i++) { // every change of a character is noticed
         char kept = text[i];
         text[i] = kept == 'A' ? 'B' : 'A';
@@ -212,6 +330,12 @@ int main(void)
         TEST(filters_hold_together),
         TEST(a_page_goes_on_where_the_last_one_ended),
         TEST(a_session_that_goes_on_meanwhile_keeps_its_place),
+        TEST(rows_that_were_given_free_do_not_make_a_message_old),
+        TEST(a_session_that_others_touch_without_a_message_keeps_its_place),
+        TEST(messages_of_an_earlier_time_do_not_move_a_session),
+        TEST(the_last_one_shown_is_not_shown_again),
+        TEST(a_time_that_has_not_come_yet_does_not_spoil_the_order),
+        TEST(an_old_one_that_is_pinned_does_not_spoil_the_order),
         TEST(a_count_of_other_programs_is_taken),
         TEST(garbage_is_no_cursor),
         TEST(a_place_that_is_no_time_does_not_stop_the_pages),

@@ -49,7 +49,9 @@ static int use(struct world *w, unsigned long round)
     if (code == ETHOS_OK)
         code = sessions_sqlite.fork(s, id, copy, error);
     if (code == ETHOS_OK)
-        code = sessions_sqlite.undo(s, copy, 1, &count, error);
+        code = sessions_sqlite.rewind(s, copy, "none", &count, error) == ETHOS_NOMEM
+                   ? ETHOS_NOMEM
+                   : sessions_sqlite.undo(s, copy, 1, &count, error);
     if (code == ETHOS_OK)
         code = sessions_sqlite.remove(s, copy, error);
     return code;

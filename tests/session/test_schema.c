@@ -218,6 +218,12 @@ static void make_foreign(struct world *w, bool old)
     json_decref(golden);
 }
 
+static void no_finding(void *arg, const struct ethos_finding *finding)
+{
+    (void)arg;
+    fail_msg("%s: %s", finding->subject, finding->problem);
+}
+
 static int note_id(void *arg, const struct ethos_session *session)
 {
     struct world *w = arg;
@@ -271,6 +277,38 @@ static void columns_that_came_later_are_added_and_others_stay(void **state)
     assert_sound(w);
 }
 
+static void who_reads_an_older_database_changes_nothing(void **state)
+{
+    struct world *w = *state;
+    struct ethos_session_query query = {0};
+    char cursor[ETHOS_CURSOR_SIZE];
+    uint64_t count = 0;
+    size_t size;
+    make_foreign(w, true);
+    raw_run(w, "PRAGMA wal_checkpoint(TRUNCATE)");
+    char *before = temp_read(&w->temp, "sessions.db", &size);
+    assert_int_equal(sessions_sqlite.list(w->sessions, &query, note_id, w, cursor, &w->error),
+                     ETHOS_OK);
+    assert_string_equal(w->id, "their-session");
+    assert_said(w, w->id, 0, "hello there|");
+    assert_said(w, w->id, 1, "hello there|");
+    assert_int_equal(sessions_sqlite.prune(w->sessions, "2026-06-01", 1, &count, &w->error),
+                     ETHOS_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(sessions_sqlite.check(w->sessions, 0, no_finding, NULL, &w->error), ETHOS_OK);
+    assert_query(w, "SELECT count(*) FROM pragma_table_info('sessions') WHERE name='pinned'",
+                 "0\n");
+    assert_query(w, "PRAGMA wal_checkpoint(TRUNCATE)", "0|0|0\n");
+    char *after = temp_read(&w->temp, "sessions.db", NULL);
+    assert_memory_equal(before, after, size);
+    free(before);
+    free(after);
+    say(w, "assistant", "more"); // the same connection
+    assert_said(w, w->id, 0, "hello there|more|");
+    assert_query(w, "SELECT pinned,turn_count FROM sessions", "0|0\n");
+    assert_sound(w);
+}
+
 static void missing_tables_are_made_and_the_index_is_filled(void **state)
 {
     struct world *w = *state;
@@ -287,7 +325,13 @@ static void missing_tables_are_made_and_the_index_is_filled(void **state)
 static void an_empty_file_becomes_a_database(void **state)
 {
     struct world *w = *state;
+    struct ethos_session_query query = {0};
+    char cursor[ETHOS_CURSOR_SIZE];
     temp_write(&w->temp, "sessions.db", "");
+    assert_int_equal(
+        sessions_sqlite.list(w->sessions, &query, ignore_session, NULL, cursor, &w->error),
+        ETHOS_OK);
+    assert_query(w, "SELECT count(*) FROM sqlite_master", "0\n"); // not by looking
     make_session(w, "k");
     check_schema(w);
 }
@@ -314,6 +358,8 @@ static void a_newer_version_is_refused_and_left_alone(void **state)
     assert_query(w, "PRAGMA user_version", "2\n");
     assert_query(w, "SELECT count(*) FROM pragma_table_info('sessions') WHERE name='pinned'",
                  "0\n");
+    raw_run(w, "PRAGMA user_version=-1");
+    assert_refused(w, ETHOS_UNSUPPORTED, "written by another program: schema -1");
 }
 
 static void garbage_is_no_database(void **state)
@@ -440,22 +486,6 @@ static void a_table_of_another_shape_is_an_error_not_a_crash(void **state)
     assert_query(w, "SELECT count(*) FROM sqlite_master", "2\n"); // nothing was begun
 }
 
-#define NOBODY 65534
-
-/* Root may write everything: then the test goes on as nobody. */
-static void become_ordinary(struct world *w)
-{
-    static const char *const names[] = {"", "/sessions.db", "/sessions.db-wal", "/sessions.db-shm",
-                                        "/sessions.db-lock"};
-    char path[160];
-    for (size_t i = 0; geteuid() == 0 && i < sizeof names / sizeof *names; i++) {
-        snprintf(path, sizeof path, "%s%s", w->temp.path, names[i]);
-        assert_int_equal(chown(path, NOBODY, NOBODY), 0);
-    }
-    if (geteuid() == 0)
-        assert_int_equal(seteuid(NOBODY), 0);
-}
-
 static void a_database_that_can_only_be_read_is_read(void **state)
 {
     struct world *w = *state;
@@ -472,6 +502,123 @@ static void a_database_that_can_only_be_read_is_read(void **state)
     assert_int_equal(do_append(w, "user", "b"), ETHOS_IO);
     assert_non_null(strstr(w->error.text, "can only be read"));
     assert_int_equal(seteuid(before), 0);
+}
+
+/* Closes it, takes a file away, and opens it where nothing can be written. */
+static uid_t lock_away(struct world *w, const char *gone)
+{
+    uid_t before = geteuid();
+    world_close(w);
+    if (gone)
+        assert_int_equal(unlinkat(w->temp.fd, gone, 0), 0);
+    become_ordinary(w);
+    assert_int_equal(fchmod(w->temp.fd, 0500), 0);
+    world_open(w);
+    return before;
+}
+
+static void let_in(struct world *w, uid_t before)
+{
+    assert_int_equal(fchmod(w->temp.fd, 0700), 0);
+    assert_int_equal(seteuid(before), 0);
+}
+
+static void a_directory_that_can_only_be_read_is_read(void **state)
+{
+    struct world *w = *state;
+    make_session(w, "k");
+    say(w, "user", "a");
+    world_close(w);
+    assert_int_equal(unlinkat(w->temp.fd, "sessions.db-wal", 0), 0); // which is empty now
+    world_open(w);
+    uid_t before = lock_away(w, "sessions.db-shm");
+    assert_said(w, w->id, 0, "a|");
+    assert_int_equal(do_append(w, "user", "b"), ETHOS_IO);
+    let_in(w, before);
+}
+
+static void a_log_that_cannot_be_read_is_no_missing_database(void **state)
+{
+    struct world *w = *state;
+    struct ethos_session_query query = {0};
+    char cursor[ETHOS_CURSOR_SIZE];
+    make_session(w, "k");
+    world_close(w);
+    raw_run(w, "UPDATE sessions SET title='in the log'");
+    world_open(w);
+    uid_t before = lock_away(w, "sessions.db-shm");
+    assert_int_equal(
+        sessions_sqlite.list(w->sessions, &query, ignore_session, NULL, cursor, &w->error),
+        ETHOS_IO);
+    assert_non_null(strstr(w->error.text, "neither opened nor made"));
+    assert_int_equal(do_append(w, "user", "b"), ETHOS_IO);
+    let_in(w, before);
+}
+
+/* ---- the log --------------------------------------------------------------------------------- */
+
+static off_t size_of(struct world *w, const char *name)
+{
+    struct stat st;
+    return fstatat(w->temp.fd, name, &st, 0) == 0 ? st.st_size : -1;
+}
+
+static void who_wrote_leaves_the_messages_in_the_file_itself(void **state)
+{
+    struct world *w = *state;
+    make_session(w, "k");
+    say(w, "user", "a");
+    assert_true(size_of(w, "sessions.db-wal") > 0);
+    world_close(w);
+    assert_int_equal(size_of(w, "sessions.db-wal"), 0);
+    raw_run(w, "UPDATE sessions SET title='of others'");
+    world_open(w);
+    assert_said(w, w->id, 0, "a|");
+    world_close(w);
+    assert_true(size_of(w, "sessions.db-wal") > 0); // who only read leaves it alone
+    world_open(w);
+}
+
+static void nobody_waits_to_fold_the_log(void **state)
+{
+    struct world *w = *state;
+    make_session(w, "k");
+    int fd = openat(w->temp.fd, "sessions.db-lock", O_RDWR);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    world_close(w);
+    assert_true(size_of(w, "sessions.db-wal") > 0);
+    close(fd);
+    world_open(w);
+    sqlite3 *raw = raw_open(w);
+    assert_int_equal(sqlite3_exec(raw, "BEGIN;SELECT * FROM sessions", NULL, NULL, NULL),
+                     SQLITE_OK);
+    say(w, "user", "a");
+    world_close(w); // a reader of the past keeps it from all of it, and does not keep it waiting
+    assert_true(size_of(w, "sessions.db-wal") > 0);
+    sqlite3_close(raw);
+    world_open(w);
+    assert_said(w, w->id, 0, "a|");
+}
+
+static void a_log_without_its_database_is_kept(void **state)
+{
+    struct world *w = *state;
+    char path[128], away[128];
+    snprintf(path, sizeof path, "%s/sessions.db", w->temp.path);
+    snprintf(away, sizeof away, "%s/away.db", w->temp.path);
+    make_session(w, "k");
+    world_close(w);
+    raw_run(w, "UPDATE sessions SET title='in the log'");
+    world_open(w);
+    off_t size = size_of(w, "sessions.db-wal");
+    assert_int_equal(rename(path, away), 0);
+    assert_refused(w, ETHOS_CORRUPT, "is missing, but there are messages in sessions.db-wal");
+    assert_non_null(strstr(w->error.hint, "sessions.db, sessions.db-wal and sessions.db-shm"));
+    temp_write(&w->temp, "sessions.db", "");
+    assert_refused(w, ETHOS_CORRUPT, "is empty, but there are messages in sessions.db-wal");
+    assert_int_equal(size_of(w, "sessions.db-wal"), size);
+    assert_int_equal(rename(away, path), 0);
+    assert_query(w, "SELECT title FROM sessions", "in the log\n");
 }
 
 static void another_who_writes_too_long_is_busy(void **state)
@@ -518,6 +665,7 @@ int main(void)
         TEST(a_new_database_has_the_golden_schema),
         TEST(a_database_of_others_is_used_and_its_schema_stays),
         TEST(columns_that_came_later_are_added_and_others_stay),
+        TEST(who_reads_an_older_database_changes_nothing),
         TEST(missing_tables_are_made_and_the_index_is_filled),
         TEST(an_empty_file_becomes_a_database),
         TEST(a_newer_version_is_refused_and_left_alone),
@@ -528,6 +676,11 @@ int main(void)
         TEST(a_trigger_of_others_cannot_reach_outside),
         TEST(a_table_of_another_shape_is_an_error_not_a_crash),
         TEST(a_database_that_can_only_be_read_is_read),
+        TEST(a_directory_that_can_only_be_read_is_read),
+        TEST(a_log_that_cannot_be_read_is_no_missing_database),
+        TEST(who_wrote_leaves_the_messages_in_the_file_itself),
+        TEST(nobody_waits_to_fold_the_log),
+        TEST(a_log_without_its_database_is_kept),
         TEST(another_who_writes_too_long_is_busy),
         TEST(a_full_disk_is_told_and_takes_nothing),
     };

@@ -61,7 +61,7 @@ static void test_quotes_mean_neighbours_in_order(void **state)
     say(w, "user", "red green blue");
     say(w, "user", "blue green red");
     say(w, "user", "reds greens");
-    assert_found(w, "\"red green\"", "red green blue|");
+    assert_found(w, "\"red green\"", "red green blue|reds greens|");
     assert_found(w, "\"green blue\" red", "red green blue|");
     assert_found(w, "\"red blue\"", "");
     assert_found(w, "\"gree\"", "");
@@ -191,6 +191,40 @@ static void test_phrases_first_then_how_well_it_fits(void **state)
     assert_int_equal(strncmp(hits.text, "wall wall wall|", 15), 0);
 }
 
+/* Words as they were typed go before what only begins so, however much and new that is. */
+static void test_words_go_before_longer_ones(void **state)
+{
+    struct world *w = *state;
+    make_session(w, "cli:a");
+    say(w, "user", "a foo that stands in a message of some more words than the others have");
+    say(w, "user", "what is said");
+    say(w, "user", "they deploy it");
+    for (int i = 0; i < 50; i++) {
+        say(w, "user", "foobar foobar");
+        say(w, "user", "İstanbul");
+        say(w, "user", "deployment7");
+    }
+    struct ethos_search search = {.text = VIEW("foo"), .limit = 1};
+    assert_string_equal(do_search(w, &search).text,
+                        "a foo that stands in a message of some more words than the others have|");
+    search.text = VIEW("is");
+    assert_string_equal(do_search(w, &search).text, "what is said|");
+    search.text = VIEW("deploy");
+    assert_string_equal(do_search(w, &search).text, "they deploy it|");
+}
+
+static void test_what_is_in_quotes_goes_before_its_stems(void **state)
+{
+    struct world *w = *state;
+    make_session(w, "cli:a");
+    say(w, "user", "one cat among words that nobody asked about");
+    say(w, "user", "cats");
+    say(w, "user", "catalogue");
+    assert_found(w, "\"cat\"", "one cat among words that nobody asked about|cats|");
+    assert_found(w, "\"cat\" words", "one cat among words that nobody asked about|");
+    assert_found(w, "cat", "cats|one cat among words that nobody asked about|catalogue|");
+}
+
 static void test_newest_first_when_asked(void **state)
 {
     struct world *w = *state;
@@ -245,6 +279,51 @@ static void test_of_more_than_two_thousand_the_newest_are_ranked(void **state)
     // What is hidden does not count: then the oldest is among those that are shown.
     raw_run(w, "UPDATE messages SET deleted_at='x' WHERE id>'m000001'");
     assert_found(w, "kiwi", "kiwi kiwi kiwi|");
+}
+
+static void test_what_is_older_than_those_goes_first_all_the_same(void **state)
+{
+    struct world *w = *state;
+    make_session(w, "cli:a");
+    make_many(w, 1, 1, "'the kiwi of old'");
+    make_many(w, 2, 1, "'a green kiwi of old'");
+    make_many(w, 3, 17000, "'kiwifruit greens kiwis7 greenkiwi ' || i");
+    struct ethos_search search = {.text = VIEW("kiwi"), .limit = 3};
+    assert_string_equal(do_search(w, &search).text, "the kiwi of old|a green kiwi of old|"
+                                                    "kiwifruit greens kiwis7 greenkiwi 17002|");
+    search.text = VIEW("green kiwi");
+    search.limit = 1;
+    assert_string_equal(do_search(w, &search).text, "a green kiwi of old|");
+    search.newest = 1;
+    assert_string_equal(do_search(w, &search).text, "kiwifruit greens kiwis7 greenkiwi 17002|");
+}
+
+static void test_a_pasted_paragraph_is_found_by_all_its_words(void **state)
+{
+    struct world *w = *state;
+    char text[2048] = "";
+    make_session(w, "cli:a");
+    for (int i = 0; i < 200; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "w%d ", i);
+    say(w, "user", text);
+    text[strlen(text) - 2] = 'x'; // the last word is another
+    say(w, "user", text);
+    struct hits hits = do_search(w, &(struct ethos_search){.text = view_str(text)});
+    assert_int_equal(hits.count, 1);
+}
+
+static void test_signs_alone_are_found(void **state)
+{
+    struct world *w = *state;
+    make_session(w, "cli:a");
+    say(w, "user", "one — two");
+    say(w, "user", "three … four");
+    say(w, "user", "five \u200b six");
+    assert_found(w, "—", "one — two|");
+    assert_found(w, "…", "three … four|");
+    assert_found(w, "\u200b", "five \u200b six|");
+    assert_found(w, "— two", "one — two|");
+    assert_found(w, "\"one two\"", "one — two|");
 }
 
 /* More than one shard, times that overlap. */
@@ -355,7 +434,8 @@ static const char *const pieces[] = {
     "국어",   "ภาษาไทย",    "ไทย",         "привет", "Привет!",  "😀",        "😀😀",   "a",
     "an",     "the",        "x1",          "x12",    "foo-bar",  "foo",      "bar",  "ﬁle",
     "file",   "中文,日",    "日",          "don't",  "İstanbul", "ΣΊΣΥΦΟΣ",  "->",   "$5",
-    "€5",     "e\u0301",    "hello_world", "ゲーム", "が",
+    "€5",     "e\u0301",    "hello_world", "ゲーム", "が",       "—",        "…",    "\u200b",
+    "cats",   "cat",        "да",          "дата",
 };
 #define PIECES (sizeof pieces / sizeof *pieces)
 
@@ -516,9 +596,14 @@ int main(void)
         TEST(test_filters),
         TEST(test_since_and_until_are_inclusive),
         TEST(test_phrases_first_then_how_well_it_fits),
+        TEST(test_words_go_before_longer_ones),
+        TEST(test_what_is_in_quotes_goes_before_its_stems),
         TEST(test_newest_first_when_asked),
         TEST(test_limit_is_twenty_and_a_callback_may_stop),
         TEST(test_of_more_than_two_thousand_the_newest_are_ranked),
+        TEST(test_what_is_older_than_those_goes_first_all_the_same),
+        TEST(test_a_pasted_paragraph_is_found_by_all_its_words),
+        TEST(test_signs_alone_are_found),
         TEST(test_many_messages),
         TEST(test_newest_is_by_time_not_by_arrival),
         TEST(test_snippet_has_50_before_and_150_after),

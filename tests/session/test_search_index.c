@@ -5,11 +5,14 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../support/alloc.h"
+#include "base/arena.h"
+#include "core/query.h"
 #include "session/db.h"
 #include "session/search.h"
 
@@ -336,7 +339,7 @@ static void test_another_database_in_its_place(void **state)
     assert_int_equal(count_hits(w, "n000001"), 0);
 }
 
-static void test_rows_put_before_others_are_found_by_comparing_all(void **state)
+static void test_rows_put_before_others_are_found(void **state)
 {
     struct world *w = *state;
     char sql[256];
@@ -349,8 +352,69 @@ static void test_rows_put_before_others_are_found_by_comparing_all(void **state)
              "(5,'early','%s','user','early bird','2020-01-01T00:00:00.000Z')",
              w->id);
     raw_run(w, sql);
-    catch_up(w);
     assert_found(w, "bird", "early bird|");
+}
+
+/* Ids of an import are the same every time; rowids are what is free. */
+static void test_what_was_deleted_and_imported_again_hides_nothing(void **state)
+{
+    struct world *w = *state;
+    make_session(w, "cli:a");
+    make_many(w, 1, 3);
+    assert_int_equal(count_hits(w, "word"), 3);
+    raw_run(w, "DELETE FROM messages");
+    say(w, "user", "needle in here");
+    make_many(w, 1, 3);
+    assert_found(w, "needle", "needle in here|");
+    assert_int_equal(count_hits(w, "word"), 3);
+}
+
+/* The last message has the id and the rowid it had, and there are as many as before. */
+static void test_rows_replaced_by_as_many_others_are_found(void **state)
+{
+    struct world *w = *state;
+    make_session(w, "cli:a");
+    make_many(w, 1000, 1);
+    make_many(w, 1, 800);
+    assert_int_equal(count_hits(w, "word"), 801);
+    raw_run(w, "DELETE FROM messages");
+    say(w, "user", "a needle");
+    make_many(w, 1, 800);
+    assert_found(w, "needle", "a needle|");
+    raw_run(w, "DELETE FROM messages");
+    say(w, "user", "some other thimble");
+    make_many(w, 1, 800);
+    say(w, "user", "and an append");
+    assert_found(w, "thimble", "some other thimble|");
+}
+
+static void test_edits_of_other_programs_are_found_at_once(void **state)
+{
+    struct world *w = *state;
+    make_session(w, "cli:a");
+    make_many(w, 1, 1000);
+    assert_int_equal(count_hits(w, "word"), 1000);
+    raw_run(w, "UPDATE messages SET content='other text' WHERE id='m000500'");
+    assert_found(w, "text", "other text|");
+    raw_run(w, "UPDATE messages SET content='a longer tale of it' WHERE id='m000501'");
+    say(w, "user", "and an append");
+    assert_found(w, "tale", "a longer tale of it|");
+    raw_run(w, "UPDATE messages SET role='tool' WHERE id='m000502'");
+    catch_up(w); // leaves no trace
+    struct ethos_search search = {.text = VIEW("word"), .role = "tool"};
+    assert_string_equal(do_search(w, &search).text, "word n000502|");
+}
+
+static void test_a_file_without_the_full_text_index_is_compared_every_time(void **state)
+{
+    struct world *w = *state;
+    make_session(w, "cli:a");
+    say(w, "user", "word");
+    raw_run(w, "DROP TRIGGER messages_ai; DROP TRIGGER messages_ad; DROP TRIGGER messages_au;"
+               "DROP TABLE messages_fts");
+    assert_found(w, "word", "word|");
+    make_many(w, 1, 5);
+    assert_int_equal(count_hits(w, "word"), 6);
 }
 
 static void test_an_index_of_what_is_gone_is_made_anew(void **state)
@@ -365,6 +429,207 @@ static void test_an_index_of_what_is_gone_is_made_anew(void **state)
     make_many(w, 4001, 1);
     assert_int_equal(count_hits(w, "word"), 502);
     assert_int_equal(ask_index(w, "SELECT sum(docs) FROM shards"), 502);
+}
+
+/* ---- anything, in any order ------------------------------------------------------------------ */
+
+static unsigned dice(unsigned *seed, unsigned sides)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return (*seed >> 8) % sides;
+}
+
+static const char *const vocabulary[] = {"anchor", "bell", "candle", "drum", "engine", "flute"};
+#define VOCABULARY (sizeof vocabulary / sizeof *vocabulary)
+
+static const char *some_words(unsigned *seed)
+{
+    static char text[64];
+    snprintf(text, sizeof text, "%s %s", vocabulary[dice(seed, VOCABULARY)],
+             vocabulary[dice(seed, VOCABULARY)]);
+    return text;
+}
+
+/* Always the same sessions, messages and ids. */
+static void import(struct world *w, unsigned which)
+{
+    char sql[1024];
+    unsigned seed = which;
+    snprintf(sql, sizeof sql,
+             "INSERT OR IGNORE INTO sessions(id,key,platform,model,provider,created_at,updated_at)"
+             " VALUES('s%u','k%u','cli','','','2026-01-01','2026-01-01')",
+             which, which);
+    raw_run(w, sql);
+    for (unsigned i = 0; i < 2 + which; i++) {
+        snprintf(sql, sizeof sql,
+                 "INSERT OR IGNORE INTO messages(id,session_id,role,content,timestamp)"
+                 " VALUES('s%um%u','s%u','user','%s','2026-01-01T00:00:00.000Z')",
+                 which, i, which, some_words(&seed));
+        raw_run(w, sql);
+    }
+}
+
+/* Any session, into out; false when there is none. */
+static bool some_session(struct world *w, unsigned *seed, char out[64])
+{
+    char sql[128];
+    snprintf(sql, sizeof sql,
+             "SELECT id FROM sessions ORDER BY id LIMIT 1 OFFSET"
+             " %u%%(SELECT max(count(*),1) FROM sessions)",
+             dice(seed, 1000));
+    char *id = raw_query(w, sql);
+    snprintf(out, 64, "%.*s", (int)strcspn(id, "\n"), id);
+    free(id);
+    return out[0] != 0;
+}
+
+static void do_anything(struct world *w, unsigned *seed)
+{
+    static unsigned edits;
+    char id[64], made[ETHOS_UUID_SIZE], sql[256];
+    uint64_t count;
+    unsigned what = dice(seed, 9);
+    if (what < 2 || !some_session(w, seed, id)) {
+        import(w, dice(seed, 4));
+    } else if (what < 4) {
+        struct ethos_message message = {.role = "user", .content = view_str(some_words(seed))};
+        assert_int_equal(sessions_sqlite.append(w->sessions, id, &message, 1, 0, NULL), ETHOS_OK);
+    } else if (what == 4) {
+        assert_int_equal(sessions_sqlite.remove(w->sessions, id, NULL), ETHOS_OK);
+    } else if (what == 5) {
+        assert_int_equal(sessions_sqlite.fork(w->sessions, id, made, NULL), ETHOS_OK);
+    } else if (what == 6) {
+        sessions_sqlite.undo(w->sessions, id, 1, &count, NULL);
+    } else if (what == 7) {
+        assert_int_equal(sessions_sqlite.vacuum(w->sessions, NULL), ETHOS_OK);
+    } else {
+        edits++; // every one is longer than any before
+        snprintf(sql, sizeof sql,
+                 "UPDATE messages SET content='%s'||replace(hex(zeroblob(%u)),'00',' x')"
+                 " WHERE rowid=%u",
+                 some_words(seed), edits, dice(seed, 30));
+        raw_run(w, sql);
+    }
+}
+
+/* Ids of what was found, or read: how many, and a sum in which the order does not matter. */
+struct heap {
+    unsigned count;
+    uint64_t sum;
+};
+
+static void put_on(struct heap *heap, const char *id)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (; *id; id++)
+        hash = (hash ^ (unsigned char)*id) * 1099511628211u;
+    heap->count++;
+    heap->sum += hash;
+}
+
+static int put_hit(void *arg, const struct ethos_hit *hit)
+{
+    put_on(arg, hit->message->id);
+    return 0;
+}
+
+static struct heap read_all(struct world *w, const struct query *query)
+{
+    struct heap heap = {0, 0};
+    sqlite3 *raw = raw_open(w);
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_prepare_v2(raw,
+                                        "SELECT id,content FROM messages WHERE deleted_at IS NULL",
+                                        -1, &statement, NULL),
+                     SQLITE_OK);
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        struct ethos_view text = view_str((const char *)sqlite3_column_text(statement, 1));
+        if (query_matches(query, text, NULL, NULL))
+            put_on(&heap, (const char *)sqlite3_column_text(statement, 0));
+    }
+    sqlite3_finalize(statement);
+    sqlite3_close(raw);
+    return heap;
+}
+
+static void compare_with_reading(struct world *w, const char *typed, unsigned seed)
+{
+    struct ethos_search search = {.text = view_str(typed), .limit = 2000};
+    struct heap found = {0, 0};
+    struct arena arena;
+    struct query query;
+    arena_init(&arena);
+    assert_int_equal(query_parse(search.text, &arena, &query), ETHOS_OK);
+    struct heap read = read_all(w, &query);
+    assert_int_equal(sessions_sqlite.search(w->sessions, &search, put_hit, &found, &w->error),
+                     ETHOS_OK);
+    if (found.count != read.count || found.sum != read.sum)
+        fail_msg("%u: '%s' finds %u, not %u", seed, typed, found.count, read.count);
+    arena_release(&arena);
+}
+
+static void test_whatever_happens_it_finds_what_reading_finds(void **state)
+{
+    struct world *w = *state;
+    make_session(w, "cli:a");
+    for (unsigned seed = 1, round = 0; round < 100; round++) {
+        for (unsigned n = 1 + dice(&seed, 4); n > 0; n--)
+            do_anything(w, &seed);
+        for (size_t i = 0; i < VOCABULARY; i++)
+            compare_with_reading(w, vocabulary[i], round);
+        if (dice(&seed, 10) == 0)
+            world_reopen(w);
+    }
+}
+
+/* ---- settling -------------------------------------------------------------------------------- */
+
+static void settle(struct world *w)
+{
+    if (sessions_sqlite.settle(w->sessions, &w->error) != ETHOS_OK)
+        fail_msg("%s", w->error.text);
+}
+
+static void test_settling_leaves_nothing_to_the_next_search(void **state)
+{
+    struct world *w = *state;
+    settle(w); // no database, nothing to do
+    assert_int_equal(faccessat(w->temp.fd, "sessions.db", F_OK, 0), -1);
+    make_session(w, "cli:a");
+    make_many(w, 1, 500);
+    settle(w);
+    assert_int_equal(ask_index(w, "SELECT count(*) FROM docs"), 500);
+    make_many(w, 501, 20);
+    settle(w);
+    assert_int_equal(ask_index(w, "SELECT count(*) FROM docs"), 520);
+    assert_int_equal(count_hits(w, "word"), 520);
+}
+
+static void test_settling_again_writes_nothing(void **state)
+{
+    struct world *w = *state;
+    make_session(w, "cli:a");
+    make_many(w, 1, 1000);
+    settle(w);
+    int64_t version = ask_index(w, "PRAGMA data_version");
+    struct stat before, after;
+    assert_int_equal(fstatat(w->temp.fd, INDEX "-wal", &before, 0), 0);
+    settle(w);
+    assert_int_equal(ask_index(w, "PRAGMA data_version"), version);
+    assert_int_equal(fstatat(w->temp.fd, INDEX "-wal", &after, 0), 0);
+    assert_int_equal(after.st_size, before.st_size);
+    assert_int_equal(after.st_mtim.tv_nsec, before.st_mtim.tv_nsec);
+}
+
+static void test_settling_without_a_place_to_write_does_nothing(void **state)
+{
+    struct world *w = *state;
+    assert_int_equal(mkdirat(w->temp.fd, INDEX, 0700), 0);
+    make_session(w, "cli:a");
+    make_many(w, 1, 100);
+    settle(w);
+    assert_int_equal(count_hits(w, "word"), 100);
+    assert_int_equal(unlinkat(w->temp.fd, INDEX, AT_REMOVEDIR), 0);
 }
 
 /* ---- several at once ------------------------------------------------------------------------- */
@@ -467,6 +732,52 @@ static void test_killed_while_it_catches_up(void **state)
     assert_sound(w);
 }
 
+/* Makes it look like somebody else's; not while somebody makes it. */
+static void estrange(const struct world *w)
+{
+    char path[256];
+    sqlite3 *raw;
+    int lock = openat(w->temp.fd, INDEX "-lock", O_RDWR);
+    path_of(w, INDEX, path);
+    if (lock < 0 || flock(lock, LOCK_EX) != 0)
+        _exit(2);
+    if (sqlite3_open_v2(path, &raw, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK) {
+        sqlite3_busy_timeout(raw, 10000);
+        sqlite3_exec(raw, "PRAGMA user_version=99", NULL, NULL, NULL);
+    }
+    sqlite3_close(raw);
+    close(lock);
+}
+
+static void estrange_and_search(struct world *w)
+{
+    for (int i = 0; i < 8; i++) {
+        estrange(w);
+        world_reopen(w);
+        if (count_hits(w, "word") != 300 || count_hits(w, "n000299") != 1)
+            _exit(1);
+    }
+}
+
+static void test_several_make_it_anew_at_once(void **state)
+{
+    struct world *w = *state;
+    pid_t pids[3];
+    make_session(w, "cli:a");
+    make_many(w, 1, 300);
+    assert_int_equal(count_hits(w, "word"), 300);
+    world_close(w);
+    for (int i = 0; i < 3; i++)
+        pids[i] = start(w, estrange_and_search);
+    for (int i = 0; i < 3; i++)
+        wait_for(pids[i]);
+    world_open(w);
+    assert_int_equal(count_hits(w, "word"), 300);
+    assert_int_equal(ask_index(w, "SELECT count(*) FROM docs"), 300);
+    assert_int_equal(ask_index(w, "SELECT sum(docs) FROM shards"), 300);
+    assert_int_equal(ask_index(w, "SELECT quick_check='ok' FROM pragma_quick_check"), 1);
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static void test_every_allocation_may_fail(void **state)
@@ -515,11 +826,20 @@ int main(void)
         TEST(test_edited_messages),
         TEST(test_vacuum_renumbers),
         TEST(test_another_database_in_its_place),
-        TEST(test_rows_put_before_others_are_found_by_comparing_all),
+        TEST(test_rows_put_before_others_are_found),
+        TEST(test_what_was_deleted_and_imported_again_hides_nothing),
+        TEST(test_rows_replaced_by_as_many_others_are_found),
+        TEST(test_edits_of_other_programs_are_found_at_once),
+        TEST(test_a_file_without_the_full_text_index_is_compared_every_time),
+        TEST(test_whatever_happens_it_finds_what_reading_finds),
         TEST(test_an_index_of_what_is_gone_is_made_anew),
+        TEST(test_settling_leaves_nothing_to_the_next_search),
+        TEST(test_settling_again_writes_nothing),
+        TEST(test_settling_without_a_place_to_write_does_nothing),
         TEST(test_searchers_share_the_work),
         TEST(test_searching_while_others_append),
         TEST(test_killed_while_it_catches_up),
+        TEST(test_several_make_it_anew_at_once),
         TEST(test_every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,10 +127,10 @@ static void a_patch_changes_only_what_it_names(void **state)
     struct world *w = *state;
     int yes = 1;
     struct ethos_usage usage = {10, 20, 30, 40, 0.25, 2, 1};
-    struct ethos_session_patch patch = {
-        .title = "new", .pinned = &yes, .usage = &usage, .add_turns = 3};
+    struct ethos_session_patch patch = {.title = "new", .pinned = &yes, .usage = &usage};
     w->now = MORNING;
     make_session(w, "k");
+    say(w, "user", "1");
     w->now = MORNING + 5000;
     assert_int_equal(sessions_sqlite.update(w->sessions, w->id, &patch, &w->error), ETHOS_OK);
     assert_int_equal(sessions_sqlite.update(w->sessions, w->id, &patch, &w->error), ETHOS_OK);
@@ -138,7 +138,7 @@ static void a_patch_changes_only_what_it_names(void **state)
                  "SELECT title,pinned,input_tokens,output_tokens,cache_read_tokens,"
                  "cache_creation_tokens,estimated_cost_usd,api_call_count,compaction_count,"
                  "turn_count,last_compaction_turn,platform,updated_at=created_at FROM sessions",
-                 "new|1|20|40|60|80|0.5|4|2|6|6|cli|1\n");
+                 "new|1|20|40|60|80|0.5|4|2|1|1|cli|1\n");
     patch = (struct ethos_session_patch){.title = "", .model = "m2"};
     assert_int_equal(sessions_sqlite.update(w->sessions, w->id, &patch, &w->error), ETHOS_OK);
     assert_query(w, "SELECT title,model,pinned,input_tokens FROM sessions", "NULL|m2|1|20\n");
@@ -311,6 +311,69 @@ static void a_callback_that_calls_the_store_is_told_so(void **state)
     assert_said(w, w->id, 0, "a|");
 }
 
+static void rewind_hides_a_message_and_all_after_it(void **state)
+{
+    struct world *w = *state;
+    const char *same = "2026-01-01T00:00:00.000Z";
+    const struct ethos_message messages[] = {
+        {.id = "z", .role = "user", .content = VIEW("one"), .timestamp = same},
+        {.id = "y", .role = "assistant", .content = VIEW("two"), .timestamp = same},
+        {.id = "x", .role = "user", .content = VIEW("three"), .timestamp = same}};
+    uint64_t count = 99;
+    make_session(w, "k");
+    assert_int_equal(sessions_sqlite.append(w->sessions, w->id, messages, 3, 0, &w->error),
+                     ETHOS_OK);
+    say(w, "assistant", "four");
+    assert_int_equal(sessions_sqlite.rewind(w->sessions, w->id, "y", &count, &w->error), ETHOS_OK);
+    assert_int_equal(count, 3); // in the order in which they came, at one time
+    assert_said(w, w->id, 0, "one|");
+    assert_query(w, "SELECT count(*) FROM messages WHERE deleted_at IS NOT NULL", "3\n");
+    assert_int_equal(sessions_sqlite.rewind(w->sessions, w->id, "y", &count, &w->error),
+                     ETHOS_NOTFOUND); // it is not shown any more
+    assert_string_equal(w->error.text, "no such message in the session: y");
+    assert_sound(w);
+}
+
+static void an_id_is_taken_also_when_its_message_is_hidden(void **state)
+{
+    struct world *w = *state;
+    const struct ethos_message messages[] = {{.role = "user", .content = VIEW("one")},
+                                             {.id = "x", .role = "user", .content = VIEW("two")}};
+    uint64_t count;
+    size_t at = 99;
+    assert_int_equal(sessions_sqlite.taken(w->sessions, messages, 2, &at, &w->error), ETHOS_OK);
+    assert_int_equal(at, 2); // there is no database yet
+    make_session(w, "k");
+    assert_int_equal(sessions_sqlite.taken(w->sessions, messages, 2, &at, &w->error), ETHOS_OK);
+    assert_int_equal(at, 2);
+    assert_int_equal(sessions_sqlite.append(w->sessions, w->id, messages, 2, 0, &w->error),
+                     ETHOS_OK);
+    assert_int_equal(sessions_sqlite.undo(w->sessions, w->id, 1, &count, &w->error), ETHOS_OK);
+    assert_int_equal(sessions_sqlite.taken(w->sessions, messages, 2, &at, &w->error), ETHOS_OK);
+    assert_int_equal(at, 1);
+}
+
+static void rewind_knows_its_session(void **state)
+{
+    struct world *w = *state;
+    const struct ethos_message message = {.id = "m", .role = "user", .content = VIEW("one")};
+    char other[ETHOS_UUID_SIZE];
+    uint64_t count;
+    assert_int_equal(sessions_sqlite.rewind(w->sessions, "no", "m", &count, &w->error),
+                     ETHOS_NOTFOUND);
+    make_session(w, "other");
+    memcpy(other, w->id, sizeof other);
+    make_session(w, "k");
+    assert_int_equal(sessions_sqlite.append(w->sessions, w->id, &message, 1, 0, &w->error),
+                     ETHOS_OK);
+    assert_int_equal(sessions_sqlite.rewind(w->sessions, other, "m", &count, &w->error),
+                     ETHOS_NOTFOUND);
+    assert_int_equal(sessions_sqlite.rewind(w->sessions, "no", "m", &count, &w->error),
+                     ETHOS_NOTFOUND);
+    assert_string_equal(w->error.text, "no such session: no");
+    assert_said(w, w->id, 0, "one|");
+}
+
 /* ---- undo ------------------------------------------------------------------------------------ */
 
 static void undo_hides_whole_turns(void **state)
@@ -331,7 +394,9 @@ static void undo_hides_whole_turns(void **state)
     assert_int_equal(count, 5);
     assert_said(w, w->id, 0, "s|1|1a|");
     assert_query(w, "SELECT count(*) FROM messages", "8\n");
+    assert_query(w, "SELECT turn_count FROM sessions", "1\n");
     say(w, "user", "again");
+    assert_query(w, "SELECT turn_count FROM sessions", "2\n");
     assert_said(w, w->id, 2, "1a|again|");
     assert_int_equal(sessions_sqlite.undo(w->sessions, w->id, 99, &count, &w->error), ETHOS_OK);
     assert_int_equal(count, 3);
@@ -480,6 +545,8 @@ static void on_a_network_file_system_there_is_no_shared_memory(void **state)
     assert_query(w, "PRAGMA journal_mode", "delete\n");
     world_open(w);
     assert_said(w, w->id, 0, "a|");
+    assert_query(w, "PRAGMA journal_mode", "delete\n"); // who reads changes nothing
+    say(w, "user", "b");
     assert_query(w, "PRAGMA journal_mode", "wal\n");
     assert_sound(w);
 }
@@ -502,6 +569,9 @@ int main(void)
         TEST(a_checked_append_refuses_what_a_model_would),
         TEST(a_callback_that_calls_the_store_is_told_so),
         TEST(undo_hides_whole_turns),
+        TEST(rewind_hides_a_message_and_all_after_it),
+        TEST(an_id_is_taken_also_when_its_message_is_hidden),
+        TEST(rewind_knows_its_session),
         TEST(a_fork_is_a_copy_with_new_ids),
         TEST(prune_spares_the_pinned_and_the_new),
         TEST(vacuum_gives_space_back_and_keeps_the_index_right),

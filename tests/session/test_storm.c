@@ -200,7 +200,7 @@ static void a_kill_takes_nothing_that_was_acknowledged(void **state)
 
 static bool disturb(struct world *w, unsigned sessions, int pipe)
 {
-    struct ethos_session_patch patch = {.title = "touched", .add_turns = 1};
+    struct ethos_session_patch patch = {.title = "touched"};
     (void)pipe;
     for (unsigned i = 0;; i++) {
         char key[48];

@@ -5,6 +5,7 @@
 #ifndef TESTS_SESSION_WORLD_H
 #define TESTS_SESSION_WORLD_H
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <sqlite3.h>
@@ -94,6 +96,22 @@ static inline int world_teardown(void **state)
     temp_remove(&w->temp);
     free(w);
     return 0;
+}
+
+#define NOBODY 65534
+
+/* Root may write everything: then the test goes on as nobody. */
+static inline void become_ordinary(struct world *w)
+{
+    static const char *const names[] = {"", "/sessions.db", "/sessions.db-wal", "/sessions.db-shm",
+                                        "/sessions.db-lock"};
+    char path[160];
+    for (size_t i = 0; geteuid() == 0 && i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s%s", w->temp.path, names[i]);
+        assert_true(chown(path, NOBODY, NOBODY) == 0 || errno == ENOENT);
+    }
+    if (geteuid() == 0)
+        assert_int_equal(seteuid(NOBODY), 0);
 }
 
 /* ---- calls, shortened ------------------------------------------------------------------------ */

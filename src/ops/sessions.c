@@ -1,0 +1,483 @@
+/*
+ * sessions.c: the operations sessions.*: rows as JSON; one session looked at and changed.
+ *
+ * Every id may be the start of one, or a key. What a dry run would do is told in words.
+ */
+#include "ops/sessions.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "memory/sessions.h"
+#include "ops/tables.h"
+
+#define TITLE_UNITS 200        /* CH of a title */
+#define TITLE_BYTES 65536      /* of a title; another program may have written it */
+#define ROLES_BYTES 1073741824 /* one for each message of a session */
+
+/* ---- rows ------------------------------------------------------------------------------------- */
+
+static json_t *usage_json(const struct ethos_usage *usage)
+{
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:f, s:I, s:I}", "inputTokens", (json_int_t)usage->input_tokens,
+        "outputTokens", (json_int_t)usage->output_tokens, "cacheReadTokens",
+        (json_int_t)usage->cache_read_tokens, "cacheCreationTokens",
+        (json_int_t)usage->cache_creation_tokens, "estimatedCostUsd",
+        isfinite(usage->cost_usd) ? usage->cost_usd : 0.0, "apiCallCount",
+        (json_int_t)usage->api_calls, "compactionCount", (json_int_t)usage->compactions);
+}
+
+json_t *sessions_row(const struct ethos_session *session)
+{
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:i, s:I}", "id",
+        op_json_string(session->id), "key", op_json_string(session->key), "platform",
+        op_json_string(session->platform), "model", op_json_string(session->model), "provider",
+        op_json_string(session->provider), "personalityId", op_json_string(session->personality),
+        "parentSessionId", op_json_string(session->parent), "workingDir",
+        op_json_string(session->working_dir), "title", op_json_string(session->title), "pinned",
+        session->pinned, "usage", usage_json(&session->usage), "createdAt",
+        op_json_string(session->created_at), "updatedAt", op_json_string(session->updated_at),
+        "version", 1, "turnCount", (json_int_t)session->turns);
+}
+
+/* One call as the wire has it, {"id", "name", "input"}; what it lacks is empty. */
+static json_t *call_json(const json_t *call)
+{
+    json_t *input = json_object_get(call, "input");
+    return json_pack("{s:o, s:o, s:o}", "id", json_text(json_view(call, "id")), "name",
+                     json_text(json_view(call, "name")), "input",
+                     input ? json_incref(input) : json_object());
+}
+
+/* What another program wrote there may be no array of calls; then nothing was called. */
+static json_t *calls_json(const char *text)
+{
+    json_t *calls = NULL, *row, *out = json_null();
+    size_t index;
+    int code = text ? json_parse(view_str(text), "tool calls", &calls, NULL) : ETHOS_OK;
+    if (code == ETHOS_OK && json_is_array(calls))
+        out = json_array();
+    json_array_foreach (calls, index, row)
+        if (json_is_object(row))
+            op_json_push(&out, call_json(row));
+    json_decref(calls);
+    return code == ETHOS_NOMEM ? NULL : out;
+}
+
+json_t *sessions_message(const struct ethos_message *message)
+{
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", op_json_string(message->id), "sessionId",
+        op_json_string(message->session), "role", op_json_string(message->role), "content",
+        json_text(message->content), "toolCallId", op_json_string(message->tool_call_id),
+        "toolName", op_json_string(message->tool_name), "toolCalls",
+        calls_json(message->tool_calls), "timestamp", op_json_string(message->timestamp));
+}
+
+int sessions_walked(int code, struct ethos_error *error)
+{
+    return code == ETHOS_NOMEM ? err_nomem(error) : code;
+}
+
+int sessions_add_title(struct ethos *ethos, json_t *row, struct ethos_error *error)
+{
+    struct str made;
+    json_t *title = json_incref(json_object_get(row, "title"));
+    int code = ETHOS_OK;
+    if (view_blank(json_view(row, "title"))) {
+        json_decref(title);
+        str_init(&made, TITLE_BYTES);
+        code = sessions_title(ethos, json_view(row, "id").data, &made, error);
+        title = made.size > 0 ? json_text(str_view(&made)) : json_null();
+        str_release(&made);
+    }
+    if (json_object_set_new(row, "displayTitle", title) != 0 && code == ETHOS_OK)
+        code = err_nomem(error);
+    return code;
+}
+
+static int keep_row(void *arg, const struct ethos_session *session)
+{
+    json_t **row = arg;
+    *row = sessions_row(session);
+    return *row ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+int sessions_tell(struct ethos *ethos, const char *id, json_t **out_row, struct ethos_error *error)
+{
+    struct ethos_sessions *store;
+    *out_row = NULL;
+    int code = ethos_sessions(ethos, &store, error);
+    if (code == ETHOS_OK)
+        code = sessions_walked(store->ops->get(store, id, keep_row, out_row, error), error);
+    if (code == ETHOS_OK)
+        code = sessions_add_title(ethos, *out_row, error);
+    if (code != ETHOS_OK) {
+        json_decref(*out_row);
+        *out_row = NULL;
+    }
+    return code;
+}
+
+int sessions_place(const struct op_call *call, char out_path[PATH_MAX], struct ethos_error *error)
+{
+    return sessions_folder(call->request->workspace, out_path, error);
+}
+
+/* ---- one session ------------------------------------------------------------------------------ */
+
+/* The session that a call names, as it is before anything happens to it. */
+struct named {
+    struct ethos_sessions *store;
+    char id[ETHOS_UUID_SIZE];
+    json_t *row;
+};
+
+static int open_named(const struct op_call *call, struct named *out, struct ethos_error *error)
+{
+    *out = (struct named){0};
+    int code = ethos_session_find(call->ethos, op_string(call, "id"), out->id, error);
+    if (code == ETHOS_OK)
+        code = ethos_sessions(call->ethos, &out->store, error);
+    return code == ETHOS_OK ? sessions_tell(call->ethos, out->id, &out->row, error) : code;
+}
+
+/* The answer of what changed one session: as it is now; a dry run tells it as it was. */
+static int return_session(const struct op_call *call, struct op_result *result, const char *id,
+                          struct ethos_error *error)
+{
+    json_t *row;
+    int code = sessions_tell(call->ethos, id, &row, error);
+    if (code != ETHOS_OK)
+        return code;
+    return op_return_change(call, result, json_pack("{s:o}", "session", row), error);
+}
+
+/* ---- get -------------------------------------------------------------------------------------- */
+
+static int keep_message(void *arg, const struct ethos_message *message)
+{
+    json_t **messages = arg;
+    op_json_push(messages, sessions_message(message));
+    return *messages ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+static int run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct named named;
+    json_t *messages = json_array();
+    int code = open_named(call, &named, error);
+    if (code == ETHOS_OK)
+        code = sessions_walked(named.store->ops->messages(named.store, named.id,
+                                                          (unsigned)op_integer(call, "last", 0),
+                                                          keep_message, &messages, error),
+                               error);
+    if (code == ETHOS_OK)
+        code = op_return(
+            result,
+            json_pack("{s:O, s:O, s:[]}", "session", named.row, "messages", messages, "cards"),
+            error);
+    json_decref(messages);
+    json_decref(named.row);
+    return code;
+}
+
+/* ---- fork ------------------------------------------------------------------------------------- */
+
+static int count_message(void *arg, const struct ethos_message *message)
+{
+    json_int_t *count = arg;
+    (void)message;
+    ++*count;
+    return ETHOS_OK;
+}
+
+static int count_messages(const struct named *named, json_int_t *out_count,
+                          struct ethos_error *error)
+{
+    *out_count = 0;
+    return named->store->ops->messages(named->store, named->id, 0, count_message, out_count, error);
+}
+
+static const char *plural(json_int_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* There is no copy yet whose row could be shown. */
+static int dry_fork(const struct op_call *call, const struct named *named, struct op_result *result,
+                    struct ethos_error *error)
+{
+    json_int_t count;
+    int code = count_messages(named, &count, error);
+    if (code != ETHOS_OK)
+        return code;
+    str_printf(&result->text, "would copy %s with %" JSON_INTEGER_FORMAT " message%s\n", named->id,
+               count, plural(count));
+    return op_return_change(call, result, json_pack("{s:n}", "session"), error);
+}
+
+static int run_fork(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct named named;
+    char id[ETHOS_UUID_SIZE];
+    int code = open_named(call, &named, error);
+    if (code == ETHOS_OK && call->dry_run)
+        code = dry_fork(call, &named, result, error);
+    else if (code == ETHOS_OK &&
+             (code = named.store->ops->fork(named.store, named.id, id, error)) == ETHOS_OK)
+        code = return_session(call, result, id, error);
+    json_decref(named.row);
+    return code;
+}
+
+/* ---- update, pin ------------------------------------------------------------------------------ */
+
+static int patch_session(const struct op_call *call, const struct named *named,
+                         const struct ethos_session_patch *patch, struct op_result *result,
+                         struct ethos_error *error)
+{
+    int code = call->dry_run ? ETHOS_OK
+                             : named->store->ops->update(named->store, named->id, patch, error);
+    return code == ETHOS_OK ? return_session(call, result, named->id, error) : code;
+}
+
+static int check_title(struct ethos_view title, struct ethos_error *error)
+{
+    uint64_t units = utf8_units(title);
+    if (units <= TITLE_UNITS)
+        return ETHOS_OK;
+    int code = err_set(error, ETHOS_LIMIT, "a title of %" PRIu64 " characters is too long", units);
+    return err_hint(error, code, "use at most %d", TITLE_UNITS);
+}
+
+static int run_update(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct named named;
+    struct ethos_view title = op_text(call, "title");
+    bool none = view_blank(title);
+    const struct ethos_session_patch patch = {.title = none ? "" : title.data};
+    int code = check_title(title, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = open_named(call, &named, error);
+    if (code == ETHOS_OK && call->dry_run && none)
+        str_printf(&result->text, "would take the title of %s away\n", named.id);
+    else if (code == ETHOS_OK && call->dry_run)
+        str_printf(&result->text, "would call %s %s\n", named.id, patch.title);
+    if (code == ETHOS_OK)
+        code = patch_session(call, &named, &patch, result, error);
+    json_decref(named.row);
+    return code;
+}
+
+static int set_pin(struct op_call *call, int pinned, struct op_result *result,
+                   struct ethos_error *error)
+{
+    struct named named;
+    const struct ethos_session_patch patch = {.pinned = &pinned};
+    int code = open_named(call, &named, error);
+    if (code == ETHOS_OK && call->dry_run)
+        str_printf(&result->text, "would %s %s\n", pinned ? "pin" : "unpin", named.id);
+    if (code == ETHOS_OK)
+        code = patch_session(call, &named, &patch, result, error);
+    json_decref(named.row);
+    return code;
+}
+
+static int run_pin(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return set_pin(call, 1, result, error);
+}
+
+static int run_unpin(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return set_pin(call, 0, result, error);
+}
+
+/* ---- delete, prune ---------------------------------------------------------------------------- */
+
+/* What goes is told as it was before. */
+static int run_delete(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct named named;
+    json_int_t count = 0;
+    int code = open_named(call, &named, error);
+    if (code == ETHOS_OK)
+        code = count_messages(&named, &count, error);
+    if (code == ETHOS_OK && call->dry_run)
+        str_printf(&result->text, "would delete %s with %" JSON_INTEGER_FORMAT " message%s\n",
+                   named.id, count, plural(count));
+    else if (code == ETHOS_OK)
+        code = named.store->ops->remove(named.store, named.id, error);
+    if (code == ETHOS_OK)
+        code = op_return_change(call, result,
+                                json_pack("{s:b, s:O, s:I}", "ok", !call->dry_run, "session",
+                                          named.row, "messages", count),
+                                error);
+    json_decref(named.row);
+    return code;
+}
+
+static int run_prune(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct ethos_sessions *store;
+    char before[CLOCK_ISO_SIZE];
+    uint64_t count = 0;
+    clock_iso(op_time(call, "olderThan"), before);
+    int code = ethos_sessions(call->ethos, &store, error);
+    if (code == ETHOS_OK)
+        code = store->ops->prune(store, before, call->dry_run, &count, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (call->dry_run)
+        str_printf(&result->text, "would delete %" PRIu64 " session%s last used before %s\n", count,
+                   plural((json_int_t)count), before);
+    return op_return_change(
+        call, result, json_pack("{s:I, s:s}", "sessions", (json_int_t)count, "before", before),
+        error);
+}
+
+/* ---- undo ------------------------------------------------------------------------------------- */
+
+static int keep_role(void *arg, const struct ethos_message *message)
+{
+    return str_addc(arg, strcmp(message->role, "user") == 0 ? 'u' : '-');
+}
+
+/* How many messages the last turns have, which begin with a user's. */
+static int count_turns(const struct named *named, unsigned turns, uint64_t *out_count,
+                       struct ethos_error *error)
+{
+    struct str roles;
+    size_t first = 0;
+    str_init(&roles, ROLES_BYTES);
+    int code = sessions_walked(
+        named->store->ops->messages(named->store, named->id, 0, keep_role, &roles, error), error);
+    first = roles.size;
+    for (size_t at = roles.size; at > 0 && turns > 0; at--) {
+        if (roles.data[at - 1] != 'u')
+            continue;
+        first = at - 1;
+        turns--;
+    }
+    *out_count = roles.size - first;
+    str_release(&roles);
+    return code;
+}
+
+static int run_undo(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct named named;
+    json_t *row = NULL;
+    uint64_t count = 0;
+    unsigned turns = (unsigned)op_integer(call, "turns", 1);
+    int code = open_named(call, &named, error);
+    if (code == ETHOS_OK)
+        code = call->dry_run ? count_turns(&named, turns, &count, error)
+                             : named.store->ops->undo(named.store, named.id, turns, &count, error);
+    if (code == ETHOS_OK)
+        code = sessions_tell(call->ethos, named.id, &row, error);
+    if (code == ETHOS_OK && call->dry_run)
+        str_printf(&result->text, "would take %" PRIu64 " message%s back from %s\n", count,
+                   plural((json_int_t)count), named.id);
+    if (code == ETHOS_OK)
+        code = op_return_change(
+            call, result, json_pack("{s:o, s:I}", "session", row, "messages", (json_int_t)count),
+            error);
+    json_decref(named.row);
+    return code;
+}
+
+/* ---- the rows --------------------------------------------------------------------------------- */
+
+#define ARG_ID                                                                                     \
+    {                                                                                              \
+        "id", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "ID",                                    \
+            "a session: its id, the start of it, or its key"                                       \
+    }
+#define ARG_END                                                                                    \
+    {                                                                                              \
+        NULL, OP_TEXT, 0, NULL, NULL, NULL                                                         \
+    }
+
+static const struct op_arg list_args[] = {
+    {"query", OP_TEXT, 0, NULL, "TEXT", "only those in which all these words occur, best first"},
+    {"limit", OP_INTEGER, 0, "1|200", "N", "how many at most (default: 50)"},
+    {"cursor", OP_TEXT, 0, NULL, "CURSOR", "go on where a page ended"},
+    {"personalityId", OP_TEXT, 0, NULL, "ID", "only those of a personality"},
+    {"all", OP_FLAG, 0, NULL, NULL, "of all folders, not only of this one"},
+    ARG_END};
+static const struct op_arg get_args[] = {
+    ARG_ID, {"last", OP_INTEGER, 0, "1|1000000000", "N", "only the newest messages"}, ARG_END};
+static const struct op_arg search_args[] = {
+    {"query", OP_TEXT, OP_REQUIRED | OP_POSITIONAL | OP_REST, NULL, "TEXT",
+     "words in any order; \"a phrase\" in quotes"},
+    {"limit", OP_INTEGER, 0, "1|200", "N", "how many at most (default: 20)"},
+    {"since", OP_TIME, 0, NULL, "TIME", "said at or after: 7d, 2026-11-15"},
+    {"until", OP_TIME, 0, NULL, "TIME", "said at or before"},
+    {"role", OP_CHOICE, 0, SESSIONS_ROLES, "ROLE", "only by user, assistant, tool_result, ..."},
+    {"session", OP_TEXT, 0, NULL, "ID", "only in one session"},
+    {"here", OP_FLAG, 0, NULL, NULL, "only in sessions of this folder"},
+    {"newest", OP_FLAG, 0, NULL, NULL, "the newest first, not the best"},
+    ARG_END};
+static const struct op_arg id_args[] = {ARG_ID, ARG_END};
+static const struct op_arg update_args[] = {ARG_ID,
+                                            {"title", OP_TEXT,
+                                             OP_REQUIRED | OP_POSITIONAL | OP_NULL | OP_REST, NULL,
+                                             "TITLE", "at most 200 characters; '' takes it away"},
+                                            ARG_END};
+static const struct op_arg prune_args[] = {
+    {"olderThan", OP_TIME, OP_REQUIRED, NULL, "TIME", "last used before: 90d, 2026-01-31"},
+    ARG_END};
+static const struct op_arg undo_args[] = {
+    ARG_ID, {"turns", OP_INTEGER, 0, "1|1000000000", "N", "how many turns (default: 1)"}, ARG_END};
+static const struct op_arg current_args[] = {
+    {"new", OP_FLAG, 0, NULL, NULL, "begin a new one; the others stay"}, ARG_END};
+static const struct op_arg append_args[] = {
+    {"content", OP_TEXT, OP_REQUIRED | OP_POSITIONAL | OP_STDIN, NULL, "TEXT",
+     "what was said; - reads it from a pipe"},
+    {"role", OP_CHOICE, 0, SESSIONS_ROLES, "ROLE", "by whom (default: user)"},
+    {"session", OP_TEXT, 0, NULL, "ID", "in which session (default: the one of this folder)"},
+    {"toolCallId", OP_TEXT, 0, NULL, "ID", "of a tool result: the call that it answers"},
+    {"toolName", OP_TEXT, 0, NULL, "NAME", "of a tool result: the tool"},
+    {"toolCalls", OP_TEXT, 0, NULL, "JSON", "of an assistant: [{\"id\", \"name\", \"input\"}]"},
+    ARG_END};
+
+#define READS OP_SESSIONS_READ, OP_IDEMPOTENT | OP_DATABASE
+#define WRITES OP_SESSIONS_WRITE, OP_WRITES | OP_DATABASE
+
+const struct op ops_sessions[] = {
+    {"sessions.list", "sessions list", "List the conversations of this folder, or of all",
+     "ethos sessions list --query 'deploy redis'", list_args, READS, sessions_run_list},
+    {"sessions.get", "sessions show", "Show what was said in a session",
+     "ethos sessions show 3f2a9c1d --last 20", get_args, READS, run_get},
+    {"sessions.search", "sessions search", "Find what was said, in all sessions",
+     "ethos sessions search deploy redis --since 30d", search_args, READS, sessions_run_search},
+    {"sessions.current", "sessions current", "Print the id of the session of this folder",
+     "ethos sessions current --new", current_args, WRITES, sessions_run_current},
+    {"sessions.append", "sessions append", "Add a message to the session of this folder",
+     "ethos sessions append 'Done.' --role assistant", append_args, WRITES, sessions_run_append},
+    {"sessions.undo", "sessions undo", "Take back the last turns of a session",
+     "ethos sessions undo 3f2a9c1d --turns 2", undo_args, WRITES | OP_DESTRUCTIVE, run_undo},
+    {"sessions.fork", "sessions fork", "Copy a session, to go on from there in another way",
+     "ethos sessions fork 3f2a9c1d", id_args, WRITES, run_fork},
+    {"sessions.update", "sessions rename", "Give a session a title",
+     "ethos sessions rename 3f2a9c1d 'The night deployment'", update_args, WRITES | OP_IDEMPOTENT,
+     run_update},
+    {"sessions.pin", "sessions pin", "Keep a session on top of the list, and from pruning",
+     "ethos sessions pin 3f2a9c1d", id_args, WRITES | OP_IDEMPOTENT, run_pin},
+    {"sessions.unpin", "sessions unpin", "Undo a pin", "ethos sessions unpin 3f2a9c1d", id_args,
+     WRITES | OP_IDEMPOTENT, run_unpin},
+    {"sessions.delete", "sessions delete", "Delete a session with all that was said in it",
+     "ethos sessions delete 3f2a9c1d", id_args, WRITES | OP_DESTRUCTIVE, run_delete},
+    {"sessions.prune", "sessions prune", "Delete the sessions that were not used for long",
+     "ethos sessions prune --older-than 90d", prune_args, WRITES | OP_DESTRUCTIVE, run_prune},
+    {0}};

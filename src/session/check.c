@@ -1,0 +1,282 @@
+/*
+ * check.c: what is wrong with the conversations, for whoever asks the doctor.
+ *
+ * Only reads, and keeps nobody waiting, unless to mend: what is derived from the messages is made anew,
+ * they themselves are never touched. Memory does not grow with what there is to look at.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/view.h"
+#include "core/quote.h"
+#include "core/transcript.h"
+#include "session/fulltext.h"
+#include "session/schema.h"
+#include "session/search.h"
+#include "session/search_index.h"
+#include "session/sessions.h"
+
+#define SHOWN 5 /* findings of one kind; the others are counted */
+
+struct check {
+    struct db *db;
+    bool fix;
+    bool damaged; /* so that there is no use in looking further */
+    ethos_finding_fn *each;
+    void *arg;
+};
+
+static void report(const struct check *check, enum ethos_severity severity, const char *subject,
+                   const char *problem, const char *remedy)
+{
+    char subject_line[QUOTE_SIZE], problem_line[QUOTE_SIZE], remedy_line[QUOTE_SIZE];
+    const struct ethos_finding finding = {
+        .severity = severity,
+        .subject = quote_line(view_str(subject), subject_line),
+        .problem = quote_line(view_str(problem), problem_line),
+        .remedy = remedy ? quote_line(view_str(remedy), remedy_line) : NULL,
+    };
+    check->each(check->arg, &finding);
+}
+
+typedef void row_fn(struct check *check, sqlite3_stmt *row);
+
+static int each_row(struct check *check, const char *sql, row_fn *each, struct ethos_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(check->db->connection, sql, -1, &statement, NULL) != SQLITE_OK)
+        return db_fail(check->db, "check it", error);
+    int code;
+    while ((code = db_step(check->db, statement, "check it", error)) == SQLITE_ROW)
+        each(check, statement);
+    sqlite3_finalize(statement);
+    return code < 0 ? code : ETHOS_OK;
+}
+
+static const char *text_of(sqlite3_stmt *row, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+    return text ? text : "";
+}
+
+/* ---- the database ---------------------------------------------------------------------------- */
+
+/* What writing needs besides: without it, every append fails. */
+static int check_lock(struct check *check, struct ethos_error *error)
+{
+    struct ethos_error why = {0};
+    (void)error;
+    if (!check->db->read_only && db_check_lock(check->db, &why) != ETHOS_OK)
+        report(check, ETHOS_FINDING_ERROR, DB_LOCK, why.text,
+               "move it away; it is made when needed");
+    return ETHOS_OK;
+}
+
+/* Every statement must fit. What an older program did not know is made by the next write. */
+static int check_tables(struct check *check, struct ethos_error *error)
+{
+    sqlite3_stmt *statement;
+    enum schema_state schema = check->db->schema;
+    int code = ETHOS_OK;
+    if (schema == SCHEMA_OLD)
+        return ETHOS_OK;
+    if (schema != SCHEMA_WHOLE) {
+        check->damaged = true;
+        report(check, ETHOS_FINDING_WARNING, DB_FILE, "parts of its schema are missing",
+               "they are made by the next write");
+        return ETHOS_OK;
+    }
+    for (int i = 0; code == ETHOS_OK && i < DB_STATEMENTS; i++)
+        code = db_prepare(check->db, (enum db_statement)i, &statement, error);
+    return code;
+}
+
+static void report_page(struct check *check, sqlite3_stmt *row)
+{
+    if (strcmp(text_of(row, 0), "ok") == 0)
+        return;
+    check->damaged = true;
+    report(check, ETHOS_FINDING_ERROR, DB_FILE, text_of(row, 0),
+           "keep a copy, then try: sqlite3 " DB_FILE " .recover");
+}
+
+static int check_pages(struct check *check, struct ethos_error *error)
+{
+    char sql[64];
+    snprintf(sql, sizeof sql, "PRAGMA quick_check(%d)", SHOWN);
+    return each_row(check, sql, report_page, error);
+}
+
+static void report_orphans(struct check *check, sqlite3_stmt *row)
+{
+    char problem[200];
+    snprintf(problem, sizeof problem, "what %" PRId64 " of the rows in %.80s belong to is gone",
+             (int64_t)sqlite3_column_int64(row, 1), text_of(row, 0));
+    report(check, ETHOS_FINDING_WARNING, DB_FILE, problem,
+           "nothing shows them; to see which: sqlite3 " DB_FILE " 'PRAGMA foreign_key_check'");
+}
+
+static int check_links(struct check *check, struct ethos_error *error)
+{
+    return each_row(check, "SELECT \"table\",count(*) FROM pragma_foreign_key_check GROUP BY 1",
+                    report_orphans, error);
+}
+
+static int check_fulltext(struct check *check, struct ethos_error *error)
+{
+    bool agrees = false, mended = false;
+    int code = fulltext_agrees(check->db, &agrees, error);
+    if (code != ETHOS_OK || agrees)
+        return code;
+    if (check->fix && !check->db->read_only) {
+        code = fulltext_rebuild(check->db, error);
+        if (code == ETHOS_OK)
+            code = fulltext_agrees(check->db, &mended, error);
+    }
+    report(check, mended ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, DB_FILE,
+           "its full-text index messages_fts does not agree with the messages",
+           mended ? "made anew" : "ethos doctor --fix makes it anew");
+    return code;
+}
+
+/* ---- sequences ------------------------------------------------------------------------------- */
+
+/* The session that is being read. */
+struct sequence {
+    struct arena arena;
+    struct transcript transcript;
+    char id[128];
+    size_t messages;
+    bool wrong; /* said so already */
+    size_t wrong_count;
+};
+
+static void begin_session(struct sequence *sequence, const char *id)
+{
+    arena_release(&sequence->arena);
+    arena_init(&sequence->arena);
+    sequence->transcript = (struct transcript){.arena = &sequence->arena};
+    snprintf(sequence->id, sizeof sequence->id, "%s", id);
+    sequence->messages = 0;
+    sequence->wrong = false;
+}
+
+static void report_sequence(const struct check *check, struct sequence *sequence, const char *why)
+{
+    char subject[sizeof sequence->id + 16], problem[600];
+    sequence->wrong = true;
+    if (++sequence->wrong_count > SHOWN)
+        return;
+    snprintf(subject, sizeof subject, "session %s", sequence->id);
+    snprintf(problem, sizeof problem, "message %zu: %s: a model would refuse it",
+             sequence->messages, why);
+    report(check, ETHOS_FINDING_WARNING, subject, problem,
+           "ethos sessions undo takes its last turns back; or go on in a new session");
+}
+
+static int take_message(const struct check *check, struct sequence *sequence, sqlite3_stmt *row,
+                        struct ethos_error *error)
+{
+    const char *id = text_of(row, 0);
+    struct ethos_error why = {0};
+    if (sequence->messages == 0 || strncmp(id, sequence->id, sizeof sequence->id - 1) != 0)
+        begin_session(sequence, id);
+    sequence->messages++;
+    if (sequence->wrong)
+        return ETHOS_OK;
+    const struct ethos_message message = {.role = text_of(row, 1),
+                                          .content = VIEW(""),
+                                          .tool_call_id = (const char *)sqlite3_column_text(row, 2),
+                                          .tool_calls = (const char *)sqlite3_column_text(row, 3)};
+    int code = transcript_next(&sequence->transcript, &message, &why);
+    if (code == ETHOS_NOMEM)
+        return err_nomem(error);
+    if (code != ETHOS_OK)
+        report_sequence(check, sequence, why.text);
+    if (sequence->transcript.call_count == 0) { // nothing is kept of what was before
+        arena_release(&sequence->arena);
+        arena_init(&sequence->arena);
+    }
+    return ETHOS_OK;
+}
+
+static int check_sequences(struct check *check, struct ethos_error *error)
+{
+    struct sequence sequence = {.messages = 0};
+    char subject[64];
+    sqlite3_stmt *statement;
+    int code = db_prepare(check->db, DB_SEQUENCES, &statement, error);
+    if (code != ETHOS_OK)
+        return code;
+    arena_init(&sequence.arena);
+    while ((code = db_step(check->db, statement, "read messages", error)) == SQLITE_ROW) {
+        if ((code = take_message(check, &sequence, statement, error)) != ETHOS_OK)
+            break;
+    }
+    sqlite3_reset(statement);
+    arena_release(&sequence.arena);
+    if (code < 0 || sequence.wrong_count <= SHOWN)
+        return code < 0 ? code : ETHOS_OK;
+    snprintf(subject, sizeof subject, "%zu more sessions", sequence.wrong_count - SHOWN);
+    report(check, ETHOS_FINDING_WARNING, subject, "have messages that a model would refuse", NULL);
+    return ETHOS_OK;
+}
+
+/* ---- searching ------------------------------------------------------------------------------- */
+
+static int check_search(struct check *check, struct ethos_error *error)
+{
+    struct search_state state;
+    char problem[120];
+    bool mended = false;
+    int code = search_check(check->db, check->fix, &state, error);
+    if (!state.damaged && state.edited == 0)
+        return code;
+    if (state.damaged)
+        snprintf(problem, sizeof problem, "is damaged; the next search makes it anew");
+    else
+        snprintf(problem, sizeof problem,
+                 "%" PRIu64 " message%s edited since: searches may miss %s", state.edited,
+                 state.edited == 1 ? " was" : "s were", state.edited == 1 ? "it" : "them");
+    mended = check->fix && code == ETHOS_OK;
+    report(check, mended ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, INDEX_FILE, problem,
+           mended ? "put right" : "ethos doctor --fix puts it right");
+    return code;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+typedef int step_fn(struct check *check, struct ethos_error *error);
+
+static int run_steps(struct check *check, struct ethos_error *error)
+{
+    static step_fn *const steps[] = {check_lock,     check_tables,    check_pages, check_links,
+                                     check_fulltext, check_sequences, check_search};
+    int code = ETHOS_OK;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        if (code == ETHOS_OK && !check->damaged)
+            code = steps[i](check, error);
+    }
+    return code;
+}
+
+/* What keeps it from looking on is a finding, too; only for lack of memory it fails. */
+int sessions_check(struct ethos_sessions *sessions, int fix, ethos_finding_fn *each, void *arg,
+                   struct ethos_error *error)
+{
+    struct check check = {.db = db_of(sessions), .fix = fix != 0, .each = each, .arg = arg};
+    struct ethos_error why = {0};
+    int code = db_ready(check.db, false, &why);
+    if (code == ETHOS_NOTFOUND)
+        return ETHOS_OK; // nobody said anything yet
+    if (code == ETHOS_OK)
+        code = run_steps(&check, &why);
+    if (code == ETHOS_NOMEM)
+        return err_nomem(error);
+    if (code != ETHOS_OK)
+        report(&check, ETHOS_FINDING_ERROR, DB_FILE, why.text, *why.hint ? why.hint : NULL);
+    return ETHOS_OK;
+}
