@@ -422,6 +422,20 @@ static struct ethos_view blob_name(struct ethos_view text, struct ethos_view has
     return text.size > 0 ? hex_of(hash) : view_str(NULL);
 }
 
+/* The whole diff, as a line can hold it. */
+static int make_diff(struct ethos_view before, struct ethos_view after, struct ethos_view key,
+                     struct arena *arena, struct str *out)
+{
+    struct str raw;
+    const char *name = arena_copy(arena, key);
+
+    str_init(&raw, SIZE_MAX);
+    bool ok = name && !diff_unified(before, after, name, &raw) &&
+              !utf8_sanitize(str_view(&raw), out);
+    str_release(&raw);
+    return ok ? ETHOS_OK : ETHOS_NOMEM;
+}
+
 /* Shortens a diff that is too long for a line. */
 static void cut(struct str *diff, struct ethos_view before_hash)
 {
@@ -481,8 +495,7 @@ int history_describe(struct ethos_view before, struct ethos_view after, struct a
 int history_describe_hashed(struct ethos_view before, struct ethos_view after, struct arena *arena,
                             struct history_record *record)
 {
-    struct str raw, diff;
-    const char *key = arena_copy(arena, record->key);
+    struct str diff;
 
     if (!record->before_hash.data)
         record->before_hash = hash_text(before, arena);
@@ -492,15 +505,30 @@ int history_describe_hashed(struct ethos_view before, struct ethos_view after, s
     record->size_after = after.size;
     record->absent_before = !before.data;
     record->absent_after = !after.data;
-    if (!key || !record->before_hash.data || !record->after_hash.data)
+    if (!record->before_hash.data || !record->after_hash.data)
         return ETHOS_NOMEM;
-    str_init(&raw, SIZE_MAX);
     str_init(&diff, SIZE_MAX);
-    bool ok = !diff_unified(before, after, key, &raw) && !utf8_sanitize(str_view(&raw), &diff);
-    int code = ok ? set_diff(&diff, before, after, arena, record) : ETHOS_NOMEM;
-    str_release(&raw);
+    int code = make_diff(before, after, record->key, arena, &diff);
+    if (!code)
+        code = set_diff(&diff, before, after, arena, record);
     str_release(&diff);
     return code;
+}
+
+int history_mend(struct ethos_view before, struct ethos_view after, struct arena *arena,
+                 struct history_record *record)
+{
+    struct str diff;
+
+    if (record->blob.size == 0)
+        return ETHOS_OK;
+    str_init(&diff, SIZE_MAX);
+    int code = make_diff(before, after, record->key, arena, &diff);
+    const char *copy = code ? NULL : arena_copy(arena, str_view(&diff));
+    if (copy)
+        record->diff = view_of(copy, diff.size);
+    str_release(&diff);
+    return copy ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 /* ---- the changes of one key ------------------------------------------------------------------ */

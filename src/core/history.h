@@ -80,6 +80,10 @@ int history_describe(struct ethos_view before, struct ethos_view after, struct a
 int history_describe_hashed(struct ethos_view before, struct ethos_view after, struct arena *arena,
                             struct history_record *record);
 
+/* Makes a diff that was cut whole again, in the arena, given its texts. ETHOS_OK or ETHOS_NOMEM. */
+int history_mend(struct ethos_view before, struct ethos_view after, struct arena *arena,
+                 struct history_record *record);
+
 /* ---- the changes of one key ----------------------------------------------------------------- */
 
 /* In order of writing. voided says of each whether a later void took it back. */

@@ -153,16 +153,17 @@ int history_rebuild(const struct history *history, size_t index, bool before, hi
 {
     struct rebuild b = {.history = history, .blob = blob, .arg = arg, .out = out};
     struct place goal = {.index = index, .before = before};
+    struct arena arena;
 
-    b.path = arena_array(history->arena, 2 * history->count + 1, sizeof(*b.path));
-    if (!b.path)
-        return ETHOS_NOMEM;
+    arena_init(&arena);
     str_init(&b.spare, out->ceiling);
-    int code = rebuild_from(&b, goal, older);
+    b.path = arena_array(&arena, 2 * history->count + 1, sizeof(*b.path));
+    int code = b.path ? rebuild_from(&b, goal, older) : ETHOS_NOMEM;
     if (code == ETHOS_NOTFOUND)
         code = rebuild_from(&b, goal, newer);
     if (code)
         str_clear(out);
     str_release(&b.spare);
+    arena_release(&arena);
     return code;
 }

@@ -215,7 +215,38 @@ static int sentence(struct court *court, const struct verdict_finding *finding,
     return add_external(court, finding->dropped ? "dropped" : NULL, error);
 }
 
-static int judge(struct court *court, const struct files_past *past, const struct stat *seen,
+/* Makes the diff of a change whole again; where a text of it is lost, it stays cut. */
+static int mend(const struct court *court, struct files_past *past, size_t index,
+                struct ethos_error *error)
+{
+    struct str before, after;
+    str_init(&before, ETHOS_MAX_STORE_BYTES);
+    str_init(&after, ETHOS_MAX_STORE_BYTES);
+    int code = files_past_text(court->self, past, index, true, &before, error);
+    if (code == ETHOS_OK)
+        code = files_past_text(court->self, past, index, false, &after, error);
+    if (code == ETHOS_OK && history_mend(str_view(&before), str_view(&after), &past->arena,
+                                         &past->history.records[index]) != ETHOS_OK)
+        code = err_nomem(error);
+    str_release(&before);
+    str_release(&after);
+    return code == ETHOS_CORRUPT ? ETHOS_OK : code;
+}
+
+/* A verdict reads entries from the diffs of adds. */
+static int mend_adds(const struct court *court, struct files_past *past, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < past->history.count; i++) {
+        const struct history_record *record = &past->history.records[i];
+        if (record->blob.size > 0 && !past->history.voided[i] &&
+            view_starts(record->actions, VIEW("add")))
+            code = mend(court, past, i, error);
+    }
+    return code;
+}
+
+static int judge(struct court *court, struct files_past *past, const struct stat *seen,
                  struct ethos_error *error)
 {
     struct verdict_finding finding = {.verdict = VERDICT_HONOUR};
@@ -225,6 +256,9 @@ static int judge(struct court *court, const struct files_past *past, const struc
         return code;
     court->has_before = code == ETHOS_OK;
     if (court->has_before) {
+        code = mend_adds(court, past, error);
+        if (code != ETHOS_OK)
+            return code;
         const struct verdict_case facts = {
             .history = &past->history,
             .last = last_text(court),

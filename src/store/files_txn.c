@@ -226,17 +226,36 @@ static bool find_text(struct recovery *r, const struct part *part,
                       const struct history_record *line, bool before, struct str *out,
                       struct ethos_view *out_view);
 
+/* The last line, its diff whole; where a text of it is lost, that stays cut. */
+static struct history_record last_line(struct recovery *r, const struct part *part)
+{
+    struct history_record line = part->last;
+    struct str before_text, after_text;
+    struct ethos_view before, after;
+    if (line.blob.size == 0)
+        return line;
+    str_init(&before_text, ETHOS_MAX_STORE_BYTES);
+    str_init(&after_text, ETHOS_MAX_STORE_BYTES);
+    if (find_text(r, part, &line, true, &before_text, &before) &&
+        find_text(r, part, &line, false, &after_text, &after))
+        history_mend(before, after, &r->arena, &line);
+    str_release(&before_text);
+    str_release(&after_text);
+    return line;
+}
+
 /* Somebody saved a copy of a text that was swapped in for a moment: then it counts as published. */
 static bool holds_entry(struct recovery *r, const struct part *part)
 {
     struct str base_text;
     struct ethos_view base, text = view_of(part->file.data, part->file.size);
-    size_t now = part->file.data ? verdict_count(&part->last, text, &r->arena) : 0;
+    struct history_record line = last_line(r, part);
+    size_t now = part->file.data ? verdict_count(&line, text, &r->arena) : 0;
     if (now == 0)
         return false;
     str_init(&base_text, ETHOS_MAX_STORE_BYTES);
     bool more = find_text(r, part, &part->first, true, &base_text, &base) &&
-                now > verdict_count(&part->last, base, &r->arena);
+                now > verdict_count(&line, base, &r->arena);
     str_release(&base_text);
     return more;
 }

@@ -355,22 +355,28 @@ static int sync_answer(struct job *job, struct ethos_error *error)
  * Remembers what was recorded and taken back. Without memory for it, an editor that saved a copy of
  * the short-lived text may have an entry doubled.
  */
+static void note_try(struct job *job, struct change *change, const struct history_record *record)
+{
+    const struct ethos_text *old = &change->edit->old;
+    struct ethos_view before = view_of(old->data, old->size);
+    struct history_record whole = *record;
+    if (history_mend(before, change->text, &job->tries, &whole) != ETHOS_OK)
+        return;
+    char *diff = arena_copy(&job->tries, whole.diff);
+    char *actions = diff ? arena_copy(&job->tries, whole.actions) : NULL;
+    if (!actions)
+        return;
+    change->tried = (struct history_record){.diff = view_of(diff, whole.diff.size),
+                                            .actions = view_str(actions)};
+    change->tried_before = verdict_count(&change->tried, before, &job->tries);
+}
+
 static void note_tries(struct job *job, const struct history_record *records, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < job->count; k++) {
-            struct change *change = &job->changes[k];
-            const struct ethos_text *old = &change->edit->old;
-            char *diff = view_eq_str(records[i].key, change->edit->key)
-                             ? arena_copy(&job->tries, records[i].diff)
-                             : NULL;
-            char *actions = diff ? arena_copy(&job->tries, records[i].actions) : NULL;
-            if (!actions)
-                continue;
-            change->tried = (struct history_record){.diff = view_of(diff, records[i].diff.size),
-                                                    .actions = view_str(actions)};
-            change->tried_before = verdict_count(&change->tried, view_of(old->data, old->size),
-                                                 &job->tries);
+            if (view_eq_str(records[i].key, job->changes[k].edit->key))
+                note_try(job, &job->changes[k], &records[i]);
         }
     }
 }

@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "base/view.h"
+#include "core/patch.h"
 #include "records.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -401,6 +402,39 @@ static void test_a_long_diff_is_cut_on_a_character(void **state)
     arena_release(&arena);
 }
 
+static void test_a_cut_diff_is_made_whole_from_its_texts(void **state)
+{
+    struct history_record r;
+    struct arena arena;
+    struct str text, after;
+    int code = ETHOS_NOMEM;
+
+    (void)state;
+    arena_init(&arena);
+    str_init(&text, CEILING);
+    str_init(&after, CEILING);
+    str_adds(&text, "before\n");
+    for (int i = 0; i < 1000; i++)
+        str_printf(&text, "row %d\n", i);
+    describe(VIEW("before\n"), str_view(&text), &arena, &r);
+    assert_int_not_equal(patch_apply(r.diff, VIEW("before\n"), false, &after), ETHOS_OK);
+    ALLOC_EACH(n, code == ETHOS_OK)
+    {
+        code = history_mend(VIEW("before\n"), str_view(&text), &arena, &r);
+        assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
+    }
+    assert_int_equal(patch_apply(r.diff, VIEW("before\n"), false, &after), ETHOS_OK);
+    assert_view(str_view(&after), str_view(&text));
+
+    describe(VIEW("a\n"), VIEW("b\n"), &arena, &r); // not cut: left alone
+    const char *diff = r.diff.data;
+    assert_int_equal(history_mend(VIEW("x"), VIEW("y"), &arena, &r), ETHOS_OK);
+    assert_ptr_equal(r.diff.data, diff);
+    str_release(&text);
+    str_release(&after);
+    arena_release(&arena);
+}
+
 static void test_a_diff_of_exactly_the_limit_stays_whole(void **state)
 {
     struct history_record r;
@@ -579,6 +613,7 @@ int main(void)
         cmocka_unit_test(test_a_change_is_described_by_its_diff_alone),
         cmocka_unit_test(test_a_text_that_is_no_utf8_is_kept_whole),
         cmocka_unit_test(test_a_long_diff_is_cut_on_a_character),
+        cmocka_unit_test(test_a_cut_diff_is_made_whole_from_its_texts),
         cmocka_unit_test(test_a_diff_of_exactly_the_limit_stays_whole),
         cmocka_unit_test(test_lines_of_a_key_are_collected_and_torn_ones_counted),
         cmocka_unit_test(test_voided_lines_are_no_versions),

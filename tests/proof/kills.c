@@ -198,8 +198,9 @@ static void prove_points(void)
 
 /* ---- saves ---------------------------------------------------------------------------------- */
 
-enum save { SAVE_APPEND, SAVE_STALE, SAVE_REVERT, SAVE_OTHER, SAVES };
-static const char *const save_names[SAVES] = {"appending", "stale", "reverting", "other"};
+/* What somebody adds a line to: the file as it is, as it was before the deed, or long before... */
+enum save { SAVE_APPEND, SAVE_LATE, SAVE_STALE, SAVE_REVERT, SAVE_OTHER, SAVES };
+static const char *const save_names[SAVES] = {"appending", "late", "stale", "reverting", "other"};
 
 /* Somebody at work: before call `at` a save, before call `end` (0: never) the kill. */
 struct somebody {
@@ -215,17 +216,13 @@ static int save_now(void *arg)
     const struct somebody *self = arg;
     const struct scene *scene = &self->plan->scene;
     const char *path = self->worker->home.memory;
-    char *now = file_read(path, NULL), *text;
     scene_parents(&self->worker->home); // whoever saves the first file makes its directory
-    const char *old = scene->stale ? scene->stale : "";
-    if (self->save == SAVE_REVERT)
-        text = text_format("%s", old);
-    else
-        text = text_format("%s\n%s\n",
-                           self->save == SAVE_APPEND  ? (now ? now : "")
-                           : self->save == SAVE_STALE ? old
-                                                      : "other",
-                           SAVED);
+    const char *from = self->save == SAVE_APPEND  ? file_read(path, NULL)
+                       : self->save == SAVE_LATE  ? scene->before
+                       : self->save == SAVE_OTHER ? "other"
+                                                  : scene->stale;
+    const char *line = self->save == SAVE_REVERT ? "" : "\n" SAVED "\n"; // ...or nothing at all
+    char *text = text_format("%s%s", from ? from : "", line);
     if (self->rename)
         file_replace(path, text);
     else
@@ -264,8 +261,8 @@ static void look_at(void *arg, const struct version *version, const struct text 
     struct search *search = arg;
     search->found = search->found || text_lines(before->data, SAVED) ||
                     text_lines(after->data, SAVED) || text_lines(kept->data, SAVED);
-    if (version->event && text_lines(before->data, SCENE_ENTRY) &&
-        !text_lines(after->data, SCENE_ENTRY))
+    bool dropped = version->event && strcmp(version->event, "dropped") == 0;
+    if (dropped && text_lines(before->data, SCENE_ENTRY) && !text_lines(after->data, SCENE_ENTRY))
         search->entry_listed = true;
 }
 

@@ -418,7 +418,7 @@ static inline char *history_now(struct home *home)
 static inline int add_entry(void *arg, struct ethos_edit *edits, size_t count,
                             struct ethos_error *error)
 {
-    static char text[8192];
+    static char text[16384];
     const char *old = edits->old.data;
     (void)count, (void)error;
     snprintf(text, sizeof text, "%s%s%s\n", old ? old : "", old && *old ? "\n" : "",
@@ -432,9 +432,10 @@ static inline int add_entry(void *arg, struct ethos_edit *edits, size_t count,
 static inline void add(struct home *home, const char *entry)
 {
     struct ethos_edit edit = {.key = "a.md"};
-    char copy[256];
-    snprintf(copy, sizeof copy, "%s", entry);
+    char *copy = strdup(entry);
+    assert_non_null(copy);
     assert_int_equal(update(home, &edit, 1, add_entry, copy), ETHOS_OK);
+    free(copy);
 }
 
 static inline void put(struct home *home, const char *text)

@@ -9,6 +9,15 @@
 #include <sys/xattr.h>
 #include <time.h>
 
+#define LONG_ENTRY 6000 /* its diff is longer than a line of history holds */
+
+static void make_long(char out[LONG_ENTRY])
+{
+    size_t size = (size_t)snprintf(out, LONG_ENTRY, "agent");
+    for (int row = 0; size < LONG_ENTRY - 100; row++)
+        size += (size_t)snprintf(out + size, LONG_ENTRY - size, "\nrow %d of a long note", row);
+}
+
 /* ---- what was changed outside --------------------------------------------------------------- */
 
 static void test_an_outside_edit_is_recorded_before_the_next_write(void **state)
@@ -72,6 +81,38 @@ static void test_an_entry_that_a_stale_buffer_lacks_comes_back(void **state)
     save(home, "first\n\nhuman\n"); // taken out again: meant
     look(home, "a.md");
     assert_file(home, FILE_OF("a.md"), "first\n\nhuman\n");
+    assert_sound(home);
+}
+
+static void test_a_long_entry_that_a_stale_buffer_lacks_comes_back(void **state)
+{
+    struct home *home = *state;
+    char entry[LONG_ENTRY], text[LONG_ENTRY + 64];
+    make_long(entry);
+    add(home, "first");
+    add(home, entry);
+    add(home, "third");
+    save(home, "first\n\nhuman\n");
+    look(home, "a.md");
+    snprintf(text, sizeof text, "first\n\nhuman\n\n%s\n\nthird\n", entry);
+    assert_file(home, FILE_OF("a.md"), text);
+    assert_line(home, 3, "event", "reapplied");
+    assert_no_litter(home);
+    assert_sound(home);
+}
+
+static void test_a_long_entry_that_was_taken_out_is_listed(void **state)
+{
+    struct home *home = *state;
+    char entry[LONG_ENTRY];
+    make_long(entry);
+    add(home, "first");
+    add(home, entry);
+    add(home, "third");
+    save(home, "first\n\nthird\n\nhuman\n"); // whoever keeps a newer one has seen it
+    look(home, "a.md");
+    assert_file(home, FILE_OF("a.md"), "first\n\nthird\n\nhuman\n");
+    assert_line(home, 1, "event", "dropped");
     assert_sound(home);
 }
 
@@ -190,7 +231,7 @@ static void test_a_text_emptied_since_the_machine_started_stays_empty(void **sta
 #define HUMAN "old\n\nhuman\n"
 
 enum style { IN_PLACE, BY_RENAME, DELETING, STYLES };
-enum { CHANGE, CREATE, DROP, LINKED, CHANGES };
+enum { CHANGE, LONG, CREATE, DROP, LINKED, CHANGES };
 
 struct person {
     struct home *home;
@@ -278,7 +319,9 @@ static int run_change(struct home *home, int change, const struct ethos_origin *
 {
     struct ethos_edit edit = {.key = "a.md"};
     struct answer dropped = {{NULL}, 0};
-    char entry[] = "agent";
+    char entry[LONG_ENTRY] = "agent";
+    if (change == LONG)
+        make_long(entry);
     return change == DROP ? update_by(home, &edit, 1, answer, &dropped, origin)
                           : update_by(home, &edit, 1, add_entry, entry, origin);
 }
@@ -293,7 +336,8 @@ static void assert_both(struct home *home, const struct person *person, int chan
         fail_msg("change %d, style %d: a save before call %lu, %s, doubled an entry", change,
                  (int)person->style, person->number, person->call);
     free(text);
-    if (!both && person->style != DELETING && (change == CHANGE || change == LINKED))
+    if (!both && person->style != DELETING &&
+        (change == CHANGE || change == LONG || change == LINKED))
         fail_msg("change %d, style %d: a save before call %lu, %s, took an entry away", change,
                  (int)person->style, person->number, person->call);
 }
@@ -381,6 +425,88 @@ static void test_a_save_at_the_moment_of_the_swap_is_seen_kept_and_built_upon(vo
         assert_no_litter(home);
         assert_sound(home);
         empty_home(home);
+    }
+}
+
+/*
+ * Somebody saves at the moment of the swap, so that it is taken back; somebody else has read the text
+ * meanwhile and saves a copy of it, before the next call of that name. Then the writer may die.
+ */
+struct copier {
+    struct home *home;
+    const char *call;
+    bool dies;
+    int swaps;
+    char *text;
+};
+
+static int copy_swapped(void *arg, const char *call, unsigned long number)
+{
+    struct copier *copier = arg;
+    char text[2 * LONG_ENTRY];
+    (void)number;
+    if (copier->text && strcmp(call, copier->call) == 0) {
+        snprintf(text, sizeof text, "%s\nlate\n", copier->text);
+        save_as(copier->home, BY_RENAME, FILE_OF("a.md"), text);
+        free(copier->text);
+        copier->text = NULL;
+        if (copier->dies)
+            kill(getpid(), SIGKILL);
+    }
+    copier->swaps += strcmp(call, "exchange") == 0;
+    if (strcmp(call, "exchange") == 0 && copier->swaps == 1)
+        save_by_rename(copier->home);
+    if (strcmp(call, "exchange") == 0 && copier->swaps == 2)
+        copier->text = temp_read(&copier->home->temp, FILE_OF("a.md"), NULL);
+    return 0;
+}
+
+static void assert_once(struct home *home)
+{
+    char *text = temp_read(&home->temp, FILE_OF("a.md"), NULL);
+    const char *agent = strstr(text, "agent");
+    assert_non_null(agent);
+    assert_null(strstr(agent + 1, "agent"));
+    assert_non_null(strstr(text, "late"));
+    free(text);
+    assert_int_equal(read_version(home, HUMAN), ETHOS_OK);
+    assert_no_litter(home);
+    assert_sound(home);
+    empty_home(home);
+}
+
+static void test_a_copy_of_a_text_that_was_taken_back_does_not_double_its_entry(void **state)
+{
+    struct home *home = *state;
+    for (int change = CHANGE; change <= LONG; change++) {
+        struct copier copier = {.home = home, .call = "flock"}; // of the next round
+        add(home, "old");
+        os_hook(copy_swapped, &copier);
+        int code = run_change(home, change, NULL);
+        os_hook(NULL, NULL);
+        assert_int_equal(code, ETHOS_OK);
+        assert_int_equal(copier.swaps, 2);
+        assert_once(home);
+    }
+}
+
+static void test_a_copy_of_a_dead_writers_text_does_not_double_its_entry(void **state)
+{
+    static const struct ethos_origin origin = {.op_id = "op-1", .op_digest = "d"};
+    struct home *home = *state;
+    for (int change = CHANGE; change <= LONG; change++) {
+        struct copier copier = {.home = home, .call = "fsync", .dies = true}; // of the way back
+        int status;
+        add(home, "old");
+        pid_t child = fork();
+        if (child == 0) {
+            os_hook(copy_swapped, &copier);
+            _exit(run_change(home, change, &origin));
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(run_change(home, change, &origin), ETHOS_OK);
+        assert_once(home);
     }
 }
 
@@ -785,6 +911,8 @@ int main(void)
         HOME_TEST(test_asking_records_an_outside_edit_too),
         HOME_TEST(test_a_first_change_keeps_the_text_that_was_there),
         HOME_TEST(test_an_entry_that_a_stale_buffer_lacks_comes_back),
+        HOME_TEST(test_a_long_entry_that_a_stale_buffer_lacks_comes_back),
+        HOME_TEST(test_a_long_entry_that_was_taken_out_is_listed),
         HOME_TEST(test_entries_come_back_before_the_write_that_found_them_missing),
         HOME_TEST(test_a_revert_to_an_older_version_is_honoured),
         HOME_TEST(test_a_deletion_is_honoured),
@@ -794,6 +922,8 @@ int main(void)
         HOME_TEST(test_a_save_before_any_call_is_never_lost),
         HOME_TEST(test_a_save_is_not_lost_where_files_cannot_be_exchanged),
         HOME_TEST(test_a_save_at_the_moment_of_the_swap_is_seen_kept_and_built_upon),
+        HOME_TEST(test_a_copy_of_a_text_that_was_taken_back_does_not_double_its_entry),
+        HOME_TEST(test_a_copy_of_a_dead_writers_text_does_not_double_its_entry),
         HOME_TEST(test_writes_work_where_files_cannot_be_exchanged),
         HOME_TEST(test_writes_work_where_writers_cannot_be_seen),
         HOME_TEST(test_a_save_at_the_swap_is_kept_where_writers_cannot_be_seen),
