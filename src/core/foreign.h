@@ -102,8 +102,8 @@ int foreign_join(struct ethos_view ours, struct ethos_view theirs, foreign_wante
 /* ---- what others read ----------------------------------------------------------------------- */
 
 /*
- * Appends a note or index in jutul-agent's form; what came from there is byte-equal. title is that
- * of the note. Returns str_code.
+ * Appends a note or index in jutul-agent's form; what came from there is byte-equal, and a line whose
+ * title that form cannot hold stays as it is. title is that of the note. Returns str_code.
  */
 int foreign_jutul_note(struct ethos_view note, struct ethos_view title, struct str *out);
 int foreign_jutul_index(struct ethos_view index, struct str *out);

@@ -64,10 +64,14 @@ static bool is_jutul(const struct index_entry *entry)
     return view_contains(entry->line, VIEW("(file: `"));
 }
 
-/* The title stands between backticks, which it therefore cannot hold. */
+/*
+ * The title stands between backticks, which it therefore cannot hold; nor can it be the word of the
+ * template, which nothing escapes there: such a line stays as it is.
+ */
 static int add_jutul_line(const struct index_entry *entry, struct str *out)
 {
-    size_t start = out->size + strlen("- `");
+    struct index_entry told;
+    size_t line = out->size, start = line + strlen("- `");
     bool cr = view_ends(entry->line, VIEW("\r"));
     str_adds(out, "- `");
     if (index_title(entry, out) != ETHOS_OK)
@@ -78,7 +82,11 @@ static int add_jutul_line(const struct index_entry *entry, struct str *out)
     str_add(out, entry->hook);
     str_adds(out, entry->hook.size > 0 ? " (file: `" : "(file: `");
     str_add(out, entry->file);
-    return str_adds(out, cr ? "`)\r" : "`)");
+    str_adds(out, cr ? "`)\r" : "`)");
+    if (str_code(out) != ETHOS_OK || index_line(view_from(str_view(out), line), &told))
+        return str_code(out);
+    str_truncate(out, line);
+    return str_add(out, entry->line);
 }
 
 int foreign_jutul_index(struct ethos_view index, struct str *out)

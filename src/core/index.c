@@ -69,9 +69,25 @@ static bool is_note_file(struct ethos_view file)
     return scope_key_writable(key, NULL) == ETHOS_OK;
 }
 
+/* Whether a title reads as the word of the template. */
+static bool is_template(struct ethos_view title)
+{
+    struct ethos_view word = VIEW("<title>");
+    int byte;
+
+    title = line_begin(title);
+    while ((byte = line_next(&title)) >= 0) {
+        char c = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
+        if (!skip(&word, view_of(&c, 1)))
+            return false;
+    }
+    return word.size == 0;
+}
+
+/* Control characters are blanks in a title, as where it is read and written. */
 static bool is_title(struct ethos_view title)
 {
-    return !view_blank(title) && !view_eq_nocase(title, VIEW("<title>"));
+    return !line_blank(title) && !is_template(title);
 }
 
 /* [Title](file.md), from its bracket on; what follows is left in *rest. */
@@ -271,21 +287,6 @@ bool index_find_title(struct ethos_view text, struct ethos_view title, struct in
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
-
-/* Whether a title reads as the word of the template. */
-static bool is_template(struct ethos_view title)
-{
-    struct ethos_view word = VIEW("<title>");
-    int byte;
-
-    title = line_begin(title);
-    while ((byte = line_next(&title)) >= 0) {
-        char c = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
-        if (!skip(&word, view_of(&c, 1)))
-            return false;
-    }
-    return word.size == 0;
-}
 
 /* A title that is the template's word is escaped as a whole: it shall be an entry. */
 int index_add_title(struct ethos_view title, struct str *out)

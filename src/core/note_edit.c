@@ -209,16 +209,53 @@ static bool find_field(const struct note *note, const char *member, struct note_
     return false;
 }
 
+/* Whether a comment follows that would be read as part of a plain value: that ends before " # ". */
+static bool needs_quotes(struct ethos_view rest)
+{
+    struct ethos_view line = {0};
+
+    view_line(&rest, &line);
+    struct ethos_view comment = view_trim_start(line);
+    return view_starts(comment, VIEW("#")) &&
+           (!view_starts(view_trim_end(comment), VIEW("# ")) || comment.data[-1] != ' ');
+}
+
+/* Puts what was added since `start`, unless it is quoted, between single quotes. */
+static void add_quotes(size_t start, struct str *out)
+{
+    struct str plain;
+
+    if (str_code(out) || (out->size > start && strchr("\"'", out->data[start])))
+        return;
+    str_init(&plain, SIZE_MAX);
+    str_add(&plain, view_from(str_view(out), start));
+    str_truncate(out, start);
+    str_addc(out, '\'');
+    for (size_t i = 0; i < plain.size; i++) {
+        str_addc(out, plain.data[i]);
+        if (plain.data[i] == '\'')
+            str_addc(out, '\'');
+    }
+    str_addc(out, '\'');
+    if (str_code(&plain))
+        str_fail(out, str_code(&plain));
+    str_release(&plain);
+}
+
 static int replace_value(struct ethos_view text, const struct note_field *field, const char *member,
                          struct ethos_view value, struct str *out)
 {
     size_t at = offset_of(text, field->value.data);
+    struct ethos_view rest = view_from(text, at + field->value.size);
 
     str_add(out, view_of(text.data, at));
     if (field->value.size == 0)
         str_addc(out, ' ');
+    size_t start = out->size;
     add_value(member, value, out);
-    return str_add(out, view_from(text, at + field->value.size));
+    if (needs_quotes(rest))
+        add_quotes(start, out);
+    return str_add(out, rest);
 }
 
 /* Every line that reads as this member goes. */

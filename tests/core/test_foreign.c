@@ -391,6 +391,10 @@ static void index_lines_take_jutuls_form_and_others_stay(void **state)
     assert_int_equal(
         foreign_jutul_index(VIEW("a\n- [T `x\\]](t.md) — why\r\nb\n- [U](u.md)"), &out), ETHOS_OK);
     assert_string_equal(out.data, "a\n- `T 'x]` — why (file: `t.md`)\r\nb\n- `U` — (file: `u.md`)");
+    str_clear(&out);
+    struct ethos_view odd = VIEW("- [\\<title>](t.md)\r\n- [\0](n.md)\n"); // no title there
+    assert_int_equal(foreign_jutul_index(odd, &out), ETHOS_OK);
+    assert_true(view_eq(str_view(&out), odd));
     str_release(&out);
 }
 

@@ -202,6 +202,9 @@ static void test_a_member_is_changed_where_it_stands(void **state)
                "---\r\nname: a\r\nmetadata:\r\n  verified: 2026-11-15\r\n---\r\nBody\r\n");
     assert_set("---\ntype:\n---\n", "type", "user", "---\ntype: user\n---\n");
     assert_set("---\ntype: # later\n---\n", "type", "user", "---\ntype: user # later\n---\n");
+    assert_set("---\ntype: #\n---\n", "type", "user", "---\ntype: 'user' #\n---\n");
+    assert_set("---\ntype: \"b\" #why\n---\n", "type", "it's", "---\ntype: 'it''s' #why\n---\n");
+    assert_set("---\ntype: 'b'\t# why\n---\n", "type", "a: b", "---\ntype: \"a: b\"\t# why\n---\n");
     assert_set("---\ndescription: old\n---", "description", "a: b\nc",
                "---\ndescription: \"a: b c\"\n---");
     assert_set("---\ntype: a\ntype: b\n---\n", "type", "c", "---\ntype: c\ntype: b\n---\n");
