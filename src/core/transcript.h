@@ -50,6 +50,22 @@ typedef int transcript_out_fn(void *arg, const struct ethos_message *message);
 typedef void transcript_note_fn(void *arg, size_t line, const char *what);
 
 /*
+ * From where a transcript can be read on when it has grown: the line of a question, before which all
+ * is settled. Strings live as long as the arena.
+ */
+struct transcript_place {
+    size_t offset;       /* bytes before the line; 0: there is no such place */
+    size_t lines;        /* before it */
+    size_t messages;     /* that come of them; never 0 */
+    const char *time;    /* of the last of these, or NULL */
+    const char *session; /* about.session.id */
+    /* Which tokens were counted before. */
+    const char *response; /* claude-code: of which answer, "": none */
+    int64_t tokens;       /* codex: how many */
+    bool titled;          /* a title was told */
+};
+
+/*
  * What a transcript tells of itself. Members of the session that it does not tell are NULL or 0;
  * the id is that of the other program, created_at the time of the first message. Of "ethos" it is
  * the whole row.
@@ -58,6 +74,7 @@ struct transcript_about {
     const char *format;
     bool taken_back; /* some of what it has was taken back there, and is left out */
     struct ethos_session session;
+    struct transcript_place next; /* claude-code and codex: the last one that there is */
 };
 
 /*
@@ -79,6 +96,20 @@ struct transcript_about {
 int transcript_read(struct ethos_view text, const char *format, struct arena *arena,
                     struct transcript_about *out_about, transcript_out_fn *each,
                     transcript_note_fn *note, void *arg, struct ethos_error *error);
+
+/*
+ * The same of a text that begins at a place, in the format that was read: gives the messages from
+ * there on, as transcript_read of the whole would, and the lines of notes count as if it did. About
+ * the session it tells what stands here; from must live as long as the arena. ETHOS_CONFLICT, before
+ * any message is given, when what stands before the place matters (a result of a call there, a line
+ * that follows one there, tokens of an answer there) or the place is none of this transcript: then
+ * the whole must be read, and what was noted is void. One thing is not noticed: a line that has the
+ * id of one before the place, and follows one after it.
+ */
+int transcript_read_on(struct ethos_view text, const struct transcript_place *from,
+                       const char *format, struct arena *arena, struct transcript_about *out_about,
+                       transcript_out_fn *each, transcript_note_fn *note, void *arg,
+                       struct ethos_error *error);
 
 /* Adds counts that are not negative, up to the most that can be counted. */
 void transcript_add_usage(struct ethos_usage *to, const struct ethos_usage *from);

@@ -58,6 +58,7 @@ int branch_line(struct reading *reading, const json_t *row)
     node->line = reading->line;
     node->up = place_of(reading, up);
     reading->node = reading->node_count - 1;
+    reading->reaches_back |= node->up == 0 && reading->node > 1;
     json_t *place = json_integer((json_int_t)reading->node);
     return json_object_setn_new_nocheck(reading->places, name.data, name.size, place) ? ETHOS_NOMEM
                                                                                       : ETHOS_OK;
@@ -69,6 +70,12 @@ void branch_message(struct reading *reading, bool question)
         return;
     reading->nodes[reading->node].message = true;
     reading->nodes[reading->node].question = question;
+}
+
+void branch_no_message(struct reading *reading, size_t node)
+{
+    if (node > 0)
+        reading->nodes[node].message = reading->nodes[node].question = false;
 }
 
 static void mark_live(struct node *nodes, size_t count)
@@ -108,6 +115,8 @@ void branch_end(struct reading *reading)
         while (at < count && nodes[at].line < item->line)
             at++;
         if (at == count || nodes[at].line > item->line || !nodes[at].given_up) {
+            item->firm = at < count && nodes[at].line == item->line && nodes[at].live &&
+                         nodes[at].question;
             link = &item->next;
             continue;
         }

@@ -14,6 +14,10 @@
  *     {"type":"ai-title","aiTitle":"..."}                  by the program
  *     {"type":"summary","summary":"...","leafUuid":"..."}  if the file has that line; others are of
  *                                                          other sessions
+ *
+ * A slash command is written as a line of the user's, and so is what the program itself says to it
+ * (transcript_command.c). Which commands go to the model only shows by who answers, so one that
+ * nobody has answered yet is left out until then.
  */
 #include <string.h>
 
@@ -24,6 +28,13 @@
 static bool is_set(const json_t *row, const char *name)
 {
     return json_is_true(json_object_get(row, name));
+}
+
+/* Whether something stands before the line that stays there. */
+static bool has_before(const struct reading *reading)
+{
+    bool only_command = reading->command && reading->latest == &reading->items;
+    return reading->from || (reading->items && !only_command);
 }
 
 /* Why a line is no part of the conversation, or NULL. */
@@ -37,7 +48,7 @@ static const char *reason_to_skip(const struct reading *reading, const json_t *r
         return "a side chain was left out";
     if (is_set(row, "isMeta"))
         return NOTE_PROGRAM;
-    if (is_set(row, "isCompactSummary") && reading->items)
+    if (is_set(row, "isCompactSummary") && has_before(reading))
         return "a summary of what stands before was left out";
     return NULL;
 }
@@ -49,7 +60,9 @@ static int take_usage(struct reading *reading, struct item *item, const json_t *
     struct ethos_view response = json_view(message, "id");
     if (!json_is_object(usage))
         return ETHOS_OK;
-    if (reading->counted && response.data && view_eq_str(response, reading->response)) {
+    bool again = response.data && reading->response && view_eq_str(response, reading->response);
+    reading->reaches_back |= again && !reading->counted;
+    if (again && reading->counted) {
         reading->counted->has_usage = false;
         reading->counted->usage = (struct ethos_usage){0};
     }
@@ -62,6 +75,43 @@ static int take_usage(struct reading *reading, struct item *item, const json_t *
     reading->counted = item;
     reading->response = arena_copy(reading->arena, response);
     return reading->response ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static void drop_command(struct reading *reading, const char *what)
+{
+    branch_no_message(reading, reading->command_node);
+    reading_take_back(reading, what);
+}
+
+/* What the program said to a command, which was none to the model then. */
+static int take_local(struct reading *reading, bool answer)
+{
+    if (answer && reading->command) {
+        drop_command(reading, "a command that the program answered itself was left out");
+        reading->about->taken_back = true; // earlier it may have been another's
+    }
+    reading_note(reading, NOTE_PROGRAM);
+    return ETHOS_OK;
+}
+
+/* As it was typed. */
+static int take_command(struct reading *reading, struct ethos_view name, struct ethos_view args,
+                        struct item **out)
+{
+    struct str typed;
+    str_init(&typed, SIZE_MAX);
+    str_add(&typed, name);
+    str_adds(&typed, args.size > 0 ? " " : "");
+    str_add(&typed, args);
+    int code = str_code(&typed) ? ETHOS_NOMEM : reading_add(reading, 'u', out);
+    if (code == ETHOS_OK)
+        code = reading_text(reading, *out, str_view(&typed));
+    str_release(&typed);
+    reading->command = true;
+    reading->command_node = reading->node;
+    return code;
 }
 
 /* ---- what is told of the session ------------------------------------------------------------- */
@@ -81,6 +131,7 @@ static int take_summary(struct reading *reading, const json_t *row)
     struct ethos_view leaf = json_view(row, "leafUuid");
     json_t *summary = json_object_get(row, "summary");
     reading_note(reading, NOTE_OTHER);
+    reading->summed = true;
     if (leaf.size == 0 || !json_is_string(summary))
         return ETHOS_OK;
     return json_object_setn_nocheck(reading->summaries, leaf.data, leaf.size, summary) ? ETHOS_NOMEM
@@ -109,22 +160,52 @@ int claude_end(struct reading *reading)
     int code = ETHOS_OK;
     json_object_foreach (reading->summaries, leaf, summary) {
         struct ethos_view title = view_of(json_string_value(summary), json_string_length(summary));
-        if (code == ETHOS_OK && json_object_get(reading->names, leaf))
+        if (!json_object_get(reading->names, leaf))
+            reading->reaches_back |= reading->from && !reading->from->titled;
+        else if (code == ETHOS_OK)
             code = take_title(reading, 0, title);
     }
+    if (reading->command)
+        drop_command(reading, "a command that nobody answered so far was left out");
     branch_end(reading);
     return code;
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
+/* The text of a user's line that has nothing else. */
+static struct ethos_view text_of(const json_t *row)
+{
+    bool user = view_eq_str(json_view(row, "type"), "user");
+    return user ? json_view(json_object_get(row, "message"), "content") : (struct ethos_view){0};
+}
+
+/* One that has a source is what was typed, whatever it looks like. */
+static bool is_local(const json_t *row, bool *out_answer)
+{
+    return !json_object_get(row, "promptSource") && command_is_local(text_of(row), out_answer);
+}
+
+static int take_message(struct reading *reading, const json_t *row)
+{
+    const json_t *message = json_object_get(row, "message");
+    char role = view_eq_str(json_view(row, "type"), "user") ? 'u' : 'a';
+    struct ethos_view name, args;
+    struct item *item = NULL;
+    reading->time = json_object_get(row, "timestamp");
+    int code = command_typed(text_of(row), &name, &args)
+                   ? take_command(reading, name, args, &item)
+                   : reading_content(reading, role, json_object_get(message, "content"), &item);
+    if (reading->made > 0)
+        branch_message(reading, role == 'u' && item && reading->made == 1);
+    return code == ETHOS_OK && item && role == 'a' ? take_usage(reading, item, message) : code;
+}
+
 int claude_line(struct reading *reading, const json_t *row)
 {
     struct ethos_view type = json_view(row, "type");
     const char *reason = reason_to_skip(reading, row);
-    const json_t *message = json_object_get(row, "message");
-    struct item *item = NULL;
-    bool is_new = false;
+    bool is_new = false, answer;
     int code = branch_line(reading, row);
     if (code != ETHOS_OK)
         return code;
@@ -138,17 +219,12 @@ int claude_line(struct reading *reading, const json_t *row)
         reading_note(reading, reason);
         return ETHOS_OK;
     }
+    if (is_local(row, &answer))
+        return take_local(reading, answer);
     code = take_about(reading, row);
     if (code == ETHOS_OK)
         code = reading_is_new(reading, json_view(row, "uuid"), &is_new);
-    if (code != ETHOS_OK || !is_new)
-        return code;
-    char role = view_eq_str(type, "user") ? 'u' : 'a';
-    reading->time = json_object_get(row, "timestamp");
-    code = reading_content(reading, role, json_object_get(message, "content"), &item);
-    if (reading->made > 0)
-        branch_message(reading, role == 'u' && item && reading->made == 1);
-    return code == ETHOS_OK && item && role == 'a' ? take_usage(reading, item, message) : code;
+    return code == ETHOS_OK && is_new ? take_message(reading, row) : code;
 }
 
 /* ---- plain JSON lines ------------------------------------------------------------------------ */

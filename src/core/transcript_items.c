@@ -166,16 +166,38 @@ int reading_add(struct reading *reading, char role, struct item **out)
         return ETHOS_NOMEM;
     item->role = role;
     item->line = reading->line;
+    item->offset = reading->offset;
+    item->response = reading->response;
+    item->tokens = reading->tokens;
     item->last_part = &item->parts;
     item->last_call = &item->calls;
     item->id = make_id(reading);
     if (!item->id || take_time(reading, &item->timestamp))
         return ETHOS_NOMEM;
     *reading->last = item;
+    reading->latest = reading->last;
     reading->last = &item->next;
-    reading->answer = role == 'a' ? item : reading->answer;
+    reading->command = false;
+    if (role == 'a') {
+        reading->earlier = reading->answer;
+        reading->answer = item;
+    }
     *out = item;
     return ETHOS_OK;
+}
+
+void reading_take_back(struct reading *reading, const char *what)
+{
+    const struct item *item = *reading->latest;
+    size_t line = reading->line;
+    reading->line = item->line;
+    reading_note(reading, what);
+    reading->line = line;
+    if (item == reading->answer)
+        reading->answer = reading->earlier;
+    *reading->latest = NULL;
+    reading->last = reading->latest;
+    reading->command = false;
 }
 
 int reading_text(struct reading *reading, struct item *item, struct ethos_view text)

@@ -25,6 +25,7 @@ struct order {
     struct item *tail;  /* the last one, NULL: none */
     struct item *owner; /* an assistant's message whose results are still to come, or NULL */
     size_t owner_turn;  /* of what was joined to it last */
+    size_t line;        /* of the item before in the file */
 };
 
 static void note(struct order *order, const struct item *item, const char *what)
@@ -59,7 +60,8 @@ static void claim(struct call *call, struct item *result)
     result->claimed = true;
 }
 
-static int match_item(struct item *item, json_t *places, struct slot *slots)
+static int match_item(struct reading *reading, struct item *item, json_t *places,
+                      struct slot *slots)
 {
     struct slot *slot;
     for (struct call *call = item->calls; call; call = call->next) {
@@ -74,10 +76,15 @@ static int match_item(struct item *item, json_t *places, struct slot *slots)
         return ETHOS_OK;
     if (!(slot = slot_of(places, slots, item->call_id)))
         return ETHOS_NOMEM;
-    if (slot->call && !slot->call->result)
+    if (slot->call && !slot->call->result) {
         claim(slot->call, item);
-    else if (!slot->call && !slot->early)
+        return ETHOS_OK;
+    }
+    reading->reaches_back = true; // its call may stand there
+    if (!slot->call && !slot->early) {
         slot->early = item;
+        reading->reaches_on = true;
+    }
     return ETHOS_OK;
 }
 
@@ -91,7 +98,7 @@ static int match_results(struct reading *reading)
     for (struct item *item = reading->items; item && code == ETHOS_OK; item = item->next) {
         turn += item->role != 'r' && item->role != 0;
         item->turn = turn;
-        code = match_item(item, places, slots);
+        code = match_item(reading, item, places, slots);
     }
     json_decref(places);
     return code;
@@ -284,6 +291,12 @@ static int place_assistant(struct order *order, struct item *item)
     return code;
 }
 
+/* Whether all that comes from a question on can be read by itself, and something stands before. */
+static bool begins_turn(const struct order *order, const struct item *item)
+{
+    return item->firm && item->line > order->line && (order->tail || order->reading->from);
+}
+
 static int place_user(struct order *order, struct item *item)
 {
     int code = end_calls(order);
@@ -297,6 +310,8 @@ static int place_user(struct order *order, struct item *item)
         note(order, item, "a steer became a user's message");
         item->role = 'u';
     }
+    if (begins_turn(order, item))
+        order->reading->turn = item;
     append(order, item);
     return code;
 }
@@ -334,7 +349,7 @@ static void settle_times(struct reading *reading)
 {
     struct order *order = &(struct order){.reading = reading};
     struct item *first = reading->ordered;
-    const char *last = NULL;
+    const char *last = reading->from ? reading->from->time : NULL;
     for (const struct item *item = first; item && !last; item = item->after)
         last = item->timestamp;
     for (struct item *item = first; item && last; item = item->after) {
@@ -353,8 +368,10 @@ int transcript_order(struct reading *reading)
 {
     struct order order = {.reading = reading, .last = &reading->ordered};
     int code = match_results(reading);
-    for (struct item *item = reading->items; item && code == ETHOS_OK; item = item->next)
+    for (struct item *item = reading->items; item && code == ETHOS_OK; item = item->next) {
         code = place(&order, item);
+        order.line = item->line;
+    }
     if (code == ETHOS_OK)
         code = end_calls(&order);
     if (code == ETHOS_OK)

@@ -2,9 +2,10 @@
  * transcript_parts.h: a transcript of another program while it is read. Private to
  * core/transcript*.
  *
- * Lines become items, in the order of the file (transcript_claude.c with transcript_branch.c,
- * transcript_codex.c, transcript_ethos.c, over transcript_items.c); items are brought into an order that a model
- * accepts (transcript_order.c).
+ * Lines become items, in the order of the file (transcript_claude.c with transcript_branch.c and
+ * transcript_command.c, transcript_codex.c, transcript_ethos.c, over transcript_items.c); items are brought into an order
+ * that a model accepts (transcript_order.c); the last of them before which nothing can change is the
+ * place where reading goes on (transcript_place.c).
  */
 #ifndef ETHOS_CORE_TRANSCRIPT_PARTS_H
 #define ETHOS_CORE_TRANSCRIPT_PARTS_H
@@ -40,6 +41,11 @@ struct item {
     size_t line;
     size_t turn; /* how many that are no results stand before a result */
     const char *id, *timestamp;
+    /* Of a question: where its line begins, and what was counted before, as in struct reading. */
+    bool firm; /* as long as what comes follows it, it stays */
+    size_t offset;
+    const char *response;
+    json_int_t tokens;
     struct part *parts, **last_part;
     struct call *calls, **last_call;
     size_t call_count, call_bytes;
@@ -57,10 +63,15 @@ struct reading {
     transcript_note_fn *note;
     void *arg;
     struct item *items, **last;
-    struct item *answer;  /* the last of the assistant's, or NULL */
+    struct item **latest; /* what points to the last one */
+    struct item *answer;  /* the last of the assistant's, or NULL, */
+    struct item *earlier; /* and the one before */
     struct item *ordered; /* linked by after */
+    struct item *turn;    /* the last of these that everything after it can be read from, or NULL */
+    struct ethos_view whole;             /* the text as it was given, */
+    const struct transcript_place *from; /* and where that begins; NULL: at the beginning */
     /* the line that is being read */
-    size_t line;
+    size_t line, offset;
     struct ethos_view text;
     struct ethos_view name; /* its id, or absent */
     const json_t *time;
@@ -77,8 +88,18 @@ struct reading {
     json_t *places;       /* claude-code: of lines by id, */
     struct node *nodes;   /* the lines, */
     size_t node_count, node_capacity;
-    size_t node;       /* and which of them is being read, 0: none that others follow */
-    json_int_t tokens; /* codex: all that were counted so far */
+    size_t node;         /* and which of them is being read, 0: none that others follow */
+    bool command;        /* claude-code: the last item is a command that nobody answered so far, */
+    size_t command_node; /* and its line */
+    json_int_t tokens;   /* codex: all that were counted so far, */
+    size_t question;     /* the line of the last question, */
+    bool unasked;        /* whether a turn began in which nobody has said anything so far, */
+    const char *shown;   /* which answer the screen showed since the last question, "": none that is
+                            told, NULL: nothing is told of the screen */
+    /* what does not stay where it is */
+    bool reaches_back; /* something depends on what stands before the text, if anything does */
+    bool reaches_on;   /* something may change by what comes, wherever that is */
+    bool summed;       /* claude-code: a title may come true */
     struct transcript_about *about;
 };
 
@@ -118,6 +139,9 @@ int reading_result(struct reading *reading, struct ethos_view id, struct ethos_v
  */
 int reading_content(struct reading *reading, char role, const json_t *content, struct item **out);
 
+/* Leaves out the item that was appended last, once, and says so of its line. */
+void reading_take_back(struct reading *reading, const char *what);
+
 /* Whether a line with this id comes for the first time. */
 int reading_is_new(struct reading *reading, struct ethos_view name, bool *out);
 
@@ -141,13 +165,23 @@ int branch_line(struct reading *reading, const json_t *row);
 /* which became a message, */
 void branch_message(struct reading *reading, bool question);
 
+/* or one that is none after all, by its place, */
+void branch_no_message(struct reading *reading, size_t node);
+
 /* and at the end: leaves out what was taken back. */
 void branch_end(struct reading *reading);
+
+/* claude-code: whether a text of the user's is a command; the views are parts of it. */
+bool command_typed(struct ethos_view text, struct ethos_view *out_name,
+                   struct ethos_view *out_args);
+
+/* Whether it is what the program said to a command; *out_answer: not only before it. */
+bool command_is_local(struct ethos_view text, bool *out_answer);
 
 /* At the end: chooses the title and the branch. */
 int claude_end(struct reading *reading);
 
-/* At the end: leaves out what nobody typed. */
+/* At the end: leaves out what nobody typed, and what may be a summary. */
 int codex_end(struct reading *reading);
 
 /* A document of ours. */
@@ -167,6 +201,12 @@ int transcript_order(struct reading *reading);
 
 /* The same without changing anything; *out_kept is false when they are in no order to be kept. */
 int transcript_keep(struct reading *reading, bool *out_kept);
+
+/* Whether what was ordered is what comes at the place it was read from. */
+bool place_fits(const struct reading *reading);
+
+/* Tells where reading can go on. */
+void place_find(struct reading *reading);
 
 /* Hands what was ordered to each. */
 int transcript_give(struct reading *reading, transcript_out_fn *each);

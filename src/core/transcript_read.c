@@ -100,8 +100,10 @@ static int read_lines(struct reading *reading, const struct format *format, stru
 {
     struct ethos_view rest = text, line;
     int code = ETHOS_OK;
-    while (code == ETHOS_OK && view_line(&rest, &line))
+    while (code == ETHOS_OK && view_line(&rest, &line)) {
+        reading->offset = (size_t)(line.data - reading->whole.data);
         code = read_line(reading, format, line, &rest);
+    }
     return code == ETHOS_OK && format->end ? format->end(reading) : code;
 }
 
@@ -169,13 +171,23 @@ static int read_items(struct reading *reading, const struct format *format, stru
     return code != ETHOS_OK || kept ? code : transcript_order(reading);
 }
 
-static int give_items(struct reading *reading, transcript_out_fn *each, struct ethos_error *error)
+static int read_chosen(struct reading *reading, const struct format *format, struct ethos_view text,
+                       transcript_out_fn *each, struct ethos_error *error)
 {
     struct ethos_session *session = &reading->about->session;
+    int code = read_items(reading, format, text);
+    if (code != ETHOS_OK)
+        return code;
+    if (reading->from && !place_fits(reading))
+        return err_set(error, ETHOS_CONFLICT, "what stands before the place must be read, too");
+    if (!reading->items)
+        return err_set(error, ETHOS_INVALID, "no message could be read from the transcript");
+    reading->about->format = format->name;
     if (!reading->ordered)
         return err_set(error, ETHOS_INVALID, "no message of it can stand alone");
     if (!session->created_at)
         session->created_at = reading->ordered->timestamp;
+    place_find(reading);
     return transcript_give(reading, each);
 }
 
@@ -183,8 +195,12 @@ int transcript_read(struct ethos_view text, const char *format, struct arena *ar
                     struct transcript_about *out_about, transcript_out_fn *each,
                     transcript_note_fn *note, void *arg, struct ethos_error *error)
 {
-    struct reading reading = {
-        .arena = arena, .note = note, .arg = arg, .last = &reading.items, .about = out_about};
+    struct reading reading = {.arena = arena,
+                              .note = note,
+                              .arg = arg,
+                              .last = &reading.items,
+                              .about = out_about,
+                              .whole = text};
     const struct format *chosen = find_format(format);
     *out_about = (struct transcript_about){0};
     if (view_starts(text, BYTE_ORDER_MARK))
@@ -194,12 +210,29 @@ int transcript_read(struct ethos_view text, const char *format, struct arena *ar
         return format ? err_set(error, ETHOS_INVALID, "'%s' is no format of transcripts", format)
                       : err_set(error, ETHOS_INVALID, "no transcript of a known format");
     if (code == ETHOS_OK)
-        code = read_items(&reading, chosen, text);
-    if (code == ETHOS_OK && !reading.items)
-        return err_set(error, ETHOS_INVALID, "no message could be read from the transcript");
-    if (code == ETHOS_OK) {
-        out_about->format = chosen->name;
-        code = give_items(&reading, each, error);
-    }
+        code = read_chosen(&reading, chosen, text, each, error);
+    return code == ETHOS_NOMEM ? err_nomem(error) : code;
+}
+
+int transcript_read_on(struct ethos_view text, const struct transcript_place *from,
+                       const char *format, struct arena *arena, struct transcript_about *out_about,
+                       transcript_out_fn *each, transcript_note_fn *note, void *arg,
+                       struct ethos_error *error)
+{
+    struct reading reading = {.arena = arena,
+                              .note = note,
+                              .arg = arg,
+                              .last = &reading.items,
+                              .about = out_about,
+                              .whole = text,
+                              .from = from,
+                              .line = from->lines,
+                              .response = from->response,
+                              .tokens = from->tokens};
+    const struct format *chosen = find_format(format);
+    *out_about = (struct transcript_about){.session.id = from->session};
+    if (!chosen || !chosen->line)
+        return err_set(error, ETHOS_CONFLICT, "nothing has such a place");
+    int code = read_chosen(&reading, chosen, text, each, error);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }

@@ -263,7 +263,7 @@ static int add_heading(struct ethos *self, struct ethos_sessions *store, const c
     int code = store->ops->get(store, id, add_title, out, error);
     str_init(&made, SESSIONS_EXPORT_BYTES);
     if (code == ETHOS_OK && out->size == size)
-        code = sessions_title(self, id, &made, error);
+        code = sessions_title(self, id, false, &made, error);
     add_line(made.data, out);
     str_release(&made);
     str_adds(out, out->size == size ? "Conversation\n\n" : "\n\n");

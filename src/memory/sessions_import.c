@@ -70,12 +70,32 @@ struct gathering {
     struct import_source *source;
 };
 
+static void tell_note(const struct import_run *run, const char *file, size_t line, const char *what)
+{
+    if (run->what->note)
+        run->what->note(run->what->arg, file, line, what);
+}
+
+/* What was read from a place on is told when that turned out to be one. */
+static void keep_note(struct import_source *source, size_t line, const char *what)
+{
+    struct import_note *note = arena_alloc(&source->arena, sizeof *note);
+    if (!note) {
+        source->unfit = true;
+        return;
+    }
+    *note = (struct import_note){NULL, line, what};
+    *source->last_note = note;
+    source->last_note = &note->next;
+}
+
 static void gather_note(void *arg, size_t line, const char *what)
 {
     const struct gathering *gathering = arg;
-    const struct sessions_import *how = gathering->run->what;
-    if (how->note)
-        how->note(how->arg, gathering->source->file, line, what);
+    if (gathering->source->from)
+        keep_note(gathering->source, line, what);
+    else
+        tell_note(gathering->run, gathering->source->row.file, line, what);
 }
 
 /* What is said next here cannot be earlier: a clock that was wrong elsewhere must not stay. */
@@ -87,7 +107,8 @@ static void settle_time(struct gathering *gathering, struct ethos_message *messa
     if (!message->timestamp || strcmp(message->timestamp, run->latest) <= 0)
         return;
     message->timestamp = before && strcmp(before, run->now) > 0 ? before : run->now;
-    gather_note(gathering, source->count + 1, "a time that is still to come was taken as now");
+    size_t number = source->count + 1 + (source->from ? source->from->messages : 0);
+    gather_note(gathering, number, "a time that is still to come was taken as now");
 }
 
 static int gather(void *arg, const struct ethos_message *message)
@@ -136,19 +157,43 @@ static int take_text(struct import_run *run, struct import_source *source, struc
                      struct ethos_error *error)
 {
     struct gathering gathering = {run, source};
-    char id[ETHOS_UUID_SIZE] = "";
-    struct sessions_import_row row = {.file = source->file};
+    source->row.read += text.size;
     int code = transcript_read(text, run->what->format, &source->arena, &source->about, gather,
                                gather_note, &gathering, error);
     const char **start = &source->about.session.created_at;
     if (*start && strcmp(*start, run->latest) > 0)
         *start = run->now;
     if (code == ETHOS_OK)
-        code = import_take(run, source, &row, id, error);
-    row.format = source->about.format;
+        code = import_take(run, source, error);
+    source->row.format = source->about.format;
     if (code == ETHOS_OK)
-        tell_row(run, &row);
+        tell_row(run, &source->row);
     return code;
+}
+
+/* The same of a file from a place on, unless that turns out to be none: then nothing is told. */
+static int take_on(struct import_run *run, struct import_source *source, struct ethos_error *error)
+{
+    const struct import_file *file = source->file;
+    const struct sessions_place *from = source->from;
+    const struct transcript_place place = import_place_from(from);
+    struct gathering gathering = {run, source};
+    struct ethos_view text = view_from(file->seen, from->offset - file->seen_from);
+    source->row.read = text.size;
+    source->last_note = &source->notes;
+    int code = transcript_read_on(text, &place, from->format, &source->arena, &source->about,
+                                  gather, gather_note, &gathering, error);
+    source->unfit |= code == ETHOS_CONFLICT;
+    if (code == ETHOS_OK && !source->unfit)
+        code = import_take(run, source, error);
+    source->unfit |= is_own_fault(code);
+    if (code != ETHOS_OK || source->unfit)
+        return source->unfit ? ETHOS_OK : code;
+    source->row.format = source->about.format;
+    for (const struct import_note *note = source->notes; note; note = note->next)
+        tell_note(run, source->row.file, note->line, note->what);
+    tell_row(run, &source->row);
+    return ETHOS_OK;
 }
 
 /* path: its real one, or NULL for what has none. */
@@ -284,7 +329,7 @@ static int take_found(struct walk *walk, int dir, const struct found *found, uin
                       struct ethos_error *error)
 {
     struct import_source source = {
-        .file = found->file, .bytes = found->bytes, .before = before, .total = walk->total};
+        .row.file = found->file, .bytes = found->bytes, .before = before, .total = walk->total};
     struct ethos_error why = {0};
     struct str text;
     char real[PATH_MAX];
@@ -332,19 +377,74 @@ static int not_there(const char *path, int errnum, struct ethos_error *error)
                           "~/.codex/sessions");
 }
 
-static int take_file(struct import_run *run, int fd, uint64_t bytes, struct ethos_error *error)
+static bool wants_place(const struct import_run *run)
 {
-    struct import_source source = {.file = run->what->path, .bytes = bytes, .total = bytes};
+    return run->what->place && !run->what->dry_run;
+}
+
+/* row: what was done before, and what became of it. */
+static int take_whole(struct import_run *run, int fd, const struct stat *info,
+                      struct sessions_import_row row, struct ethos_error *error)
+{
+    uint64_t bytes = (uint64_t)info->st_size;
+    struct import_source source = {.row = row, .bytes = bytes, .total = bytes};
+    struct import_file file = {.info = *info};
     struct str text;
     char real[PATH_MAX];
     str_init(&text, SESSIONS_IMPORT_BYTES);
-    int code = read_source(fd, source.file, source.file, real, &text, error);
+    int code = read_source(fd, row.file, row.file, real, &text, error);
+    file.seen = str_view(&text);
+    source.file = wants_place(run) ? &file : NULL;
     if (code == ETHOS_OK) {
         code = take_named(run, &source, real, str_view(&text), error);
-        code = name_error(source.file, &source, code, error);
+        code = name_error(row.file, &source, code, error);
     }
     str_release(&text);
     return code;
+}
+
+/* From the place on; *out_done is false when all of it must be read, and the row gone on with. */
+static int take_rest(struct import_run *run, int fd, const struct stat *info,
+                     struct sessions_import_row *row, bool *out_done, struct ethos_error *error)
+{
+    const struct sessions_place from = *run->what->place;
+    struct import_file file;
+    struct import_source source = {
+        .row = *row, .total = (uint64_t)info->st_size, .file = &file, .from = &from};
+    struct str text;
+    int code = ETHOS_OK;
+    str_init(&text, SESSIONS_IMPORT_BYTES);
+    arena_init(&source.arena);
+    *run->what->place = (struct sessions_place){0};
+    source.unfit = !import_place_open(run, fd, info, &from, &text, &file);
+    if (!source.unfit)
+        code = take_on(run, &source, error);
+    if (code != ETHOS_OK)
+        *run->what->place = from;
+    run->total = source.total;
+    row->messages = source.row.messages;
+    row->read = source.row.read;
+    *out_done = !source.unfit;
+    arena_release(&source.arena);
+    str_release(&text);
+    return code;
+}
+
+static int take_file(struct import_run *run, int fd, const struct stat *info,
+                     struct ethos_error *error)
+{
+    struct sessions_import_row row = {.file = run->what->path};
+    bool done = false;
+    int code = ETHOS_OK;
+    if (wants_place(run))
+        code = take_rest(run, fd, info, &row, &done, error);
+    if (code == ETHOS_OK && !done && run->turn->ethos->brief &&
+        info->st_size > SESSIONS_BRIEF_BYTES) {
+        code = err_set(error, ETHOS_LIMIT, "%s: larger than %d bytes", row.file,
+                       SESSIONS_BRIEF_BYTES);
+        err_hint(error, code, "ethos sessions import %s takes it in", row.file);
+    }
+    return code != ETHOS_OK || done ? code : take_whole(run, fd, info, row, error);
 }
 
 static int take_path(struct import_run *run, struct ethos_error *error)
@@ -357,10 +457,10 @@ static int take_path(struct import_run *run, struct ethos_error *error)
         return not_there(path, errno, error);
     if (os_fstat(fd, &info) != 0) {
         code = err_errno(error, errno, path);
-    } else if (S_ISDIR(info.st_mode)) {
+    } else if (S_ISDIR(info.st_mode) && !run->what->place) {
         code = take_folder(run, fd, error);
     } else if (S_ISREG(info.st_mode)) {
-        code = take_file(run, fd, (uint64_t)info.st_size, error);
+        code = take_file(run, fd, &info, error);
     } else {
         code = err_set(error, ETHOS_INVALID, "%s: neither a file nor a folder", path);
         err_hint(error, code, "- reads standard input");
@@ -372,7 +472,7 @@ static int take_path(struct import_run *run, struct ethos_error *error)
 static int take_input(struct import_run *run, struct ethos_error *error)
 {
     struct ethos_view text = run->what->text;
-    struct import_source source = {.file = "-", .bytes = text.size, .total = text.size};
+    struct import_source source = {.row.file = "-", .bytes = text.size, .total = text.size};
     int code = take_named(run, &source, NULL, text, error);
     return name_error("standard input", &source, code, error);
 }
@@ -388,7 +488,7 @@ int sessions_import(struct ethos_turn *turn, const struct sessions_import *what,
     if (code != ETHOS_OK)
         return code;
     code = strcmp(what->path, "-") == 0 ? take_input(&run, error) : take_path(&run, error);
-    if (run.changed)
+    if (run.changed && !turn->ethos->brief)
         run.store->ops->settle(run.store, NULL); // else whoever searches next does it
     if (what->progress)
         what->progress(what->progress_arg, run.total, run.total);

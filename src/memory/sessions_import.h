@@ -20,16 +20,56 @@
  * free. It is the session with this id when there is one, else the one with this key if that begins
  * with the same message.
  *
+ * Who imports the same file again and again, as it grows, keeps a place: from where it need not be
+ * read again. A place only saves time. Whatever does not fit (the file was replaced or cut, something
+ * before the place was taken back, answered or continued, the session is another or was changed
+ * here) makes the import read the whole file. It is sealed with the session as the import left it,
+ * whose id nobody else knows: one that was edited, or made up, is none. What a place cannot notice
+ * is an edit that leaves the file, its length and the 4 KiB before the place as they were: what was
+ * taken stays as it was then.
+ *
  * A message whose id is in another session, or hidden in this one, makes a conflict before anything
  * is written. Times that are still to come, by more than a day, are taken as now.
  */
 #ifndef ETHOS_MEMORY_SESSIONS_IMPORT_H
 #define ETHOS_MEMORY_SESSIONS_IMPORT_H
 
+#include <stdbool.h>
+
 #include <ethos/ethos.h>
 
+#include "base/clock.h"
+
+struct str;
+
 #define SESSIONS_IMPORT_BYTES 1073741824 /* of one transcript */
+#define SESSIONS_BRIEF_BYTES 67108864    /* that those in a hurry read at once */
 #define SESSIONS_IMPORT_BATCH 500        /* messages of one transaction */
+
+#define SESSIONS_PLACE_BYTES 2048 /* of its text, at most */
+#define SESSIONS_PLACE_NAME 128   /* room for an id of another program */
+#define SESSIONS_PLACE_HASH 33
+
+/* The line of a question, with what is known of all before it; offset 0: none. Nobody else's to read. */
+struct sessions_place {
+    char format[16];
+    char session[SESSIONS_PLACE_NAME];
+    uint64_t offset, lines, messages;
+    char before[ETHOS_UUID_SIZE]; /* id of the last message before it, */
+    char time[CLOCK_ISO_SIZE];    /* and its time, or "" */
+    struct ethos_usage usage;     /* of all before it */
+    char response[SESSIONS_PLACE_NAME];
+    int64_t tokens;
+    bool titled;
+    char check[SESSIONS_PLACE_HASH]; /* of the file, and of what stands around the place */
+    char seal[SESSIONS_PLACE_HASH];  /* of all this and the session */
+};
+
+/* Appends it as one line of JSON, nothing for none; returns str_code. */
+int sessions_place_print(const struct sessions_place *place, struct str *out);
+
+/* *out is none, and false returned, for a text that was not printed so, by this version. */
+bool sessions_place_parse(struct ethos_view text, struct sessions_place *out);
 
 /* What became of one transcript. */
 struct sessions_import_row {
@@ -40,6 +80,7 @@ struct sessions_import_row {
     const char *format; /* or NULL: none was recognised */
     uint64_t messages;  /* added */
     uint64_t total;     /* that the session has now */
+    uint64_t read;      /* bytes of it that messages were sought in */
     int code;           /* why it was skipped, or ETHOS_OK */
 };
 
@@ -55,6 +96,12 @@ struct sessions_import {
     void *arg;
     void (*progress)(void *arg, uint64_t done, uint64_t total); /* bytes of all files */
     void *progress_arg;
+    /*
+     * Of one file (a folder is refused), unless it is a dry run: where the last import of it ended, or none; becomes where
+     * the next may begin, and none when that must read everything. What stands before it is not noted
+     * again. After a failure it is as before or none.
+     */
+    struct sessions_place *place;
 };
 
 /*
