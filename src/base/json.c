@@ -3,9 +3,12 @@
  */
 #include "base/json.h"
 
+#include <endian.h>
 #include <float.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "base/utf8.h"
@@ -14,39 +17,96 @@
 /* What we write ourselves, and what jansson writes. */
 static const char lower[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
 
+#define BYTES(byte) (0x0101010101010101u * (unsigned char)(byte))
+
 /* ---- strings ------------------------------------------------------------------------------- */
 
-static bool plain(char c)
+/* What stands after the backslash of an escape; 'u': a number, 0: c needs none. */
+static const char escapes[256] = {
+    [0 ... 7] = 'u', ['\b'] = 'b', ['\t'] = 't',      ['\n'] = 'n', [11] = 'u',
+    ['\f'] = 'f',    ['\r'] = 'r', [14 ... 31] = 'u', ['"'] = '"',  ['\\'] = '\\',
+};
+
+/* 0x80 in the place of every byte that is zero. */
+static uint64_t zero_bytes(uint64_t word)
 {
-    return (unsigned char)c >= 0x20 && c != '"' && c != '\\';
+    return ~(((word & BYTES(0x7F)) + BYTES(0x7F)) | word | BYTES(0x7F));
 }
 
-/* digits: of what has no letter. */
-static void add_escape(char c, const char *digits, struct str *out)
+/* The same for eight bytes of text and those that need an escape, the first lowest. */
+static uint64_t escaped_bytes(const char *data)
 {
-    static const char values[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt";
-    const char *value = memchr(values, c, sizeof(values) - 1);
+    uint64_t word;
 
-    if (value)
-        str_add(out, view_of((char[]){'\\', names[value - values]}, 2));
-    else
-        str_add(out, view_of((char[]){'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]}, 6));
+    memcpy(&word, data, sizeof word);
+    word = le64toh(word);
+    return zero_bytes(word & BYTES(0xE0)) | zero_bytes(word ^ BYTES('"')) |
+           zero_bytes(word ^ BYTES('\\'));
 }
 
+/* The bytes before the first that needs an escape. */
+static size_t plain_size(const char *data, size_t size)
+{
+    size_t at = 0;
+
+    for (; size - at >= 8; at += 8) {
+        uint64_t found = escaped_bytes(data + at);
+        if (found)
+            return at + (size_t)__builtin_ctzll(found) / 8;
+    }
+    while (at < size && !escapes[(unsigned char)data[at]])
+        at++;
+    return at;
+}
+
+/* What the escapes of a text add to it. */
+static size_t escapes_size(const char *data, size_t size)
+{
+    size_t added = 0;
+
+    for (size_t at = plain_size(data, size); at < size;
+         at += 1 + plain_size(data + at + 1, size - at - 1))
+        added += escapes[(unsigned char)data[at]] == 'u' ? 5 : 1;
+    return added;
+}
+
+/* digits: of what has no letter. Returns the end. */
+static char *put_escape(char c, const char *digits, char *to)
+{
+    *to++ = '\\';
+    *to++ = escapes[(unsigned char)c];
+    if (to[-1] != 'u')
+        return to;
+    *to++ = '0';
+    *to++ = '0';
+    *to++ = digits[c >> 4];
+    *to++ = digits[c & 15];
+    return to;
+}
+
+/* The room is found first; then every byte has its place. */
 static int quote_valid(struct ethos_view v, const char *digits, struct str *out)
 {
-    str_reserve(out, v.size + 2);
-    str_addc(out, '"');
-    for (size_t at = 0; at < v.size;) {
-        size_t start = at;
+    const char *from = v.size ? v.data : "", *end = from + v.size;
+    size_t run = plain_size(from, v.size);
+    size_t size = v.size + escapes_size(from + run, v.size - run);
 
-        while (at < v.size && plain(v.data[at]))
-            at++;
-        str_add(out, view_of(v.data + start, at - start));
-        if (at < v.size)
-            add_escape(v.data[at++], digits, out);
+    if (str_reserve(out, size + 2))
+        return str_code(out);
+    char *to = out->data + out->size;
+    *to++ = '"';
+    for (;;) {
+        to = mempcpy(to, from, run);
+        from += run;
+        if (from == end)
+            break;
+        to = put_escape(*from++, digits, to);
+        run = plain_size(from, (size_t)(end - from));
     }
-    return str_addc(out, '"');
+    *to++ = '"';
+    *to = 0;
+    out->size += size + 2;
+    return ETHOS_OK;
 }
 
 int json_quote(struct ethos_view v, struct str *out)

@@ -10,11 +10,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -162,6 +164,26 @@ int os_fstatfs(int fd, uint64_t *out_type)
     if (result == 0)
         *out_type = (uint32_t)info.f_type;
     return result;
+}
+
+int os_watch(void)
+{
+    return CALL("watch", NULL, inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+}
+
+int os_watch_add(int fd, const char *path, uint32_t mask)
+{
+    return CALL("watch_add", NULL, inotify_add_watch(fd, path, mask));
+}
+
+int os_watch_remove(int fd, int watch)
+{
+    return CALL("watch_remove", NULL, inotify_rm_watch(fd, watch));
+}
+
+int os_poll(struct pollfd *fds, unsigned long count, int timeout_ms)
+{
+    return RETRY(CALL("poll", NULL, poll(fds, count, timeout_ms)));
 }
 
 int os_flock(int fd, int operation)

@@ -53,6 +53,13 @@ int os_flock(int fd, int operation);
 int os_fstatfs(int fd, uint64_t *out_type); /* the number that tells a file system's kind */
 int os_futime(int fd, int64_t mtime_ns);    /* sets the time of the last change */
 
+/* inotify(7), never waiting for events: a descriptor, a watch. And poll(2), interrupted or not. */
+struct pollfd;
+int os_watch(void);
+int os_watch_add(int fd, const char *path, uint32_t mask);
+int os_watch_remove(int fd, int watch);
+int os_poll(struct pollfd *fds, unsigned long count, int timeout_ms);
+
 /* What a directory is, whatever its name; links are followed. */
 struct os_identity {
     uint64_t device, inode;

@@ -136,6 +136,12 @@ int str_truncate(struct str *s, size_t size)
     return s->code;
 }
 
+void str_undo(struct str *s, size_t size)
+{
+    str_truncate(s, size);
+    s->code = ETHOS_OK;
+}
+
 char *str_steal(struct str *s, size_t *out_size)
 {
     if (s->code)

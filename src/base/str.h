@@ -37,6 +37,7 @@ int str_printf(struct str *s, const char *format, ...) __attribute__((format(pri
 int str_reserve(struct str *s, size_t more);  /* room for `more` bytes without another growth */
 int str_truncate(struct str *s, size_t size); /* no effect when already shorter */
 int str_fail(struct str *s, int code);        /* as a failed append; the first code stays */
+void str_undo(struct str *s, size_t size);    /* to an earlier size, any failure forgotten */
 
 static inline int str_code(const struct str *s)
 {

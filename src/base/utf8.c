@@ -283,6 +283,23 @@ static size_t chunk_start(struct ethos_view v, size_t end)
     return end - CHUNK; // no lead reaches over three continuation bytes to a fourth
 }
 
+size_t utf8_head(struct ethos_view v, uint64_t units)
+{
+    size_t at = 0;
+
+    while (at < v.size) {
+        uint32_t cp;
+        bool ok;
+        size_t size = decode(v.data + at, v.size - at, &cp, &ok);
+
+        if (units_of(cp) > units)
+            break;
+        units -= units_of(cp);
+        at += size;
+    }
+    return at;
+}
+
 size_t utf8_tail(struct ethos_view v, uint64_t units)
 {
     size_t at = v.size;

@@ -37,6 +37,9 @@ bool utf8_measure(struct ethos_view v, uint64_t *out_units);
 /* Length in CH. */
 uint64_t utf8_units(struct ethos_view v);
 
+/* Size of the longest head of at most `units` CH that ends after a character. */
+size_t utf8_head(struct ethos_view v, uint64_t units);
+
 /* Offset of the longest tail of at most `units` CH that starts on a character. */
 size_t utf8_tail(struct ethos_view v, uint64_t units);
 

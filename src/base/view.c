@@ -44,9 +44,15 @@ bool view_last_line(struct ethos_view *rest, struct ethos_view *out_line)
     return true;
 }
 
+/* Most texts begin and end with such a byte, and need not be decoded. */
+static bool is_black(char c)
+{
+    return c > ' ' && c < 0x7F;
+}
+
 struct ethos_view view_trim_start(struct ethos_view v)
 {
-    while (v.size > 0) {
+    while (v.size > 0 && !is_black(v.data[0])) {
         uint32_t cp;
         size_t size = utf8_decode(v.data, v.size, &cp, NULL);
 
@@ -59,7 +65,7 @@ struct ethos_view view_trim_start(struct ethos_view v)
 
 struct ethos_view view_trim_end(struct ethos_view v)
 {
-    while (v.size > 0) {
+    while (v.size > 0 && !is_black(v.data[v.size - 1])) {
         uint32_t cp;
         size_t start = utf8_before(v, v.size);
 

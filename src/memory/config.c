@@ -40,6 +40,8 @@ const struct config_option config_options[] = {
      "what is cut when memory is larger than that"},
     {"prefetch.guard", CONFIG_SWITCH, CONFIG_HOME, "on", NULL, 0, 0,
      "replace injected instructions and secrets in the block"},
+    {"hooks.record", CONFIG_SWITCH, CONFIG_HOME, "on", NULL, 0, 0,
+     "whether hooks of agents record conversations as sessions"},
     {"notes.staleDays", CONFIG_INTEGER, CONFIG_HOME, "90", NULL, 1, 36500,
      "days after which an unverified note counts as stale"},
     {"paths.allow", CONFIG_PATHS, CONFIG_HOME, NULL, NULL, 0, 0,

@@ -43,6 +43,7 @@ struct config {
     struct yaml_table table;
     struct home_stamp stamp;
     bool loaded;
+    bool holds; /* the stamp */
 };
 
 /*

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/scope.h"
+#include "memory/kept.h"
 #include "memory/registry.h"
 #include "memory/service.h"
 #include "memory/workspace.h"
@@ -25,6 +26,8 @@ struct ethos {
     char *root; /* memory */
     bool ephemeral;
     bool fast;
+    bool brief;                      /* leaves to others what can wait */
+    uint32_t wait_ms;                /* for the locks of others */
     struct ethos_provider *injected; /* or NULL: the configured ones */
     struct opened *opened;
     struct ethos_sessions *sessions;  /* NULL until first use */
@@ -32,8 +35,15 @@ struct ethos {
     struct config personality_config; /* of the personality named beside it */
     char personality[ETHOS_MAX_ID + 1];
     char login[ETHOS_MAX_ID + 1]; /* of this process; "" until somebody asks */
+    struct kept kept;
     /* Scratch of prefetch, kept so that a warm call allocates nothing but its result. */
     struct ethos_section sections[ETHOS_SECTIONS];
+};
+
+/* What a turn was made for: the request, completed by the environment, and the current directory. */
+struct turn_asked {
+    struct ethos_request request;
+    const char *here; /* of a request without a workspace */
 };
 
 struct ethos_turn {
@@ -44,7 +54,8 @@ struct ethos_turn {
     struct service_settings settings;
     /* The pair to record at the first write of a profile; platform_user is NULL when there is none. */
     const char *pair_platform, *platform_user;
-    struct workspace workspace; /* when the context has a workspace_scope */
+    struct workspace workspace;     /* when the context has a workspace_scope */
+    const struct turn_asked *asked; /* NULL: not one to be kept */
 };
 
 /* The person at this machine. */

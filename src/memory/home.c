@@ -194,6 +194,12 @@ int home_replace(int dir, const char *folder_name, const char *name, struct etho
 
 int home_lock(int dir, const char *name, int *out_lock, struct ethos_error *error)
 {
+    return home_lock_within(dir, name, ETHOS_LOCK_DEADLINE_MS, out_lock, error);
+}
+
+int home_lock_within(int dir, const char *name, uint32_t wait_ms, int *out_lock,
+                     struct ethos_error *error)
+{
     char path[ETHOS_MAX_KEY + 16];
     snprintf(path, sizeof path, LOCK_FOLDER "/%s.lock", name);
     bool made;
@@ -207,7 +213,7 @@ int home_lock(int dir, const char *name, int *out_lock, struct ethos_error *erro
     int fd = os_open_beneath(dir, path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
     if (fd < 0)
         return err_errno(error, errno, path);
-    if (lock_wait(fd, ETHOS_LOCK_DEADLINE_MS, LOCK_CROWD_MS) != 0) {
+    if (lock_wait(fd, wait_ms, LOCK_CROWD_MS) != 0) {
         code = err_errno(error, errno, path);
         os_close(fd);
         return code;

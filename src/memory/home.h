@@ -56,5 +56,7 @@ void home_record_name(const char *kind, const char *scope, char out[HOME_RECORD_
 
 /* An exclusive lock .mem/<name>.lock, released by closing the descriptor. ETHOS_BUSY at the deadline. */
 int home_lock(int dir, const char *name, int *out_lock, struct ethos_error *error);
+int home_lock_within(int dir, const char *name, uint32_t wait_ms, int *out_lock,
+                     struct ethos_error *error);
 
 #endif

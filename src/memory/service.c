@@ -45,6 +45,8 @@ static int set_up(struct ethos *self, const struct ethos_options *options,
     if (code != ETHOS_OK)
         return code;
     self->fast = options->fast != 0;
+    self->brief = options->brief != 0;
+    self->wait_ms = self->brief ? ETHOS_BRIEF_DEADLINE_MS : ETHOS_LOCK_DEADLINE_MS;
     self->ephemeral = options->ephemeral != 0;
     if (self->ephemeral)
         return ephemeral_make(&self->root, error);
@@ -67,6 +69,7 @@ int ethos_open(const struct ethos_options *options, struct ethos **out_ethos,
         return err_nomem(error);
     }
     self->host = options->host ? options->host : &log_default_host;
+    kept_init(&self->kept);
     int code = set_up(self, options, error);
     if (code != ETHOS_OK) {
         ethos_close(self);
@@ -89,6 +92,7 @@ void ethos_close(struct ethos *self)
 {
     if (!self)
         return;
+    kept_release(&self->kept);
     for (size_t i = 0; i < ETHOS_SECTIONS; i++)
         self->host->resize(self->host->arg, self->sections[i].text.data, 0);
     if (self->injected)
@@ -204,8 +208,10 @@ int handle_lookup(struct ethos *self, int root, const char *platform, const char
     int code = identity_load(root, &map, error);
     if (code != ETHOS_OK)
         return code;
-    if (map.damaged)
+    if (map.damaged) {
+        looks_beyond(&self->kept.looks); // so that it is told every time
         log_line(self->host, ETHOS_LOG_WARN, "%s; ethos doctor tells more", map.problem);
+    }
     code = identity_resolve(&map, platform, platform_user, out_user, out_known, error);
     identity_release(&map);
     return code;
@@ -322,7 +328,7 @@ static int open_backend(struct ethos *self, const struct choice *choice, const c
         .root = self->root,
         .allow = choice->allow,
         .flags = choice->flags,
-        .deadline_ms = ETHOS_LOCK_DEADLINE_MS,
+        .deadline_ms = self->wait_ms,
     };
     int code = registry_find(choice->name, &entry->backend, error);
     if (code == ETHOS_OK)

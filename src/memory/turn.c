@@ -56,18 +56,21 @@ struct resolving {
     struct ethos_turn *turn;
     struct ethos *ethos;
     const struct ethos_request *request;
-    int home, root; /* descriptors, -1 when there is no such directory */
-    bool local;     /* the user is the person at this machine */
+    int home, root;      /* descriptors, -1 when there is no such directory */
+    struct looks *looks; /* or NULL */
+    bool local;          /* the user is the person at this machine */
 };
 
 static int resolve_personality(struct resolving *r, struct ethos_error *error)
 {
+    const char *id = r->request->personality;
+    looks_add(r->looks, "config.yaml");
     int code = handle_config(r->ethos, r->home, NULL, error);
     if (code != ETHOS_OK)
         return code;
-    const char *id = first_of(r->request->personality, "ETHOS_PERSONALITY");
     if (!id)
         id = config_get(&r->ethos->config, NULL, "personality");
+    looks_add(r->looks, "personalities/%s/config.yaml", id);
     code = handle_config(r->ethos, r->home, id, error);
     return code == ETHOS_OK ? keep(r->turn, id, &r->turn->context.personality, error) : code;
 }
@@ -98,9 +101,9 @@ static int resolve_user(struct resolving *r, struct ethos_error *error)
 {
     struct local_user local;
     struct ethos_context *context = &r->turn->context;
-    bool remote = r->request->platform_user != NULL;
-    const char *given = remote ? r->request->user : first_of(r->request->user, "ETHOS_USER");
-    if (remote && !given)
+    const char *given = r->request->user;
+    looks_add(r->looks, IDENTITY_FILE);
+    if (r->request->platform_user && !given)
         return resolve_remote(r, error);
     int code = handle_local_user(r->ethos, r->root, &local, error);
     if (code == ETHOS_OK && given) {
@@ -177,8 +180,9 @@ static int resolve_workspace(struct resolving *r, struct ethos_error *error)
 {
     struct ethos_context *context = &r->turn->context;
     struct workspace *own = &r->turn->workspace;
-    const char *given = first_of(r->request->workspace, "ETHOS_WORKSPACE");
+    const char *given = r->request->workspace;
     workspace_place_init(&own->place);
+    own->place.looks = r->looks;
     int code = workspace_locate(given, &own->place, error);
     if (code == ETHOS_NOTFOUND && !given)
         return ETHOS_OK; // the current directory is gone; memory is not
@@ -221,7 +225,8 @@ static int resolve_steps(struct resolving *r, struct ethos_error *error)
 static int resolve(struct ethos_turn *turn, const struct ethos_request *request,
                    struct ethos_error *error)
 {
-    struct resolving r = {turn, turn->ethos, request, -1, -1, false};
+    struct resolving r = {turn, turn->ethos, request, -1, -1, kept_looks(&turn->ethos->kept),
+                          false};
     if (request->platform_user && !request->platform)
         return err_set(error, ETHOS_INVALID, "platform_user without platform");
     int code = service_open_home(r.ethos, false, &r.home, error);
@@ -231,6 +236,7 @@ static int resolve(struct ethos_turn *turn, const struct ethos_request *request,
         r.root = r.home;
     if (code == ETHOS_OK)
         code = resolve_steps(&r, error);
+    turn->workspace.place.looks = NULL;
     if (r.root >= 0 && r.root != r.home)
         os_close(r.root);
     if (r.home >= 0)
@@ -238,27 +244,49 @@ static int resolve(struct ethos_turn *turn, const struct ethos_request *request,
     return code;
 }
 
-int ethos_turn_new(struct ethos *self, const struct ethos_request *request,
-                   struct ethos_turn **out_turn, struct ethos_error *error)
+/* What the caller does not say, the environment may. Who is on a platform is not the user of this one. */
+static struct ethos_request complete(const struct ethos_request *given)
 {
-    static const struct ethos_request nothing;
+    struct ethos_request request = given ? *given : (struct ethos_request){0};
+    request.personality = first_of(request.personality, "ETHOS_PERSONALITY");
+    request.workspace = first_of(request.workspace, "ETHOS_WORKSPACE");
+    if (!request.platform_user)
+        request.user = first_of(request.user, "ETHOS_USER");
+    return request;
+}
+
+static int make_turn(struct ethos *self, const struct ethos_request *request,
+                     struct ethos_turn **out_turn, struct ethos_error *error)
+{
     struct ethos_turn *turn = calloc(1, sizeof *turn);
     if (!turn)
         return err_nomem(error);
     turn->ethos = self;
     arena_init(&turn->arena);
-    int code = resolve(turn, request ? request : &nothing, error);
+    int code = resolve(turn, request, error);
     if (code != ETHOS_OK) {
         ethos_turn_free(turn);
         return code;
     }
+    kept_made(&self->kept, turn, request);
+    *out_turn = turn;
+    return ETHOS_OK;
+}
+
+int ethos_turn_new(struct ethos *self, const struct ethos_request *given,
+                   struct ethos_turn **out_turn, struct ethos_error *error)
+{
+    const struct ethos_request request = complete(given);
+    struct ethos_turn *turn = kept_take(&self->kept, &request);
+    if (!turn)
+        return make_turn(self, &request, out_turn, error);
     *out_turn = turn;
     return ETHOS_OK;
 }
 
 void ethos_turn_free(struct ethos_turn *turn)
 {
-    if (!turn)
+    if (!turn || kept_give(&turn->ethos->kept, turn))
         return;
     workspace_place_release(&turn->workspace.place);
     arena_release(&turn->arena);

@@ -33,11 +33,12 @@ enum git {
 };
 
 /* What may not be looked at counts as not there, as git sees it. */
-static enum git look_for_git(const char *path)
+static enum git look_for_git(const char *path, struct looks *looks)
 {
     char probe[PATH_LIMIT + 8];
     struct stat info;
     snprintf(probe, sizeof probe, "%s/.git", strcmp(path, "/") == 0 ? "" : path);
+    looks_add(looks, "%s", probe);
     int failed = os_fstatat(AT_FDCWD, probe, &info, AT_SYMLINK_NOFOLLOW);
     bool linked = !failed && S_ISLNK(info.st_mode);
     if (linked)
@@ -49,12 +50,12 @@ static enum git look_for_git(const char *path)
 }
 
 /* Moves path up to the nearest directory that holds .git, if one does. */
-static enum git find_git(char path[PATH_LIMIT])
+static enum git find_git(char path[PATH_LIMIT], struct looks *looks)
 {
     char top[PATH_LIMIT];
     memcpy(top, path, PATH_LIMIT);
     for (;;) {
-        enum git git = look_for_git(top);
+        enum git git = look_for_git(top, looks);
         if (git != GIT_NONE)
             memcpy(path, top, PATH_LIMIT);
         if (git != GIT_NONE || strcmp(top, "/") == 0)
@@ -64,14 +65,23 @@ static enum git find_git(char path[PATH_LIMIT])
 }
 
 /* base/relative, or relative itself when absolute, resolved. 0, or -1 and errno. */
-static int resolve_from(const char *base, const char *relative, char out[PATH_LIMIT])
+static int resolve_from(const char *base, const char *relative, char out[PATH_LIMIT],
+                        struct looks *looks)
 {
     char joined[2 * PATH_LIMIT];
     if (*relative == '/')
         snprintf(joined, sizeof joined, "%s", relative);
     else
         snprintf(joined, sizeof joined, "%s/%s", base, relative);
+    looks_add(looks, "%s", joined);
     return os_realpath(joined, out);
+}
+
+/* What a line of git's says. 0, or -1 and errno. */
+static int read_line(const char *name, char line[LINK_LIMIT], struct looks *looks)
+{
+    looks_add(looks, "%s", name);
+    return workspace_line(name, 0, line, LINK_LIMIT);
 }
 
 /* For what follow_worktree could not follow: what is not there leads nowhere, the rest is an error. */
@@ -85,16 +95,16 @@ static int unless_absent(void)
  * back here, or to where nothing is any more: it was moved, and git was not told. A folder that merely
  * claims to belong to another project gets none of its memory. -1 when that cannot be told.
  */
-static int belongs(const char *git, const char *common, const char *path)
+static int belongs(const char *git, const char *common, const char *path, struct looks *looks)
 {
     char name[PATH_LIMIT + 16], line[LINK_LIMIT], back[PATH_LIMIT], own[PATH_LIMIT];
     snprintf(name, sizeof name, "%s/worktrees/", common);
     if (strncmp(git, name, strlen(name)) != 0)
         return 0;
     snprintf(name, sizeof name, "%s/gitdir", git);
-    if (workspace_line(name, 0, line, sizeof line) != 0)
+    if (read_line(name, line, looks) != 0)
         return unless_absent();
-    if (resolve_from(git, line, back) != 0)
+    if (resolve_from(git, line, back, looks) != 0)
         return errno == ENOENT ? 1 : unless_absent();
     snprintf(name, sizeof name, "%s/.git", path);
     return os_realpath(name, own) != 0 ? -1 : strcmp(back, own) == 0;
@@ -105,23 +115,24 @@ static int belongs(const char *git, const char *common, const char *path)
  * memory is that of the main work tree. A submodule has no commondir and keeps its own. -1 and errno
  * when the files that tell cannot be read. Its paths are not on the stack of those who have none.
  */
-__attribute__((noinline)) static int follow_worktree(char path[PATH_LIMIT], struct str *out_common)
+__attribute__((noinline)) static int follow_worktree(char path[PATH_LIMIT],
+                                                     struct workspace_place *out)
 {
     char name[PATH_LIMIT + 16], line[LINK_LIMIT], git[PATH_LIMIT], common[PATH_LIMIT];
     snprintf(name, sizeof name, "%s/.git", path);
-    if (workspace_line(name, 0, line, sizeof line) != 0)
+    if (read_line(name, line, out->looks) != 0)
         return -1;
     if (strncmp(line, "gitdir:", 7) != 0)
         return 0;
-    if (resolve_from(path, line + 7 + strspn(line + 7, " \t"), git) != 0)
+    if (resolve_from(path, line + 7 + strspn(line + 7, " \t"), git, out->looks) != 0)
         return unless_absent();
     snprintf(name, sizeof name, "%s/commondir", git);
-    if (workspace_line(name, 0, line, sizeof line) != 0 || resolve_from(git, line, common) != 0)
+    if (read_line(name, line, out->looks) != 0 || resolve_from(git, line, common, out->looks) != 0)
         return unless_absent();
-    int ours = belongs(git, common, path);
+    int ours = belongs(git, common, path, out->looks);
     if (ours <= 0)
         return ours;
-    str_adds(out_common, common);
+    str_adds(&out->common, common);
     const char *slash = strrchr(common, '/');
     if (slash && strcmp(slash, "/.git") == 0)
         cut_to_parent(common);
@@ -144,6 +155,7 @@ void workspace_place_init(struct workspace_place *place)
 {
     str_init(&place->root, PATH_LIMIT);
     str_init(&place->common, PATH_LIMIT + 8);
+    place->looks = NULL;
 }
 
 void workspace_place_release(struct workspace_place *place)
@@ -152,18 +164,22 @@ void workspace_place_release(struct workspace_place *place)
     str_release(&place->common);
 }
 
-static int find_root(const char *given, char path[PATH_LIMIT], enum git *out_git,
-                     struct ethos_error *error)
+static int find_root(const char *given, struct looks *looks, char path[PATH_LIMIT],
+                     enum git *out_git, struct ethos_error *error)
 {
     if (given) {
+        looks_add(looks, "%s", given);
+        if (*given != '/')
+            looks_beyond(looks); // the current directory may become another
         int code = given_root(given, path, error);
         if (code == ETHOS_OK)
-            *out_git = look_for_git(path);
+            *out_git = look_for_git(path, looks);
         return code;
     }
     if (!getcwd(path, PATH_LIMIT))
         return err_errno(error, errno, "current directory");
-    *out_git = find_git(path);
+    looks_add(looks, "%s", path);
+    *out_git = find_git(path, looks);
     return ETHOS_OK;
 }
 
@@ -171,12 +187,12 @@ int workspace_locate(const char *given, struct workspace_place *out, struct etho
 {
     char path[PATH_LIMIT];
     enum git git;
-    int code = find_root(given, path, &git, error);
+    int code = find_root(given, out->looks, path, &git, error);
     if (code != ETHOS_OK)
         return code;
     if (git == GIT_DIRECTORY)
         str_printf(&out->common, "%s/.git", strcmp(path, "/") == 0 ? "" : path);
-    if (git == GIT_UNKNOWN || (git == GIT_FILE && follow_worktree(path, &out->common) != 0))
+    if (git == GIT_UNKNOWN || (git == GIT_FILE && follow_worktree(path, out) != 0))
         return err_errno(error, errno, path);
     str_adds(&out->root, path);
     return str_code(&out->root) == ETHOS_OK && str_code(&out->common) == ETHOS_OK

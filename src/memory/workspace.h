@@ -32,14 +32,16 @@
 #include <ethos/types.h>
 
 #include "base/json.h"
+#include "base/looks.h"
 #include "base/str.h"
 
 #define WORKSPACE_SLUG_MAX 32 /* bytes */
 
 /* Where a folder is; all that finding its memory needs to know about it. */
 struct workspace_place {
-    struct str root;   /* real path: the main work tree for a linked one */
-    struct str common; /* the git common directory, or empty */
+    struct str root;     /* real path: the main work tree for a linked one */
+    struct str common;   /* the git common directory, or empty */
+    struct looks *looks; /* told what was looked at to know all this, and its memory; or NULL */
 };
 
 void workspace_place_init(struct workspace_place *place);

@@ -18,10 +18,7 @@
 #include "memory/home.h"
 #include "memory/workspace.h"
 
-#define MARKER "ethos-workspace"
 #define MARKER_LIMIT 256 /* bytes */
-#define DOC "workspace.json"
-#define ALIASES "aliases.json"
 
 /* ---- ids ------------------------------------------------------------------------------------ */
 
@@ -139,8 +136,8 @@ static bool counts_as_none(int errnum)
 
 int workspace_marker_read(const char *common, struct workspace_marker *out)
 {
-    char path[PATH_MAX + sizeof MARKER + 1], line[MARKER_LIMIT];
-    snprintf(path, sizeof path, "%s/" MARKER, common);
+    char path[PATH_MAX + sizeof WORKSPACE_MARKER_NAME + 1], line[MARKER_LIMIT];
+    snprintf(path, sizeof path, "%s/" WORKSPACE_MARKER_NAME, common);
     if (workspace_line(path, O_NOFOLLOW, line, sizeof line) != 0)
         return counts_as_none(errno) ? 0 : -1;
     size_t size = strcspn(line, " ");
@@ -167,7 +164,7 @@ int workspace_marker_write(const char *common, const struct workspace_marker *ma
     if (git < 0)
         return -1;
     snprintf(line, sizeof line, "%s %s\n", marker->id, marker->token);
-    int code = file_replace(git, MARKER, view_str(line), 0600, NULL);
+    int code = file_replace(git, WORKSPACE_MARKER_NAME, view_str(line), 0600, NULL);
     os_close(git);
     return code == ETHOS_OK ? 0 : -1;
 }
@@ -177,7 +174,7 @@ int workspace_marker_at(const char *path, const struct workspace_marker *marker,
 {
     static const char *const places[] = {"/.git", ""};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        char common[PATH_MAX + 8], name[PATH_MAX + 8 + sizeof MARKER];
+        char common[PATH_MAX + 8], name[PATH_MAX + 8 + sizeof WORKSPACE_MARKER_NAME];
         struct workspace_marker there;
         snprintf(common, sizeof common, "%.*s%s", PATH_MAX, path, places[i]);
         int found = workspace_marker_read(common, &there);
@@ -185,7 +182,7 @@ int workspace_marker_at(const char *path, const struct workspace_marker *marker,
             return -1;
         if (found == 0 || !markers_equal(&there, marker))
             continue;
-        snprintf(name, sizeof name, "%s/" MARKER, common);
+        snprintf(name, sizeof name, "%s/" WORKSPACE_MARKER_NAME, common);
         if (drop)
             os_unlinkat(AT_FDCWD, name, 0);
         return 1;
@@ -198,8 +195,8 @@ int workspace_marker_at(const char *path, const struct workspace_marker *marker,
 int workspace_doc_read(int dir, const char *id, json_t **out, struct ethos_error *error)
 {
     json_t *doc;
-    char path[sizeof WORKSPACE_FOLDER "//" DOC + WORKSPACE_ID_SIZE];
-    snprintf(path, sizeof path, WORKSPACE_FOLDER "/%s/" DOC, id);
+    char path[sizeof WORKSPACE_FOLDER "//" WORKSPACE_DOC + WORKSPACE_ID_SIZE];
+    snprintf(path, sizeof path, WORKSPACE_FOLDER "/%s/" WORKSPACE_DOC, id);
     int code = home_read_json(dir, path, &doc, error);
     if (code == ETHOS_OK && !json_is_array(json_object_get(doc, "paths"))) {
         json_decref(doc);
@@ -220,8 +217,8 @@ static bool has_member(struct ethos_view text, const char *name, const char *val
 bool workspace_doc_has(int dir, const struct workspace_marker *marker, const char *root)
 {
     struct str text;
-    char path[sizeof WORKSPACE_FOLDER "//" DOC + WORKSPACE_ID_SIZE];
-    snprintf(path, sizeof path, WORKSPACE_FOLDER "/%s/" DOC, marker->id);
+    char path[sizeof WORKSPACE_FOLDER "//" WORKSPACE_DOC + WORKSPACE_ID_SIZE];
+    snprintf(path, sizeof path, WORKSPACE_FOLDER "/%s/" WORKSPACE_DOC, marker->id);
     str_init(&text, ETHOS_MAX_MAP_BYTES + 1);
     bool has = !strpbrk(root, "\"\\") &&
                home_read(dir, path, ETHOS_MAX_MAP_BYTES, &text, NULL, NULL) == ETHOS_OK &&
@@ -249,7 +246,7 @@ int workspace_doc_write(int dir, const char *id, const json_t *doc, struct ethos
 {
     char folder[sizeof WORKSPACE_FOLDER + WORKSPACE_ID_SIZE];
     snprintf(folder, sizeof folder, WORKSPACE_FOLDER "/%s", id);
-    return write_json(dir, folder, DOC, doc, error);
+    return write_json(dir, folder, WORKSPACE_DOC, doc, error);
 }
 
 const char *workspace_entry_path(const json_t *entry)
@@ -311,13 +308,14 @@ size_t workspace_entry_at(const json_t *doc, const char *path)
 int workspace_aliases_read(int dir, json_t **out, struct ethos_error *error)
 {
     json_t *aliases;
-    int code = home_read_json(dir, WORKSPACE_FOLDER "/" ALIASES, &aliases, error);
+    int code = home_read_json(dir, WORKSPACE_FOLDER "/" WORKSPACE_ALIASES, &aliases, error);
     if (code == ETHOS_NOTFOUND) {
         aliases = json_object();
         code = aliases ? ETHOS_OK : err_nomem(error);
     } else if (code == ETHOS_OK && !json_is_object(aliases)) {
         json_decref(aliases);
-        code = err_set(error, ETHOS_CORRUPT, WORKSPACE_FOLDER "/" ALIASES ": not a JSON object");
+        code = err_set(error, ETHOS_CORRUPT,
+                       WORKSPACE_FOLDER "/" WORKSPACE_ALIASES ": not a JSON object");
     }
     if (code == ETHOS_OK)
         *out = aliases;
@@ -326,5 +324,5 @@ int workspace_aliases_read(int dir, json_t **out, struct ethos_error *error)
 
 int workspace_aliases_write(int dir, const json_t *aliases, struct ethos_error *error)
 {
-    return write_json(dir, WORKSPACE_FOLDER, ALIASES, aliases, error);
+    return write_json(dir, WORKSPACE_FOLDER, WORKSPACE_ALIASES, aliases, error);
 }

@@ -25,6 +25,10 @@
 
 #define WORKSPACE_FOLDER "workspaces"
 #define WORKSPACE_STATE WORKSPACE_FOLDER "/.mem"
+#define WORKSPACE_INDEX "index" /* in the state */
+#define WORKSPACE_DOC "workspace.json"
+#define WORKSPACE_ALIASES "aliases.json"
+#define WORKSPACE_MARKER_NAME "ethos-workspace"
 #define WORKSPACE_HASH_SIZE 13  /* 12 hexadecimal digits of the SHA-256 of a path, terminated */
 #define WORKSPACE_TOKEN_SIZE 33 /* 32 of them, at random */
 #define WORKSPACE_ID_SIZE (ETHOS_MAX_ID + 1)

@@ -15,6 +15,7 @@
 struct look {
     int dir;
     const char *root, *common;
+    struct looks *looks; /* or NULL */
     char hash[WORKSPACE_HASH_SIZE];
     char usual[WORKSPACE_ID_SIZE];
     char next
@@ -24,6 +25,33 @@ struct look {
     struct os_identity self;
     char id[WORKSPACE_ID_SIZE];
 };
+
+/* ---- looking -------------------------------------------------------------------------------- */
+
+static int read_doc(struct look *look, const char *id, json_t **out, struct ethos_error *error)
+{
+    looks_add(look->looks, WORKSPACE_FOLDER "/%s/" WORKSPACE_DOC, id);
+    return workspace_doc_read(look->dir, id, out, error);
+}
+
+static int is_there(struct look *look, const char *id)
+{
+    looks_add(look->looks, WORKSPACE_FOLDER "/%s", id);
+    return workspace_there(look->dir, id);
+}
+
+static int identify_root(struct look *look)
+{
+    looks_add(look->looks, "%s", look->root);
+    return os_identify(look->root, &look->self);
+}
+
+/* Every id; what each of them says is more than anybody would keep an eye on. */
+static int each_id(struct look *look, workspace_id_fn *each, void *arg, struct ethos_error *error)
+{
+    looks_beyond(look->looks);
+    return workspace_each(look->dir, each, arg, error);
+}
 
 /* ---- by the marker -------------------------------------------------------------------------- */
 
@@ -37,10 +65,11 @@ static int is_copy(struct look *look, const json_t *doc, const struct workspace_
     struct os_identity there;
     const json_t *paths = json_object_get(doc, "paths");
     *out = false;
-    if (os_identify(look->root, &look->self) != 0)
+    if (identify_root(look) != 0)
         return err_errno(error, errno, look->root);
     if (workspace_doc_knows(doc, &look->self))
         return ETHOS_OK;
+    looks_beyond(look->looks); // other folders tell
     for (size_t i = 0; !*out && i < json_array_size(paths); i++) {
         const char *path = workspace_entry_path(json_array_get(paths, i));
         int found = workspace_at(path, &there);
@@ -57,14 +86,17 @@ static int by_marker(struct look *look, struct ethos_error *error)
     struct workspace_marker marker;
     json_t *doc;
     bool copy = false;
+    if (*look->common)
+        looks_add(look->looks, "%s/" WORKSPACE_MARKER_NAME, look->common);
     int found = *look->common ? workspace_marker_read(look->common, &marker) : 0;
     if (found <= 0)
         return found == 0 ? ETHOS_OK : err_errno(error, errno, look->common);
+    looks_add(look->looks, WORKSPACE_FOLDER "/%s/" WORKSPACE_DOC, marker.id);
     if (workspace_doc_has(look->dir, &marker, look->root)) {
         memcpy(look->id, marker.id, sizeof marker.id);
         return ETHOS_OK;
     }
-    int code = workspace_doc_read(look->dir, marker.id, &doc, error);
+    int code = read_doc(look, marker.id, &doc, error);
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code; // of another home
     bool ours = view_eq_str(json_view(doc, "token"), marker.token);
@@ -88,6 +120,7 @@ static int by_alias(struct look *look, struct ethos_error *error)
         return code;
     snprintf(look->hash, sizeof look->hash, "%s",
              look->usual + strlen(look->usual) - (sizeof look->hash - 1));
+    looks_add(look->looks, WORKSPACE_FOLDER "/" WORKSPACE_ALIASES);
     code = workspace_aliases_read(look->dir, &aliases, error);
     if (code != ETHOS_OK)
         return code;
@@ -95,7 +128,7 @@ static int by_alias(struct look *look, struct ethos_error *error)
     if (scope_id_ok(id))
         snprintf(look->next, sizeof look->next, "%.*s", VIEW_ARG(id));
     json_decref(aliases);
-    int there = *look->next ? workspace_there(look->dir, look->next) : 0;
+    int there = *look->next ? is_there(look, look->next) : 0;
     if (there > 0)
         memcpy(look->id, look->next, sizeof look->id);
     return there < 0 ? err_errno(error, errno, WORKSPACE_FOLDER) : ETHOS_OK;
@@ -111,6 +144,8 @@ static int match_hash(void *arg, const char *id)
 
 static int read_index(struct look *look, struct ethos_error *error)
 {
+    looks_add(look->looks, WORKSPACE_STATE "/" WORKSPACE_INDEX);
+    looks_add(look->looks, WORKSPACE_FOLDER "/");
     int code = look->index_read ? ETHOS_OK : workspace_index_read(look->dir, &look->index, error);
     look->index_read = true;
     return code;
@@ -119,7 +154,7 @@ static int read_index(struct look *look, struct ethos_error *error)
 /* Nearly always the usual name; a directory that somebody renamed keeps the hash. */
 static int by_path(struct look *look, struct ethos_error *error)
 {
-    int there = *look->next ? 0 : workspace_there(look->dir, look->usual);
+    int there = *look->next ? 0 : is_there(look, look->usual);
     if (there < 0)
         return err_errno(error, errno, WORKSPACE_FOLDER);
     if (there > 0) {
@@ -132,7 +167,7 @@ static int by_path(struct look *look, struct ethos_error *error)
     if (code != ETHOS_OK)
         return code;
     if (!look->index.names)
-        return workspace_each(look->dir, match_hash, look, error);
+        return each_id(look, match_hash, look, error);
     workspace_index_hash(&look->index, look->hash, look->id);
     return ETHOS_OK;
 }
@@ -143,7 +178,7 @@ static int by_path(struct look *look, struct ethos_error *error)
 static int try_id(struct look *look, const char *id, struct ethos_error *error)
 {
     json_t *doc;
-    int code = workspace_doc_read(look->dir, id, &doc, error);
+    int code = read_doc(look, id, &doc, error);
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
     if (workspace_doc_knows(doc, &look->self))
@@ -175,7 +210,7 @@ static int search_identity(struct look *look, struct ethos_error *error)
     if (look->index.text.size > 0)
         return workspace_index_identity(&look->index, &look->self, id) ? try_id(look, id, error)
                                                                        : ETHOS_OK;
-    code = workspace_each(look->dir, scan_id, &scan, &scan.error);
+    code = each_id(look, scan_id, &scan, &scan.error);
     if (code != ETHOS_OK && error)
         *error = scan.error;
     return code;
@@ -190,7 +225,7 @@ static int by_identity(struct look *look, bool *out_moved, struct ethos_error *e
 {
     char named[WORKSPACE_ID_SIZE];
     *out_moved = false;
-    if (os_identify(look->root, &look->self) != 0)
+    if (identify_root(look) != 0)
         return errno == ENOENT ? ETHOS_OK : err_errno(error, errno, look->root);
     if (look->self.birth_ns == 0)
         return ETHOS_OK; // a number alone may have been another's before
@@ -236,6 +271,7 @@ static int find_known(struct look *look, enum workspace_how *out_how, struct eth
 static bool is_first(const struct look *look)
 {
     struct stat info;
+    looks_add(look->looks, WORKSPACE_FOLDER);
     return look->dir < 0 ||
            (os_fstatat(look->dir, WORKSPACE_FOLDER, &info, 0) != 0 && errno == ENOENT);
 }
@@ -254,7 +290,8 @@ int workspace_find(int dir, const struct workspace_place *place, struct workspac
                    struct ethos_error *error)
 {
     enum workspace_how how;
-    struct look look = {.dir = dir, .root = place->root.data, .common = place->common.data};
+    struct look look = {
+        .dir = dir, .root = place->root.data, .common = place->common.data, .looks = place->looks};
     int code = find_id(&look, &how, error);
     if (code == ETHOS_OK)
         code = scope_make(SCOPE_WORKSPACE, look.id, out->scope, error);

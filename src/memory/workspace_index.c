@@ -13,7 +13,6 @@
 #include "memory/home.h"
 #include "memory/workspace_file.h"
 
-#define NAME "index"
 #define HEAD "ethos-workspaces 1 "
 #define LINE_SIZE 64 /* of an identity */
 
@@ -39,8 +38,8 @@ int workspace_index_read(int dir, struct workspace_index *out, struct ethos_erro
     struct ethos_error why = {0};
     out->names = false;
     str_init(&out->text, ETHOS_MAX_MAP_BYTES + 1);
-    int code = home_read(dir, WORKSPACE_STATE "/" NAME, ETHOS_MAX_MAP_BYTES, &out->text, NULL,
-                         &why);
+    int code = home_read(dir, WORKSPACE_STATE "/" WORKSPACE_INDEX, ETHOS_MAX_MAP_BYTES, &out->text,
+                         NULL, &why);
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     bool whole = code == ETHOS_OK && view_starts(str_view(&out->text), VIEW(HEAD)) &&
@@ -227,9 +226,10 @@ int workspace_index_write(int dir, const char *id, const json_t *doc, struct eth
         code = workspace_each(dir, read_identities, &making, error);
     add_identities(id, doc, &making.text);
     if (code == ETHOS_OK && str_code(&making.text) != ETHOS_OK)
-        code = err_set(error, str_code(&making.text), WORKSPACE_STATE "/" NAME ": too large");
+        code = err_set(error, str_code(&making.text),
+                       WORKSPACE_STATE "/" WORKSPACE_INDEX ": too large");
     if (code == ETHOS_OK)
-        code = home_replace(dir, WORKSPACE_STATE, NAME, str_view(&making.text), error);
+        code = home_replace(dir, WORKSPACE_STATE, WORKSPACE_INDEX, str_view(&making.text), error);
     workspace_index_release(&old);
     str_release(&making.text);
     return code;

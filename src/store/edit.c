@@ -28,7 +28,7 @@ void edit_absent(const struct ethos_host *host, struct ethos_edit *edit)
 int edit_reserve(const struct ethos_host *host, struct ethos_text *text, size_t size,
                  struct ethos_error *error)
 {
-    enum { STEP = 4096 };
+    enum { STEP = 1024 }; // what malloc keeps at hand, enough for most notes
     if (size < text->capacity)
         return ETHOS_OK;
     size_t capacity = (size / STEP + 1) * STEP;

@@ -525,10 +525,40 @@ static void test_every_failing_allocation_of_members_is_nomem(void **state)
     }
 }
 
+/* jansson reads it back; and every byte that needs no escape stands for itself. */
+static void test_any_byte_is_quoted_at_any_place(void **state)
+{
+    (void)state;
+    for (size_t size = 1; size <= 20; size++) {
+        for (size_t place = 0; place < size; place++) {
+            for (int c = 0; c < 0x80; c++) {
+                char text[20];
+                struct str out;
+                memset(text, 'x', size);
+                text[place] = (char)c;
+                text[size - 1 - place] = (char)c;
+                str_init(&out, 200);
+                assert_int_equal(json_quote(view_of(text, size), &out), ETHOS_OK);
+                json_t *read = json_loadb(out.data, out.size, JSON_DECODE_ANY | JSON_ALLOW_NUL,
+                                          NULL);
+                assert_non_null(read);
+                assert_int_equal(json_string_length(read), size);
+                assert_memory_equal(json_string_value(read), text, size);
+                assert_int_equal(out.data[out.size], 0);
+                if (c >= 0x20 && c != '"' && c != '\\')
+                    assert_int_equal(out.size, size + 2);
+                json_decref(read);
+                str_release(&out);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_kind_of_value_is_read),
+        cmocka_unit_test(test_any_byte_is_quoted_at_any_place),
         cmocka_unit_test(test_key_order_is_kept),
         cmocka_unit_test(test_a_lone_surrogate_becomes_the_replacement),
         cmocka_unit_test(test_nul_in_a_string_is_left_to_the_caller),

@@ -252,6 +252,22 @@ static void test_every_failing_allocation_is_nomem_and_keeps_the_text(void **sta
     alloc_fail_at(0);
 }
 
+static void test_undone_it_is_as_if_nothing_had_failed(void **state)
+{
+    struct str s;
+
+    (void)state;
+    str_init(&s, 5);
+    str_adds(&s, "abc");
+    assert_int_equal(str_adds(&s, "def"), ETHOS_LIMIT);
+    str_undo(&s, 1);
+    assert_int_equal(str_code(&s), ETHOS_OK);
+    assert_string_equal(s.data, "a");
+    assert_int_equal(str_adds(&s, "wxyz"), ETHOS_OK);
+    assert_string_equal(s.data, "awxyz");
+    str_release(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +275,7 @@ int main(void)
         cmocka_unit_test(test_appends_in_order_and_stays_terminated),
         cmocka_unit_test(test_grows_to_its_ceiling_and_not_one_byte_further),
         cmocka_unit_test(test_a_failed_append_changes_nothing_and_stays_failed),
+        cmocka_unit_test(test_undone_it_is_as_if_nothing_had_failed),
         cmocka_unit_test(test_a_failed_printf_leaves_no_piece_behind),
         cmocka_unit_test(test_printf_longer_than_the_spare_room_is_whole),
         cmocka_unit_test(test_reserve_of_impossible_sizes_is_a_limit),

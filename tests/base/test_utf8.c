@@ -356,6 +356,11 @@ static void test_tail_does_not_split_a_surrogate_pair(void **state)
     assert_int_equal(utf8_tail(VIEW("a\U0001F600"), 2), 1);
     assert_int_equal(utf8_tail(VIEW("a\U0001F600"), 3), 0);
     assert_int_equal(utf8_tail(VIEW(""), 5), 0);
+    assert_int_equal(utf8_head(VIEW("\U0001F600a"), 1), 0);
+    assert_int_equal(utf8_head(VIEW("\U0001F600a"), 2), 4);
+    assert_int_equal(utf8_head(VIEW("\U0001F600a"), 9), 5);
+    assert_int_equal(utf8_head(VIEW("\xff\xffx"), 2), 2);
+    assert_int_equal(utf8_head(VIEW(""), 5), 0);
 }
 
 static void test_tail_finds_the_one_character_among_stray_bytes(void **state)
