@@ -71,10 +71,10 @@ typedef int ethos_message_fn(void *arg, const struct ethos_message *message);
 struct ethos_session_query {
     const char *platform, *personality, *working_dir;
     const char *id_prefix;
-    const char *text;   /* part of title or key, case ignored */
-    const char *since;  /* updated at or after */
-    const char *cursor; /* of the page before */
-    unsigned limit;     /* 0: 50 */
+    const char *text;          /* part of title or key, case ignored */
+    const char *since, *until; /* updated within, inclusive; a date alone is a whole day */
+    const char *cursor;        /* of the page before */
+    unsigned limit;            /* 0: 50 */
 };
 
 /* Room for a cursor with terminator; "" after the last page. */
@@ -86,15 +86,21 @@ struct ethos_search {
     const char *since, *until; /* inclusive */
     unsigned limit;            /* 0: 20 */
     int newest;                /* by time instead of by how well it fits */
+    int guarded;               /* looks only at what a model may read: see ethos_hit */
 };
 
-/* One message that fits. The snippet is a part of its content; [hit, hit_end) in it is what was found. */
+/*
+ * One message that fits. The snippet is a part of its content; [hit, hit_end) in it is what was found. In a
+ * guarded search the content is without secrets and instruction-like lines, and fits without them: what
+ * was taken out can neither be found nor be cut in two by the snippet.
+ */
 struct ethos_hit {
     const struct ethos_message *message;
     const struct ethos_session *session;
     struct ethos_view snippet;
     size_t hit, hit_end;
     int cut_before, cut_after; /* the snippet does not begin or end the content */
+    int withheld;              /* guarded: the content is not whole */
 };
 
 typedef int ethos_hit_fn(void *arg, const struct ethos_hit *hit);
@@ -160,7 +166,7 @@ struct ethos_sessions_ops {
     /*
      * Pinned first, then the latest. Pages go on in the order of the first one: a session that was there
      * then is shown once, even if somebody appends to it meanwhile; only a pin that is set or taken
-     * away moves it.
+     * away moves it. Within since and until is what was so then.
      */
     int (*list)(struct ethos_sessions *self, const struct ethos_session_query *query,
                 ethos_session_fn *each, void *arg, char out_cursor[ETHOS_CURSOR_SIZE],
@@ -184,9 +190,13 @@ struct ethos_sessions_ops {
     /* Gives space back to the file system. */
     int (*vacuum)(struct ethos_sessions *self, struct ethos_error *error);
 
-    /* Hides a message and all after it. ETHOS_NOTFOUND when the session shows no such message. */
+    /*
+     * Hides a message and all after it, and appends these (count may be 0) instead. ETHOS_NOTFOUND when
+     * the session shows no such message.
+     */
     int (*rewind)(struct ethos_sessions *self, const char *id, const char *message,
-                  uint64_t *out_count, struct ethos_error *error);
+                  const struct ethos_message *messages, size_t count, unsigned flags,
+                  uint64_t *out_hidden, struct ethos_error *error);
 
     /*
      * Looks at everything and tells what is wrong: damage, an index that disagrees, conversations that

@@ -92,7 +92,9 @@ static const char *const shapes[][2] = {
      "version, turnCount, displayTitle}; displayTitle is the title, else what the user said first"},
     {"sessions.get",
      "{session, messages: [{id, sessionId, role, content, toolCallId, toolName, toolCalls: [], "
-     "timestamp}], cards: []}; messages oldest first"},
+     "timestamp, cut: true where maxChars cut it}], cards: [], previous, next}; messages oldest "
+     "first; previous and next, of a part of them: what to begin the pages around it with, or "
+     "null"},
     {"sessions.search",
      "{hits: [{session, message, snippet: {before, match, after, cutBefore, cutAfter}}]}; before, "
      "match and after are neighbours in the content"},

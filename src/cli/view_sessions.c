@@ -125,28 +125,48 @@ static void print_session(struct cli *self, const json_t *row, const struct colu
 static void say_none(const struct cli *self)
 {
     bool all = json_is_true(json_object_get(self->args, "all"));
+    bool spanned = json_object_get(self->args, "since") || json_object_get(self->args, "until");
     if (json_object_get(self->args, "query"))
         view_say(self, all ? "No session has all these words"
                            : "No session of this folder has all these words; --all looks in those "
                              "of others");
     else if (json_object_get(self->args, "cursor"))
         view_say(self, "No more sessions");
+    else if (spanned)
+        view_say(self, all ? "No session of that time"
+                           : "No session of this folder of that time; --all shows those of others");
     else
         view_say(self, all ? "No sessions yet"
                            : "No sessions in this folder; --all shows those of others");
 }
 
+#define MORE_BYTES 8192 /* of a command that is proposed */
+
+/* An option as it was given, if it was. */
+static void add_option(const struct cli *self, const char *name, const char *option,
+                       struct str *out)
+{
+    const json_t *value = json_object_get(self->args, name);
+    if (json_is_string(value))
+        str_printf(out, " --%s %s", option, json_string_value(value));
+    else if (json_is_integer(value))
+        str_printf(out, " --%s %lld", option, (long long)json_integer_value(value));
+    else if (json_is_true(value))
+        str_printf(out, " --%s", option);
+}
+
 /* The same command, from where this page ended. */
 static void say_more(const struct cli *self, const char *cursor)
 {
-    const char *personality = text_of(self->args, "personalityId");
-    long long limit = number_of(self->args, "limit");
-    char number[32] = "";
-    if (limit > 0)
-        snprintf(number, sizeof number, " --limit %lld", limit);
-    view_say(self, "more: ethos sessions list%s%s%s%s --cursor %s",
-             json_is_true(json_object_get(self->args, "all")) ? " --all" : "", number,
-             *personality ? " --personality-id " : "", personality, cursor);
+    struct str options;
+    str_init(&options, MORE_BYTES);
+    add_option(self, "all", "all", &options);
+    add_option(self, "limit", "limit", &options);
+    add_option(self, "personalityId", "personality-id", &options);
+    add_option(self, "since", "since", &options);
+    add_option(self, "until", "until", &options);
+    view_say(self, "more: ethos sessions list%s --cursor %s", options.data, cursor);
+    str_release(&options);
 }
 
 void view_sessions(struct cli *self, const json_t *json)
@@ -243,6 +263,17 @@ static void print_message(struct cli *self, const json_t *message)
         print_call(self, call);
 }
 
+static void say_next(const struct cli *self, const json_t *json)
+{
+    struct str options;
+    str_init(&options, MORE_BYTES);
+    add_option(self, "limit", "limit", &options);
+    add_option(self, "maxChars", "max-chars", &options);
+    view_say(self, "more: ethos sessions show %.*s%s --from %s", ID_DIGITS,
+             text_of(json_object_get(json, "session"), "id"), options.data, text_of(json, "next"));
+    str_release(&options);
+}
+
 void view_session(struct cli *self, const json_t *json)
 {
     size_t index;
@@ -255,6 +286,8 @@ void view_session(struct cli *self, const json_t *json)
     term_finish(&self->term);
     if (json_array_size(messages) == 0)
         view_say(self, "Nothing was said in it yet");
+    if (*text_of(json, "next"))
+        say_next(self, json);
 }
 
 /* ---- search ----------------------------------------------------------------------------------- */

@@ -454,3 +454,9 @@ bool scan_text(struct ethos_view text, unsigned what, struct str *out, struct sc
     str_add(out, view_of(done, (size_t)(text.data + text.size - done)));
     return true;
 }
+
+struct ethos_view scan_visible(struct ethos_view text, struct str *safe)
+{
+    str_clear(safe);
+    return scan_text(text, SCAN_GUARD | SCAN_REDACT, safe, NULL) ? str_view(safe) : text;
+}

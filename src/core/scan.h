@@ -30,4 +30,10 @@ struct scan_tally {
  */
 bool scan_text(struct ethos_view text, unsigned what, struct str *out, struct scan_tally *tally);
 
+/*
+ * What a model may read of a text: the text itself, or else what is then in `safe` (check str_code),
+ * which is emptied first. To be asked before anything is cut off: half a secret is not found.
+ */
+struct ethos_view scan_visible(struct ethos_view text, struct str *safe);
+
 #endif

@@ -34,12 +34,12 @@ static json_t *failure(const json_t *id, int code, const char *why, json_t *data
 /* Appends a line; false: nothing. */
 static bool print_line(const json_t *message, struct str *out, int *out_code)
 {
-    struct str line;
-    str_init(&line, MCP_MAX_REPLY);
-    bool ok = message && json_print(message, JSON_STYLE_LINE, &line) == ETHOS_OK &&
-              str_addc(&line, '\n') == ETHOS_OK && str_add(out, str_view(&line)) == ETHOS_OK;
-    *out_code = str_code(&line);
-    str_release(&line);
+    size_t start = out->size;
+    bool ok = message && json_print(message, JSON_STYLE_LINE, out) == ETHOS_OK &&
+              str_addc(out, '\n') == ETHOS_OK && out->size - start <= MCP_MAX_REPLY;
+    *out_code = ok || !message ? ETHOS_NOMEM : str_code(out) ? str_code(out) : ETHOS_LIMIT;
+    if (!ok)
+        str_undo(out, start);
     return ok;
 }
 
@@ -51,7 +51,8 @@ static void send(struct str *out, json_t *reply)
         json_t *error = failure(json_object_get(reply, "id"), MCP_INTERNAL,
                                 code == ETHOS_LIMIT ? "the answer is too large" : "out of memory",
                                 NULL);
-        print_line(error, out, &code); // failing here, too, it is seen by str_code of out or never
+        if (!print_line(error, out, &code))
+            str_fail(out, code);
         json_decref(error);
     }
     json_decref(reply);
@@ -96,7 +97,7 @@ json_t *mcp_refuse(struct mcp_request *request, int code, const char *format, ..
 static void take_client(const json_t *info, char out[MCP_CLIENT_SIZE])
 {
     static const char *const taken[] = {"owner", "external", "ethos"};
-    const char *name = json_string_value(json_object_get(info, "name"));
+    const char *name = mcp_word(json_object_get(info, "name"));
     size_t size = name ? strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                       "0123456789._-")
                        : 0;
@@ -111,7 +112,7 @@ int mcp_log_level(const json_t *name)
     static const char *const names[] = {"debug", "info",     "notice", "warning",
                                         "error", "critical", "alert",  "emergency"};
     for (int i = 0; json_is_string(name) && i < 8; i++)
-        if (strcmp(json_string_value(name), names[i]) == 0)
+        if (strcmp(mcp_word(name), names[i]) == 0)
             return i + 1;
     return 0;
 }
@@ -125,7 +126,7 @@ static bool open_modern(struct mcp_request *request, const json_t *meta)
     if (!json_is_object(json_object_get(meta, META("clientCapabilities"))))
         return mcp_refuse(request, MCP_INVALID_PARAMS, "params._meta[\"%s\"] must be an object",
                           META("clientCapabilities"));
-    if (mcp_version_find(json_string_value(version)) != MCP_2026_07_28) {
+    if (mcp_version_find(mcp_word(version)) != MCP_2026_07_28) {
         request->data = json_pack("{s:[s], s:O}", "supported", mcp_version_name(MCP_2026_07_28),
                                   "requested", version);
         return mcp_refuse(request, MCP_UNSUPPORTED_VERSION, "unsupported protocol version");

@@ -4,6 +4,8 @@
 #ifndef ETHOS_MCP_PARTS_H
 #define ETHOS_MCP_PARTS_H
 
+#include <string.h>
+
 #include "base/str.h"
 #include "mcp/mcp.h"
 
@@ -43,6 +45,13 @@ static inline const json_t *mcp_param(const struct mcp_request *request, const c
 {
     const json_t *value = json_object_get(request->params, name);
     return json_is_null(value) ? NULL : value;
+}
+
+/* A name as a client gave it. One with a NUL in it, which would be read as another, is "". */
+static inline const char *mcp_word(const json_t *value)
+{
+    const char *word = json_string_value(value);
+    return word && strlen(word) != json_string_length(value) ? "" : word;
 }
 
 static inline bool mcp_has(const struct mcp_request *request, enum mcp_version since)

@@ -139,7 +139,7 @@ static bool arguments_fit(const struct prompt *prompt, const json_t *arguments)
 
 json_t *prompts_get(struct mcp_request *request)
 {
-    const char *name = json_string_value(mcp_param(request, "name"));
+    const char *name = mcp_word(mcp_param(request, "name"));
     const json_t *arguments = mcp_param(request, "arguments");
     const struct prompt *prompt = name ? find_prompt(request, name) : NULL;
     if (!prompt)
@@ -148,9 +148,8 @@ json_t *prompts_get(struct mcp_request *request)
         return mcp_refuse(request, MCP_INVALID_PARAMS, "%s takes %s", name,
                           prompt->argument ? "one argument: topic, a string" : "no arguments");
     struct str text;
-    const char *argument = prompt->argument
-                               ? json_string_value(json_object_get(arguments, prompt->argument))
-                               : NULL;
+    const char *argument = prompt->argument ? mcp_word(json_object_get(arguments, prompt->argument))
+                                            : NULL;
     str_init(&text, MCP_MAX_REPLY);
     prompt->write(request, argument && *argument ? argument : NULL, &text);
     json_t *json = NULL;

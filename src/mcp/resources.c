@@ -101,7 +101,7 @@ static void list_notes(struct listing *listing, const char *prefix, const char *
 static bool page_start(const struct mcp_request *request, size_t *out)
 {
     const json_t *cursor = mcp_param(request, "cursor");
-    const char *text = json_string_value(cursor);
+    const char *text = mcp_word(cursor);
     char *end = NULL;
     *out = 0;
     if (!cursor)
@@ -188,7 +188,7 @@ static json_t *target_of(const char *uri)
 json_t *resources_read(struct mcp_request *request)
 {
     const struct op *op = mcp_op(request->session, "memory.get");
-    const char *uri = json_string_value(mcp_param(request, "uri"));
+    const char *uri = mcp_word(mcp_param(request, "uri"));
     struct op_result result;
     struct ethos_error error = {0};
     if (!uri)

@@ -37,6 +37,8 @@ struct server {
     struct ethos *ethos; /* NULL until an operation needs it */
     int signals;         /* readable when one has come */
     bool ended;          /* no more input */
+    bool fresh;          /* the input was just taken, all there was */
+    bool writable;       /* the output takes a piece without waiting */
     char team[ETHOS_MAX_SCOPE];
     char chunk[CHUNK];
 };
@@ -90,6 +92,7 @@ static int wait_for(const struct server *self, int fd, short events, int timeout
 static bool take_input(struct server *self)
 {
     ssize_t size = os_read(STDIN_FILENO, self->chunk, sizeof self->chunk);
+    self->fresh = size < (ssize_t)sizeof self->chunk;
     if (size > 0 &&
         mcp_stream_add(&self->stream, (struct ethos_view){self->chunk, (size_t)size}) == ETHOS_OK)
         return true;
@@ -97,12 +100,23 @@ static bool take_input(struct server *self)
     return false;
 }
 
-/* Called while a request runs: whether it was cancelled may have come meanwhile. */
+/* Whether there is more input; whether the answer can be written is found out by the way. */
+static bool has_input(struct server *self)
+{
+    struct pollfd fds[] = {{STDIN_FILENO, POLLIN, 0}, {STDOUT_FILENO, POLLOUT, 0}};
+    bool told = poll(fds, 2, 0) > 0;
+    self->writable = told && fds[1].revents == POLLOUT;
+    return told && fds[0].revents;
+}
+
+/* Called before a request runs, and before its answer is sent: it may have been cancelled meanwhile. */
 static void peek_input(void *arg)
 {
     struct server *self = arg;
-    while (!self->ended && self->stream.in.size - self->stream.at < AHEAD &&
-           wait_for(self, STDIN_FILENO, POLLIN, 0) > 0 && take_input(self))
+    bool fresh = self->fresh;
+    self->fresh = false;
+    while (!fresh && !self->ended && self->stream.in.size - self->stream.at < AHEAD &&
+           has_input(self) && take_input(self))
         ;
 }
 
@@ -112,8 +126,9 @@ static bool write_out(struct server *self)
     size_t at = 0;
     while (at < self->out.size) {
         size_t left = self->out.size - at;
-        if (wait_for(self, STDOUT_FILENO, POLLOUT, -1) < 0)
+        if (!self->writable && wait_for(self, STDOUT_FILENO, POLLOUT, -1) < 0)
             return false;
+        self->writable = false;
         ssize_t size = os_write(STDOUT_FILENO, self->out.data + at, left < PIECE ? left : PIECE);
         if (size < 0)
             return false;
@@ -123,11 +138,13 @@ static bool write_out(struct server *self)
     return true;
 }
 
+/* A signal is looked for before the next request, whether that is here or waited for. */
 static void serve(struct server *self)
 {
     for (;;) {
         while (mcp_stream_next(&self->stream, self->ended, &self->out))
-            if (!write_out(self) || wait_for(self, self->signals, POLLIN, 0) != 0)
+            if (!write_out(self) || (self->stream.at < self->stream.in.size &&
+                                     wait_for(self, self->signals, POLLIN, 0) != 0))
                 return;
         if (self->ended || wait_for(self, STDIN_FILENO, POLLIN, -1) < 0)
             return;

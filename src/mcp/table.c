@@ -94,26 +94,31 @@ static const struct mcp_field kept_fields[] = {
     END};
 
 static const struct mcp_field session_fields[] = {
-    {"id", MCP_TEXT, NULL, NULL},
-    {"title", MCP_TEXT_OR_NULL, NULL, NULL},
+    {"id", MCP_TEXT, "for session_read", NULL},
+    {"displayTitle", MCP_TEXT_OR_NULL, "its title, or how it began", NULL},
     {"workingDir", MCP_TEXT_OR_NULL, "the folder it was held in", NULL},
     {"createdAt", MCP_TEXT, NULL, NULL},
-    {"updatedAt", MCP_TEXT, NULL, NULL},
+    {"updatedAt", MCP_TEXT, "when somebody last spoke", NULL},
+    {"turnCount", MCP_INTEGER, "how often the person spoke", NULL},
+    {"pinned", MCP_FLAG, NULL, NULL},
     END};
 
 static const struct mcp_field session_list_fields[] = {
-    {"items", MCP_ROWS, "the latest first", session_fields},
+    {"items", MCP_ROWS, "pinned ones first, then the latest", session_fields},
     {"nextCursor", MCP_TEXT_OR_NULL, "for the next page; null after the last", NULL},
     WITHHELD,
     END};
 
 static const struct mcp_field said_fields[] = {
-    {"role", MCP_TEXT, "who said it", NULL}, {"timestamp", MCP_TEXT, NULL, NULL}, END};
+    {"id", MCP_TEXT, "session_read can begin with it: from", NULL},
+    {"role", MCP_TEXT, "who said it", NULL},
+    {"timestamp", MCP_TEXT, NULL, NULL},
+    END};
 
-static const struct mcp_field snippet_fields[] = {{"before", MCP_TEXT, NULL, NULL},
-                                                  {"match", MCP_TEXT, NULL, NULL},
-                                                  {"after", MCP_TEXT, NULL, NULL},
-                                                  END};
+static const struct mcp_field snippet_fields[] = {
+    {"before", MCP_TEXT, NULL, NULL},   {"match", MCP_TEXT, NULL, NULL},
+    {"after", MCP_TEXT, NULL, NULL},    {"cutBefore", MCP_FLAG, NULL, NULL},
+    {"cutAfter", MCP_FLAG, NULL, NULL}, END};
 
 static const struct mcp_field session_hit_fields[] = {{"session", MCP_OBJECT, NULL, session_fields},
                                                       {"message", MCP_OBJECT, NULL, said_fields},
@@ -122,6 +127,26 @@ static const struct mcp_field session_hit_fields[] = {{"session", MCP_OBJECT, NU
 
 static const struct mcp_field session_found_fields[] = {
     {"hits", MCP_ROWS, "best first", session_hit_fields}, WITHHELD, END};
+
+static const struct mcp_field tool_call_fields[] = {{"name", MCP_TEXT, NULL, NULL}, END};
+
+static const struct mcp_field message_fields[] = {
+    {"id", MCP_TEXT, NULL, NULL},
+    {"role", MCP_TEXT, "who said it", NULL},
+    {"content", MCP_TEXT, NULL, NULL},
+    {"cut", MCP_FLAG, "true: it goes on; read it with limit 1 and a larger maxChars", NULL},
+    {"toolName", MCP_TEXT_OR_NULL, "of a tool_result", NULL},
+    {"toolCalls", MCP_ROWS, "tools that were called", tool_call_fields},
+    {"timestamp", MCP_TEXT, NULL, NULL},
+    END};
+
+static const struct mcp_field session_read_fields[] = {
+    {"session", MCP_OBJECT, NULL, session_fields},
+    {"messages", MCP_ROWS, "oldest first", message_fields},
+    {"previous", MCP_TEXT_OR_NULL, "what to begin the page before with; null: there is none", NULL},
+    {"next", MCP_TEXT_OR_NULL, "what to begin the page after with; null: there is none", NULL},
+    WITHHELD,
+    END};
 
 /* ---- what they are asked ----------------------------------------------------------------------- */
 
@@ -159,7 +184,13 @@ static const struct mcp_arg session_list_args[] = {
     {"until", "until", NULL},
     {"all", "all", "of all folders, not only of this project"},
     {"limit", "limit", NULL},
-    {"cursor", "cursor", "nextCursor of the page before"},
+    {"cursor", "cursor", "nextCursor of the page before, with the same other arguments"},
+    END};
+static const struct mcp_arg session_read_args[] = {
+    {"id", "id", "the session: its id"},
+    {"from", "from", "begin with this message: its id (default: the newest are shown)"},
+    {"limit", "limit", "how many messages at most (default: 20)"},
+    {"maxChars", "maxChars", "how many characters of each message (default: 2000)"},
     END};
 static const struct mcp_arg team_read_args[] = {{"key", "key", "a file (default: MEMORY.md)"}, END};
 static const struct mcp_arg team_write_args[] = {
@@ -204,11 +235,17 @@ const struct mcp_tool mcp_tools[] = {
      ONE_WAY("notes.list"), list_args, note_list_fields, false},
     {"note_read", "Read a note", "Read one note of this project, by file name or title.",
      ONE_WAY("notes.get"), name_args, note_read_fields, false},
-    {"session_search", "Search conversations", "Find words in earlier conversations.",
+    {"session_search", "Search conversations",
+     "Find words in what was said in earlier conversations, of all folders. Read around a hit with "
+     "session_read: id of its session, from the id of its message.",
      ONE_WAY("sessions.search"), session_search_args, session_found_fields, false},
     {"session_list_by_date", "List conversations",
-     "List earlier conversations, the latest first, optionally of a span of time.",
+     "List earlier conversations of this folder or of all, the latest first, optionally of a span "
+     "of time.",
      ONE_WAY("sessions.list"), session_list_args, session_list_fields, false},
+    {"session_read", "Read a conversation",
+     "Read what was said in an earlier conversation: its end, or a page from one message on.",
+     ONE_WAY("sessions.get"), session_read_args, session_read_fields, false},
     {"team_memory_read", "Read the team's memory",
      "Read a file of the memory that the team shares, with its revision.", ONE_WAY("memory.get"),
      team_read_args, file_fields, true},

@@ -13,6 +13,8 @@
 #include "base/view.h"
 #include "mcp/parts.h"
 
+#define USUAL_TEXT 1000 /* bytes: room for most results */
+
 /* ---- which tools there are ------------------------------------------------------------------- */
 
 static const struct op *way_op(const struct mcp_session *session, const struct mcp_way *way)
@@ -206,7 +208,7 @@ struct call {
 static int choose_way(struct call *call)
 {
     const struct mcp_session *session = call->request->session;
-    const char *action = json_string_value(json_object_get(call->given, "action"));
+    const char *action = mcp_word(json_object_get(call->given, "action"));
     char words[64] = "";
     for (size_t i = 0; i < MCP_MAX_WAYS; i++) {
         const struct mcp_way *way = &call->tool->ways[i];
@@ -352,6 +354,7 @@ static json_t *tool_result(const struct call *call)
     struct str text;
     json_t *object = structured(call);
     str_init(&text, MCP_MAX_REPLY);
+    str_reserve(&text, USUAL_TEXT);
     json_t *json = NULL;
     if (object && json_print(object, JSON_STYLE_LINE, &text) == ETHOS_OK)
         json = json_pack("{s:o, s:b}", "content", text_block(str_view(&text)), "isError", 0);
@@ -401,7 +404,7 @@ json_t *tools_call(struct mcp_request *request)
         return mcp_refuse(request, MCP_INVALID_PARAMS, "name must be a string");
     if (given && !json_is_object(given))
         return mcp_refuse(request, MCP_INVALID_PARAMS, "arguments must be an object");
-    const struct mcp_tool *tool = find_tool(request->session, json_string_value(name));
+    const struct mcp_tool *tool = find_tool(request->session, mcp_word(name));
     if (!tool)
         return mcp_refuse(request, MCP_INVALID_PARAMS, "unknown tool: %.100s",
                           json_string_value(name));

@@ -217,11 +217,9 @@ static void look_into(struct search *self, const struct file *file, struct ethos
 static struct ethos_view visible(struct search *self)
 {
     struct ethos_view text = view_of(self->text.data, self->text.size);
-    str_clear(&self->safe);
-    if (!self->how->guarded || !scan_text(text, SCAN_GUARD | SCAN_REDACT, &self->safe, NULL))
-        return text;
-    self->told->withheld = 1;
-    return str_view(&self->safe);
+    struct ethos_view safe = self->how->guarded ? scan_visible(text, &self->safe) : text;
+    self->told->withheld |= safe.data != text.data;
+    return safe;
 }
 
 /* A file that cannot be read does not hide the others, and is not hidden itself. */

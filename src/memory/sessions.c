@@ -13,6 +13,7 @@
 #include "base/os.h"
 #include "base/str.h"
 #include "base/view.h"
+#include "core/scan.h"
 #include "core/session_key.h"
 #include "memory/handle.h"
 #include "session/session.h"
@@ -29,13 +30,25 @@ int ethos_sessions(struct ethos *self, struct ethos_sessions **out_sessions,
 {
     const struct ethos_setup setup = {.host = self->host,
                                       .root = self->root,
-                                      .flags = self->fast ? ETHOS_SETUP_FAST : 0u,
-                                      .deadline_ms = ETHOS_LOCK_DEADLINE_MS};
+                                      .flags = (self->fast ? ETHOS_SETUP_FAST : 0u) |
+                                               (self->brief ? ETHOS_SETUP_BRIEF : 0u),
+                                      .deadline_ms = self->wait_ms};
     if (!sessions_builtin)
         return err_set(error, ETHOS_UNSUPPORTED, "this program keeps no sessions");
     int code = self->sessions ? ETHOS_OK : sessions_builtin->open(&setup, &self->sessions, error);
     if (code == ETHOS_OK)
         *out_sessions = self->sessions;
+    return code;
+}
+
+int sessions_lock(struct ethos *self, int *out_lock, struct ethos_error *error)
+{
+    int dir;
+    int code = service_open_root(self, true, &dir, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = home_lock_within(dir, "sessions-import", self->wait_ms, out_lock, error);
+    os_close(dir);
     return code;
 }
 
@@ -270,18 +283,34 @@ int ethos_session_current(struct ethos_turn *turn, const char *folder, int fresh
 
 /* ---- titles ----------------------------------------------------------------------------------- */
 
+struct titling {
+    struct str *out;
+    bool guarded;
+    struct str safe; /* of the message at hand, when guarded */
+};
+
 static int title_of_first(void *arg, const struct ethos_message *message)
 {
-    if (strcmp(message->role, "user") != 0 || view_blank(message->content))
+    struct titling *self = arg;
+    struct ethos_view text = message->content;
+    if (strcmp(message->role, "user") != 0 || view_blank(text))
         return ETHOS_OK;
-    return session_title(message->content, arg) == ETHOS_OK ? 1 : ETHOS_NOMEM;
+    if (self->guarded)
+        text = scan_visible(text, &self->safe);
+    return str_code(&self->safe) == ETHOS_OK && session_title(text, self->out) == ETHOS_OK
+               ? 1
+               : ETHOS_NOMEM;
 }
 
-int sessions_title(struct ethos *self, const char *id, struct str *out, struct ethos_error *error)
+int sessions_title(struct ethos *self, const char *id, bool guarded, struct str *out,
+                   struct ethos_error *error)
 {
+    struct titling titling = {.out = out, .guarded = guarded};
     struct ethos_sessions *store;
+    str_init(&titling.safe, SIZE_MAX);
     int code = ethos_sessions(self, &store, error);
     if (code == ETHOS_OK)
-        code = store->ops->messages(store, id, 0, title_of_first, out, error);
+        code = store->ops->messages(store, id, 0, title_of_first, &titling, error);
+    str_release(&titling.safe);
     return code == 1 ? ETHOS_OK : code == ETHOS_NOMEM ? err_nomem(error) : code;
 }

@@ -5,6 +5,7 @@
 #define ETHOS_MEMORY_SESSIONS_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include <ethos/ethos.h>
 
@@ -17,8 +18,18 @@ struct str;
 int sessions_current(struct ethos_turn *turn, const char *folder, char out_id[ETHOS_UUID_SIZE],
                      struct ethos_error *error);
 
-/* Appends a title for a session that has none, of its first user message; nothing without one. */
-int sessions_title(struct ethos *self, const char *id, struct str *out, struct ethos_error *error);
+/*
+ * Appends a title for a session that has none, of its first user message; nothing without one. guarded:
+ * of what a model may read of that.
+ */
+int sessions_title(struct ethos *self, const char *id, bool guarded, struct str *out,
+                   struct ethos_error *error);
+
+/*
+ * For those who look at a session and then append to it what it lacks: one at a time. Released by
+ * closing the descriptor. ETHOS_BUSY at the deadline.
+ */
+int sessions_lock(struct ethos *self, int *out_lock, struct ethos_error *error);
 
 /* The real path of a folder; NULL is the current directory. */
 int sessions_folder(const char *folder, char out_path[PATH_MAX], struct ethos_error *error);

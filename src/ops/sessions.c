@@ -86,7 +86,7 @@ int sessions_walked(int code, struct ethos_error *error)
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
-int sessions_add_title(struct ethos *ethos, json_t *row, struct ethos_error *error)
+int sessions_add_title(const struct op_call *call, json_t *row, struct ethos_error *error)
 {
     struct str made;
     json_t *title = json_incref(json_object_get(row, "title"));
@@ -94,7 +94,7 @@ int sessions_add_title(struct ethos *ethos, json_t *row, struct ethos_error *err
     if (view_blank(json_view(row, "title"))) {
         json_decref(title);
         str_init(&made, TITLE_BYTES);
-        code = sessions_title(ethos, json_view(row, "id").data, &made, error);
+        code = sessions_title(call->ethos, json_view(row, "id").data, call->guarded, &made, error);
         title = made.size > 0 ? json_text(str_view(&made)) : json_null();
         str_release(&made);
     }
@@ -110,15 +110,16 @@ static int keep_row(void *arg, const struct ethos_session *session)
     return *row ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-int sessions_tell(struct ethos *ethos, const char *id, json_t **out_row, struct ethos_error *error)
+int sessions_tell(const struct op_call *call, const char *id, json_t **out_row,
+                  struct ethos_error *error)
 {
     struct ethos_sessions *store;
     *out_row = NULL;
-    int code = ethos_sessions(ethos, &store, error);
+    int code = ethos_sessions(call->ethos, &store, error);
     if (code == ETHOS_OK)
         code = sessions_walked(store->ops->get(store, id, keep_row, out_row, error), error);
     if (code == ETHOS_OK)
-        code = sessions_add_title(ethos, *out_row, error);
+        code = sessions_add_title(call, *out_row, error);
     if (code != ETHOS_OK) {
         json_decref(*out_row);
         *out_row = NULL;
@@ -146,7 +147,7 @@ static int open_named(const struct op_call *call, struct named *out, struct etho
     int code = ethos_session_find(call->ethos, op_string(call, "id"), out->id, error);
     if (code == ETHOS_OK)
         code = ethos_sessions(call->ethos, &out->store, error);
-    return code == ETHOS_OK ? sessions_tell(call->ethos, out->id, &out->row, error) : code;
+    return code == ETHOS_OK ? sessions_tell(call, out->id, &out->row, error) : code;
 }
 
 /* The answer of what changed one session: as it is now; a dry run tells it as it was. */
@@ -154,39 +155,10 @@ static int return_session(const struct op_call *call, struct op_result *result, 
                           struct ethos_error *error)
 {
     json_t *row;
-    int code = sessions_tell(call->ethos, id, &row, error);
+    int code = sessions_tell(call, id, &row, error);
     if (code != ETHOS_OK)
         return code;
     return op_return_change(call, result, json_pack("{s:o}", "session", row), error);
-}
-
-/* ---- get -------------------------------------------------------------------------------------- */
-
-static int keep_message(void *arg, const struct ethos_message *message)
-{
-    json_t **messages = arg;
-    op_json_push(messages, sessions_message(message));
-    return *messages ? ETHOS_OK : ETHOS_NOMEM;
-}
-
-static int run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
-{
-    struct named named;
-    json_t *messages = json_array();
-    int code = open_named(call, &named, error);
-    if (code == ETHOS_OK)
-        code = sessions_walked(named.store->ops->messages(named.store, named.id,
-                                                          (unsigned)op_integer(call, "last", 0),
-                                                          keep_message, &messages, error),
-                               error);
-    if (code == ETHOS_OK)
-        code = op_return(
-            result,
-            json_pack("{s:O, s:O, s:[]}", "session", named.row, "messages", messages, "cards"),
-            error);
-    json_decref(messages);
-    json_decref(named.row);
-    return code;
 }
 
 /* ---- fork ------------------------------------------------------------------------------------- */
@@ -384,7 +356,7 @@ static int run_undo(struct op_call *call, struct op_result *result, struct ethos
         code = call->dry_run ? count_turns(&named, turns, &count, error)
                              : named.store->ops->undo(named.store, named.id, turns, &count, error);
     if (code == ETHOS_OK)
-        code = sessions_tell(call->ethos, named.id, &row, error);
+        code = sessions_tell(call, named.id, &row, error);
     if (code == ETHOS_OK && call->dry_run)
         str_printf(&result->text, "would take %" PRIu64 " message%s back from %s\n", count,
                    plural((json_int_t)count), named.id);
@@ -414,9 +386,16 @@ static const struct op_arg list_args[] = {
     {"cursor", OP_TEXT, 0, NULL, "CURSOR", "go on where a page ended"},
     {"personalityId", OP_TEXT, 0, NULL, "ID", "only those of a personality"},
     {"all", OP_FLAG, 0, NULL, NULL, "of all folders, not only of this one"},
+    {"since", OP_TIME, 0, NULL, "TIME", "last used at or after: 7d, 2026-11-15"},
+    {"until", OP_TIME, 0, NULL, "TIME", "last used at or before"},
     ARG_END};
 static const struct op_arg get_args[] = {
-    ARG_ID, {"last", OP_INTEGER, 0, "1|1000000000", "N", "only the newest messages"}, ARG_END};
+    ARG_ID,
+    {"last", OP_INTEGER, 0, "1|1000000000", "N", "only the newest messages"},
+    {"from", OP_TEXT, 0, NULL, "MESSAGE", "begin with this message: its id"},
+    {"limit", OP_INTEGER, 0, "1|200", "N", "how many at most; without --from the newest"},
+    {"maxChars", OP_INTEGER, 0, "1|100000", "N", "how many characters of each message"},
+    ARG_END};
 static const struct op_arg search_args[] = {
     {"query", OP_TEXT, OP_REQUIRED | OP_POSITIONAL | OP_REST, NULL, "TEXT",
      "words in any order; \"a phrase\" in quotes"},
@@ -458,7 +437,7 @@ const struct op ops_sessions[] = {
     {"sessions.list", "sessions list", "List the conversations of this folder, or of all",
      "ethos sessions list --query 'deploy redis'", list_args, READS, sessions_run_list},
     {"sessions.get", "sessions show", "Show what was said in a session",
-     "ethos sessions show 3f2a9c1d --last 20", get_args, READS, run_get},
+     "ethos sessions show 3f2a9c1d --last 20", get_args, READS, sessions_run_get},
     {"sessions.search", "sessions search", "Find what was said, in all sessions",
      "ethos sessions search deploy redis --since 30d", search_args, READS, sessions_run_search},
     {"sessions.current", "sessions current", "Print the id of the session of this folder",

@@ -23,12 +23,13 @@ json_t *sessions_message(const struct ethos_message *message);
 
 /*
  * What is shown as the title of a row, in its member "displayTitle": its own, else one made of what the
- * user said first, else null.
+ * user said first (of a guarded call: what may be read of it), else null.
  */
-int sessions_add_title(struct ethos *ethos, json_t *row, struct ethos_error *error);
+int sessions_add_title(const struct op_call *call, json_t *row, struct ethos_error *error);
 
 /* The session with this id as a row with title; NULL after a failure. */
-int sessions_tell(struct ethos *ethos, const char *id, json_t **out_row, struct ethos_error *error);
+int sessions_tell(const struct op_call *call, const char *id, json_t **out_row,
+                  struct ethos_error *error);
 
 /* The folder a call is about: the one it names as workspace, else the current directory. */
 int sessions_place(const struct op_call *call, char out_path[PATH_MAX], struct ethos_error *error);
@@ -39,6 +40,9 @@ int sessions_walked(int code, struct ethos_error *error);
 /* sessions_list.c */
 int sessions_run_list(struct op_call *call, struct op_result *result, struct ethos_error *error);
 int sessions_run_search(struct op_call *call, struct op_result *result, struct ethos_error *error);
+
+/* sessions_get.c */
+int sessions_run_get(struct op_call *call, struct op_result *result, struct ethos_error *error);
 
 /* sessions_append.c */
 int sessions_run_current(struct op_call *call, struct op_result *result, struct ethos_error *error);

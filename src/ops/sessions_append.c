@@ -19,7 +19,7 @@ static int return_id(const struct op_call *call, const char *id, struct op_resul
                      struct ethos_error *error)
 {
     json_t *row = NULL;
-    int code = id ? sessions_tell(call->ethos, id, &row, error) : ETHOS_OK;
+    int code = id ? sessions_tell(call, id, &row, error) : ETHOS_OK;
     if (code != ETHOS_OK)
         return code;
     return op_return_change(call, result, json_pack("{s:o}", "session", row ? row : json_null()),

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/view.h"
 #include "core/query.h"
+#include "core/scan.h"
 #include "memory/sessions.h"
 #include "ops/sessions.h"
 
@@ -21,13 +22,34 @@
 #define ROUNDS 20
 #define PARTS 63 /* of a query; a bit for each */
 
+/* When sessions must have been used last; NULL: whenever. */
+struct span {
+    const char *since, *until;
+    char from[CLOCK_ISO_SIZE], to[CLOCK_ISO_SIZE];
+};
+
+static void read_span(const struct op_call *call, struct span *out)
+{
+    bool since = op_string(call, "since"), until = op_string(call, "until");
+    clock_iso(op_time(call, "since"), out->from);
+    clock_iso(op_time(call, "until"), out->to);
+    out->since = since ? out->from : NULL;
+    out->until = until ? out->to : NULL;
+}
+
+static bool is_within(const struct span *span, const struct ethos_session *session)
+{
+    return (!span->since || strcmp(session->updated_at, span->since) >= 0) &&
+           (!span->until || strcmp(session->updated_at, span->until) <= 0);
+}
+
 /* Each of the rows gets what is shown as its title. */
-static int add_titles(struct ethos *ethos, json_t *rows, struct ethos_error *error)
+static int add_titles(const struct op_call *call, json_t *rows, struct ethos_error *error)
 {
     size_t index;
     json_t *row;
     json_array_foreach (rows, index, row) {
-        int code = sessions_add_title(ethos, row, error);
+        int code = sessions_add_title(call, row, error);
         if (code != ETHOS_OK)
             return code;
     }
@@ -67,6 +89,9 @@ enum { ENOUGH = 1 }; // ends a walk
 struct matching {
     struct ethos_sessions *store;
     const char *folder, *personality;
+    struct span span;
+    bool guarded;
+    struct str safe; /* of the name at hand, when guarded */
     struct arena arena;
     struct part *parts[PARTS];
     size_t count;
@@ -108,7 +133,7 @@ static int note(struct matching *self, const struct ethos_session *session, uint
     uint64_t had = (uint64_t)json_integer_value(json_object_get(self->found, session->id));
     const char *wanted = self->personality;
     bool other = wanted && (!session->personality || strcmp(wanted, session->personality) != 0);
-    if (other || (had | bits) == had)
+    if (other || (had | bits) == had || !is_within(&self->span, session))
         return ETHOS_OK;
     op_json_put(&self->found, session->id, json_integer((json_int_t)(had | bits)));
     if ((had | bits) == all_bits(self))
@@ -118,15 +143,25 @@ static int note(struct matching *self, const struct ethos_session *session, uint
     return json_array_size(self->rows) < self->limit ? ETHOS_OK : ENOUGH;
 }
 
+/* Adds the bits of the parts that are in a name. */
+static int look_at_name(struct matching *self, const char *name, uint64_t *bits)
+{
+    struct ethos_view text = self->guarded ? scan_visible(view_str(name), &self->safe)
+                                           : view_str(name);
+    for (size_t i = 0; i < self->count; i++)
+        if (query_matches(&self->parts[i]->query, text, NULL, NULL))
+            *bits |= UINT64_C(1) << i;
+    return str_code(&self->safe);
+}
+
 static int note_names(void *arg, const struct ethos_session *session)
 {
     struct matching *self = arg;
     uint64_t bits = 0;
-    for (size_t i = 0; i < self->count; i++)
-        if (query_matches(&self->parts[i]->query, view_str(session->title), NULL, NULL) ||
-            query_matches(&self->parts[i]->query, view_str(session->key), NULL, NULL))
-            bits |= UINT64_C(1) << i;
-    return note(self, session, bits);
+    int code = look_at_name(self, session->title, &bits);
+    if (code == ETHOS_OK)
+        code = look_at_name(self, session->key, &bits);
+    return code == ETHOS_OK ? note(self, session, bits) : ETHOS_NOMEM;
 }
 
 static int note_hit(void *arg, const struct ethos_hit *hit)
@@ -149,7 +184,8 @@ static int find_said(struct matching *self, struct ethos_view text, uint64_t bit
                                             .working_dir = self->folder,
                                             .until = *until ? until : NULL,
                                             .limit = MANY,
-                                            .newest = round > 0};
+                                            .newest = round > 0,
+                                            .guarded = self->guarded};
         self->hits = 0;
         int code = self->store->ops->search(self->store, &search, note_hit, self, error);
         if (code != ETHOS_OK || self->hits < MANY || strcmp(self->oldest, until) == 0)
@@ -180,17 +216,21 @@ static int list_matching(const struct op_call *call, const char *folder, json_t 
 {
     struct matching self = {.folder = folder,
                             .personality = op_string(call, "personalityId"),
+                            .guarded = call->guarded,
                             .found = json_object(),
                             .rows = json_array(),
                             .limit = (size_t)op_integer(call, "limit", PAGE)};
     struct ethos_view text = op_text(call, "query");
     arena_init(&self.arena);
+    str_init(&self.safe, SIZE_MAX);
+    read_span(call, &self.span);
     int code = ethos_sessions(call->ethos, &self.store, error);
     if (code == ETHOS_OK)
         code = split(&self, text);
     if (code == ETHOS_OK)
         code = find_all(&self, text, error);
     arena_release(&self.arena);
+    str_release(&self.safe);
     json_decref(self.found);
     *out_rows = self.rows;
     return code == ENOUGH ? ETHOS_OK : sessions_walked(code, error);
@@ -211,6 +251,8 @@ static int list_page(const struct op_call *call, const char *folder, json_t **ou
     struct ethos_sessions *store;
     const struct ethos_session_query query = {.working_dir = folder,
                                               .personality = op_string(call, "personalityId"),
+                                              .since = op_string(call, "since"),
+                                              .until = op_string(call, "until"),
                                               .cursor = op_string(call, "cursor"),
                                               .limit = (unsigned)op_integer(call, "limit", PAGE)};
     *out_rows = json_array();
@@ -231,7 +273,7 @@ int sessions_run_list(struct op_call *call, struct op_result *result, struct eth
         code = view_blank(op_text(call, "query")) ? list_page(call, folder, &rows, cursor, error)
                                                   : list_matching(call, folder, &rows, error);
     if (code == ETHOS_OK)
-        code = add_titles(call->ethos, rows, error);
+        code = add_titles(call, rows, error);
     if (code == ETHOS_OK)
         code = op_return(result,
                          json_pack("{s:O, s:o}", "items", rows, "nextCursor",
@@ -252,17 +294,23 @@ static json_t *snippet_json(const struct ethos_hit *hit)
                      hit->cut_before, "cutAfter", hit->cut_after);
 }
 
+struct found {
+    json_t *hits;
+    bool withheld;
+};
+
 static int add_hit(void *arg, const struct ethos_hit *hit)
 {
-    json_t **hits = arg;
-    op_json_push(hits,
+    struct found *found = arg;
+    op_json_push(&found->hits,
                  json_pack("{s:o, s:o, s:o}", "session", sessions_row(hit->session), "message",
                            sessions_message(hit->message), "snippet", snippet_json(hit)));
-    return *hits ? ETHOS_OK : ETHOS_NOMEM;
+    found->withheld |= hit->withheld;
+    return found->hits ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 /* The sessions of the hits, each asked for its title once. */
-static int add_hit_titles(struct ethos *ethos, json_t *hits, struct ethos_error *error)
+static int add_hit_titles(const struct op_call *call, json_t *hits, struct ethos_error *error)
 {
     size_t index;
     json_t *hit, *titled = json_object();
@@ -272,7 +320,7 @@ static int add_hit_titles(struct ethos *ethos, json_t *hits, struct ethos_error 
         const char *id = json_view(row, "id").data;
         json_t *known = json_object_get(titled, id);
         if (code == ETHOS_OK && !known)
-            code = sessions_add_title(ethos, row, error);
+            code = sessions_add_title(call, row, error);
         if (code == ETHOS_OK && (known ? json_object_set(hit, "session", known)
                                        : json_object_set(titled, id, row)) != 0)
             code = err_nomem(error);
@@ -281,14 +329,14 @@ static int add_hit_titles(struct ethos *ethos, json_t *hits, struct ethos_error 
     return code;
 }
 
-static int find_hits(const struct op_call *call, const struct ethos_search *search, json_t **hits,
-                     struct ethos_error *error)
+static int find_hits(const struct op_call *call, const struct ethos_search *search,
+                     struct found *found, struct ethos_error *error)
 {
     struct ethos_sessions *store;
     int code = ethos_sessions(call->ethos, &store, error);
     if (code == ETHOS_OK)
-        code = sessions_walked(store->ops->search(store, search, add_hit, hits, error), error);
-    return code == ETHOS_OK ? add_hit_titles(call->ethos, *hits, error) : code;
+        code = sessions_walked(store->ops->search(store, search, add_hit, found, error), error);
+    return code == ETHOS_OK ? add_hit_titles(call, found->hits, error) : code;
 }
 
 int sessions_run_search(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -302,15 +350,17 @@ int sessions_run_search(struct op_call *call, struct op_result *result, struct e
                                         .since = op_string(call, "since"),
                                         .until = op_string(call, "until"),
                                         .limit = (unsigned)op_integer(call, "limit", HITS),
-                                        .newest = op_flag(call, "newest")};
-    json_t *hits = json_array();
+                                        .newest = op_flag(call, "newest"),
+                                        .guarded = call->guarded};
+    struct found found = {.hits = json_array()};
     int code = search.working_dir ? sessions_place(call, path, error) : ETHOS_OK;
     if (code == ETHOS_OK && name)
         code = ethos_session_find(call->ethos, name, id, error);
     if (code == ETHOS_OK)
-        code = find_hits(call, &search, &hits, error);
+        code = find_hits(call, &search, &found, error);
     if (code == ETHOS_OK)
-        code = op_return(result, json_pack("{s:O}", "hits", hits), error);
-    json_decref(hits);
+        code = op_return(result, json_pack("{s:O}", "hits", found.hits), error);
+    result->withheld = found.withheld;
+    json_decref(found.hits);
     return code;
 }

@@ -22,8 +22,7 @@
 #include "session/schema.h"
 #include "session/search.h"
 
-#define LEAST_BUSY_MS 5000 /* of others, who do not know our lock */
-#define MOVES 3            /* times that a file may be replaced under us while we begin */
+#define MOVES 3 /* times that a file may be replaced under us while we begin */
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
@@ -268,7 +267,7 @@ static void configure(struct db *self)
         {SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1},
         {SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0},
     };
-    uint32_t wait = self->deadline_ms > LEAST_BUSY_MS ? self->deadline_ms : LEAST_BUSY_MS;
+    uint32_t wait = self->deadline_ms;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         sqlite3_db_config(self->connection, options[i].option, options[i].value, NULL);
     sqlite3_busy_timeout(self->connection, wait > INT_MAX ? INT_MAX : (int)wait);
@@ -419,11 +418,12 @@ void db_disconnect(sqlite3 **connection, sqlite3_stmt **kept, int count, int *lo
 
 /*
  * Who wrote leaves the messages in the file itself, where a copy of it has them. Somebody who holds the
- * lock is writing, and does that later.
+ * lock is writing, and does that later; and who is in a hurry leaves a short log to the next one.
  */
 static void fold_log(struct db *self)
 {
-    if (self->log_bytes == 0 || self->network || os_flock(self->lock, LOCK_EX | LOCK_NB) != 0)
+    if (self->log_bytes <= (self->brief ? DB_BRIEF_BYTES : 0) || self->network ||
+        os_flock(self->lock, LOCK_EX | LOCK_NB) != 0)
         return;
     sqlite3_busy_timeout(self->connection, 0);
     db_checkpoint(self, SQLITE_CHECKPOINT_TRUNCATE);

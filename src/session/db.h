@@ -3,7 +3,7 @@
  *
  * Opened at first use. Settings: WAL (DELETE with exclusive locking on a network file system), foreign
  * keys, synchronous FULL (NORMAL for durability: fast), no harmful functions (functions.h), no mmap, no automatic
- * checkpoint; busy_timeout as the deadline, at least 5 seconds. What the schema lacks is made before the
+ * checkpoint; busy_timeout as the deadline. What the schema lacks is made before the
  * first write (schema.h), an unknown user_version is refused.
  */
 #ifndef ETHOS_SESSION_DB_H
@@ -21,6 +21,7 @@
 #define DB_LOCK "sessions.db-lock"
 #define DB_FILES DB_FILE ", " DB_FILE "-wal and " DB_FILE "-shm" /* what belongs together */
 #define DB_CHECKPOINT_BYTES 4194304 /* of the log, above which whoever wrote folds it in */
+#define DB_BRIEF_BYTES 262144       /* of the log, which the next one must read before all else */
 #define DB_MAX_TEXT 67108864        /* bytes of one value, and of one row */
 
 #define DB_REBUILD_INDEX "INSERT INTO messages_fts(messages_fts) VALUES('rebuild')"
@@ -66,7 +67,7 @@ struct db {
     char *path; /* of the database; NULL until it is open */
     int lock;   /* descriptor of DB_LOCK, -1 until the first write */
     uint32_t deadline_ms;
-    bool fast, network, read_only;
+    bool fast, brief, network, read_only;
     bool settled; /* nothing has to be made before a write */
     enum schema_state schema;
     sqlite3 *connection; /* NULL until first use */

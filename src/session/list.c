@@ -7,7 +7,9 @@
  */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/view.h"
 #include "session/cursor.h"
 #include "session/rows.h"
 #include "session/sessions.h"
@@ -17,15 +19,23 @@
 
 enum { COLUMN_ROW = SESSION_COLUMN_COUNT, COLUMN_PLACE };
 
+/* The times as they are stored; NULL: no bound. */
+struct span {
+    const char *since, *until;
+    char from[CLOCK_ISO_SIZE], to[CLOCK_ISO_SIZE];
+};
+
 static void bind_query(sqlite3_stmt *statement, const struct ethos_session_query *query,
-                       const char *since)
+                       const struct span *span)
 {
     db_bind(statement, 1, query->platform);
     db_bind(statement, 2, query->personality);
     db_bind(statement, 3, query->working_dir);
     db_bind(statement, 4, query->id_prefix);
     db_bind(statement, 5, query->text);
-    db_bind(statement, 6, since);
+    db_bind(statement, 6, span->since);
+    if (span->until)
+        db_bind(statement, 14, span->until);
 }
 
 static void bind_cursor(sqlite3_stmt *statement, const struct cursor *cursor, const char *ahead)
@@ -47,7 +57,7 @@ static enum db_statement choose(const struct ethos_session_query *query,
                                 const struct cursor *cursor)
 {
     bool some = query->platform || query->personality || query->working_dir || query->id_prefix ||
-                query->text || query->since;
+                query->text || query->since || query->until;
     return !cursor->counted ? DB_LIST_ON : some ? DB_LIST_SOME : DB_LIST;
 }
 
@@ -62,12 +72,13 @@ static void copy_place(sqlite3_stmt *statement, int column, char out[CURSOR_PLAC
 
 /*
  * What there is when the first page is read, as of the moment of its statement, which is not done yet. The
- * first session is the latest, unless something else put it there.
+ * first session is the latest, unless something else put it there, or later ones were left out.
  */
-static int note_moment(struct db *self, const struct ethos_session *first, const char *ahead,
-                       struct cursor *cursor, struct ethos_error *error)
+static int note_moment(struct db *self, const struct ethos_session *first, bool ended,
+                       const char *ahead, struct cursor *cursor, struct ethos_error *error)
 {
-    bool known = !first->pinned && cursor->offset == 0 && strcmp(first->updated_at, ahead) <= 0;
+    bool known = !first->pinned && !ended && cursor->offset == 0 &&
+                 strcmp(first->updated_at, ahead) <= 0;
     sqlite3_stmt *statement;
     int code = db_prepare(self, DB_LIST_MOMENT, &statement, error);
     if (code != ETHOS_OK)
@@ -92,71 +103,100 @@ static void note_place(sqlite3_stmt *statement, int pinned, struct cursor *curso
     cursor->row = sqlite3_column_int64(statement, COLUMN_ROW);
 }
 
+struct pages {
+    struct db *db;
+    const struct ethos_session_query *query;
+    struct span span;
+    struct cursor cursor;
+    char ahead[CLOCK_ISO_SIZE];
+    ethos_session_fn *each;
+    void *arg;
+    bool more;
+};
+
 /* Gives `limit` rows; the one behind them, when there is one, says that there is another page. */
-static int give_page(struct db *self, sqlite3_stmt *statement, unsigned limit, const char *ahead,
-                     ethos_session_fn *each, void *arg, struct cursor *cursor, bool *out_more,
+static int give_page(struct pages *self, sqlite3_stmt *statement, unsigned limit,
                      struct ethos_error *error)
 {
     struct ethos_session session;
+    struct cursor *cursor = &self->cursor;
     for (unsigned i = 0; i < limit; i++) {
-        int step = db_step(self, statement, "list sessions", error);
+        int step = db_step(self->db, statement, "list sessions", error);
         if (step != SQLITE_ROW)
             return step < 0 ? step : ETHOS_OK;
         session_row(statement, 0, &session);
-        int code = cursor->counted ? note_moment(self, &session, ahead, cursor, error) : ETHOS_OK;
+        int code = cursor->counted ? note_moment(self->db, &session, self->span.until, self->ahead,
+                                                 cursor, error)
+                                   : ETHOS_OK;
         if (code != ETHOS_OK)
             return code;
         note_place(statement, session.pinned, cursor);
-        int stop = each(arg, &session);
+        int stop = self->each(self->arg, &session);
         if (stop != 0)
             return stop;
     }
-    int step = db_step(self, statement, "list sessions", error);
-    *out_more = step == SQLITE_ROW;
+    int step = db_step(self->db, statement, "list sessions", error);
+    self->more = step == SQLITE_ROW;
     return step < 0 ? step : ETHOS_OK;
 }
 
-static int run_list(struct db *self, const struct ethos_session_query *query, const char *since,
-                    struct cursor *cursor, ethos_session_fn *each, void *arg, bool *out_more,
-                    struct ethos_error *error)
+static int run_list(struct pages *self, struct ethos_error *error)
 {
-    unsigned limit = query->limit ? query->limit : LIMIT;
-    char ahead[CLOCK_ISO_SIZE];
+    const struct ethos_host *host = self->db->host;
+    unsigned limit = self->query->limit ? self->query->limit : LIMIT;
     sqlite3_stmt *statement;
-    int code = db_prepare(self, choose(query, cursor), &statement, error);
+    int code = db_prepare(self->db, choose(self->query, &self->cursor), &statement, error);
     if (code != ETHOS_OK)
         return code;
-    clock_iso(self->host->now_ms(self->host->arg) + AHEAD_MS, ahead);
-    bind_query(statement, query, since);
+    clock_iso(host->now_ms(host->arg) + AHEAD_MS, self->ahead);
+    bind_query(statement, self->query, &self->span);
     sqlite3_bind_int64(statement, 7, (int64_t)limit + 1);
-    bind_cursor(statement, cursor, ahead);
-    code = give_page(self, statement, limit, ahead, each, arg, cursor, out_more, error);
+    bind_cursor(statement, &self->cursor, self->ahead);
+    code = give_page(self, statement, limit, error);
     sqlite3_reset(statement);
     return code;
+}
+
+static int read_span(const struct db *self, const struct ethos_session_query *query,
+                     struct span *out, struct ethos_error *error)
+{
+    const char *const given[] = {query->since, query->until};
+    char *const stored[] = {out->from, out->to};
+    int64_t ms, now = self->host->now_ms(self->host->arg);
+    for (int i = 0; i < 2; i++) {
+        if (given[i] && !clock_parse(view_str(given[i]), now, i == 1, &ms, NULL))
+            return err_set(error, ETHOS_INVALID, "not a time: %s", given[i]);
+        if (given[i])
+            clock_iso(ms, stored[i]);
+    }
+    out->since = query->since ? out->from : NULL;
+    out->until = query->until ? out->to : NULL;
+    return ETHOS_OK;
 }
 
 int sessions_list(struct ethos_sessions *sessions, const struct ethos_session_query *query,
                   ethos_session_fn *each, void *arg, char out_cursor[ETHOS_CURSOR_SIZE],
                   struct ethos_error *error)
 {
-    struct db *self = db_of(sessions);
-    struct cursor cursor = {.counted = true};
-    char since[CLOCK_ISO_SIZE];
-    bool more = false;
-    int code = query->cursor && *query->cursor ? cursor_read(query->cursor, &cursor, error)
+    struct pages self = {.db = db_of(sessions),
+                         .query = query,
+                         .cursor = {.counted = true},
+                         .each = each,
+                         .arg = arg};
+    int code = query->cursor && *query->cursor ? cursor_read(query->cursor, &self.cursor, error)
                                                : ETHOS_OK;
-    if (code == ETHOS_OK && query->since)
-        code = session_time(self, query->since, since, error);
     if (code == ETHOS_OK)
-        code = db_ready(self, false, error);
+        code = read_span(self.db, query, &self.span, error);
     if (code == ETHOS_OK)
-        code = run_list(self, query, query->since ? since : NULL, &cursor, each, arg, &more, error);
+        code = db_ready(self.db, false, error);
+    if (code == ETHOS_OK)
+        code = run_list(&self, error);
     else if (code == ETHOS_NOTFOUND)
         code = ETHOS_OK; // no database: no sessions
     if (code != ETHOS_OK)
         return code;
-    if (more)
-        cursor_write(&cursor, out_cursor);
+    if (self.more)
+        cursor_write(&self.cursor, out_cursor);
     else
         out_cursor[0] = 0;
     return ETHOS_OK;

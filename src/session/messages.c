@@ -189,14 +189,21 @@ static int insert_all(struct db *self, const char *id, const struct ethos_messag
     return code == ETHOS_OK ? raise_session(self, id, last, turns, error) : code;
 }
 
+static int check_messages(const struct ethos_message *messages, size_t count,
+                          struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < count; i++)
+        code = check_message(&messages[i], error);
+    return code;
+}
+
 int messages_append(struct ethos_sessions *sessions, const char *id,
                     const struct ethos_message *messages, size_t count, unsigned flags,
                     struct ethos_error *error)
 {
     struct db *self = db_of(sessions);
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < count; i++)
-        code = check_message(&messages[i], error);
+    int code = check_messages(messages, count, error);
     if (code == ETHOS_OK)
         code = session_begin(self, id, error);
     if (code != ETHOS_OK)
@@ -332,36 +339,53 @@ static int hide_from(struct db *self, const char *id, int64_t row, int64_t *out_
     return code == ETHOS_OK ? run_from(self, DB_HIDE, id, row, now, out_count, error) : code;
 }
 
-static int hide(struct db *self, const char *id, struct start *start, uint64_t *out_count,
+/* Within a transaction. */
+static int hide(struct db *self, const char *id, struct start *start, int64_t *out_count,
                 struct ethos_error *error)
 {
-    int64_t hidden = 0;
-    int code = session_begin(self, id, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = session_exists(self, id, error);
+    *out_count = 0;
+    int code = session_exists(self, id, error);
     if (code >= 0)
         code = code ? find_start(self, id, start, error) : session_unknown(id, error);
     if (code == ETHOS_OK && start->message && !start->found)
         code = err_set(error, ETHOS_NOTFOUND, "no such message in the session: %s", start->message);
     if (code == ETHOS_OK && start->found)
-        code = hide_from(self, id, start->row, &hidden, error);
-    code = db_end(self, code, error);
+        code = hide_from(self, id, start->row, out_count, error);
+    return code;
+}
+
+int messages_undo(struct ethos_sessions *sessions, const char *id, unsigned turns,
+                  uint64_t *out_count, struct ethos_error *error)
+{
+    struct db *self = db_of(sessions);
+    struct start start = {.turns = turns};
+    int64_t hidden;
+    int code = session_begin(self, id, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = db_end(self, hide(self, id, &start, &hidden, error), error);
     if (code == ETHOS_OK)
         *out_count = (uint64_t)hidden;
     return code;
 }
 
-int messages_undo(struct ethos_sessions *self, const char *id, unsigned turns, uint64_t *out_count,
-                  struct ethos_error *error)
+int messages_rewind(struct ethos_sessions *sessions, const char *id, const char *message,
+                    const struct ethos_message *messages, size_t count, unsigned flags,
+                    uint64_t *out_hidden, struct ethos_error *error)
 {
-    struct start start = {.turns = turns};
-    return hide(db_of(self), id, &start, out_count, error);
-}
-
-int messages_rewind(struct ethos_sessions *self, const char *id, const char *message,
-                    uint64_t *out_count, struct ethos_error *error)
-{
+    struct db *self = db_of(sessions);
     struct start start = {.message = message, .turns = 1};
-    return hide(db_of(self), id, &start, out_count, error);
+    int64_t hidden;
+    int code = check_messages(messages, count, error);
+    if (code == ETHOS_OK)
+        code = session_begin(self, id, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = hide(self, id, &start, &hidden, error);
+    if (code == ETHOS_OK && count > 0)
+        code = insert_all(self, id, messages, count, flags, error);
+    code = db_end(self, code, error);
+    if (code == ETHOS_OK)
+        *out_hidden = (uint64_t)hidden;
+    return code;
 }

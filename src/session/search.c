@@ -11,8 +11,10 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "base/view.h"
+#include "core/scan.h"
 #include "session/db.h"
 #include "session/rows.h"
 #include "session/search_add.h"
@@ -31,7 +33,8 @@ struct run {
     void *arg;
     int stopped; /* what the callback returned */
     struct arena arena;
-    char **shown; /* ids */
+    struct str safe; /* of the message at hand, when guarded */
+    char **shown;    /* ids */
     size_t shown_count, shown_capacity, limit;
     int64_t *stale; /* numbers of messages that are no more, or read otherwise now */
     size_t stale_count, stale_capacity;
@@ -39,27 +42,12 @@ struct run {
 
 /* ---- one hit --------------------------------------------------------------------------------- */
 
-/* Offset after `units` CH from `at` on, or the end. */
-static size_t forward(struct ethos_view text, size_t at, unsigned units)
-{
-    while (at < text.size) {
-        uint32_t cp;
-        size_t size = utf8_decode(text.data + at, text.size - at, &cp, NULL);
-        unsigned taken = cp > 0xFFFF ? 2 : 1;
-        if (taken > units)
-            break;
-        units -= taken;
-        at += size;
-    }
-    return at;
-}
-
 /* The hit is at [start, end) of the content, or nowhere. */
 static void cut_snippet(struct ethos_view content, size_t start, size_t end, struct ethos_hit *out)
 {
     size_t from = utf8_tail(view_of(content.data, start), BEFORE_UNITS);
-    size_t to = start < end ? forward(content, start, AFTER_UNITS)
-                            : forward(content, 0, BEFORE_UNITS + AFTER_UNITS);
+    size_t to = start < end ? start + utf8_head(view_from(content, start), AFTER_UNITS)
+                            : utf8_head(content, BEFORE_UNITS + AFTER_UNITS);
     out->snippet = view_of(content.data + from, to - from);
     out->hit = start - from;
     out->hit_end = (end < to ? end : to) - from;
@@ -117,15 +105,29 @@ static int note_stale(struct run *run, int64_t doc, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-static int show(struct run *run, const struct ethos_message *message,
-                const struct ethos_session *session, struct ethos_error *error)
+/* Of a guarded search, the message becomes what a model may read of it. */
+static int guard(struct run *run, struct ethos_message *message, struct ethos_hit *hit,
+                 struct ethos_error *error)
+{
+    if (!run->search->guarded)
+        return ETHOS_OK;
+    struct ethos_view visible = scan_visible(message->content, &run->safe);
+    hit->withheld = visible.data != message->content.data;
+    message->content = visible;
+    return str_code(&run->safe) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+}
+
+static int show(struct run *run, struct ethos_message *message, const struct ethos_session *session,
+                struct ethos_error *error)
 {
     struct ethos_hit hit = {.message = message, .session = session};
     size_t start = 0, end = 0;
-    if (!is_within(run, message, session) || was_shown(run, message->id) ||
-        !query_matches(&run->query, message->content, &start, &end))
+    if (!is_within(run, message, session) || was_shown(run, message->id))
         return ETHOS_OK;
-    int code = note_shown(run, message->id, error);
+    int code = guard(run, message, &hit, error);
+    if (code != ETHOS_OK || !query_matches(&run->query, message->content, &start, &end))
+        return code;
+    code = note_shown(run, message->id, error);
     if (code != ETHOS_OK)
         return code;
     cut_snippet(message->content, start, end, &hit);
@@ -370,6 +372,7 @@ int search_run(struct db *self, const struct ethos_search *search, ethos_hit_fn 
 {
     struct run run = {.db = self, .search = search, .each = each, .arg = arg};
     arena_init(&run.arena);
+    str_init(&run.safe, SIZE_MAX);
     int code = prepare_run(&run, error);
     if (code == ETHOS_OK && run.query.count > 0) {
         code = db_ready(self, false, error);
@@ -379,6 +382,7 @@ int search_run(struct db *self, const struct ethos_search *search, ethos_hit_fn 
             code = ETHOS_OK; // nobody said anything yet
         tidy(&run);
     }
+    str_release(&run.safe);
     arena_release(&run.arena);
     return code == ETHOS_OK ? run.stopped : code;
 }

@@ -49,6 +49,7 @@ static int sessions_open(const struct ethos_setup *setup, struct ethos_sessions 
                         .deadline_ms = setup->deadline_ms ? setup->deadline_ms
                                                           : ETHOS_LOCK_DEADLINE_MS,
                         .fast = setup->flags & ETHOS_SETUP_FAST,
+                        .brief = setup->flags & ETHOS_SETUP_BRIEF,
                         .network = setting_is(setup, "network", "true")};
     *out_sessions = &self->base;
     return ETHOS_OK;

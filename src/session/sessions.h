@@ -18,7 +18,8 @@ int messages_read(struct ethos_sessions *self, const char *id, unsigned last,
 int messages_undo(struct ethos_sessions *self, const char *id, unsigned turns, uint64_t *out_count,
                   struct ethos_error *error);
 int messages_rewind(struct ethos_sessions *self, const char *id, const char *message,
-                    uint64_t *out_count, struct ethos_error *error);
+                    const struct ethos_message *messages, size_t count, unsigned flags,
+                    uint64_t *out_hidden, struct ethos_error *error);
 int messages_taken(struct ethos_sessions *self, const struct ethos_message *messages, size_t count,
                    size_t *out_at, struct ethos_error *error);
 

@@ -6,12 +6,14 @@
 #include "session/db.h"
 #include "session/rows.h"
 
-/* ?1 platform, ?2 personality, ?3 working directory, ?4 start of the id, ?5 text, ?6 since. */
+/* ?1 platform, ?2 personality, ?3 working directory, ?4 start of the id, ?5 text. */
 #define FILTERS                                                                                    \
     " WHERE (?1 IS NULL OR s.platform=?1) AND (?2 IS NULL OR s.personality_id=?2)"                 \
     " AND (?3 IS NULL OR s.working_dir=?3) AND (?4 IS NULL OR substr(s.id,1,length(?4))=?4)"       \
-    " AND (?5 IS NULL OR holds(s.title,?5) OR holds(s.key,?5))"                                    \
-    " AND (?6 IS NULL OR s.updated_at>=?6)"
+    " AND (?5 IS NULL OR holds(s.title,?5) OR holds(s.key,?5))"
+
+/* ?6 since, ?14 until. */
+#define WITHIN(time) " AND (?6 IS NULL OR " time ">=?6) AND (?14 IS NULL OR " time "<=?14)"
 
 /*
  * Where a session stood when the first page was read, when ?11 was the newest message and ?12 the latest
@@ -28,6 +30,8 @@
 #define LIST(filters)                                                                              \
     "SELECT " SESSION_COLUMNS ",s.rowid,s.updated_at FROM sessions s" filters                      \
     " ORDER BY s.pinned<>0 DESC,s.updated_at DESC,s.rowid DESC LIMIT ?7 OFFSET ?8"
+
+#define BEHIND " WHERE (pin,place,at)<(?8,?9,?10) AND at<>?10" WITHIN("place")
 
 #define LIVE " WHERE m.session_id=?1 AND m.deleted_at IS NULL"
 #define FROM_ON                                                                                    \
@@ -65,12 +69,11 @@ const char *const db_statements[DB_STATEMENTS] = {
 
     /* After the session: its rowid, its place in the order. */
     [DB_LIST] = LIST(""),
-    [DB_LIST_SOME] = LIST(FILTERS),
+    [DB_LIST_SOME] = LIST(FILTERS WITHIN("s.updated_at")),
     /* From a place on: ?8 pinned, ?9 place, ?10 rowid. */
     [DB_LIST_ON] = "WITH page AS MATERIALIZED (SELECT s.rowid AS at,s.pinned<>0 AS pin," PLACE
                    " AS place FROM sessions s" FILTERS ") SELECT " SESSION_COLUMNS
-                   ",at,place FROM page CROSS JOIN sessions s ON s.rowid=at"
-                   " WHERE (pin,place,at)<(?8,?9,?10) AND at<>?10"
+                   ",at,place FROM page CROSS JOIN sessions s ON s.rowid=at" BEHIND
                    " ORDER BY pin DESC,place DESC,at DESC LIMIT ?7",
     /* What tells later whether a session has moved: ?1 the latest place if known, else up to ?2. */
     [DB_LIST_MOMENT] = "SELECT (SELECT max(rowid) FROM messages),"

@@ -17,15 +17,13 @@ const calls = {
     memory_write: [{ action: 'add', content: 'We deploy on Fridays' }, (r) => r.applied <= 1],
     note_list: [{}, (r) => r.notes.length === 1],
     note_read: [{ name: 'Testing' }, (r) => r.content.includes('Redis')],
-    session_search: [{ query: 'redis' }, (r) => Array.isArray(r.hits)],
-    session_list_by_date: [{}, (r) => Array.isArray(r.items)],
+    session_search: [{ query: 'redis' }, (r) => r.hits[0].snippet.match === 'Redis'],
+    session_list_by_date: [{ since: '1d' }, (r) => r.items.length === 1 && r.items[0].turnCount === 1],
+    session_read: [{ id: 'cli:project' }, (r) => r.messages[0].content.includes('Redis')],
     team_memory_read: [{}, (r) => r.scope === 'team:crew'],
     team_memory_search: [{ query: 'sail' }, (r) => Array.isArray(r.hits)],
     team_memory_write: [{ action: 'add', content: 'We sail on Monday' }, (r) => r.applied <= 1],
 };
-const expected = ['remember', 'memory_search', 'memory_read', 'memory_write', 'note_list', 'note_read',
-    'team_memory_read', 'team_memory_search', 'team_memory_write'];
-
 let number = 0;
 let failed = false;
 async function test(name, body) {
@@ -44,9 +42,13 @@ function must(holds, what) {
     if (!holds) throw new Error(what);
 }
 
+// What the tools for conversations find.
+const converse = (name) => run(ethos, ['sessions', 'append', 'Why do the tests need Redis?'],
+    { env: environment(name) });
+
 function checkTools(tools) {
     const names = tools.map((tool) => tool.name);
-    for (const name of expected) must(names.includes(name), `${name} is not listed`);
+    for (const name of Object.keys(calls)) must(names.includes(name), `${name} is not listed`);
     for (const name of names) must(calls[name], `${name} is listed and not tried`);
 }
 
@@ -74,6 +76,7 @@ async function withClient(name, options, body) {
 }
 
 async function tryClient(name, options, version) {
+    await converse(name);
     await test(`${name}: settles on ${version}`, () => withClient(name, options, async (client) => {
         must(client.getNegotiatedProtocolVersion() === version, client.getNegotiatedProtocolVersion());
         must(client.getServerVersion().name === 'ethos', 'serverInfo');
@@ -116,6 +119,7 @@ async function tryClient(name, options, version) {
 // ---- the inspectors -----------------------------------------------------------------------------
 
 async function tryInspector(name, program) {
+    await converse(name);
     const inspect = async (...options) => {
         const { stdout } = await run(process.execPath, [program, '--cli', '-e',
             `ETHOS_HOME=${home}/${name}`, ethos, ...serverArgs, ...options]);

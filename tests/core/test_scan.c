@@ -532,6 +532,22 @@ static void test_random_texts_agree_with_rules_applied_one_after_another(void **
     str_release(&found);
 }
 
+static void test_what_may_be_read_is_the_text_itself_or_a_copy(void **state)
+{
+    struct str safe;
+    struct ethos_view clean = VIEW("tea"), dirty = VIEW("tea\n<system>"), none = {NULL, 0};
+    (void)state;
+    str_init(&safe, 64);
+    assert_ptr_equal(scan_visible(clean, &safe).data, clean.data);
+    assert_ptr_equal(scan_visible(none, &safe).data, NULL);
+    for (int i = 0; i < 2; i++) { // what was there before does not stay
+        struct ethos_view shown = scan_visible(dirty, &safe);
+        assert_ptr_equal(shown.data, safe.data);
+        assert_string_equal(safe.data, "tea\n[line removed by injection guard]");
+    }
+    str_release(&safe);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -548,6 +564,7 @@ int main(void)
         cmocka_unit_test(test_earlier_rules_win_and_end_the_runs_of_later_ones),
         cmocka_unit_test(test_tally_counts_replaced_lines_and_spans),
         cmocka_unit_test(test_a_full_buffer_is_reported_and_the_tally_still_right),
+        cmocka_unit_test(test_what_may_be_read_is_the_text_itself_or_a_copy),
         cmocka_unit_test(test_random_texts_agree_with_rules_applied_one_after_another),
     };
 

@@ -1,148 +1,12 @@
 /*
  * test_stdio.c: ethos mcp as a process: what it was started with, how it ends, what it survives.
  */
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-
-#include "client.h"
-
-#define PATIENCE_MS 60000 /* a hang is a failure, slowness is none */
-
-struct process {
-    pid_t pid;
-    int in, out; /* our ends; -1: closed */
-    struct str read;
-};
-
-/* ---- starting and ending --------------------------------------------------------------------- */
-
-/* <build>/bin/ethos, for this program <build>/tests/mcp/test_stdio. */
-static void find_program(char out[1024])
-{
-    ssize_t size = readlink("/proc/self/exe", out, 900);
-    assert_true(size > 0);
-    out[size] = 0;
-    for (int up = 0; up < 3; up++)
-        *strrchr(out, '/') = 0;
-    snprintf(out + strlen(out), 1024 - strlen(out), "/bin/ethos");
-}
-
-static void start(struct process *self, struct world *world, const char *const options[])
-{
-    char program[1024];
-    const char *argv[16] = {program, "mcp"};
-    posix_spawn_file_actions_t actions;
-    int in[2], out[2];
-    find_program(program);
-    for (size_t i = 0; options && options[i]; i++)
-        argv[i + 2] = options[i];
-    setenv("ETHOS_HOME", world->home, 1);
-    setenv("ASAN_OPTIONS", "detect_leaks=1", 1);
-    assert_int_equal(pipe2(in, O_CLOEXEC), 0);
-    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in[0], 0);
-    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-    assert_int_equal(posix_spawn(&self->pid, program, &actions, NULL, (char **)argv, environ), 0);
-    posix_spawn_file_actions_destroy(&actions);
-    close(in[0]);
-    close(out[1]);
-    self->in = in[1];
-    self->out = out[0];
-    str_init(&self->read, 2 * (size_t)MCP_MAX_REPLY);
-}
-
-static void shut(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
-/* Its exit status; a process that goes on is ended and is a failure. */
-static int ended(struct process *self)
-{
-    int status = 0;
-    for (int waited = 0; waitpid(self->pid, &status, WNOHANG) == 0; waited += 5) {
-        if (waited > PATIENCE_MS) {
-            kill(self->pid, SIGKILL);
-            waitpid(self->pid, &status, 0);
-            fail_msg("it did not end");
-        }
-        usleep(5000);
-    }
-    shut(&self->in);
-    shut(&self->out);
-    str_release(&self->read);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-static int finish(struct process *self)
-{
-    shut(&self->in);
-    return ended(self);
-}
-
-/* ---- talking --------------------------------------------------------------------------------- */
-
-static void put(struct process *self, struct ethos_view bytes)
-{
-    assert_int_equal(os_write_all(self->in, bytes.data, bytes.size), 0);
-}
-
-static void tell(struct process *self, const char *message)
-{
-    char *text = quoted(message);
-    put(self, view_str(text));
-    put(self, VIEW("\n"));
-    free(text);
-}
-
-/* The next line as JSON, free it. */
-static json_t *next_reply(struct process *self)
-{
-    char *newline;
-    while (!(newline = memchr(self->read.data, '\n', self->read.size))) {
-        char chunk[4096];
-        struct pollfd fd = {self->out, POLLIN, 0};
-        assert_int_equal(poll(&fd, 1, PATIENCE_MS), 1);
-        ssize_t size = read(self->out, chunk, sizeof chunk);
-        assert_true(size > 0);
-        str_add(&self->read, view_of(chunk, (size_t)size));
-    }
-    size_t size = (size_t)(newline - self->read.data) + 1;
-    json_t *reply = json_loadb(self->read.data, size, 0, NULL);
-    assert_non_null(reply);
-    check_envelope(reply);
-    memmove(self->read.data, self->read.data + size, self->read.size - size);
-    str_truncate(&self->read, self->read.size - size);
-    return reply;
-}
-
-static json_t *asked(struct process *self, const char *method, const char *params)
-{
-    char message[1024];
-    snprintf(message, sizeof message,
-             "{'jsonrpc':'2.0','id':1,'method':'%s','params':{%s%s" MODERN "}}", method, params,
-             *params ? "," : "");
-    tell(self, message);
-    return next_reply(self);
-}
+#include "process.h"
 
 static void assert_content(struct process *self, const char *expected)
 {
     json_t *reply = asked(self, "tools/call", "'name':'memory_read'");
     assert_string_equal(text_at(reply, "result.structuredContent.content"), expected);
-    json_decref(reply);
-}
-
-static void assert_alive(struct process *self)
-{
-    tell(self, "{'jsonrpc':'2.0','id':'alive','method':'ping'}");
-    json_t *reply = next_reply(self);
-    assert_string_equal(text_at(reply, "id"), "alive");
     json_decref(reply);
 }
 
@@ -279,6 +143,42 @@ static void test_settings_are_seen_between_calls(void **state)
     assert_int_equal(finish(&self), 0);
 }
 
+/* Long enough that what one call found out could be kept for the next. */
+static void serve_long(struct process *self, const char *content)
+{
+    for (int i = 0; i < 16; i++)
+        assert_content(self, content);
+}
+
+static void test_a_connection_that_has_served_long_sees_every_change(void **state)
+{
+    struct process self;
+    world_put(*state, "home/personalities/default/MEMORY.md", "of the one\n");
+    world_put(*state, "home/personalities/other/MEMORY.md", "of the other\n");
+    world_put(*state, "home/MEMORY.md", "of all\n");
+    start(&self, *state, NULL);
+    for (int round = 0; round < 2; round++) {
+        serve_long(&self, "of the one\n");
+        world_put(*state, "home/config.yaml", "personality: other\n"); // appears
+        serve_long(&self, "of the other\n");
+        world_put(*state, "home/new", "personality: nobody\n");
+        world_rename(*state, "home/new", "home/config.yaml"); // is replaced
+        serve_long(&self, "");
+        world_put(*state, "home/config.yaml", "personality: other \n"); // is written in place
+        serve_long(&self, "of the other\n");
+        world_put(*state, "home/personalities/other/config.yaml", "memoryScope: global\n");
+        serve_long(&self, "of all\n");
+        world_rename(*state, "home/personalities", "home/away"); // is gone with the others
+        serve_long(&self, "");
+        world_rename(*state, "home/away", "home/personalities");
+        serve_long(&self, "of all\n");
+        world_unlink(*state, "home/personalities/other/config.yaml");
+        world_unlink(*state, "home/config.yaml");
+    }
+    assert_content(&self, "of the one\n");
+    assert_int_equal(finish(&self), 0);
+}
+
 static size_t count_tools(struct world *world, const char *const options[])
 {
     struct process self;
@@ -342,6 +242,7 @@ int main(void)
         CLIENT_TEST(test_a_slow_reader_gets_it_all),
         CLIENT_TEST(test_hostile_input_is_survived),
         CLIENT_TEST(test_settings_are_seen_between_calls),
+        CLIENT_TEST(test_a_connection_that_has_served_long_sees_every_change),
         CLIENT_TEST(test_options_narrow_what_is_offered),
         CLIENT_TEST(test_a_dry_run_changes_nothing),
         CLIENT_TEST(test_wrong_options_are_told_at_once),

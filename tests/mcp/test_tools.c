@@ -69,9 +69,11 @@ static void test_hints_come_from_the_operation(void **state)
     static const struct {
         const char *name;
         bool reads, destroys;
-    } rows[] = {{"remember", false, false},   {"memory_search", true, false},
-                {"memory_read", true, false}, {"memory_write", false, true},
-                {"note_list", true, false},   {"note_read", true, false}};
+    } rows[] = {{"remember", false, false},      {"memory_search", true, false},
+                {"memory_read", true, false},    {"memory_write", false, true},
+                {"note_list", true, false},      {"note_read", true, false},
+                {"session_search", true, false}, {"session_list_by_date", true, false},
+                {"session_read", true, false}};
     struct client client;
     start(&client, state, OP_RIGHTS_AGENT);
     const json_t *tools = at(ask(&client, "tools/list", "{}"), "result.tools");

@@ -327,13 +327,13 @@ static void test_a_title_is_made_of_the_first_words_of_the_user(void **state)
 
     str_init(&title, 1024);
     put(world, "s", "k", NULL, NULL);
-    assert_ok(world, sessions_title(world->ethos, "s", &title, &world->error));
+    assert_ok(world, sessions_title(world->ethos, "s", false, &title, &world->error));
     assert_int_equal(title.size, 0);
     say(world, "s", "system", "Rules");
     say(world, "s", "user", " \n");
     say(world, "s", "user", "\n# Fix the build\nplease");
     say(world, "s", "user", "Later");
-    assert_ok(world, sessions_title(world->ethos, "s", &title, &world->error));
+    assert_ok(world, sessions_title(world->ethos, "s", false, &title, &world->error));
     assert_string_equal(title.data, "Fix the build");
     str_release(&title);
 }

@@ -84,11 +84,19 @@ static void filters_hold_together(void **state)
     assert_page(w, PAGE(.text = "%"), "");
     assert_page(w, PAGE(.since = "2026-11-15T08:00:00.001Z"), "cli:1,");
     assert_page(w, PAGE(.since = "2026-11-15T08:00:00Z"), "cli:1,web:1,");
+    assert_page(w, PAGE(.until = "2026-11-15T08:00:00.999Z"), "web:1,");
+    assert_page(w, PAGE(.until = "2026-11-15T08:00:01Z"), "cli:1,web:1,");
+    assert_page(w, PAGE(.since = "2026-11-15T08:00:00.001Z", .until = "2026-11-15T08:00:00.999Z"),
+                "");
+    assert_page(w, PAGE(.until = "2026-11-15"), "cli:1,web:1,"); // the whole day
+    assert_page(w, PAGE(.until = "2026-11-14"), "");
+    assert_page(w, PAGE(.until = "2026-11-15", .platform = "web"), "web:1,");
     struct page page;
-    struct ethos_session_query query = {.since = "some day"};
-    assert_int_equal(
-        sessions_sqlite.list(w->sessions, &query, note_key, &page, page.cursor, &w->error),
-        ETHOS_INVALID);
+    const struct ethos_session_query wrong[] = {{.since = "some day"}, {.until = "some day"}};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(
+            sessions_sqlite.list(w->sessions, &wrong[i], note_key, &page, page.cursor, &w->error),
+            ETHOS_INVALID);
 #undef PAGE
 }
 
@@ -162,6 +170,33 @@ static void go_on(struct world *w, const char *id, int64_t ms)
     w->now = ms;
     memcpy(w->id, id, sizeof w->id);
     say(w, "assistant", "y");
+}
+
+/* Pages of one session each, within a span; between them what happens to sessions a to e. */
+static void pages_of_a_span_are_of_the_span_as_it_was(void **state)
+{
+    struct world *w = *state;
+    struct page page;
+    char ids[5][ETHOS_UUID_SIZE], keys[sizeof page.keys] = "";
+    struct ethos_session_query query = {
+        .since = "2026-11-15T08:00:01Z", .until = "2026-11-15T08:00:03Z", .limit = 1};
+    for (int i = 0; i < 5; i++) { // a before, b c d within, e after, though it was within
+        make_at(w, (char[]){(char)('a' + i), 0}, MORNING + (i < 4 ? i * 1000 : 2500));
+        memcpy(ids[i], w->id, sizeof ids[i]);
+        say(w, "user", "x");
+    }
+    go_on(w, ids[4], MORNING + 5000);
+    w->now = MORNING + 100000;
+    read_page(w, query, &page);
+    assert_string_equal(page.keys, "d,");
+    go_on(w, ids[1], MORNING + 200000); // b leaves the span, but was in it
+    go_on(w, ids[0], MORNING + 2000);   // a comes into it, but was not
+    while (*page.cursor) {
+        query.cursor = page.cursor;
+        read_page(w, query, &page);
+        snprintf(keys + strlen(keys), sizeof keys - strlen(keys), "%s", page.keys);
+    }
+    assert_string_equal(keys, "c,b,");
 }
 
 static void rows_that_were_given_free_do_not_make_a_message_old(void **state)
@@ -330,6 +365,7 @@ int main(void)
         TEST(filters_hold_together),
         TEST(a_page_goes_on_where_the_last_one_ended),
         TEST(a_session_that_goes_on_meanwhile_keeps_its_place),
+        TEST(pages_of_a_span_are_of_the_span_as_it_was),
         TEST(rows_that_were_given_free_do_not_make_a_message_old),
         TEST(a_session_that_others_touch_without_a_message_keeps_its_place),
         TEST(messages_of_an_earlier_time_do_not_move_a_session),

@@ -49,7 +49,7 @@ static int use(struct world *w, unsigned long round)
     if (code == ETHOS_OK)
         code = sessions_sqlite.fork(s, id, copy, error);
     if (code == ETHOS_OK)
-        code = sessions_sqlite.rewind(s, copy, "none", &count, error) == ETHOS_NOMEM
+        code = sessions_sqlite.rewind(s, copy, "none", NULL, 0, 0, &count, error) == ETHOS_NOMEM
                    ? ETHOS_NOMEM
                    : sessions_sqlite.undo(s, copy, 1, &count, error);
     if (code == ETHOS_OK)

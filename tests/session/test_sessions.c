@@ -324,11 +324,12 @@ static void rewind_hides_a_message_and_all_after_it(void **state)
     assert_int_equal(sessions_sqlite.append(w->sessions, w->id, messages, 3, 0, &w->error),
                      ETHOS_OK);
     say(w, "assistant", "four");
-    assert_int_equal(sessions_sqlite.rewind(w->sessions, w->id, "y", &count, &w->error), ETHOS_OK);
+    assert_int_equal(sessions_sqlite.rewind(w->sessions, w->id, "y", NULL, 0, 0, &count, &w->error),
+                     ETHOS_OK);
     assert_int_equal(count, 3); // in the order in which they came, at one time
     assert_said(w, w->id, 0, "one|");
     assert_query(w, "SELECT count(*) FROM messages WHERE deleted_at IS NOT NULL", "3\n");
-    assert_int_equal(sessions_sqlite.rewind(w->sessions, w->id, "y", &count, &w->error),
+    assert_int_equal(sessions_sqlite.rewind(w->sessions, w->id, "y", NULL, 0, 0, &count, &w->error),
                      ETHOS_NOTFOUND); // it is not shown any more
     assert_string_equal(w->error.text, "no such message in the session: y");
     assert_sound(w);
@@ -359,16 +360,16 @@ static void rewind_knows_its_session(void **state)
     const struct ethos_message message = {.id = "m", .role = "user", .content = VIEW("one")};
     char other[ETHOS_UUID_SIZE];
     uint64_t count;
-    assert_int_equal(sessions_sqlite.rewind(w->sessions, "no", "m", &count, &w->error),
+    assert_int_equal(sessions_sqlite.rewind(w->sessions, "no", "m", NULL, 0, 0, &count, &w->error),
                      ETHOS_NOTFOUND);
     make_session(w, "other");
     memcpy(other, w->id, sizeof other);
     make_session(w, "k");
     assert_int_equal(sessions_sqlite.append(w->sessions, w->id, &message, 1, 0, &w->error),
                      ETHOS_OK);
-    assert_int_equal(sessions_sqlite.rewind(w->sessions, other, "m", &count, &w->error),
+    assert_int_equal(sessions_sqlite.rewind(w->sessions, other, "m", NULL, 0, 0, &count, &w->error),
                      ETHOS_NOTFOUND);
-    assert_int_equal(sessions_sqlite.rewind(w->sessions, "no", "m", &count, &w->error),
+    assert_int_equal(sessions_sqlite.rewind(w->sessions, "no", "m", NULL, 0, 0, &count, &w->error),
                      ETHOS_NOTFOUND);
     assert_string_equal(w->error.text, "no such session: no");
     assert_said(w, w->id, 0, "one|");
