@@ -18,28 +18,36 @@
 #define CLAMPED 3 /* what Codex makes of more at the end of a session */
 
 static const struct agent_event claude_events[] = {
-    {"SessionStart", TIMEOUT}, {"UserPromptSubmit", TIMEOUT}, {"Stop", TIMEOUT},
-    {"PreCompact", TIMEOUT},   {"SessionEnd", TIMEOUT},       {0}};
+    {"SessionStart", AGENT_START, TIMEOUT}, {"UserPromptSubmit", AGENT_PROMPT, TIMEOUT},
+    {"Stop", AGENT_TURN, TIMEOUT},          {"PreCompact", AGENT_COMPACT, TIMEOUT},
+    {"SessionEnd", AGENT_END, TIMEOUT},     {0}};
 
 static const struct agent_event codex_events[] = {
-    {"SessionStart", TIMEOUT}, {"UserPromptSubmit", TIMEOUT}, {"Stop", TIMEOUT},
-    {"PreCompact", TIMEOUT},   {"SessionEnd", CLAMPED},       {0}};
+    {"SessionStart", AGENT_START, TIMEOUT}, {"UserPromptSubmit", AGENT_PROMPT, TIMEOUT},
+    {"Stop", AGENT_TURN, TIMEOUT},          {"PreCompact", AGENT_COMPACT, TIMEOUT},
+    {"SessionEnd", AGENT_END, CLAMPED},     {0}};
 
-static const struct agent_event gemini_events[] = {
-    {"SessionStart", TIMEOUT}, {"BeforeAgent", TIMEOUT}, {"AfterAgent", TIMEOUT},
-    {"PreCompress", TIMEOUT},  {"SessionEnd", TIMEOUT},  {0}};
+static const struct agent_event gemini_events[] = {{"BeforeAgent", AGENT_PROMPT, TIMEOUT},
+                                                   {"AfterAgent", AGENT_TURN, TIMEOUT},
+                                                   {"PreCompress", AGENT_COMPACT, TIMEOUT},
+                                                   {"SessionEnd", AGENT_END, TIMEOUT},
+                                                   {0}};
 
-static const struct agent_event cursor_events[] = {{"sessionStart", TIMEOUT},
-                                                   {"beforeSubmitPrompt", TIMEOUT},
-                                                   {"afterAgentResponse", TIMEOUT},
-                                                   {"stop", TIMEOUT},
-                                                   {"preCompact", TIMEOUT},
-                                                   {"sessionEnd", TIMEOUT},
+/* What is said at its start goes before the first prompt, which is dropped for that on resuming. */
+static const struct agent_event gemini_others[] = {{"SessionStart", AGENT_START, 0}, {0}};
+
+static const struct agent_event cursor_events[] = {{"sessionStart", AGENT_START, TIMEOUT},
+                                                   {"beforeSubmitPrompt", AGENT_PROMPT, TIMEOUT},
+                                                   {"afterAgentResponse", AGENT_TURN, TIMEOUT},
+                                                   {"stop", AGENT_TURN, TIMEOUT},
+                                                   {"preCompact", AGENT_COMPACT, TIMEOUT},
+                                                   {"sessionEnd", AGENT_END, TIMEOUT},
                                                    {0}};
 
 const struct agent agents[] = {
     {.name = "claude-code",
      .title = "Claude Code",
+     .also = "claude",
      .program = "claude",
      .variable = "CLAUDE_CONFIG_DIR",
      .below = "",
@@ -48,6 +56,7 @@ const struct agent agents[] = {
                {AGENT_HOOKS, AGENT_JSON, "settings.json", ".claude/settings.json", false},
                {AGENT_INSTRUCTIONS, AGENT_MARKDOWN, "CLAUDE.md", "CLAUDE.md", false}},
      .events = claude_events,
+     .format = "claude-code",
      .typed = true,
      .unit = 1,
      .approve = "Claude Code asks once whether this project's server may run"},
@@ -61,11 +70,13 @@ const struct agent agents[] = {
                {AGENT_HOOKS, AGENT_JSON, "hooks.json", ".codex/hooks.json", false},
                {AGENT_INSTRUCTIONS, AGENT_MARKDOWN, "AGENTS.md", "AGENTS.md", false}},
      .events = codex_events,
+     .format = "codex",
      .unit = 1,
      .trust = "Type /hooks in Codex and trust those of ethos; until then it skips them silently",
      .approve = "Codex reads a project's settings once you trust the project"},
     {.name = "gemini",
      .title = "Gemini CLI",
+     .also = "gemini-cli",
      .program = "gemini",
      .variable = "GEMINI_CLI_HOME",
      .below = "/.gemini",
@@ -74,6 +85,9 @@ const struct agent agents[] = {
                 false},
                {AGENT_INSTRUCTIONS, AGENT_MARKDOWN, "GEMINI.md", "GEMINI.md", false}},
      .events = gemini_events,
+     .others = gemini_others,
+     .strict = true,
+     .marks = true,
      .named = true,
      .unit = 1000,
      .trust = "Gemini CLI starts servers and hooks only in folders that you trust"},
@@ -93,8 +107,40 @@ const struct agent agents[] = {
 const struct agent *agent_find(const char *name)
 {
     for (const struct agent *agent = agents; agent->name; agent++)
-        if (strcmp(agent->name, name) == 0)
+        if (strcmp(agent->name, name) == 0 || (agent->also && strcmp(agent->also, name) == 0))
             return agent;
+    return NULL;
+}
+
+/* The next letter, small; NUL at the end. Events have no digits. */
+static char next_letter(const char **text)
+{
+    for (; **text; (*text)++) {
+        char letter = (char)(**text | 0x20);
+        if (letter >= 'a' && letter <= 'z') {
+            (*text)++;
+            return letter;
+        }
+    }
+    return '\0';
+}
+
+static bool same_letters(const char *a, const char *b)
+{
+    char letter;
+    while ((letter = next_letter(&a)) == next_letter(&b))
+        if (letter == '\0')
+            return true;
+    return false;
+}
+
+const struct agent_event *agent_event_find(const struct agent *agent, const char *name)
+{
+    const struct agent_event *const lists[] = {agent->events, agent->others};
+    for (size_t i = 0; i < 2; i++)
+        for (const struct agent_event *event = lists[i]; event && event->name; event++)
+            if (same_letters(event->name, name))
+                return event;
     return NULL;
 }
 
@@ -126,14 +172,18 @@ static const char instructions[] =
 
 static const struct block_marks marks = {FOREIGN_BEGIN, FOREIGN_END};
 
-static int put_instructions(struct ethos_view text, struct ethos_view lines, const char *what,
-                            struct str *out, struct ethos_error *error)
+static int tell(int code, const char *what, struct ethos_error *error)
 {
-    int code = block_put(text, &marks, lines, out);
     if (code != ETHOS_INVALID)
         return code == ETHOS_OK ? code : err_nomem(error);
     err_set(error, code, "%s: its ethos markers are unbalanced", what);
     return err_hint(error, code, "leave one " FOREIGN_BEGIN " and one " FOREIGN_END " below it");
+}
+
+static int put_instructions(struct ethos_view text, struct ethos_view lines, const char *what,
+                            struct str *out, struct ethos_error *error)
+{
+    return tell(block_put(text, &marks, lines, out), what, error);
 }
 
 /*
@@ -151,19 +201,53 @@ static struct ethos_view earlier_block(struct ethos_view before)
     return other ? block.inner : (struct ethos_view){0};
 }
 
+/* The last newline of what stands before the block is ours where there was none before. */
+static struct ethos_view without_newline(struct ethos_view lead, struct ethos_view before)
+{
+    if (view_starts(lead, before) && lead.size <= before.size + 2)
+        return before;
+    if (view_ends(lead, VIEW("\n")))
+        lead.size -= view_ends(lead, VIEW("\r\n")) ? 2 : 1;
+    return lead;
+}
+
+int agent_drop_block(struct ethos_view text, struct ethos_view before,
+                     const struct block_marks *marks_of, struct str *out)
+{
+    struct block block;
+    int code = block_put(text, marks_of, (struct ethos_view){0}, out);
+    if (code != ETHOS_OK || view_unmarked(before).size == 0 ||
+        block_find(text, marks_of, &block) != ETHOS_OK || !block.found)
+        return code;
+    struct ethos_view lead = block_lead(&block);
+    if (block.after.size == 0 && !view_ends(before, VIEW("\n")))
+        lead = without_newline(lead, before);
+    str_clear(out);
+    str_add(out, lead);
+    return str_add(out, block.after);
+}
+
+static int remove_instructions(struct ethos_view text, struct ethos_view before, const char *what,
+                               struct str *out, struct ethos_error *error)
+{
+    struct ethos_view earlier = earlier_block(before);
+    return earlier.data ? put_instructions(text, earlier, what, out, error)
+                        : tell(agent_drop_block(text, before, &marks, out), what, error);
+}
+
 /* ---- any file ------------------------------------------------------------------------------ */
 
 int agent_add(const struct agent_wiring *wiring, const struct agent_file *file, unsigned parts,
-              struct ethos_view text, const char *what, bool renew, struct str *out,
+              struct ethos_view text, struct ethos_view before, const char *what, struct str *out,
               struct ethos_error *error)
 {
     switch (file->form) {
     case AGENT_TOML:
-        return agent_toml_add(wiring, text, what, renew, out, error);
+        return agent_toml_add(wiring, text, before, what, out, error);
     case AGENT_MARKDOWN:
         return put_instructions(text, view_str(instructions), what, out, error);
     default:
-        return agent_json_add(wiring, file->parts & parts, text, what, renew, out, error);
+        return agent_json_add(wiring, file->parts & parts, text, before, what, out, error);
     }
 }
 
@@ -172,12 +256,31 @@ int agent_remove(const struct agent_file *file, struct ethos_view text, struct e
 {
     switch (file->form) {
     case AGENT_TOML:
-        return agent_toml_remove(text, what, out, error);
+        return agent_toml_remove(text, before, what, out, error);
     case AGENT_MARKDOWN:
-        return put_instructions(text, earlier_block(before), what, out, error);
+        return remove_instructions(text, before, what, out, error);
     default:
         return agent_json_remove(text, before, what, out, error);
     }
+}
+
+int agent_tell_home(json_t *list, const char *home, bool made)
+{
+    return json_array_append_new(list, json_pack("{s:s?, s:b}", "home", home, "made", made));
+}
+
+json_t *agent_homes(const struct agent *agent, const struct agent_file *file,
+                    struct ethos_view text)
+{
+    json_t *list = json_array();
+    int failed = !list                          ? -1
+                 : file->form == AGENT_TOML     ? agent_toml_homes(text, list)
+                 : file->form == AGENT_MARKDOWN ? 0
+                                                : agent_json_homes(agent, text, list);
+    if (failed == 0)
+        return list;
+    json_decref(list);
+    return NULL;
 }
 
 unsigned agent_parts(const struct agent *agent, const struct agent_file *file,

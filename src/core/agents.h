@@ -19,6 +19,7 @@
 struct str;
 
 #define AGENTS "claude-code|codex|gemini|cursor"
+#define AGENTS_ALSO "claude|gemini-cli" /* what people call them besides */
 
 enum { AGENT_MCP = 1, AGENT_HOOKS = 2, AGENT_INSTRUCTIONS = 4, AGENT_ALL = 7 };
 
@@ -32,23 +33,38 @@ struct agent_file {
     bool beside;         /* stands beside that folder, unless the variable names the folder */
 };
 
+/* What an event of an agent means to memory. */
+enum agent_action {
+    AGENT_START = 1, /* a conversation begins or goes on: it is told what is remembered */
+    AGENT_PROMPT,    /* somebody asks: the same, if it is not told yet */
+    AGENT_TURN,      /* an answer was given: what was said is recorded */
+    AGENT_COMPACT,   /* the agent is about to forget: the same */
+    AGENT_END,       /* the conversation ends: the same, and what was noted for it goes */
+};
+
 struct agent_event {
     const char *name;
+    enum agent_action action;
     int timeout; /* seconds */
 };
 
 struct agent {
     const char *name, *title;
+    const char *also;     /* what people call it besides, or NULL */
     const char *program;  /* by which it is started */
     const char *variable; /* names its folder, or what that is in; NULL: nothing does */
     const char *below;    /* where the folder is in what the variable names; "": that is it */
     const char *folder;   /* in the home of the user, when the variable is not set */
     struct agent_file files[4];
-    const struct agent_event *events; /* end with name NULL */
+    const struct agent_event *events; /* that are wired; end with name NULL */
+    const struct agent_event *others; /* that are understood, but better not wired; or NULL */
     bool typed;                       /* its MCP entry says that it is of type stdio */
     bool flat;                        /* hooks are commands, not groups of them */
     bool named;                       /* hooks have names */
+    bool strict;                      /* takes a hook that cannot be run for an order to stop */
     int unit;                         /* of a timeout, parts of a second */
+    const char *format;               /* of its transcripts; NULL: its events tell what was said */
+    bool marks;                       /* what hooks say stands between marks in its transcripts */
     const char *trust;                /* what it needs before it runs our hooks, or NULL */
     const char *approve;              /* what the server of a project needs, or NULL */
     const char *rules;                /* why the user has no file for instructions, or NULL */
@@ -57,6 +73,9 @@ struct agent {
 extern const struct agent agents[]; /* ends with name NULL */
 
 const struct agent *agent_find(const char *name);
+
+/* The event of this name; its letters decide, be they large or small: session-start. */
+const struct agent_event *agent_event_find(const struct agent *agent, const char *name);
 
 /* Whether the program of a command is ours, whatever its folder. */
 bool agent_is_program(struct ethos_view program);
@@ -69,22 +88,30 @@ struct agent_wiring {
 };
 
 /*
- * Makes out the text of the file with our entries of these parts in it. Those that are there stay
- * as they are, but renew lets them run this program with this home. what names the file in errors.
- * ETHOS_INVALID when the text is not what the agent reads, or is commented JSON; ETHOS_EXISTS when
- * our name is somebody else's.
+ * Makes out the text of the file with our entries of these parts in it. before is the text from
+ * before they came: what is not in it is ours, and is made to run this program with this home;
+ * everything else that is there stays as it is. Absent: not known, all of it stays. what names the
+ * file in errors. ETHOS_INVALID when the text is not what the agent reads, or is commented JSON;
+ * ETHOS_EXISTS when our name is somebody else's.
  */
 int agent_add(const struct agent_wiring *wiring, const struct agent_file *file, unsigned parts,
-              struct ethos_view text, const char *what, bool renew, struct str *out,
+              struct ethos_view text, struct ethos_view before, const char *what, struct str *out,
               struct ethos_error *error);
 
 /*
- * Makes out the text without any of our entries. What they leave empty goes too, unless it was
- * there in the text from before they came; absent: not known. A block that stood there before comes
- * back.
+ * Makes out the text without our entries, and without what they leave empty. What was there in the
+ * text from before they came stays, or comes back when it was a block; absent: not known, all of
+ * them go.
  */
 int agent_remove(const struct agent_file *file, struct ethos_view text, struct ethos_view before,
                  const char *what, struct str *out, struct ethos_error *error);
+
+/*
+ * Which memory the entries in the text use: [{"home": "/x", "made": true}], home null when it is
+ * not named, made when the entry is just as agent_add writes it. Owned; NULL when out of memory.
+ */
+json_t *agent_homes(const struct agent *agent, const struct agent_file *file,
+                    struct ethos_view text);
 
 /* Which parts are in the text, whole; none in one that cannot be read. Comments do no harm here. */
 unsigned agent_parts(const struct agent *agent, const struct agent_file *file,
@@ -107,5 +134,9 @@ json_t *agent_server(const struct agent_file *file, struct ethos_view text);
  * does not.
  */
 bool agent_hook(struct ethos_view text, const char *event, size_t *out_group, size_t *out_number);
+
+/* Appends the command of that hook, and the program in it. ETHOS_NOTFOUND when there is none. */
+int agent_hook_command(struct ethos_view text, const char *event, struct str *out_command,
+                       struct str *out_program);
 
 #endif

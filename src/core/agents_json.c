@@ -39,37 +39,76 @@ static bool is_server(const json_t *entry)
     return serves && agent_is_program(json_view(entry, "command"));
 }
 
-static bool find_server(const json_t *root, struct spot *out)
+/*
+ * was: the settings from before ours came, or NULL; what has that name there already is not looked
+ * at.
+ */
+static bool find_server(const json_t *root, const json_t *was, struct spot *out)
 {
     const char *name;
     json_t *entry;
     json_object_foreach (json_object_get(root, SERVERS), name, entry) {
         *out = (struct spot){.path = {SERVERS, name}};
-        if (is_server(entry))
+        if (is_server(entry) && !is_server(json_edit_at(was, out->path)))
             return true;
     }
     return false;
 }
 
-/*
- * "'/opt/ethos' --home '/x' hook codex Stop": the first word is our program, a later one is hook.
- */
+#define WORD_MAX 4096
+
+/* The next word of a command, as a shell reads it. False at the end, and when it is too long. */
+static bool next_word(struct ethos_view *rest, char out[WORD_MAX])
+{
+    size_t size = 0;
+    char quote = 0;
+    *rest = view_trim_start(*rest);
+    if (rest->size == 0)
+        return false;
+    for (; rest->size > 0 && (quote || *rest->data != ' '); *rest = view_from(*rest, 1)) {
+        char c = *rest->data;
+        if (quote ? c == quote : c == '\'' || c == '"') {
+            quote = quote ? 0 : c;
+            continue;
+        }
+        if (c == '\\' && quote != '\'' && rest->size > 1) {
+            *rest = view_from(*rest, 1);
+            c = *rest->data;
+        }
+        if (size + 1 == WORD_MAX)
+            return false;
+        out[size++] = c;
+    }
+    out[size] = 0;
+    return true;
+}
+
+/* "'/opt/ethos' --home '/x' hook codex Stop": the program is ours, a later word is hook. */
+struct command {
+    char program[WORD_MAX], home[WORD_MAX]; /* home "": not named */
+};
+
+static bool read_command(struct ethos_view text, struct command *out)
+{
+    char word[WORD_MAX];
+    bool named = false;
+    out->home[0] = 0;
+    if (!next_word(&text, out->program) || !agent_is_program(view_str(out->program)))
+        return false;
+    while (next_word(&text, word)) {
+        if (named)
+            memcpy(out->home, word, sizeof word);
+        else if (strcmp(word, "hook") == 0)
+            return true;
+        named = !named && strcmp(word, "--home") == 0;
+    }
+    return false;
+}
+
 static bool is_hook(struct ethos_view command)
 {
-    size_t end = 0;
-    bool quoted = false;
-    command = view_trim(command);
-    for (; end < command.size && (quoted || command.data[end] != ' '); end++) {
-        quoted = quoted != (command.data[end] == '\'' || command.data[end] == '"');
-        end += !quoted && command.data[end] == '\\';
-    }
-    end = end < command.size ? end : command.size;
-    struct ethos_view word = view_of(command.data, end);
-    while (word.size > 0 && (view_ends(word, VIEW("'")) || view_ends(word, VIEW("\""))))
-        word.size--;
-    if (word.size > 0 && (word.data[0] == '\'' || word.data[0] == '"'))
-        word = view_from(word, 1);
-    return agent_is_program(word) && view_contains(view_from(command, end), VIEW(" hook "));
+    struct command words;
+    return read_command(command, &words);
 }
 
 /* In one entry of an event: a command, or a group of them. */
@@ -91,14 +130,14 @@ static bool find_in_entry(const json_t *entry, struct spot *spot)
     return false;
 }
 
-/* event NULL: any. */
-static bool find_hook(const json_t *root, const char *event, struct spot *out)
+/* event NULL: any. was: as above; an event that had a hook of ours then is not looked at. */
+static bool find_hook(const json_t *root, const char *event, const json_t *was, struct spot *out)
 {
     const char *name;
     json_t *list, *entry;
     size_t group;
     json_object_foreach (json_object_get(root, HOOKS), name, list) {
-        if (event && strcmp(event, name) != 0)
+        if ((event && strcmp(event, name) != 0) || (was && find_hook(was, name, NULL, out)))
             continue;
         json_array_foreach (list, group, entry) {
             *out = (struct spot){.path = {HOOKS, name, out->group}};
@@ -117,6 +156,7 @@ struct draft {
     struct str *text;
     struct str spare;
     json_t *json; /* of the text */
+    json_t *was;  /* from before ours came; NULL: not known */
     struct ethos_error *error;
 };
 
@@ -134,20 +174,25 @@ static int settle(struct draft *draft, int code)
     return code;
 }
 
-static int begin(struct draft *draft, struct ethos_view text, const char *what, struct str *out,
-                 struct ethos_error *error)
+static int begin(struct draft *draft, struct ethos_view text, struct ethos_view before,
+                 const char *what, struct str *out, struct ethos_error *error)
 {
     *draft = (struct draft){.what = what, .text = out, .error = error};
     str_init(&draft->spare, out->ceiling);
     str_clear(out);
     if (str_add(out, text) != ETHOS_OK)
         return err_nomem(error);
-    return json_edit_parse(text, what, &draft->json, error);
+    int code = json_edit_parse(text, what, &draft->json, error);
+    if (code != ETHOS_OK || !before.data)
+        return code;
+    return json_edit_parse(before, what, &draft->was, NULL) == ETHOS_NOMEM ? err_nomem(error)
+                                                                           : ETHOS_OK;
 }
 
 static int end(struct draft *draft, int code)
 {
     json_decref(draft->json);
+    json_decref(draft->was);
     str_release(&draft->spare);
     return code;
 }
@@ -215,12 +260,14 @@ static int renew_server(struct draft *draft, const struct agent_wiring *wiring,
     return ETHOS_OK;
 }
 
-static int add_server(struct draft *draft, const struct agent_wiring *wiring, bool renew)
+static int add_server(struct draft *draft, const struct agent_wiring *wiring)
 {
     struct spot spot;
     static const char *const path[] = {SERVERS, AGENT_SERVER, NULL};
-    if (find_server(draft->json, &spot))
-        return renew ? renew_server(draft, wiring, &spot) : ETHOS_OK;
+    if (draft->was && find_server(draft->json, draft->was, &spot))
+        return renew_server(draft, wiring, &spot);
+    if (find_server(draft->json, NULL, &spot))
+        return ETHOS_OK;
     if (!json_edit_at(draft->json, path))
         return put(draft, path, make_server(wiring));
     err_set(draft->error, ETHOS_EXISTS, "%s: " SERVERS "." AGENT_SERVER " is another program",
@@ -238,6 +285,8 @@ static json_t *make_command(const struct agent_wiring *wiring, const char *event
         quote_shell(view_str(wiring->home), &line);
     }
     str_printf(&line, " hook %s %s", wiring->agent->name, event);
+    if (wiring->agent->strict)
+        str_adds(&line, " 2>/dev/null || :");
     json_t *json = str_code(&line) ? NULL : json_text(str_view(&line));
     str_release(&line);
     return json;
@@ -270,7 +319,7 @@ static int renew_hook(struct draft *draft, const struct agent_wiring *wiring, st
 }
 
 /* Behind the hooks of others: some agents know those by their place. */
-static int add_hooks(struct draft *draft, const struct agent_wiring *wiring, bool renew)
+static int add_hooks(struct draft *draft, const struct agent_wiring *wiring)
 {
     struct spot spot;
     static const char *const version[] = {"version", NULL};
@@ -280,23 +329,24 @@ static int add_hooks(struct draft *draft, const struct agent_wiring *wiring, boo
     for (const struct agent_event *event = wiring->agent->events; code == ETHOS_OK && event->name;
          event++) {
         const char *const path[] = {HOOKS, event->name, "-", NULL};
-        if (!find_hook(draft->json, event->name, &spot))
+        if (!find_hook(draft->json, event->name, NULL, &spot))
             code = put(draft, path, make_hook(wiring, event));
-        else if (renew)
+        else if (draft->was && find_hook(draft->json, event->name, draft->was, &spot))
             code = renew_hook(draft, wiring, &spot);
     }
     return code;
 }
 
 int agent_json_add(const struct agent_wiring *wiring, unsigned parts, struct ethos_view text,
-                   const char *what, bool renew, struct str *out, struct ethos_error *error)
+                   struct ethos_view before, const char *what, struct str *out,
+                   struct ethos_error *error)
 {
     struct draft draft;
-    int code = begin(&draft, text, what, out, error);
+    int code = begin(&draft, text, before, what, out, error);
     if (code == ETHOS_OK && (parts & AGENT_MCP))
-        code = add_server(&draft, wiring, renew);
+        code = add_server(&draft, wiring);
     if (code == ETHOS_OK && (parts & AGENT_HOOKS))
-        code = add_hooks(&draft, wiring, renew);
+        code = add_hooks(&draft, wiring);
     return end(&draft, code);
 }
 
@@ -314,7 +364,7 @@ static bool is_alone(const json_t *around)
 }
 
 /* Drops what is at the spot, or as much around it as is there for nothing else. */
-static int drop_spot(struct draft *draft, struct spot *spot, const json_t *before)
+static int drop_spot(struct draft *draft, struct spot *spot)
 {
     size_t depth = 0;
     while (spot->path[depth])
@@ -324,7 +374,7 @@ static int drop_spot(struct draft *draft, struct spot *spot, const json_t *befor
         spot->path[depth - 1] = NULL;
         bool named = spot->path[depth - 2][0] > '9'; // the place of a group may be another's
         if (!is_alone(json_edit_at(draft->json, spot->path)) ||
-            (named && before && json_edit_at(before, spot->path))) {
+            (named && json_edit_at(draft->was, spot->path))) {
             spot->path[depth - 1] = last;
             break;
         }
@@ -332,19 +382,44 @@ static int drop_spot(struct draft *draft, struct spot *spot, const json_t *befor
     return drop(draft, spot->path);
 }
 
+/* Cursor wants to see a version beside hooks, which we added to those that were there. */
+static int drop_version(struct draft *draft)
+{
+    static const char *const path[] = {"version", NULL};
+    const json_t *hooks = json_object_get(draft->json, HOOKS);
+    bool ours = draft->was && !json_object_get(draft->was, "version") &&
+                (!hooks || json_equal(hooks, json_object_get(draft->was, HOOKS))) &&
+                json_integer_value(json_object_get(draft->json, "version")) == 1;
+    return ours ? drop(draft, path) : ETHOS_OK;
+}
+
+/* There are many ways to write nothing. */
+static int restore_empty(struct draft *draft, struct ethos_view before)
+{
+    if (!json_is_object(draft->was) || json_object_size(draft->was) > 0 ||
+        json_object_size(draft->json) > 0)
+        return ETHOS_OK;
+    str_clear(draft->text);
+    return str_add(draft->text, before) ? err_nomem(draft->error) : ETHOS_OK;
+}
+
 int agent_json_remove(struct ethos_view text, struct ethos_view before, const char *what,
                       struct str *out, struct ethos_error *error)
 {
     struct draft draft;
     struct spot spot;
-    json_t *was = NULL;
-    int code = begin(&draft, text, what, out, error);
-    if (code == ETHOS_OK && before.data && json_edit_parse(before, what, &was, NULL) != ETHOS_OK)
-        was = NULL; // then nothing is known of it
-    while (code == ETHOS_OK &&
-           (find_server(draft.json, &spot) || find_hook(draft.json, NULL, &spot)))
-        code = drop_spot(&draft, &spot, was);
-    json_decref(was);
+    bool flat = false;
+    int code = begin(&draft, text, before, what, out, error);
+    while (code == ETHOS_OK && find_server(draft.json, draft.was, &spot))
+        code = drop_spot(&draft, &spot);
+    while (code == ETHOS_OK && find_hook(draft.json, NULL, draft.was, &spot)) {
+        flat = !spot.path[3];
+        code = drop_spot(&draft, &spot);
+    }
+    if (code == ETHOS_OK && flat)
+        code = drop_version(&draft);
+    if (code == ETHOS_OK)
+        code = restore_empty(&draft, before);
     return end(&draft, code);
 }
 
@@ -356,9 +431,9 @@ unsigned agent_json_parts(const struct agent *agent, struct ethos_view text)
     struct spot spot;
     unsigned parts = json ? AGENT_HOOKS : 0;
     for (const struct agent_event *event = agent->events; event->name; event++)
-        if (!find_hook(json, event->name, &spot))
+        if (!find_hook(json, event->name, NULL, &spot))
             parts = 0;
-    if (find_server(json, &spot))
+    if (find_server(json, NULL, &spot))
         parts |= AGENT_MCP;
     json_decref(json);
     return parts;
@@ -368,8 +443,9 @@ json_t *agent_json_server(struct ethos_view text)
 {
     json_t *json = json_edit_look(text);
     struct spot spot;
-    json_t *server = find_server(json, &spot) ? json_incref((json_t *)json_edit_at(json, spot.path))
-                                              : NULL;
+    json_t *server = find_server(json, NULL, &spot)
+                         ? json_incref((json_t *)json_edit_at(json, spot.path))
+                         : NULL;
     json_decref(json);
     return server;
 }
@@ -378,20 +454,96 @@ bool agent_json_touched(struct ethos_view text)
 {
     json_t *json = json_edit_look(text);
     struct spot spot;
-    bool touched = find_server(json, &spot) || find_hook(json, NULL, &spot);
+    bool touched = find_server(json, NULL, &spot) || find_hook(json, NULL, NULL, &spot);
     json_decref(json);
     return touched;
 }
+
+/* ---- which memory is used ------------------------------------------------------------------- */
+
+static const char *home_of_server(const json_t *entry)
+{
+    size_t index;
+    json_t *word, *args = json_object_get(entry, "args");
+    json_array_foreach (args, index, word)
+        if (view_eq_str(view_str(json_string_value(word)), "--home"))
+            return json_string_value(json_array_get(args, index + 1));
+    return json_string_value(json_object_get(json_object_get(entry, "env"), "ETHOS_HOME"));
+}
+
+static int tell_server(const struct agent *agent, const char *name, const json_t *entry,
+                       json_t *list)
+{
+    const char *home = home_of_server(entry);
+    const struct agent_wiring wiring = {agent, json_string_value(json_object_get(entry, "command")),
+                                        home};
+    json_t *made = make_server(&wiring);
+    if (!made)
+        return -1;
+    bool same = strcmp(name, AGENT_SERVER) == 0 && json_equal(made, entry);
+    json_decref(made);
+    return agent_tell_home(list, home, same);
+}
+
+static int tell_hook(const struct agent *agent, const char *event, const json_t *entry,
+                     json_t *list)
+{
+    struct command words;
+    read_command(json_view(entry, "command"), &words);
+    const char *home = *words.home ? words.home : NULL;
+    const struct agent_wiring wiring = {agent, words.program, home};
+    json_t *made = make_command(&wiring, event);
+    if (!made)
+        return -1;
+    bool same = json_equal(made, json_object_get(entry, "command"));
+    json_decref(made);
+    return agent_tell_home(list, home, same);
+}
+
+int agent_json_homes(const struct agent *agent, struct ethos_view text, json_t *list)
+{
+    json_t *json = json_edit_look(text), *entry;
+    const char *name;
+    struct spot spot;
+    int failed = 0;
+    json_object_foreach (json_object_get(json, SERVERS), name, entry)
+        failed |= is_server(entry) ? tell_server(agent, name, entry, list) : 0;
+    for (const struct agent_event *event = agent->events; event->name; event++)
+        if (find_hook(json, event->name, NULL, &spot))
+            failed |= tell_hook(agent, event->name, json_edit_at(json, spot.path), list);
+    json_decref(json);
+    return failed;
+}
+
+/* ---- one hook ------------------------------------------------------------------------------- */
 
 bool agent_hook(struct ethos_view text, const char *event, size_t *out_group, size_t *out_number)
 {
     json_t *json = json_edit_look(text);
     struct spot spot;
-    bool found = find_hook(json, event, &spot);
+    bool found = find_hook(json, event, NULL, &spot);
     if (found) {
         *out_group = strtoull(spot.group, NULL, 10);
         *out_number = strtoull(spot.number, NULL, 10);
     }
     json_decref(json);
     return found;
+}
+
+int agent_hook_command(struct ethos_view text, const char *event, struct str *out_command,
+                       struct str *out_program)
+{
+    json_t *json = json_edit_look(text);
+    struct spot spot;
+    struct command words;
+    int code = ETHOS_NOTFOUND;
+    if (find_hook(json, event, NULL, &spot)) {
+        struct ethos_view command = json_view(json_edit_at(json, spot.path), "command");
+        read_command(command, &words);
+        str_add(out_command, command);
+        str_adds(out_program, words.program);
+        code = str_code(out_command) ? str_code(out_command) : str_code(out_program);
+    }
+    json_decref(json);
+    return code;
 }

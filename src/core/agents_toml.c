@@ -19,11 +19,11 @@ static const struct block_marks marks = {"# BEGIN ethos", "# END ethos"};
 static void write_table(const struct agent_wiring *wiring, struct str *out)
 {
     str_adds(out, "[" SERVERS "." AGENT_SERVER "]\ncommand = ");
-    json_quote(view_str(wiring->program), out);
+    toml_quote(view_str(wiring->program), out);
     str_adds(out, "\nargs = [\"mcp\"]\n");
     if (wiring->home) {
         str_adds(out, "env = { ETHOS_HOME = ");
-        json_quote(view_str(wiring->home), out);
+        toml_quote(view_str(wiring->home), out);
         str_adds(out, " }\n");
     }
 }
@@ -37,60 +37,115 @@ static int unbalanced(const char *what, struct ethos_error *error)
 
 /* ---- reading our table --------------------------------------------------------------------- */
 
-/* What stands behind the equals sign. */
-static struct ethos_view value_of(const struct toml_statement *row)
-{
-    const char *from = row->key.data + row->key.size, *end = row->whole.data + row->whole.size;
-    while (from < end && *from != '=')
-        from++;
-    return view_trim(view_of(from + (from < end), (size_t)(end - from - (from < end))));
-}
-
 static json_t *parse(struct ethos_view value)
 {
     json_t *json;
+    if (value.size >= 2 && value.data[0] == '\'' && view_ends(value, VIEW("'")))
+        return json_text(view_of(value.data + 1, value.size - 2));
     return json_parse(value, "", &json, NULL) == ETHOS_OK ? json : NULL;
 }
 
-/* Inline: { ETHOS_HOME = "/x" } */
-static json_t *parse_env(struct ethos_view value)
+static struct ethos_view name_of(struct ethos_view key)
 {
-    const char *from = memchr(value.data, '"', value.size);
-    const char *to = memrchr(value.data, '"', value.size);
-    json_t *home = from && to > from ? parse(view_of(from, (size_t)(to - from) + 1)) : NULL;
-    return home ? json_pack("{s:o}", "ETHOS_HOME", home) : NULL;
-}
-
-static void read_key(const struct toml_statement *row, json_t *server)
-{
-    struct ethos_view key = row->key, name = VIEW(""), value = value_of(row);
+    struct ethos_view name = VIEW("");
     toml_part(&key, &name);
-    if (view_eq_str(name, "command") || view_eq_str(name, "args"))
-        json_object_setn_new(server, name.data, name.size, parse(value));
-    else if (view_eq_str(name, "env"))
-        json_object_set_new(server, "env", parse_env(value));
+    return name;
 }
 
-json_t *agent_toml_server(struct ethos_view text)
+static void set(json_t *object, struct ethos_view key, json_t *value)
+{
+    struct ethos_view name = name_of(key);
+    json_object_setn_new(object, name.data, name.size, value);
+}
+
+static json_t *env_of(json_t *server)
+{
+    json_t *env = json_object_get(server, "env");
+    if (!env && json_object_set_new(server, "env", env = json_object()) != 0)
+        return NULL;
+    return env;
+}
+
+/* Inline: { ETHOS_HOME = "/x" } */
+static void read_env(struct ethos_view value, json_t *server)
+{
+    struct ethos_view key, rest = value;
+    if (!view_starts(value, VIEW("{")) || !view_ends(value, VIEW("}")))
+        return;
+    rest = view_of(value.data + 1, value.size - 2);
+    env_of(server);
+    while (toml_member(&rest, &key, &value))
+        set(env_of(server), key, parse(value));
+}
+
+/* The tables of ours that a statement may stand in. */
+enum table { ELSEWHERE, SERVER, ENV };
+
+static enum table table_of(struct ethos_view key)
+{
+    struct ethos_view first = VIEW(""), second = VIEW(""), third = VIEW("");
+    if (!toml_part(&key, &first) || !toml_part(&key, &second) || !view_eq_str(first, SERVERS) ||
+        !view_eq_str(second, AGENT_SERVER))
+        return ELSEWHERE;
+    return !toml_part(&key, &third) ? SERVER : view_eq_str(third, "env") ? ENV : ELSEWHERE;
+}
+
+/* more: whether it says anything besides what is told of it. */
+static void read_key(const struct toml_statement *row, json_t *server, bool *more)
+{
+    struct ethos_view name = name_of(row->key), value = toml_value(row);
+    if (view_eq_str(name, "command") || view_eq_str(name, "args"))
+        set(server, name, parse(value));
+    else if (view_eq_str(name, "env"))
+        read_env(value, server);
+    else
+        *more = true;
+}
+
+static json_t *read_server(struct ethos_view text, bool *more)
 {
     struct toml_statement row;
     size_t offset = 0;
-    bool inside = false;
+    enum table table = ELSEWHERE;
     json_t *server = json_object();
+    *more = false;
     while (toml_next(text, &offset, &row) > 0) {
-        struct ethos_view key = row.key, first = VIEW(""), second = VIEW("");
         if (row.table)
-            inside = toml_part(&key, &first) && toml_part(&key, &second) &&
-                     !toml_part(&key, &(struct ethos_view){0}) && view_eq_str(first, SERVERS) &&
-                     view_eq_str(second, AGENT_SERVER);
-        else if (inside)
-            read_key(&row, server);
+            table = table_of(row.key);
+        if (row.table && table == ENV)
+            env_of(server);
+        else if (row.table)
+            continue;
+        else if (table == SERVER)
+            read_key(&row, server, more);
+        else if (table == ENV)
+            set(env_of(server), row.key, parse(toml_value(&row)));
     }
     if (agent_is_program(json_view(server, "command")) &&
         json_is_array(json_object_get(server, "args")))
         return server;
     json_decref(server);
     return NULL;
+}
+
+json_t *agent_toml_server(struct ethos_view text)
+{
+    bool more;
+    return read_server(text, &more);
+}
+
+int agent_toml_homes(struct ethos_view text, json_t *list)
+{
+    bool more;
+    json_t *server = read_server(text, &more);
+    if (!server)
+        return 0;
+    const json_t *args = json_object_get(server, "args"), *env = json_object_get(server, "env");
+    const char *home = json_string_value(json_object_get(env, "ETHOS_HOME"));
+    bool made = !more && json_array_size(args) == 1 && json_object_size(env) == (home ? 1 : 0);
+    int failed = agent_tell_home(list, home, made);
+    json_decref(server);
+    return failed;
 }
 
 unsigned agent_toml_parts(struct ethos_view text)
@@ -168,17 +223,83 @@ static int result_of(int code, const char *what, struct ethos_error *error)
                                    : err_nomem(error);
 }
 
-/* A table that lost its marks gets them back when it has to change. */
-static int put_anew(const struct agent_wiring *wiring, struct ethos_view text, struct str *out)
+/* ---- another program, another home ---------------------------------------------------------- */
+
+static const char *newline_of(struct ethos_view text)
 {
-    struct str rest;
-    str_init(&rest, out->ceiling);
-    int code = take_out(text, &rest);
-    if (code == ETHOS_OK)
-        code = put_block(wiring, str_view(&rest), VIEW(""), out);
-    str_release(&rest);
-    return code;
+    return view_ends(text, VIEW("\r\n")) ? "\r\n" : "\n";
 }
+
+static void write_key(const char *name, const char *value, struct str *out)
+{
+    str_printf(out, "%s = ", name);
+    toml_quote(view_str(value), out);
+}
+
+/* Inline; its other members stay. */
+static void renew_env(struct ethos_view value, const char *home, struct str *out)
+{
+    struct ethos_view key, rest = view_of(value.data + 1, value.size - 2);
+    const char *comma = "";
+    str_adds(out, "env = { ");
+    while (toml_member(&rest, &key, &value)) {
+        if (view_eq_str(name_of(key), "ETHOS_HOME"))
+            continue;
+        str_printf(out, "%s%.*s = %.*s", comma, VIEW_ARG(key), VIEW_ARG(value));
+        comma = ", ";
+    }
+    str_adds(out, home ? comma : "");
+    if (home)
+        write_key("ETHOS_HOME", home, out);
+    str_adds(out, " }");
+}
+
+/* env: there is one, so that the home belongs there. */
+static void renew_row(const struct toml_statement *row, enum table table, bool env,
+                      const struct agent_wiring *wiring, struct str *out)
+{
+    struct ethos_view name = name_of(row->key), value = toml_value(row);
+    const char *newline = newline_of(row->whole);
+    if (!row->table && table == SERVER && view_eq_str(name, "command")) {
+        write_key("command", wiring->program, out);
+        str_adds(out, newline);
+        if (wiring->home && !env) {
+            renew_env(VIEW("{}"), wiring->home, out);
+            str_adds(out, newline);
+        }
+    } else if (!row->table && table == SERVER && view_eq_str(name, "env") &&
+               view_starts(value, VIEW("{")) && view_ends(value, VIEW("}"))) {
+        renew_env(value, wiring->home, out);
+        str_adds(out, newline);
+    } else if (row->table || table != ENV || !view_eq_str(name, "ETHOS_HOME")) {
+        str_add(out, row->whole);
+    }
+    if (row->table && table == ENV && wiring->home) {
+        write_key("ETHOS_HOME", wiring->home, out);
+        str_adds(out, newline);
+    }
+}
+
+/* Our table where it stands; what others added to it stays. */
+static int renew(const struct agent_wiring *wiring, struct ethos_view text, struct str *out)
+{
+    struct toml_statement row;
+    size_t offset = 0, kept = 0;
+    enum table table = ELSEWHERE;
+    json_t *server = agent_toml_server(text);
+    bool env = json_object_get(server, "env");
+    json_decref(server);
+    while (toml_next(text, &offset, &row) > 0) {
+        size_t from = (size_t)(row.whole.data - text.data);
+        table = row.table ? table_of(row.key) : table;
+        str_add(out, view_of(text.data + kept, from - kept));
+        renew_row(&row, table, env, wiring, out);
+        kept = from + row.whole.size;
+    }
+    return str_add(out, view_from(text, kept));
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
 
 static int refuse(const char *what, struct ethos_error *error)
 {
@@ -186,50 +307,72 @@ static int refuse(const char *what, struct ethos_error *error)
                    "%s: the table " SERVERS "." AGENT_SERVER " cannot be added to it", what);
 }
 
-int agent_toml_add(const struct agent_wiring *wiring, struct ethos_view text, const char *what,
-                   bool renew, struct str *out, struct ethos_error *error)
+/* Whether the table was there before us. */
+static bool is_theirs(struct ethos_view before)
+{
+    return !before.data || toml_room(before, SERVERS, AGENT_SERVER) == TOML_TAKEN;
+}
+
+int agent_toml_add(const struct agent_wiring *wiring, struct ethos_view text,
+                   struct ethos_view before, const char *what, struct str *out,
+                   struct ethos_error *error)
 {
     struct block block;
     int code = block_find(text, &marks, &block);
-    bool whole = code == ETHOS_OK && block.found, ours = agent_toml_touched(text);
     enum toml_room room = toml_room(text, SERVERS, AGENT_SERVER);
+    json_t *server = agent_toml_server(text);
+    bool known = server, inside = code == ETHOS_OK && agent_toml_parts(block.inner);
+    json_decref(server);
     if (room == TOML_SHUT)
         return refuse(what, error);
     str_clear(out);
-    if (code != ETHOS_OK && !ours)
+    if (code != ETHOS_OK && !known)
         return unbalanced(what, error);
-    if (room == TOML_TAKEN && (is_wired(text, wiring) || (!whole && !(renew && ours))))
-        code = str_add(out, text);
-    else if (whole || room == TOML_FREE)
+    if (room == TOML_FREE || (inside && !known && !is_theirs(before)))
         code = put_block(wiring, text, block.inner, out);
+    else if (known && !is_theirs(before) && !is_wired(text, wiring))
+        code = renew(wiring, text, out);
     else
-        code = put_anew(wiring, text, out);
+        code = str_add(out, text);
     if (code == ETHOS_OK && toml_room(str_view(out), SERVERS, AGENT_SERVER) != TOML_TAKEN)
         return refuse(what, error); // something was open before our lines
     return result_of(code, what, error);
 }
 
-int agent_toml_remove(struct ethos_view text, const char *what, struct str *out,
-                      struct ethos_error *error)
+/* What others put between our marks stays. */
+static int remove_block(struct ethos_view text, const struct block *block, struct ethos_view before,
+                        struct str *out)
 {
-    struct block block;
     struct str rest;
-    int code = block_find(text, &marks, &block);
-    bool whole = code == ETHOS_OK && block.found;
-    if (!whole && agent_toml_touched(text))
-        return result_of(take_out(text, out), what, error);
-    if (code != ETHOS_OK)
-        return unbalanced(what, error);
     str_init(&rest, out->ceiling);
-    code = toml_without(block.inner, SERVERS, AGENT_SERVER, &rest);
+    int code = toml_without(block->inner, SERVERS, AGENT_SERVER, &rest);
     if (code == ETHOS_OK && view_blank(str_view(&rest))) {
-        code = block_put(text, &marks, (struct ethos_view){0}, out);
+        code = agent_drop_block(text, before, &marks, out);
     } else if (code == ETHOS_OK) {
         str_clear(out);
-        str_add(out, block.before);
-        str_add(out, str_view(&rest));
-        code = str_add(out, block.after);
+        str_add(out, block_lead(block));
+        toml_without(block->inner, SERVERS, AGENT_SERVER, out);
+        code = str_add(out, block->after);
     }
     str_release(&rest);
+    return code;
+}
+
+int agent_toml_remove(struct ethos_view text, struct ethos_view before, const char *what,
+                      struct str *out, struct ethos_error *error)
+{
+    struct block block;
+    int code = block_find(text, &marks, &block);
+    if (before.data && is_theirs(before)) {
+        str_clear(out);
+        code = str_add(out, text);
+    } else if (code == ETHOS_OK && block.found) {
+        code = remove_block(text, &block, before, out);
+    } else if (agent_toml_touched(text)) {
+        code = take_out(text, out);
+    } else if (code == ETHOS_OK) {
+        str_clear(out);
+        code = str_add(out, text);
+    }
     return result_of(code, what, error);
 }

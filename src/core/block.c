@@ -75,13 +75,12 @@ static void append(struct ethos_view text, const struct block_marks *marks, stru
     str_printf(out, "%s%s", marks->end, newline);
 }
 
-/* Without the empty line at its end. */
-static struct ethos_view without_gap(struct ethos_view text)
+struct ethos_view block_lead(const struct block *block)
 {
-    struct ethos_view less = text;
-    if (view_ends(less, VIEW("\n")))
+    struct ethos_view less = block->before;
+    if (block->found && view_ends(less, VIEW("\n")))
         less.size -= view_ends(less, VIEW("\r\n")) ? 2 : 1;
-    return view_ends(less, VIEW("\n")) ? less : text;
+    return view_ends(less, VIEW("\n")) ? less : block->before;
 }
 
 static bool holds_mark(struct ethos_view text, const struct block_marks *marks)
@@ -101,8 +100,7 @@ int block_put(struct ethos_view text, const struct block_marks *marks, struct et
     if (!block.found && lines.data)
         append(text, marks, lines, out);
     else if (!lines.data)
-        str_add(out,
-                block.found && block.after.size == 0 ? without_gap(block.before) : block.before);
+        str_add(out, block.after.size == 0 ? block_lead(&block) : block.before);
     else
         str_add(out, view_of(text.data, (size_t)(block.inner.data - text.data)));
     if (block.found && lines.data) {

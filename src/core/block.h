@@ -30,6 +30,9 @@ bool block_is_mark(struct ethos_view line, const struct block_marks *marks);
 /* ETHOS_INVALID when the marks are unbalanced or come twice; out then tells of the last ones. */
 int block_find(struct ethos_view text, const struct block_marks *marks, struct block *out);
 
+/* What stands before the block, without the empty line that block_put adds. */
+struct ethos_view block_lead(const struct block *block);
+
 /*
  * Makes out the text with these lines in the block, which is added at the end, an empty line before
  * it, when there is none. The absent view takes the block out, and that empty line with it. Line

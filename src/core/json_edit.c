@@ -230,14 +230,30 @@ static void write_value(const json_t *value, const struct style *style, struct e
 
 /* ---- parsing ------------------------------------------------------------------------------- */
 
+/* What would be JSON without them has comments or trailing commas. */
+static int explain(struct ethos_view text, struct ethos_error *error)
+{
+    json_t *json = json_edit_look(text);
+    struct ethos_error was = *error;
+    if (json)
+        err_set(error, was.code, "%s: comments and trailing commas are for its owner to edit",
+                was.text);
+    json_decref(json);
+    return was.code;
+}
+
 int json_edit_parse(struct ethos_view text, const char *what, json_t **out,
                     struct ethos_error *error)
 {
+    int code = ETHOS_OK;
     text = view_unmarked(text);
-    if (!view_blank(text))
-        return json_parse(text, what, out, error);
-    *out = json_object();
-    return *out ? ETHOS_OK : err_nomem(error);
+    if (view_blank(text))
+        *out = json_object();
+    else
+        code = json_parse(text, what, out, error);
+    if (code == ETHOS_INVALID && error)
+        return explain(text, error);
+    return code == ETHOS_OK && !*out ? err_nomem(error) : code;
 }
 
 /* Past white space and comments. */

@@ -24,7 +24,10 @@
 
 struct str;
 
-/* json_parse for such a document: past the mark of UTF-8, and {} for an empty one. */
+/*
+ * json_parse for such a document: past the mark of UTF-8, and {} for an empty one. The error says
+ * so when comments or trailing commas are all that is wrong with it.
+ */
 int json_edit_parse(struct ethos_view text, const char *what, json_t **out,
                     struct ethos_error *error);
 

@@ -3,6 +3,7 @@
  */
 #include "core/toml.h"
 
+#include "base/json.h"
 #include "base/str.h"
 #include "base/view.h"
 
@@ -113,6 +114,66 @@ bool toml_part(struct ethos_view *key, struct ethos_view *out)
         *out = view_of(out->data + 1, out->size - 2);
     *key = view_from(rest, to + (to < rest.size));
     return true;
+}
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+/* To the byte `stop` outside of strings and brackets, or the end. */
+static size_t skip_to(struct ethos_view text, size_t at, char stop)
+{
+    long depth = 0;
+    while (at < text.size && (text.data[at] != stop || depth > 0)) {
+        char c = text.data[at];
+        size_t next = is_quote(c) ? skip_string(text, at) : at + 1;
+        if (next == SIZE_MAX)
+            return text.size;
+        depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+        at = next;
+    }
+    return at;
+}
+
+struct ethos_view toml_value(const struct toml_statement *row)
+{
+    size_t from = (size_t)(row->key.data + row->key.size - row->whole.data);
+    struct ethos_view rest = view_from(row->whole, from + (from < row->whole.size));
+    return view_trim(view_of(rest.data, skip_to(rest, 0, '#')));
+}
+
+bool toml_member(struct ethos_view *members, struct ethos_view *out_key,
+                 struct ethos_view *out_value)
+{
+    struct ethos_view rest = view_trim(*members);
+    size_t to = skip_to(rest, 0, ','), key = skip_key(rest, 0, '=');
+    *members = view_from(rest, to + (to < rest.size));
+    if (key >= to)
+        return false;
+    *out_key = view_trim(view_of(rest.data, key));
+    *out_value = view_trim(view_of(rest.data + key + 1, to - key - 1));
+    return true;
+}
+
+/* As in JSON, but that lets DEL pass. */
+int toml_quote(struct ethos_view v, struct str *out)
+{
+    size_t from = out->size;
+    json_quote(v, out);
+    struct ethos_view quoted = view_from(str_view(out), from);
+    if (!memchr(quoted.data, 0x7f, quoted.size))
+        return str_code(out);
+    struct str escaped;
+    str_init(&escaped, out->ceiling);
+    for (size_t i = 0; i < quoted.size; i++)
+        if (quoted.data[i] == 0x7f)
+            str_adds(&escaped, "\\u007F");
+        else
+            str_addc(&escaped, quoted.data[i]);
+    str_truncate(out, from);
+    str_add(out, str_view(&escaped));
+    if (str_code(&escaped) != ETHOS_OK)
+        str_fail(out, str_code(&escaped));
+    str_release(&escaped);
+    return str_code(out);
 }
 
 /* ---- a table ------------------------------------------------------------------------------- */

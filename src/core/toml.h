@@ -25,6 +25,19 @@ int toml_next(struct ethos_view text, size_t *offset, struct toml_statement *out
 /* Takes the first part off a key, unquoted but not unescaped. False when none is left. */
 bool toml_part(struct ethos_view *key, struct ethos_view *out);
 
+/*
+ * Takes the first member off what stands between the braces of an inline table. False when none is
+ * left.
+ */
+bool toml_member(struct ethos_view *members, struct ethos_view *out_key,
+                 struct ethos_view *out_value);
+
+/* What a statement says: all behind its equals sign, a remark excluded. */
+struct ethos_view toml_value(const struct toml_statement *row);
+
+/* Appends v as a string. Returns str_code. */
+int toml_quote(struct ethos_view v, struct str *out);
+
 enum toml_room {
     TOML_FREE,  /* [parent.name] may be added at the end */
     TOML_TAKEN, /* it is there, in one form or another */

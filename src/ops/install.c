@@ -71,7 +71,7 @@ static int run_uninstall(struct op_call *call, struct op_result *result, struct 
     return run(call, false, result, error);
 }
 
-#define ALL AGENTS "|git"
+#define ALL AGENTS "|git|" AGENTS_ALSO
 #define ARG_PROJECT                                                                                \
     {                                                                                              \
         "project", OP_FLAG, 0, NULL, NULL,                                                         \

@@ -14,6 +14,7 @@
 #include "base/os.h"
 #include "base/view.h"
 #include "core/diff.h"
+#include "core/quote.h"
 #include "ops/install_parts.h"
 
 /* ---- what was recorded ---------------------------------------------------------------------- */
@@ -23,13 +24,6 @@ static bool is_revision(const json_t *entry, const char *name, struct ethos_view
     char revision[ETHOS_REVISION_SIZE];
     hash_revision(text, revision);
     return view_eq_str(json_view(entry, name), revision);
-}
-
-/* Install found it done, and did nothing. */
-static bool is_untouched(const json_t *entry)
-{
-    struct ethos_view before = json_view(entry, "before");
-    return before.data && view_eq(before, json_view(entry, "after"));
 }
 
 static json_t *revision_of(struct ethos_view text)
@@ -64,39 +58,53 @@ static bool is_recorded(const json_t *entry, const char *name)
 
 /* ---- planning to install -------------------------------------------------------------------- */
 
-static void name_backup(struct target *target)
+/* Taking out must not write over the copy from before. */
+static void name_backup(struct target *target, bool edited)
 {
     char hash[HASH_HEX_SIZE];
     const char *name = strrchr(target->path, '/') + 1;
     hash_hex(view_str(target->path), hash);
-    snprintf(target->backup, sizeof target->backup, "%.12s-%s", hash, name);
+    snprintf(target->backup, sizeof target->backup, "%.12s-%s%s", hash, name,
+             edited ? ".edited" : "");
     target->keep = true;
 }
 
-/* What is known of a file that was not recorded, or is no longer what the record says. */
-static json_t *new_entry(struct target *target, bool changes, bool exact)
+/* An install that was killed may have made them already. */
+static json_t *find_folders(const struct target *target, const json_t *was)
 {
-    json_t *before = target->exists ? revision_of(str_view(&target->before)) : json_null();
-    json_t *after = exact ? revision_of(str_view(&target->after)) : json_null();
+    json_t *made = json_object_get(was, "folders");
+    json_t *missing = target->exists ? json_array() : missing_folders(target->path);
+    if (!missing || target->exists || json_array_size(made) <= json_array_size(missing))
+        return missing;
+    json_decref(missing);
+    return json_incref(made);
+}
+
+/* What is known of a file that was not recorded, or has nothing of ours in it any more. */
+static json_t *new_entry(struct target *target, const json_t *was, bool changes)
+{
     if (changes && target->exists)
-        name_backup(target);
-    return json_pack("{s:b, s:o, s:o, s:o, s:o}", "existed", target->exists, "before", before,
-                     "after", after, "backup",
+        name_backup(target, false);
+    return json_pack("{s:b, s:o, s:o, s:o, s:o}", "existed", target->exists, "before",
+                     target->exists ? revision_of(str_view(&target->before)) : json_null(), "after",
+                     revision_of(str_view(&target->after)), "backup",
                      target->keep ? json_string(target->backup) : json_null(), "folders",
-                     target->exists ? json_array() : missing_folders(target->path));
+                     find_folders(target, was));
 }
 
 static int record_install(const struct job *job, struct target *target, struct ethos_error *error)
 {
     const json_t *was = record_entry(job, target->path);
-    bool known = was && target->exists && is_revision(was, "after", str_view(&target->before));
-    bool changes = target_changes(target);
-    if (known && !(is_untouched(was) && changes)) {
+    struct ethos_view text = str_view(&target->before);
+    bool changes = target_changes(target), same = was && is_revision(was, "after", text);
+    if (was && target->exists && agent_touched(target->file, text) &&
+        !(record_untouched(was) && changes)) {
         target->entry = json_deep_copy(was);
-        op_json_put(&target->entry, "after", revision_of(str_view(&target->after)));
+        if (changes)
+            op_json_put(&target->entry, "after",
+                        same ? revision_of(str_view(&target->after)) : json_null());
     } else {
-        bool mixed = was && agent_touched(target->file, str_view(&target->before));
-        target->entry = new_entry(target, changes, !mixed);
+        target->entry = new_entry(target, was, changes);
     }
     op_json_put(&target->entry, "agents", agents_of(was, job->agent->name, true));
     return target->entry ? ETHOS_OK : err_nomem(error);
@@ -107,18 +115,76 @@ static int refuse_read_only(struct target *target)
     return err_set(&target->error, ETHOS_DENIED, "%s: is read-only", target->path);
 }
 
+/* The text from before ours came; ETHOS_NOTFOUND when that is not known. */
+static int find_before(const struct job *job, const json_t *was, struct str *out)
+{
+    if (!was || record_untouched(was))
+        return ETHOS_NOTFOUND;
+    return json_is_true(json_object_get(was, "existed")) ? record_backup(job, was, out) : ETHOS_OK;
+}
+
+/* The same as agent_add and agent_remove want it. */
+struct earlier {
+    struct str text;
+    struct ethos_view view; /* absent: not known */
+};
+
+static int earlier_find(const struct job *job, const struct target *target, struct earlier *out,
+                        struct ethos_error *error)
+{
+    *out = (struct earlier){0};
+    str_init(&out->text, ETHOS_MAX_INPUT_BYTES + 1);
+    int code = find_before(job, record_entry(job, target->path), &out->text);
+    if (code == ETHOS_OK)
+        out->view = str_view(&out->text);
+    return code == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
+}
+
 /* The text of the file with our entries. */
 static int make_text(const struct job *job, struct target *target)
 {
     unsigned parts = target->file->parts & job->parts;
     struct ethos_view text = str_view(&target->before);
-    const json_t *was = record_entry(job, target->path);
-    int code = agent_add(&job->wiring, target->file, parts, text, target->path,
-                         was && !is_untouched(was), &target->after, &target->error);
+    struct earlier earlier;
+    int code = earlier_find(job, target, &earlier, &target->error);
+    if (code == ETHOS_OK)
+        code = agent_add(&job->wiring, target->file, parts, text, earlier.view, target->path,
+                         &target->after, &target->error);
+    str_release(&earlier.text);
     if (code == ETHOS_INVALID && (agent_parts(job->agent, target->file, text) & parts) == parts) {
         str_clear(&target->after); // pasted by hand
         code = str_add(&target->after, text) ? err_nomem(&target->error) : ETHOS_OK;
     }
+    return code;
+}
+
+static int refuse_home(const struct job *job, struct target *target, const char *home)
+{
+    struct str line;
+    str_init(&line, (size_t)PATH_MAX * 4 + 3);
+    quote_shell(view_str(home), &line);
+    err_set(&target->error, ETHOS_EXISTS, "%s: ethos is installed there with the memory in %s",
+            target->path, home);
+    err_hint(&target->error, ETHOS_EXISTS, "run first: ethos --home %s uninstall %s%s", line.data,
+             job->agent->name, job->project ? " --project" : "");
+    str_release(&line);
+    return ETHOS_EXISTS;
+}
+
+/* One agent must not read one memory and write another: what another home has installed is its. */
+static int check_homes(const struct job *job, struct target *target)
+{
+    size_t index;
+    json_t *use, *uses = agent_homes(job->agent, target->file, str_view(&target->after));
+    int code = uses ? ETHOS_OK : err_nomem(&target->error);
+    json_array_foreach (uses, index, use) {
+        char home[PATH_MAX];
+        if (code == ETHOS_OK &&
+            !job_is_home(job, json_string_value(json_object_get(use, "home")), home) &&
+            (json_is_true(json_object_get(use, "made")) || record_elsewhere(home, target->path)))
+            code = refuse_home(job, target, home);
+    }
+    json_decref(uses);
     return code;
 }
 
@@ -129,6 +195,8 @@ static void plan_install(const struct job *job, struct target *target)
         return;
     target->remains = true;
     target->code = make_text(job, target);
+    if (target->code == ETHOS_OK)
+        target->code = check_homes(job, target);
     if (target->code == ETHOS_OK && target_changes(target)) {
         target->state = target->exists ? "changed" : "created";
         if (target->exists && !(target->info.st_mode & 0222))
@@ -169,36 +237,21 @@ static int plan_restore(const struct job *job, struct target *target, const json
     return code == ETHOS_NOMEM ? err_nomem(&target->error) : code;
 }
 
-/* What was there before us; ETHOS_NOTFOUND when that is not known. */
-static int find_before(const struct job *job, const json_t *was, struct str *out)
+static int take_out(const struct job *job, struct target *target)
 {
-    int code = json_is_string(json_object_get(was, "after")) ? record_backup(job, was, out)
-                                                             : ETHOS_NOTFOUND;
-    if (code == ETHOS_NOTFOUND)
-        str_release(out);
-    return code;
-}
-
-static int take_out(const struct job *job, struct target *target, const json_t *was)
-{
-    struct str before;
-    struct ethos_view text = str_view(&target->before);
-    str_init(&before, ETHOS_MAX_INPUT_BYTES + 1);
-    int code = find_before(job, was, &before);
-    if (code != ETHOS_NOMEM)
-        code = agent_remove(target->file, text,
-                            code == ETHOS_OK ? str_view(&before) : (struct ethos_view){0},
-                            target->path, &target->after, &target->error);
-    else
-        err_nomem(&target->error);
-    str_release(&before);
+    struct earlier earlier;
+    int code = earlier_find(job, target, &earlier, &target->error);
+    if (code == ETHOS_OK)
+        code = agent_remove(target->file, str_view(&target->before), earlier.view, target->path,
+                            &target->after, &target->error);
+    str_release(&earlier.text);
     return code;
 }
 
 /* Our entries out of a file that others have changed since, or that nothing is known about. */
 static int plan_remove(const struct job *job, struct target *target, const json_t *was)
 {
-    int code = take_out(job, target, was);
+    int code = take_out(job, target);
     if (code == ETHOS_INVALID && !agent_touched(target->file, str_view(&target->before))) {
         str_clear(&target->after);
         return str_add(&target->after, str_view(&target->before)) ? err_nomem(&target->error)
@@ -213,7 +266,7 @@ static int plan_remove(const struct job *job, struct target *target, const json_
                       !agent_left_nothing(target->file, str_view(&target->after));
     if (target_changes(target)) {
         target->state = target->remains ? "changed" : "removed";
-        name_backup(target);
+        name_backup(target, true);
     }
     return ETHOS_OK;
 }
@@ -232,7 +285,7 @@ static int plan_alone(const struct job *job, struct target *target, const json_t
     struct ethos_view text = str_view(&target->before);
     if (!target->exists)
         return ETHOS_OK;
-    if (was && is_untouched(was)) {
+    if (was && record_untouched(was)) {
         target->state = "kept";
         return ETHOS_OK;
     }
@@ -283,8 +336,8 @@ static json_t *make_snippet(const struct job *job, const struct target *target)
     struct str text;
     json_t *json = NULL;
     str_init(&text, ETHOS_MAX_INPUT_BYTES);
-    if (agent_add(&job->wiring, target->file, target->file->parts & job->parts, VIEW(""), "", false,
-                  &text, NULL) == ETHOS_OK)
+    if (agent_add(&job->wiring, target->file, target->file->parts & job->parts, VIEW(""),
+                  (struct ethos_view){0}, "", &text, NULL) == ETHOS_OK)
         json = json_pack("{s:o, s:o}", "path", op_json_string(target->path), "text",
                          json_text(str_view(&text)));
     str_release(&text);

@@ -2,7 +2,8 @@
  * install_check.c: which agents have what of ours, and whether it works.
  *
  * The server is started as the agent would start it, from the agent's own settings, and asked for
- * its tools; what reads well in a file may still not run.
+ * its tools; the hook for the start of a session is run the same way. What reads well in a file may
+ * still not run.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -138,6 +139,49 @@ static const char *ask_server(const json_t *server, char text[256])
     return why || tools <= 0 ? text : NULL;
 }
 
+/* ---- whether the hooks answer --------------------------------------------------------------- */
+
+static bool can_run(const char *program)
+{
+    struct stat info;
+    return strchr(program, '/') ? os_fstatat(AT_FDCWD, program, &info, 0) == 0 &&
+                                      S_ISREG(info.st_mode) && (info.st_mode & 0111)
+                                : install_finds(program);
+}
+
+/* As an agent runs it, at the start of a session that says nothing of itself. */
+static bool answers(const char *command)
+{
+    const char *const argv[] = {"sh", "-c", command, NULL};
+    struct str answer;
+    json_t *json = NULL;
+    str_init(&answer, ANSWER_MAX);
+    bool said = process_ask(argv, VIEW("{}"), PATIENCE, &answer) == 0 &&
+                json_parse(str_view(&answer), "", &json, NULL) == ETHOS_OK && json_is_object(json);
+    json_decref(json);
+    str_release(&answer);
+    return said;
+}
+
+/* NULL: it runs, or is not there; else what is wrong, in text. */
+static const char *ask_hook(const struct target *target, const struct agent_event *event,
+                            char text[256])
+{
+    struct str command, program;
+    text[0] = 0;
+    str_init(&command, ANSWER_MAX);
+    str_init(&program, ANSWER_MAX);
+    int code = agent_hook_command(str_view(&target->before), event->name, &command, &program);
+    if (code == ETHOS_OK && !can_run(program.data))
+        snprintf(text, 256, "its hooks run %.180s, which is not a program", program.data);
+    else if (code == ETHOS_OK && (event->action == AGENT_START || event->action == AGENT_PROMPT) &&
+             !answers(command.data))
+        snprintf(text, 256, "its hook for %s does not answer", event->name);
+    str_release(&command);
+    str_release(&program);
+    return *text ? text : NULL;
+}
+
 /* ---- whether Codex trusts the hooks --------------------------------------------------------- */
 
 /* UserPromptSubmit: user_prompt_submit */
@@ -237,6 +281,43 @@ static void check_server(const struct check *check, const struct target *target)
     json_decref(server);
 }
 
+/* Where there is one hook, all of them belong. */
+static void check_events(const struct check *check, const struct job *job,
+                         const struct target *target)
+{
+    char text[256], remedy[64];
+    size_t group, number, count = 0;
+    const char *missing = NULL;
+    for (const struct agent_event *event = job->agent->events; event->name; event++)
+        if (agent_hook(str_view(&target->before), event->name, &group, &number))
+            count++;
+        else
+            missing = missing ? missing : event->name;
+    if (count == 0 || !missing)
+        return;
+    snprintf(text, sizeof text, "it has hooks of ethos, but none for %s", missing);
+    snprintf(remedy, sizeof remedy, "run: ethos install %s", job->agent->name);
+    find(check, ETHOS_FINDING_WARNING, target->path, text, remedy);
+}
+
+static void check_hooks(const struct check *check, const struct job *job,
+                        const struct target *target)
+{
+    char text[256], remedy[128];
+    const char *problem = NULL, *name = job->agent->name;
+    const json_t *was = record_entry(job, target->path);
+    for (const struct agent_event *event = job->agent->events; event->name && !problem; event++)
+        problem = ask_hook(target, event, text);
+    if (was && !record_untouched(was))
+        snprintf(remedy, sizeof remedy, "run: ethos install %s", name);
+    else
+        snprintf(remedy, sizeof remedy, "correct them, or run: ethos uninstall %s, then install",
+                 name);
+    if (problem)
+        find(check, ETHOS_FINDING_ERROR, target->path, problem, remedy);
+    check_events(check, job, target);
+}
+
 static void check_agent(const struct check *check, const struct agent *agent)
 {
     struct job job = {.parts = AGENT_ALL};
@@ -244,9 +325,13 @@ static void check_agent(const struct check *check, const struct agent *agent)
     if (job_open(&job, agent, check->home, NULL, &error) == ETHOS_OK) {
         parts_there(&job);
         check_entries(check, &job);
-        for (size_t i = 0; i < job.count; i++)
-            if (job.targets[i].code == ETHOS_OK && (job.targets[i].file->parts & AGENT_MCP))
-                check_server(check, &job.targets[i]);
+        for (size_t i = 0; i < job.count; i++) {
+            const struct target *target = &job.targets[i];
+            if (target->code == ETHOS_OK && (target->file->parts & AGENT_MCP))
+                check_server(check, target);
+            if (target->code == ETHOS_OK && (target->file->parts & AGENT_HOOKS))
+                check_hooks(check, &job, target);
+        }
         if (agent->trust && count_untrusted(&job) > 0)
             find(check, ETHOS_FINDING_WARNING, job.targets[1].path,
                  "its hooks of ethos are not trusted yet", agent->trust);

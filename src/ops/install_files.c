@@ -85,6 +85,25 @@ json_t *record_entry(const struct job *job, const char *path)
     return json_object_get(json_object_get(job->record, "files"), path);
 }
 
+bool record_untouched(const json_t *entry)
+{
+    struct ethos_view before = json_view(entry, "before");
+    return before.data && view_eq(before, json_view(entry, "after"));
+}
+
+bool record_elsewhere(const char *home, const char *path)
+{
+    struct str text;
+    json_t *record = NULL;
+    str_init(&text, ETHOS_MAX_MAP_BYTES + 1);
+    bool told = read_record(home, &text, NULL) == ETHOS_OK && text.size > 0 &&
+                json_parse(str_view(&text), RECORD, &record, NULL) == ETHOS_OK &&
+                json_object_get(json_object_get(record, "files"), path);
+    json_decref(record);
+    str_release(&text);
+    return told;
+}
+
 int record_backup(const struct job *job, const json_t *entry, struct str *out)
 {
     int dir;
@@ -113,12 +132,30 @@ static void add_target(struct job *job, const struct agent_file *file, const cha
     find_path(job->agent, file, project, target->path);
 }
 
+static void find_usual(char out[PATH_MAX])
+{
+    const char *user = home_of_user();
+    snprintf(out, PATH_MAX, "%s/.ethos", user ? user : "");
+}
+
+bool job_is_home(const struct job *job, const char *home, char out_path[PATH_MAX])
+{
+    struct stat one, other;
+    if (home)
+        snprintf(out_path, PATH_MAX, "%s", home);
+    else
+        find_usual(out_path);
+    return strcmp(out_path, job->home) == 0 ||
+           (os_fstatat(AT_FDCWD, out_path, &one, 0) == 0 &&
+            os_fstatat(AT_FDCWD, job->home, &other, 0) == 0 && one.st_dev == other.st_dev &&
+            one.st_ino == other.st_ino);
+}
+
 /* The default home goes without saying. */
 static bool is_usual(const char *home)
 {
     char usual[PATH_MAX];
-    const char *user = home_of_user();
-    snprintf(usual, sizeof usual, "%s/.ethos", user ? user : "");
+    find_usual(usual);
     return strcmp(home, usual) == 0;
 }
 
@@ -307,12 +344,23 @@ static void remove_folders(const json_t *folders)
 
 /* ---- all of it or nothing ------------------------------------------------------------------- */
 
+static mode_t folder_mode(const struct job *job)
+{
+    return job->project ? 0755 : 0700;
+}
+
+/* Those that were or will be made for it. */
+static const json_t *folders_of(const struct job *job, const struct target *target)
+{
+    const json_t *entry = job->install ? target->entry : record_entry(job, target->path);
+    return json_object_get(entry, "folders");
+}
+
 static int write_target(const struct job *job, struct target *target, struct ethos_error *error)
 {
-    const json_t *folders = json_object_get(target->entry, "folders");
     int code = check_same(target, error);
     if (code == ETHOS_OK && target->remains && !target->exists)
-        code = make_folders(folders, job->project ? 0755 : 0700, error);
+        code = make_folders(folders_of(job, target), folder_mode(job), error);
     return code == ETHOS_OK ? set_file(target, &target->after, target->remains,
                                        job->project ? 0644 : 0600, error)
                             : code;
@@ -322,11 +370,14 @@ static void take_back(struct job *job, size_t count)
 {
     while (count > 0) {
         struct target *target = &job->targets[--count];
+        const json_t *folders = folders_of(job, target);
         if (!target_changes(target))
             continue;
+        if (target->exists)
+            make_folders(folders, folder_mode(job), NULL);
         set_file(target, &target->before, target->exists, target->info.st_mode & 07777, NULL);
         if (!target->exists)
-            remove_folders(json_object_get(target->entry, "folders"));
+            remove_folders(folders);
     }
 }
 
@@ -340,6 +391,9 @@ static int write_targets(struct job *job, struct ethos_error *error)
             return code;
         }
     }
+    for (size_t i = 0; i < job->count; i++)
+        if (!job->targets[i].remains)
+            remove_folders(folders_of(job, &job->targets[i]));
     return ETHOS_OK;
 }
 
@@ -380,7 +434,7 @@ static int make_record(const struct job *job, struct str *out, struct ethos_erro
     return ok ? ETHOS_OK : err_nomem(error);
 }
 
-/* What nobody needs any more: copies of what is back in its place, and folders made for it. */
+/* What nobody needs any more: copies of what is back in its place. */
 static void clean_up(const struct job *job, int dir)
 {
     for (size_t i = 0; i < job->count && !job->install; i++) {
@@ -388,13 +442,9 @@ static void clean_up(const struct job *job, int dir)
         const json_t *was = record_entry(job, target->path);
         const char *backup = json_string_value(json_object_get(was, "backup"));
         char name[PATH_MAX];
-        if (target->entry)
-            continue;
         snprintf(name, sizeof name, BACKUPS "/%s", backup ? backup : "");
-        if (backup && !target->keep)
+        if (backup && !target->entry)
             os_unlinkat(dir, name, 0);
-        if (!target->remains)
-            remove_folders(json_object_get(was, "folders"));
     }
     os_unlinkat(dir, BACKUPS, AT_REMOVEDIR);
 }

@@ -9,7 +9,8 @@
  *         "agents": ["codex"],       who needs what is in it; the last one out takes it back
  *         "existed": true,           before us
  *         "before": "sha256:...",    null: there was none
- *         "after": "sha256:...",     null: others changed it in between, no way back is exact
+ *         "after": "sha256:...",     null: others changed it in between, so that the way back is
+ *                                    to take our entries out
  *         "backup": "<name>",        in <home>/installed: that text; null: nothing changed
  *         "folders": ["<path>"]}}}   made for it
  *
@@ -76,6 +77,15 @@ bool target_changes(const struct target *target);
 
 /* What is recorded of a path, or NULL. */
 json_t *record_entry(const struct job *job, const char *path);
+
+/* Whether install found everything done there, and did nothing. */
+bool record_untouched(const json_t *entry);
+
+/* Whether the record of another home, a path or NULL for the usual one, tells of a file. */
+bool record_elsewhere(const char *home, const char *path);
+
+/* Whether a home, NULL for the usual one, is that of the job; its path. */
+bool job_is_home(const struct job *job, const char *home, char out_path[PATH_MAX]);
 
 /* Appends the backup of an entry; ETHOS_NOTFOUND when there is none that is what it should be. */
 int record_backup(const struct job *job, const json_t *entry, struct str *out);

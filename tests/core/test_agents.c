@@ -75,13 +75,13 @@ static struct agent_wiring wiring_of(const char *name, const char *program, cons
 }
 
 static void assert_added(const struct agent_wiring *wiring, size_t file, unsigned parts,
-                         const char *text, bool renew, const char *expected)
+                         const char *text, const char *before, const char *expected)
 {
     struct str out;
     struct ethos_error error = {0};
     str_init(&out, SIZE_MAX);
-    assert_int_equal(agent_add(wiring, &wiring->agent->files[file], parts, view_str(text), "f",
-                               renew, &out, &error),
+    assert_int_equal(agent_add(wiring, &wiring->agent->files[file], parts, view_str(text),
+                               view_str(before), "f", &out, &error),
                      ETHOS_OK);
     assert_string_equal(out.data, expected);
     str_release(&out);
@@ -107,15 +107,14 @@ static void another_program_and_home_are_renewed_and_the_rest_is_not(void **stat
 {
     struct agent_wiring wiring = wiring_of("cursor", "/new/ethos", "/h");
     (void)state;
-    assert_added(&wiring, 0, AGENT_MCP, SERVER("/old/ethos", ",\"--read-only\"]"), true,
+    assert_added(&wiring, 0, AGENT_MCP, SERVER("/old/ethos", ",\"--read-only\"]"), "",
                  SERVER("/new/ethos", ",\"--read-only\"],\"env\":{\"ETHOS_HOME\":\"/h\"}"));
-    assert_added(&wiring, 0, AGENT_MCP, SERVER("/old/ethos", "]"), false,
-                 SERVER("/old/ethos", "]"));
+    assert_added(&wiring, 0, AGENT_MCP, SERVER("/old/ethos", "]"), NULL, SERVER("/old/ethos", "]"));
     wiring.home = NULL;
     assert_added(&wiring, 0, AGENT_MCP,
-                 SERVER("ethos", "],\"env\":{\"ETHOS_HOME\":\"/h\",\"A\":\"b\"}"), true,
+                 SERVER("ethos", "],\"env\":{\"ETHOS_HOME\":\"/h\",\"A\":\"b\"}"), "",
                  SERVER("/new/ethos", "],\"env\":{\"A\":\"b\"}"));
-    assert_added(&wiring, 0, AGENT_MCP, SERVER("ethos", "],\"env\":{\"ETHOS_HOME\":\"/h\"}"), true,
+    assert_added(&wiring, 0, AGENT_MCP, SERVER("ethos", "],\"env\":{\"ETHOS_HOME\":\"/h\"}"), "",
                  SERVER("/new/ethos", "]"));
 }
 
@@ -126,7 +125,7 @@ static void a_block_of_toml_is_renewed_with_what_others_put_into_it(void **state
     assert_added(&wiring, 0, AGENT_MCP,
                  "x = 1\r\n# BEGIN ethos\r\n[mcp_servers.ethos]\r\ncommand = \"ethos\"\r\n"
                  "[mcp_servers.ethos.env]\r\nA = 1\r\n[q]\r\ny = 1\r\n# END ethos\r\nz = 2",
-                 false,
+                 "x = 1\r\n",
                  "x = 1\r\n# BEGIN ethos\r\n[mcp_servers.ethos]\r\n"
                  "command = \"/a \\\"b\\\"/ethos\"\r\nargs = [\"mcp\"]\r\n"
                  "env = { ETHOS_HOME = \"/h\" }\r\n[q]\r\ny = 1\r\n# END ethos\r\nz = 2");
@@ -135,9 +134,109 @@ static void a_block_of_toml_is_renewed_with_what_others_put_into_it(void **state
     assert_added(&wiring, 0, AGENT_MCP,
                  "# BEGIN ethos\n[mcp_servers.ethos]\ncommand = \"ethos\"\nargs = [\"mcp\", "
                  "\"--read-only\"]\nenabled = false\n# END ethos\n",
-                 false,
+                 "",
                  "# BEGIN ethos\n[mcp_servers.ethos]\ncommand = \"ethos\"\nargs = [\"mcp\", "
                  "\"--read-only\"]\nenabled = false\n# END ethos\n");
+}
+
+static void what_others_added_to_a_table_stays(void **state)
+{
+    struct agent_wiring wiring = wiring_of("codex", "/n/ethos", "/h");
+    (void)state;
+    assert_added(&wiring, 0, AGENT_MCP,
+                 "# BEGIN ethos\r\n[mcp_servers.ethos]\r\ncommand = \"ethos\"\r\n"
+                 "args = [\"mcp\", \"--read-only\"]\r\nenabled = false # x\r\n# END ethos\r\n",
+                 "",
+                 "# BEGIN ethos\r\n[mcp_servers.ethos]\r\ncommand = \"/n/ethos\"\r\n"
+                 "env = { ETHOS_HOME = \"/h\" }\r\nargs = [\"mcp\", \"--read-only\"]\r\n"
+                 "enabled = false # x\r\n# END ethos\r\n");
+    assert_added(&wiring, 0, AGENT_MCP,
+                 "[mcp_servers.ethos]\ncommand = \"ethos\"\nargs = [\"mcp\"]\n"
+                 "[mcp_servers.ethos.env]\nA = \"1\"\nETHOS_HOME = \"/old\"\n[b]\ncommand = 1\n",
+                 "",
+                 "[mcp_servers.ethos]\ncommand = \"/n/ethos\"\nargs = [\"mcp\"]\n"
+                 "[mcp_servers.ethos.env]\nETHOS_HOME = \"/h\"\nA = \"1\"\n[b]\ncommand = 1\n");
+    wiring.home = NULL;
+    assert_added(&wiring, 0, AGENT_MCP,
+                 "[mcp_servers.ethos]\ncommand = \"ethos\"\nargs = [\"mcp\"]\n"
+                 "env = { A = \"1\", ETHOS_HOME = \"/old\", B = \"2\" }",
+                 "",
+                 "[mcp_servers.ethos]\ncommand = \"/n/ethos\"\nargs = [\"mcp\"]\n"
+                 "env = { A = \"1\", B = \"2\" }\n");
+}
+
+static void what_was_there_before_is_neither_renewed_nor_taken_out(void **state)
+{
+    struct agent_wiring wiring = wiring_of("cursor", "/new/ethos", "/h");
+    static const char server[] = SERVER("ethos", "],\"env\":{\"ETHOS_HOME\":\"/w\",\"A\":\"b\"}");
+    static const char hooks[] =
+        "{\"version\":1,\"hooks\":{\"stop\":[{\"command\":\"ethos hook x\"}]}}";
+    static const char table[] = "# BEGIN ethos\n[mcp_servers.ethos]\ncommand = \"ethos\"\n"
+                                "args = [\"mcp\"]\n# END ethos\n";
+    (void)state;
+    assert_added(&wiring, 0, AGENT_MCP, server, server, server);
+    assert_removed("cursor", 0, server, server, server);
+    assert_removed("cursor", 1, hooks, hooks, hooks);
+    assert_removed("cursor", 1, hooks, "{\"hooks\":{\"preCompact\":[]}}",
+                   "{\"version\":1,\"hooks\":{}}");
+    wiring.agent = agent_find("codex");
+    assert_added(&wiring, 0, AGENT_MCP, table, table, table);
+    assert_added(&wiring, 0, AGENT_MCP, table, NULL, table);
+    assert_removed("codex", 0, table, table, table);
+}
+
+static void assert_homes(const char *name, size_t file, const char *text, const char *expected)
+{
+    const struct agent *agent = agent_find(name);
+    struct str out;
+    str_init(&out, SIZE_MAX);
+    json_t *list = agent_homes(agent, &agent->files[file], view_str(text));
+    assert_int_equal(json_print(list, JSON_STYLE_LINE, &out), ETHOS_OK);
+    assert_string_equal(out.data, expected);
+    json_decref(list);
+    str_release(&out);
+}
+
+#define TABLE "[mcp_servers.ethos]\ncommand = '/x y/ethos' # z\nargs = [\"mcp\"]\n"
+
+static void the_memory_that_entries_use_is_told(void **state)
+{
+    (void)state;
+    assert_homes("cursor", 0, "{}", "[]");
+    assert_homes("cursor", 0, SERVER("/x/ethos", "]"), "[{\"home\":null,\"made\":true}]");
+    assert_homes("cursor", 0, SERVER("ethos", "],\"env\":{\"ETHOS_HOME\":\"/h\"}"),
+                 "[{\"home\":\"/h\",\"made\":true}]");
+    assert_homes("cursor", 0, SERVER("ethos", "],\"env\":{\"ETHOS_HOME\":\"/h\",\"A\":\"\"}"),
+                 "[{\"home\":\"/h\",\"made\":false}]");
+    assert_homes("cursor", 0, SERVER("ethos", ",\"--home\",\"/h\"]"),
+                 "[{\"home\":\"/h\",\"made\":false}]");
+    assert_homes(
+        "cursor", 1,
+        "{\"hooks\":{\"stop\":[{\"command\":\"'/i t/ethos' --home '/h '\\\\'' h' hook cursor "
+        "stop\"}],\"preCompact\":[{\"command\":\"ethos  hook cursor preCompact\"}]}}",
+        "[{\"home\":\"/h ' h\",\"made\":true},{\"home\":null,\"made\":false}]");
+    assert_homes("codex", 0, TABLE, "[{\"home\":null,\"made\":true}]");
+    assert_homes("codex", 0, TABLE "env = { \"ETHOS_HOME\" = '/h,' }\n",
+                 "[{\"home\":\"/h,\",\"made\":true}]");
+    assert_homes("codex", 0, TABLE "env = { A = \"}\", ETHOS_HOME = \"/h\" }\n",
+                 "[{\"home\":\"/h\",\"made\":false}]");
+    assert_homes("codex", 0, TABLE "[mcp_servers.ethos.env]\nETHOS_HOME = \"/\\u007F\" # x\n",
+                 "[{\"home\":\"/\x7f\",\"made\":true}]");
+    assert_homes("codex", 0, TABLE "enabled = true\n", "[{\"home\":null,\"made\":false}]");
+    assert_homes("codex", 2, "# x\n", "[]");
+}
+
+/* So that install can offer them. */
+static void other_names_are_those_of_the_table(void **state)
+{
+    struct str names;
+    (void)state;
+    str_init(&names, SIZE_MAX);
+    for (const struct agent *agent = agents; agent->name; agent++)
+        if (agent->also)
+            str_printf(&names, "%s%s", names.size ? "|" : "", agent->also);
+    assert_string_equal(names.data, AGENTS_ALSO);
+    str_release(&names);
 }
 
 #define HOOK(command) "{\"type\":\"command\",\"command\":\"" command "\"}"
@@ -168,8 +267,8 @@ static void a_block_that_stood_there_comes_back(void **state)
     static const char was[] = "a\n<!-- BEGIN ethos -->\nexported\n<!-- END ethos -->\n";
     (void)state;
     str_init(&out, SIZE_MAX);
-    assert_int_equal(agent_add(&wiring, &wiring.agent->files[1], AGENT_ALL, view_str(was), "f",
-                               false, &out, &error),
+    assert_int_equal(agent_add(&wiring, &wiring.agent->files[1], AGENT_ALL, view_str(was),
+                               (struct ethos_view){0}, "f", &out, &error),
                      ETHOS_OK);
     assert_null(strstr(out.data, "exported"));
     str_adds(&out, "later\n");
@@ -214,6 +313,17 @@ static void the_server_of_the_settings_is_told(void **state)
     assert_true(agent_hook(VIEW("{\"hooks\":{\"Stop\":[{},{\"hooks\":[{}," OURS "]}]}}"), "Stop",
                            &group, &number));
     assert_true(group == 1 && number == 1);
+    struct str command, program;
+    str_init(&command, SIZE_MAX);
+    str_init(&program, SIZE_MAX);
+    assert_int_equal(agent_hook_command(VIEW("{\"hooks\":{\"Stop\":[{\"hooks\":[" OURS "]}]}}"),
+                                        "Stop", &command, &program),
+                     ETHOS_OK);
+    assert_string_equal(command.data, "'/it'\\''s/ethos' --home '/a hook ' hook codex Stop");
+    assert_string_equal(program.data, "/it's/ethos");
+    assert_int_equal(agent_hook_command(VIEW("{}"), "Stop", &command, &program), ETHOS_NOTFOUND);
+    str_release(&command);
+    str_release(&program);
 }
 
 static void every_failed_allocation_is_told(void **state)
@@ -229,10 +339,13 @@ static void every_failed_allocation_is_told(void **state)
                 struct ethos_error error;
                 str_init(&with, 1 << 20);
                 str_init(&without, 1 << 20);
-                code = agent_add(&wiring, file, AGENT_ALL, VIEW(""), "f", true, &with, &error);
+                code = agent_add(&wiring, file, AGENT_ALL, VIEW(""), VIEW(""), "f", &with, &error);
                 if (code == ETHOS_OK)
-                    code = agent_remove(file, str_view(&with), (struct ethos_view){0}, "f",
-                                        &without, &error);
+                    code = agent_remove(file, str_view(&with), VIEW("{}"), "f", &without, &error);
+                json_t *homes = code == ETHOS_OK ? agent_homes(agent, file, str_view(&with)) : NULL;
+                if (code == ETHOS_OK && !homes)
+                    code = ETHOS_NOMEM;
+                json_decref(homes);
                 assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
                 if (code == ETHOS_OK)
                     alloc_fail_at(0);
@@ -251,6 +364,10 @@ int main(void)
         cmocka_unit_test(a_table_may_be_added_where_it_is_not),
         cmocka_unit_test(another_program_and_home_are_renewed_and_the_rest_is_not),
         cmocka_unit_test(a_block_of_toml_is_renewed_with_what_others_put_into_it),
+        cmocka_unit_test(what_others_added_to_a_table_stays),
+        cmocka_unit_test(what_was_there_before_is_neither_renewed_nor_taken_out),
+        cmocka_unit_test(the_memory_that_entries_use_is_told),
+        cmocka_unit_test(other_names_are_those_of_the_table),
         cmocka_unit_test(only_hooks_that_run_ethos_are_taken_out),
         cmocka_unit_test(a_block_that_stood_there_comes_back),
         cmocka_unit_test(parts_are_seen_through_comments),

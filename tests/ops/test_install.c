@@ -152,6 +152,28 @@ static void test_folders_with_a_failing_call(void **state)
     }
 }
 
+/* Taken back as a whole or not at all, the folder included. */
+static void test_folders_of_an_uninstall_with_a_failing_call(void **state)
+{
+    struct world *world = *state;
+    struct attempt attempt = {.calls = true, .failed = true, .nth = {.errnum = EIO}};
+
+    set_path(world);
+    while (attempt.failed) {
+        assert_ok(world, run(world, NULL, "admin.install"));
+        char *with = world_tree(world, ".cursor", TREE_ALL);
+        int code = run(world, &attempt, "admin.uninstall");
+        if (code != ETHOS_OK && world_exists(world, ".cursor")) {
+            char *now = world_tree(world, ".cursor", TREE_ALL);
+            assert_string_equal(now, with);
+            free(now);
+        }
+        free(with);
+        assert_ok(world, run(world, NULL, "admin.uninstall"));
+        assert_false(world_exists(world, ".cursor"));
+    }
+}
+
 /* Killed at any moment: what the record says lets uninstall find the way back. */
 static int die(void *arg, const char *call, unsigned long number)
 {
@@ -187,6 +209,74 @@ static void test_an_install_that_is_killed_can_be_taken_back(void **state)
     free(before);
 }
 
+/* Killed at any moment, with nothing there before: the next attempt leaves nothing, either. */
+static void try_killed(struct world *world, const char *name)
+{
+    int status = 9 << 8;
+    bool install = strcmp(name, "admin.install") == 0;
+    set_path(world);
+    for (unsigned long number = 1; status == 9 << 8; number++) {
+        if (!install)
+            assert_ok(world, run(world, NULL, "admin.install"));
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            os_hook(die, &number);
+            _exit(run(world, NULL, name) == ETHOS_OK ? 0 : 1);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        if (number % 2 == 1 || install)
+            assert_ok(world, run(world, NULL, "admin.install"));
+        assert_ok(world, run(world, NULL, "admin.uninstall"));
+        assert_false(world_exists(world, ".cursor"));
+    }
+    assert_int_equal(status, 0);
+}
+
+static void test_a_killed_install_leaves_no_folder(void **state)
+{
+    try_killed(*state, "admin.install");
+}
+
+static void test_a_killed_uninstall_leaves_no_folder(void **state)
+{
+    try_killed(*state, "admin.uninstall");
+}
+
+#define HAND "{\"version\":1,\"hooks\":{\"stop\":[{\"command\":\"/x/ethos hook cursor stop\"}]}}"
+
+/* What the copy from before says is known until the record is gone. */
+static void test_a_killed_uninstall_of_an_edited_file_keeps_what_was_written_by_hand(void **state)
+{
+    struct world *world = *state;
+    int status = 9 << 8;
+    set_path(world);
+    for (unsigned long number = 1; status == 9 << 8; number++) {
+        world_put(world, ".cursor/hooks.json", HAND);
+        assert_ok(world, run(world, NULL, "admin.install"));
+        char *with = temp_read(&world->temp, ".cursor/hooks.json", NULL);
+        struct str edited;
+        str_init(&edited, SIZE_MAX);
+        str_printf(&edited, "%s\n", with);
+        world_put(world, ".cursor/hooks.json", edited.data);
+        free(with);
+        str_release(&edited);
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            os_hook(die, &number);
+            _exit(run(world, NULL, "admin.uninstall") == ETHOS_OK ? 0 : 1);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        if (status != 0)
+            assert_ok(world, run(world, NULL, "admin.install"));
+        if (status != 0)
+            assert_ok(world, run(world, NULL, "admin.uninstall"));
+        assert_file(world, ".cursor/hooks.json", HAND "\n");
+    }
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,7 +285,11 @@ int main(void)
         WORLD_LOOP(test_uninstall_without_memory),
         WORLD_LOOP(test_uninstall_with_a_failing_call),
         WORLD_LOOP(test_folders_with_a_failing_call),
+        WORLD_LOOP(test_folders_of_an_uninstall_with_a_failing_call),
         WORLD_LOOP(test_an_install_that_is_killed_can_be_taken_back),
+        WORLD_LOOP(test_a_killed_install_leaves_no_folder),
+        WORLD_LOOP(test_a_killed_uninstall_leaves_no_folder),
+        WORLD_LOOP(test_a_killed_uninstall_of_an_edited_file_keeps_what_was_written_by_hand),
     };
 
     return cmocka_run_group_tests_name("ops/install", tests, NULL, NULL);
