@@ -5,11 +5,15 @@
  * in libexec/ethos-db, which is the same program with it (main_db.c).
  */
 #include "cli/cli.h"
+#include "hook/hook.h"
 #include "session/session.h"
 
 const struct ethos_sessions_ops *const sessions_builtin = NULL;
 
+static const struct surface surfaces[] = {{"agents.hook", hook_serve, hook_elsewhere, HOOK_NOTHING},
+                                          {0}};
+
 int main(int argc, char **argv)
 {
-    return cli_main(argc, argv, NULL);
+    return cli_main(argc, argv, surfaces);
 }

@@ -2,9 +2,11 @@
  * main_db.c: the program ethos-db: ethos with the session store, and with the surfaces that need it.
  */
 #include "cli/cli.h"
+#include "hook/hook.h"
 #include "mcp/mcp.h"
 
-static const struct surface surfaces[] = {{"agents.mcp", mcp_serve}, {NULL, NULL}};
+static const struct surface surfaces[] = {
+    {.name = "agents.mcp", .run = mcp_serve}, {"agents.hook", hook_serve, NULL, HOOK_NOTHING}, {0}};
 
 int main(int argc, char **argv)
 {

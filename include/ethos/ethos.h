@@ -47,6 +47,7 @@ struct ethos_options {
     const char *home;
     int ephemeral;
     int fast; /* keep only the syncs that prevent torn files; power loss may take the last writes */
+    int brief; /* in a hurry: waits ETHOS_BRIEF_DEADLINE_MS for others, leaves upkeep to them */
     const struct ethos_host *host; /* or NULL: malloc, silence, the system clock */
     struct ethos_provider *provider;
     struct ethos_store *store;
@@ -97,6 +98,7 @@ struct ethos_prefetch_options {
     enum ethos_truncate truncate;
     enum ethos_switch guard; /* scan for injection and secrets */
     int receipt;             /* fill parts, omitted and sources; reads the files whole */
+    int tools;               /* what was cut says which tool of `ethos mcp` reads it */
 };
 
 struct ethos_omission {

@@ -38,6 +38,7 @@
 #define ETHOS_CAP_MAX_CH 200000    /* CH */
 
 #define ETHOS_LOCK_DEADLINE_MS 10000 /* ms */
+#define ETHOS_BRIEF_DEADLINE_MS 100  /* ms: of those in a hurry */
 
 #define ETHOS_DIFF_CONTEXT 4 /* lines */
 

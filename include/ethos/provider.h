@@ -62,8 +62,10 @@ struct ethos_setting {
 };
 
 enum {
-    ETHOS_SETUP_FAST = 1,    /* durability: fast */
-    ETHOS_SETUP_IN_PLACE = 2 /* write_in_place: a file that cannot be replaced may be overwritten */
+    ETHOS_SETUP_FAST = 1, /* durability: fast */
+    ETHOS_SETUP_IN_PLACE =
+        2,                /* write_in_place: a file that cannot be replaced may be overwritten */
+    ETHOS_SETUP_BRIEF = 4 /* somebody waits: what can be done later by others is left to them */
 };
 
 /*

@@ -397,6 +397,28 @@ static int take_positional(struct cli *self, const char *word)
                      "unexpected argument '%s'", word);
 }
 
+/* Whether a word is a global option whose value is the next word. */
+static bool wants_value(const char *word)
+{
+    for (const struct cli_option *option = cli_options; option->name; option++) {
+        bool is = word[1] == '-' ? strcmp(word + 2, option->name) == 0
+                                 : option->letter && word[1] == option->letter && !word[2];
+        if (is)
+            return option->placeholder != NULL;
+    }
+    return false;
+}
+
+const char *cli_command_word(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] != '-')
+            return argv[i];
+        i += wants_value(argv[i]);
+    }
+    return NULL;
+}
+
 int cli_parse(struct cli *self, int argc, char **argv)
 {
     struct words words = {argv, argc, 1};

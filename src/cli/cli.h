@@ -43,6 +43,7 @@ struct cli {
     json_t *args;        /* arguments of the operation, strings still unread from stdin or file */
     struct term term;
     const struct surface *surfaces;
+    const char *instead; /* of every complaint: struct surface */
 };
 
 /* A row of the global options, for parsing, help, completion and the man page. */
@@ -59,6 +60,7 @@ extern const struct cli_option cli_options[]; /* ends with name NULL */
 
 /* args.c: fills self from argv. CLI_USAGE after printing one line. */
 int cli_parse(struct cli *self, int argc, char **argv);
+const char *cli_command_word(int argc, char **argv);      /* the first that is no option, or NULL */
 void cli_option_name(const char *argument, char out[64]); /* maxChars -> max-chars */
 struct ethos_view cli_first_word(const struct op *op);    /* of a row with a command */
 bool cli_is_repeat(const struct op *op);                  /* an earlier row has the same one */
@@ -74,8 +76,12 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
 
 int cli_show(struct cli *self, const struct op *op, const struct op_result *result);
 
-/* program.c: becomes the program libexec/<name>; returns only when that fails. */
+/* program.c: becomes the program libexec/<name>; returns only when that fails, after saying so. */
 int program_exec(const struct cli *self, const char *name, char **argv);
+bool program_try(const char *name, char **argv, struct ethos_error *error); /* without saying so */
+
+/* Runs libexec/<name> for so long at most; argv ends with NULL. Whether it went well. */
+bool program_run(const char *name, const char *const *argv, unsigned timeout_ms);
 void program_begin(void); /* when it is this one that does the work */
 
 /* ask.c: CLI_DONE when the command may run; else it said why not. */

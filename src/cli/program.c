@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/process.h"
+#include "base/str.h"
 #include "cli/cli.h"
 
 /* <prefix>/libexec/<name> for a program <prefix>/bin/<any>. */
@@ -28,18 +30,42 @@ static bool find_beside(const char *name, char out[PATH_MAX])
 /* A program that was executed for this and executes in turn would never end. */
 #define MARK "ETHOS_PROGRAM"
 
-int program_exec(const struct cli *self, const char *name, char **argv)
+#define PROGRAM_WORDS 16     /* of a command line that we make */
+#define PROGRAM_OUTPUT 65536 /* bytes, which nobody sees */
+
+bool program_try(const char *name, char **argv, struct ethos_error *error)
 {
     char path[PATH_MAX] = "";
-    struct ethos_error error = {0};
     bool again = getenv(MARK) != NULL;
     errno = ENOEXEC;
     if (find_beside(name, path) && !again && setenv(MARK, name, 1) == 0)
         execv(path, argv);
-    int code = err_set(&error, ETHOS_IO, "%s: %s", *path ? path : name,
+    int code = err_set(error, ETHOS_IO, "%s: %s", *path ? path : name,
                        again ? "another program stands there" : strerror(errno));
-    err_hint(&error, code, "ethos is more than one program; install it whole");
+    err_hint(error, code, "ethos is more than one program; install it whole");
+    return false;
+}
+
+int program_exec(const struct cli *self, const char *name, char **argv)
+{
+    struct ethos_error error = {0};
+    program_try(name, argv, &error);
     return cli_fail(self, &error);
+}
+
+bool program_run(const char *name, const char *const *argv, unsigned timeout_ms)
+{
+    char path[PATH_MAX] = "";
+    const char *words[PROGRAM_WORDS + 1] = {path};
+    struct str output;
+    if (!find_beside(name, path))
+        return false;
+    for (size_t i = 1; i < PROGRAM_WORDS && argv[i]; i++)
+        words[i] = argv[i];
+    str_init(&output, PROGRAM_OUTPUT);
+    int status = process_ask(words, (struct ethos_view){0}, timeout_ms, &output);
+    str_release(&output);
+    return status == 0;
 }
 
 void program_begin(void)

@@ -18,6 +18,7 @@
 #include "base/utf8.h"
 #include "base/view.h"
 #include "cli/rows.h"
+#include "ops/hooks.h"
 
 #include <ethos/provider.h>
 
@@ -94,6 +95,8 @@ static void complain(const struct ethos_error *error)
 
 int cli_fail(const struct cli *self, const struct ethos_error *error)
 {
+    if (self->instead)
+        return cli_exit_code(error->code); // cli_main says it
     if (self->json) {
         json_t *json = json_pack("{s:o}", "error", op_json_error(error));
         print_json(json);
@@ -324,6 +327,14 @@ static const struct surface *find_surface(const struct cli *self)
     return NULL;
 }
 
+/* Whether the surface wants another program to do it; that one is this one then. */
+static void try_elsewhere(struct cli *self, const struct surface *surface, char **argv)
+{
+    struct ethos_error error = {0};
+    if (surface->elsewhere && surface->elsewhere(self->args))
+        program_try("ethos-db", argv, &error);
+}
+
 static int run_surface(struct cli *self, const struct surface *surface)
 {
     struct setting setting;
@@ -336,6 +347,32 @@ static int run_surface(struct cli *self, const struct surface *surface)
                                         self->dry_run};
     int code = surface->run(&start, &error);
     return code == ETHOS_OK ? CLI_DONE : cli_fail(self, &error);
+}
+
+/* ---- what hooks left --------------------------------------------------------------------------- */
+
+#define DRAIN_MS 300
+
+static bool is_waiting(const struct cli *self)
+{
+    return !(self->op->effect & OP_NO_HOME) && !self->dry_run && !self->ephemeral &&
+           !env_on("ETHOS_EPHEMERAL_MEMORY") && op_hooks_waiting(self->home);
+}
+
+/*
+ * What hooks could not record in time is recorded now: before a command that looks at sessions, and
+ * after one of the small program, whose answer is there then. Nobody waits long for it: it can be
+ * ended at any moment, and the next command goes on.
+ */
+static void take_waiting(struct cli *self, bool before)
+{
+    const struct op *drain = op_find("sessions.drain");
+    if (self->op == drain || before != op_here(drain) || !is_waiting(self))
+        return;
+    fflush(stdout);
+    const char *words[] = {"ethos",    "sessions", "drain", self->home ? "--home" : NULL,
+                           self->home, NULL};
+    program_run("ethos-db", words, DRAIN_MS);
 }
 
 /* ---- the program --------------------------------------------------------------------------- */
@@ -373,9 +410,26 @@ static int dispatch(struct cli *self, char **argv)
         return complete_run(self);
     if (!op_here(self->op))
         return program_exec(self, "ethos-db", argv);
-    program_begin();
     const struct surface *surface = find_surface(self);
-    return surface ? run_surface(self, surface) : run_operation(self);
+    if (surface)
+        try_elsewhere(self, surface, argv);
+    program_begin();
+    if (surface && surface->instead)
+        return run_surface(self, surface);
+    take_waiting(self, true);
+    int status = surface ? run_surface(self, surface) : run_operation(self);
+    take_waiting(self, false);
+    return status;
+}
+
+/* What is printed instead of complaints for the command that these words name, or NULL. */
+static const char *find_instead(const struct surface *surface, int argc, char **argv)
+{
+    const char *word = cli_command_word(argc, argv);
+    for (; word && surface && surface->name; surface++)
+        if (surface->instead && strcmp(op_find(surface->name)->command, word) == 0)
+            return surface->instead;
+    return NULL;
 }
 
 /* jansson would open /dev/urandom for the seed of its hash tables; the kernel gave us one already. */
@@ -420,6 +474,7 @@ int cli_main(int argc, char **argv, const struct surface *surfaces)
     seed_json();
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         self.json |= strcmp(argv[i], "--json") == 0; // so that even a usage error is JSON
+    self.instead = find_instead(surfaces, argc, argv);
     int status = cli_parse(&self, argc, argv);
     term_init(&self.term, (int)self.color);
     if (status == CLI_DONE)
@@ -429,5 +484,9 @@ int cli_main(int argc, char **argv, const struct surface *surfaces)
         status = CLI_STORAGE;
     }
     json_decref(self.args);
-    return status;
+    if (status == CLI_DONE || !self.instead)
+        return status;
+    fputs(self.instead, stdout);
+    fflush(stdout);
+    return CLI_DONE;
 }

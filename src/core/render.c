@@ -37,11 +37,19 @@ static const char *const headings[ETHOS_SECTIONS] = {
     [ETHOS_SECTION_WORKSPACE] = "\n\n## Workspace Memory\n\n",
 };
 
+/* Which tool of `ethos mcp` reads what was cut. */
+static const struct ethos_view tools[ETHOS_SECTIONS] = {
+    [ETHOS_SECTION_USER] = VIEW("; memory_read with store \"user\" reads all of it"),
+    [ETHOS_SECTION_MEMORY] = VIEW("; memory_read reads all of it"),
+    [ETHOS_SECTION_WORKSPACE] = VIEW("; note_list lists all notes"),
+};
+
 struct section {
     const struct render_options *options;
     struct ethos_view raw; /* what the caller gave */
     uint64_t offset;       /* of raw in the file */
     struct ethos_view key;
+    struct ethos_view tool; /* for the marker, ASCII, or empty */
     bool present;
 
     /* The window raw[start, stop): whole lines, none before floor; raw[end - 1] is not blank. */
@@ -313,7 +321,7 @@ static uint64_t marker_units(const struct section *s)
 {
     uint64_t key = s->options->unit == RENDER_BYTES ? s->key.size : utf8_units(s->key);
 
-    return sizeof(MARKER_HEAD MARKER_KEY MARKER_TAIL) - 1 + key;
+    return sizeof(MARKER_HEAD MARKER_KEY MARKER_TAIL) - 1 + key + s->tool.size;
 }
 
 /* Whether the tail from `shown` on, cut at `raw`, fits beside the digits of its offset. */
@@ -518,6 +526,7 @@ static void print_section(const struct section *s, const char *heading, struct s
         str_add(out, decimal(s->cut_at, digits));
         str_add(out, VIEW(MARKER_KEY));
         str_add(out, s->key);
+        str_add(out, s->tool);
         str_add(out, body.size > 0 ? VIEW(MARKER_TAIL) : VIEW("]"));
     }
     part->chars = utf8_units(view_from(str_view(out), start));
@@ -536,7 +545,7 @@ static int reserve(const struct section sections[ETHOS_SECTIONS], struct str *ou
 
         if (s->present && !s->hidden)
             size += strlen(headings[i]) + sizeof(MARKER_HEAD MARKER_KEY MARKER_TAIL) +
-                    DECIMAL_SIZE + s->key.size + s->shown.size - s->from;
+                    DECIMAL_SIZE + s->key.size + s->tool.size + s->shown.size - s->from;
     }
     return str_reserve(out, size);
 }
@@ -576,8 +585,10 @@ int render_block(const struct render_input inputs[ETHOS_SECTIONS],
     int code = ETHOS_OK;
 
     *out_result = (struct render_result){0};
-    for (int i = 0; i < ETHOS_SECTIONS; i++)
+    for (int i = 0; i < ETHOS_SECTIONS; i++) {
         section_open(&sections[i], &inputs[i], options);
+        sections[i].tool = options->tools ? tools[i] : (struct ethos_view){0};
+    }
     if (options->tail)
         plan_tail(sections, cap);
     else

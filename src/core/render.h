@@ -32,6 +32,7 @@ struct render_options {
     bool tail;  /* truncate: the last `cap` of the joined text, no marker; else balanced */
     bool guard; /* scan for injection and secrets */
     bool final; /* no more can be read: a tail stands for a text that is longer than any budget */
+    bool tools; /* the marker of a cut names the tool that reads the rest */
     bool tally; /* fill the counts of struct render_part (costs a walk of the omitted text) */
 };
 

@@ -110,6 +110,7 @@ static int choose_options(const struct ethos_turn *turn, const struct ethos_pref
         .unit = RENDER_CH,
         .tail = given->truncate ? given->truncate == ETHOS_TRUNCATE_TAIL : settings->tail,
         .guard = given->guard ? given->guard == ETHOS_SWITCH_ON : settings->guard,
+        .tools = given->tools != 0,
         .tally = given->receipt != 0,
     };
     return ETHOS_OK;

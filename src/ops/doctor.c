@@ -14,6 +14,7 @@
 #include "base/view.h"
 #include "core/scope.h"
 #include "memory/service.h"
+#include "memory/spool.h"
 #include "memory/workspace.h"
 #include "ops/install.h"
 #include "ops/tables.h"
@@ -252,6 +253,23 @@ static void check_sessions(struct visit *visit)
         find_error(visit, "sessions.db", &error);
 }
 
+/* What hooks of agents have left. */
+static void check_spool(struct visit *visit)
+{
+    char problem[128];
+    size_t waiting, refused;
+    spool_count(visit->call->ethos, &waiting, &refused);
+    snprintf(problem, sizeof problem, "%zu event%s of agents not recorded yet", waiting,
+             waiting == 1 ? "" : "s");
+    if (waiting > 0)
+        find(visit, ETHOS_FINDING_WARNING, "spool", problem, "ethos sessions drain says why");
+    snprintf(problem, sizeof problem, "%zu event%s of agents could not be recorded", refused,
+             refused == 1 ? "" : "s");
+    if (refused > 0)
+        find(visit, ETHOS_FINDING_WARNING, "hooks/refused", problem,
+             "they hold what the agent said; look at them, then delete them");
+}
+
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 static bool home_exists(struct op_call *call)
@@ -284,6 +302,7 @@ static int run_doctor(struct op_call *call, struct op_result *result, struct eth
         check_workspaces(&visit);
         check_memory(&visit);
         check_sessions(&visit);
+        check_spool(&visit);
         if (!service_ephemeral(call->ethos))
             install_check(service_home(call->ethos), add, &visit);
     }

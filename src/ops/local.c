@@ -2,6 +2,7 @@
  * local.c: rows of commands that a surface carries out itself; they stand in the table so that help,
  * completion and the manual know them.
  */
+#include "core/agents.h"
 #include "ops/report.h"
 #include "ops/tables.h"
 
@@ -17,6 +18,12 @@ static const struct op_arg mcp_args[] = {
     {"team", OP_TEXT, 0, NULL, "NAME", "also the memory of this team"},
     ARG_END};
 
+/* Nothing is required: a hook that was set up wrongly must not break its agent. */
+static const struct op_arg hook_args[] = {
+    {"agent", OP_TEXT, OP_POSITIONAL, NULL, "AGENT", AGENTS},
+    {"event", OP_TEXT, OP_POSITIONAL, NULL, "EVENT", "what happened, by the agent's name for it"},
+    ARG_END};
+
 const struct op ops_local[] = {
     {"memory.edit", "memory edit", "Edit one file in your editor", "ethos memory edit --store user",
      edit_args, OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL, NULL},
@@ -25,4 +32,7 @@ const struct op ops_local[] = {
      OP_OWNER, OP_IDEMPOTENT | OP_LOCAL, NULL},
     {"agents.mcp", "mcp", "Serve memory to an agent, as MCP on stdio", "ethos mcp --read-only",
      mcp_args, OP_OWNER, OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL | OP_DATABASE, NULL},
+    {"agents.hook", "hook", "Answer a hook of an agent, JSON on stdin and stdout",
+     "ethos hook claude-code SessionStart < event.json", hook_args, OP_OWNER, OP_WRITES | OP_LOCAL,
+     NULL},
     {0}};

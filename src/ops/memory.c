@@ -88,6 +88,7 @@ static int run_prefetch(struct op_call *call, struct op_result *result, struct e
     const char *truncate = op_string(call, "truncate");
     struct ethos_prefetch_options options = {
         .max_chars = (uint64_t)op_integer(call, "maxChars", 0),
+        .max_bytes = (uint64_t)op_integer(call, "maxBytes", 0),
         .truncate = !truncate                       ? ETHOS_TRUNCATE_DEFAULT
                     : strcmp(truncate, "tail") == 0 ? ETHOS_TRUNCATE_TAIL
                                                     : ETHOS_TRUNCATE_BALANCED,
@@ -446,6 +447,8 @@ static const struct op_arg prefetch_args[] = {
     {"query", OP_TEXT, 0, NULL, "TEXT", "what the person just asked"},
     {"maxChars", OP_INTEGER, 0, RANGE(ETHOS_CAP_MIN_CH, ETHOS_CAP_MAX_CH), "N",
      "at most this many characters (1000 to 200000)"},
+    {"maxBytes", OP_INTEGER, 0, RANGE(ETHOS_CAP_MIN_CH, ETHOS_CAP_MAX_CH), "N",
+     "and at most this many bytes"},
     {"truncate", OP_CHOICE, 0, "balanced|tail", "HOW",
      "what is cut when it does not fit: balanced or tail"},
     ARG_END};

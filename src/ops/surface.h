@@ -23,6 +23,16 @@ typedef int surface_fn(const struct surface_start *start, struct ethos_error *er
 struct surface {
     const char *name; /* of the row: "agents.mcp" */
     surface_fn *run;
+    /*
+     * Whether libexec/ethos-db should do it, by the arguments; NULL: never. When that program is not
+     * to be had, this one runs it.
+     */
+    bool (*elsewhere)(const json_t *args);
+    /*
+     * What is printed, with exit status 0 and no complaint, when the command line is wrong: for those
+     * who call it and take anything else for an order. NULL: complain.
+     */
+    const char *instead;
 };
 
 #endif

@@ -21,6 +21,7 @@ extern const struct op ops_personalities[];
 extern const struct op ops_config[];
 extern const struct op ops_doctor[];
 extern const struct op ops_install[];
+extern const struct op ops_hooks[];
 extern const struct op ops_merge[];
 extern const struct op ops_local[];
 

@@ -44,7 +44,10 @@ static inline void add_messages(struct world *world, struct ethos_sessions *stor
               store->ops->append(store, id, messages, count, ETHOS_APPEND_CHECKED, &world->error));
 }
 
-/* Two conversations and one in which nothing was said yet, all of the current directory. */
+/*
+ * Two conversations and one in which nothing was said yet, all of the current directory; and what an
+ * agent's hook could not record.
+ */
 static inline void make_sessions(struct world *world)
 {
     static const struct ethos_message talk[] = {
@@ -56,7 +59,10 @@ static inline void make_sessions(struct world *world)
         {.id = "a3", .role = "tool_result", .content = VIEW("redis"), .tool_call_id = "c"},
         {.id = "a4", .role = "assistant", .content = VIEW("it is redis")}};
     static const struct ethos_message more[] = {
-        {.id = "b1", .role = "user", .content = VIEW("deploy redis deploy")}};
+        {.id = "b1", .role = "user", .content = VIEW("deploy redis deploy")},
+        {.id = "b2",
+         .role = "assistant",
+         .content = VIEW("redis has key=abcdefghijklmnopqrstuvwxyz")}};
     world_remove(world, "home");
     struct ethos_sessions *store = open_sessions(world);
     add_session(world, store, FIRST, "cli:work", NULL);
@@ -65,6 +71,10 @@ static inline void make_sessions(struct world *world)
     add_messages(world, store, FIRST, talk, COUNT(talk));
     add_messages(world, store, SECOND, more, COUNT(more));
     world_close(world);
+    world_put(
+        world, "home/spool/009999999999999-1.json",
+        "{\"version\":1,\"agent\":\"gemini\",\"event\":\"AfterAgent\",\"input\":{\"session_id\":"
+        "\"g\",\"timestamp\":\"1\",\"prompt\":\"when?\",\"prompt_response\":\"now\"}}");
 }
 
 /* ---- everything as text ---------------------------------------------------------------------- */
@@ -121,9 +131,9 @@ static inline json_t *parse_args(const char *text)
     return args;
 }
 
-/* Runs an operation of an open world; the caller releases the result. */
-static inline int call_op(struct world *world, const char *name, const json_t *args, bool dry,
-                          struct op_result *result)
+/* Runs an operation of an open world, guarded for a model; the caller releases the result. */
+static inline int call_op_for(struct world *world, const char *name, const json_t *args, bool dry,
+                              bool guarded, struct op_result *result)
 {
     static const struct ethos_request nothing;
     struct op_call call = {.ethos = world->ethos,
@@ -131,10 +141,17 @@ static inline int call_op(struct world *world, const char *name, const json_t *a
                            .args = args,
                            .want_json = true,
                            .dry_run = dry,
+                           .guarded = guarded,
                            .via = "test"};
     memset(&world->error, 0, sizeof world->error);
     op_result_init(result);
     return op_run(op_find(name), &call, result, &world->error);
+}
+
+static inline int call_op(struct world *world, const char *name, const json_t *args, bool dry,
+                          struct op_result *result)
+{
+    return call_op_for(world, name, args, dry, false, result);
 }
 
 #endif

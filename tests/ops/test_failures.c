@@ -23,6 +23,7 @@ struct row {
 
 static const struct row rows[] = {
     {"memory.prefetch", "{}", false},
+    {"hooks.run", "{\"agent\":\"codex\",\"event\":\"SessionStart\",\"input\":\"{}\"}", false},
     {"memory.sync",
      "{\"updates\":\"[{\\\"action\\\":\\\"add\\\",\\\"content\\\":\\\"new\\\"},"
      "{\\\"action\\\":\\\"remove\\\",\\\"key\\\":\\\"note.md\\\",\\\"content\\\":\\\"two\\\"},"

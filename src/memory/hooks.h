@@ -1,0 +1,43 @@
+/*
+ * hooks.h: what an agent's hook does to memory: it tells the model what is remembered, and records
+ * what was said.
+ *
+ * For each conversation of an agent <home>/hooks/ has two small files: how far the transcript was
+ * read, and what the model was told last. They may be deleted at any time: then that is read or told
+ * again.
+ */
+#ifndef ETHOS_MEMORY_HOOKS_H
+#define ETHOS_MEMORY_HOOKS_H
+
+#include "core/hook.h"
+
+#include <ethos/ethos.h>
+
+struct str;
+
+/*
+ * Makes out what the model shall be told at a start or a prompt, at most HOOK_MAX_CONTEXT bytes;
+ * nothing when there is no memory, or when the agent's transcript shows that it was told already.
+ * *out_unread is why a file that exists could not be read, which is told, too (error says which).
+ */
+int hooks_context(struct ethos *self, const struct ethos_request *request, const struct hook *hook,
+                  struct str *out, int *out_unread, struct ethos_error *error);
+
+/*
+ * Records what was said up to an event: notes it in the spool, then takes in every note of this
+ * conversation. A failure leaves the notes, safely. A prompt is only noted, and only where no
+ * transcript will tell of it.
+ */
+int hooks_record(struct ethos *self, const struct ethos_request *request, const struct hook *hook,
+                 struct ethos_error *error);
+
+/* What became of the notes in the spool. */
+struct hooks_drained {
+    uint64_t recorded, refused, left;
+};
+
+/* Takes in every note; dry_run counts them. An error is why the first of those that are left is. */
+int hooks_drain(struct ethos *self, bool dry_run, struct hooks_drained *out,
+                struct ethos_error *error);
+
+#endif

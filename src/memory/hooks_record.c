@@ -1,0 +1,368 @@
+/*
+ * hooks_record.c: what was said, from events of agents into sessions.
+ *
+ * Everything goes through the spool, so that there is one way: a note is written, and then the notes
+ * of the conversation are taken in, oldest first, by one process at a time. An agent's transcript is
+ * imported; where there is none that can be read, the event itself says what was asked and answered.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/dir.h"
+#include "base/err.h"
+#include "base/os.h"
+#include "base/str.h"
+#include "base/view.h"
+#include "memory/handle.h"
+#include "memory/hooks_parts.h"
+#include "memory/sessions_import.h"
+#include "memory/spool.h"
+
+#define VERSION 1       /* of notes */
+#define OLD_MS 86400000 /* a note that could not be recorded for so long is put aside */
+
+int hooks_recording(struct ethos *self, bool *out, struct ethos_error *error)
+{
+    const struct config *home, *own;
+    int code = service_config(self, NULL, &home, &own, error);
+    *out = code == ETHOS_OK && !self->ephemeral && config_switch(home, NULL, "hooks.record");
+    return code;
+}
+
+/* ---- a transcript ---------------------------------------------------------------------------- */
+
+static void load_place(struct ethos *self, const struct hook *hook, struct sessions_place *out)
+{
+    struct str text;
+    str_init(&text, SIZE_MAX);
+    if (hooks_state_read(self, hook, HOOKS_PLACE, &text) != ETHOS_OK ||
+        !sessions_place_parse(str_view(&text), out))
+        *out = (struct sessions_place){0};
+    str_release(&text);
+}
+
+static void save_place(struct ethos *self, const struct hook *hook,
+                       const struct sessions_place *place)
+{
+    struct str text;
+    str_init(&text, SIZE_MAX);
+    if (sessions_place_print(place, &text) == ETHOS_OK)
+        hooks_state_write(self, hook, HOOKS_PLACE, str_view(&text));
+    str_release(&text);
+}
+
+/* A session that went on otherwise stays as it is; there is nothing to be gained by trying again. */
+static int record_transcript(struct ethos_turn *turn, const struct hook *hook,
+                             struct ethos_error *error)
+{
+    struct sessions_place place, before;
+    const struct sessions_import what = {
+        .path = hook->transcript, .format = hook->agent->format, .place = &place};
+    load_place(turn->ethos, hook, &place);
+    before = place;
+    int code = sessions_import(turn, &what, error);
+    if (code == ETHOS_OK && memcmp(&before, &place, sizeof place) != 0)
+        save_place(turn->ethos, hook, &place);
+    return code;
+}
+
+/* Whether the agent's transcript will tell what its events do. */
+static bool has_transcript(const struct hook *hook)
+{
+    return hook->transcript && hook->agent->format;
+}
+
+static bool says_something(const struct hook *hook)
+{
+    return !view_blank(hook->prompt) || !view_blank(hook->reply);
+}
+
+/*
+ * An agent may say that a turn has ended before its transcript is there: that is waited for, in the
+ * spool, unless it is late.
+ */
+static int record(struct ethos_turn *turn, const struct hook *hook, const char *turn_id, bool late,
+                  struct ethos_error *error)
+{
+    int code = has_transcript(hook) ? record_transcript(turn, hook, error) : ETHOS_NOTFOUND;
+    if (code == ETHOS_NOTFOUND && has_transcript(hook) && !late)
+        return err_set(error, ETHOS_IO, "%s: not there yet", hook->transcript);
+    if (code != ETHOS_NOTFOUND && code != ETHOS_INVALID)
+        return code;
+    if (says_something(hook))
+        return hooks_say(turn, hook, turn_id, error);
+    return has_transcript(hook) ? code : ETHOS_OK;
+}
+
+/* ---- notes ----------------------------------------------------------------------------------- */
+
+/* A note that was read. */
+struct note_of_hook {
+    json_t *json;
+    struct hook hook;
+    struct ethos_request request;
+};
+
+static int print_note(const struct ethos *self, const struct ethos_request *request,
+                      const struct hook *hook, struct str *out, struct ethos_error *error)
+{
+    json_t *note = json_pack("{s:i, s:s, s:s, s:I, s:s*, s:s*, s:s*, s:O}", "version", VERSION,
+                             "agent", hook->agent->name, "event", hook->event->name, "at",
+                             (json_int_t)service_now_ms(self), "personality", request->personality,
+                             "user", request->user, "workspace", request->workspace, "input",
+                             hook->input);
+    int code = note ? json_print(note, JSON_STYLE_LINE, out) : ETHOS_NOMEM;
+    json_decref(note);
+    return code == ETHOS_OK ? code : err_nomem(error);
+}
+
+static const char *text_of(const json_t *json, const char *name)
+{
+    return json_string_value(json_object_get(json, name));
+}
+
+/* ETHOS_INVALID for one that is not ours, ETHOS_UNSUPPORTED for one of a newer program. */
+static int parse_note(struct ethos_view text, struct note_of_hook *out, struct ethos_error *error)
+{
+    *out = (struct note_of_hook){0};
+    int code = json_parse(text, "note", &out->json, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (json_integer_value(json_object_get(out->json, "version")) > VERSION)
+        return err_set(error, ETHOS_UNSUPPORTED, "note: of a newer version");
+    const char *agent = text_of(out->json, "agent"), *event = text_of(out->json, "event");
+    const struct agent *who = agent ? agent_find(agent) : NULL;
+    const struct agent_event *what = who && event ? agent_event_find(who, event) : NULL;
+    if (!what)
+        return err_set(error, ETHOS_INVALID, "note: no event of an agent");
+    code = hook_take(who, what, json_incref(json_object_get(out->json, "input")), &out->hook,
+                     error);
+    if (code == ETHOS_OK && !out->hook.session)
+        code = err_set(error, ETHOS_INVALID, "note: it names no conversation");
+    const struct ethos_request given = {.personality = text_of(out->json, "personality"),
+                                        .user = text_of(out->json, "user"),
+                                        .workspace = text_of(out->json, "workspace")};
+    out->request = hooks_request(&given, &out->hook);
+    return code;
+}
+
+static void release_note(struct note_of_hook *note)
+{
+    hook_release(&note->hook);
+    json_decref(note->json);
+}
+
+static int record_event(struct ethos *self, const struct ethos_request *request,
+                        const struct hook *hook, const char *turn_id, bool late,
+                        struct ethos_error *error)
+{
+    struct ethos_turn *turn;
+    int code = ethos_turn_new(self, request, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = record(turn, hook, hook->turn ? hook->turn : turn_id, late, error);
+    ethos_turn_free(turn);
+    if (code == ETHOS_OK && hook->event->action == AGENT_END) {
+        hooks_state_drop(self, hook, HOOKS_PLACE);
+        hooks_state_clear(self);
+    }
+    return code;
+}
+
+/* ---- taking them in -------------------------------------------------------------------------- */
+
+/* Whether the same will fail the next time, too. */
+static bool is_hopeless(int code)
+{
+    return code == ETHOS_INVALID || code == ETHOS_LIMIT || code == ETHOS_NOTFOUND ||
+           code == ETHOS_CONFLICT || code == ETHOS_EXISTS || code == ETHOS_DENIED;
+}
+
+/* Whether it says nothing about the note. */
+static bool is_elsewhere(int code)
+{
+    return code == ETHOS_BUSY || code == ETHOS_NOMEM;
+}
+
+static bool is_old(const struct ethos *self, const char *name)
+{
+    return service_now_ms(self) - strtoll(name, NULL, 10) > OLD_MS;
+}
+
+static bool is_of(const struct note_of_hook *note, const struct hook *of)
+{
+    return !of || (note->hook.agent == of->agent && strcmp(note->hook.session, of->session) == 0);
+}
+
+/* What becomes of a note, by what became of the recording. */
+static int settle_note(struct ethos *self, const char *name, const char *session, int code,
+                       struct hooks_drained *told, struct ethos_error *error)
+{
+    if (code == ETHOS_OK) {
+        told->recorded++;
+        return spool_drop(self, name, error);
+    }
+    if (is_elsewhere(code) || !(is_hopeless(code) || is_old(self, name)))
+        return code;
+    told->refused++;
+    return spool_refuse(self, name, session, error);
+}
+
+/* One note of a conversation (NULL: of any). */
+static int take_note(struct ethos *self, const char *name, const struct hook *of,
+                     struct hooks_drained *told, struct ethos_error *error)
+{
+    struct note_of_hook note = {0};
+    struct str text;
+    str_init(&text, SIZE_MAX);
+    int code = spool_read(self, name, &text, error);
+    if (code == ETHOS_NOTFOUND) { // a person took it away
+        str_release(&text);
+        return ETHOS_OK;
+    }
+    if (code == ETHOS_OK)
+        code = parse_note(str_view(&text), &note, error);
+    // one that is no note is nobody's; one that could not be read may be anybody's
+    bool mine = code == ETHOS_OK ? is_of(&note, of) : !of || !is_hopeless(code);
+    if (code == ETHOS_OK && mine)
+        code = record_event(self, &note.request, &note.hook, name, is_old(self, name), error);
+    if (mine)
+        code = settle_note(self, name, note.hook.session, code, told, error);
+    release_note(&note);
+    str_release(&text);
+    return mine ? code : ETHOS_OK;
+}
+
+/* One that fails does not keep the others waiting. The first failure is returned. */
+static int take_each(struct ethos *self, const struct hook *of, const struct dir_names *names,
+                     struct hooks_drained *told, struct ethos_error *error)
+{
+    struct ethos_error other;
+    int first = ETHOS_OK;
+    for (size_t i = 0; i < names->count; i++) {
+        int code = take_note(self, names->list[i], of, told, first ? &other : error);
+        if (code == ETHOS_OK)
+            continue;
+        told->left++;
+        first = first ? first : code;
+        if (is_elsewhere(code)) {
+            told->left += names->count - i - 1;
+            break;
+        }
+    }
+    return first;
+}
+
+static int take_locked(struct ethos *self, const struct hook *of, const char *newest, bool dry_run,
+                       struct hooks_drained *told, struct ethos_error *error)
+{
+    struct arena arena;
+    struct dir_names names;
+    const struct dir_names one = {&newest, newest ? 1 : 0};
+    arena_init(&arena);
+    int code = take_each(self, of, &one, told, error); // it may tell what the others are about
+    if (code == ETHOS_OK)
+        code = spool_list(self, &arena, &names, error);
+    if (code == ETHOS_OK && dry_run)
+        told->left = names.count;
+    else if (code == ETHOS_OK)
+        code = take_each(self, of, &names, told, error);
+    arena_release(&arena);
+    return code;
+}
+
+/* Notes of a conversation (NULL: of all), beginning with one, or NULL. */
+static int take_notes(struct ethos *self, const struct hook *of, const char *newest, bool dry_run,
+                      struct hooks_drained *told, struct ethos_error *error)
+{
+    int lock;
+    int code = spool_lock(self, &lock, error);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+    code = take_locked(self, of, newest, dry_run, told, error);
+    if (code == ETHOS_OK && !dry_run)
+        spool_leave(self);
+    os_close(lock);
+    return code;
+}
+
+/* Nobody wants what waits to be recorded any more once recording is off. */
+static int drop_all(struct ethos *self, struct ethos_error *error)
+{
+    struct arena arena;
+    struct dir_names names;
+    arena_init(&arena);
+    int code = spool_list(self, &arena, &names, error);
+    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
+        code = spool_drop(self, names.list[i], error);
+    arena_release(&arena);
+    spool_leave(self);
+    return code;
+}
+
+int hooks_drain(struct ethos *self, bool dry_run, struct hooks_drained *out,
+                struct ethos_error *error)
+{
+    bool recording;
+    *out = (struct hooks_drained){0};
+    if (self->ephemeral)
+        return ETHOS_OK;
+    int code = hooks_recording(self, &recording, error);
+    if (code != ETHOS_OK)
+        return code;
+    return recording || dry_run ? take_notes(self, NULL, NULL, dry_run, out, error)
+                                : drop_all(self, error);
+}
+
+/* ---- an event -------------------------------------------------------------------------------- */
+
+static int note_event(struct ethos *self, const struct ethos_request *request,
+                      const struct hook *hook, char out_name[SPOOL_NAME_SIZE],
+                      struct ethos_error *error)
+{
+    struct str text;
+    str_init(&text, SIZE_MAX);
+    int code = print_note(self, request, hook, &text, error);
+    if (code == ETHOS_OK)
+        code = spool_put(self, str_view(&text), out_name, error);
+    str_release(&text);
+    return code;
+}
+
+/* Without a spool it is tried once, directly. */
+static int record_now(struct ethos *self, const struct ethos_request *given,
+                      const struct hook *hook, struct ethos_error *error)
+{
+    char turn_id[SPOOL_NAME_SIZE];
+    struct ethos_request request = hooks_request(given, hook);
+    spool_name(self, turn_id);
+    return record_event(self, &request, hook, turn_id, true, error);
+}
+
+int hooks_record(struct ethos *self, const struct ethos_request *request, const struct hook *hook,
+                 struct ethos_error *error)
+{
+    struct hooks_drained told = {0};
+    char name[SPOOL_NAME_SIZE];
+    bool prompt = hook->event->action == AGENT_PROMPT, recording;
+    if (!hook->session || (prompt && has_transcript(hook)))
+        return ETHOS_OK;
+    // Gemini CLI says before every turn that it might
+    if (hook->event->action == AGENT_COMPACT && hook->agent->format)
+        hooks_state_drop(self, hook, HOOKS_TOLD);
+    int settings = hooks_recording(self, &recording, error);
+    if (self->ephemeral || (settings == ETHOS_OK && !recording))
+        return ETHOS_OK;
+    int code = note_event(self, request, hook, name, settings ? NULL : error);
+    if (settings != ETHOS_OK) // it waits until they can be read
+        return settings;
+    if (code != ETHOS_OK && code != ETHOS_NOMEM && !prompt)
+        return record_now(self, request, hook, error);
+    if (code != ETHOS_OK || prompt)
+        return code;
+    code = take_notes(self, hook, has_transcript(hook) ? name : NULL, false, &told, error);
+    if (code != ETHOS_OK)
+        spool_keep(self, name, NULL);
+    return code;
+}

@@ -1,0 +1,106 @@
+/*
+ * hooks_state.c: the small files about conversations; losing one costs some repetition.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/dir.h"
+#include "base/hash.h"
+#include "base/os.h"
+#include "base/str.h"
+#include "base/view.h"
+#include "memory/handle.h"
+#include "memory/home.h"
+#include "memory/hooks_parts.h"
+
+#define FOLDER "hooks"
+#define NAME_SIZE 64              /* bytes */
+#define STATE_MAX 65536           /* bytes */
+#define FILES_MAX 100000          /* looked at */
+#define LEFT_MS (30 * 86400000LL) /* a conversation that nobody ended */
+
+static void make_name(const struct hook *hook, const char *what, char out[NAME_SIZE])
+{
+    char hash[HASH_HEX_SIZE];
+    hash_hex(view_str(hook->session), hash);
+    snprintf(out, NAME_SIZE, "%s-%.16s.%s", hook->agent->name, hash, what);
+}
+
+static int open_folder(struct ethos *self, bool create)
+{
+    int root;
+    if (service_open_root(self, create, &root, NULL) != ETHOS_OK || root < 0)
+        return -1;
+    int folder = os_open_beneath(root, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (folder < 0 && errno == ENOENT && create && os_mkdirat(root, FOLDER, 0700) == 0)
+        folder = os_open_beneath(root, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    os_close(root);
+    return folder;
+}
+
+int hooks_state_read(struct ethos *self, const struct hook *hook, const char *what, struct str *out)
+{
+    char name[NAME_SIZE];
+    int folder = open_folder(self, false);
+    if (folder < 0)
+        return ETHOS_NOTFOUND;
+    make_name(hook, what, name);
+    int code = home_read(folder, name, STATE_MAX, out, NULL, NULL);
+    os_close(folder);
+    return code;
+}
+
+/* In place: to replace a file would make file systems write it to the disk at once. */
+void hooks_state_write(struct ethos *self, const struct hook *hook, const char *what,
+                       struct ethos_view text)
+{
+    char name[NAME_SIZE];
+    int folder = open_folder(self, true);
+    if (folder < 0)
+        return;
+    make_name(hook, what, name);
+    int fd = os_openat(folder, name, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600);
+    if (fd >= 0) {
+        bool whole = os_write_all(fd, text.data, text.size) == 0;
+        os_ftruncate(fd, whole ? text.size : 0);
+        os_close(fd);
+    }
+    os_close(folder);
+}
+
+void hooks_state_drop(struct ethos *self, const struct hook *hook, const char *what)
+{
+    char name[NAME_SIZE];
+    int folder = open_folder(self, false);
+    if (folder < 0)
+        return;
+    make_name(hook, what, name);
+    os_unlinkat(folder, name, 0);
+    os_close(folder);
+}
+
+static bool is_left(struct ethos *self, int folder, const char *name)
+{
+    struct stat info;
+    return os_fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
+           service_now_ms(self) - (int64_t)info.st_mtim.tv_sec * 1000 > LEFT_MS;
+}
+
+void hooks_state_clear(struct ethos *self)
+{
+    struct arena arena;
+    struct dir_names names;
+    int folder = open_folder(self, false);
+    if (folder < 0)
+        return;
+    arena_init(&arena);
+    if (dir_names(folder, &arena, FILES_MAX, &names) == 0)
+        for (size_t i = 0; i < names.count; i++)
+            if (is_left(self, folder, names.list[i]))
+                os_unlinkat(folder, names.list[i], 0);
+    arena_release(&arena);
+    os_close(folder);
+}

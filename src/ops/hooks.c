@@ -1,0 +1,109 @@
+/*
+ * hooks.c: the operations behind the hooks of agents: what the model is told, what is recorded, and
+ * taking in what could not be recorded in time.
+ */
+#include "ops/hooks.h"
+
+#include "base/err.h"
+#include "core/hook.h"
+#include "memory/hooks.h"
+#include "memory/spool.h"
+#include "ops/report.h"
+#include "ops/tables.h"
+
+static int read_hook(const struct op_call *call, struct hook *out, struct ethos_error *error)
+{
+    const struct agent *agent = agent_find(op_string(call, "agent"));
+    const struct agent_event *event = agent ? agent_event_find(agent, op_string(call, "event"))
+                                            : NULL;
+    *out = (struct hook){0};
+    if (!event)
+        return err_set(error, ETHOS_INVALID, "%s: %s has no such event", op_string(call, "event"),
+                       op_string(call, "agent"));
+    return hook_read(agent, event, op_text(call, "input"), out, error);
+}
+
+static bool records(const struct agent_event *event)
+{
+    return event->action != AGENT_START && event->action != AGENT_PROMPT;
+}
+
+bool op_hook_records(const char *agent, const char *event)
+{
+    const struct agent *who = agent ? agent_find(agent) : NULL;
+    const struct agent_event *what = who && event ? agent_event_find(who, event) : NULL;
+    return what && records(what);
+}
+
+/* A model that is told what is known counts more than a note of what it was asked. */
+static int run_event(struct op_call *call, const struct hook *hook, struct str *told,
+                     struct op_result *result, struct ethos_error *error)
+{
+    if (records(hook->event))
+        return hooks_record(call->ethos, call->request, hook, error);
+    int code = hooks_context(call->ethos, call->request, hook, told, &result->code, &result->error);
+    if (code != ETHOS_OK && error)
+        *error = result->error;
+    int noted = hook->event->action == AGENT_PROMPT
+                    ? hooks_record(call->ethos, call->request, hook, NULL)
+                    : ETHOS_OK;
+    return code != ETHOS_OK ? code : noted == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
+}
+
+/* The text is what the agent reads. */
+static int run_hook(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct hook hook;
+    struct str told;
+    str_init(&told, ETHOS_MAX_STORE_BYTES);
+    int code = read_hook(call, &hook, error);
+    if (code == ETHOS_OK)
+        code = run_event(call, &hook, &told, result, error);
+    if (code == ETHOS_OK && hook_answer(hook.agent, hook.event, str_view(&told), &result->text))
+        code = err_nomem(error);
+    result->has_text = code == ETHOS_OK;
+    if (code == ETHOS_OK && call->want_json)
+        code = op_return(result, json_pack("{s:o}", "context", json_text(str_view(&told))), error);
+    hook_release(&hook);
+    str_release(&told);
+    return code;
+}
+
+static int run_drain(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct hooks_drained told;
+    int code = hooks_drain(call->ethos, call->dry_run, &told, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (call->dry_run)
+        str_printf(&result->text, "would record %llu", (unsigned long long)told.left);
+    else
+        str_printf(&result->text, "recorded %llu", (unsigned long long)told.recorded);
+    if (told.refused > 0)
+        str_printf(&result->text, ", put aside %llu", (unsigned long long)told.refused);
+    str_adds(&result->text, "\n");
+    result->has_text = true;
+    return op_return(result,
+                     json_pack("{s:I, s:I, s:I}", "recorded", (json_int_t)told.recorded, "refused",
+                               (json_int_t)told.refused, "left", (json_int_t)told.left),
+                     error);
+}
+
+bool op_hooks_waiting(const char *home)
+{
+    return spool_waiting(home);
+}
+
+static const struct op_arg hook_args[] = {
+    {"agent", OP_TEXT, OP_REQUIRED, NULL, "AGENT", "which agent: " AGENTS},
+    {"event", OP_TEXT, OP_REQUIRED, NULL, "EVENT", "what happened, as the agent calls it"},
+    {"input", OP_TEXT, OP_REQUIRED, NULL, "JSON", "what the agent says about it"},
+    ARG_END};
+
+const struct op ops_hooks[] = {{"hooks.run", NULL, "Answer a hook of an agent", NULL, hook_args,
+                                OP_OWNER, OP_WRITES | OP_LOCAL, run_hook},
+                               {"sessions.drain", "sessions drain",
+                                "Record what hooks could not in time", "ethos sessions drain", NULL,
+                                OP_SESSIONS_WRITE,
+                                OP_WRITES | OP_IDEMPOTENT | OP_LOCAL | OP_DATABASE, run_drain},
+                               {0}};
