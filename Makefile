@@ -58,6 +58,7 @@ LIB_SRC = $(foreach d,$(LAYERS),$(wildcard src/$(d)/*.c))
 CLI_SRC = $(wildcard src/cli/*.c)
 LIB_OBJ = $(LIB_SRC:%.c=$(O)/%.o)
 CLI_OBJ = $(CLI_SRC:%.c=$(O)/%.o)
+HOOK_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/hook/*.c))
 MCP_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/mcp/*.c))
 # Operations serve our own programs; those who embed the library call ethos.h.
 API_OBJ = $(filter-out $(O)/src/ops/%,$(LIB_OBJ))
@@ -78,7 +79,7 @@ $(O)/libethos-all.a: $(LIB_OBJ)
 
 $(O)/bin/ethos: $(O)/src/main.o
 $(O)/libexec/ethos-db: $(O)/src/main_db.o $(MCP_OBJ)
-$(PROGRAMS): $(CLI_OBJ) $(O)/libethos-all.a
+$(PROGRAMS): $(CLI_OBJ) $(HOOK_OBJ) $(O)/libethos-all.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS)
 
@@ -253,6 +254,7 @@ check-proof:
 
 check-long: export CHECK_LONG = 1
 check-long: check check-proof
+	BIN=build/bin tests/agents/real
 	$(MAKE) fuzz FUZZ_SECONDS=600
 	tools/check-repro
 	tools/check-fresh
@@ -262,9 +264,9 @@ check-long: check check-proof
 # Always of the release variant: what is measured is what is installed.
 BENCH_ARGS ?=
 GATE_ARGS ?=
-BENCH_OBJ = $(patsubst %,$(O)/bench/%.o,bench by_hand home mcp measure notes prefetch process report search \
+BENCH_OBJ = $(patsubst %,$(O)/bench/%.o,bench by_hand home hook mcp measure notes prefetch process report search \
 	sessions sync text)
-BENCH_BIN = $(O)/bin/ethos $(O)/bench/trivial $(O)/bench/adder
+BENCH_BIN = $(O)/bin/ethos $(O)/bench/trivial $(O)/bench/adder $(O)/bench/recorder
 
 # Programs are measured as installed, that is copied: a linker leaves its output in small pieces in
 # the page cache, and such a file starts more slowly.
@@ -284,6 +286,10 @@ $(O)/bench/trivial: bench/trivial.c
 $(O)/bench/adder: bench/adder.c bench/by_hand.c bench/by_hand.h
 	@mkdir -p $(@D)
 	$(CC) -O2 -D_GNU_SOURCE -o $@ $(filter %.c,$^)
+
+$(O)/bench/recorder: bench/recorder.c
+	@mkdir -p $(@D)
+	$(CC) -O2 -o $@ $< -lsqlite3
 
 # Instructions of what only computes, against bench/gate.txt.
 bench-gate: $(O)/bench/gate

@@ -43,6 +43,8 @@
 #define PEER_START(which) OP("server-memory", start_server, which)
 #define READ_NOTE(which) OP("ethos mcp", read_note, which)
 #define PEER_READ(which) OP("server-memory", read_note, which)
+#define RECORDER OP("C program with plain SQL", record_by_hand, 0)
+#define HOOK(name, which) OP(name, run_hook, which)
 #define RUN(name, which) OP(name, run_program, PROGRAM_##which)
 
 static const struct bench_case cases[] = {
@@ -93,6 +95,14 @@ static const struct bench_case cases[] = {
     {"node -e 0, to ethos prefetch", RUN("ethos", PREFETCH_20K), RUN("node", NODE), .count = 1,
      .program = "node"},
     {"ethos memory add to 20 KB", ADDER, RUN("ethos", ADD), .count = 5, .prepare = bench_restore},
+
+    /* Hooks, as an agent runs them; a conversation with a transcript of 5 MB. */
+    {"hook: session start", TRIVIAL, HOOK("ethos hook", HOOK_START), .count = 10, .target = 2,
+     .prepare = hook_prepare},
+    {"hook: prompt", TRIVIAL, HOOK("ethos hook", HOOK_PROMPT), .count = 10, .target = 2,
+     .prepare = hook_prepare},
+    {"hook: end of turn", RECORDER, HOOK("ethos hook", HOOK_TURN), .count = 1, .target = 2,
+     .prepare = hook_prepare},
 
     /* Under an agent, beside what people use now. */
     {"MCP: start to tools/list", START(SERVER_10), PEER_START(PEER_10), .count = 1, .least = 100,

@@ -9,6 +9,7 @@
 #define ETHOS_BENCH_H
 
 #include <limits.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
@@ -84,6 +85,7 @@ struct bench {
     struct bench_talk talks[TALKS];
     struct ethos_sessions *searched; /* NULL: nobody has asked for it */
     struct bench_server servers[SERVERS], started;
+    unsigned turns; /* added to the conversations of hook.c */
 };
 
 /* Does the operation `count` times, or ends the program: a wrong result has no speed. */
@@ -186,6 +188,11 @@ bench_fn start_server, read_note;
 void servers_reap(struct bench *bench); /* what start_server left */
 void servers_close(struct bench *bench);
 
+/* hook.c; arg is an enum bench_hook */
+enum bench_hook { HOOK_START, HOOK_PROMPT, HOOK_TURN };
+bench_fn run_hook, record_by_hand;
+void hook_prepare(struct bench *bench); /* one more turn */
+
 /* process.c; arg is an enum bench_program */
 enum bench_program {
     PROGRAM_TRIVIAL,
@@ -198,6 +205,8 @@ enum bench_program {
     PROGRAM_ADD,
 };
 bench_fn run_program;
+void program_spawn(const struct bench *bench, char *const argv[],
+                   const posix_spawn_file_actions_t *actions);
 
 /* Where PATH leads for a name, or where it is among the peers; false when it leads nowhere. */
 bool program_find(const char *name, char out[PATH_MAX]);

@@ -71,8 +71,8 @@ static void resolve(const struct bench *bench, enum bench_program which, char pa
         bench_die(bench, "setenv");
 }
 
-static void spawn(const struct bench *bench, char *const argv[],
-                  const posix_spawn_file_actions_t *actions)
+void program_spawn(const struct bench *bench, char *const argv[],
+                   const posix_spawn_file_actions_t *actions)
 {
     pid_t pid;
     int status;
@@ -94,6 +94,6 @@ void run_program(struct bench *bench, int arg, unsigned count)
     for (int fd = 0; fd <= 2; fd++)
         posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
     for (unsigned i = 0; i < count; i++)
-        spawn(bench, argv, &actions);
+        program_spawn(bench, argv, &actions);
     posix_spawn_file_actions_destroy(&actions);
 }
