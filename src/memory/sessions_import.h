@@ -54,10 +54,10 @@ struct str;
 struct sessions_place {
     char format[16];
     char session[SESSIONS_PLACE_NAME];
-    uint64_t offset, lines, messages;
-    char before[ETHOS_UUID_SIZE]; /* id of the last message before it, */
-    char time[CLOCK_ISO_SIZE];    /* and its time, or "" */
-    struct ethos_usage usage;     /* of all before it */
+    uint64_t offset, size, lines, messages; /* size: of the file, which does not shrink */
+    char before[ETHOS_UUID_SIZE];           /* id of the last message before it, */
+    char time[CLOCK_ISO_SIZE];              /* and its time, or "" */
+    struct ethos_usage usage;               /* of all before it */
     char response[SESSIONS_PLACE_NAME];
     int64_t tokens;
     bool titled;

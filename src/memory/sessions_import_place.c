@@ -14,8 +14,8 @@
 #include "base/view.h"
 #include "memory/sessions_import_parts.h"
 
-#define VERSION                                                                                    \
-    2 /* of the text, and of how transcripts are read: messages before it are not again */
+/* Of the text, and of how transcripts are read: messages before the place are not again. */
+#define VERSION 2
 #define WINDOW 4096 /* bytes before the place, and of its line, that must be as they were */
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -33,9 +33,9 @@ static void print_members(const struct sessions_place *place, struct str *out)
     str_printf(out, "{\"version\":%d", VERSION);
     print_text(out, "format", place->format);
     print_text(out, "session", place->session);
-    str_printf(out, ",\"offset\":%llu,\"lines\":%llu,\"messages\":%llu",
-               (unsigned long long)place->offset, (unsigned long long)place->lines,
-               (unsigned long long)place->messages);
+    str_printf(out, ",\"offset\":%llu,\"size\":%llu,\"lines\":%llu,\"messages\":%llu",
+               (unsigned long long)place->offset, (unsigned long long)place->size,
+               (unsigned long long)place->lines, (unsigned long long)place->messages);
     print_text(out, "before", place->before);
     print_text(out, "time", place->time);
     str_printf(out, ",\"usage\":[%lld,%lld,%lld,%lld,%lld]", (long long)usage->input_tokens,
@@ -99,8 +99,8 @@ static bool parse_members(const json_t *json, struct sessions_place *out)
     return json_integer_value(json_object_get(json, "version")) == VERSION &&
            parse_text(json, "format", out->format, sizeof out->format) &&
            parse_text(json, "session", out->session, sizeof out->session) &&
-           parse_size(json, "offset", &out->offset) && parse_size(json, "lines", &out->lines) &&
-           parse_size(json, "messages", &out->messages) &&
+           parse_size(json, "offset", &out->offset) && parse_size(json, "size", &out->size) &&
+           parse_size(json, "lines", &out->lines) && parse_size(json, "messages", &out->messages) &&
            parse_text(json, "before", out->before, sizeof out->before) &&
            parse_text(json, "time", out->time, sizeof out->time) &&
            parse_usage(json_object_get(json, "usage"), &out->usage) &&
@@ -183,7 +183,7 @@ bool import_place_open(const struct import_run *run, int fd, const struct stat *
 {
     uint64_t start = window_start(place->offset), end = (uint64_t)info->st_size;
     char check[SESSIONS_PLACE_HASH];
-    if (place->offset == 0 || place->messages == 0 || place->offset >= end ||
+    if (place->offset == 0 || place->messages == 0 || place->offset >= end || place->size > end ||
         end > SESSIONS_IMPORT_BYTES || strcmp(place->time, run->now) > 0 ||
         !read_from(fd, start, end - start, out))
         return false;
@@ -250,6 +250,7 @@ static bool fill_place(const struct import_source *source, struct sessions_place
     size_t behind = next->messages - (source->from ? source->from->messages : 0);
     const char *before = behind > 0 ? source->messages[behind - 1].id : source->from->before;
     *out = (struct sessions_place){.offset = next->offset,
+                                   .size = source->file->seen_from + source->file->seen.size,
                                    .lines = next->lines,
                                    .messages = next->messages,
                                    .tokens = next->tokens,
