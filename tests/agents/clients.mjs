@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { finish, must, test } from './tap.mjs';
 
 const [ethos, peers, home] = process.argv.slice(2);
 const run = promisify(execFile);
@@ -24,23 +25,6 @@ const calls = {
     team_memory_search: [{ query: 'sail' }, (r) => Array.isArray(r.hits)],
     team_memory_write: [{ action: 'add', content: 'We sail on Monday' }, (r) => r.applied <= 1],
 };
-let number = 0;
-let failed = false;
-async function test(name, body) {
-    number++;
-    try {
-        await body();
-        console.log(`ok ${number} - ${name}`);
-    } catch (error) {
-        failed = true;
-        console.log(`not ok ${number} - ${name}`);
-        console.log(String(error.stack ?? error).replace(/^/gm, '# '));
-    }
-}
-
-function must(holds, what) {
-    if (!holds) throw new Error(what);
-}
 
 // What the tools for conversations find.
 const converse = (name) => run(ethos, ['sessions', 'append', 'Why do the tests need Redis?'],
@@ -150,5 +134,4 @@ await tryInspector('inspector-2', `${peers}/node_modules/inspector-2/clients/lau
 await test('inspector-2: finds the schemas portable', () => run(process.execPath, [
     `${peers}/node_modules/inspector-2/clients/launcher/build/index.js`, '--cli', '-e',
     `ETHOS_HOME=${home}/strict`, ethos, ...serverArgs, '--method', 'tools/list', '--strict']));
-console.log(`1..${number}`);
-process.exit(failed ? 1 : 0);
+finish();

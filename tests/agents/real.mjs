@@ -8,31 +8,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSy
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { startMock } from './mock.mjs';
+import { finish, must, test } from './tap.mjs';
 
 const [peers, work, ...wanted] = process.argv.slice(2);
 const patience = 60000; // ms for a run of an agent
 const mock = await startMock();
 const facts = { user: 'Drinks <strong> Assam tea & "nothing" else — früh', memory: 'We deploy on Fridays' };
-
-// ---- TAP ---------------------------------------------------------------------------------------------
-
-let number = 0;
-let failed = false;
-async function test(name, body) {
-    number++;
-    try {
-        await body();
-        console.log(`ok ${number} - ${name}`);
-    } catch (error) {
-        failed = true;
-        console.log(`not ok ${number} - ${name}`);
-        console.log(String(error.stack ?? error).replace(/^/gm, '# '));
-    }
-}
-
-function must(holds, what) {
-    if (!holds) throw new Error(what);
-}
 
 function same(got, expected, what) {
     const [a, b] = [got, expected].map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
@@ -436,6 +417,5 @@ for (const agent of agents) {
     await uninstall(agent, place);
 }
 note(`hosts that agents asked for and did not get: ${[...new Set(mock.foreign)].join(' ') || 'none'}`);
-console.log(`1..${number}`);
+finish();
 mock.close();
-process.exitCode = failed || number === 0 ? 1 : 0;
