@@ -12,7 +12,8 @@
 #include "memory/workspace.h"
 #include "world.h"
 
-#define WARM 16 /* turns after which one is kept */
+#define WARM 16  /* turns after which one is kept */
+#define TRIES 20 /* somebody else may mount something at any moment, which ends every watch */
 #define CONFIG "home/config.yaml"
 #define OWN_CONFIG "home/personalities/default/config.yaml"
 #define MAP "home/users/identity-map.json"
@@ -93,6 +94,16 @@ static void warm(struct world *world, const struct ethos_request *request)
     char text[4096];
     for (int i = 0; i < WARM; i++)
         describe(world->ethos, request, text);
+}
+
+static void assert_kept(struct world *world, const struct ethos_request *request)
+{
+    for (int i = 0; i < TRIES; i++) {
+        if (is_kept(world, request))
+            return;
+        warm(world, request);
+    }
+    fail_msg("no turn is kept");
 }
 
 /* ---- a home with everything in it ------------------------------------------------------------- */
@@ -428,7 +439,7 @@ static void test_after_some_turns_the_next_looks_at_no_file(void **state)
     begin(world);
     assert_false(is_kept(world, &nothing));
     warm(world, &nothing);
-    assert_true(is_kept(world, &nothing));
+    assert_kept(world, &nothing);
     assert_as_fresh(world, &nothing);
 }
 
@@ -438,8 +449,7 @@ static void test_every_change_is_seen_by_the_next_turn(void **state)
     for (size_t i = 0; i < COUNT(changes); i++) {
         begin(world);
         warm(world, &nothing);
-        if (!is_kept(world, &nothing))
-            fail_msg("%s: no turn was kept before", changes[i].name);
+        assert_kept(world, &nothing);
         char kept[4096], fresh[4096];
         changes[i].make(world);
         describe(world->ethos, &nothing, kept);
@@ -486,7 +496,7 @@ static void test_a_linked_work_tree_is_followed_wherever_it_leads(void **state)
     world_put(world, "work/.git/worktrees/side/gitdir", line);
     assert_int_equal(chdir("../side"), 0);
     warm(world, &nothing);
-    assert_true(is_kept(world, &nothing));
+    assert_kept(world, &nothing);
     world_put(world, "work/.git/worktrees/side/gitdir", "/tmp\n"); // not ours any more
     assert_as_fresh(world, &nothing);
     world_put(world, "work/.git/worktrees/side/gitdir", line);
@@ -523,7 +533,7 @@ static void test_a_directory_above_the_home_may_move(void **state)
     snprintf(world->home, sizeof world->home, "%s/above/home", world->temp.path);
     world_open(world);
     warm(world, &nothing);
-    assert_true(is_kept(world, &nothing));
+    assert_kept(world, &nothing);
     world_rename(world, "above", "away");
     world_rename(world, "beside", "above");
     assert_as_fresh(world, &nothing);
@@ -602,7 +612,7 @@ static void test_turns_at_the_same_time_are_two(void **state)
     ethos_turn_free(one);
     assert_string_equal(ethos_turn_context(two)->personality, "default");
     ethos_turn_free(two);
-    assert_true(is_kept(world, &nothing));
+    assert_kept(world, &nothing);
 }
 
 static void test_a_turn_in_use_stays_what_it_was(void **state)
@@ -647,16 +657,25 @@ static void test_a_forked_process_and_its_parent_see_every_change(void **state)
     assert_as_fresh(world, &nothing);
 }
 
-static void test_names_that_nobody_waits_for_disturb_nothing(void **state)
+static void change_other_names(struct world *world)
 {
-    struct world *world = *state;
-    begin(world);
-    warm(world, &nothing);
     for (int i = 0; i < 300; i++) {
         try_put(world, "home/other", "x");
         try_remove(world, "home/other");
     }
-    assert_true(is_kept(world, &nothing));
+}
+
+static void test_names_that_nobody_waits_for_disturb_nothing(void **state)
+{
+    struct world *world = *state;
+    bool kept = false;
+    for (int i = 0; i < TRIES && !kept; i++) {
+        begin(world);
+        warm(world, &nothing);
+        change_other_names(world);
+        kept = is_kept(world, &nothing);
+    }
+    assert_true(kept);
     config_replaced(world);
     assert_false(is_kept(world, &nothing));
 }
