@@ -9,9 +9,8 @@
 
 #include "core/agents.h"
 
-#define HOOK_MAX_INPUT 16777216 /* bytes that an agent may tell */
-#define HOOK_MAX_CONTEXT 9500   /* bytes; agents begin to cut at 10,000 */
-#define HOOK_MAX_ID 256         /* bytes: an agent's id of a conversation */
+#define HOOK_MAX_CONTEXT 9500 /* bytes; agents begin to cut at 10,000 */
+#define HOOK_MAX_ID 256       /* bytes: an agent's id of a conversation */
 
 /* What happened. Texts live as long as it does; absent ones were not told. */
 struct hook {
