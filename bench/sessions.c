@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/uuid.h"
 #include "base/view.h"
 #include "bench.h"
 #include "session/rows.h"

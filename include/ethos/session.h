@@ -115,6 +115,34 @@ struct ethos_session_patch {
     const struct ethos_usage *usage;
 };
 
+/* What happened to a session, or a message of it that was appended. */
+struct ethos_followed {
+    const char *what;           /* created, updated, deleted; message; lost: more than is known */
+    const char *id;             /* of the session; NULL: lost */
+    const char *updated_at;     /* created and updated */
+    const char *message, *role; /* the message */
+};
+
+typedef void ethos_follow_fn(void *arg, const struct ethos_followed *followed);
+
+/*
+ * A key with which a program asks over the network. Only the hash of its secret is kept. Lists are
+ * separated by commas.
+ */
+struct ethos_key {
+    const char *prefix;  /* how people tell it from others; unique */
+    const char *hash;    /* SHA-256 of the secret, in hex; unique */
+    const char *name;
+    const char *scopes;  /* rights: "memory:read,sessions:read" */
+    const char *origins; /* web origins that may use it; "": any caller */
+    int agent;           /* not a person's */
+    const char *created_at;
+    const char *last_used_at; /* about; NULL: never */
+    const char *revoked_at;   /* NULL: it is valid */
+};
+
+typedef int ethos_key_fn(void *arg, const struct ethos_key *key);
+
 enum {
     ETHOS_APPEND_CHECKED = 1,  /* ETHOS_INVALID for a sequence that a model would refuse */
     ETHOS_APPEND_KEEP_TIME = 2 /* imports: the given times, even before the session's last */
@@ -212,6 +240,33 @@ struct ethos_sessions_ops {
 
     /* After many appends: what is derived from the messages and would else be made by the next search. */
     int (*settle)(struct ethos_sessions *self, struct ethos_error *error);
+
+    /*
+     * Optional. What happened since the last call, whoever did it; the first one only begins. Costs what
+     * is new, whatever there is: of sessions that others change without a message (a title, a pin, a
+     * deletion) only the newest are told. *out_wait_ms: call again after this time, though nothing
+     * happens; 0: no need.
+     */
+    int (*follow)(struct ethos_sessions *self, ethos_follow_fn *each, void *arg,
+                  unsigned *out_wait_ms, struct ethos_error *error);
+
+    /* Keys, oldest first, revoked ones too. A store that keeps none has none of these five. */
+    int (*keys)(struct ethos_sessions *self, ethos_key_fn *each, void *arg,
+                struct ethos_error *error);
+
+    /* created_at NULL: now. ETHOS_EXISTS for a prefix or hash that is there. */
+    int (*key_add)(struct ethos_sessions *self, const struct ethos_key *key,
+                   struct ethos_error *error);
+
+    /* For good. ETHOS_NOTFOUND for an unknown prefix; a key that was revoked stays so. */
+    int (*key_revoke)(struct ethos_sessions *self, const char *prefix, struct ethos_error *error);
+
+    /* Somebody used it just now. Not for every use. */
+    int (*key_used)(struct ethos_sessions *self, const char *hash, struct ethos_error *error);
+
+    /* A number that is another one when keys may have changed, through whomever. Quick. */
+    int (*keys_version)(struct ethos_sessions *self, uint64_t *out_version,
+                        struct ethos_error *error);
 };
 
 #ifdef __cplusplus

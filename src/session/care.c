@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "base/uuid.h"
 #include "session/rows.h"
 #include "session/search.h"
 #include "session/sessions.h"

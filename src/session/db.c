@@ -394,6 +394,7 @@ int db_ready(struct db *self, bool create, struct ethos_error *error)
     if (self->connection)
         return ETHOS_OK;
     int code = find_file(self, create, error);
+    self->opened++;
     if (code == ETHOS_OK)
         code = connect_anyhow(self, error);
     if (code == ETHOS_OK)
@@ -474,8 +475,7 @@ void db_unlock(struct db *self)
     os_flock(self->lock, LOCK_UN);
 }
 
-/* Whether the file that is open has lost its name: somebody put another in its place. */
-static bool has_moved(struct db *self)
+bool db_moved(struct db *self)
 {
     int moved = 0;
     sqlite3_file_control(self->connection, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
@@ -497,7 +497,7 @@ int db_hold(struct db *self, struct ethos_error *error)
         if ((code = db_ready(self, true, error)) != ETHOS_OK ||
             (code = db_lock(self, error)) != ETHOS_OK)
             return code;
-        if (!has_moved(self))
+        if (!db_moved(self))
             break;
         db_shut(self); // and with it the lock
         code = err_set(error, ETHOS_BUSY, DB_FILE " is being replaced");

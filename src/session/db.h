@@ -55,6 +55,16 @@ enum db_statement {
     DB_LOWER_SESSION,
     DB_HIDE,
     DB_SEQUENCES,
+    DB_KEYS,
+    DB_INSERT_KEY,
+    DB_REVOKE_KEY,
+    DB_USE_KEY,
+    DB_FOLLOW_VERSION,
+    DB_FOLLOW_LAST,
+    DB_FOLLOW_PLACE,
+    DB_FOLLOW_MESSAGES,
+    DB_FOLLOW_SPOKEN,
+    DB_FOLLOW_SESSIONS,
     DB_STATEMENTS
 };
 
@@ -75,6 +85,8 @@ struct db {
     int64_t log_bytes; /* of the write-ahead log after the last commit */
     sqlite3_stmt *kept[DB_STATEMENTS];
     struct search *search; /* search.c's own: NULL until first use */
+    uint64_t opened;       /* how often it was */
+    struct follow *follow; /* follow.c's own: NULL until first use */
 };
 
 static inline struct db *db_of(struct ethos_sessions *sessions)
@@ -101,9 +113,15 @@ int db_check_lock(struct db *self, struct ethos_error *error);
 /* Ready to write, holding the lock, which db_unlock gives back. */
 int db_hold(struct db *self, struct ethos_error *error);
 
+/* Whether the file that is open has lost its name: somebody put another in its place. */
+bool db_moved(struct db *self);
+
 /* A write: db_hold, BEGIN IMMEDIATE; then commit (checkpoint when due) or roll back, unlock. */
 int db_begin(struct db *self, struct ethos_error *error);
 int db_end(struct db *self, int code, struct ethos_error *error);
+
+/* Whether the file that is open has lost its name: somebody put another in its place. */
+bool db_moved(struct db *self);
 
 /* Folds the log into the database. The caller holds the lock. */
 void db_checkpoint(struct db *self, int mode);

@@ -9,6 +9,7 @@
 
 #include "base/unicode.h"
 #include "base/utf8.h"
+#include "base/uuid.h"
 #include "base/view.h"
 #include "session/rows.h"
 

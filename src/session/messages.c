@@ -11,6 +11,7 @@
 #include "base/choice.h"
 #include "base/err.h"
 #include "base/utf8.h"
+#include "base/uuid.h"
 #include "base/view.h"
 #include "core/transcript.h"
 #include "session/rows.h"

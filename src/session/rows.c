@@ -1,12 +1,7 @@
 /*
- * rows.c: from columns to the structs of session.h, and ids.
+ * rows.c: from columns to the structs of session.h.
  */
 #include "session/rows.h"
-
-#include <stdint.h>
-#include <stdio.h>
-
-#include "base/os.h"
 
 /* Columns one after the other. */
 struct reader {
@@ -81,18 +76,4 @@ void message_row(sqlite3_stmt *statement, int first, struct ethos_message *out)
     out->has_usage = sqlite3_column_type(statement, reader.at) != SQLITE_NULL;
     out->usage = next_usage(&reader);
     out->timestamp = next_word(&reader);
-}
-
-int uuid_make(char out[ETHOS_UUID_SIZE])
-{
-    uint8_t b[16];
-    if (os_random(b, sizeof b) != 0)
-        return -1;
-    b[6] = (uint8_t)((b[6] & 0x0F) | 0x40);
-    b[8] = (uint8_t)((b[8] & 0x3F) | 0x80);
-    snprintf(out, ETHOS_UUID_SIZE,
-             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
-             b[15]);
-    return 0;
 }

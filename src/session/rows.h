@@ -27,7 +27,4 @@
 void session_row(sqlite3_stmt *statement, int first, struct ethos_session *out);
 void message_row(sqlite3_stmt *statement, int first, struct ethos_message *out);
 
-/* A new UUID, version 4. -1 and errno when the system gives no randomness. */
-int uuid_make(char out[ETHOS_UUID_SIZE]);
-
 #endif

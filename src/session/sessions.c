@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/utf8.h"
+#include "base/uuid.h"
 #include "base/view.h"
 #include "session/rows.h"
 #include "session/search.h"
@@ -62,6 +63,7 @@ static void sessions_close(struct ethos_sessions *sessions)
         return;
     const struct ethos_host *host = self->host;
     db_shut(self);
+    follow_free(self);
     host->resize(host->arg, self->root, 0);
     host->resize(host->arg, self, 0);
 }
@@ -341,4 +343,10 @@ const struct ethos_sessions_ops sessions_sqlite = {
     .check = sessions_check,
     .taken = messages_taken,
     .settle = sessions_settle,
+    .keys = keys_each,
+    .key_add = keys_add,
+    .key_revoke = keys_revoke,
+    .key_used = keys_used,
+    .keys_version = keys_version,
+    .follow = sessions_follow,
 };

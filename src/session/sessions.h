@@ -36,6 +36,19 @@ int sessions_prune(struct ethos_sessions *self, const char *before, int dry_run,
 int sessions_vacuum(struct ethos_sessions *self, struct ethos_error *error);
 int sessions_settle(struct ethos_sessions *self, struct ethos_error *error);
 
+/* follow.c */
+int sessions_follow(struct ethos_sessions *self, ethos_follow_fn *each, void *arg,
+                    unsigned *out_wait_ms, struct ethos_error *error);
+void follow_free(struct db *self);
+
+/* keys.c */
+int keys_each(struct ethos_sessions *self, ethos_key_fn *each, void *arg,
+              struct ethos_error *error);
+int keys_add(struct ethos_sessions *self, const struct ethos_key *key, struct ethos_error *error);
+int keys_revoke(struct ethos_sessions *self, const char *prefix, struct ethos_error *error);
+int keys_used(struct ethos_sessions *self, const char *hash, struct ethos_error *error);
+int keys_version(struct ethos_sessions *self, uint64_t *out_version, struct ethos_error *error);
+
 /* check.c */
 int sessions_check(struct ethos_sessions *self, int fix, ethos_finding_fn *each, void *arg,
                    struct ethos_error *error);

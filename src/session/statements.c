@@ -111,4 +111,26 @@ const char *const db_statements[DB_STATEMENTS] = {
     [DB_HIDE] = "UPDATE messages AS m SET deleted_at=?3" FROM_ON,
     [DB_SEQUENCES] = "SELECT m.session_id,m.role,m.tool_call_id,m.tool_calls FROM messages m"
                      " WHERE m.deleted_at IS NULL ORDER BY m.session_id,m.timestamp,m.rowid",
+
+    [DB_KEYS] = "SELECT prefix,hash,name,scopes,allowed_origins,agent,created_at,last_used_at,"
+                "revoked_at FROM api_keys ORDER BY rowid",
+    [DB_INSERT_KEY] =
+        "INSERT INTO api_keys(prefix,hash,name,scopes,allowed_origins,created_at,agent)"
+        " VALUES(?1,?2,?3,?4,?5,?6,?7)",
+    [DB_REVOKE_KEY] = "UPDATE api_keys SET revoked_at=coalesce(revoked_at,?2) WHERE prefix=?1",
+    [DB_USE_KEY] = "UPDATE api_keys SET last_used_at=?2 WHERE hash=?1",
+
+    [DB_FOLLOW_VERSION] = "PRAGMA data_version",
+    [DB_FOLLOW_LAST] = "SELECT id,rowid FROM messages ORDER BY rowid DESC LIMIT ?1",
+    [DB_FOLLOW_PLACE] = "SELECT rowid FROM messages WHERE id=?1",
+    [DB_FOLLOW_MESSAGES] = "SELECT m.id,m.rowid,m.session_id,m.role FROM messages m"
+                           " WHERE m.rowid>?1 ORDER BY m.rowid LIMIT ?2",
+    /* Sessions of the messages after ?1 up to ?2, and those after ?3. */
+    [DB_FOLLOW_SPOKEN] = "SELECT " SESSION_COLUMNS ",s.rowid FROM sessions s WHERE s.rowid IN"
+                         " (SELECT o.rowid FROM sessions o WHERE o.id IN (SELECT m.session_id"
+                         " FROM messages m WHERE m.rowid>?1 AND m.rowid<=?2)"
+                         " UNION SELECT n.rowid FROM sessions n WHERE n.rowid>?3)"
+                         " ORDER BY s.rowid",
+    [DB_FOLLOW_SESSIONS] = "SELECT " SESSION_COLUMNS
+                           ",s.rowid FROM sessions s ORDER BY s.rowid DESC LIMIT ?1",
 };
