@@ -1,5 +1,6 @@
 /*
- * fuzz_link.c: any text and its links to a note: what was moved leads there, moving back gives the text.
+ * fuzz_link.c: any text and its links to a note: what was moved leads there, moving back gives the text,
+ * and every link that is found is one.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -27,6 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(link_move(str_view(&moved), other, old, &back) == ETHOS_OK);
         assert(view_eq(str_view(&back), text));
     }
+    for (struct ethos_view rest = text, name; link_next(&rest, &name);)
+        assert(link_to(text, name));
     str_release(&back);
     str_release(&moved);
     return 0;

@@ -56,6 +56,39 @@ static struct merge_report merge(struct ethos_view base, struct ethos_view ours,
     return report;
 }
 
+/* What the hunks tell, put together. */
+struct told {
+    struct str base, ours, theirs, merged;
+};
+
+static bool add_hunk(void *arg, const struct merge_hunk *hunk)
+{
+    struct told *told = arg;
+
+    str_add(&told->base, hunk->base);
+    str_add(&told->ours, hunk->ours);
+    str_add(&told->theirs, hunk->theirs);
+    return str_add(&told->merged, hunk->merged) == ETHOS_OK;
+}
+
+static void check_hunks(struct ethos_view base, struct ethos_view ours, struct ethos_view theirs)
+{
+    struct told told;
+    struct merge_report report;
+    struct str out, *all[] = {&told.base, &told.ours, &told.theirs, &told.merged};
+
+    str_init(&out, CEILING);
+    for (size_t i = 0; i < 4; i++)
+        str_init(all[i], CEILING);
+    assert(merge_hunks(base, ours, theirs, &out, add_hunk, &told, &report) == ETHOS_OK);
+    assert(view_eq(str_view(&told.base), base) && view_eq(str_view(&told.ours), ours));
+    assert(view_eq(str_view(&told.theirs), theirs));
+    assert(view_eq(str_view(&told.merged), str_view(&out)));
+    for (size_t i = 0; i < 4; i++)
+        str_release(all[i]);
+    str_release(&out);
+}
+
 static void check_unchanged(struct ethos_view base, struct ethos_view x)
 {
     struct str out;
@@ -99,5 +132,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_unchanged(base, ours);
     check_unchanged(base, theirs);
     check_merge(base, ours, theirs);
+    check_hunks(base, ours, theirs);
     return 0;
 }

@@ -84,6 +84,10 @@ int history_describe_hashed(struct ethos_view before, struct ethos_view after, s
 int history_mend(struct ethos_view before, struct ethos_view after, struct arena *arena,
                  struct history_record *record);
 
+/* What a record says, as it is told to others; strings in the arena. ETHOS_OK or ETHOS_NOMEM. */
+int history_change(const struct history_record *record, struct arena *arena,
+                   struct ethos_change *out);
+
 /* ---- the changes of one key ----------------------------------------------------------------- */
 
 /* In order of writing. voided says of each whether a later void took it back. */

@@ -55,6 +55,39 @@ static bool next_link(struct ethos_view text, size_t offset, struct ethos_view n
     return false;
 }
 
+/* The name that a link of this form has here, absent when it is none. */
+static struct ethos_view name_at(struct ethos_view text, const struct form *form)
+{
+    struct ethos_view none = {0}, rest = view_from(text, form->open.size);
+    if (!view_starts(text, form->open))
+        return none;
+    size_t size = 0;
+    while (size < rest.size && !memchr("[]()|#/\n", rest.data[size], 8))
+        size++;
+    struct ethos_view name = view_of(rest.data, size);
+    if (size == rest.size || !rest.data[size] || !strchr(form->after, rest.data[size]) ||
+        !view_ends(name, form->suffix) || size == form->suffix.size)
+        return none;
+    name.size -= form->suffix.size;
+    return name;
+}
+
+bool link_next(struct ethos_view *text, struct ethos_view *out_name)
+{
+    while (text->size > 0) {
+        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+            struct ethos_view name = name_at(*text, &forms[i]);
+            if (!name.data)
+                continue;
+            *out_name = name;
+            *text = view_from(*text, (size_t)(name.data - text->data) + name.size);
+            return true;
+        }
+        *text = view_from(*text, 1);
+    }
+    return false;
+}
+
 bool link_to(struct ethos_view text, struct ethos_view name)
 {
     size_t at;

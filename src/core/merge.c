@@ -31,6 +31,9 @@ struct merge {
     struct side ours, theirs;
     struct str *out;
     struct merge_report report;
+    merge_hunk_fn *each; /* or NULL */
+    void *arg;
+    size_t told; /* bytes of the result */
 };
 
 /* What overlapping changes are about: lines of the base, and what each side made of them. */
@@ -253,27 +256,78 @@ static void copy_lines(struct merge *m, size_t from, size_t to)
     }
 }
 
+/* ---- hunks ----------------------------------------------------------------------------------- */
+
+/* The bytes of a range, as they stand. */
+static struct ethos_view raw_of(const struct merge_text *text, struct merge_range range)
+{
+    struct ethos_view first = text->lines[range.from < text->count ? range.from : 0].raw;
+    if (range.from == range.to)
+        return view_of(first.data, 0);
+    struct ethos_view last = text->lines[range.to - 1].raw;
+    return view_of(first.data, (size_t)(last.data - first.data) + last.size);
+}
+
+/* Tells what was added to the result since the last hunk. */
+static bool tell(struct merge *m, enum merge_origin origin, struct merge_range base,
+                 struct merge_range ours, struct merge_range theirs)
+{
+    struct merge_hunk hunk = {origin,
+                              raw_of(&m->base, base),
+                              raw_of(&m->ours.text, ours),
+                              raw_of(&m->theirs.text, theirs),
+                              {0}};
+    size_t start = m->told;
+    if (!m->each || str_code(m->out) != ETHOS_OK)
+        return true;
+    hunk.merged = view_from(str_view(m->out), start);
+    m->told = m->out->size;
+    bool empty = hunk.merged.size + hunk.base.size + hunk.ours.size + hunk.theirs.size == 0;
+    return empty || m->each(m->arg, &hunk);
+}
+
+static bool tell_same(struct merge *m, size_t from, size_t to)
+{
+    size_t count = to - from;
+    return tell(m, MERGE_SAME, (struct merge_range){from, to},
+                (struct merge_range){m->ours.at, m->ours.at + count},
+                (struct merge_range){m->theirs.at, m->theirs.at + count});
+}
+
+static bool tell_group(struct merge *m, const struct group *g, const struct merge_report *before)
+{
+    enum merge_origin origin = m->report.conflicts > before->conflicts       ? MERGE_CONFLICT
+                               : m->report.from_both > before->from_both     ? MERGE_BOTH
+                               : m->report.from_theirs > before->from_theirs ? MERGE_THEIRS
+                                                                             : MERGE_OURS;
+    return tell(m, origin, (struct merge_range){g->lo, g->hi}, g->ours, g->theirs);
+}
+
 static bool merge_all(struct merge *m)
 {
     struct group g;
     size_t at = 0;
 
     while (next_group(m, &g)) {
+        struct merge_report before = m->report;
+
         copy_lines(m, at, g.lo);
+        if (!tell_same(m, at, g.lo))
+            return false;
         g.ours = take_lines(&m->ours, &g, g.first_ours, at);
         g.theirs = take_lines(&m->theirs, &g, g.first_theirs, at);
-        if (!resolve(m, &g))
+        if (!resolve(m, &g) || !tell_group(m, &g, &before))
             return false;
         at = g.hi;
     }
     copy_lines(m, at, m->base.count);
-    return true;
+    return tell_same(m, at, m->base.count);
 }
 
-int merge_texts(struct ethos_view base, struct ethos_view ours, struct ethos_view theirs,
-                struct str *out, struct merge_report *out_report)
+int merge_hunks(struct ethos_view base, struct ethos_view ours, struct ethos_view theirs,
+                struct str *out, merge_hunk_fn *each, void *arg, struct merge_report *out_report)
 {
-    struct merge m = {.out = out};
+    struct merge m = {.out = out, .each = each, .arg = arg};
 
     str_clear(out);
     arena_init(&m.arena);
@@ -283,4 +337,10 @@ int merge_texts(struct ethos_view base, struct ethos_view ours, struct ethos_vie
     arena_release(&m.arena);
     *out_report = m.report;
     return str_code(out);
+}
+
+int merge_texts(struct ethos_view base, struct ethos_view ours, struct ethos_view theirs,
+                struct str *out, struct merge_report *out_report)
+{
+    return merge_hunks(base, ours, theirs, out, NULL, NULL, out_report);
 }

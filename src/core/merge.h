@@ -18,6 +18,8 @@
 #ifndef ETHOS_CORE_MERGE_H
 #define ETHOS_CORE_MERGE_H
 
+#include <stdbool.h>
+
 #include <ethos/types.h>
 
 struct str;
@@ -33,5 +35,20 @@ struct merge_report {
  */
 int merge_texts(struct ethos_view base, struct ethos_view ours, struct ethos_view theirs,
                 struct str *out, struct merge_report *out_report);
+
+enum merge_origin { MERGE_SAME, MERGE_OURS, MERGE_THEIRS, MERGE_BOTH, MERGE_CONFLICT };
+
+/* A stretch of the merge: what each text has there. Together, in order, they are the whole texts. */
+struct merge_hunk {
+    enum merge_origin origin;
+    struct ethos_view base, ours, theirs, merged;
+};
+
+/* Borrowed for the length of the call. False ends the merge: ETHOS_NOMEM. */
+typedef bool merge_hunk_fn(void *arg, const struct merge_hunk *hunk);
+
+/* The same, telling the hunks. */
+int merge_hunks(struct ethos_view base, struct ethos_view ours, struct ethos_view theirs,
+                struct str *out, merge_hunk_fn *each, void *arg, struct merge_report *out_report);
 
 #endif

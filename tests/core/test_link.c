@@ -75,6 +75,28 @@ static void test_lack_of_memory_is_told(void **state)
     }
 }
 
+static void assert_links(const char *text, const char *expected)
+{
+    struct ethos_view rest = view_str(text), name;
+    struct str found;
+
+    str_init(&found, 4096);
+    while (link_next(&rest, &name))
+        str_printf(&found, "%.*s;", VIEW_ARG(name));
+    assert_string_equal(found.data, expected);
+    str_release(&found);
+}
+
+static void test_links_are_found_in_order(void **state)
+{
+    (void)state;
+    assert_links("[[a]] [[b|text]] [[c d#part]] [x](e.md) [y](./f.md#z)", "a;b;c d;e;f;");
+    assert_links("[[a]][[a]]", "a;a;");
+    assert_links("[[]] [[ [a] [b](c.txt) [d](http://e.md) [f](g/h.md) [](.md) [[i", "");
+    assert_links("[[a\nb]] [[[c]]", "c;");
+    assert_links("", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -82,6 +104,7 @@ int main(void)
         cmocka_unit_test(test_what_only_looks_like_one_stays),
         cmocka_unit_test(test_an_empty_name_is_no_note),
         cmocka_unit_test(test_lack_of_memory_is_told),
+        cmocka_unit_test(test_links_are_found_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

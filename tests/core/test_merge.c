@@ -523,6 +523,64 @@ static void test_a_full_buffer_is_a_limit(void **state)
     str_release(&out);
 }
 
+/* ---- hunks ----------------------------------------------------------------------------------- */
+
+static bool print_hunk(void *arg, const struct merge_hunk *hunk)
+{
+    static const char names[] = {'=', '<', '>', '&', '!'};
+    struct str *out = arg;
+
+    str_printf(out, "%c%.*s|%.*s|%.*s|%.*s;", names[hunk->origin], VIEW_ARG(hunk->base),
+               VIEW_ARG(hunk->ours), VIEW_ARG(hunk->theirs), VIEW_ARG(hunk->merged));
+    return str_code(out) == ETHOS_OK;
+}
+
+static void assert_hunks(const char *base, const char *ours, const char *theirs,
+                         const char *expected)
+{
+    struct str out, told;
+    struct merge_report report;
+
+    str_init(&out, CEILING);
+    str_init(&told, CEILING);
+    assert_int_equal(merge_hunks(view_str(base), view_str(ours), view_str(theirs), &out, print_hunk,
+                                 &told, &report),
+                     ETHOS_OK);
+    assert_string_equal(told.data, expected);
+    str_release(&out);
+    str_release(&told);
+}
+
+static void test_hunks_tell_what_each_side_has(void **state)
+{
+    (void)state;
+    assert_hunks("a\nb\nc\nd\n", "A\nb\nc\nx\n", "a\nb\nC\ny\n",
+                 "<a\n|A\n|a\n|A\n;=b\n|b\n|b\n|b\n;!c\nd\n|c\nx\n|C\ny\n|c\nx\n;");
+    assert_hunks("a\n", "a\nb\n", "a\nc\n", "=a\n|a\n|a\n|a\n;&|b\n|c\n|b\nc\n;");
+    assert_hunks("", "", "a\n", ">||a\n|a\n;");
+    assert_hunks("a\n", "a\n", "a\n", "=a\n|a\n|a\n|a\n;");
+    assert_hunks("", "", "", "");
+}
+
+static bool refuse_hunk(void *arg, const struct merge_hunk *hunk)
+{
+    (void)arg, (void)hunk;
+    return false;
+}
+
+static void test_who_listens_may_end_the_merge(void **state)
+{
+    struct str out;
+    struct merge_report report;
+
+    (void)state;
+    str_init(&out, CEILING);
+    assert_int_equal(
+        merge_hunks(VIEW("a\n"), VIEW("b\n"), VIEW("a\n"), &out, refuse_hunk, NULL, &report),
+        ETHOS_NOMEM);
+    str_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -555,6 +613,8 @@ int main(void)
         cmocka_unit_test(test_many_entries_are_joined_quickly),
         cmocka_unit_test(test_without_memory_it_says_so),
         cmocka_unit_test(test_a_full_buffer_is_a_limit),
+        cmocka_unit_test(test_hunks_tell_what_each_side_has),
+        cmocka_unit_test(test_who_listens_may_end_the_merge),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

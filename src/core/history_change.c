@@ -1,0 +1,51 @@
+/*
+ * history_change.c: a record of the history as others are told of it.
+ */
+#include "base/arena.h"
+#include "base/view.h"
+#include "core/history.h"
+
+static const char *copy(struct arena *arena, struct ethos_view v)
+{
+    return v.size ? arena_copy(arena, v) : NULL;
+}
+
+static const char *revision_of(struct arena *arena, struct ethos_view hash, bool absent)
+{
+    return absent ? "absent" : arena_copy(arena, hash);
+}
+
+/* A line that only keeps a text leads to that text, though the file never had it. */
+static const char *revision_after(struct arena *arena, const struct history_record *record)
+{
+    return view_eq_str(record->via, "seen")
+               ? arena_printf(arena, "sha256:%.*s", VIEW_ARG(record->after_blob))
+               : revision_of(arena, record->after_hash, record->absent_after);
+}
+
+int history_change(const struct history_record *record, struct arena *arena,
+                   struct ethos_change *out)
+{
+    *out = (struct ethos_change){
+        .number = record->seq,
+        .time_ms = record->ts_ms,
+        .key = arena_copy(arena, record->key),
+        .actions = copy(arena, record->actions),
+        .source = copy(arena, record->source),
+        .via = copy(arena, record->via),
+        .actor = copy(arena, record->actor),
+        .session = copy(arena, record->session),
+        .session_key = copy(arena, record->session_key),
+        .user = copy(arena, record->user),
+        .op_id = copy(arena, record->op_id),
+        .event = copy(arena, record->event),
+        .undoes = copy(arena, record->undoes),
+        .before = revision_of(arena, record->before_hash, record->absent_before),
+        .after = revision_after(arena, record),
+        .bytes_before = record->size_before,
+        .bytes_after = record->size_after,
+        .diff = record->diff,
+        .diff_whole = !record->blob.size && !record->after_blob.size,
+    };
+    return out->key && out->before && out->after ? ETHOS_OK : ETHOS_NOMEM;
+}

@@ -1,0 +1,26 @@
+/*
+ * markdown_parts.h: what the files of markdown share.
+ */
+#ifndef ETHOS_CORE_MARKDOWN_PARTS_H
+#define ETHOS_CORE_MARKDOWN_PARTS_H
+
+#include "core/markdown.h"
+
+struct str;
+
+/* Appends the character an entity ("&amp;", "&#955;") stands for; one that is not known as it is written. */
+int markdown_entity(struct ethos_view entity, struct str *out);
+
+/* A link as people write it into a text: a URL, or the address of a mail. */
+struct markdown_link {
+    size_t start, end;
+    bool mail;
+};
+
+/* The first one from an offset on. Linear, when each call begins where the link before ended. */
+bool markdown_link(struct ethos_view text, size_t from, struct markdown_link *out);
+
+/* ETHOS_LIMIT when parsing would take long. */
+int markdown_affordable(struct ethos_view text, struct ethos_error *error);
+
+#endif
