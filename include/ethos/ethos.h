@@ -62,7 +62,8 @@ ETHOS_API void ethos_close(struct ethos *self);
 /*
  * What the caller knows about the turn; all NULL means the local person in the active personality
  * and the current directory. platform_user with platform is looked up in the identity map when
- * user is NULL. workspace is a directory.
+ * user is NULL. workspace is a directory, "workspace:<id>" for one that is known (ETHOS_NOTFOUND
+ * otherwise), or "" for none.
  */
 struct ethos_request {
     const char *personality;

@@ -179,27 +179,33 @@ bool looks_watch_quiet(struct looks_watch *self)
 
 /* ---- setting --------------------------------------------------------------------------------- */
 
-/* Whether the kernel sees every change of this file system; remembers the last that it does. */
-static bool is_local(struct looks_watch *self, const char *path, const struct stat *info)
+bool looks_tells(const char *path)
 {
     static const uint32_t kinds[] = {EXT4_SUPER_MAGIC, XFS_MAGIC,        BTRFS_SUPER_MAGIC,
                                      TMPFS_MAGIC,      F2FS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC,
                                      RAMFS_MAGIC,      ZFS_MAGIC,        BCACHEFS_MAGIC};
     uint64_t type = 0;
-    if (self->has_device && self->device == info->st_dev)
-        return true;
     int fd = os_openat(AT_FDCWD, path, O_PATH | O_NOFOLLOW, 0);
     bool known = fd >= 0 && os_fstatfs(fd, &type) == 0;
     if (fd >= 0)
         os_close(fd);
     for (size_t i = 0; known && i < sizeof kinds / sizeof *kinds; i++) {
-        if (kinds[i] == type) {
-            self->device = info->st_dev;
-            self->has_device = true;
+        if (kinds[i] == type)
             return true;
-        }
     }
     return false;
+}
+
+/* The same; remembers the last file system of which it is true. */
+static bool is_local(struct looks_watch *self, const char *path, const struct stat *info)
+{
+    if (self->has_device && self->device == info->st_dev)
+        return true;
+    if (!looks_tells(path))
+        return false;
+    self->device = info->st_dev;
+    self->has_device = true;
+    return true;
 }
 
 /* What is watched, or -1. */

@@ -33,6 +33,9 @@ void looks_clear(struct looks *self);
 void looks_add(struct looks *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void looks_beyond(struct looks *self);
 
+/* Whether the kernel tells of every change of the file system at a path, whoever makes it. */
+bool looks_tells(const char *path);
+
 struct looks_watch;
 
 /* A watch of nothing. NULL: no memory. */

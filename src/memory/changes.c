@@ -39,26 +39,30 @@ static bool keep(struct arena *arena, const char **string)
     return ok;
 }
 
-static int keep_change(void *arg, const struct ethos_change *change)
+int changes_copy(struct arena *arena, const struct ethos_change *change, bool with_diff,
+                 struct ethos_change *own)
 {
-    struct changes *changes = arg;
-    struct arena *arena = &changes->arena;
-    if (!grow(changes))
-        return ETHOS_NOMEM;
-    struct ethos_change *own = &changes->items[changes->count];
     *own = *change;
     bool ok = keep(arena, &own->key) && keep(arena, &own->actions) && keep(arena, &own->source) &&
               keep(arena, &own->via) && keep(arena, &own->actor) && keep(arena, &own->session) &&
               keep(arena, &own->session_key) && keep(arena, &own->user) &&
               keep(arena, &own->op_id) && keep(arena, &own->event) && keep(arena, &own->undoes) &&
               keep(arena, &own->before) && keep(arena, &own->after);
-    own->diff.data = changes->with_diffs ? arena_copy(arena, change->diff) : NULL;
+    own->diff.data = with_diff ? arena_copy(arena, change->diff) : NULL;
     if (!own->diff.data)
         own->diff.size = 0;
-    if (!ok || (changes->with_diffs && !own->diff.data))
+    return ok && (!with_diff || own->diff.data) ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+static int keep_change(void *arg, const struct ethos_change *change)
+{
+    struct changes *changes = arg;
+    if (!grow(changes))
         return ETHOS_NOMEM;
-    changes->count++;
-    return ETHOS_OK;
+    int code = changes_copy(&changes->arena, change, changes->with_diffs,
+                            &changes->items[changes->count]);
+    changes->count += code == ETHOS_OK;
+    return code;
 }
 
 static int read_now(struct ethos_turn *turn, const struct scope_target *target,

@@ -25,6 +25,10 @@ int changes_load(struct ethos_turn *turn, const struct scope_target *target, int
                  struct changes *out, struct ethos_error *error);
 void changes_release(struct ethos_turn *turn, struct changes *changes);
 
+/* A change whose strings are in the arena; its diff only when asked for. ETHOS_OK or ETHOS_NOMEM. */
+int changes_copy(struct arena *arena, const struct ethos_change *change, bool with_diff,
+                 struct ethos_change *out);
+
 /* "absent", or the revision of the text as it is. */
 const char *changes_revision(const struct changes *changes);
 

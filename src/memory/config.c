@@ -52,9 +52,9 @@ const struct config_option config_options[] = {
      "overwrite files that cannot be replaced: with several names, or mounted"},
     {"secrets.onWrite", CONFIG_CHOICE, KEPT, NULL, "block|redact|warn|keep", 0, 0,
      "what happens to secrets in written text"},
-    {"serve.port", CONFIG_INTEGER, KEPT, "3000", NULL, 1, 65535, "port of the server"},
-    {"serve.hosts", CONFIG_LIST, KEPT, NULL, NULL, 0, 0, "further host names it answers to"},
-    {"serve.origins", CONFIG_LIST, KEPT, NULL, NULL, 0, 0, "web origins that may call it"},
+    {"serve.port", CONFIG_INTEGER, CONFIG_HOME, "3000", NULL, 1, 65535, "port of the server"},
+    {"serve.hosts", CONFIG_LIST, CONFIG_HOME, NULL, NULL, 0, 0, "further host names it answers to"},
+    {"serve.origins", CONFIG_LIST, CONFIG_HOME, NULL, NULL, 0, 0, "web origins that may call it"},
     {"memoryApproval.mode", CONFIG_CHOICE, KEPT, "off", "off|automated|all", 0, 0,
      "which writes wait for a person"},
     {"memoryApproval.cap", CONFIG_INTEGER, KEPT, "200", NULL, 1, 200, "waiting at most"},
@@ -276,6 +276,30 @@ static void append_line(struct ethos_view text, const char *key, const char *val
     str_addc(out, '\n');
 }
 
+static void drop_line(struct ethos_view text, const struct yaml_pair *pair, struct str *out)
+{
+    size_t start = pair->start;
+    while (start > 0 && text.data[start - 1] != '\n')
+        start--;
+    const char *end = memchr(text.data + pair->end, '\n', text.size - pair->end);
+    str_add(out, view_of(text.data, start));
+    str_add(out, end ? view_from(text, (size_t)(end - text.data) + 1) : VIEW(""));
+}
+
+/* Names of blocks that a line was taken out of and that have nothing left. */
+static size_t count_emptied(const struct yaml_table *before, const struct yaml_table *after,
+                            const char *key)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < after->count; i++) {
+        const struct yaml_pair *pair = &after->pairs[i];
+        size_t size = strlen(pair->key);
+        count += !*pair->value && strncmp(key, pair->key, size) == 0 && key[size] == '.' &&
+                 !yaml_find(before, pair->key);
+    }
+    return count;
+}
+
 static bool same_pairs(const struct yaml_table *before, const struct yaml_table *after,
                        const char *key, const char *value)
 {
@@ -289,6 +313,8 @@ static bool same_pairs(const struct yaml_table *before, const struct yaml_table 
         kept += !is_key;
     }
     const char *now = yaml_get(after, key);
+    if (!value)
+        return !now && after->count == kept + count_emptied(before, after, key);
     return after->count == kept + 1 && now && strcmp(now, value) == 0;
 }
 
@@ -318,10 +344,14 @@ int config_edit(struct ethos_view text, const char *what, const char *key, const
         code = err_set(error, ETHOS_UNSUPPORTED, "%s:%u: %s is not on one line", what, pair->line,
                        key);
         err_hint(error, code, "edit the file by hand");
-    } else if (pair) {
+    } else if (pair && value) {
         replace_value(text, pair, value, out);
-    } else if (code == ETHOS_OK) {
+    } else if (pair) {
+        drop_line(text, pair, out);
+    } else if (code == ETHOS_OK && value) {
         append_line(text, key, value, out);
+    } else if (code == ETHOS_OK) {
+        str_add(out, text);
     }
     if (code == ETHOS_OK && str_code(out) == ETHOS_LIMIT)
         code = err_set(error, ETHOS_LIMIT, "%s: too large", what);

@@ -78,8 +78,8 @@ int config_check(const struct config_option *option, const char *what, const cha
                  struct ethos_error *error);
 
 /*
- * The text of the file with key set to value: replaced in place, else appended as a flat line.
- * ETHOS_UNSUPPORTED where that would not change exactly this one pair.
+ * The text of the file with key set to value: replaced in place, else appended as a flat line. NULL takes
+ * its line out. ETHOS_UNSUPPORTED where that would not change exactly this one pair.
  */
 int config_edit(struct ethos_view text, const char *what, const char *key, const char *value,
                 struct str *out, struct ethos_error *error);

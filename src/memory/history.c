@@ -69,12 +69,12 @@ int ethos_history(struct ethos_turn *turn, const struct ethos_target *target,
 /* ---- versions ------------------------------------------------------------------------------- */
 
 /* The text that a name means; data NULL when the file did not exist then. */
-static int find_text(struct ethos_turn *turn, const struct scope_target *target, const char *name,
-                     struct ethos_text *out_text, struct ethos_error *error)
+static int find_text(struct ethos_turn *turn, const struct scope_target *target, int what,
+                     const char *name, struct ethos_text *out_text, struct ethos_error *error)
 {
     struct changes changes;
     const char *revision;
-    int code = changes_load(turn, target, CHANGES_PLAIN, &changes, error);
+    int code = changes_load(turn, target, what, &changes, error);
     if (code == ETHOS_OK)
         code = changes_resolve(&changes, target->key, name, &revision, error);
     if (code == ETHOS_OK)
@@ -90,7 +90,7 @@ int ethos_read_version(struct ethos_turn *turn, const struct ethos_target *targe
     struct ethos_text text = {0};
     int code = handle_aim(turn, target, false, &aimed, error);
     if (code == ETHOS_OK)
-        code = find_text(turn, &aimed, name, &text, error);
+        code = find_text(turn, &aimed, CHANGES_STILL, name, &text, error);
     if (code == ETHOS_OK)
         code = handle_file(turn, &aimed, text.data ? &text : NULL, out_file, error);
     changes_free(turn, &text);
@@ -108,7 +108,7 @@ int ethos_restore(struct ethos_turn *turn, const struct ethos_target *target, co
     own.origin = &origin;
     int code = handle_aim(turn, target, true, &aimed, error);
     if (code == ETHOS_OK)
-        code = find_text(turn, &aimed, name, &text, error);
+        code = find_text(turn, &aimed, CHANGES_PLAIN, name, &text, error);
     if (code == ETHOS_OK)
         code = handle_put(turn, &aimed, own.if_match, view_of(text.data, text.size), &own, error);
     changes_free(turn, &text);

@@ -106,9 +106,11 @@ struct looks *kept_looks(struct kept *self)
 }
 
 /* A warning is to be heard again, and what is not found yet may be found by more than was looked at. */
-static bool is_plain(const struct ethos_turn *turn)
+static bool is_plain(const struct ethos_turn *turn, const struct ethos_request *request)
 {
-    return !turn->ethos->ephemeral && !turn->context.workspace_error && turn->context.workspace;
+    bool none = request->workspace && !*request->workspace;
+    return !turn->ethos->ephemeral && !turn->context.workspace_error &&
+           (none || turn->context.workspace);
 }
 
 /* Not for those whose requests differ all the time, nor where changes never cease. */
@@ -128,7 +130,7 @@ void kept_made(struct kept *self, struct ethos_turn *turn, const struct ethos_re
 {
     if (self->made <= BEFORE_WATCHING || self->rest || self->lent)
         return;
-    if (!is_plain(turn) || self->looks.beyond) {
+    if (!is_plain(turn, request) || self->looks.beyond) {
         self->rest = REST;
     } else if (!self->watch || !looks_watch_has(self->watch, &self->looks) ||
                !looks_watch_quiet(self->watch)) {

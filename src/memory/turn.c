@@ -176,23 +176,34 @@ static int find_workspace(struct resolving *r, struct ethos_error *error)
     return ETHOS_OK;
 }
 
+/* By its id, which says more than any folder; that may be gone. */
+static int open_workspace(struct resolving *r, const char *id, struct ethos_error *error)
+{
+    struct workspace *own = &r->turn->workspace;
+    int code = workspace_open(r->root, id, &own->place, &own->found, error);
+    if (code == ETHOS_OK)
+        r->turn->context.workspace_scope = own->found.scope;
+    return code;
+}
+
 static int resolve_workspace(struct resolving *r, struct ethos_error *error)
 {
-    struct ethos_context *context = &r->turn->context;
     struct workspace *own = &r->turn->workspace;
-    const char *given = r->request->workspace;
+    const char *given = r->request->workspace, *id = workspace_named(given);
     workspace_place_init(&own->place);
     own->place.looks = r->looks;
-    int code = workspace_locate(given, &own->place, error);
+    if (given && !*given)
+        return ETHOS_OK; // none is meant
+    int code = id ? open_workspace(r, id, error) : workspace_locate(given, &own->place, error);
     if (code == ETHOS_NOTFOUND && !given)
         return ETHOS_OK; // the current directory is gone; memory is not
-    if (code == ETHOS_OK)
+    if (code == ETHOS_OK && !id)
         code = find_workspace(r, error);
     if (code != ETHOS_OK)
         return code;
     own->marker = config_switch(&r->ethos->config, &r->ethos->personality_config,
                                 "workspace.marker");
-    context->workspace = own->place.root.data;
+    r->turn->context.workspace = own->place.root.size ? own->place.root.data : NULL;
     return ETHOS_OK;
 }
 

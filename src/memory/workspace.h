@@ -58,7 +58,8 @@ enum workspace_how {
     WORKSPACE_PATH,   /* by its path */
     WORKSPACE_MARKER, /* by the marker in its git directory */
     WORKSPACE_ALIAS,
-    WORKSPACE_MOVED /* by the identity of the directory, whatever its path leads to */
+    WORKSPACE_MOVED, /* by the identity of the directory, whatever its path leads to */
+    WORKSPACE_NAMED  /* by its id */
 };
 
 struct workspace_found {
@@ -77,6 +78,16 @@ const char *workspace_id(const struct workspace_found *found);
  */
 int workspace_find(int dir, const struct workspace_place *place, struct workspace_found *out,
                    struct ethos_error *error);
+
+/* The id in "workspace:<id>", by which a request may name a memory instead of a folder; or NULL. */
+const char *workspace_named(const char *given);
+
+/*
+ * The memory of an id, and the folder that has it, which is empty when none has any more.
+ * ETHOS_NOTFOUND hints at a near one.
+ */
+int workspace_open(int dir, const char *id, struct workspace_place *out_place,
+                   struct workspace_found *out, struct ethos_error *error);
 
 /*
  * Records the place in its workspace.json, with token, alias and marker as needed; nothing when it
@@ -104,7 +115,10 @@ struct workspace {
  */
 int workspace_list(int dir, json_t **out_rows, struct ethos_error *error);
 
-/* The same of one. ETHOS_NOTFOUND hints at a near one. */
+/* ETHOS_NOTFOUND, hinting at a near one, when there is no such workspace. */
+int workspace_known(int dir, const char *id, struct ethos_error *error);
+
+/* The same row of one. ETHOS_NOTFOUND as above. */
 int workspace_show(int dir, const char *id, json_t **out_row, struct ethos_error *error);
 
 /*

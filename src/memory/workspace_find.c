@@ -301,6 +301,60 @@ int workspace_find(int dir, const struct workspace_place *place, struct workspac
     return code;
 }
 
+/* ---- by its name ---------------------------------------------------------------------------- */
+
+const char *workspace_named(const char *given)
+{
+    static const char kind[] = "workspace:";
+    bool named = given && strncmp(given, kind, sizeof kind - 1) == 0;
+    return named ? given + sizeof kind - 1 : NULL;
+}
+
+/* Whether the folder at a recorded path has this memory, as the folder itself would find it. */
+static int is_home_of(int dir, const char *path, const char *id, struct workspace_place *place,
+                      bool *out)
+{
+    struct workspace_found found;
+    str_clear(&place->root);
+    str_clear(&place->common);
+    int code = *path == '/' ? workspace_locate(path, place, NULL) : ETHOS_NOTFOUND;
+    if (code == ETHOS_OK)
+        code = workspace_find(dir, place, &found, NULL);
+    *out = code == ETHOS_OK && strcmp(workspace_id(&found), id) == 0;
+    return code == ETHOS_NOMEM ? code : ETHOS_OK;
+}
+
+static int find_folder(int dir, const char *id, struct workspace_place *out,
+                       struct ethos_error *error)
+{
+    json_t *doc = NULL;
+    bool found = false;
+    looks_add(out->looks, WORKSPACE_FOLDER "/%s/" WORKSPACE_DOC, id);
+    int code = workspace_doc_read(dir, id, &doc, NULL);
+    const json_t *paths = json_object_get(doc, "paths");
+    for (size_t i = json_array_size(paths); code == ETHOS_OK && !found && i-- > 0;)
+        code = is_home_of(dir, workspace_entry_path(json_array_get(paths, i)), id, out, &found);
+    json_decref(doc);
+    if (!found) {
+        str_clear(&out->root);
+        str_clear(&out->common);
+    }
+    return code == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK; // what is damaged names no folder
+}
+
+int workspace_open(int dir, const char *id, struct workspace_place *out_place,
+                   struct workspace_found *out, struct ethos_error *error)
+{
+    int code = workspace_known(dir, id, error);
+    if (code == ETHOS_OK)
+        code = find_folder(dir, id, out_place, error);
+    if (code == ETHOS_OK)
+        code = scope_make(SCOPE_WORKSPACE, id, out->scope, error);
+    if (code == ETHOS_OK)
+        out->how = WORKSPACE_NAMED;
+    return code;
+}
+
 const char *workspace_id(const struct workspace_found *found)
 {
     return strchr(found->scope, ':') + 1;

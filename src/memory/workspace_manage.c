@@ -83,7 +83,7 @@ static int unknown(int dir, const char *id, struct ethos_error *error)
     return code;
 }
 
-static int check_id(int dir, const char *id, struct ethos_error *error)
+int workspace_known(int dir, const char *id, struct ethos_error *error)
 {
     int there = scope_id_ok(view_str(id)) && dir >= 0 ? workspace_there(dir, id) : 0;
     if (there > 0)
@@ -191,7 +191,7 @@ int workspace_list(int dir, json_t **out_rows, struct ethos_error *error)
 
 int workspace_show(int dir, const char *id, json_t **out_row, struct ethos_error *error)
 {
-    int code = check_id(dir, id, error);
+    int code = workspace_known(dir, id, error);
     return code == ETHOS_OK ? row_of(dir, id, out_row, error) : code;
 }
 
@@ -226,7 +226,7 @@ int workspace_adopt(int dir, const struct workspace_place *place, const char *id
     int lock;
     if (!utf8_valid(str_view(&place->root)))
         return err_set(error, ETHOS_INVALID, "the path of this folder is not valid UTF-8");
-    int code = check_id(dir, id, error);
+    int code = workspace_known(dir, id, error);
     if (code == ETHOS_OK)
         code = workspace_find(dir, place, &found, error);
     if (code == ETHOS_OK)
@@ -374,7 +374,7 @@ int workspace_forget(int dir, const char *id, bool memory, struct ethos_error *e
 {
     struct workspace_tie tie = {.dir = dir, .id = id};
     int lock;
-    int code = check_id(dir, id, error);
+    int code = workspace_known(dir, id, error);
     if (code == ETHOS_OK)
         code = home_lock(dir, WORKSPACE_FOLDER, &lock, error);
     if (code != ETHOS_OK)

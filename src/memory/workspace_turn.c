@@ -19,7 +19,7 @@ void handle_touch(struct ethos_turn *turn, const char *scope)
     struct workspace *own = &turn->workspace;
     const char *wanted = turn->context.workspace_scope;
     if (!wanted || strcmp(scope_owner(scope), wanted) != 0 || own->recorded ||
-        turn->ethos->ephemeral)
+        own->place.root.size == 0 || turn->ethos->ephemeral)
         return;
     own->recorded = true;
     int code = service_open_root(turn->ethos, true, &dir, &error);

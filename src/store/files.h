@@ -7,7 +7,8 @@
  *   files_tree.c      keys that are paths: the directories between
  *   files_spot.c      where one key's file and its temporaries are, held or not
  *   files_journal.c   memory-history.jsonl: its end, appending, rotation, the index
- *   files_past.c      what the journal and the blobs remember: history, version
+ *   files_past.c      what the journal and the blobs remember: version
+ *   files_recent.c    history, from its end
  *   files_unsettled.c reading a file that somebody may be saving
  *   files_recover.c   what a dead writer left, with files_txn.c
  *   files_judge.c     what was changed outside
@@ -384,10 +385,12 @@ int files_blobs_fault(const struct files *self, const struct files_blobs *blobs,
 int files_blob_write(struct files *self, struct files_hold *hold, const char *hex,
                      struct ethos_view text, bool sync, struct ethos_error *error);
 
-int files_history(struct ethos_store *self, const char *scope, const char *key,
-                  ethos_change_fn *each, void *arg, struct ethos_error *error);
 int files_version(struct ethos_store *self, const char *scope, const char *key,
                   const char *revision, struct ethos_text *out_text, struct ethos_error *error);
+
+/* files_recent.c */
+int files_history(struct ethos_store *self, const char *scope, const char *key,
+                  ethos_change_fn *each, void *arg, struct ethos_error *error);
 
 /* Makes a text that was rebuilt the answer to a read. */
 int files_give(const struct files *self, struct ethos_view text, const struct ethos_read_how *how,

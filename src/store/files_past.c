@@ -1,5 +1,5 @@
 /*
- * files_past.c: what the journal and the blobs remember: history, version.
+ * files_past.c: what the journal and the blobs remember: everything about a key, version.
  *
  * Reading takes no lock. A rotation meanwhile is noticed by the live file's inode, and everything is
  * read again. Blobs are named by their hash and checked by whoever uses them.
@@ -235,81 +235,6 @@ int files_past_text(const struct files *self, const struct files_past *past, siz
                    "%s/" FILES_HISTORY ": change %llu of %.*s leads to no text",
                    files_show(self, past->path, shown), (unsigned long long)record->seq,
                    VIEW_ARG(record->key));
-}
-
-/* ---- history ---------------------------------------------------------------------------------- */
-
-static const char *copy(struct arena *arena, struct ethos_view v)
-{
-    return v.size ? arena_copy(arena, v) : NULL;
-}
-
-static const char *revision_of(struct arena *arena, struct ethos_view hash, bool absent)
-{
-    return absent ? "absent" : arena_copy(arena, hash);
-}
-
-/* A line that only keeps a text leads to that text, though the file never had it. */
-static const char *revision_after(struct arena *arena, const struct history_record *record)
-{
-    return view_eq_str(record->via, "seen")
-               ? arena_printf(arena, "sha256:%.*s", VIEW_ARG(record->after_blob))
-               : revision_of(arena, record->after_hash, record->absent_after);
-}
-
-static int report(const struct history_record *record, ethos_change_fn *each, void *arg,
-                  struct ethos_error *error)
-{
-    struct arena arena;
-    arena_init(&arena);
-    struct ethos_change change = {
-        .number = record->seq,
-        .time_ms = record->ts_ms,
-        .key = arena_copy(&arena, record->key),
-        .actions = copy(&arena, record->actions),
-        .source = copy(&arena, record->source),
-        .via = copy(&arena, record->via),
-        .actor = copy(&arena, record->actor),
-        .session = copy(&arena, record->session),
-        .session_key = copy(&arena, record->session_key),
-        .user = copy(&arena, record->user),
-        .op_id = copy(&arena, record->op_id),
-        .event = copy(&arena, record->event),
-        .undoes = copy(&arena, record->undoes),
-        .before = revision_of(&arena, record->before_hash, record->absent_before),
-        .after = revision_after(&arena, record),
-        .bytes_before = record->size_before,
-        .bytes_after = record->size_after,
-        .diff = record->diff,
-        .diff_whole = !record->blob.size && !record->after_blob.size,
-    };
-    int code = change.key && change.before && change.after ? each(arg, &change) : err_nomem(error);
-    arena_release(&arena);
-    return code;
-}
-
-static bool is_change(const struct history *history, size_t i)
-{
-    return !history->voided[i] && history->records[i].voids_first == 0;
-}
-
-int files_history(struct ethos_store *store, const char *scope, const char *key,
-                  ethos_change_fn *each, void *arg, struct ethos_error *error)
-{
-    struct files *self = (struct files *)store;
-    struct files_past past = {0};
-    char path[FILES_PATH_SIZE];
-    int dir = files_scope_open(self, scope, path, error);
-    if (dir < 0)
-        return dir == ETHOS_NOTFOUND ? ETHOS_OK : dir;
-    int code = files_past_load(self, dir, path, key, &past, error);
-    for (size_t i = past.history.count; code == ETHOS_OK && i-- > 0;) {
-        if (is_change(&past.history, i))
-            code = report(&past.history.records[i], each, arg, error);
-    }
-    files_past_release(&past);
-    os_close(dir);
-    return code;
 }
 
 /* ---- version ---------------------------------------------------------------------------------- */

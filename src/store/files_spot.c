@@ -16,6 +16,7 @@
 #include "base/os.h"
 #include "base/view.h"
 #include "core/scope.h"
+#include "store/store.h"
 
 #define SETTLE_MS 50 /* between two looks at a text whose writers cannot be seen */
 #define SETTLE_TRIES 40
@@ -141,6 +142,20 @@ bool files_is_as(const struct stat *now, struct ethos_view was)
         return false;
     return now->st_ctim.tv_sec < seconds ||
            (now->st_ctim.tv_sec == seconds && now->st_ctim.tv_nsec <= nanoseconds);
+}
+
+bool store_files_pending(int dir, const struct history_record *record)
+{
+    struct stat st;
+    char key[ETHOS_MAX_KEY + 1];
+    if (record->voids_first || view_eq(record->actions, VIEW("external")) ||
+        record->key.size >= sizeof key)
+        return false; // tells of what was there
+    memcpy(key, record->key.data, record->key.size);
+    key[record->key.size] = 0;
+    if (os_fstatat(dir, key, &st, 0) != 0)
+        return errno == ENOENT && record->absent_before && !record->absent_after;
+    return record->was.size > 0 && files_is_as(&st, record->was);
 }
 
 /* ---- reading ---------------------------------------------------------------------------------- */

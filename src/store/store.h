@@ -9,12 +9,21 @@
 #ifndef ETHOS_STORE_STORE_H
 #define ETHOS_STORE_STORE_H
 
+#include <stdbool.h>
+
 #include <ethos/provider.h>
 
 extern const struct ethos_store_ops store_ram;
 
 /* Uses root, allow, deadline_ms and ETHOS_SETUP_FAST of its setup. The first write makes root. */
 extern const struct ethos_store_ops store_files;
+
+/*
+ * Of the files store, for those who follow its history: whether the change of a record is still to be seen
+ * in the file. dir is the directory of its scope.
+ */
+struct history_record;
+bool store_files_pending(int dir, const struct history_record *record);
 
 /* Both take ownership of inner and close it; NULL and no memory: inner is closed too. */
 int store_trace_new(const struct ethos_host *host, struct ethos_store *inner,

@@ -383,6 +383,30 @@ static void test_a_new_key_is_appended_flat(void **state)
         assert_edit(&rows[i]);
 }
 
+static void test_a_key_is_taken_out_with_its_line(void **state)
+{
+    static const struct edit_row rows[] = {
+        {"a: 1\nb: 2\n", "a", NULL, "b: 2\n"},
+        {"a: 1\nb: 2", "b", NULL, "a: 1\n"},
+        {"a: 1 # why\n# kept\n", "a", NULL, "# kept\n"},
+        {"p:\n  q: 1\n  r: 2\n", "p.q", NULL, "p:\n  r: 2\n"},
+        {"p:\n  q: 1\n", "p.q", NULL, "p:\n"},
+        {"a: 1\n", "b", NULL, "a: 1\n"},
+        {"", "b", NULL, ""},
+    };
+    struct str out;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        assert_edit(&rows[i]);
+    str_init(&out, ETHOS_MAX_YAML_BYTES);
+    assert_int_equal(config_edit(VIEW("{a: 1, b: 2}\n"), "c", "a", NULL, &out, NULL),
+                     ETHOS_UNSUPPORTED);
+    assert_int_equal(config_edit(VIEW("a:\n  - x\n"), "c", "a", NULL, &out, NULL),
+                     ETHOS_UNSUPPORTED);
+    str_release(&out);
+}
+
 static void test_values_are_quoted_where_yaml_needs_it(void **state)
 {
     static const char *const values[] = {"",     " ",     "a: b",   "#x",  "a #b", "true", "- x",
@@ -495,6 +519,7 @@ int main(void)
         WORLD_TEST(test_without_memory_a_file_is_not_half_read),
         cmocka_unit_test(test_a_key_is_changed_in_place_and_every_other_byte_stays),
         cmocka_unit_test(test_a_new_key_is_appended_flat),
+        cmocka_unit_test(test_a_key_is_taken_out_with_its_line),
         cmocka_unit_test(test_values_are_quoted_where_yaml_needs_it),
         cmocka_unit_test(test_an_edit_that_would_break_the_file_is_refused),
         cmocka_unit_test(test_an_edit_keeps_the_limit_of_the_file),

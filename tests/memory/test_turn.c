@@ -343,6 +343,81 @@ static void test_without_a_current_directory_there_is_memory_but_no_workspace(vo
     assert_error(&world->error, code, ETHOS_INVALID);
 }
 
+static void test_no_workspace_may_be_meant_whatever_the_current_directory_is(void **state)
+{
+    struct world *world = *state;
+    const struct ethos_request none = {.workspace = ""};
+
+    world_open(world);
+    setenv("ETHOS_WORKSPACE", world->work, 1);
+    const struct ethos_context *context = world_turn(world, &none);
+    assert_null(context->workspace);
+    assert_null(context->workspace_scope);
+    assert_null(context->workspace_error);
+    assert_ok(world, world_sync(world, "{\"action\":\"add\",\"content\":\"x\"}"));
+    int code = world_sync(world,
+                          "{\"action\":\"add\",\"scope\":\"workspace\",\"key\":\"MEMORY.md\","
+                          "\"content\":\"x\"}");
+    assert_error(&world->error, code, ETHOS_INVALID);
+    assert_false(world_exists(world, "home/workspaces"));
+}
+
+#define IN_WORKSPACE                                                                               \
+    "{\"action\":\"add\",\"scope\":\"workspace\",\"key\":\"MEMORY.md\",\"content\":\"x\"}"
+
+static void test_a_workspace_is_named_by_its_id(void **state)
+{
+    struct world *world = *state;
+    struct ethos_request named = {.workspace = NULL};
+    char scope[ETHOS_MAX_SCOPE];
+
+    world_open(world);
+    snprintf(scope, sizeof scope, "%s", world_turn(world, NULL)->workspace_scope);
+    assert_ok(world, world_sync(world, IN_WORKSPACE));
+    assert_int_equal(chdir("/"), 0);
+    named.workspace = scope;
+    const struct ethos_context *context = world_turn(world, &named);
+    assert_string_equal(context->workspace_scope, scope);
+    assert_string_equal(context->workspace, world->work);
+    assert_prefetch(world, "## Workspace Memory\n\nx");
+}
+
+static void test_a_named_workspace_outlives_its_folder_and_takes_no_other(void **state)
+{
+    struct world *world = *state;
+    struct ethos_request named = {.workspace = NULL};
+    char scope[ETHOS_MAX_SCOPE], path[ETHOS_MAX_SCOPE + 64];
+
+    world_open(world);
+    snprintf(scope, sizeof scope, "%s", world_turn(world, NULL)->workspace_scope);
+    assert_ok(world, world_sync(world, IN_WORKSPACE));
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(rmdir(world->work), 0);
+    named.workspace = scope;
+    const struct ethos_context *context = world_turn(world, &named);
+    assert_string_equal(context->workspace_scope, scope);
+    assert_null(context->workspace);
+    assert_ok(world, world_sync(world, IN_WORKSPACE));
+    assert_int_equal(world->warnings, 0);
+    snprintf(path, sizeof path, "home/workspaces/%s/workspace.json", scope + strlen("workspace:"));
+    world_put(world, path, "{");
+    assert_string_equal(world_turn(world, &named)->workspace_scope, scope);
+}
+
+static void test_a_workspace_that_is_not_known_is_not_made(void **state)
+{
+    struct world *world = *state;
+    static const char *const names[] = {"workspace:nowhere-8d1f0c2ab3e4", "workspace:",
+                                        "workspace:../users"};
+
+    world_open(world);
+    for (size_t i = 0; i < COUNT(names); i++) {
+        const struct ethos_request named = {.workspace = names[i]};
+        assert_error(&world->error, world_try_turn(world, &named), ETHOS_NOTFOUND);
+        world_mkdir(world, "home/users");
+    }
+}
+
 /* ---- homes ---------------------------------------------------------------------------------- */
 
 static void test_a_home_that_others_may_write_to_is_refused(void **state)
@@ -410,6 +485,10 @@ int main(void)
         WORLD_TEST(test_workspace_from_call_then_environment_then_the_current_directory),
         WORLD_TEST(test_the_index_is_shown_unless_switched_off),
         WORLD_TEST(test_without_a_current_directory_there_is_memory_but_no_workspace),
+        WORLD_TEST(test_no_workspace_may_be_meant_whatever_the_current_directory_is),
+        WORLD_TEST(test_a_workspace_is_named_by_its_id),
+        WORLD_TEST(test_a_named_workspace_outlives_its_folder_and_takes_no_other),
+        WORLD_TEST(test_a_workspace_that_is_not_known_is_not_made),
         WORLD_TEST(test_a_home_that_others_may_write_to_is_refused),
         WORLD_TEST(test_ephemeral_memory_has_the_settings_of_the_home_and_leaves_nothing),
         WORLD_TEST(test_removing_ephemeral_memory_follows_no_link),

@@ -6,6 +6,8 @@
 
 #include <sys/wait.h>
 
+#include "base/str.h"
+
 static int add_agent(struct home *home, const struct ethos_origin *origin)
 {
     struct ethos_edit edit = {.key = "a.md"};
@@ -439,6 +441,84 @@ static void test_a_history_that_is_replaced_meanwhile_is_written_to(void **state
     assert_true(replacing.number > 30);
 }
 
+/* ---- reading from the end ------------------------------------------------------------------- */
+
+struct walked {
+    uint64_t numbers[4096];
+    size_t count, most; /* most: where the walk is ended; 0: not at all */
+    void (*meanwhile)(struct home *home);
+    struct home *home;
+};
+
+static int note_number(void *arg, const struct ethos_change *change)
+{
+    struct walked *walked = arg;
+    if (walked->count == 0 && walked->meanwhile)
+        walked->meanwhile(walked->home);
+    walked->numbers[walked->count++] = change->number;
+    return walked->count == walked->most ? 1 : 0;
+}
+
+static int walk(struct home *home, struct walked *walked)
+{
+    return home->store->ops->history(home->store, SCOPE, NULL, note_number, walked, &home->error);
+}
+
+/* Lines of many lengths, so that pieces end anywhere in them. */
+static void test_a_long_history_is_told_whole_from_its_end(void **state)
+{
+    static struct walked walked;
+    struct home *home = *state;
+    struct str text;
+    str_init(&text, (size_t)1 << 24);
+    walked = (struct walked){0};
+    for (int i = 1; i <= 3000; i++)
+        str_printf(&text,
+                   "{\"ts\":%d,\"scopeId\":\"personality:p\",\"key\":\"a.md\",\"actions\":[],"
+                   "\"source\":\"tool\",\"afterHash\":\"x\",\"beforeHash\":\"x\",\"diff\":"
+                   "\"%0*d\",\"sizeAfter\":%d}\n",
+                   i, 1 + i * 37 % 900, 0, i);
+    home_put(home, HISTORY, text.data);
+    assert_int_equal(walk(home, &walked), ETHOS_OK);
+    assert_int_equal(walked.count, 3000);
+    str_release(&text);
+}
+
+/* More than all history may have: whoever wants the last change does not read it. */
+static void test_the_last_changes_cost_no_more_for_what_is_before(void **state)
+{
+    static struct walked walked;
+    struct home *home = *state;
+    walked = (struct walked){.most = 2};
+    put(home, "1");
+    put(home, "2");
+    put(home, "3");
+    home_put(home, MONTH_OF("2020-01"), "");
+    int fd = openat(home->temp.fd, MONTH_OF("2020-01"), O_WRONLY);
+    assert_int_equal(ftruncate(fd, 2LL * ETHOS_MAX_HISTORY_BYTES), 0);
+    close(fd);
+    assert_int_equal(walk(home, &walked), 1);
+    assert_int_equal(walked.numbers[0], 3);
+    assert_int_equal(walked.numbers[1], 2);
+}
+
+static void turn_the_month(struct home *home)
+{
+    assert_int_equal(renameat(home->temp.fd, HISTORY, home->temp.fd, MONTH_OF("2026-10")), 0);
+}
+
+static void test_a_month_that_turns_meanwhile_is_told_once(void **state)
+{
+    static struct walked walked;
+    struct home *home = *state;
+    walked = (struct walked){.meanwhile = turn_the_month, .home = home};
+    put(home, "1");
+    put(home, "2");
+    home_put(home, MONTH_OF("2026-09"), "not a line\n");
+    assert_int_equal(walk(home, &walked), ETHOS_OK);
+    assert_int_equal(walked.count, 2);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -457,6 +537,9 @@ int main(void)
         HOME_TEST(test_everything_but_texts_and_history_may_be_removed_between_writes),
         HOME_TEST(test_every_version_can_be_had_again),
         HOME_TEST(test_a_history_that_is_replaced_meanwhile_is_written_to),
+        HOME_TEST(test_a_long_history_is_told_whole_from_its_end),
+        HOME_TEST(test_the_last_changes_cost_no_more_for_what_is_before),
+        HOME_TEST(test_a_month_that_turns_meanwhile_is_told_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,508 @@
+/*
+ * test_watch.c: changes are told once, by whoever they are made, when readers can see them.
+ */
+#include <poll.h>
+
+#include "base/os.h"
+#include "base/str.h"
+#include "memory/service.h"
+#include "memory/watch.h"
+#include "past.h"
+
+#define PATIENCE_MS 20000 /* before a test that waits in vain fails */
+
+/* What was told, a line each; see note. */
+struct heard {
+    char text[16384];
+    unsigned count;
+};
+
+struct watching {
+    struct world *world;
+    struct ethos *ethos; /* the watcher's own */
+    struct watch *watch;
+    struct heard heard;
+};
+
+static void note(void *arg, const struct watch_event *event)
+{
+    static const char *const names[] = {"memory",        "note",  "session", "message", "conflict",
+                                        "personalities", "users", "config",  "lost"};
+    struct heard *heard = arg;
+    char line[512] = "";
+    size_t used = strlen(heard->text);
+    if (event->change)
+        snprintf(line, sizeof line, " %s %s %s %s", event->scope, event->key,
+                 event->change->actions, event->change->via ? event->change->via : "-");
+    else if (event->kind == WATCH_CONFLICT)
+        snprintf(line, sizeof line, " %s %s %llu", event->scope, event->key,
+                 (unsigned long long)event->count);
+    else if (event->kind == WATCH_SESSION)
+        snprintf(line, sizeof line, " %s", event->what);
+    else if (event->kind == WATCH_MESSAGE)
+        snprintf(line, sizeof line, " %s", event->role);
+    assert_true(used + strlen(line) + 20 < sizeof heard->text);
+    snprintf(heard->text + used, sizeof heard->text - used, "%s%s\n", names[event->kind], line);
+    heard->count++;
+}
+
+/* A handle of the world's home whose clock goes on; the world's own writes. */
+static void start_with(struct world *world, struct watching *w, struct ethos_options options)
+{
+    world->host.now_ms = log_default_host.now_ms;
+    if (!world->ethos)
+        world_personality(world, "tester");
+    *w = (struct watching){.world = world};
+    options.home = world->home;
+    options.host = &world->host;
+    assert_ok(world, ethos_open(&options, &w->ethos, &world->error));
+    assert_ok(world, watch_open(w->ethos, &w->watch, &world->error));
+}
+
+static void start(struct world *world, struct watching *w)
+{
+    start_with(world, w, (struct ethos_options){0});
+}
+
+static void stop(struct watching *w)
+{
+    watch_close(w->watch);
+    ethos_close(w->ethos);
+}
+
+/* One turn of the loop that a server has. */
+static void turn(struct watching *w, int most_ms)
+{
+    struct pollfd ready = {watch_fd(w->watch), POLLIN, 0};
+    int wait = watch_wait_ms(w->watch);
+    os_poll(&ready, 1, wait >= 0 && wait < most_ms ? wait : most_ms);
+    assert_ok(w->world, watch_take(w->watch, note, &w->heard, &w->world->error));
+}
+
+/* Waits until this many events were told. */
+static void await(struct watching *w, unsigned count)
+{
+    int64_t end = os_monotonic_ms() + PATIENCE_MS;
+    while (w->heard.count < count && os_monotonic_ms() < end)
+        turn(w, 100);
+}
+
+static void assert_heard(struct watching *w, const char *expected)
+{
+    unsigned lines = 0;
+    for (const char *at = expected; (at = strchr(at, '\n')); at++)
+        lines++;
+    await(w, lines);
+    assert_string_equal(w->heard.text, expected);
+    w->heard = (struct heard){0};
+}
+
+/* Nothing comes after what was told, even when all that is under way is over. */
+static void assert_silence(struct watching *w)
+{
+    w->heard = (struct heard){0};
+    int64_t end = os_monotonic_ms() + 700;
+    while (os_monotonic_ms() < end)
+        turn(w, 100);
+    assert_string_equal(w->heard.text, "");
+}
+
+/* ---- changes of ours ------------------------------------------------------------------------- */
+
+static void test_a_change_is_told_once_with_what_history_says(void **state)
+{
+    struct watching w;
+    world_mkdir(*state, "home");
+    start(*state, &w);
+    assert_silence(&w);
+    past_add(w.world, "ann", "one");
+    assert_heard(&w, "personalities\nmemory personality:tester MEMORY.md add test\n");
+    past_add(w.world, "ann", "two");
+    past_update(w.world, "ann", ETHOS_ACTION_REMOVE, "one");
+    assert_heard(&w, "memory personality:tester MEMORY.md add test\n"
+                     "memory personality:tester MEMORY.md remove test\n");
+    assert_silence(&w);
+    stop(&w);
+}
+
+static void test_what_is_there_is_not_told(void **state)
+{
+    struct watching w;
+    world_personality(*state, "tester");
+    past_add(*state, "ann", "one");
+    start(*state, &w);
+    assert_silence(&w);
+    past_add(w.world, "ann", "two");
+    assert_heard(&w, "memory personality:tester MEMORY.md add test\n");
+    stop(&w);
+}
+
+static void test_every_scope_is_watched_also_those_to_come(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    world_put(world, "home/workspaces/w-0123456789ab/memory/MEMORY.md", "x\n");
+    start(world, &w);
+    static const char *const scopes[] = {
+        "user:u1", "team:t1",         "workspace:w-0123456789ab",
+        "global",  "memories:global", "memories:personality:tester"};
+    for (size_t i = 0; i < COUNT(scopes); i++) {
+        char expected[128];
+        struct ethos_update update = {
+            .action = ETHOS_ACTION_ADD, .scope = scopes[i], .key = "MEMORY.md", .text = VIEW("x")};
+        assert_ok(world, ethos_sync(world->turn, &update, 1, NULL, &world->error));
+        snprintf(expected, sizeof expected, "memory %s MEMORY.md add -\n", scopes[i]);
+        int64_t end = os_monotonic_ms() + PATIENCE_MS;
+        while (!strstr(w.heard.text, expected) && os_monotonic_ms() < end)
+            turn(&w, 100);
+        if (!strstr(w.heard.text, expected))
+            fail_msg("not told: %s", expected);
+    }
+    assert_silence(&w);
+    stop(&w);
+}
+
+static void test_a_note_is_told_as_one_and_what_is_no_text_is_not(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    world_mkdir(world, "home/personalities/tester");
+    start(world, &w);
+    const struct ethos_fact fact = {
+        .text = VIEW("A fact."), .title = VIEW("Thing"), .scope = "personality"};
+    struct ethos_kept kept;
+    assert_ok(world, ethos_remember(world->turn, &fact, NULL, &kept, &world->error));
+    await(&w, 2);
+    assert_non_null(strstr(w.heard.text, "note personality:tester thing.md"));
+    assert_non_null(strstr(w.heard.text, "memory personality:tester MEMORY.md"));
+    world_put(world, "home/personalities/tester/x.txt", "x");
+    world_put(world, "home/personalities/tester/.hidden.md", "x");
+    assert_silence(&w);
+    stop(&w);
+}
+
+/* Every change, whatever the watcher sees at once; in order. */
+static void test_many_changes_are_all_told_in_order(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    world_mkdir(world, "home/personalities/tester");
+    start(world, &w);
+    for (int i = 0; i < 300; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "entry %d", i);
+        past_update(world, "ann", ETHOS_ACTION_REPLACE, text);
+        if (i % 7 == 0)
+            turn(&w, 0);
+        w.heard.text[0] = 0;
+    }
+    int64_t end = os_monotonic_ms() + PATIENCE_MS;
+    while (w.heard.count < 300 && os_monotonic_ms() < end) {
+        w.heard.text[0] = 0;
+        turn(&w, 100);
+    }
+    assert_int_equal(w.heard.count, 300);
+    assert_silence(&w);
+    stop(&w);
+}
+
+static void test_history_that_is_written_anew_tells_nothing_twice(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    struct ethos_purge purge;
+    world_personality(world, "tester");
+    past_add(world, "ann", "keep this");
+    past_add(world, "ann", "a secret");
+    start(world, &w);
+    past_add(world, "ann", "more");
+    assert_heard(&w, "memory personality:tester MEMORY.md add test\n");
+    assert_ok(world,
+              ethos_forget(world->turn, NULL, VIEW("a secret"), NULL, &purge, &world->error));
+    await(&w, 1);
+    assert_int_equal(w.heard.count, 1); // the text lost a line
+    past_add(world, "ann", "after");
+    await(&w, 2);
+    assert_int_equal(w.heard.count, 2);
+    assert_non_null(strstr(w.heard.text, "memory personality:tester MEMORY.md add test\n"));
+    assert_silence(&w);
+    stop(&w);
+}
+
+static int64_t in_two_months(void *arg)
+{
+    return log_default_host.now_ms(arg) + 62 * INT64_C(86400000);
+}
+
+static void test_a_history_that_was_put_aside_for_a_month_loses_nothing(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    world_personality(world, "tester");
+    past_add(world, "ann", "one");
+    start(world, &w);
+    past_add(world, "ann", "two");
+    world->host.now_ms = in_two_months;
+    past_add(world, "ann", "three");
+    char *tree = world_tree(world, "home", TREE_ALL);
+    assert_non_null(strstr(tree, "memory-history-20")); // it was put aside
+    free(tree);
+    assert_heard(&w, "memory personality:tester MEMORY.md add test\n"
+                     "memory personality:tester MEMORY.md add test\n");
+    assert_silence(&w);
+    stop(&w);
+}
+
+/* ---- edits made outside ---------------------------------------------------------------------- */
+
+static void test_an_edit_made_outside_is_recorded_and_told(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    world_personality(world, "tester");
+    past_add(world, "ann", "one");
+    start(world, &w);
+    world_put(world, "home/personalities/tester/MEMORY.md", "one\n\ntwo\n");
+    assert_heard(&w, "memory personality:tester MEMORY.md external external\n");
+    world_unlink(world, "home/personalities/tester/MEMORY.md");
+    assert_heard(&w, "memory personality:tester MEMORY.md external external\n");
+    assert_silence(&w);
+    stop(&w);
+}
+
+static void test_a_text_that_somebody_is_writing_is_waited_for(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    world_personality(world, "tester");
+    past_add(world, "ann", "one");
+    start(world, &w);
+    int fd = openat(world->temp.fd, "home/personalities/tester/MEMORY.md", O_WRONLY | O_APPEND);
+    assert_int_equal(write(fd, "ha", 2), 2);
+    assert_silence(&w);
+    assert_int_equal(write(fd, "lf\n", 3), 3);
+    assert_silence(&w);
+    close(fd);
+    assert_heard(&w, "memory personality:tester MEMORY.md external external\n");
+    assert_file(world, "home/personalities/tester/MEMORY.md", "one\nhalf\n");
+    stop(&w);
+}
+
+static void test_a_text_without_history_is_told_too(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    world_put(world, "home/personalities/tester/MEMORY.md", "old\n");
+    world_personality(world, "tester");
+    start(world, &w);
+    world_put(world, "home/personalities/tester/MEMORY.md", "new\n");
+    assert_heard(&w, "memory personality:tester MEMORY.md external external\n");
+    assert_false(world_exists(world, "home/personalities/tester/memory-history.jsonl"));
+    world_put(world, "home/personalities/tester/a-note.md", "new\n");
+    assert_heard(&w, "note personality:tester a-note.md external external\n");
+    assert_silence(&w);
+    stop(&w);
+}
+
+static void test_a_text_below_a_tree_is_watched(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    world_put(world, "home/memories/a/b.txt", "x\n");
+    start(world, &w);
+    world_put(world, "home/memories/a/b.txt", "y\n");
+    assert_heard(&w, "memory memories:global a/b.txt external external\n");
+    world_put(world, "home/memories/c/d/e.txt", "y\n");
+    assert_heard(&w, "memory memories:global c/d/e.txt external external\n");
+    assert_silence(&w);
+    stop(&w);
+}
+
+static void test_a_text_behind_a_link_is_asked_for(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    world_put(world, "home/shared/MEMORY.md", "old\n");
+    world_mkdir(world, "home/personalities/tester");
+    world_link(world, "../../shared/MEMORY.md", "home/personalities/tester/MEMORY.md");
+    world_personality(world, "tester");
+    past_add(world, "ann", "one");
+    start(world, &w);
+    turn(&w, 0);
+    world_put(world, "home/shared/MEMORY.md", "old\n\none\n\nby hand\n");
+    assert_heard(&w, "memory personality:tester MEMORY.md external external\n");
+    stop(&w);
+}
+
+/* ---- a change that is not published ---------------------------------------------------------- */
+
+/* Stops a writer before it swaps; the call before which it stops is the one that publishes. */
+static int stop_at_exchange(void *arg, const char *call, unsigned long number)
+{
+    struct watching *w = arg;
+    (void)number;
+    if (strcmp(call, "exchange") != 0)
+        return 0;
+    os_hook(NULL, NULL);
+    assert_silence(w); // the line is there, and its text is not
+    return 0;
+}
+
+static void test_a_line_is_not_told_before_its_text_is_there(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    world_personality(world, "tester");
+    past_add(world, "ann", "one");
+    start(world, &w);
+    os_hook(stop_at_exchange, &w);
+    past_add(world, "ann", "two");
+    assert_heard(&w, "memory personality:tester MEMORY.md add test\n");
+    assert_silence(&w);
+    stop(&w);
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static void test_copies_that_are_kept_are_counted(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    world_personality(world, "tester");
+    past_write(world, VIEW("one\n"));
+    start(world, &w);
+    unsigned conflicts = 0;
+    past_write(world, VIEW("two\n"));
+    assert_heard(&w, "memory personality:tester MEMORY.md replace -\n");
+    int code = ethos_save(world->turn, NULL, VIEW("one\n"), VIEW("three\n"), NULL, &conflicts,
+                          &world->error);
+    assert_true(code == ETHOS_OK || code == ETHOS_CONFLICT);
+    assert_int_equal(conflicts, 1);
+    assert_heard(&w, "conflict personality:tester MEMORY.md 1\n");
+    world_put(world, "home/personalities/tester/MEMORY.sync-conflict-20260101.md", "x");
+    assert_heard(&w, "conflict personality:tester MEMORY.md 2\n");
+    world_unlink(world, "home/personalities/tester/MEMORY.sync-conflict-20260101.md");
+    assert_heard(&w, "conflict personality:tester MEMORY.md 1\n");
+    assert_silence(&w);
+    stop(&w);
+}
+
+static void test_settings_people_and_personalities_are_told(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    world_mkdir(world, "home/personalities/tester");
+    world_mkdir(world, "home/users");
+    start(world, &w);
+    world_put(world, "home/config.yaml", "prefetch.maxChars: 5000\n");
+    assert_heard(&w, "config\n");
+    world_put(world, "home/personalities/tester/SOUL.md", "Kind.\n");
+    assert_heard(&w, "personalities\n");
+    world_put(world, "home/users/identity-map.json", "[]\n");
+    assert_heard(&w, "users\n");
+    world_mkdir(world, "home/personalities/other");
+    assert_heard(&w, "personalities\n");
+    world_remove(world, "home/personalities/other");
+    assert_heard(&w, "personalities\n");
+    assert_silence(&w);
+    stop(&w);
+}
+
+static void test_sessions_and_their_messages_are_told(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    struct ethos_sessions *sessions;
+    char id[ETHOS_UUID_SIZE];
+    world_mkdir(world, "home");
+    const struct ethos_session session = {.key = "k", .platform = "cli"};
+    const struct ethos_message message = {.role = "user", .content = VIEW("hello")};
+    start(world, &w);
+    assert_ok(world, ethos_sessions(world->ethos, &sessions, &world->error));
+    assert_ok(world, sessions->ops->create(sessions, &session, id, &world->error));
+    assert_heard(&w, "session created\n");
+    assert_ok(world, sessions->ops->append(sessions, id, &message, 1, 0, &world->error));
+    assert_heard(&w, "message user\nsession updated\n");
+    assert_ok(world, sessions->ops->remove(sessions, id, &world->error));
+    await(&w, 1);
+    assert_non_null(strstr(w.heard.text, "session deleted\n"));
+    stop(&w);
+}
+
+static void test_a_home_that_appears_is_watched_from_then_on(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    snprintf(world->home, sizeof world->home, "%s/not/there/yet", world->temp.path);
+    start(world, &w);
+    assert_silence(&w);
+    past_add(world, "ann", "one");
+    int64_t end = os_monotonic_ms() + PATIENCE_MS;
+    while (!strstr(w.heard.text, "memory personality:tester MEMORY.md add test\n") &&
+           os_monotonic_ms() < end)
+        turn(&w, 100);
+    assert_non_null(strstr(w.heard.text, "memory personality:tester MEMORY.md add test\n"));
+    assert_silence(&w);
+    stop(&w);
+}
+
+static void test_a_scope_that_goes_and_comes_back_is_followed(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    world_personality(world, "tester");
+    past_add(world, "ann", "one");
+    start(world, &w);
+    world_remove(world, "home/personalities/tester");
+    assert_heard(&w, "personalities\n");
+    assert_silence(&w);
+    past_add(world, "ann", "again");
+    assert_heard(&w, "personalities\nmemory personality:tester MEMORY.md add test\n");
+    assert_silence(&w);
+    stop(&w);
+}
+
+static void test_memory_in_another_backend_is_asked_for(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    const struct ethos_setup setup = {.host = &world->host};
+    struct ethos_store *store;
+    assert_ok(world, store_ram.open(&setup, &store, &world->error));
+    start_with(world, &w, (struct ethos_options){.store = store});
+    struct ethos_turn *own;
+    assert_ok(world, ethos_turn_new(w.ethos, NULL, &own, &world->error));
+    const struct ethos_update update = {.action = ETHOS_ACTION_ADD, .text = VIEW("x")};
+    assert_ok(world, ethos_sync(own, &update, 1, NULL, &world->error));
+    ethos_turn_free(own);
+    assert_true(watch_wait_ms(w.watch) <= WATCH_PERIOD_MS);
+    assert_heard(&w, "memory personality:default MEMORY.md add -\n");
+    assert_silence(&w);
+    stop(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(test_a_change_is_told_once_with_what_history_says),
+        WORLD_TEST(test_what_is_there_is_not_told),
+        WORLD_TEST(test_every_scope_is_watched_also_those_to_come),
+        WORLD_TEST(test_a_note_is_told_as_one_and_what_is_no_text_is_not),
+        WORLD_LOOP(test_many_changes_are_all_told_in_order),
+        WORLD_TEST(test_history_that_is_written_anew_tells_nothing_twice),
+        WORLD_TEST(test_a_history_that_was_put_aside_for_a_month_loses_nothing),
+        WORLD_TEST(test_an_edit_made_outside_is_recorded_and_told),
+        WORLD_TEST(test_a_text_that_somebody_is_writing_is_waited_for),
+        WORLD_TEST(test_a_text_without_history_is_told_too),
+        WORLD_TEST(test_a_text_below_a_tree_is_watched),
+        WORLD_TEST(test_a_text_behind_a_link_is_asked_for),
+        WORLD_TEST(test_a_line_is_not_told_before_its_text_is_there),
+        WORLD_TEST(test_copies_that_are_kept_are_counted),
+        WORLD_TEST(test_settings_people_and_personalities_are_told),
+        WORLD_TEST(test_sessions_and_their_messages_are_told),
+        WORLD_TEST(test_a_home_that_appears_is_watched_from_then_on),
+        WORLD_TEST(test_a_scope_that_goes_and_comes_back_is_followed),
+        WORLD_TEST(test_memory_in_another_backend_is_asked_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
