@@ -253,6 +253,10 @@ static int parse_long(struct cli *self, struct words *words, const char *word)
         self->man = true;
         return CLI_DONE;
     }
+    if (view_eq_str(name, "generate-types")) {
+        self->types = true;
+        return CLI_DONE;
+    }
     return unknown_option(self, name);
 }
 

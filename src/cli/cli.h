@@ -7,6 +7,7 @@
  *   ask.c       what is asked or checked before a command runs
  *   edit.c      memory edit
  *   help.c      help, man page
+ *   types.c     types of the JavaScript client
  *   complete.c  completion scripts
  *   program.c   the programs beside this one
  *   term.c      terminals: colour, pager, and no control sequence from memory ever
@@ -35,7 +36,7 @@ enum cli_help { CLI_HELP_NONE, CLI_HELP_SHORT, CLI_HELP_FULL };
 /* What the global options said. */
 struct cli {
     const char *home, *personality, *user, *workspace;
-    bool ephemeral, json, quiet, no_input, yes, fast, dry_run, no_pager, version, man;
+    bool ephemeral, json, quiet, no_input, yes, fast, dry_run, no_pager, version, man, types;
     enum cli_color color;
     enum cli_help help;
     const struct op *op; /* NULL: only a group ("memory") or nothing was named */
@@ -97,5 +98,6 @@ void help_program(FILE *out, bool full);
 void help_group(FILE *out, const char *group);
 void help_operation(FILE *out, const struct op *op, bool full);
 void help_man(FILE *out);
+void help_types(FILE *out); /* types.c: sdk/js/index.d.ts */
 
 #endif

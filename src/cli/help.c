@@ -14,6 +14,7 @@ static const char *const groups[][2] = {
     {"sessions", "What was said, per folder, and finding it again"},
     {"workspaces", "Which folder has which memory"},
     {"users", "Who is known, and which identities are one person"},
+    {"api-key", "Keys with which programs use the server"},
     {"personality", "The roles of the agent, and which one is active"},
     {"config", "The settings"},
 };

@@ -53,6 +53,11 @@ void view_reindexed(struct cli *self, const json_t *json);
 void view_checked(struct cli *self, const json_t *json);
 void view_promoted(struct cli *self, const json_t *json);
 
+/* view_keys.c */
+void view_key(struct cli *self, const json_t *json);
+void view_keys(struct cli *self, const json_t *json);
+void view_revoked(struct cli *self, const json_t *json);
+
 /* view_history.c */
 void view_history(struct cli *self, const json_t *json);
 void view_diff(struct cli *self, const json_t *json);

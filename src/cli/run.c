@@ -181,7 +181,7 @@ static int read_arguments(struct cli *self)
         int code = reads ? fill_argument(self, arg, given) : CLI_DONE;
         if (code != CLI_DONE)
             return code;
-        if (!given && (arg->flags & OP_REQUIRED))
+        if ((arg->flags & OP_REQUIRED) && !given && !json_object_get(self->args, arg->name))
             return missing_argument(self, arg);
     }
     return CLI_DONE;
@@ -398,6 +398,10 @@ static int dispatch(struct cli *self, char **argv)
         help_man(stdout);
         return CLI_DONE;
     }
+    if (self->types) {
+        help_types(stdout);
+        return CLI_DONE;
+    }
     if (self->version) {
         printf("ethos %s\n", ethos_version());
         return CLI_DONE;
@@ -408,9 +412,11 @@ static int dispatch(struct cli *self, char **argv)
         return edit_run(self);
     if (strcmp(self->op->name, "admin.completion") == 0)
         return complete_run(self);
+    const struct surface *surface = find_surface(self);
+    if (surface && surface->program)
+        return program_exec(self, surface->program, argv);
     if (!op_here(self->op))
         return program_exec(self, "ethos-db", argv);
-    const struct surface *surface = find_surface(self);
     if (surface)
         try_elsewhere(self, surface, argv);
     program_begin();

@@ -135,3 +135,28 @@ int change_diff(struct ethos_turn *turn, const struct ethos_target *target, cons
     ethos_file_free(after);
     return code;
 }
+
+static const char *revision_named(const json_t *row, const char *name)
+{
+    const char *revision = json_string_value(json_object_get(row, name));
+    return revision ? revision : "absent";
+}
+
+int change_complete(struct ethos_turn *turn, const struct ethos_target *target, json_t *row,
+                    struct ethos_error *error)
+{
+    struct str diff;
+    str_init(&diff, ETHOS_MAX_STORE_BYTES);
+    json_t *own = json_incref(row);
+    int code = change_diff(turn, target, revision_named(row, "before"),
+                           revision_named(row, "after"), &diff, error);
+    if (code == ETHOS_OK) {
+        op_json_put(&own, "diff", json_text(str_view(&diff)));
+        change_count(&own, str_view(&diff));
+    }
+    str_release(&diff);
+    if (code == ETHOS_OK && !own)
+        return err_nomem(error);
+    json_decref(own);
+    return code;
+}

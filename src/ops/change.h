@@ -14,6 +14,27 @@
 
 #include "ops/op.h"
 
+/* ---- arguments that name changes ------------------------------------------------------------ */
+
+#define ARG_SINCE                                                                                  \
+    {                                                                                              \
+        "since", OP_TIME, 0, NULL, "TIME", "not before: 12h, 7d, 2026-11-15, 2026-11-15T08:30"     \
+    }
+#define ARG_UNTIL                                                                                  \
+    {                                                                                              \
+        "until", OP_TIME, 0, NULL, "TIME", "not after; a time as above"                            \
+    }
+#define ARG_ACTOR                                                                                  \
+    {                                                                                              \
+        "actor", OP_TEXT, 0, NULL, "NAME", "only by: owner, external, the name of an agent"        \
+    }
+#define ARG_SESSION                                                                                \
+    {                                                                                              \
+        "session", OP_TEXT, 0, NULL, "ID", "only changes of this session"                          \
+    }
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
 /* NULL without memory. */
 json_t *change_json(const char *scope, const struct ethos_change *change);
 
@@ -23,5 +44,9 @@ void change_count(json_t **row, struct ethos_view diff);
 /* Makes the difference of two versions the content of out; "absent" is no file. */
 int change_diff(struct ethos_turn *turn, const struct ethos_target *target, const char *from,
                 const char *to, struct str *out, struct ethos_error *error);
+
+/* Sets diff, added, removed and line of a row from its two versions, where the recorded diff was cut. */
+int change_complete(struct ethos_turn *turn, const struct ethos_target *target, json_t *row,
+                    struct ethos_error *error);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * doctor.c: the operation admin.doctor: looks at everything, names what is wrong and what mends it.
+ * doctor.c: the operations admin.doctor and meta.health: look at everything, name what is wrong and
+ * what mends it.
  *
  * Each check_* adds findings; none stops the others, so that one broken file does not hide the rest.
  */
@@ -23,6 +24,7 @@ struct visit {
     struct op_call *call;
     json_t *findings;
     bool fix;
+    bool ask; /* other programs may be run */
     int errors;
 };
 
@@ -282,9 +284,44 @@ static bool home_exists(struct op_call *call)
     return code != ETHOS_OK || dir >= 0;
 }
 
+static void check_all(struct visit *visit)
+{
+    if (!check_home(visit))
+        return;
+    check_config(visit);
+    check_people(visit);
+    check_workspaces(visit);
+    check_memory(visit);
+    check_sessions(visit);
+    check_spool(visit);
+    if (!service_ephemeral(visit->call->ethos))
+        install_check(service_home(visit->call->ethos), visit->ask, add, visit);
+}
+
+/* Takes the findings. */
+static int return_visit(struct visit *visit, struct op_result *result, struct ethos_error *error)
+{
+    return op_return(result,
+                     json_pack("{s:b, s:o, s:b, s:s, s:o}", "ok", visit->errors == 0, "home",
+                               op_json_string(service_home(visit->call->ethos)), "exists",
+                               home_exists(visit->call), "version", ethos_version(), "findings",
+                               visit->findings),
+                     error);
+}
+
+/* For a page: what is wrong is the answer, not a failure; nobody is asked who would have to be run. */
+static int run_health(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct visit visit = {call, json_array(), false, false, 0};
+    if (!visit.findings)
+        return err_nomem(error);
+    check_all(&visit);
+    return return_visit(&visit, result, error);
+}
+
 static int run_doctor(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct visit visit = {call, json_array(), op_flag(call, "fix") && !call->dry_run, 0};
+    struct visit visit = {call, json_array(), op_flag(call, "fix") && !call->dry_run, true, 0};
     if (!visit.findings)
         return err_nomem(error);
     if (visit.fix && !service_ephemeral(call->ethos) && !home_exists(call)) {
@@ -296,25 +333,11 @@ static int run_doctor(struct op_call *call, struct op_result *result, struct eth
         }
         os_close(dir);
     }
-    if (check_home(&visit)) {
-        check_config(&visit);
-        check_people(&visit);
-        check_workspaces(&visit);
-        check_memory(&visit);
-        check_sessions(&visit);
-        check_spool(&visit);
-        if (!service_ephemeral(call->ethos))
-            install_check(service_home(call->ethos), add, &visit);
-    }
+    check_all(&visit);
     if (visit.errors > 0)
         result->code = err_set(&result->error, ETHOS_INVALID, "%d problem%s found", visit.errors,
                                visit.errors == 1 ? "" : "s");
-    return op_return(result,
-                     json_pack("{s:b, s:o, s:b, s:s, s:o}", "ok", visit.errors == 0, "home",
-                               op_json_string(service_home(call->ethos)), "exists",
-                               home_exists(call), "version", ethos_version(), "findings",
-                               visit.findings),
-                     error);
+    return return_visit(&visit, result, error);
 }
 
 static const struct op_arg doctor_args[] = {
@@ -324,4 +347,6 @@ static const struct op_arg doctor_args[] = {
 const struct op ops_doctor[] = {{"admin.doctor", "doctor", "Check the home, its files and settings",
                                  "ethos doctor --fix", doctor_args, OP_OWNER,
                                  OP_WRITES | OP_IDEMPOTENT | OP_LOCAL | OP_DATABASE, run_doctor},
+                                {"meta.health", NULL, "Check the home, its files and settings",
+                                 NULL, NULL, OP_OWNER, OP_IDEMPOTENT | OP_DATABASE, run_health},
                                 {0}};

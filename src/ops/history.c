@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/view.h"
 #include "core/scope.h"
+#include "memory/archived.h"
 #include "memory/service.h"
 #include "ops/change.h"
 #include "ops/report.h"
@@ -63,30 +65,6 @@ static int add_row(void *arg, const struct ethos_change *change)
     return rows->array ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static const char *revision_of(const json_t *row, const char *name)
-{
-    const char *revision = json_string_value(json_object_get(row, name));
-    return revision ? revision : "absent";
-}
-
-static int complete_diff(const struct looking *looking, json_t *row, struct ethos_error *error)
-{
-    struct str diff;
-    str_init(&diff, ETHOS_MAX_STORE_BYTES);
-    json_t *own = json_incref(row);
-    int code = change_diff(looking->turn, &looking->target, revision_of(row, "before"),
-                           revision_of(row, "after"), &diff, error);
-    if (code == ETHOS_OK) {
-        op_json_put(&own, "diff", json_text(str_view(&diff)));
-        change_count(&own, str_view(&diff));
-    }
-    str_release(&diff);
-    if (code == ETHOS_OK && !own)
-        return err_nomem(error);
-    json_decref(own);
-    return code;
-}
-
 static int complete_diffs(const struct looking *looking, json_t *rows, struct ethos_error *error)
 {
     size_t index;
@@ -94,7 +72,7 @@ static int complete_diffs(const struct looking *looking, json_t *rows, struct et
     int code = ETHOS_OK;
     json_array_foreach (rows, index, row) {
         if (code == ETHOS_OK && json_is_null(json_object_get(row, "diff")))
-            code = complete_diff(looking, row, error);
+            code = change_complete(looking->turn, &looking->target, row, error);
     }
     return code;
 }
@@ -185,6 +163,60 @@ static int run_diff(struct op_call *call, struct op_result *result, struct ethos
     return code;
 }
 
+/* ---- a text that history keeps whole -------------------------------------------------------- */
+
+struct wanted {
+    const char *revision;
+    char key[ETHOS_MAX_KEY + 1];
+};
+
+static int note_key(void *arg, const struct ethos_change *change)
+{
+    struct wanted *wanted = arg;
+    bool found = strcmp(change->before, wanted->revision) == 0 ||
+                 strcmp(change->after, wanted->revision) == 0;
+    if (found)
+        snprintf(wanted->key, sizeof wanted->key, "%s", change->key);
+    return found ? 1 : ETHOS_OK;
+}
+
+/* The text of a hash, if some file of the scope ever had it; else null, as for what is no hash. */
+static int read_blob(const struct looking *looking, const char *blob, json_t **out,
+                     struct ethos_error *error)
+{
+    char revision[ETHOS_REVISION_SIZE];
+    struct wanted wanted = {.revision = revision};
+    struct ethos_file *file = NULL;
+    struct ethos_provider *provider = service_provider(looking->turn);
+    snprintf(revision, sizeof revision, "sha256:%s", blob);
+    int code = hash_is_hex(view_str(blob)) && provider->ops->history
+                   ? provider->ops->history(provider, looking->aimed.scope, NULL, note_key, &wanted,
+                                            error)
+                   : ETHOS_OK;
+    const struct ethos_target target = {NULL, looking->aimed.scope, wanted.key};
+    if (code == 1)
+        code = ethos_read_version(looking->turn, &target, revision, &file, error);
+    if (code == ETHOS_NOTFOUND)
+        code = ETHOS_OK;
+    if (code == ETHOS_OK)
+        *out = file && file->text ? json_text(view_of(file->text, file->size)) : json_null();
+    ethos_file_free(file);
+    return code;
+}
+
+static int run_blob(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct looking looking;
+    json_t *content = NULL;
+    int code = look(call, &looking, error);
+    if (code == ETHOS_OK)
+        code = read_blob(&looking, op_string(call, "blob"), &content, error);
+    if (code == ETHOS_OK)
+        code = op_return(result, json_pack("{s:o}", "content", content), error);
+    ethos_turn_free(looking.turn);
+    return code;
+}
+
 /* ---- restore and undo ----------------------------------------------------------------------- */
 
 static int restore_named(struct ethos_turn *turn, const struct op_call *call,
@@ -192,7 +224,11 @@ static int restore_named(struct ethos_turn *turn, const struct op_call *call,
 {
     (void)more;
     struct ethos_target target = report_target(call);
-    return ethos_restore(turn, &target, op_string(call, "revision"), how, error);
+    const char *revision = op_string(call, "revision"), *slug = op_string(call, "slug");
+    if (!revision == !slug)
+        return err_set(error, ETHOS_INVALID, "say a version, or the slug of an archived section");
+    return slug ? archived_restore(turn, target.scope, slug, how, error)
+                : ethos_restore(turn, &target, revision, how, error);
 }
 
 static int run_restore(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -374,23 +410,6 @@ static int run_forget(struct op_call *call, struct op_result *result, struct eth
 
 /* ---- the rows ------------------------------------------------------------------------------- */
 
-#define ARG_SINCE                                                                                  \
-    {                                                                                              \
-        "since", OP_TIME, 0, NULL, "TIME", "not before: 12h, 7d, 2026-11-15, 2026-11-15T08:30"     \
-    }
-#define ARG_UNTIL                                                                                  \
-    {                                                                                              \
-        "until", OP_TIME, 0, NULL, "TIME", "not after; a time as above"                            \
-    }
-#define ARG_ACTOR                                                                                  \
-    {                                                                                              \
-        "actor", OP_TEXT, 0, NULL, "NAME", "only by: owner, external, the name of an agent"        \
-    }
-#define ARG_SESSION                                                                                \
-    {                                                                                              \
-        "session", OP_TEXT, 0, NULL, "ID", "only changes of this session"                          \
-    }
-
 static const struct op_arg history_args[] = {
     ARG_STORE,
     ARG_KEY,
@@ -411,14 +430,15 @@ static const struct op_arg diff_args[] = {
     ARG_KEY,
     ARG_SCOPE,
     ARG_END};
-static const struct op_arg restore_args[] = {{"revision", OP_TEXT, OP_REQUIRED | OP_POSITIONAL,
-                                              NULL, "REV",
-                                              "a version: a number or a revision of the history"},
-                                             ARG_STORE,
-                                             ARG_KEY,
-                                             ARG_SCOPE,
-                                             ARG_IF_MATCH,
-                                             ARG_END};
+static const struct op_arg restore_args[] = {
+    {"revision", OP_TEXT, OP_POSITIONAL, NULL, "REV",
+     "a version: a number or a revision of the history"},
+    {"slug", OP_TEXT, 0, NULL, "SLUG", "a section of the archive instead, by its name"},
+    ARG_STORE,
+    ARG_KEY,
+    ARG_SCOPE,
+    ARG_IF_MATCH,
+    ARG_END};
 static const struct op_arg undo_args[] = {ARG_STORE, ARG_KEY,      ARG_SCOPE,
                                           ARG_ACTOR, ARG_SESSION,  ARG_SINCE,
                                           ARG_UNTIL, ARG_IF_MATCH, ARG_END};
@@ -435,12 +455,19 @@ static const struct op_arg forget_args[] = {{"substringMatch", OP_TEXT, OP_REQUI
                                             ARG_SCOPE,
                                             ARG_END};
 
+static const struct op_arg blob_args[] = {
+    {"blob", OP_TEXT, OP_REQUIRED, NULL, "HEX", "the SHA-256 of a text, in hexadecimal digits"},
+    ARG_SCOPE,
+    ARG_END};
+
 const struct op ops_history[] = {
     {"memory.history", "memory history", "List the versions of a file, newest first",
      "ethos memory history --since 7d --diff", history_args, OP_MEMORY_READ, OP_IDEMPOTENT,
      run_history},
     {"memory.diff", "memory diff", "Show what the last change did, or how versions differ",
      "ethos memory diff 12", diff_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_diff},
+    {"memory.historyBlob", NULL, "Read a text that the history of a scope keeps", NULL, blob_args,
+     OP_MEMORY_READ, OP_IDEMPOTENT, run_blob},
     {"memory.restore", "memory restore", "Write a version back, byte for byte",
      "ethos memory restore 12", restore_args, OP_MEMORY_WRITE,
      OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT, run_restore},

@@ -49,12 +49,19 @@ int install_program(struct str *out, struct ethos_error *error)
     return str_adds(out, known ? "ethos" : path) ? err_nomem(error) : ETHOS_OK;
 }
 
+static int run_list(struct op_result *result, struct ethos_error *error)
+{
+    json_t *rows;
+    int code = install_list(&rows, error);
+    return code == ETHOS_OK ? op_return(result, rows, error) : code;
+}
+
 static int run(struct op_call *call, bool install, struct op_result *result,
                struct ethos_error *error)
 {
     const char *agent = op_string(call, "agent");
     if (!agent)
-        return install_list(result, error);
+        return run_list(result, error);
     if (strcmp(agent, "git") == 0 && (op_flag(call, "project") || op_string(call, "only")))
         return err_set(error, ETHOS_INVALID, "git: has neither parts nor files of a user");
     return strcmp(agent, "git") == 0 ? install_git(call, install, result, error)

@@ -27,12 +27,12 @@ int install_agent(struct op_call *call, bool install, struct op_result *result,
                   struct ethos_error *error);
 
 /* The agents, which of them are on this machine, and what they have of ours. */
-int install_list(struct op_result *result, struct ethos_error *error);
+int install_list(json_t **out_rows, struct ethos_error *error);
 
 /*
- * For doctor: whether what was installed is still there, and whether each agent's server starts and
- * lists its tools. Takes seconds at most, and makes nothing. home is its path.
+ * For doctor: whether what was installed is still there, and with ask whether each agent's server starts
+ * and lists its tools. Takes seconds at most, and makes nothing. home is its path.
  */
-void install_check(const char *home, ethos_finding_fn *found, void *arg);
+void install_check(const char *home, bool ask, ethos_finding_fn *found, void *arg);
 
 #endif

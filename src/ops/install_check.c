@@ -54,7 +54,7 @@ static json_t *tell_agent(const struct agent *agent, struct ethos_error *error)
     return json;
 }
 
-int install_list(struct op_result *result, struct ethos_error *error)
+int install_list(json_t **out_rows, struct ethos_error *error)
 {
     json_t *list = json_array();
     for (const struct agent *agent = agents; list && agent->name; agent++) {
@@ -65,7 +65,8 @@ int install_list(struct op_result *result, struct ethos_error *error)
         }
         op_json_push(&list, row);
     }
-    return op_return(result, list, error);
+    *out_rows = list;
+    return list ? ETHOS_OK : err_nomem(error);
 }
 
 /* ---- whether the server answers ------------------------------------------------------------- */
@@ -232,6 +233,7 @@ struct check {
     ethos_finding_fn *found;
     void *arg;
     const char *home;
+    bool ask;
     json_t *asked; /* servers that answered */
 };
 
@@ -325,7 +327,7 @@ static void check_agent(const struct check *check, const struct agent *agent)
     if (job_open(&job, agent, check->home, NULL, &error) == ETHOS_OK) {
         parts_there(&job);
         check_entries(check, &job);
-        for (size_t i = 0; i < job.count; i++) {
+        for (size_t i = 0; check->ask && i < job.count; i++) {
             const struct target *target = &job.targets[i];
             if (target->code == ETHOS_OK && (target->file->parts & AGENT_MCP))
                 check_server(check, target);
@@ -341,9 +343,9 @@ static void check_agent(const struct check *check, const struct agent *agent)
     job_close(&job);
 }
 
-void install_check(const char *home, ethos_finding_fn *found, void *arg)
+void install_check(const char *home, bool ask, ethos_finding_fn *found, void *arg)
 {
-    const struct check check = {found, arg, home, json_array()};
+    const struct check check = {found, arg, home, ask, json_array()};
     for (const struct agent *agent = agents; agent->name; agent++)
         check_agent(&check, agent);
     json_decref(check.asked);

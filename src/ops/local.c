@@ -24,6 +24,12 @@ static const struct op_arg hook_args[] = {
     {"event", OP_TEXT, OP_POSITIONAL, NULL, "EVENT", "what happened, by the agent's name for it"},
     ARG_END};
 
+static const struct op_arg serve_args[] = {
+    {"host", OP_TEXT, OP_MANY, NULL, "HOST",
+     "listen there instead of on 127.0.0.1 and ::1; other machines need an API key"},
+    {"port", OP_INTEGER, 0, "0|65535", "PORT", "its port (default: serve.port, 3000; 0: any free)"},
+    ARG_END};
+
 const struct op ops_local[] = {
     {"memory.edit", "memory edit", "Edit one file in your editor", "ethos memory edit --store user",
      edit_args, OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL, NULL},
@@ -35,4 +41,7 @@ const struct op ops_local[] = {
     {"agents.hook", "hook", "Answer a hook of an agent, JSON on stdin and stdout",
      "ethos hook claude-code SessionStart < event.json", hook_args, OP_OWNER, OP_WRITES | OP_LOCAL,
      NULL},
+    {"admin.serve", "serve", "Serve the dashboard and the API on this machine",
+     "ethos serve --port 3001", serve_args, OP_OWNER,
+     OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL | OP_DATABASE, NULL},
     {0}};

@@ -195,14 +195,19 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
     struct ethos_turn *turn;
     struct ethos_file *file = NULL;
     struct ethos_target target = report_target(call);
+    const char *at = op_string(call, "at");
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    code = ethos_read(turn, &target, &file, error);
+    code = at ? ethos_read_version(turn, &target, at, &file, error)
+              : ethos_read(turn, &target, &file, error);
     if (code == ETHOS_OK && !call->want_json) {
         result->has_text = true;
         if (str_add(&result->text, view_of(file->text, file->size)) != ETHOS_OK)
             code = err_nomem(error);
+        else // which text these bytes are
+            code = op_return(
+                result, json_pack("{s:o}", "revision", op_json_revision(file->revision)), error);
     } else if (code == ETHOS_OK) {
         code = op_return(result, file_json(file), error);
     }
@@ -453,12 +458,17 @@ static const struct op_arg prefetch_args[] = {
      "what is cut when it does not fit: balanced or tail"},
     ARG_END};
 static const struct op_arg sync_args[] = {
-    {"updates", OP_TEXT, OP_REQUIRED | OP_POSITIONAL | OP_STDIN | OP_FILE, NULL, "FILE",
+    {"updates", OP_TEXT, OP_REQUIRED | OP_POSITIONAL | OP_STDIN | OP_FILE | OP_JSON, NULL, "FILE",
      "JSON in a file; - or nothing reads a pipe"},
     {"opId", OP_TEXT, 0, NULL, "ID", "do it once: a repeat gives the first report"},
     ARG_END};
 static const struct op_arg show_args[] = {ARG_END};
-static const struct op_arg get_args[] = {ARG_STORE, ARG_KEY, ARG_SCOPE, ARG_END};
+static const struct op_arg get_args[] = {
+    ARG_STORE,
+    ARG_KEY,
+    ARG_SCOPE,
+    {"at", OP_TEXT, 0, NULL, "REV", "as it was: a number or a revision of the history"},
+    ARG_END};
 static const struct op_arg write_args[] = {
     {"content", OP_TEXT, OP_REQUIRED | OP_STDIN, NULL, "TEXT", "the new text"},
     ARG_STORE,
@@ -494,20 +504,20 @@ static const struct op_arg remove_args[] = {
 
 const struct op ops_memory[] = {
     {"memory.prefetch", "prefetch", "Print the memory block for a prompt",
-     "ethos prefetch --query 'how do we deploy?'", prefetch_args, OP_MEMORY_READ, OP_IDEMPOTENT,
-     run_prefetch},
+     "ethos prefetch --query 'how do we deploy?'", prefetch_args, OP_MEMORY_READ,
+     OP_IDEMPOTENT | OP_QUICK, run_prefetch},
     {"memory.sync", "sync", "Apply updates that an agent sends as JSON",
      "echo '{\"action\":\"add\",\"content\":\"We deploy on Fridays\"}' | ethos sync", sync_args,
      OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE, run_sync},
     {"memory.list", "memory show", "Show the files as the agent sees them", "ethos memory show",
-     show_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_show},
+     show_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_show},
     {"memory.get", "memory get", "Print one file, byte for byte", "ethos memory get --store user",
-     get_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_get},
+     get_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_get},
     {"memory.write", "memory write", "Overwrite one file with standard input",
      "ethos memory write --store user < profile.md", write_args, OP_MEMORY_WRITE,
      OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT, run_write},
     {"memory.save", NULL, "Save one file byte for byte, as an editor does", NULL, save_args,
-     OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT | OP_LOCAL, run_save},
+     OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT, run_save},
     {"memory.add", "memory add", "Append text to a file", "ethos memory add 'We deploy on Fridays'",
      text_args, OP_MEMORY_WRITE, OP_WRITES | OP_SHORTHAND, run_add},
     {"memory.replace", "memory replace", "Replace a whole file by text",

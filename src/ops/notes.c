@@ -520,7 +520,7 @@ const struct op ops_notes[] = {
     {"notes.show", "notes show", "Show one note", "ethos notes show running-the-tests", name_args,
      OP_MEMORY_READ, OP_IDEMPOTENT, run_show},
     {"notes.get", NULL, "Read one note, at a cost that does not grow with the others", NULL,
-     name_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_get},
+     name_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_get},
     {"notes.edit", "notes edit", "Edit one note in your editor",
      "ethos notes edit running-the-tests", remove_args, OP_MEMORY_WRITE,
      OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL, NULL},

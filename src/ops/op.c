@@ -48,7 +48,8 @@ bool op_here(const struct op *op)
 const char *op_right_name(enum op_right right)
 {
     static const char *const names[] = {"memory:read",    "memory:write",       "sessions:read",
-                                        "sessions:write", "personalities:read", "owner"};
+                                        "sessions:write", "personalities:read", "chat:send",
+                                        "owner",          "anybody"};
     return names[right];
 }
 
@@ -65,7 +66,7 @@ bool op_right_parse(struct ethos_view name, enum op_right *out)
 
 bool op_allowed(const struct op *op, unsigned rights)
 {
-    return op->right != OP_OWNER && !(op->effect & OP_LOCAL) && (rights & OP_RIGHT(op->right));
+    return !(op->effect & OP_LOCAL) && (op->right == OP_ANYBODY || (rights & OP_RIGHT(op->right)));
 }
 
 int op_team_scope(const char *name, char out[ETHOS_MAX_SCOPE], struct ethos_error *error)

@@ -25,6 +25,7 @@ enum {
     OP_NULL = 16,      /* null may be said, which is not leaving it out */
     OP_REST = 32,      /* on the command line: the last one; further words belong to it */
     OP_MANY = 64,      /* an array of such values; on the command line: the option repeated */
+    OP_JSON = 128,     /* the text is JSON: a surface that speaks it may take the value itself */
 };
 
 struct op_arg {
@@ -43,7 +44,9 @@ enum op_right {
     OP_SESSIONS_READ,
     OP_SESSIONS_WRITE,
     OP_PERSONALITIES_READ,
-    OP_OWNER
+    OP_CHAT_SEND,
+    OP_OWNER,
+    OP_ANYBODY /* whoever was let in, whatever the rights */
 };
 
 /* A set of rights: a bit for each. */
@@ -61,6 +64,7 @@ enum {
     OP_SHORTHAND = 16, /* a command for people; other surfaces use the operation it stands for */
     OP_NO_HOME = 32,   /* needs no home: the call has no ethos */
     OP_DATABASE = 64,  /* needs the session store, which not every program has: op_here */
+    OP_QUICK = 128,    /* only reads, and little; waits for no lock */
 };
 
 /* How far a long operation is, for a display; called often. */
@@ -76,6 +80,7 @@ struct op_call {
     bool guarded;             /* a model reads the answer: secrets and instructions are taken out */
     const char *via;          /* the surface, for history */
     const char *actor;        /* who writes, for history; NULL: the owner */
+    const char *source;       /* one of the seven of the history format; NULL: "tool" */
     op_progress_fn *progress; /* or NULL */
     void *progress_arg;
 };

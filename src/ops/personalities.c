@@ -1,5 +1,6 @@
 /*
- * personalities.c: the operations personalities.*: which roles there are, and which one is active.
+ * personalities.c: the operations personalities.*: which roles there are, and which one is active. Making
+ * and changing them: personalities_change.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +13,12 @@
 #include "core/scope.h"
 #include "core/slug.h"
 #include "memory/service.h"
+#include "ops/personalities.h"
+#include "ops/personality.h"
 #include "ops/settings.h"
 #include "ops/tables.h"
 
-#define FOLDER "personalities"
+#define FOLDER PERSONALITIES_FOLDER
 
 /* ---- what there is ------------------------------------------------------------------------- */
 
@@ -88,26 +91,26 @@ static int active_id(struct op_call *call, const char **out, struct ethos_turn *
     return code;
 }
 
-static int personality_json(struct op_call *call, const char *id, const char *active, json_t **out,
-                            struct ethos_error *error)
+int personalities_row(struct op_call *call, const char *id, const char *active, json_t **out,
+                      struct ethos_error *error)
 {
     const struct config *home, *own;
     int code = service_config(call->ethos, id, &home, &own, error);
     if (code != ETHOS_OK)
         return code;
-    const char *name = config_own(own, "name");
     const char *user_scope = config_get(home, own, "userScope");
     const char *memory_scope = config_get(home, own, "memoryScope");
     bool shared = strcmp(memory_scope, "global") == 0;
-    *out = json_pack("{s:s, s:o, s:o, s:b, s:s, s:s, s:s}", "id", id, "name",
-                     op_json_string(name ? name : id), "description",
-                     op_json_string(config_own(own, "description")), "active",
-                     strcmp(id, active) == 0, "memoryScope", memory_scope, "userScope",
-                     user_scope ? user_scope
-                     : shared   ? "global"
-                                : "user",
-                     "provider", config_get(home, own, "memory.provider"));
-    return *out ? ETHOS_OK : err_nomem(error);
+    json_t *row = personality_json(id, own);
+    op_json_put(&row, "active", json_boolean(active && strcmp(id, active) == 0));
+    op_json_put(&row, "memoryScope", json_string(memory_scope));
+    op_json_put(&row, "userScope",
+                json_string(user_scope ? user_scope
+                            : shared   ? "global"
+                                       : "user"));
+    op_json_put(&row, "memoryProvider", op_json_string(config_get(home, own, "memory.provider")));
+    *out = row;
+    return row ? ETHOS_OK : err_nomem(error);
 }
 
 static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -126,8 +129,8 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
         code = err_nomem(error);
     for (size_t i = 0; code == ETHOS_OK && i < json_array_size(ids); i++) {
         json_t *row;
-        code = personality_json(call, json_string_value(json_array_get(ids, i)), active, &row,
-                                error);
+        code = personalities_row(call, json_string_value(json_array_get(ids, i)), active, &row,
+                                 error);
         if (code == ETHOS_OK)
             op_json_push(&items, row);
     }
@@ -140,8 +143,8 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
     return code;
 }
 
-static int require_personality(struct op_call *call, const char *id, bool exists,
-                               struct ethos_error *error)
+int personalities_require(struct op_call *call, const char *id, bool exists,
+                          struct ethos_error *error)
 {
     char scope[ETHOS_MAX_SCOPE];
     json_t *ids = NULL;
@@ -159,60 +162,160 @@ static int require_personality(struct op_call *call, const char *id, bool exists
     return err_set(error, ETHOS_EXISTS, "there is a personality %s already", id);
 }
 
-static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
+/* ---- one of them --------------------------------------------------------------------------- */
+
+int personalities_soul(struct op_call *call, const char *id, struct str *out,
+                       struct ethos_error *error)
+{
+    int home;
+    char path[PERSONALITIES_PATH_SIZE];
+    int code = service_open_home(call->ethos, false, &home, error);
+    if (code != ETHOS_OK || home < 0)
+        return code;
+    snprintf(path, sizeof path, FOLDER "/%s/" PERSONALITIES_SOUL, id);
+    code = home_read(home, path, ETHOS_MAX_READ_BYTES, out, NULL, error);
+    os_close(home);
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+}
+
+/* {"servers": {name: {"tools": [...]}}} of what mcp_tools says; null when it says nothing. */
+static json_t *policy_json(struct op_call *call, const char *id)
+{
+    const struct config *home, *own;
+    json_t *tools = NULL, *servers = NULL, *list;
+    const char *name, *text = NULL;
+    if (service_config(call->ethos, id, &home, &own, NULL) == ETHOS_OK)
+        text = config_own(own, "mcp_tools");
+    if (!text || !*text || json_parse(view_str(text), "", &tools, NULL) != ETHOS_OK)
+        return json_null();
+    if (json_is_object(tools)) {
+        servers = json_object();
+        json_object_foreach (tools, name, list)
+            op_json_put(&servers, name,
+                        json_is_array(list) ? json_pack("{s:O}", "tools", list)
+                                            : json_incref(list));
+    }
+    json_decref(tools);
+    return servers ? json_pack("{s:o}", "servers", servers) : json_null();
+}
+
+/* The personality that the call names, or the active one, and a turn of it. */
+struct shown {
+    struct ethos_turn *active_turn, *turn;
+    const char *id, *active;
+    struct str soul;
+};
+
+static int open_shown(struct op_call *call, struct shown *out, struct ethos_error *error)
 {
     struct ethos_request request = *call->request;
-    struct ethos_turn *active_turn, *turn;
-    const char *active;
-    int code = active_id(call, &active, &active_turn, error);
-    if (code != ETHOS_OK)
-        return code;
     const char *id = op_string(call, "id");
-    if (id && strcmp(id, active) != 0)
-        code = require_personality(call, id, true, error);
+    *out = (struct shown){0};
+    str_init(&out->soul, ETHOS_MAX_READ_BYTES);
+    int code = active_id(call, &out->active, &out->active_turn, error);
+    if (code == ETHOS_OK && id && strcmp(id, out->active) != 0)
+        code = personalities_require(call, id, true, error);
     if (id)
         request.personality = id;
     if (code == ETHOS_OK)
-        code = ethos_turn_new(call->ethos, &request, &turn, error);
+        code = ethos_turn_new(call->ethos, &request, &out->turn, error);
     if (code == ETHOS_OK) {
-        const struct ethos_context *context = ethos_turn_context(turn);
-        json_t *json;
-        code = personality_json(call, context->personality, active, &json, error);
-        if (code == ETHOS_OK) {
-            op_json_put(&json, "memory", op_json_path(turn, context->memory_scope, "MEMORY.md"));
-            code = op_return(result, json, error);
-        }
-        ethos_turn_free(turn);
+        out->id = ethos_turn_context(out->turn)->personality;
+        code = personalities_soul(call, out->id, &out->soul, error);
     }
-    ethos_turn_free(active_turn);
     return code;
 }
 
-/* ---- changing ------------------------------------------------------------------------------ */
-
-static int run_create(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static void close_shown(struct shown *shown)
 {
-    const char *id = op_string(call, "id");
-    const char *name = op_string(call, "name");
-    const char *scope = op_string(call, "memoryScope");
-    struct settings_change changes[2] = {{"name", name ? name : id}, {"memoryScope", scope}};
-    char path[ETHOS_MAX_ID + 32];
-    int code = require_personality(call, id, false, error);
-    if (code != ETHOS_OK)
-        return code;
-    snprintf(path, sizeof path, "personalities/%s", id);
-    code = settings_write(call, path, changes, scope ? 2 : 1, result, error);
-    if (code != ETHOS_OK)
-        return code;
-    return op_return_change(call, result,
-                            json_pack("{s:s, s:b}", "id", id, "created", !call->dry_run), error);
+    str_release(&shown->soul);
+    ethos_turn_free(shown->turn);
+    ethos_turn_free(shown->active_turn);
 }
+
+static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct shown shown;
+    json_t *row;
+    int code = open_shown(call, &shown, error);
+    if (code == ETHOS_OK)
+        code = personalities_row(call, shown.id, shown.active, &row, error);
+    if (code == ETHOS_OK)
+        code = op_return(
+            result,
+            json_pack("{s:o, s:o, s:o, s:o}", "personality", row, "soulMd",
+                      json_text(str_view(&shown.soul)), "mcpPolicy", policy_json(call, shown.id),
+                      "memory",
+                      op_json_path(shown.turn, ethos_turn_context(shown.turn)->memory_scope,
+                                   "MEMORY.md")),
+            error);
+    close_shown(&shown);
+    return code;
+}
+
+/* ---- the sheet ----------------------------------------------------------------------------- */
+
+static void add_list(struct str *out, const char *title, const json_t *list)
+{
+    size_t index;
+    json_t *item;
+    if (json_array_size(list) > 0)
+        str_printf(out, "\n## %s\n\n", title);
+    json_array_foreach (list, index, item)
+        str_printf(out, "- `%s`\n", json_string_value(item));
+}
+
+/* Who this is, on one page: what it is for, how it speaks, what it may use. */
+static void write_sheet(const json_t *row, struct ethos_view soul, struct str *out)
+{
+    const char *about = json_string_value(json_object_get(row, "description"));
+    str_printf(out, "# %s\n", json_string_value(json_object_get(row, "name")));
+    if (about)
+        str_printf(out, "\n%s\n", about);
+    soul = view_trim(soul);
+    if (soul.size > 0)
+        str_printf(out, "\n## Soul\n\n%.*s\n", VIEW_ARG(soul));
+    add_list(out, "Tools", json_object_get(row, "toolset"));
+    add_list(out, "Capabilities", json_object_get(row, "capabilities"));
+    add_list(out, "MCP servers", json_object_get(row, "mcp_servers"));
+    str_printf(out, "\n## Memory\n\n- MEMORY.md: %s\n- USER.md: %s\n",
+               strcmp(json_string_value(json_object_get(row, "memoryScope")), "global") == 0
+                   ? "shared with the others"
+                   : "its own",
+               json_string_value(json_object_get(row, "userScope")));
+}
+
+static int run_sheet(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct shown shown;
+    json_t *row = NULL;
+    struct str sheet;
+    str_init(&sheet, ETHOS_MAX_STORE_BYTES);
+    int code = open_shown(call, &shown, error);
+    if (code == ETHOS_OK)
+        code = personalities_row(call, shown.id, shown.active, &row, error);
+    if (code == ETHOS_OK) {
+        write_sheet(row, str_view(&shown.soul), &sheet);
+        code = str_code(&sheet) == ETHOS_OK
+                   ? op_return(result,
+                               json_pack("{s:o, s:n}", "markdown", json_text(str_view(&sheet)),
+                                         "posture"),
+                               error)
+                   : err_nomem(error);
+    }
+    json_decref(row);
+    str_release(&sheet);
+    close_shown(&shown);
+    return code;
+}
+
+/* ---- the active one ------------------------------------------------------------------------ */
 
 static int run_use(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     const char *id = op_string(call, "id");
     const struct settings_change change = {"personality", id};
-    int code = require_personality(call, id, true, error);
+    int code = personalities_require(call, id, true, error);
     if (code == ETHOS_OK)
         code = settings_write(call, "", &change, 1, result, error);
     if (code != ETHOS_OK)
@@ -224,6 +327,24 @@ static int run_use(struct op_call *call, struct op_result *result, struct ethos_
     {                                                                                              \
         NULL, OP_TEXT, 0, NULL, NULL, NULL                                                         \
     }
+#define ARG_NEW_ID(name)                                                                           \
+    {                                                                                              \
+        name, OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "NEW", "letters, digits, - and _"        \
+    }
+#define ARG_MEMBERS                                                                                \
+    {"name", OP_TEXT, 0, NULL, "NAME", "how it is called"},                                        \
+        {"description", OP_TEXT, OP_NULL, NULL, "TEXT", "what it is for"},                         \
+        {"memoryScope",                                                                            \
+         OP_CHOICE,                                                                                \
+         0,                                                                                        \
+         "per-personality|global",                                                                 \
+         "SCOPE",                                                                                  \
+         "its own MEMORY.md, or the shared one"},                                                  \
+        {"soulMd", OP_TEXT, 0, NULL, "TEXT", "who it is: the text of its SOUL.md"},                \
+    {                                                                                              \
+        "fields", OP_TEXT, OP_JSON, NULL, "JSON",                                                  \
+            "what it has besides, for other programs: {\"toolset\": [\"read\"], \"model\": \"x\"}" \
+    }
 
 static const struct op_arg no_args[] = {ARG_END};
 static const struct op_arg show_args[] = {
@@ -231,21 +352,42 @@ static const struct op_arg show_args[] = {
     ARG_END};
 static const struct op_arg create_args[] = {
     {"id", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "ID", "letters, digits, - and _"},
-    {"name", OP_TEXT, 0, NULL, "NAME", "how it is called"},
-    {"memoryScope", OP_CHOICE, 0, "per-personality|global", "SCOPE",
-     "its own MEMORY.md, or the shared one"},
+    ARG_MEMBERS,
     ARG_END};
-static const struct op_arg use_args[] = {
+static const struct op_arg one_args[] = {
     {"id", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "ID", "a personality"}, ARG_END};
+static const struct op_arg update_args[] = {
+    {"id", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "ID", "a personality"},
+    ARG_MEMBERS,
+    ARG_END};
+static const struct op_arg duplicate_args[] = {
+    {"id", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "ID", "a personality"},
+    ARG_NEW_ID("newId"),
+    ARG_END};
 
 const struct op ops_personalities[] = {
     {"personalities.list", "personality list", "List the personalities", "ethos personality list",
-     no_args, OP_PERSONALITIES_READ, OP_IDEMPOTENT, run_list},
+     no_args, OP_PERSONALITIES_READ, OP_IDEMPOTENT | OP_QUICK, run_list},
     {"personalities.get", "personality show", "Show one personality",
-     "ethos personality show engineer", show_args, OP_PERSONALITIES_READ, OP_IDEMPOTENT, run_show},
+     "ethos personality show engineer", show_args, OP_PERSONALITIES_READ, OP_IDEMPOTENT | OP_QUICK,
+     run_show},
+    {"personalities.characterSheet", "personality sheet", "Describe a personality on one page",
+     "ethos personality sheet engineer", show_args, OP_PERSONALITIES_READ, OP_IDEMPOTENT | OP_QUICK,
+     run_sheet},
     {"personalities.create", "personality create", "Make a personality",
-     "ethos personality create engineer", create_args, OP_OWNER, OP_WRITES, run_create},
+     "ethos personality create engineer", create_args, OP_OWNER, OP_WRITES,
+     personalities_run_create},
+    {"personalities.update", "personality update", "Change a personality",
+     "ethos personality update engineer --description 'Builds things'", update_args, OP_OWNER,
+     OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT, personalities_run_update},
+    {"personalities.duplicate", "personality copy",
+     "Make a personality like another, without its memory",
+     "ethos personality copy engineer reviewer", duplicate_args, OP_OWNER, OP_WRITES,
+     personalities_run_duplicate},
+    {"personalities.delete", "personality delete", "Delete a personality; its files are put aside",
+     "ethos personality delete engineer", one_args, OP_OWNER, OP_WRITES | OP_DESTRUCTIVE,
+     personalities_run_delete},
     {"personalities.use", "personality use", "Make a personality the active one",
-     "ethos personality use engineer", use_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL,
+     "ethos personality use engineer", one_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL,
      run_use},
     {0}};

@@ -153,7 +153,7 @@ int report_run(report_fn *run, struct op_call *call, struct op_result *result,
     struct ethos_turn *turn;
     const struct ethos_origin origin = {.actor = call->actor ? call->actor : "owner",
                                         .via = call->via,
-                                        .source = "tool",
+                                        .source = call->source ? call->source : "tool",
                                         .session = call->request->session,
                                         .op_id = op_string(call, "opId")};
     const struct ethos_sync_how how = {

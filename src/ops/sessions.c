@@ -13,7 +13,9 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "base/view.h"
+#include "core/scope.h"
 #include "memory/sessions.h"
+#include "memory/workspace.h"
 #include "ops/tables.h"
 
 #define TITLE_UNITS 200        /* CH of a title */
@@ -127,9 +129,36 @@ int sessions_tell(const struct op_call *call, const char *id, json_t **out_row,
     return code;
 }
 
+/* The folder of a workspace that is named by its id. */
+static int named_place(const struct op_call *call, char out_path[PATH_MAX],
+                       struct ethos_error *error)
+{
+    struct ethos_turn *turn;
+    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    const char *folder = ethos_turn_context(turn)->workspace;
+    if (folder)
+        snprintf(out_path, PATH_MAX, "%s", folder);
+    else
+        code = err_set(error, ETHOS_NOTFOUND, "%s: its folder is gone", call->request->workspace);
+    ethos_turn_free(turn);
+    return code;
+}
+
+bool sessions_placed(const struct op_call *call)
+{
+    const char *given = call->request->workspace;
+    return !given || *given;
+}
+
 int sessions_place(const struct op_call *call, char out_path[PATH_MAX], struct ethos_error *error)
 {
-    return sessions_folder(call->request->workspace, out_path, error);
+    const char *given = call->request->workspace;
+    if (!sessions_placed(call))
+        return err_set(error, ETHOS_INVALID, "no folder is meant whose session this could be");
+    return workspace_named(given) ? named_place(call, out_path, error)
+                                  : sessions_folder(given, out_path, error);
 }
 
 /* ---- one session ------------------------------------------------------------------------------ */
@@ -196,16 +225,27 @@ static int dry_fork(const struct op_call *call, const struct named *named, struc
     return op_return_change(call, result, json_pack("{s:n}", "session"), error);
 }
 
+/* The copy goes on with the personality that is asked for, else with that of the original. */
+static int fork_named(const struct op_call *call, const struct named *named,
+                      struct op_result *result, struct ethos_error *error)
+{
+    char id[ETHOS_UUID_SIZE];
+    const struct ethos_session_patch patch = {.personality = op_string(call, "personalityId")};
+    if (patch.personality && !scope_id_ok(view_str(patch.personality)))
+        return err_set(error, ETHOS_INVALID, "personalityId: no id of a personality");
+    int code = named->store->ops->fork(named->store, named->id, id, error);
+    if (code == ETHOS_OK && patch.personality)
+        code = named->store->ops->update(named->store, id, &patch, error);
+    return code == ETHOS_OK ? return_session(call, result, id, error) : code;
+}
+
 static int run_fork(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct named named;
-    char id[ETHOS_UUID_SIZE];
     int code = open_named(call, &named, error);
-    if (code == ETHOS_OK && call->dry_run)
-        code = dry_fork(call, &named, result, error);
-    else if (code == ETHOS_OK &&
-             (code = named.store->ops->fork(named.store, named.id, id, error)) == ETHOS_OK)
-        code = return_session(call, result, id, error);
+    if (code == ETHOS_OK)
+        code = call->dry_run ? dry_fork(call, &named, result, error)
+                             : fork_named(call, &named, result, error);
     json_decref(named.row);
     return code;
 }
@@ -408,6 +448,10 @@ static const struct op_arg search_args[] = {
     {"newest", OP_FLAG, 0, NULL, NULL, "the newest first, not the best"},
     ARG_END};
 static const struct op_arg id_args[] = {ARG_ID, ARG_END};
+static const struct op_arg fork_args[] = {
+    ARG_ID,
+    {"personalityId", OP_TEXT, 0, NULL, "ID", "the personality that the copy goes on with"},
+    ARG_END};
 static const struct op_arg update_args[] = {ARG_ID,
                                             {"title", OP_TEXT,
                                              OP_REQUIRED | OP_POSITIONAL | OP_NULL | OP_REST, NULL,
@@ -427,7 +471,7 @@ static const struct op_arg append_args[] = {
     {"session", OP_TEXT, 0, NULL, "ID", "in which session (default: the one of this folder)"},
     {"toolCallId", OP_TEXT, 0, NULL, "ID", "of a tool result: the call that it answers"},
     {"toolName", OP_TEXT, 0, NULL, "NAME", "of a tool result: the tool"},
-    {"toolCalls", OP_TEXT, 0, NULL, "JSON", "of an assistant: [{\"id\", \"name\", \"input\"}]"},
+    {"toolCalls", OP_TEXT, OP_JSON, NULL, "JSON", "of an assistant: [{\"id\", \"name\", \"input\"}]"},
     ARG_END};
 
 #define READS OP_SESSIONS_READ, OP_IDEMPOTENT | OP_DATABASE
@@ -447,7 +491,7 @@ const struct op ops_sessions[] = {
     {"sessions.undo", "sessions undo", "Take back the last turns of a session",
      "ethos sessions undo 3f2a9c1d --turns 2", undo_args, WRITES | OP_DESTRUCTIVE, run_undo},
     {"sessions.fork", "sessions fork", "Copy a session, to go on from there in another way",
-     "ethos sessions fork 3f2a9c1d", id_args, WRITES, run_fork},
+     "ethos sessions fork 3f2a9c1d", fork_args, WRITES, run_fork},
     {"sessions.update", "sessions rename", "Give a session a title",
      "ethos sessions rename 3f2a9c1d 'The night deployment'", update_args, WRITES | OP_IDEMPOTENT,
      run_update},

@@ -31,7 +31,13 @@ int sessions_add_title(const struct op_call *call, json_t *row, struct ethos_err
 int sessions_tell(const struct op_call *call, const char *id, json_t **out_row,
                   struct ethos_error *error);
 
-/* The folder a call is about: the one it names as workspace, else the current directory. */
+/* Whether a call is about a folder at all. */
+bool sessions_placed(const struct op_call *call);
+
+/*
+ * The folder a call is about: the one it names as workspace, or that has the memory it names; else the
+ * current directory.
+ */
 int sessions_place(const struct op_call *call, char out_path[PATH_MAX], struct ethos_error *error);
 
 /* What a walk returned: a callback that ran out of memory said no more than that. */

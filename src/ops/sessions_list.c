@@ -266,7 +266,7 @@ static int list_page(const struct op_call *call, const char *folder, json_t **ou
 int sessions_run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     char path[PATH_MAX], cursor[ETHOS_CURSOR_SIZE] = "";
-    const char *folder = op_flag(call, "all") ? NULL : path;
+    const char *folder = op_flag(call, "all") || !sessions_placed(call) ? NULL : path;
     json_t *rows = NULL;
     int code = folder ? sessions_place(call, path, error) : ETHOS_OK;
     if (code == ETHOS_OK)

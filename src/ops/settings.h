@@ -8,7 +8,7 @@
 
 struct settings_change {
     const char *key;
-    const char *value;
+    const char *value; /* NULL: not set any more */
 };
 
 /*

@@ -33,6 +33,7 @@ struct surface {
      * who call it and take anything else for an order. NULL: complain.
      */
     const char *instead;
+    const char *program; /* the one beside this that has it, which is executed; NULL: this one */
 };
 
 #endif

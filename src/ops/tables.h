@@ -10,11 +10,17 @@ extern const struct op ops_memory[];
 extern const struct op ops_search[];
 extern const struct op ops_memory_tool[];
 extern const struct op ops_notes[];
+extern const struct op ops_notes_graph[];
 extern const struct op ops_history[];
+extern const struct op ops_timeline[];
+extern const struct op ops_insights[];
 extern const struct op ops_conflicts[];
+extern const struct op ops_pending[];
+extern const struct op ops_merging[];
 extern const struct op ops_transfer[];
 extern const struct op ops_sessions[];
 extern const struct op ops_sessions_transfer[];
+extern const struct op ops_chat[];
 extern const struct op ops_workspaces[];
 extern const struct op ops_users[];
 extern const struct op ops_personalities[];
@@ -23,6 +29,19 @@ extern const struct op ops_doctor[];
 extern const struct op ops_install[];
 extern const struct op ops_hooks[];
 extern const struct op ops_merge[];
+extern const struct op ops_keys[];
+extern const struct op ops_meta[];
 extern const struct op ops_local[];
+
+/* Of the server alone. */
+extern const struct op ops_markdown[];
+
+/* Those that every program has, in the order of help. */
+#define OP_TABLES                                                                                  \
+    ops_memory, ops_search, ops_notes, ops_notes_graph, ops_history, ops_timeline, ops_insights,   \
+        ops_pending, ops_conflicts, ops_merging, ops_transfer, ops_sessions,                       \
+        ops_sessions_transfer, ops_chat, ops_workspaces, ops_users, ops_personalities, ops_config, \
+        ops_doctor, ops_install, ops_hooks, ops_memory_tool, ops_merge, ops_keys, ops_meta,        \
+        ops_local
 
 #endif

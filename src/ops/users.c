@@ -190,9 +190,9 @@ static const struct op_arg link_args[] = {
 
 const struct op ops_users[] = {
     {"users.list", "users list", "List the people this memory knows", "ethos users list", list_args,
-     OP_MEMORY_READ, OP_IDEMPOTENT, run_list},
+     OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_list},
     {"users.show", "users show", "Show one person: identities and profile", "ethos users show",
-     show_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_show},
+     show_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_show},
     {"users.resolve", "users resolve", "Print the user id of an identity, noting a new one",
      "ethos users resolve telegram 4711", resolve_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT,
      run_resolve},

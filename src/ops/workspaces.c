@@ -16,12 +16,13 @@ struct here {
     struct ethos_turn *turn;
     const struct workspace *workspace;
     const char *id;
-    int dir; /* -1: no home yet */
+    bool named; /* the call says which workspace */
+    int dir;    /* -1: no home yet */
 };
 
 static int open_here(struct op_call *call, struct here *out, struct ethos_error *error)
 {
-    *out = (struct here){.dir = -1};
+    *out = (struct here){.named = call->request->workspace, .dir = -1};
     int code = ethos_turn_new(call->ethos, call->request, &out->turn, error);
     if (code != ETHOS_OK)
         return code;
@@ -44,7 +45,8 @@ static int no_folder(const struct here *here, struct ethos_error *error)
         *error = *why;
         return why->code;
     }
-    int code = err_set(error, ETHOS_NOTFOUND, "the current directory is gone");
+    int code = err_set(error, ETHOS_NOTFOUND,
+                       here->named ? "no folder is meant" : "the current directory is gone");
     return err_hint(error, code, "say which folder with -w DIR");
 }
 
@@ -104,12 +106,13 @@ static int show_here(const struct here *here, struct op_result *result, struct e
                                         [WORKSPACE_PATH] = "path",
                                         [WORKSPACE_MARKER] = "marker",
                                         [WORKSPACE_ALIAS] = "alias",
-                                        [WORKSPACE_MOVED] = "moved"};
+                                        [WORKSPACE_MOVED] = "moved",
+                                        [WORKSPACE_NAMED] = "id"};
     const struct workspace *own = here->workspace;
     if (!own)
         return no_folder(here, error);
     json_t *json = json_object();
-    op_json_put(&json, "path", json_text(str_view(&own->place.root)));
+    op_json_put(&json, "path", op_json_string(ethos_turn_context(here->turn)->workspace));
     op_json_put(&json, "git",
                 own->place.common.size ? json_text(str_view(&own->place.common)) : json_null());
     op_json_put(&json, "id", json_string(here->id));
@@ -138,10 +141,9 @@ static int run_where(struct op_call *call, struct op_result *result, struct etho
 static int adopt(struct op_call *call, const struct here *here, struct op_result *result,
                  struct ethos_error *error)
 {
-    const char *id = op_string(call, "id");
-    if (!here->workspace)
+    const char *id = op_string(call, "id"), *root = ethos_turn_context(here->turn)->workspace;
+    if (!here->workspace || !root)
         return no_folder(here, error);
-    const char *root = here->workspace->place.root.data;
     int code = workspace_adopt(here->dir, &here->workspace->place, id, op_flag(call, "replace"),
                                call->dry_run,
                                here->workspace->marker && !service_ephemeral(call->ethos),

@@ -29,8 +29,8 @@ static void test_an_operation_needs_its_own_right(void **state)
     (void)state;
     for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
         for (unsigned rights = 0; rights < 1u << (OP_OWNER + 1); rights++) {
-            bool given = rights & OP_RIGHT(op->right);
-            bool own = op->right == OP_OWNER || (op->effect & OP_LOCAL);
+            bool given = op->right == OP_ANYBODY || (rights & OP_RIGHT(op->right));
+            bool own = op->effect & OP_LOCAL;
             if (op_allowed(op, rights) != (given && !own))
                 fail_msg("%s with %x", op->name, rights);
         }

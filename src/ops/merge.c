@@ -1,0 +1,83 @@
+/*
+ * merge.c: the operation memory.merge: two texts that were made of a third, brought together.
+ */
+#include "core/merge.h"
+
+#include "base/err.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "ops/tables.h"
+
+static bool add_hunk(void *arg, const struct merge_hunk *hunk)
+{
+    static const char *const kinds[] = {"same", "yours", "theirs", "both", "conflict"};
+    json_t **hunks = arg;
+    op_json_push(hunks, json_pack("{s:s, s:o, s:o, s:o, s:o}", "kind", kinds[hunk->origin], "base",
+                                  json_text(hunk->base), "yours", json_text(hunk->ours), "theirs",
+                                  json_text(hunk->theirs), "merged", json_text(hunk->merged)));
+    return *hunks;
+}
+
+static int check_sizes(const struct op_call *call, struct ethos_error *error)
+{
+    static const char *const names[] = {"base", "yours", "theirs"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (utf8_units(op_text(call, names[i])) > ETHOS_MAX_FILE_CH)
+            return err_set(error, ETHOS_LIMIT, "%s: longer than a file may be", names[i]);
+    return ETHOS_OK;
+}
+
+/* For people the merged text; that places are left to them is told beside it. */
+static int show_text(struct op_result *result, const struct merge_report *report,
+                     struct str *merged, struct ethos_error *error)
+{
+    result->has_text = true;
+    if (str_add(&result->text, str_view(merged)) != ETHOS_OK)
+        return err_nomem(error);
+    if (report->conflicts > 0)
+        result->code = err_set(&result->error, ETHOS_CONFLICT,
+                               "%u place%s changed in both: yours stands", report->conflicts,
+                               report->conflicts == 1 ? "" : "s");
+    return ETHOS_OK;
+}
+
+static int run_merge(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct str merged;
+    struct merge_report report;
+    int code = check_sizes(call, error);
+    if (code != ETHOS_OK)
+        return code;
+    json_t *hunks = json_array();
+    str_init(&merged, ETHOS_MAX_STORE_BYTES);
+    if (merge_hunks(op_text(call, "base"), op_text(call, "yours"), op_text(call, "theirs"), &merged,
+                    add_hunk, &hunks, &report) != ETHOS_OK)
+        code = err_nomem(error);
+    else if (call->want_json)
+        code = op_return(result,
+                         json_pack("{s:o, s:b, s:O}", "merged", json_text(str_view(&merged)),
+                                   "clean", report.conflicts == 0, "hunks", hunks),
+                         error);
+    else
+        code = show_text(result, &report, &merged, error);
+    json_decref(hunks);
+    str_release(&merged);
+    return code;
+}
+
+#define ARG_FILE(name, placeholder, help)                                                          \
+    {                                                                                              \
+        name, OP_TEXT, OP_REQUIRED | OP_POSITIONAL | OP_STDIN | OP_FILE, NULL, placeholder, help   \
+    }
+
+static const struct op_arg merge_args[] = {
+    ARG_FILE("base", "BASE", "file with the text that both were made of"),
+    ARG_FILE("yours", "YOURS", "file with yours, which stands where both changed the same"),
+    ARG_FILE("theirs", "THEIRS", "file with the other; - or nothing reads a pipe"),
+    {NULL, OP_TEXT, 0, NULL, NULL, NULL}};
+
+const struct op ops_merging[] = {{"memory.merge", "memory merge",
+                                  "Print what two versions of a text come to; nothing is written",
+                                  "ethos memory merge base.md yours.md theirs.md", merge_args,
+                                  OP_MEMORY_READ, OP_IDEMPOTENT, run_merge},
+                                 {0}};

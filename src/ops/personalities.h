@@ -1,0 +1,29 @@
+/*
+ * personalities.h: what the files of personalities.* share.
+ */
+#ifndef ETHOS_OPS_PERSONALITIES_H
+#define ETHOS_OPS_PERSONALITIES_H
+
+#include "ops/op.h"
+
+#define PERSONALITIES_FOLDER "personalities"
+#define PERSONALITIES_SOUL "SOUL.md"
+#define PERSONALITIES_PATH_SIZE (ETHOS_MAX_ID + 64)
+
+/* A personality as JSON (personality.h), with active, memoryScope, userScope and memoryProvider. */
+int personalities_row(struct op_call *call, const char *id, const char *active, json_t **out,
+                      struct ethos_error *error);
+
+/* Checks the id. ETHOS_NOTFOUND when it should exist, ETHOS_EXISTS when it should not. */
+int personalities_require(struct op_call *call, const char *id, bool exists,
+                          struct ethos_error *error);
+
+/* Appends its SOUL.md; nothing when there is none. */
+int personalities_soul(struct op_call *call, const char *id, struct str *out,
+                       struct ethos_error *error);
+
+/* personalities_change.c */
+op_fn personalities_run_create, personalities_run_update, personalities_run_duplicate,
+    personalities_run_delete;
+
+#endif

@@ -1,0 +1,316 @@
+/*
+ * personalities_change.c: making, changing and putting aside personalities.
+ *
+ * A personality is a directory: config.yaml, SOUL.md, and beside them its memory, which nothing here
+ * touches. Deleting moves the directory to <home>/removed, as it is.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/os.h"
+#include "base/view.h"
+#include "core/diff.h"
+#include "memory/home.h"
+#include "memory/service.h"
+#include "ops/personalities.h"
+#include "ops/personality.h"
+
+#define REMOVED "removed"
+#define CONFIG "config.yaml"
+
+static void folder_of(const char *id, char out[PERSONALITIES_PATH_SIZE])
+{
+    snprintf(out, PERSONALITIES_PATH_SIZE, PERSONALITIES_FOLDER "/%s", id);
+}
+
+/* ---- SOUL.md ------------------------------------------------------------------------------- */
+
+/* Writes the text, or in a dry run adds what would change to the result's. */
+static int write_soul(struct op_call *call, const char *id, struct ethos_view text,
+                      struct op_result *result, struct ethos_error *error)
+{
+    int home;
+    struct str old;
+    char folder[PERSONALITIES_PATH_SIZE];
+    folder_of(id, folder);
+    str_init(&old, ETHOS_MAX_READ_BYTES);
+    int code = personalities_soul(call, id, &old, error);
+    bool same = code == ETHOS_OK && view_eq(str_view(&old), text);
+    if (code == ETHOS_OK && call->dry_run && !same &&
+        diff_unified(str_view(&old), text, PERSONALITIES_SOUL, &result->text) != ETHOS_OK)
+        code = err_nomem(error);
+    if (code == ETHOS_OK && !call->dry_run && !same) {
+        code = service_open_home(call->ethos, true, &home, error);
+        if (code == ETHOS_OK) {
+            code = home_replace(home, folder, PERSONALITIES_SOUL, text, error);
+            os_close(home);
+        }
+    }
+    str_release(&old);
+    return code;
+}
+
+/* ---- what a call says ---------------------------------------------------------------------- */
+
+/* A text of one line, or no change. */
+static int take_text(const struct op_call *call, const char *name,
+                     struct personality_changes *changes, struct ethos_error *error)
+{
+    const json_t *value = json_object_get(call->args, name);
+    json_t *members = value ? json_pack("{s:O}", name, (json_t *)value) : NULL;
+    int code = value && !members ? err_nomem(error) : ETHOS_OK;
+    if (code == ETHOS_OK && members)
+        code = personality_read(members, NULL, changes, error);
+    json_decref(members);
+    return code;
+}
+
+static int take_fields(const struct op_call *call, const struct config *own,
+                       struct personality_changes *changes, struct ethos_error *error)
+{
+    json_t *members = NULL;
+    struct ethos_view text = op_text(call, "fields");
+    int code = text.data ? json_parse(text, "fields", &members, error) : ETHOS_OK;
+    if (code == ETHOS_OK && text.data)
+        code = personality_read(members, own, changes, error);
+    json_decref(members);
+    return code;
+}
+
+/* What the arguments change; own: what the file says now, or NULL. */
+static int take_changes(const struct op_call *call, const struct config *own,
+                        struct personality_changes *changes, struct ethos_error *error)
+{
+    const char *name = op_string(call, "name"), *scope = op_string(call, "memoryScope");
+    int code = name ? personality_set(changes, "name", name, error) : ETHOS_OK;
+    if (code == ETHOS_OK)
+        code = take_text(call, "description", changes, error);
+    if (code == ETHOS_OK && scope)
+        code = personality_set(changes, "memoryScope", scope, error);
+    return code == ETHOS_OK ? take_fields(call, own, changes, error) : code;
+}
+
+static int write_changes(struct op_call *call, const char *id,
+                         const struct personality_changes *changes, struct op_result *result,
+                         struct ethos_error *error)
+{
+    char folder[PERSONALITIES_PATH_SIZE];
+    folder_of(id, folder);
+    return settings_write(call, folder, changes->items, changes->count, result, error);
+}
+
+static int return_row(struct op_call *call, const char *id, struct op_result *result,
+                      struct ethos_error *error)
+{
+    json_t *row;
+    int code = personalities_row(call, id, NULL, &row, error);
+    if (code != ETHOS_OK)
+        return code;
+    return op_return_change(call, result, json_pack("{s:s, s:o}", "id", id, "personality", row),
+                            error);
+}
+
+/* ---- create -------------------------------------------------------------------------------- */
+
+/* What was begun and could not be finished goes again. */
+static void take_back(struct op_call *call, const char *id)
+{
+    int home;
+    char path[PERSONALITIES_PATH_SIZE];
+    if (call->dry_run || service_open_home(call->ethos, false, &home, NULL) != ETHOS_OK || home < 0)
+        return;
+    folder_of(id, path);
+    int dir = os_open_beneath(home, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (dir >= 0) {
+        os_unlinkat(dir, CONFIG, 0);
+        os_close(dir);
+    }
+    os_unlinkat(home, path, AT_REMOVEDIR);
+    os_close(home);
+}
+
+int personalities_run_create(struct op_call *call, struct op_result *result,
+                             struct ethos_error *error)
+{
+    const char *id = op_string(call, "id");
+    struct ethos_view soul = op_text(call, "soulMd");
+    struct personality_changes changes;
+    personality_changes_init(&changes);
+    int code = personalities_require(call, id, false, error);
+    if (code == ETHOS_OK && !op_string(call, "name"))
+        code = personality_set(&changes, "name", id, error);
+    if (code == ETHOS_OK)
+        code = take_changes(call, NULL, &changes, error);
+    if (code == ETHOS_OK)
+        code = write_changes(call, id, &changes, result, error);
+    if (code == ETHOS_OK && soul.size > 0) {
+        code = write_soul(call, id, soul, result, error);
+        if (code != ETHOS_OK)
+            take_back(call, id);
+    }
+    personality_changes_release(&changes);
+    return code == ETHOS_OK ? return_row(call, id, result, error) : code;
+}
+
+/* ---- update -------------------------------------------------------------------------------- */
+
+/* The soul first: the settings are checked as they are written, and then it can be put back. */
+static int change_both(struct op_call *call, const char *id,
+                       const struct personality_changes *changes, struct op_result *result,
+                       struct ethos_error *error)
+{
+    struct ethos_view soul = op_text(call, "soulMd");
+    struct str old;
+    str_init(&old, ETHOS_MAX_READ_BYTES);
+    int code = soul.data ? personalities_soul(call, id, &old, error) : ETHOS_OK;
+    if (code == ETHOS_OK && soul.data)
+        code = write_soul(call, id, soul, result, error);
+    if (code == ETHOS_OK && changes->count > 0) {
+        code = write_changes(call, id, changes, result, error);
+        if (code != ETHOS_OK && soul.data && !call->dry_run)
+            write_soul(call, id, str_view(&old), result, NULL);
+    }
+    str_release(&old);
+    return code;
+}
+
+int personalities_run_update(struct op_call *call, struct op_result *result,
+                             struct ethos_error *error)
+{
+    const char *id = op_string(call, "id");
+    const struct config *home, *own = NULL;
+    struct personality_changes changes;
+    personality_changes_init(&changes);
+    int code = personalities_require(call, id, true, error);
+    if (code == ETHOS_OK)
+        code = service_config(call->ethos, id, &home, &own, error);
+    if (code == ETHOS_OK)
+        code = take_changes(call, own, &changes, error);
+    if (code == ETHOS_OK)
+        code = change_both(call, id, &changes, result, error);
+    personality_changes_release(&changes);
+    return code == ETHOS_OK ? return_row(call, id, result, error) : code;
+}
+
+/* ---- duplicate ----------------------------------------------------------------------------- */
+
+/* All settings of another, whether or not anybody here knows them, under a name of its own. */
+static int copy_settings(struct op_call *call, const char *id, struct personality_changes *changes,
+                         struct ethos_error *error)
+{
+    const struct config *home, *own;
+    int code = service_config(call->ethos, id, &home, &own, error);
+    if (code != ETHOS_OK)
+        return code;
+    const char *name = config_own(own, "name");
+    char *copy = arena_printf(&changes->arena, "%s (copy)", name && *name ? name : id);
+    code = copy ? personality_set(changes, "name", copy, error) : err_nomem(error);
+    for (size_t i = 0; code == ETHOS_OK && i < own->table.count; i++) {
+        const struct yaml_pair *pair = &own->table.pairs[i];
+        if (strcmp(pair->key, "name") != 0)
+            code = personality_set(changes, pair->key, pair->value, error);
+    }
+    return code;
+}
+
+int personalities_run_duplicate(struct op_call *call, struct op_result *result,
+                                struct ethos_error *error)
+{
+    const char *id = op_string(call, "id"), *new_id = op_string(call, "newId");
+    struct personality_changes changes;
+    struct str soul;
+    str_init(&soul, ETHOS_MAX_READ_BYTES);
+    personality_changes_init(&changes);
+    int code = personalities_require(call, id, true, error);
+    if (code == ETHOS_OK)
+        code = personalities_require(call, new_id, false, error);
+    if (code == ETHOS_OK)
+        code = copy_settings(call, id, &changes, error);
+    if (code == ETHOS_OK)
+        code = personalities_soul(call, id, &soul, error);
+    if (code == ETHOS_OK)
+        code = write_changes(call, new_id, &changes, result, error);
+    if (code == ETHOS_OK && soul.size > 0) {
+        code = write_soul(call, new_id, str_view(&soul), result, error);
+        if (code != ETHOS_OK)
+            take_back(call, new_id);
+    }
+    personality_changes_release(&changes);
+    str_release(&soul);
+    return code == ETHOS_OK ? return_row(call, new_id, result, error) : code;
+}
+
+/* ---- delete -------------------------------------------------------------------------------- */
+
+static int refuse_active(struct op_call *call, const char *id, struct ethos_error *error)
+{
+    const struct config *home;
+    int code = service_config(call->ethos, NULL, &home, NULL, error);
+    if (code != ETHOS_OK || strcmp(config_get(home, NULL, "personality"), id) != 0)
+        return code;
+    code = err_set(error, ETHOS_DENIED, "%s is the active personality", id);
+    return err_hint(error, code, "make another one active first: ethos personality use ID");
+}
+
+/* Moves the directory; *out_path, its new place below the home, says where to. */
+static int put_aside(struct op_call *call, int home, const char *id,
+                     char out_path[PERSONALITIES_PATH_SIZE], struct ethos_error *error)
+{
+    char folder[PERSONALITIES_PATH_SIZE], stamp[CLOCK_ISO_SIZE];
+    struct stat info;
+    folder_of(id, folder);
+    clock_iso(service_now_ms(call->ethos), stamp);
+    snprintf(out_path, PERSONALITIES_PATH_SIZE,
+             REMOVED "/personality-%s-%.4s%.2s%.2sT%.2s%.2s%.2sZ", id, stamp, stamp + 5, stamp + 8,
+             stamp + 11, stamp + 14, stamp + 17);
+    if (os_fstatat(home, folder, &info, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? err_set(error, ETHOS_NOTFOUND, "no such personality: %s", id)
+                               : err_errno(error, errno, folder);
+    if (call->dry_run)
+        return ETHOS_OK;
+    if (os_mkdirs(home, REMOVED) != 0 ||
+        os_renameat(home, folder, home, out_path, RENAME_NOREPLACE) != 0)
+        return err_errno(error, errno, out_path);
+    return ETHOS_OK;
+}
+
+static int run_delete(struct op_call *call, const char *id, struct op_result *result,
+                      struct ethos_error *error)
+{
+    int home;
+    char path[PERSONALITIES_PATH_SIZE], kept[PATH_MAX];
+    int code = service_open_home(call->ethos, false, &home, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (home < 0)
+        return err_set(error, ETHOS_NOTFOUND, "no such personality: %s", id);
+    code = put_aside(call, home, id, path, error);
+    os_close(home);
+    if (code != ETHOS_OK)
+        return code;
+    snprintf(kept, sizeof kept, "%s/%s", service_home(call->ethos), path);
+    if (call->dry_run)
+        str_printf(&result->text, "would move the files of %s to %s\n", id, kept);
+    return op_return_change(call, result,
+                            json_pack("{s:s, s:b, s:o}", "id", id, "deleted", !call->dry_run,
+                                      "kept", op_json_string(kept)),
+                            error);
+}
+
+int personalities_run_delete(struct op_call *call, struct op_result *result,
+                             struct ethos_error *error)
+{
+    const char *id = op_string(call, "id");
+    if (service_ephemeral(call->ethos))
+        return err_hint(error, err_set(error, ETHOS_DENIED, "personalities are not ephemeral"),
+                        "leave out --ephemeral-memory to delete the real one");
+    int code = personalities_require(call, id, true, error);
+    if (code == ETHOS_OK)
+        code = refuse_active(call, id, error);
+    return code == ETHOS_OK ? run_delete(call, id, result, error) : code;
+}
