@@ -53,6 +53,9 @@ endif
 STATIC_LIBS = -Wl,-Bstatic -ljansson -lyaml -lutf8proc -lnettle -lsqlite3 -Wl,-Bdynamic \
 	-Wl,--as-needed -lm
 
+# What only the server has is not hot, and is linked as it comes.
+SERVE_LIBS = $$(pkg-config --libs libmicrohttpd md4c) -lpthread
+
 LAYERS = base core store session memory ops
 LIB_SRC = $(foreach d,$(LAYERS),$(wildcard src/$(d)/*.c))
 CLI_SRC = $(wildcard src/cli/*.c)
@@ -60,9 +63,10 @@ LIB_OBJ = $(LIB_SRC:%.c=$(O)/%.o)
 CLI_OBJ = $(CLI_SRC:%.c=$(O)/%.o)
 HOOK_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/hook/*.c))
 MCP_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/mcp/*.c))
-# Operations serve our own programs; those who embed the library call ethos.h.
-API_OBJ = $(filter-out $(O)/src/ops/%,$(LIB_OBJ))
-PROGRAMS = $(O)/bin/ethos $(O)/libexec/ethos-db
+HTTP_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/http/*.c)) $(O)/src/http/assets_data.o
+# Operations serve our own programs; those who embed the library call ethos.h. Markdown is the server's.
+API_OBJ = $(filter-out $(O)/src/ops/% $(O)/src/core/markdown%,$(LIB_OBJ))
+PROGRAMS = $(O)/bin/ethos $(O)/libexec/ethos-db $(O)/libexec/ethos-serve
 
 # The sanitised variant exists for the tests: it needs the program and no more.
 all: $(PROGRAMS) $(if $(filter release,$(VARIANT)),lib man completions examples)
@@ -79,9 +83,21 @@ $(O)/libethos-all.a: $(LIB_OBJ)
 
 $(O)/bin/ethos: $(O)/src/main.o
 $(O)/libexec/ethos-db: $(O)/src/main_db.o $(MCP_OBJ)
+$(O)/libexec/ethos-serve: $(O)/src/main_serve.o $(HTTP_OBJ) $(MCP_OBJ)
+$(O)/libexec/ethos-serve: LIBS = $(SERVE_LIBS)
 $(PROGRAMS): $(CLI_OBJ) $(HOOK_OBJ) $(O)/libethos-all.a
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS)
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) $(LIBS)
+
+# The dashboard and the client that it uses, as part of the program.
+WEB_FILES = $(shell find web sdk/js -type f)
+
+$(O)/src/http/assets_data.c: tools/embed $(WEB_FILES)
+	@mkdir -p $(@D)
+	tools/embed $@ web sdk/js=sdk/
+
+$(O)/src/http/assets_data.o: $(O)/src/http/assets_data.c
+	$(CC) $(CFLAGS) -c -o $@ $<
 
 # ---- library -------------------------------------------------------------------------------------
 
@@ -161,7 +177,7 @@ ZSHDIR = $(DATADIR)/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-fu
 
 install: all
 	install -D -m 755 $(O)/bin/ethos $(DESTDIR)$(PREFIX)/bin/ethos
-	install -D -m 755 $(O)/libexec/ethos-db $(DESTDIR)$(PREFIX)/libexec/ethos-db
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/libexec $(O)/libexec/ethos-db $(O)/libexec/ethos-serve
 	install -D -m 644 $(SHARED) $(DESTDIR)$(LIBDIR)/$(notdir $(SHARED))
 	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libethos.so
@@ -188,8 +204,14 @@ TEST_WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
 
 $(O)/tests/%: $(O)/tests/%.o $(TEST_SUPPORT) $(O)/libethos-all.a
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) $(TEST_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) -lcmocka
+	$(CC) $(LDFLAGS) $(TEST_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) -lcmocka $(LIBS)
 $(patsubst %.c,$(O)/%,$(wildcard tests/mcp/test_*.c)): $(MCP_OBJ)
+$(O)/tests/http/test_gate: $(O)/src/http/gate.o
+$(O)/tests/http/test_headers $(O)/tests/http/test_limits: $(O)/tests/http/drive.o $(HTTP_OBJ)
+$(O)/tests/http/test_headers $(O)/tests/http/test_limits: LIBS = $(SERVE_LIBS)
+# Handlers without a server: the test says what a request is.
+$(addprefix $(O)/tests/http/,test_wire test_api): $(patsubst %,$(O)/src/http/%.o,api api_file error openapi request rpc seats \
+	shapes shapes_check shapes_give)
 $(O)/tests/store/test_conformance: $(addprefix $(O)/tests/store/,conformance.o conformance_history.o)
 
 # Modules that the registry's tests load, good and bad; like the examples they see public headers only.
@@ -229,8 +251,10 @@ FUZZ_BIN = $(FUZZ_SRC:%.c=$(O)/%)
 FUZZ_DRIVER = $(if $(filter fuzz,$(VARIANT)),,$(O)/fuzz/driver.o)
 
 $(O)/fuzz/fuzz_%: $(O)/fuzz/fuzz_%.o $(FUZZ_DRIVER) $(O)/libethos-all.a
-	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS)
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) $(LIBS)
 $(O)/fuzz/fuzz_mcp: $(MCP_OBJ)
+$(O)/fuzz/fuzz_rpc: $(patsubst %,$(O)/src/http/%.o,error rpc shapes shapes_check shapes_give)
+$(O)/tests/core/test_markdown $(O)/fuzz/fuzz_markdown: LIBS = -lmd4c
 
 tests-built: $(TEST_BIN) $(TEST_MODULES) $(FUZZ_BIN) $(O)/tests/cli/run
 

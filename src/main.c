@@ -10,8 +10,10 @@
 
 const struct ethos_sessions_ops *const sessions_builtin = NULL;
 
-static const struct surface surfaces[] = {{"agents.hook", hook_serve, hook_elsewhere, HOOK_NOTHING},
-                                          {0}};
+static const struct surface surfaces[] = {
+    {"agents.hook", hook_serve, hook_elsewhere, HOOK_NOTHING, NULL},
+    {.name = "admin.serve", .program = "ethos-serve"},
+    {0}};
 
 int main(int argc, char **argv)
 {

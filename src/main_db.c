@@ -5,8 +5,10 @@
 #include "hook/hook.h"
 #include "mcp/mcp.h"
 
-static const struct surface surfaces[] = {
-    {.name = "agents.mcp", .run = mcp_serve}, {"agents.hook", hook_serve, NULL, HOOK_NOTHING}, {0}};
+static const struct surface surfaces[] = {{.name = "agents.mcp", .run = mcp_serve},
+                                          {"agents.hook", hook_serve, NULL, HOOK_NOTHING, NULL},
+                                          {.name = "admin.serve", .program = "ethos-serve"},
+                                          {0}};
 
 int main(int argc, char **argv)
 {

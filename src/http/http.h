@@ -1,8 +1,10 @@
 /*
  * http.h: ethos serve, a thin surface over the operation table. docs/internals/http.md has the picture.
  *
- *   serve.c    the command: addresses, the URL that is printed, the end
- *   server.c   libmicrohttpd: connections, limits, bodies, sending; nothing else includes its header
+ *   serve.c    the command: the URL that is printed, the loop of the first thread; listen.c: sockets
+ *   server.c   libmicrohttpd, connections and their time; judge.c: limits and the gate; answer.c: a
+ *              request from its line to its end; streams.c: answers that go on (mhd.h: these four)
+ *   request.c  a call as handlers see it; running operations; seats.c: a handle for each thread
  *   workers.c  the threads that do what may wait
  *   gate.c     who may come in: headers and credential in, verdict out (pure)
  *   auth.c     the browser's token, the exchange, the keys
@@ -60,8 +62,10 @@ struct http_call {
     struct ethos_view body;
     char request_id[HTTP_REQUEST_ID_SIZE];
     enum http_who who;
-    unsigned rights;   /* OP_RIGHT(...) bits, OP_OWNER's for the browser */
-    const char *actor; /* for history: "owner", "key:NAME" */
+    unsigned rights;    /* OP_RIGHT(...) bits, OP_OWNER's for the browser */
+    const char *actor;  /* for history: "owner", "key:NAME" */
+    const char *source; /* of history, said by the handler before http_run; NULL: "tool" */
+    bool raw;           /* the same: the operation gives its bytes (op_call.want_json is false) */
     /* the answer */
     unsigned status;
     const char *type;         /* content type */
@@ -122,10 +126,18 @@ struct http_error http_error_of(const struct op *op, const struct ethos_error *e
 
 /*
  * Runs an operation for this call, in a turn of the request. personalityId, userId and workspaceId are
- * taken out of args; args is taken. Release the result always.
+ * taken out of args, unless the row has an argument of that name; args is taken. ETHOS_DENIED when the
+ * caller may not. Release the result always.
  */
 int http_run(struct http_call *call, const struct op *op, json_t *args, struct op_result *result,
              struct ethos_error *error);
+
+/*
+ * The same for a call that another surface has prepared: handle and request are filled in. rights may be
+ * fewer than those of the caller.
+ */
+int http_run_call(struct http_call *call, const struct op *op, unsigned rights,
+                  struct op_call *inner, struct op_result *result, struct ethos_error *error);
 
 /* Whether it can be answered in the HTTP thread. */
 bool http_quick_op(const struct op *op);

@@ -9,6 +9,7 @@
  *   prompts.c    prompts/list and prompts/get
  *   stream.c     bytes to messages: lines, their limit, requests that were cancelled meanwhile
  *   stdio.c      ethos mcp
+ *   http.c       a message that came as a POST
  *
  * Everything but stdio.c is free of I/O: it is given text and a function that runs operations. Two eras
  * of the protocol are spoken, chosen by each message alone: the modern one remembers nothing, the
@@ -104,6 +105,22 @@ int mcp_stream_add(struct mcp_stream *self, struct ethos_view bytes);
 
 /* Handles the next message, if a whole one is there; at the end what is left counts as one, too. */
 bool mcp_stream_next(struct mcp_stream *self, bool at_end, struct str *out);
+
+/* ---- http.c -------------------------------------------------------------------------------- */
+
+/* A request to /mcp; headers that were not sent are NULL. */
+struct mcp_post {
+    struct ethos_view body;
+    const char *version; /* MCP-Protocol-Version */
+    const char *method;  /* Mcp-Method */
+    const char *name;    /* Mcp-Name */
+};
+
+/*
+ * Answers it: the status, and lines as mcp_message gives them, the answer last. The session is one for
+ * this message: zero but for mcp.
+ */
+unsigned mcp_post(struct mcp_session *session, const struct mcp_post *post, struct str *out);
 
 /* ---- stdio.c ------------------------------------------------------------------------------- */
 

@@ -16,7 +16,8 @@ enum {
     MCP_NO_METHOD = -32601,
     MCP_INVALID_PARAMS = -32602,
     MCP_INTERNAL = -32603,
-    MCP_NO_RESOURCE = -32002, /* legacy only */
+    MCP_NO_RESOURCE = -32002,     /* legacy only */
+    MCP_HEADER_MISMATCH = -32020, /* over HTTP */
     MCP_UNSUPPORTED_VERSION = -32022,
 };
 

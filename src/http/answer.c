@@ -1,0 +1,183 @@
+/*
+ * answer.c: a request from its first line to its end: who answers it, and how the answer is sent.
+ */
+#include "http/mhd.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/view.h"
+
+#define CSP                                                                                        \
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "              \
+    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "            \
+    "require-trusted-types-for 'script'"
+
+/* ---- sending -------------------------------------------------------------------------------------------- */
+
+static struct MHD_Response *make_response(struct request *request)
+{
+    struct http_reply *reply = &request->reply;
+    if (reply->stream)
+        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1024, stream_read, request,
+                                                 NULL);
+    if (reply->bytes.data)
+        return MHD_create_response_from_buffer(reply->bytes.size, (void *)reply->bytes.data,
+                                               MHD_RESPMEM_PERSISTENT);
+    size_t size;
+    char *data = str_steal(&request->call.out, &size);
+    if (!data)
+        return NULL;
+    struct MHD_Response *response = MHD_create_response_from_buffer(size, data,
+                                                                    MHD_RESPMEM_MUST_FREE);
+    if (!response)
+        free(data);
+    return response;
+}
+
+/* What every answer has. */
+static void add_common(struct request *request, struct MHD_Response *response)
+{
+    const struct http_call *call = &request->call;
+    bool own = false;
+    const struct str *headers = &request->reply.headers;
+    for (size_t at = 0; at < headers->size;) {
+        const char *name = headers->data + at, *value = name + strlen(name) + 1;
+        own |= strcasecmp(name, "cache-control") == 0;
+        MHD_add_response_header(response, name, value);
+        at = (size_t)(value - headers->data) + strlen(value) + 1;
+    }
+    if (call->type)
+        MHD_add_response_header(response, "Content-Type", call->type);
+    if (!own)
+        MHD_add_response_header(response, "Cache-Control",
+                                request->reply.is_stream ? "no-cache" : "no-store");
+    MHD_add_response_header(response, "X-Request-Id", call->request_id);
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    MHD_add_response_header(response, "Content-Security-Policy", CSP);
+    MHD_add_response_header(response, "Vary", "Origin");
+    if (request->shared || call->method == HTTP_OPTIONS)
+        MHD_add_response_header(response, "Access-Control-Allow-Credentials", "true");
+    if (request->shared)
+        MHD_add_response_header(response, "Access-Control-Allow-Origin", request->shared);
+}
+
+static enum MHD_Result send_answer(struct request *request)
+{
+    struct MHD_Response *response = make_response(request);
+    if (!response)
+        return MHD_NO;
+    add_common(request, response);
+    connection_enter(request->connection, PHASE_ANSWER);
+    request->step = STEP_DONE;
+    enum MHD_Result result = MHD_queue_response(request->mhd, request->call.status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* ---- running ---------------------------------------------------------------------------------------------- */
+
+static void run_job(struct job *job)
+{
+    struct request *request = (struct request *)((char *)job - offsetof(struct request, job));
+    call_run(&request->call);
+    request->step = STEP_DONE;
+    MHD_resume_connection(request->mhd); // after this the request is not ours any more
+}
+
+static bool is_quick(const struct request *request)
+{
+    const struct http_route *route = request->reply.route;
+    return (route->flags & HTTP_EAGER) || (route->quick && route->quick(&request->call));
+}
+
+static const struct http_error busy = {503, "SERVICE_UNAVAILABLE", "Too much waits already",
+                                       "Try again."};
+
+/* The body has come whole. */
+static enum MHD_Result answer(struct request *request)
+{
+    if (request->step == STEP_READ) {
+        request->call.body = str_view(&request->body);
+        connection_enter(request->connection, PHASE_ANSWER);
+        if (!is_quick(request)) {
+            request->step = STEP_WORK;
+            request->job.run = run_job;
+            MHD_suspend_connection(request->mhd);
+            if (workers_give(request->server->http->workers, &request->job))
+                return MHD_YES;
+            request_refuse(request, &busy);
+            MHD_resume_connection(request->mhd);
+            return MHD_YES;
+        }
+        call_run(&request->call);
+    }
+    return send_answer(request);
+}
+
+enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *url,
+                           const char *method, const char *version, const char *data, size_t *size,
+                           void **context)
+{
+    struct request *request = *context;
+    (void)arg;
+    (void)mhd;
+    (void)version;
+    if (!request)
+        return MHD_NO; // there was no memory for it
+    if (request->step == STEP_NEW) {
+        request_begin(request, url, method);
+        bool large = request->call.status == 413;
+        return large ? send_answer(request) : MHD_YES; // else keep-alive would be lost
+    }
+    if (*size > 0) {
+        request_take(request, view_of(data, *size));
+        *size = 0;
+        return MHD_YES;
+    }
+    return answer(request);
+}
+
+/* ---- from the first line to the end ------------------------------------------------------------------------- */
+
+void *on_line(void *arg, const char *uri, struct MHD_Connection *mhd)
+{
+    struct server *self = arg;
+    struct request *request = calloc(1, sizeof *request);
+    if (!request)
+        return NULL;
+    call_init(&request->call, &request->reply);
+    request->call.http = self->http;
+    request->server = self;
+    request->mhd = mhd;
+    request->connection =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    request->line_size = strlen(uri) + sizeof "OPTIONS  HTTP/1.1" - 1;
+    request->line_bad = !call_line_ok(uri);
+    str_init(&request->body, HTTP_MAX_BODY);
+    if (request->connection && request->connection->phase == PHASE_IDLE)
+        connection_enter(request->connection, PHASE_HEADERS); // a new one is in it since it came
+    atomic_fetch_add(&self->open, 1);
+    return request;
+}
+
+void on_end(void *arg, struct MHD_Connection *mhd, void **context,
+            enum MHD_RequestTerminationCode why)
+{
+    struct server *self = arg;
+    struct request *request = *context;
+    (void)mhd;
+    (void)why;
+    if (!request)
+        return;
+    connection_enter(request->connection, PHASE_IDLE);
+    if (request->link)
+        stream_leave(request);
+    call_release(&request->call);
+    str_release(&request->body);
+    free(request);
+    *context = NULL;
+    atomic_fetch_sub(&self->open, 1);
+}

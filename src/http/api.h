@@ -1,0 +1,44 @@
+/*
+ * api.h: what the files of /api share: revisions in headers, answers. Private to src/http.
+ */
+#ifndef ETHOS_HTTP_API_H
+#define ETHOS_HTTP_API_H
+
+#include "http/shapes.h"
+
+/* What a request says about the revision it means. */
+enum api_match {
+    API_MATCH_NONE, /* nothing */
+    API_MATCH_ANY,  /* "*": whatever there is */
+    API_MATCH_ONE,
+    API_MATCH_BAD /* something that no revision of ours can be */
+};
+
+/* Reads If-Match, or its like. */
+enum api_match api_match(const char *header, char out_revision[ETHOS_REVISION_SIZE]);
+
+/* Whether If-None-Match has the revision. */
+bool api_has_tag(const char *header, const char *revision);
+
+/* Query or body as arguments of a row; unknown ones stay, for the row to refuse. Owned; NULL: answered. */
+json_t *api_query(struct http_call *call, const struct op *op);
+json_t *api_body(struct http_call *call);
+
+void api_tag(struct http_call *call, const char *revision);
+void api_fail(struct http_call *call, const struct op *op, const struct ethos_error *error,
+              json_t *data);
+
+/* The answer to a read: 304 when the client has it already. */
+void api_answer(struct http_call *call, const json_t *result);
+
+/* 428: a write that would not say which text it replaces. */
+void api_require_match(struct http_call *call);
+
+/* 412: the text is another one by now. revision may be NULL: there is no such file. */
+void api_stale(struct http_call *call, const char *revision, json_t *data);
+
+/* /api/memory/{store}: a file as a resource. False when the path is none. */
+bool api_file(struct http_call *call);
+bool api_is_file(const char *rest);
+
+#endif

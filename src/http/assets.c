@@ -1,0 +1,95 @@
+/*
+ * assets.c: the dashboard, embedded, and the page of those who are not let in.
+ *
+ * The program and its pages are of one version: a browser asks each time whether what it has is still
+ * the same, and mostly hears that it is.
+ */
+#include "http/assets.h"
+
+#include <string.h>
+
+#include "base/view.h"
+#include "http/parts.h"
+
+#define INDEX "index.html"
+
+static const char stranger[] =
+    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+    "<meta name=\"viewport\" content=\"width=device-width\"><title>ethos</title></head>\n"
+    "<body><h1>ethos</h1>\n<p>This browser is not logged in. Run <code>ethos serve</code> in a "
+    "terminal and open the link that it prints.</p>\n<p>Such a link works once; a new one is "
+    "printed "
+    "whenever the server starts.</p></body></html>\n";
+
+void http_stranger(struct http_call *call)
+{
+    http_answer_static(call, "text/html; charset=utf-8", view_of(stranger, sizeof stranger - 1));
+}
+
+static const char *content_type(const char *name)
+{
+    static const struct {
+        const char *ending, *type;
+    } types[] = {
+        {".html", "text/html; charset=utf-8"}, {".js", "text/javascript; charset=utf-8"},
+        {".css", "text/css; charset=utf-8"},   {".svg", "image/svg+xml"},
+        {".json", "application/json"},         {".png", "image/png"},
+        {".ico", "image/vnd.microsoft.icon"},  {".woff2", "font/woff2"},
+        {".txt", "text/plain; charset=utf-8"}, {".md", "text/plain; charset=utf-8"},
+        {".ts", "text/plain; charset=utf-8"},  {".webmanifest", "application/manifest+json"},
+    };
+    const char *ending = strrchr(name, '.');
+    for (size_t i = 0; ending && i < sizeof types / sizeof *types; i++)
+        if (strcmp(ending, types[i].ending) == 0)
+            return types[i].type;
+    return "application/octet-stream";
+}
+
+static const struct asset *find(const char *name)
+{
+    for (const struct asset *asset = assets; asset->name; asset++)
+        if (strcmp(asset->name, name) == 0)
+            return asset;
+    return NULL;
+}
+
+/* Whether a header that is a list of words has one; what follows a semicolon is not looked at but "q=0". */
+static bool takes(const char *list, const char *word)
+{
+    while (list && *list) {
+        size_t size = strcspn(list, ",");
+        struct ethos_view item = view_trim(view_of(list, size));
+        size_t name = 0;
+        while (name < item.size && item.data[name] != ';' && item.data[name] != ' ')
+            name++;
+        if (view_eq_str(view_of(item.data, name), word))
+            return !view_ends(item, VIEW("q=0"));
+        list += size + (list[size] == ',');
+    }
+    return false;
+}
+
+void http_asset(struct http_call *call)
+{
+    static const struct http_error none = {404, "NOT_FOUND", "There is no such file", NULL};
+    bool page = strncmp(call->path, "/assets/", 8) != 0;
+    const struct asset *asset = find(page ? INDEX : call->rest);
+    if (!asset) {
+        http_answer_error(call, &none, NULL);
+        return;
+    }
+    http_answer_header(call, "Cache-Control", "no-cache");
+    http_answer_header(call, "ETag", asset->etag);
+    if (asset->zip)
+        http_answer_header(call, "Vary", "Accept-Encoding");
+    if (takes(http_header(call, "if-none-match"), asset->etag)) {
+        call->status = 304;
+        return;
+    }
+    bool zipped = asset->zip && takes(http_header(call, "accept-encoding"), "gzip");
+    if (zipped)
+        http_answer_header(call, "Content-Encoding", "gzip");
+    const char *start = zipped ? asset->zip : asset->start;
+    const char *end = zipped ? asset->zip_end : asset->end;
+    http_answer_static(call, content_type(asset->name), view_of(start, (size_t)(end - start)));
+}

@@ -1,0 +1,427 @@
+/*
+ * auth.c: the browser's token, its exchange for a cookie, and the keys of programs.
+ */
+#include "http/auth.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/os.h"
+#include "base/view.h"
+#include "http/server.h"
+#include "ops/token.h"
+
+#define MINUTE_MS 60000
+#define MAX_KEYS 4096
+#define USED_MS 3600000 /* between two notes that a key is used */
+
+struct key {
+    char hash[HASH_HEX_SIZE];
+    char actor[AUTH_NAME_SIZE];
+    char origins[AUTH_ORIGINS_SIZE];
+    unsigned rights;
+    bool used;       /* since the last look */
+    int64_t used_ms; /* when the store thinks that it last was; 0: never */
+};
+
+/* A credential that was wrong. */
+struct failure {
+    char hash[HASH_HEX_SIZE];
+    int64_t at;
+};
+
+struct auth {
+    struct http *http;
+    pthread_mutex_t mutex; /* of all that follows */
+    struct token *token;
+    struct ethos *ethos; /* to read the keys with; NULL until first needed */
+    struct key *keys;
+    size_t key_count;
+    uint64_t version;
+    int64_t looked;  /* when; 0: never */
+    struct job note; /* that keys are used */
+    bool noting;
+    struct failure failures[AUTH_FAILURES];
+};
+
+/* ---- wrong credentials --------------------------------------------------------------------------------- */
+
+/* The same wrong one again teaches nobody anything, and is not counted: a page that was left open. */
+static bool is_throttled(const struct auth *self, int64_t now)
+{
+    size_t recent = 0;
+    for (size_t i = 0; i < AUTH_FAILURES; i++)
+        recent += self->failures[i].at && now - self->failures[i].at < MINUTE_MS;
+    return recent == AUTH_FAILURES;
+}
+
+/* Whether it is one too many. */
+static bool note_failure(struct auth *self, const char hash[HASH_HEX_SIZE])
+{
+    int64_t now = os_monotonic_ms();
+    struct failure *oldest = self->failures;
+    for (size_t i = 0; i < AUTH_FAILURES; i++) {
+        if (strcmp(self->failures[i].hash, hash) == 0)
+            return false;
+        if (self->failures[i].at < oldest->at)
+            oldest = &self->failures[i];
+    }
+    if (is_throttled(self, now))
+        return true;
+    oldest->at = now;
+    memcpy(oldest->hash, hash, HASH_HEX_SIZE);
+    return false;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------------------ */
+
+static unsigned scope_rights(const char *scopes)
+{
+    unsigned rights = 0;
+    enum op_right right;
+    for (const char *at = scopes; *at; at += *at == ',') {
+        size_t size = strcspn(at, ",");
+        if (op_right_parse(view_trim(view_of(at, size)), &right))
+            rights |= OP_RIGHT(right);
+        at += size;
+    }
+    return rights;
+}
+
+/* A list that does not fit would be a shorter one: such a key is not taken. */
+static int add_key(void *arg, const struct ethos_key *row)
+{
+    struct auth *self = arg;
+    struct key key = {0};
+    if (row->revoked_at || strlen(row->hash) != HASH_HEX_SIZE - 1 ||
+        strlen(row->origins) >= sizeof key.origins || self->key_count == MAX_KEYS)
+        return ETHOS_OK;
+    struct key *keys = realloc(self->keys, (self->key_count + 1) * sizeof *keys);
+    if (!keys)
+        return ETHOS_NOMEM;
+    memcpy(key.hash, row->hash, sizeof key.hash);
+    snprintf(key.actor, sizeof key.actor, "key:%s", row->name);
+    snprintf(key.origins, sizeof key.origins, "%s", row->origins);
+    key.rights = scope_rights(row->scopes);
+    if (row->last_used_at)
+        clock_parse(view_str(row->last_used_at), 0, false, &key.used_ms, NULL);
+    self->keys = keys;
+    keys[self->key_count++] = key;
+    return ETHOS_OK;
+}
+
+/* Holding the mutex. Keys that cannot be read let nobody in. */
+static int load_keys(struct auth *self, struct ethos_error *error)
+{
+    struct ethos_sessions *store;
+    uint64_t version = 0;
+    int code = self->ethos ? ETHOS_OK : http_open(self->http, &self->ethos, error);
+    if (code == ETHOS_OK)
+        code = ethos_sessions(self->ethos, &store, error);
+    if (code != ETHOS_OK || !store->ops->keys_version)
+        return code;
+    code = store->ops->keys_version(store, &version, error);
+    if (code == ETHOS_OK && self->looked && version == self->version)
+        return ETHOS_OK;
+    self->key_count = 0;
+    self->version = version;
+    return code == ETHOS_OK ? store->ops->keys(store, add_key, self, error) : code;
+}
+
+static void look_at_keys(struct auth *self)
+{
+    int64_t now = os_monotonic_ms();
+    struct ethos_error error = {0};
+    if (self->looked && now - self->looked < AUTH_LOOK_MS)
+        return;
+    if (load_keys(self, &error) != ETHOS_OK) {
+        self->key_count = 0;
+        self->version = 0;
+        http_log(self->http, ETHOS_LOG_ERROR, "keys: %s", error.text);
+    }
+    self->looked = now;
+}
+
+static struct key *find_key(const struct auth *self, const char *hash)
+{
+    for (size_t i = 0; i < self->key_count; i++)
+        if (strcmp(self->keys[i].hash, hash) == 0)
+            return &self->keys[i];
+    return NULL;
+}
+
+bool auth_has_keys(struct auth *self)
+{
+    pthread_mutex_lock(&self->mutex);
+    look_at_keys(self);
+    bool some = self->key_count > 0;
+    pthread_mutex_unlock(&self->mutex);
+    return some;
+}
+
+bool auth_lists_origin(struct auth *self, const char *origin)
+{
+    bool listed = false;
+    pthread_mutex_lock(&self->mutex);
+    look_at_keys(self);
+    for (size_t i = 0; i < self->key_count && !listed; i++)
+        listed = gate_listed(self->keys[i].origins, view_str(origin));
+    pthread_mutex_unlock(&self->mutex);
+    return listed;
+}
+
+/* Takes the next key that is used, and of which the store should know. */
+static bool next_used(struct auth *self, char out[HASH_HEX_SIZE])
+{
+    int64_t now = os_now_ms();
+    bool found = false;
+    pthread_mutex_lock(&self->mutex);
+    for (size_t i = 0; i < self->key_count && !found; i++) {
+        struct key *key = &self->keys[i];
+        found = key->used && now - key->used_ms > USED_MS;
+        key->used = false;
+        if (found)
+            memcpy(out, key->hash, HASH_HEX_SIZE);
+    }
+    pthread_mutex_unlock(&self->mutex);
+    return found;
+}
+
+/* A worker's: a write may have to wait. What fails is tried again when the key is used again. */
+static void note_used(struct job *job)
+{
+    struct auth *self = (struct auth *)((char *)job - offsetof(struct auth, note));
+    char hash[HASH_HEX_SIZE];
+    struct ethos *ethos = NULL;
+    struct ethos_sessions *store;
+    bool ready = http_open(self->http, &ethos, NULL) == ETHOS_OK &&
+                 ethos_sessions(ethos, &store, NULL) == ETHOS_OK && store->ops->key_used;
+    while (ready && next_used(self, hash))
+        store->ops->key_used(store, hash, NULL);
+    ethos_close(ethos);
+    pthread_mutex_lock(&self->mutex);
+    self->noting = false;
+    pthread_mutex_unlock(&self->mutex);
+}
+
+/* Holding the mutex. */
+static bool is_used(const struct auth *self)
+{
+    int64_t now = os_now_ms();
+    for (size_t i = 0; i < self->key_count; i++)
+        if (self->keys[i].used && now - self->keys[i].used_ms > USED_MS)
+            return true;
+    return false;
+}
+
+/* ---- who is asking ----------------------------------------------------------------------------------------- */
+
+/* The next cookie of ours in a header. */
+static bool next_cookie(const char **at, struct ethos_view *out)
+{
+    const struct ethos_view name = VIEW(AUTH_COOKIE "=");
+    while (*at && **at) {
+        size_t size = strcspn(*at, ";");
+        struct ethos_view pair = view_trim(view_of(*at, size));
+        *at += size + ((*at)[size] == ';');
+        if (view_starts(pair, name)) {
+            *out = view_from(pair, name.size);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void found_wrong(struct auth *self, struct ethos_view secret, struct auth_found *out)
+{
+    char hash[HASH_HEX_SIZE];
+    hash_hex(secret, hash);
+    out->throttled |= note_failure(self, hash);
+}
+
+static void try_cookies(struct auth *self, const char *header, struct auth_found *out)
+{
+    struct ethos_view cookie;
+    const char *token = token_now(self->token);
+    while (next_cookie(&header, &cookie)) {
+        if (token_equal(cookie, token)) {
+            out->who = HTTP_BROWSER;
+            out->rights = (OP_RIGHT(OP_OWNER) << 1) - 1;
+            snprintf(out->actor, sizeof out->actor, "owner");
+            hash_hex(cookie, out->secret);
+            return;
+        }
+        found_wrong(self, cookie, out);
+    }
+}
+
+static void try_key(struct auth *self, const char *header, struct auth_found *out)
+{
+    struct ethos_view secret = view_str(header);
+    if (secret.size < 7 || !view_eq_nocase(view_of(header, 7), VIEW("Bearer ")))
+        return;
+    secret = view_trim(view_from(secret, 7));
+    look_at_keys(self);
+    hash_hex(secret, out->secret);
+    struct key *key = find_key(self, out->secret);
+    if (!key) {
+        out->throttled |= note_failure(self, out->secret);
+        return;
+    }
+    key->used = true;
+    out->who = HTTP_KEY;
+    out->rights = key->rights;
+    memcpy(out->actor, key->actor, sizeof out->actor);
+    memcpy(out->origins, key->origins, sizeof out->origins);
+}
+
+void auth_find(struct auth *self, const char *cookie, const char *authorization,
+               struct auth_found *out)
+{
+    if (!cookie && !authorization)
+        return;
+    pthread_mutex_lock(&self->mutex);
+    if (cookie)
+        try_cookies(self, cookie, out);
+    if (out->who == HTTP_NOBODY && authorization)
+        try_key(self, authorization, out);
+    pthread_mutex_unlock(&self->mutex);
+}
+
+void auth_look(struct auth *self)
+{
+    pthread_mutex_lock(&self->mutex);
+    look_at_keys(self);
+    bool note = !self->noting && is_used(self);
+    self->noting |= note;
+    pthread_mutex_unlock(&self->mutex);
+    self->note.run = note_used;
+    if (note && !workers_give(self->http->workers, &self->note)) {
+        pthread_mutex_lock(&self->mutex);
+        self->noting = false;
+        pthread_mutex_unlock(&self->mutex);
+    }
+}
+
+bool auth_holds(struct auth *self, const struct auth_found *found)
+{
+    char hash[HASH_HEX_SIZE];
+    pthread_mutex_lock(&self->mutex);
+    hash_hex(view_str(token_now(self->token)), hash);
+    bool holds = found->who == HTTP_BROWSER ? strcmp(hash, found->secret) == 0
+                                            : find_key(self, found->secret) != NULL;
+    pthread_mutex_unlock(&self->mutex);
+    return holds;
+}
+
+/* ---- /auth/exchange -------------------------------------------------------------------------------------------- */
+
+/*
+ * Makes the token of a link that of a cookie: a fresh one, so that the link worked once. It may wait for
+ * another server; others who ask do not.
+ */
+static int exchange(struct http_call *call, const char *given, char out[TOKEN_SIZE],
+                    struct ethos_error *error)
+{
+    struct auth *self = call->http->auth;
+    struct token *token;
+    bool done = false;
+    char hash[HASH_HEX_SIZE];
+    int code = token_open(call->http->options.home, &token, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = token_exchange(token, view_str(given), &done, error);
+    snprintf(out, TOKEN_SIZE, "%s", done ? token_now(token) : "");
+    token_close(token);
+    hash_hex(view_str(given), hash);
+    pthread_mutex_lock(&self->mutex);
+    if (code == ETHOS_OK && !done)
+        note_failure(self, hash);
+    pthread_mutex_unlock(&self->mutex);
+    return code;
+}
+
+static void let_in(struct http_call *call, const char *token)
+{
+    char cookie[256];
+    snprintf(cookie, sizeof cookie,
+             AUTH_COOKIE "=%s; Max-Age=%d; Path=/; HttpOnly; SameSite=Strict", token,
+             AUTH_DAYS_SECONDS);
+    call->status = 302;
+    http_answer_header(call, "Location", "/");
+    http_answer_header(call, "Set-Cookie", cookie);
+}
+
+static void turn_away(struct http_call *call)
+{
+    static const struct http_error stale = {401, "UNAUTHORIZED",
+                                            "This link does not work (any more)",
+                                            "Open the link that `ethos serve` prints."};
+    const char *accept = http_header(call, "accept");
+    call->status = 401;
+    if (accept && strstr(accept, "text/html"))
+        http_stranger(call);
+    else
+        http_answer_error(call, &stale, NULL);
+}
+
+void http_exchange(struct http_call *call)
+{
+    static const struct http_error often = {429, "TOO_MANY_REQUESTS", "Too many wrong credentials",
+                                            "Wait a minute."};
+    struct auth *self = call->http->auth;
+    const char *given = http_query(call, "t");
+    char token[TOKEN_SIZE] = "";
+    struct ethos_error error = {0};
+    pthread_mutex_lock(&self->mutex);
+    bool refused = is_throttled(self, os_monotonic_ms());
+    pthread_mutex_unlock(&self->mutex);
+    if (refused)
+        http_answer_error(call, &often, NULL);
+    else if (given && exchange(call, given, token, &error) != ETHOS_OK)
+        http_answer_failure(call, &error);
+    else if (*token)
+        let_in(call, token);
+    else
+        turn_away(call);
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------------ */
+
+int auth_open(struct http *http, struct auth **out, struct ethos_error *error)
+{
+    struct auth *self = calloc(1, sizeof *self);
+    if (!self)
+        return err_nomem(error);
+    self->http = http;
+    pthread_mutex_init(&self->mutex, NULL);
+    int code = token_open(http->options.home, &self->token, error);
+    if (code == ETHOS_OK)
+        code = token_make(self->token, error);
+    if (code == ETHOS_OK)
+        *out = self;
+    else
+        auth_close(self);
+    return code;
+}
+
+void auth_close(struct auth *self)
+{
+    if (!self)
+        return;
+    ethos_close(self->ethos);
+    token_close(self->token);
+    free(self->keys);
+    pthread_mutex_destroy(&self->mutex);
+    free(self);
+}
+
+void auth_token(struct auth *self, char out[HASH_HEX_SIZE])
+{
+    pthread_mutex_lock(&self->mutex);
+    snprintf(out, HASH_HEX_SIZE, "%s", token_now(self->token));
+    pthread_mutex_unlock(&self->mutex);
+}

@@ -1,0 +1,54 @@
+/*
+ * auth.h: the browser's token and the keys of programs.
+ *
+ * <home>/web-token holds the one token that lives: what the printed link carries, and after the exchange
+ * the cookie, with a fresh one. Keys are rows of the session store of which only hashes are kept; they
+ * are read anew when the store changed, at most AUTH_LOOK_MS after it did.
+ */
+#ifndef ETHOS_HTTP_AUTH_H
+#define ETHOS_HTTP_AUTH_H
+
+#include "base/hash.h"
+#include "http/http.h"
+
+#define AUTH_COOKIE "ethos_auth"
+#define AUTH_DAYS_SECONDS 2592000 /* of the cookie */
+#define AUTH_LOOK_MS 250
+#define AUTH_FAILURES 10 /* a minute, and then 429 */
+#define AUTH_NAME_SIZE 128
+#define AUTH_ORIGINS_SIZE 512
+
+struct auth;
+
+/* Makes the token when there is none. */
+int auth_open(struct http *http, struct auth **out, struct ethos_error *error);
+void auth_close(struct auth *self);
+
+/* The token that the printed link carries. */
+void auth_token(struct auth *self, char out[HASH_HEX_SIZE]);
+
+/* Whether there is a key that was not revoked. */
+bool auth_has_keys(struct auth *self);
+
+/* Who a request's headers (NULL: not sent) say is asking. */
+struct auth_found {
+    enum http_who who;
+    unsigned rights;
+    char actor[AUTH_NAME_SIZE];      /* "owner", "key:NAME" */
+    char secret[HASH_HEX_SIZE];      /* hash of the credential, for auth_holds */
+    char origins[AUTH_ORIGINS_SIZE]; /* of the key */
+    bool throttled;                  /* wrong once too often */
+};
+void auth_find(struct auth *self, const char *cookie, const char *authorization,
+               struct auth_found *out);
+
+/* Looks whether keys changed, at most every AUTH_LOOK_MS; tells the store which are used. */
+void auth_look(struct auth *self);
+
+/* Whether what was found is still so, as of the last look: for requests that last. */
+bool auth_holds(struct auth *self, const struct auth_found *found);
+
+/* Whether any key lists this origin: whether a page of it may ask at all. */
+bool auth_lists_origin(struct auth *self, const char *origin);
+
+#endif

@@ -1,0 +1,258 @@
+/*
+ * judge.c: what a request says, whether it is within the limits, and whether it may come in.
+ */
+#include "http/mhd.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/view.h"
+
+/* ---- what a request says ------------------------------------------------------------------------------- */
+
+const char *http_header(const struct http_call *call, const char *name)
+{
+    return MHD_lookup_connection_value(request_of(call)->mhd, MHD_HEADER_KIND, name);
+}
+
+const char *http_query(const struct http_call *call, const char *name)
+{
+    return MHD_lookup_connection_value(request_of(call)->mhd, MHD_GET_ARGUMENT_KIND, name);
+}
+
+struct each_query {
+    void (*each)(void *arg, const char *name, const char *value);
+    void *arg;
+};
+
+static enum MHD_Result give_query(void *arg, enum MHD_ValueKind kind, const char *name,
+                                  const char *value)
+{
+    const struct each_query *give = arg;
+    (void)kind;
+    give->each(give->arg, name, value ? value : "");
+    return MHD_YES;
+}
+
+void http_each_query(const struct http_call *call,
+                     void (*each)(void *arg, const char *name, const char *value), void *arg)
+{
+    struct each_query give = {each, arg};
+    MHD_get_connection_values(request_of(call)->mhd, MHD_GET_ARGUMENT_KIND, give_query, &give);
+}
+
+/* The headers that everybody asks for, found in one walk. */
+enum heard {
+    HEARD_HOST,
+    HEARD_ORIGIN,
+    HEARD_REFERER,
+    HEARD_SITE,
+    HEARD_TYPE,
+    HEARD_LENGTH,
+    HEARD_ENCODING,
+    HEARD_COOKIE,
+    HEARD_CREDENTIAL,
+    HEARD_ID,
+    HEARD_COUNT
+};
+
+struct headers {
+    const char *values[HEARD_COUNT];
+    size_t count, bytes;
+    bool doubled; /* one of those came twice, which would be read one way here and another there */
+};
+
+static enum MHD_Result hear(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    static const struct ethos_view names[] = {
+        [HEARD_HOST] = VIEW("host"),
+        [HEARD_ORIGIN] = VIEW("origin"),
+        [HEARD_REFERER] = VIEW("referer"),
+        [HEARD_SITE] = VIEW("sec-fetch-site"),
+        [HEARD_TYPE] = VIEW("content-type"),
+        [HEARD_LENGTH] = VIEW("content-length"),
+        [HEARD_ENCODING] = VIEW("transfer-encoding"),
+        [HEARD_COOKIE] = VIEW("cookie"),
+        [HEARD_CREDENTIAL] = VIEW("authorization"),
+        [HEARD_ID] = VIEW("x-request-id"),
+    };
+    struct headers *headers = arg;
+    size_t size = strlen(name);
+    (void)kind;
+    headers->count++;
+    headers->bytes += size + (value ? strlen(value) : 0) + 4; // ": " and the line's end
+    for (int i = 0; i < HEARD_COUNT; i++) {
+        if (names[i].size != size || strncasecmp(name, names[i].data, size) != 0)
+            continue;
+        headers->doubled |= headers->values[i] && i != HEARD_COOKIE;
+        headers->values[i] = value ? value : "";
+        break;
+    }
+    return MHD_YES;
+}
+
+/* ---- beginning: limits, gate, route --------------------------------------------------------------------- */
+
+static const struct http_error line_long = {414, "URI_TOO_LONG", "The request line is too long",
+                                            "Send the arguments in a body."};
+static const struct http_error headers_large = {431, "REQUEST_HEADER_FIELDS_TOO_LARGE",
+                                                "Too many or too large headers", NULL};
+static const struct http_error malformed = {400, "BAD_REQUEST", "Malformed request", NULL};
+static const struct http_error wrong_method = {405, "METHOD_NOT_SUPPORTED",
+                                               "This path does not take that method", NULL};
+static const struct http_error no_route = {404, "NOT_FOUND", "There is nothing at this path", NULL};
+static const struct http_error body_large = {413, "PAYLOAD_TOO_LARGE", "The body is too large",
+                                             NULL};
+static const struct http_error throttled = {429, "TOO_MANY_REQUESTS", "Too many wrong credentials",
+                                            "Wait a minute."};
+static const struct http_error no_memory = {503, "SERVICE_UNAVAILABLE", "Out of memory",
+                                            "Try again."};
+
+static const struct http_error *check_limits(const struct request *request,
+                                             const struct headers *headers)
+{
+    if (request->line_size > HTTP_MAX_LINE)
+        return &line_long;
+    if (headers->count > HTTP_MAX_HEADERS || headers->bytes > HTTP_MAX_HEADER)
+        return &headers_large;
+    if (request->line_bad || headers->doubled || !call_path_ok(request->call.path))
+        return &malformed;
+    return NULL;
+}
+
+static bool has_body(const struct headers *headers)
+{
+    const char *length = headers->values[HEARD_LENGTH];
+    return (length && length[strspn(length, "0")]) || headers->values[HEARD_ENCODING];
+}
+
+static const struct http_error *judge(struct request *request, const struct headers *headers)
+{
+    struct http_call *call = &request->call;
+    struct auth_found *found = &request->reply.found;
+    const struct http_route *route = request->reply.route;
+    const char *const *values = headers->values;
+    auth_find(call->http->auth, values[HEARD_COOKIE], values[HEARD_CREDENTIAL], found);
+    const struct gate_ask ask = {
+        .method = call->method,
+        .host = values[HEARD_HOST],
+        .origin = values[HEARD_ORIGIN],
+        .referer = values[HEARD_REFERER],
+        .fetch_site = values[HEARD_SITE],
+        .type = values[HEARD_TYPE],
+        .has_body = has_body(headers),
+        .open = route && (route->flags & HTTP_OPEN),
+        .who = found->who,
+        .key_origins = found->origins,
+    };
+    enum gate_verdict verdict = gate_judge(&call->http->rules, &ask);
+    call->who = found->who;
+    call->rights = found->rights;
+    call->actor = found->actor;
+    bool shared = gate_shares(&call->http->rules, &ask) ||
+                  (found->who == HTTP_NOBODY && ask.origin &&
+                   auth_lists_origin(call->http->auth, ask.origin));
+    request->shared = shared ? ask.origin : NULL;
+    if (verdict == GATE_NOBODY && found->throttled)
+        return &throttled;
+    return verdict == GATE_PASS ? NULL : gate_error(verdict);
+}
+
+static const struct http_error *check_route(struct request *request, const struct headers *headers)
+{
+    struct http_call *call = &request->call;
+    const struct http_route *route = request->reply.route;
+    if (!route)
+        return &no_route;
+    if (!(route->methods & (1u << call->method)))
+        return &wrong_method;
+    size_t max = route->max_body ? route->max_body : HTTP_MAX_BODY;
+    const char *length = headers->values[HEARD_LENGTH];
+    request->body.ceiling = max;
+    if (length && strtoull(length, NULL, 10) > max)
+        return &body_large;
+    return NULL;
+}
+
+/* A page that nobody vouches for is told how to get in; anything else is told that it may not. */
+static bool is_stranger(const struct request *request, const struct http_error *error)
+{
+    const struct http_call *call = &request->call;
+    const struct http_route *route = request->reply.route;
+    return error && error->status == 401 && route && route->run == http_asset &&
+           call->method == HTTP_GET && call->who == HTTP_NOBODY &&
+           strcmp(route->prefix, "/assets/") != 0;
+}
+
+static void answer_options(struct http_call *call)
+{
+    call->status = 204;
+    http_answer_header(call, "Access-Control-Allow-Methods", "GET,POST,OPTIONS,DELETE,PATCH");
+    http_answer_header(call, "Access-Control-Allow-Headers", "Authorization,Content-Type");
+}
+
+static void add_allowed(struct http_call *call, const struct http_route *route)
+{
+    char names[80] = "OPTIONS";
+    for (int method = 0; method < HTTP_OPTIONS; method++)
+        if (route->methods & (1u << method))
+            snprintf(names + strlen(names), sizeof names - strlen(names), ", %s",
+                     call_method_name((enum http_method)method));
+    http_answer_header(call, "Allow", names);
+}
+
+void request_refuse(struct request *request, const struct http_error *error)
+{
+    struct http_call *call = &request->call;
+    request->step = STEP_REFUSED;
+    if (is_stranger(request, error)) {
+        call->status = 401;
+        http_stranger(call);
+        return;
+    }
+    call_refuse(call, error);
+    if (error == &wrong_method && request->reply.route)
+        add_allowed(call, request->reply.route);
+}
+
+/* The first call of the handler: the headers are here. */
+void request_begin(struct request *request, const char *url, const char *method)
+{
+    struct http_call *call = &request->call;
+    struct headers headers = {0};
+    call->path = url;
+    request->step = STEP_READ;
+    MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, hear, &headers);
+    call->seat = seats_take(call->http->seats);
+    call_name(call, headers.values[HEARD_ID]);
+    request->reply.route = call_path_ok(url) ? http_route(url) : NULL;
+    if (request->reply.route)
+        call->rest = url + strlen(request->reply.route->prefix);
+    bool known = call_method(method, &call->method);
+    const struct http_error *error = check_limits(request, &headers);
+    if (!error)
+        error = known ? judge(request, &headers) : &wrong_method;
+    if (!error && call->method == HTTP_OPTIONS) {
+        request->step = STEP_REFUSED; // nothing more is asked
+        answer_options(call);
+        return;
+    }
+    if (!error)
+        error = check_route(request, &headers);
+    if (error)
+        request_refuse(request, error);
+    connection_enter(request->connection, PHASE_BODY);
+}
+
+void request_take(struct request *request, struct ethos_view piece)
+{
+    if (request->step != STEP_READ)
+        return; // it is let through, and forgotten
+    str_add(&request->body, piece);
+    if (str_code(&request->body) == ETHOS_LIMIT)
+        request_refuse(request, &body_large);
+    else if (str_code(&request->body) != ETHOS_OK)
+        request_refuse(request, &no_memory);
+}

@@ -1,0 +1,88 @@
+/*
+ * mhd.h: what the files that know libmicrohttpd share: server.c, judge.c, answer.c, streams.c. Nothing else
+ * includes this, or its header.
+ *
+ * A request is named when its line has come, judged when its headers have (judge.c), read, and then
+ * answered in this thread or by a worker while its connection is suspended (answer.c). A stream is
+ * suspended whenever it has nothing to say (streams.c).
+ */
+#ifndef ETHOS_HTTP_MHD_H
+#define ETHOS_HTTP_MHD_H
+
+#include <microhttpd.h>
+#include <stdatomic.h>
+
+#include "http/server.h"
+
+/* What a connection is waiting for, and so how long it may. */
+enum phase { PHASE_IDLE, PHASE_HEADERS, PHASE_BODY, PHASE_ANSWER };
+
+struct connection {
+    struct connection *next, **link;
+    int fd;
+    atomic_int phase;
+    _Atomic int64_t since; /* ms */
+};
+
+enum step { STEP_NEW, STEP_READ, STEP_REFUSED, STEP_WORK, STEP_DONE };
+
+struct request {
+    struct http_call call; /* first */
+    struct http_reply reply;
+    struct job job;
+    struct server *server;
+    struct MHD_Connection *mhd;
+    struct connection *connection;
+    enum step step;
+    size_t line_size;
+    bool line_bad;
+    const char *shared; /* the origin whose pages may read the answer, or NULL */
+    struct str body;
+    /* of a stream: */
+    struct request *next, **link;
+    struct ethos_view rest; /* of what it gave last */
+    bool waiting;
+    bool ended;
+    int64_t quiet_since;
+};
+
+struct server {
+    struct http *http;
+    struct MHD_Daemon *daemon;
+    atomic_size_t open;    /* requests */
+    pthread_mutex_t mutex; /* of all that follows */
+    struct connection *connections;
+    size_t connection_count;
+    struct request *streams;
+    size_t stream_count;
+    uint64_t rings;
+    bool ending;
+};
+
+static inline struct request *request_of(const struct http_call *call)
+{
+    return (struct request *)call;
+}
+
+/* server.c: the connection goes on to another phase. */
+void connection_enter(struct connection *connection, enum phase phase);
+
+/* judge.c: the headers are here; then its body, piece by piece. What is refused has its answer. */
+void request_begin(struct request *request, const char *url, const char *method);
+void request_take(struct request *request, struct ethos_view piece);
+void request_refuse(struct request *request, const struct http_error *error);
+
+/* answer.c: libmicrohttpd's callbacks. */
+void *on_line(void *arg, const char *uri, struct MHD_Connection *mhd);
+enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *url,
+                           const char *method, const char *version, const char *data, size_t *size,
+                           void **context);
+void on_end(void *arg, struct MHD_Connection *mhd, void **context,
+            enum MHD_RequestTerminationCode why);
+
+/* streams.c: bytes for libmicrohttpd; waking one that waits (holding the mutex); the end of one. */
+ssize_t stream_read(void *arg, uint64_t at, char *out, size_t size);
+void stream_wake(struct request *request);
+void stream_leave(struct request *request);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * parts.h: what the files of this surface share, beside what handlers see (http.h).
+ */
+#ifndef ETHOS_HTTP_PARTS_H
+#define ETHOS_HTTP_PARTS_H
+
+#include "http/http.h"
+
+#include <ethos/provider.h>
+
+/* ---- handlers, by the file that has them -------------------------------------------------------- */
+
+http_fn http_rpc;      /* rpc.c: /rpc/ */
+http_fn http_api;      /* api.c: /api/ */
+http_fn http_openapi;  /* openapi.c: /openapi.json */
+http_fn http_events;   /* events.c: /events */
+http_fn http_sse;      /* sse.c: /sse/sessions/ */
+http_fn http_exchange; /* auth.c: /auth/exchange */
+http_fn http_asset;    /* assets.c: the dashboard */
+http_fn http_stranger; /* assets.c: what / is without a credential */
+
+/* Which of their requests are quick. */
+bool http_rpc_quick(const struct http_call *call);
+bool http_api_quick(const struct http_call *call);
+
+/* ---- handles ------------------------------------------------------------------------------------- */
+
+/* That of this thread's seat, opened when first needed. Borrowed, for the length of the call. */
+int http_ethos(struct http_call *call, struct ethos **out, struct ethos_error *error);
+
+/* One more, as the command line asked for: for a thread of one's own. Close it. */
+int http_open(struct http *http, struct ethos **out, struct ethos_error *error);
+
+/* Says something to the person who started the server. */
+void http_log(struct http *http, enum ethos_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- events.c -------------------------------------------------------------------------------------- */
+
+/*
+ * The hub and the watcher's thread: made before the first request comes, stopped after the last stream was
+ * closed. A home that cannot be watched is no failure: streams are open then and tell nothing.
+ */
+struct events;
+int events_start(struct http *http, struct events **out, struct ethos_error *error);
+void events_stop(struct events *self); /* NULL is none */
+
+/* What events_start gave. */
+struct events *http_events_of(const struct http_call *call);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * seats.c: each thread's own handle, opened when first needed.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/os.h"
+#include "http/server.h"
+
+struct http_seat {
+    struct http_seat *next;
+    struct ethos *ethos; /* NULL until an operation needs it */
+    unsigned char random[64 * UUID_RANDOM];
+    size_t left; /* of it: bytes */
+};
+
+struct seats {
+    struct http *http;
+    pthread_key_t mine;
+    pthread_mutex_t mutex;
+    struct http_seat *all;
+};
+
+int seats_new(struct http *http, struct seats **out, struct ethos_error *error)
+{
+    struct seats *self = calloc(1, sizeof *self);
+    if (!self)
+        return err_nomem(error);
+    int number = pthread_key_create(&self->mine, NULL);
+    if (number != 0) {
+        free(self);
+        return err_errno(error, number, "threads");
+    }
+    pthread_mutex_init(&self->mutex, NULL);
+    self->http = http;
+    *out = self;
+    return ETHOS_OK;
+}
+
+void seats_free(struct seats *self)
+{
+    if (!self)
+        return;
+    while (self->all) {
+        struct http_seat *seat = self->all;
+        self->all = seat->next;
+        ethos_close(seat->ethos);
+        free(seat);
+    }
+    pthread_key_delete(self->mine);
+    pthread_mutex_destroy(&self->mutex);
+    free(self);
+}
+
+struct http_seat *seats_take(struct seats *self)
+{
+    struct http_seat *seat = pthread_getspecific(self->mine);
+    if (seat)
+        return seat;
+    seat = calloc(1, sizeof *seat);
+    if (!seat || pthread_setspecific(self->mine, seat) != 0) {
+        free(seat);
+        return NULL;
+    }
+    pthread_mutex_lock(&self->mutex);
+    seat->next = self->all;
+    self->all = seat;
+    pthread_mutex_unlock(&self->mutex);
+    return seat;
+}
+
+void seats_name(struct http_seat *seat, char out[UUID_SIZE])
+{
+    out[0] = 0;
+    if (seat && seat->left == 0 && os_random(seat->random, sizeof seat->random) == 0)
+        seat->left = sizeof seat->random;
+    if (!seat || seat->left == 0)
+        return; // no name is better than that of another
+    seat->left -= UUID_RANDOM;
+    uuid_text(seat->random + seat->left, out);
+}
+
+int http_open(struct http *http, struct ethos **out, struct ethos_error *error)
+{
+    return ethos_open(&http->options, out, error);
+}
+
+int http_ethos(struct http_call *call, struct ethos **out, struct ethos_error *error)
+{
+    struct http_seat *seat = call->seat;
+    if (!seat)
+        return err_nomem(error);
+    int code = seat->ethos ? ETHOS_OK : http_open(call->http, &seat->ethos, error);
+    *out = seat->ethos;
+    return code;
+}
+
+void http_log(struct http *http, enum ethos_level level, const char *format, ...)
+{
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    http->options.host->log(http->options.host->arg, level, line);
+}

@@ -1,0 +1,310 @@
+/*
+ * serve.c: ethos serve: settings, the link that is printed, the loop of the first thread, the end.
+ *
+ * This thread takes connections, wakes streams and keeps the time; it answers nothing itself. Streams are
+ * woken together: the more there are, the longer a wake waits for others to join it.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/os.h"
+#include "base/view.h"
+#include "http/listen.h"
+#include "http/server.h"
+
+#define TICK_MS 1000
+#define RING_MS 4       /* between two rings, with few streams */
+#define RING_STREAMS 12 /* so many more of them: a millisecond more */
+#define FULL_MS 50      /* before the next try when no descriptor is left */
+#define ANY_PORT_TRIES 8
+#define MAX_FILES 65536
+
+struct serve {
+    struct http http;
+    struct listeners sockets;
+    int signals;
+    char hosts[2048], origins[4096]; /* of http.rules */
+};
+
+/* ---- settings ------------------------------------------------------------------------------------------ */
+
+/* A setting of the home as text; "" when it is not set. */
+static int read_setting(struct ethos *ethos, const char *key, char *out, size_t size,
+                        struct ethos_error *error)
+{
+    struct op_result result;
+    json_t *args = json_pack("{s:s}", "key", key);
+    struct op_call call = {.ethos = ethos, .args = args, .want_json = true};
+    op_result_init(&result);
+    int code = op_run(op_find("config.get"), &call, &result, error);
+    struct ethos_view value = json_view(result.json, "value");
+    if (code == ETHOS_OK && value.size >= size)
+        code = err_set(error, ETHOS_LIMIT, "%s: longer than %zu bytes", key, size - 1);
+    else
+        snprintf(out, size, "%.*s", (int)value.size, value.data ? value.data : "");
+    op_result_release(&result);
+    json_decref(args);
+    return code;
+}
+
+static int read_settings(struct serve *self, const json_t *args, struct ethos_error *error)
+{
+    char port[16] = "";
+    struct ethos *ethos;
+    const json_t *given = json_object_get(args, "port");
+    int code = http_open(&self->http, &ethos, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = read_setting(ethos, "serve.hosts", self->hosts, sizeof self->hosts / 2, error);
+    if (code == ETHOS_OK)
+        code = read_setting(ethos, "serve.origins", self->origins, sizeof self->origins, error);
+    if (code == ETHOS_OK)
+        code = read_setting(ethos, "serve.port", port, sizeof port, error);
+    self->sockets.port = given ? (unsigned)json_integer_value(given)
+                               : (unsigned)strtoul(port, NULL, 10);
+    ethos_close(ethos);
+    return code;
+}
+
+/* ---- addresses ------------------------------------------------------------------------------------------- */
+
+/* An address that was asked for is a name of ours; in brackets when it has colons. */
+static void add_name(struct serve *self, const char *host)
+{
+    size_t size = strlen(self->hosts);
+    bool v6 = strchr(host, ':') != NULL;
+    snprintf(self->hosts + size, sizeof self->hosts - size, ",%s%s%s", v6 ? "[" : "", host,
+             v6 ? "]" : "");
+}
+
+static int add_hosts(struct serve *self, const json_t *hosts, struct ethos_error *error)
+{
+    size_t index;
+    json_t *host;
+    int code = ETHOS_OK;
+    if (!hosts) {
+        code = listen_add(&self->sockets, "127.0.0.1", false, error);
+        return code == ETHOS_OK ? listen_add(&self->sockets, "::1", true, error) : code;
+    }
+    json_array_foreach (hosts, index, host) {
+        code = listen_add(&self->sockets, json_string_value(host), false, error);
+        if (code != ETHOS_OK)
+            return code;
+        add_name(self, json_string_value(host));
+    }
+    return ETHOS_OK;
+}
+
+/* A port that is free here may be taken there: then another is tried. */
+static int open_sockets(struct serve *self, const json_t *args, struct ethos_error *error)
+{
+    bool any = self->sockets.port == 0;
+    int code = ETHOS_BUSY;
+    for (int i = 0; code == ETHOS_BUSY && i < (any ? ANY_PORT_TRIES : 1); i++) {
+        if (any)
+            self->sockets.port = 0;
+        code = add_hosts(self, json_object_get(args, "host"), error);
+        if (code != ETHOS_OK)
+            listen_close(&self->sockets);
+    }
+    self->http.rules = (struct gate_rules){self->sockets.port, self->hosts, self->origins};
+    return code;
+}
+
+/* Other machines are let in by key; without one nobody could be told from anybody. */
+static int check_open(struct serve *self, struct ethos_error *error)
+{
+    if (!self->sockets.open || auth_has_keys(self->http.auth))
+        return ETHOS_OK;
+    int code = err_set(error, ETHOS_DENIED,
+                       "without an API key, only this machine may connect (no --host)");
+    return err_hint(error, code, "first: ethos api-key create NAME --scope memory:read");
+}
+
+/* ---- parts --------------------------------------------------------------------------------------------------- */
+
+static int open_signals(struct serve *self, sigset_t *before, struct ethos_error *error)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(SIG_BLOCK, &signals, before);
+    self->signals = signalfd(-1, &signals, SFD_CLOEXEC);
+    self->http.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return self->signals < 0 || self->http.bell < 0 ? err_errno(error, errno, "signals") : ETHOS_OK;
+}
+
+/* A stream is a descriptor, and a thousand of them are more than one gets without asking. */
+static void raise_limits(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+        return;
+    files.rlim_cur = files.rlim_max < MAX_FILES ? files.rlim_max : MAX_FILES;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static int start(struct serve *self, const json_t *args, struct ethos_error *error)
+{
+    struct http *http = &self->http;
+    int code = seats_new(http, &http->seats, error);
+    if (code == ETHOS_OK)
+        code = read_settings(self, args, error);
+    if (code == ETHOS_OK)
+        code = auth_open(http, &http->auth, error);
+    if (code == ETHOS_OK)
+        code = open_sockets(self, args, error);
+    if (code == ETHOS_OK)
+        code = check_open(self, error);
+    if (code == ETHOS_OK)
+        code = workers_new(HTTP_WORKERS, HTTP_MAX_JOBS, &http->workers, error);
+    if (code == ETHOS_OK)
+        code = events_start(http, &http->events, error);
+    return code == ETHOS_OK ? server_start(http, &http->server, error) : code;
+}
+
+/* In this order: who may use another ends before it. */
+static void stop(struct serve *self)
+{
+    struct http *http = &self->http;
+    listen_close(&self->sockets);
+    server_finish(http->server);
+    workers_end(http->workers);
+    server_free(http->server);
+    events_stop(http->events);
+    workers_free(http->workers);
+    auth_close(http->auth);
+    seats_free(http->seats);
+    close(self->signals);
+    close(http->bell);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------------------------- */
+
+void http_ring(struct http *http)
+{
+    const uint64_t one = 1;
+    (void)!write(http->bell, &one, sizeof one);
+}
+
+static void take_connections(struct serve *self, int fd)
+{
+    struct sockaddr_storage from;
+    for (;;) {
+        socklen_t size = sizeof from;
+        int client = accept4(fd, (struct sockaddr *)&from, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (client < 0 && (errno == EMFILE || errno == ENFILE))
+            os_sleep_ms(FULL_MS); // it stays in the queue
+        if (client < 0)
+            return;
+        server_take(self->http.server, client, (struct sockaddr *)&from, size);
+    }
+}
+
+/* When streams are to be woken, and when it is time to look around. */
+struct times {
+    int64_t tick, ring;
+    bool rung;
+};
+
+static void keep_time(struct serve *self, struct times *times)
+{
+    int64_t now = os_monotonic_ms();
+    if (times->rung && now >= times->ring) {
+        size_t streams = server_ring(self->http.server);
+        times->rung = false;
+        times->ring = now + RING_MS + (int64_t)(streams / RING_STREAMS);
+    }
+    if (now >= times->tick) {
+        server_tick(self->http.server);
+        times->tick = now + TICK_MS;
+    }
+}
+
+static int time_left(const struct times *times)
+{
+    int64_t next = times->rung && times->ring < times->tick ? times->ring : times->tick;
+    int64_t left = next - os_monotonic_ms();
+    return left > 0 ? (int)left : 0;
+}
+
+static void serve(struct serve *self)
+{
+    struct pollfd fds[LISTEN_MAX + 2];
+    struct times times = {0};
+    uint64_t rings;
+    nfds_t count = 2;
+    fds[0] = (struct pollfd){self->signals, POLLIN, 0};
+    for (size_t i = 0; i < self->sockets.count; i++)
+        fds[count++] = (struct pollfd){self->sockets.fds[i], POLLIN, 0};
+    for (;;) {
+        keep_time(self, &times);
+        fds[1] = (struct pollfd){times.rung ? -1 : self->http.bell, POLLIN, 0};
+        if (poll(fds, count, time_left(&times)) <= 0)
+            continue;
+        if (fds[0].revents)
+            return;
+        if (fds[1].revents)
+            times.rung = read(self->http.bell, &rings, sizeof rings) > 0;
+        for (nfds_t i = 2; i < count; i++)
+            if (fds[i].revents)
+                take_connections(self, fds[i].fd);
+    }
+}
+
+/* The link logs a browser in: it is the one thing on standard output. */
+static void print_link(struct serve *self, const json_t *hosts)
+{
+    char token[HASH_HEX_SIZE];
+    const char *host = json_string_value(json_array_get(hosts, 0));
+    const char *name = host ? host : self->sockets.v6 ? "localhost" : "127.0.0.1";
+    bool v6 = strchr(name, ':') != NULL;
+    bool every = strcmp(name, "0.0.0.0") == 0 || strcmp(name, "::") == 0;
+    auth_token(self->http.auth, token);
+    printf("http://%s%s%s:%u/auth/exchange?t=%s\n", v6 && !every ? "[" : "",
+           every ? "localhost" : name, v6 && !every ? "]" : "", self->sockets.port, token);
+    fflush(stdout);
+    explicit_bzero(token, sizeof token);
+    fprintf(stderr, "ethos: serving on port %u; open the link above, once. Ctrl-C ends.\n",
+            self->sockets.port);
+    if (self->sockets.open)
+        fprintf(stderr,
+                "ethos: other machines can connect, and nothing is encrypted; names that they "
+                "use belong in serve.hosts\n");
+}
+
+int http_serve(const struct surface_start *given, struct ethos_error *error)
+{
+    static struct serve self; // one process, one server
+    sigset_t before;
+    if (given->options->ephemeral) {
+        int code = err_set(error, ETHOS_UNSUPPORTED, "ephemeral memory cannot be served");
+        return err_hint(error, code, "use --home with a directory of its own");
+    }
+    self.http.options = *given->options;
+    self.http.request = *given->request;
+    self.http.dry_run = given->dry_run;
+    self.signals = self.http.bell = -1;
+    raise_limits();
+    int code = open_signals(&self, &before, error);
+    if (code == ETHOS_OK)
+        code = start(&self, given->args, error);
+    if (code == ETHOS_OK) {
+        print_link(&self, json_object_get(given->args, "host"));
+        serve(&self);
+        fprintf(stderr, "ethos: ending\n");
+    }
+    stop(&self);
+    return code;
+}

@@ -1,0 +1,206 @@
+/*
+ * server.c: libmicrohttpd begins and ends; connections, and how long each may take.
+ *
+ * libmicrohttpd knows one time limit, of silence; the others are ours: server_tick shuts the sockets of
+ * those that are too slow.
+ */
+#include "http/mhd.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/os.h"
+
+#define FINISH_MS 10000 /* that open requests have at the end */
+
+/* ---- connections ----------------------------------------------------------------------------------- */
+
+void connection_enter(struct connection *connection, enum phase phase)
+{
+    if (!connection)
+        return;
+    atomic_store_explicit(&connection->since, os_monotonic_ms(), memory_order_relaxed);
+    atomic_store_explicit(&connection->phase, phase, memory_order_relaxed);
+}
+
+static void add_connection(struct server *self, struct connection *connection)
+{
+    pthread_mutex_lock(&self->mutex);
+    self->connection_count++;
+    connection->next = self->connections;
+    connection->link = &self->connections;
+    if (connection->next)
+        connection->next->link = &connection->next;
+    self->connections = connection;
+    pthread_mutex_unlock(&self->mutex);
+}
+
+/* libmicrohttpd closes the socket after this: what we do to it, we do holding the mutex. */
+static void remove_connection(struct server *self, struct connection *connection)
+{
+    if (!connection)
+        return;
+    pthread_mutex_lock(&self->mutex);
+    self->connection_count--;
+    *connection->link = connection->next;
+    if (connection->next)
+        connection->next->link = connection->link;
+    pthread_mutex_unlock(&self->mutex);
+    free(connection);
+}
+
+static void on_connection(void *arg, struct MHD_Connection *mhd, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct server *self = arg;
+    if (code != MHD_CONNECTION_NOTIFY_STARTED) {
+        remove_connection(self, *context);
+        return;
+    }
+    struct connection *connection = calloc(1, sizeof *connection);
+    *context = connection;
+    if (!connection)
+        return; // then it has no time limit but that of silence
+    connection->fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    connection_enter(connection, PHASE_HEADERS);
+    add_connection(self, connection);
+}
+
+static void turn_away(int fd)
+{
+    static const char text[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
+                               "Retry-After: 5\r\nContent-Length: 0\r\n\r\n";
+    (void)!send(fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    close(fd);
+}
+
+void server_take(struct server *self, int fd, const struct sockaddr *address, socklen_t size)
+{
+    pthread_mutex_lock(&self->mutex);
+    bool room = self->connection_count < HTTP_MAX_CONNECTIONS && !self->ending;
+    pthread_mutex_unlock(&self->mutex);
+    if (room)
+        (void)MHD_add_connection(self->daemon, fd, address, size); // or it closed the socket
+    else
+        turn_away(fd);
+}
+
+/* ---- time -------------------------------------------------------------------------------------------------------- */
+
+static int64_t allowed_ms(enum phase phase)
+{
+    switch (phase) {
+    case PHASE_HEADERS:
+        return HTTP_HEADER_SECONDS * 1000;
+    case PHASE_BODY:
+        return HTTP_BODY_SECONDS * 1000;
+    case PHASE_IDLE:
+        return HTTP_IDLE_SECONDS * 1000;
+    case PHASE_ANSWER:
+        break; // libmicrohttpd counts the silence
+    }
+    return INT64_MAX;
+}
+
+void server_tick(struct server *self)
+{
+    int64_t now = os_monotonic_ms();
+    auth_look(self->http->auth);
+    pthread_mutex_lock(&self->mutex);
+    for (struct connection *at = self->connections; at; at = at->next)
+        if (now - at->since > allowed_ms((enum phase)at->phase))
+            shutdown(at->fd, SHUT_RDWR);
+    for (struct request *at = self->streams; at; at = at->next) {
+        at->ended = at->ended || !auth_holds(self->http->auth, &at->reply.found);
+        if (at->ended || now - at->quiet_since >= HTTP_HEARTBEAT_MS)
+            stream_wake(at);
+    }
+    pthread_mutex_unlock(&self->mutex);
+}
+
+/* ---- start and end --------------------------------------------------------------------------------------------------- */
+
+static void say(void *arg, const char *format, va_list args)
+{
+    struct server *self = arg;
+    char line[512];
+    vsnprintf(line, sizeof line, format, args);
+    line[strcspn(line, "\n")] = 0;
+    http_log(self->http, ETHOS_LOG_DEBUG, "%s", line);
+}
+
+static struct MHD_Daemon *start_daemon(struct server *self)
+{
+    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+                           MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    const struct MHD_OptionItem options[] = {
+        {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)say, self},
+        {MHD_OPTION_THREAD_POOL_SIZE, HTTP_THREADS, NULL},
+        {MHD_OPTION_CONNECTION_LIMIT, HTTP_MAX_CONNECTIONS + HTTP_THREADS, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION, NULL},
+        {MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_SECONDS, NULL},
+        {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, self},
+        {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_line, self},
+        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_end, self},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    return MHD_start_daemon(flags, 0, NULL, NULL, on_request, self, MHD_OPTION_ARRAY, options,
+                            MHD_OPTION_END);
+}
+
+int server_start(struct http *http, struct server **out, struct ethos_error *error)
+{
+    struct server *self = calloc(1, sizeof *self);
+    if (!self)
+        return err_nomem(error);
+    self->http = http;
+    pthread_mutex_init(&self->mutex, NULL);
+    self->daemon = start_daemon(self);
+    if (!self->daemon) {
+        pthread_mutex_destroy(&self->mutex);
+        free(self);
+        return err_set(error, ETHOS_IO, "the server could not be started");
+    }
+    *out = self;
+    return ETHOS_OK;
+}
+
+/* Whether an answer is still on its way; who has not asked yet is not waited for. */
+static bool is_busy(struct server *self)
+{
+    pthread_mutex_lock(&self->mutex);
+    for (struct connection *at = self->connections; at; at = at->next)
+        if (at->phase == PHASE_IDLE || at->phase == PHASE_HEADERS)
+            shutdown(at->fd, SHUT_RDWR);
+    for (struct request *request = self->streams; request; request = request->next)
+        stream_wake(request);
+    pthread_mutex_unlock(&self->mutex);
+    return atomic_load(&self->open) > 0;
+}
+
+void server_finish(struct server *self)
+{
+    if (!self)
+        return;
+    pthread_mutex_lock(&self->mutex);
+    self->ending = true;
+    pthread_mutex_unlock(&self->mutex);
+    for (int64_t start = os_monotonic_ms(); is_busy(self);) {
+        if (os_monotonic_ms() - start > FINISH_MS)
+            break;
+        os_sleep_ms(5);
+    }
+}
+
+void server_free(struct server *self)
+{
+    if (!self)
+        return;
+    MHD_stop_daemon(self->daemon);
+    pthread_mutex_destroy(&self->mutex);
+    free(self);
+}

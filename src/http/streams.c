@@ -1,0 +1,107 @@
+/*
+ * streams.c: answers that go on: suspended while they have nothing to say, woken together.
+ */
+#include "http/mhd.h"
+
+#include <string.h>
+
+#include "base/os.h"
+#include "base/view.h"
+
+void http_answer_stream(struct http_call *call, struct http_stream *stream)
+{
+    static const struct http_error full = {503, "SERVICE_UNAVAILABLE", "Too many streams are open",
+                                           "Close some of them."};
+    struct request *request = request_of(call);
+    struct server *self = request->server;
+    call->reply->stream = stream;
+    call->reply->is_stream = true;
+    pthread_mutex_lock(&self->mutex);
+    bool room = self->stream_count < HTTP_MAX_STREAMS && !self->ending;
+    if (room) {
+        request->next = self->streams;
+        request->link = &self->streams;
+        if (request->next)
+            request->next->link = &request->next;
+        self->streams = request;
+        self->stream_count++;
+    }
+    pthread_mutex_unlock(&self->mutex);
+    if (!room) {
+        call_refuse(call, &full);
+        return;
+    }
+    call->status = 200;
+    call->type = "text/event-stream";
+}
+
+void stream_leave(struct request *request)
+{
+    struct server *self = request->server;
+    pthread_mutex_lock(&self->mutex);
+    *request->link = request->next;
+    if (request->next)
+        request->next->link = request->link;
+    self->stream_count--;
+    pthread_mutex_unlock(&self->mutex);
+}
+
+/* Asks for more until there is some, or until nothing has happened since it was asked. */
+static ssize_t fill(struct request *request)
+{
+    struct server *self = request->server;
+    struct http_stream *stream = request->reply.stream;
+    for (;;) {
+        pthread_mutex_lock(&self->mutex);
+        uint64_t rings = self->rings;
+        bool ended = request->ended || self->ending;
+        pthread_mutex_unlock(&self->mutex);
+        if (ended || !stream->next(stream, &request->rest))
+            return MHD_CONTENT_READER_END_OF_STREAM;
+        if (request->rest.size > 0)
+            return 1;
+        pthread_mutex_lock(&self->mutex);
+        bool quiet = rings == self->rings && !request->ended && !self->ending;
+        if (quiet) {
+            request->waiting = true;
+            request->quiet_since = os_monotonic_ms();
+            MHD_suspend_connection(request->mhd);
+        }
+        pthread_mutex_unlock(&self->mutex);
+        if (quiet)
+            return 0;
+    }
+}
+
+ssize_t stream_read(void *arg, uint64_t at, char *out, size_t size)
+{
+    struct request *request = arg;
+    (void)at;
+    ssize_t state = request->rest.size > 0 ? 1 : fill(request);
+    if (state <= 0)
+        return state;
+    size_t taken = request->rest.size < size ? request->rest.size : size;
+    memcpy(out, request->rest.data, taken);
+    request->rest = view_from(request->rest, taken);
+    return (ssize_t)taken;
+}
+
+/* Holding the mutex. */
+void stream_wake(struct request *request)
+{
+    if (!request->waiting)
+        return;
+    request->waiting = false;
+    MHD_resume_connection(request->mhd);
+}
+
+size_t server_ring(struct server *self)
+{
+    pthread_mutex_lock(&self->mutex);
+    self->rings++;
+    for (struct request *request = self->streams; request; request = request->next)
+        stream_wake(request);
+    size_t count = self->stream_count;
+    pthread_mutex_unlock(&self->mutex);
+    return count;
+}

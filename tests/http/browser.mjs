@@ -1,0 +1,462 @@
+// browser.mjs: the dashboard in Debian's Chromium, against a real server and its files. Without Chromium
+// everything is skipped, and the reason told.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+import { chromium } from 'playwright-core';
+
+import { ELSEWHERE, hostileBodies } from './hostile.mjs';
+import { ethos, ethosIn, makeHome, serve } from './server.mjs';
+import { finish, must, test as told } from './tap.mjs';
+
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+if (!existsSync(CHROMIUM)) {
+    console.log(`1..1\nok 1 - browser.mjs # SKIP there is no ${CHROMIUM}`);
+    process.exit(0);
+}
+
+const same = (a, b) => must(JSON.stringify(a) === JSON.stringify(b), `${JSON.stringify(a)} is not ${JSON.stringify(b)}`);
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+// ---- a home that looks lived in -----------------------------------------------------------------------
+
+const home = makeHome();
+const project = join(dirname(home), 'orbit');
+mkdirSync(project);
+const run = (...args) => ethosIn(home, project, '', ...args);
+const write = (text, ...args) => ethosIn(home, project, text, 'memory', 'write', ...args);
+
+const USER = '# About you\n\n- Prefers short answers\n- Lives in Zürich\n- 日本語を少し話します\n- يحب القهوة\n';
+const MEMORY = '# Rolling context\n\n- We deploy on Tuesdays\n- Redis runs on port 6380\n\n| stage | minutes |\n|---|---:|\n| build | 4 |\n';
+write(USER, '--store', 'user');
+write(MEMORY);
+run('personality', 'create', 'engineer');
+write('Memory of the engineer\n', '-p', 'engineer');
+write('Somebody else altogether\n', '--store', 'user', '-u', 'ana');
+run('remember', 'Tests need a running Redis. See [Deploying](deploying.md).', '--title', 'Running the tests', '--hook', 'Before make check');
+run('remember', 'Never on Fridays. See [Running the tests](running-the-tests.md), [Gone](gone.md).', '--title', 'Deploying');
+run('remember', 'Half-even, per line.', '--title', 'Billing rules');
+const session = run('sessions', 'append', 'How does the scheduler renew its lease?', '--json').session.id;
+run('sessions', 'append', 'Every **ten seconds**. See `lease.c`.', '--role', 'assistant', '--tool-calls', '[{"id":"c1","name":"bash","input":{"command":"grep -rn lease src"}}]');
+run('sessions', 'append', 'src/lease.c:42: renew()', '--role', 'tool_result', '--tool-call-id', 'c1', '--tool-name', 'bash');
+
+const file = (store, ...args) => ethos(home, 'memory', 'get', '--store', store, '--json', ...args);
+const text = (store) => file(store).content;
+
+// ---- a browser that is watched ------------------------------------------------------------------------
+
+const server = await serve(home);
+const browser = await chromium.launch({ executablePath: CHROMIUM, args: process.getuid() === 0 ? ['--no-sandbox'] : [] });
+const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, acceptDownloads: true });
+const away = [], trouble = [];
+context.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.origin !== server.origin && !['data:', 'blob:'].includes(url.protocol)) away.push(request.url());
+});
+context.on('dialog', (dialog) => { trouble.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+context.on('weberror', (error) => trouble.push(`error: ${error.error().message}`));
+context.on('console', (message) => {
+    if (message.type() === 'error' && /Content Security Policy|TrustedHTML|TypeError/.test(message.text())) trouble.push(message.text());
+});
+
+// A test; the pages it opened are closed after it. With ONLY=word, those whose name holds it.
+async function test(name, body) {
+    if (!name.includes(process.env.ONLY ?? '') && !name.includes('opens the dashboard, once')) return;
+    await told(name, body);
+    await Promise.all(context.pages().map((page) => page.close()));
+}
+
+async function open(hash, page = null) {
+    const where = page ?? await context.newPage();
+    await where.goto(`${server.origin}/${hash}`);
+    await where.locator('main .page').first().waitFor();
+    return where;
+}
+
+// What a person waits for: a text in a place.
+const reads = (page, words, where = 'main') => page.locator(where).getByText(words).first().waitFor();
+
+async function until(holds, what) {
+    for (let tries = 0; tries < 200; tries++) {
+        if (await holds()) return;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error(what);
+}
+
+// ---- signing in ---------------------------------------------------------------------------------------
+
+await test('the link that serve prints opens the dashboard, once', async () => {
+    const page = await context.newPage();
+    await page.goto(server.loginUrl);
+    await reads(page, 'Prefers short answers');
+    same(new URL(page.url()).search, '');
+    const again = await context.request.get(server.loginUrl, { maxRedirects: 0 });
+    same(again.status(), 401);
+});
+
+await test('without signing in there is only a page that names the command', async () => {
+    const stranger = await browser.newContext();
+    const page = await stranger.newPage();
+    await page.goto(`${server.origin}/`);
+    must((await page.textContent('body')).includes('ethos serve'), 'the command');
+    must(!(await page.content()).includes('Prefers short answers'), 'no memory');
+    await stranger.close();
+});
+
+// ---- editing ------------------------------------------------------------------------------------------
+
+const editor = (page) => page.getByRole('textbox', { name: /^Text of / });
+const save = (page) => page.keyboard.press('Control+s');
+
+async function startEditing(page, name) {
+    await page.getByRole('button', { name: `Edit ${name}`, exact: true }).click();
+    await editor(page).waitFor();
+}
+
+await test('a file is edited and saved', async () => {
+    const page = await open('#/memory');
+    await startEditing(page, 'About you');
+    await editor(page).fill(`${USER}- Likes trains 🚂\n`);
+    await save(page);
+    await until(() => text('user') === `${USER}- Likes trains 🚂\n`, 'it is on the disk');
+    await reads(page, 'Likes trains 🚂', '.file');
+});
+
+await test('what is typed is kept as a draft when the page goes away', async () => {
+    const page = await open('#/memory?edit=memory');
+    await editor(page).fill(`${MEMORY}- not saved yet\n`);
+    await until(() => page.evaluate(() => Object.values(localStorage).some((value) => value.includes('not saved yet'))), 'a draft');
+    await page.reload();
+    await editor(page).waitFor();
+    same(await editor(page).inputValue(), `${MEMORY}- not saved yet\n`);
+    same(text('memory'), MEMORY);
+    await page.evaluate(() => localStorage.clear());
+});
+
+await test('a file that is edited on disk appears without a reload', async () => {
+    const page = await open('#/memory');
+    await reads(page, 'Redis runs on port 6380');
+    await page.evaluate(() => { window.stillHere = true; });
+    writeFileSync(file('memory').path, `${MEMORY}- Written by vim\n`);
+    await reads(page, 'Written by vim');
+    same(await page.evaluate(() => window.stillHere), true);
+});
+
+await test('more tabs than a browser opens connections, and each sees what changes', async () => {
+    const tabs = [];
+    for (let i = 0; i < 9; i++) tabs.push(await open('#/memory'));
+    await tabs[0].close();
+    writeFileSync(file('memory').path, `${MEMORY}- Seen by all of them\n`);
+    for (const tab of tabs.slice(1)) await reads(tab, 'Seen by all of them');
+});
+
+await test('two tabs that edit one file end in a merge, and nothing is lost', async () => {
+    const base = text('memory');
+    const [one, two] = [await open('#/memory?edit=memory'), await open('#/memory?edit=memory')];
+    await editor(one).waitFor();
+    await editor(two).waitFor();
+    await editor(one).fill(base.replace('# Rolling context\n', '# Rolling context\n\nfrom the first tab\n'));
+    // Each tab has its own text; drafts are shared by them, so the second is typed last.
+    await editor(two).fill(`${base}- from the second tab\n`);
+    await save(one);
+    await until(() => text('memory').includes('from the first tab'), 'the first is saved');
+    await save(two);
+    const dialog = two.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Save the merge' }).click();
+    await until(() => text('memory').includes('from the second tab'), 'the merge is saved');
+    must(text('memory').includes('from the first tab'), 'the first is still there');
+    for (const line of base.split('\n')) must(text('memory').includes(line), `lost: ${line}`);
+});
+
+await test('two tabs that edit one line: both sides are offered, and Both keeps both', async () => {
+    write('- the only line\n');
+    const [one, two] = [await open('#/memory?edit=memory'), await open('#/memory?edit=memory')];
+    await editor(one).fill('- the line of the first\n');
+    await editor(two).fill('- the line of the second\n');
+    await save(one);
+    await until(() => text('memory') === '- the line of the first\n', 'the first is saved');
+    await save(two);
+    const dialog = two.getByRole('dialog');
+    await dialog.getByText('Both changed this').waitFor();
+    await dialog.getByRole('button', { name: 'Both', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Save the merge' }).click();
+    await until(() => /first[^]*second|second[^]*first/.test(text('memory')), 'both lines');
+});
+
+await test('the two selectors are independent', async () => {
+    write(MEMORY);
+    const page = await open('#/memory');
+    await reads(page, 'We deploy on Tuesdays');
+    await page.getByLabel('Personality').selectOption('engineer');
+    await reads(page, 'Memory of the engineer');
+    await reads(page, 'Prefers short answers');
+    await page.getByLabel('Person', { exact: true }).selectOption('ana').catch(() => page.goto(`${server.origin}/#/memory?p=engineer&u=ana`));
+    await reads(page, 'Somebody else altogether');
+    await reads(page, 'Memory of the engineer');
+    await page.getByLabel('Personality').selectOption('default');
+    await reads(page, 'We deploy on Tuesdays');
+    await reads(page, 'Somebody else altogether');
+    same(new URL(page.url()).hash.includes('u=ana'), true);
+    await page.reload();
+    await reads(page, 'Somebody else altogether');
+});
+
+// ---- finding and going back ---------------------------------------------------------------------------
+
+await test('search finds words in memory, and marks them', async () => {
+    const page = await open('#/memory');
+    await page.keyboard.press('/');
+    await page.keyboard.type('tuesdays');
+    await page.locator('main mark').first().waitFor();
+    same((await page.locator('main mark').first().textContent()).toLowerCase(), 'tuesdays');
+});
+
+await test('search finds what was said; the transcript opens there, tool calls are folded', async () => {
+    const page = await open('#/sessions');
+    await page.keyboard.press('/');
+    await page.keyboard.type('scheduler');
+    await page.locator('.session-hit mark').first().waitFor();
+    await page.locator('.session-hit').first().click();
+    await page.locator('.message.found').waitFor();
+    const fold = page.locator('.fold').first();
+    same(await fold.getAttribute('open'), null);
+    await fold.locator('summary').click();
+    await reads(page, 'src/lease.c:42: renew()', '.fold');
+});
+
+await test('a conversation is renamed, pinned, exported, forked and deleted, with a question', async () => {
+    const page = await open(`#/sessions/${session}`);
+    const press = (name) => page.locator('.transcript-actions').getByRole('button', { name, exact: true }).click();
+    await press('Rename');
+    await page.getByRole('dialog').getByRole('textbox').fill('Leases');
+    await page.keyboard.press('Enter');
+    await reads(page, 'Leases', '.transcript-head');
+    await press('Pin');
+    await page.locator('.transcript-actions').getByRole('button', { name: 'Unpin' }).waitFor();
+    const [download] = await Promise.all([page.waitForEvent('download'), press('Export')]);
+    must(readFileSync(await download.path(), 'utf8').includes('Every **ten seconds**'), 'what was said');
+    await press('Fork');
+    await until(() => !page.url().includes(session), 'the copy is open');
+    await page.locator('.transcript-head').getByText('forked from another').waitFor();
+    await press('Delete');
+    await page.getByRole('dialog').getByText('Memory stays as it is').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete it' }).click();
+    await until(() => ethos(home, 'sessions', 'list', '--all', '--json').items.length === 1, 'the copy is gone');
+});
+
+await test('an earlier version is restored from the timeline', async () => {
+    write('- first version\n');
+    write('- second version\n');
+    const page = await open('#/timeline?key=MEMORY.md&scope=personality%3Adefault');
+    await page.locator('.change-line', { hasText: 'first version' }).first().click();
+    await page.getByRole('button', { name: 'Restore this version' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore it' }).click();
+    await until(() => text('memory') === '- first version\n', 'the first version is back');
+});
+
+await test('notes: filter, open beside the list, edit, links in both directions, a graph', async () => {
+    const page = await open('#/notes');
+    await page.locator('.note-row').nth(2).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('deploy');
+    await until(async () => (await page.locator('.note-row').count()) === 1, 'one is left');
+    await page.locator('.note-row').click();
+    await reads(page, 'Never on Fridays', '.note');
+    await page.locator('.note-links').getByText(/gone.*: no such note/).waitFor();
+    await page.locator('.note-links').getByRole('link', { name: 'Running the tests' }).first().click();
+    await reads(page, 'Tests need a running Redis', '.note');
+    await page.keyboard.press('e');
+    await editor(page).waitFor();
+    const before = await editor(page).inputValue();
+    await editor(page).fill(`${before}\nAnd a clean database.\n`);
+    await save(page);
+    await reads(page, 'And a clean database.', '.note');
+    must(run('notes', 'show', 'running-the-tests').includes('And a clean database.'), 'on disk');
+    await open('#/notes?view=graph', page);
+    await page.getByRole('link', { name: /^Billing rules, 0 links/ }).waitFor();
+    await page.getByRole('link', { name: /^Deploying, 1 link/ }).press('Enter');
+    await reads(page, 'Never on Fridays', '.note');
+});
+
+await test('ten thousand notes: only what is seen exists, and filtering finds the last one', async () => {
+    const folder = join(dirname(home), 'large');
+    mkdirSync(folder);
+    const at = (...args) => ethosIn(home, folder, '', ...args);
+    at('remember', 'The first.', '--title', 'First');
+    const notes = dirname(at('notes', 'show', 'first', '--json').path);
+    for (let i = 0; i < 10000; i++)
+        writeFileSync(join(notes, `note-number-${i}.md`), `---\nname: Number ${i}\ndescription: hook ${i}\nmetadata:\n  type: project\n---\n\nText ${i}.\n`);
+    const { id } = at('workspaces', 'list', '--json').workspaces.find((one) => one.paths.some((path) => path.path === folder));
+    const page = await open(`#/notes?w=${id}`);
+    await page.locator('.notes-facts').getByText('10,001 notes').waitFor();
+    must((await page.locator('.note-row').count()) < 100, 'few rows exist');
+    await page.keyboard.press('/');
+    await page.keyboard.type('9999');
+    await page.locator('.notes-facts').getByText('1 of 10,001').waitFor();
+    same(await page.locator('.note-row').getAttribute('href').then((href) => /number-9999\.md/.test(href)), true);
+});
+
+// ---- keyboard -----------------------------------------------------------------------------------------
+
+await test('everything goes with the keyboard alone', async () => {
+    write('- a line to find\n');
+    const page = await open('#/memory');
+    const keys = async (...all) => { for (const key of all) await page.keyboard.press(key); };
+    const title = (words) => until(async () => (await page.locator('h1').textContent()) === words, `the page ${words}`);
+    for (const [key, words] of [['n', 'Notes'], ['t', 'Timeline'], ['s', 'Sessions'], ['i', 'Insights'], ['h', 'Health'], ['m', 'Memory']]) {
+        await keys('g', key);
+        await title(words);
+    }
+    await keys('?');
+    await page.getByRole('dialog').waitFor();
+    await keys('Escape');
+    await until(async () => (await page.getByRole('dialog').count()) === 0, 'the help is closed');
+    await keys('Control+k');
+    await page.keyboard.type('Notes');
+    await page.getByRole('option', { name: 'Notes', exact: false }).first().waitFor();
+    await keys('Enter');
+    await title('Notes');
+    await page.locator('.note-row').first().waitFor();
+    await keys('j');
+    await until(() => page.evaluate(() => document.activeElement.matches('.note-row')), 'a note has the focus');
+    await keys('Enter');
+    await page.locator('.note-head').waitFor();
+    await keys('e');
+    await until(() => page.evaluate(() => document.activeElement.matches('textarea')), 'the editor has the focus');
+    await keys('Control+End');
+    await page.keyboard.type('\nTyped only.\n');
+    await keys('Control+s');
+    await reads(page, 'Typed only.', '.note');
+    await keys('Escape');
+    await until(async () => !/notes\/./.test(new URL(page.url()).hash), 'the note is closed');
+});
+
+// ---- hostile text -------------------------------------------------------------------------------------
+
+// In the page: what of a place is active. Elements, attributes and addresses that text may become are listed.
+const findActive = () => {
+    const TAGS = new Set('ARTICLE P H3 H4 H5 H6 UL OL LI EM STRONG DEL CODE PRE BLOCKQUOTE HR BR TABLE THEAD TBODY TR TH TD A SPAN DIV svg path'.split(' '));
+    const NAMES = new Set('class dir title href target rel data-line tabindex role aria-label aria-hidden scope start viewBox width height focusable d'.split(' '));
+    const found = [];
+    for (const node of document.querySelectorAll('.prose, .prose *')) {
+        if (!TAGS.has(node.tagName)) found.push(`element ${node.tagName}`);
+        for (const { name, value } of node.attributes) {
+            if (!NAMES.has(name)) found.push(`attribute ${name}`);
+            if (name === 'href' && !/^(https?:\/\/|mailto:|#\/notes\/)/.test(value)) found.push(`address ${value}`);
+        }
+        if (node.tagName === 'A' && !node.getAttribute('href').startsWith('#') && node.rel !== 'noopener noreferrer') found.push('a link that is not apart');
+    }
+    if (window.attacked) found.push('it ran');
+    return found;
+};
+
+await test('the policy forbids to make code or markup from text', async () => {
+    const page = await open('#/memory');
+    const tries = await page.evaluate(() => [() => { document.querySelector('main').innerHTML = '<b>x</b>'; }, () => { document.createElement('script').text = '1'; }, () => { document.querySelector('main').insertAdjacentHTML('beforeend', '<b>x</b>'); }]
+        .map((attempt) => { try { attempt(); return 'done'; } catch { return 'refused'; } }));
+    same(tries, ['refused', 'refused', 'refused']);
+    trouble.length = 0; // the browser told of each
+});
+
+await test('300 hostile texts become text: no dialog, no request, no active node', async () => {
+    const bodies = hostileBodies(300);
+    same(new Set(bodies).size, 300);
+    const page = await open('#/memory');
+    await page.exposeFunction('attack', () => { trouble.push('attack ran'); });
+    const refused = await page.evaluate(async (texts) => {
+        const { markdown } = await import('/assets/js/markdown.js');
+        const { call } = await import('/assets/js/client.js');
+        const box = document.createElement('div');
+        document.querySelector('main').append(box);
+        const refused = [];
+        for (const body of texts) {
+            // What cannot be set (it nests too deep) is shown as its source.
+            const node = await markdown({ call, href: (route) => `#/${route}` }, body).catch((error) => { refused.push(error.code); });
+            box.append(node ?? Object.assign(document.createElement('pre'), { className: 'prose', textContent: body }));
+        }
+        return refused;
+    }, bodies);
+    same([...new Set(refused)], ['INVALID_INPUT']);
+    must(refused.length < 5, `only few are refused: ${refused.length}`);
+    same(await page.locator('main > div > .prose').count(), 300);
+    same(await page.evaluate(findActive), []);
+});
+
+await test('hostile text in every place that shows text stays text', async () => {
+    const bodies = hostileBodies(60).filter((body) => !body.includes('\0')); // which no command takes
+    write(bodies.join('\n\n'));
+    write(bodies.slice(0, 30).join('\n\n'), '--store', 'user');
+    bodies.slice(30, 42).forEach((body, i) => run('remember', body, '--title', `<img src=x onerror=attack(1)> ${i}`, '--hook', `"><script>attack(1)</script> ${i}`));
+    const id = run('sessions', 'append', bodies[40], '--session', session, '--json').session.id;
+    bodies.slice(30, 50).forEach((body, i) => run('sessions', 'append', body, '--role', i % 2 ? 'user' : 'assistant', '--session', id));
+    run('sessions', 'rename', id, '<svg onload=attack(1)>');
+    const page = await context.newPage();
+    await page.exposeFunction('attack', () => { trouble.push('attack ran'); });
+    for (const hash of ['#/memory', '#/memory?v=source', '#/notes', '#/notes?view=graph', '#/timeline', '#/sessions', `#/sessions/${id}`, '#/sessions?q=attack', '#/insights', '#/health']) {
+        await open(hash, page);
+        await page.waitForLoadState('networkidle').catch(() => {});
+        same(await page.evaluate(findActive), []);
+        same(await page.evaluate(() => document.querySelectorAll('main script, main iframe, main object, main embed, main style, main link, main base, main [onerror], main [onload]').length), 0);
+    }
+    same(away, []);
+});
+
+// ---- for everybody ------------------------------------------------------------------------------------
+
+async function accessible(page, what) {
+    await page.evaluate(axeSource);
+    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+    const told = violations.map((one) => `${what}: ${one.id} (${one.impact}): ${one.nodes.slice(0, 3).map((node) => `${node.target.join(' ')} ${node.failureSummary?.split('\n')[1]?.trim() ?? ''}`).join('; ')}`);
+    same(told, []);
+}
+
+const places = ['#/memory', '#/memory?v=source', '#/memory?edit=user', '#/notes', '#/notes/deploying.md', '#/notes?view=graph', '#/timeline', '#/conflicts', '#/sessions', `#/sessions/${session}`, '#/sessions?q=scheduler', '#/insights', '#/health', '#/welcome'];
+write(MEMORY);
+write(USER, '--store', 'user');
+
+for (const theme of ['light', 'dark'])
+    for (const width of [1440, 390])
+        await test(`axe finds nothing: ${theme}, ${width} pixels`, async () => {
+            const page = await context.newPage();
+            await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+            await page.setViewportSize({ width, height: 844 });
+            const told = [];
+            for (const hash of places) {
+                await open(hash, page);
+                await page.waitForLoadState('networkidle').catch(() => {});
+                await accessible(page, hash).catch((error) => told.push(error.message));
+                const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+                if (wide > 0) told.push(`${hash}: ${wide} pixels too wide`);
+            }
+            await page.keyboard.press('?');
+            await page.getByRole('dialog').waitFor();
+            await accessible(page, 'help').catch((error) => told.push(error.message));
+                    must(told.length === 0, told.join('\n'));
+        });
+
+await test('an empty home: every page says what to do', async () => {
+    const emptyHome = makeHome();
+    const other = await serve(emptyHome);
+    const visitor = await browser.newContext();
+    const page = await visitor.newPage();
+    await page.goto(other.loginUrl);
+    await page.locator('main .page').first().waitFor();
+    for (const hash of ['#/memory', '#/notes', '#/timeline', '#/sessions', '#/insights']) {
+        await page.goto(`${other.origin}/${hash}`);
+        await page.locator('main .empty').first().waitFor();
+    }
+    await visitor.close();
+    await other.stop();
+});
+
+await test('no request ever left the origin, nothing ran, nothing was reported', () => {
+    same(away, []);
+    same(trouble, []);
+    must(!ELSEWHERE.startsWith(server.origin), 'elsewhere is elsewhere');
+});
+
+await browser.close();
+await server.stop();
+finish();

@@ -1,0 +1,55 @@
+/*
+ * drive.h: a server of its own home, and requests as bytes: what a careful client would never send.
+ */
+#ifndef TESTS_HTTP_DRIVE_H
+#define TESTS_HTTP_DRIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct drive {
+    char home[256];
+    char program[512]; /* bin/ethos of this build */
+    char token[65];    /* of the printed link */
+    char cookie[65];   /* once drive_login was called */
+    unsigned port;
+    pid_t pid;
+};
+
+/* Starts a server; args (NULL: none) are further words of its command line, and end with NULL. */
+void drive_start(struct drive *self, const char *const *args);
+
+/* Ends it as a person would; its exit status. */
+int drive_stop(struct drive *self);
+
+/* Exchanges the link for the cookie. */
+void drive_login(struct drive *self);
+
+/* Makes a key of these scopes, separated by blanks; origin may be NULL. */
+void drive_key(struct drive *self, const char *scopes, const char *origin, char out[128]);
+
+/* Runs the program; its output, cut to size. */
+int drive_run(const struct drive *self, const char *const *args, char *out, size_t size);
+
+struct reply {
+    int status; /* 0: the connection ended instead */
+    char head[16384];
+    char *body; /* terminated; free it */
+    size_t size;
+};
+
+int drive_connect(const struct drive *self); /* a socket */
+void drive_send(int fd, const char *bytes, size_t size);
+void drive_read(int fd, bool head_only, struct reply *out);
+void reply_release(struct reply *reply);
+
+/* The value of a header, or NULL; valid until the next call. */
+const char *reply_header(const struct reply *reply, const char *name);
+
+/* One request on a connection of its own; the text is a format, %u is not the port: say so yourself. */
+void drive_ask(const struct drive *self, struct reply *out, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,50 @@
+// server.mjs: a home of its own and an `ethos serve` for it.
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const bin = process.argv[2];
+export const tree = process.env.ETHOS_TREE;
+
+export function makeHome() {
+    return join(mkdtempSync(join(tmpdir(), 'ethos-http-')), '.ethos');
+}
+
+// One command, its output; with JSON, its value.
+export function ethos(home, ...args) {
+    return ethosIn(home, undefined, '', ...args);
+}
+
+export function ethosIn(home, cwd, input, ...args) {
+    const env = { ...process.env, ETHOS_HOME: home };
+    const text = execFileSync(join(bin, 'ethos'), args, { env, cwd, input, encoding: 'utf8', maxBuffer: 1 << 28, stdio: 'pipe' });
+    return args.includes('--json') ? JSON.parse(text) : text;
+}
+
+// Starts a server; resolves when it told its address. {origin, loginUrl, stop()}
+export function serve(home, ...args) {
+    const port = args.includes('--port') ? [] : ['--port', '0'];
+    const child = spawn(join(bin, 'ethos'), ['serve', ...port, ...args], {
+        env: { ...process.env, ETHOS_HOME: home },
+        stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    return new Promise((resolve, reject) => {
+        let output = '';
+        const read = (data) => {
+            output += data;
+            const url = /http:\/\/\S*\/auth\/exchange\?t=[0-9a-f]+/.exec(output)?.[0];
+            if (url) resolve({ origin: new URL(url).origin, loginUrl: url, stop: () => stop(child), pid: child.pid });
+        };
+        child.stdout.on('data', read);
+        child.stderr.on('data', read);
+        child.on('error', reject);
+        child.on('exit', (code) => reject(new Error(`ethos serve ended with ${code}: ${output}`)));
+    });
+}
+
+function stop(child) {
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    return ended;
+}

@@ -1,0 +1,252 @@
+/*
+ * test_api.c: /api: files as resources, operations as plain HTTP; /openapi.json.
+ */
+#include "wire.h"
+
+/* ---- /api ---------------------------------------------------------------------------------------------- */
+
+static struct answer *api(struct world *world, enum http_method method, const char *path,
+                          const char *const *query, const char *const *headers, const char *body)
+{
+    sent_query = query;
+    sent_headers = headers;
+    struct answer *answer = request(world, method, path, body, browser);
+    sent_query = NULL;
+    sent_headers = NULL;
+    return answer;
+}
+
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define MEMORY "/api/memory/memory"
+
+static void assert_problem(struct answer *answer, unsigned status, const char *code)
+{
+    if (answer->status != status || strcmp(text_at(answer->json, "code"), code) != 0)
+        fail_msg("not %u %s: %u %s", status, code, answer->status, answer->text);
+    assert_string_equal(answer->type, "application/problem+json");
+    ASSERT_MEMBERS(answer->json, "type", "title", "status", "detail", "instance", "requestId");
+    assert_int_equal(json_integer_value(json_object_get(answer->json, "status")), status);
+}
+
+static void test_a_file_is_a_resource_with_a_revision(void **state)
+{
+    struct world *world = *state;
+    char first[160], match[192];
+    assert_problem(api(world, HTTP_GET, MEMORY, NULL, NULL, ""), 404, "notfound");
+    assert_problem(api(world, HTTP_PUT, MEMORY, NULL, NULL, "{\"content\":\"One\"}"), 428,
+                   "precondition-required");
+    struct answer *answer = api(world, HTTP_PUT, MEMORY, NULL, LIST("If-None-Match: *"),
+                                "{\"content\":\"One\"}");
+    assert_int_equal(answer->status, 201);
+    assert_string_equal(text_at(answer->json, "content"), "One\n");
+    snprintf(first, sizeof first, "%s", answer->etag);
+    assert_int_equal(*first, '"');
+    assert_problem(
+        api(world, HTTP_PUT, MEMORY, NULL, LIST("If-None-Match: *"), "{\"content\":\"Other\"}"),
+        412, "conflict");
+    assert_string_equal(new_answer->etag, first);
+    snprintf(match, sizeof match, "If-Match: %s", first);
+    answer = api(world, HTTP_PUT, MEMORY, NULL, LIST(match), "{\"content\":\"Two\"}");
+    assert_int_equal(answer->status, 200);
+    assert_string_not_equal(answer->etag, first);
+    assert_problem(api(world, HTTP_PUT, MEMORY, NULL, LIST(match), "{\"content\":\"Three\"}"), 412,
+                   "conflict");
+    assert_string_not_equal(new_answer->etag, first);
+    assert_string_not_equal(new_answer->etag, "");
+    answer = api(world, HTTP_GET, MEMORY, NULL, LIST("Accept: text/markdown"), "");
+    assert_string_equal(answer->text, "Two\n");
+    assert_string_equal(answer->type, "text/markdown; charset=utf-8");
+}
+
+static void test_what_the_client_has_is_not_sent_again(void **state)
+{
+    struct world *world = *state;
+    char none[320];
+    struct answer *answer = api(world, HTTP_PUT, MEMORY, NULL, LIST("If-None-Match: *"),
+                                "{\"content\":\"One\"}");
+    snprintf(none, sizeof none, "If-None-Match: \"x\", W/%s", answer->etag);
+    answer = api(world, HTTP_GET, MEMORY, NULL, LIST(none), "");
+    assert_int_equal(answer->status, 304);
+    assert_string_equal(answer->text, "");
+    assert_string_not_equal(answer->etag, "");
+    answer = api(world, HTTP_HEAD, MEMORY, NULL, LIST("Accept: text/markdown", none), "");
+    assert_int_equal(answer->status, 304);
+    answer = api(world, HTTP_GET, MEMORY, NULL, LIST("If-None-Match: \"x\""), "");
+    assert_int_equal(answer->status, 200);
+}
+
+static void test_bytes_that_are_no_text_come_as_they_are(void **state)
+{
+    struct world *world = *state;
+    world_turn(world, NULL);
+    assert_ok(world, world_sync(world, "{\"action\":\"add\",\"content\":\"x\"}"));
+    struct answer *answer = api(world, HTTP_GET, MEMORY, NULL, NULL, "");
+    const char *path = text_at(answer->json, "path");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("caf\xe9\n", file);
+    fclose(file);
+    answer = api(world, HTTP_GET, MEMORY, NULL, LIST("Accept: text/markdown"), "");
+    assert_string_equal(answer->text, "caf\xe9\n");
+    char tag[160];
+    snprintf(tag, sizeof tag, "%s", answer->etag);
+    answer = api(world, HTTP_GET, MEMORY, NULL, NULL, "");
+    assert_string_equal(answer->etag, tag);
+}
+
+static void test_a_file_is_deleted_when_it_is_the_one_that_was_read(void **state)
+{
+    struct world *world = *state;
+    char match[192];
+    struct answer *answer = api(world, HTTP_PUT, MEMORY, NULL, LIST("If-None-Match: *"),
+                                "{\"content\":\"One\"}");
+    snprintf(match, sizeof match, "If-Match: %s", answer->etag);
+    assert_problem(api(world, HTTP_DELETE, MEMORY, NULL, NULL, ""), 428, "precondition-required");
+    assert_problem(api(world, HTTP_DELETE, MEMORY, NULL, LIST("If-Match: \"sha256:00\""), ""), 412,
+                   "conflict");
+    assert_int_equal(api(world, HTTP_GET, MEMORY, NULL, NULL, "")->status, 200);
+    assert_int_equal(api(world, HTTP_DELETE, MEMORY, NULL, LIST(match), "")->status, 204);
+    assert_int_equal(api(world, HTTP_GET, MEMORY, NULL, NULL, "")->status, 404);
+    assert_problem(api(world, HTTP_DELETE, MEMORY, NULL, LIST("If-Match: *"), ""), 404, "notfound");
+}
+
+static void test_the_query_says_whose_file_it_is(void **state)
+{
+    struct world *world = *state;
+    const char *const *own = LIST("personality=coder", "key=plan.md");
+    assert_int_equal(
+        api(world, HTTP_PUT, MEMORY, own, LIST("If-None-Match: *"), "{\"content\":\"Plan\"}")
+            ->status,
+        201);
+    struct answer *answer = api(world, HTTP_GET, MEMORY, own, NULL, "");
+    assert_string_equal(text_at(answer->json, "scope"), "personality:coder");
+    assert_string_equal(text_at(answer->json, "key"), "plan.md");
+    assert_int_equal(api(world, HTTP_GET, MEMORY, LIST("key=plan.md"), NULL, "")->status, 404);
+    assert_problem(api(world, HTTP_GET, MEMORY, LIST("colour=red"), NULL, ""), 400, "invalid");
+    assert_problem(api(world, HTTP_GET, MEMORY, LIST("personality="), NULL, ""), 400, "invalid");
+}
+
+static void test_a_body_is_content_and_nothing_else(void **state)
+{
+    static const char *const bodies[] = {
+        "", "[]", "{", "{\"content\":1}", "{\"text\":\"x\"}", "{\"content\":\"x\",\"more\":1}"};
+    struct world *world = *state;
+    for (size_t i = 0; i < COUNT(bodies); i++)
+        assert_problem(api(world, HTTP_PUT, MEMORY, NULL, LIST("If-None-Match: *"), bodies[i]), 400,
+                       "invalid");
+    assert_string_equal(api(world, HTTP_POST, MEMORY, NULL, NULL, "{}")->allow,
+                        "GET, HEAD, PUT, DELETE");
+    assert_false(world_exists(world, "home"));
+}
+
+static void test_reads_are_get_with_a_query_and_writes_are_post(void **state)
+{
+    struct world *world = *state;
+    make_sessions(world);
+    struct answer *answer = api(world, HTTP_GET, "/api/sessions/list",
+                                LIST("limit=2", "all=true", "personalityId=p"), NULL, "");
+    assert_int_equal(answer->status, 200);
+    assert_int_equal(json_array_size(json_object_get(answer->json, "items")), 2);
+    assert_problem(api(world, HTTP_GET, "/api/sessions/list", LIST("limit=x"), NULL, ""), 400,
+                   "invalid");
+    assert_problem(api(world, HTTP_GET, "/api/sessions/list", LIST("limit=201"), NULL, ""), 400,
+                   "invalid");
+    assert_problem(api(world, HTTP_GET, "/api/sessions/list", LIST("cursor=no!"), NULL, ""), 400,
+                   "invalid");
+    assert_problem(api(world, HTTP_GET, "/api/sessions/list", LIST("colour=1"), NULL, ""), 400,
+                   "invalid");
+    assert_problem(api(world, HTTP_POST, "/api/sessions/list", NULL, NULL, "{}"), 405,
+                   "method-not-supported");
+    assert_string_equal(new_answer->allow, "GET, HEAD");
+    assert_problem(api(world, HTTP_GET, "/api/sessions/pin", LIST("id=" FIRST), NULL, ""), 405,
+                   "method-not-supported");
+    answer = api(world, HTTP_POST, "/api/sessions/pin", NULL, NULL, "{\"id\":\"" FIRST "\"}");
+    assert_int_equal(answer->status, 200);
+    assert_problem(api(world, HTTP_GET, "/api/sessions/get", LIST("id=nobody"), NULL, ""), 404,
+                   "notfound");
+    assert_problem(api(world, HTTP_POST, "/api/memory/add", NULL, NULL, "{}"), 404, "notfound");
+}
+
+static void test_what_destroys_must_say_what_it_means(void **state)
+{
+    struct world *world = *state;
+    make_sessions(world);
+    const char *body = "{\"id\":\"" EMPTY "\"}";
+    assert_problem(api(world, HTTP_POST, "/api/sessions/delete", NULL, NULL, body), 428,
+                   "precondition-required");
+    assert_problem(
+        api(world, HTTP_POST, "/api/sessions/delete", NULL, LIST("If-Match: \"x\""), body), 412,
+        "conflict");
+    assert_int_equal(
+        api(world, HTTP_POST, "/api/sessions/delete", NULL, LIST("If-Match: *"), body)->status,
+        200);
+    assert_problem(api(world, HTTP_POST, "/api/memory/write", NULL, NULL, "{\"content\":\"x\"}"),
+                   428, "precondition-required");
+    assert_int_equal(
+        api(world, HTTP_POST, "/api/memory/write", NULL, LIST("If-Match: *"), "{\"content\":\"x\"}")
+            ->status,
+        200);
+    assert_problem(api(world, HTTP_POST, "/api/memory/write", NULL, LIST("If-Match: \"sha256:00\""),
+                       "{\"content\":\"y\"}"),
+                   412, "conflict");
+    assert_string_not_equal(new_answer->etag, "");
+}
+
+/* Every operation that writes refuses a key that may only read, before it looks at anything else. */
+static void test_a_reading_key_writes_nothing_through_the_api(void **state)
+{
+    const struct caller reader = {HTTP_KEY, OP_RIGHTS_READ};
+    struct world *world = *state;
+    for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
+        char path[96];
+        snprintf(path, sizeof path, "/api/%s", op->name);
+        *strchr(path, '.') = '/';
+        struct answer *answer = request(world, op->effect & OP_WRITES ? HTTP_POST : HTTP_GET, path,
+                                        "{", reader);
+        if (op->effect & OP_WRITES)
+            assert_problem(answer, 403, "denied");
+    }
+    assert_problem(request(world, HTTP_PUT, MEMORY, "{\"content\":\"x\"}", reader), 403, "denied");
+    assert_problem(request(world, HTTP_DELETE, MEMORY, "", reader), 403, "denied");
+    assert_false(world_exists(world, "home"));
+}
+
+/* ---- the description ------------------------------------------------------------------------------------ */
+
+static void test_the_description_has_every_operation(void **state)
+{
+    struct world *world = *state;
+    struct answer *answer = request(world, HTTP_GET, "/openapi.json", "", browser);
+    assert_int_equal(answer->status, 200);
+    const json_t *paths = json_object_get(answer->json, "paths");
+    for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
+        char path[96];
+        snprintf(path, sizeof path, "/api/%s", op->name);
+        *strchr(path, '.') = '/';
+        const json_t *methods = json_object_get(paths, path);
+        bool served = api_op(path + 5) == op;
+        if ((methods != NULL) != served)
+            fail_msg("%s", op->name);
+        if (served)
+            assert_non_null(json_object_get(methods, op->effect & OP_WRITES ? "post" : "get"));
+    }
+    ASSERT_MEMBERS(json_object_get(paths, MEMORY), "get", "put", "delete");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WIRE_TEST(test_a_file_is_a_resource_with_a_revision),
+        WIRE_TEST(test_what_the_client_has_is_not_sent_again),
+        WIRE_TEST(test_bytes_that_are_no_text_come_as_they_are),
+        WIRE_TEST(test_a_file_is_deleted_when_it_is_the_one_that_was_read),
+        WIRE_TEST(test_the_query_says_whose_file_it_is),
+        WIRE_TEST(test_a_body_is_content_and_nothing_else),
+        WIRE_TEST(test_reads_are_get_with_a_query_and_writes_are_post),
+        WIRE_TEST(test_what_destroys_must_say_what_it_means),
+        WIRE_TEST(test_a_reading_key_writes_nothing_through_the_api),
+        WIRE_TEST(test_the_description_has_every_operation),
+    };
+
+    return cmocka_run_group_tests_name("http/api", tests, NULL, NULL);
+}

@@ -1,0 +1,383 @@
+/*
+ * test_headers.c: the real server refuses what the rules refuse, on every route that there is.
+ *
+ * Routes come from the table of routes, and below /rpc/ and /api/ from the table of operations.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "drive.h"
+#include "http/http.h"
+#include "ops/op.h"
+
+#include <fcntl.h>
+
+#define MAX_PATHS 1024
+
+const struct http_parts http_parts;
+
+struct place {
+    char path[160];
+    const struct http_route *route;
+};
+
+static struct drive drive;
+static char key[128];
+static struct place places[MAX_PATHS];
+static size_t place_count;
+
+static void add_place(const struct http_route *route, const char *rest)
+{
+    assert_true(place_count < MAX_PATHS);
+    struct place *place = &places[place_count++];
+    snprintf(place->path, sizeof place->path, "%s%s", route->prefix, rest);
+    place->route = route;
+}
+
+static void add_operations(const struct http_route *route)
+{
+    char rest[128];
+    for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
+        snprintf(rest, sizeof rest, "%s", op->name);
+        *strchr(rest, '.') = '/';
+        add_place(route, rest);
+    }
+}
+
+static int start(void **state)
+{
+    (void)state;
+    for (const struct http_route *route = http_routes; route->prefix; route++) {
+        bool names = strcmp(route->prefix, "/rpc/") == 0 || strcmp(route->prefix, "/api/") == 0;
+        if (names)
+            add_operations(route);
+        else
+            add_place(route, strcmp(route->prefix, "/assets/") == 0         ? "index.html"
+                             : strcmp(route->prefix, "/sse/sessions/") == 0 ? "a"
+                                                                            : "");
+    }
+    drive_start(&drive, NULL);
+    drive_login(&drive);
+    drive_key(&drive, "memory:read memory:write sessions:read sessions:write personalities:read",
+              NULL, key);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    int status = drive_stop(&drive);
+    dir_remove(AT_FDCWD, drive.home);
+    return status;
+}
+
+/* ---- asking everywhere --------------------------------------------------------------------------- */
+
+static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"};
+#define METHODS (sizeof methods / sizeof *methods)
+
+static bool has_body(size_t method)
+{
+    return method >= 2 && method <= 4;
+}
+
+/* What every answer has, be it a refusal. */
+static void check_headers(const struct reply *reply, const char *what)
+{
+    static const struct {
+        const char *name, *value;
+    } wanted[] = {{"x-request-id", NULL},
+                  {"x-content-type-options", "nosniff"},
+                  {"referrer-policy", "no-referrer"},
+                  {"content-security-policy",
+                   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+                   "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors "
+                   "'none'; require-trusted-types-for 'script'"},
+                  {"vary", NULL},
+                  {"cache-control", NULL}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        const char *value = reply_header(reply, wanted[i].name);
+        if (!value || (wanted[i].value && strcmp(value, wanted[i].value) != 0))
+            fail_msg("%s: %s: %s", what, wanted[i].name, value ? value : "(none)");
+    }
+    if (reply_header(reply, "access-control-allow-origin"))
+        fail_msg("%s: is shared", what);
+}
+
+/* Sends every method to every route, with these headers; wanted tells what must come. */
+typedef int wanted_fn(const struct place *place, size_t method);
+
+static void ask_everywhere(const char *headers, wanted_fn *wanted)
+{
+    char text[2048], what[256];
+    struct reply reply;
+    int fd = drive_connect(&drive);
+    for (size_t i = 0; i < place_count; i++) {
+        for (size_t m = 0; m < METHODS; m++) {
+            const char *body = has_body(m) ? "{}" : "";
+            int size = snprintf(text, sizeof text,
+                                "%s %s HTTP/1.1\r\n%sContent-Length: %zu\r\n\r\n%s", methods[m],
+                                places[i].path, headers, strlen(body), body);
+            snprintf(what, sizeof what, "%s %s", methods[m], places[i].path);
+            drive_send(fd, text, (size_t)size);
+            drive_read(fd, m == 1, &reply);
+            if (reply.status != wanted(&places[i], m))
+                fail_msg("%s: %d, not %d", what, reply.status, wanted(&places[i], m));
+            check_headers(&reply, what);
+            reply_release(&reply);
+        }
+    }
+    close(fd);
+}
+
+/* Headers that are right, but for what a test makes wrong. */
+static const char *headers(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static const char *headers(const char *format, ...)
+{
+    static char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return text;
+}
+
+#define JSON "Content-Type: application/json\r\n"
+
+static int always_403(const struct place *place, size_t method)
+{
+    (void)place;
+    (void)method;
+    return 403;
+}
+
+static int always_421(const struct place *place, size_t method)
+{
+    (void)place;
+    (void)method;
+    return 421;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------ */
+
+static void test_a_wrong_host_is_misdirected(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool port; /* ours behind it */
+    } hosts[] = {{"evil.example", false},
+                 {"evil.example", true},
+                 {"localhost", false},
+                 {"localhost:1", false},
+                 {"127.0.0.1.evil.example", true}};
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        char host[64], port[16] = "";
+        if (hosts[i].port)
+            snprintf(port, sizeof port, ":%u", drive.port);
+        snprintf(host, sizeof host, "%s%s", hosts[i].name, port);
+        ask_everywhere(headers("Host: %s\r\nAuthorization: Bearer %s\r\n" JSON, host, key),
+                       always_421);
+        ask_everywhere(headers("Host: %s\r\nCookie: ethos_auth=%s\r\n" JSON, host, drive.cookie),
+                       always_421);
+    }
+}
+
+static void test_two_hosts_are_none(void **state)
+{
+    (void)state;
+    struct reply reply;
+    drive_ask(&drive, &reply,
+              "GET / HTTP/1.1\r\nHost: localhost:%u\r\nHost: evil.example\r\n"
+              "Cookie: ethos_auth=%s\r\n\r\n",
+              drive.port, drive.cookie);
+    assert_int_equal(reply.status, 400);
+    reply_release(&reply);
+    drive_ask(&drive, &reply, "GET / HTTP/1.0\r\nCookie: ethos_auth=%s\r\n\r\n", drive.cookie);
+    assert_int_equal(reply.status, 421);
+    reply_release(&reply);
+}
+
+static void test_a_key_of_a_foreign_page_is_forbidden(void **state)
+{
+    (void)state;
+    static const char *const origins[] = {"https://evil.example", "null",
+                                          "http://localhost.evil.example"};
+    for (size_t i = 0; i < sizeof origins / sizeof *origins; i++)
+        ask_everywhere(
+            headers("Host: localhost:%u\r\nAuthorization: Bearer %s\r\nOrigin: %s\r\n" JSON,
+                    drive.port, key, origins[i]),
+            always_403);
+    ask_everywhere(headers("Host: localhost:%u\r\nAuthorization: Bearer %s\r\n"
+                           "Sec-Fetch-Site: cross-site\r\n" JSON,
+                           drive.port, key),
+                   always_403);
+}
+
+static int forged(const struct place *place, size_t method)
+{
+    (void)place;
+    return method < 2 ? 403 : 401;
+}
+
+static void test_a_cookie_of_a_foreign_page_is_refused(void **state)
+{
+    (void)state;
+    ask_everywhere(headers("Host: localhost:%u\r\nCookie: ethos_auth=%s\r\n"
+                           "Origin: https://evil.example\r\n" JSON,
+                           drive.port, drive.cookie),
+                   forged);
+    ask_everywhere(headers("Host: localhost:%u\r\nCookie: ethos_auth=%s\r\n"
+                           "Sec-Fetch-Site: cross-site\r\n" JSON,
+                           drive.port, drive.cookie),
+                   forged);
+}
+
+/* The one route that is open needs a token instead. */
+static int nobody(const struct place *place, size_t method)
+{
+    bool open = place->route->flags & HTTP_OPEN;
+    return open && method > 0 ? 405 : 401;
+}
+
+static void test_without_a_credential_nothing_is_told(void **state)
+{
+    (void)state;
+    ask_everywhere(headers("Host: localhost:%u\r\n" JSON, drive.port), nobody);
+    struct reply reply;
+    drive_ask(&drive, &reply, "GET /no/such/path HTTP/1.1\r\nHost: localhost:%u\r\n\r\n",
+              drive.port);
+    assert_int_equal(reply.status, 401);
+    reply_release(&reply);
+    drive_ask(&drive, &reply,
+              "GET /no/such/path HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n\r\n",
+              drive.port, drive.cookie);
+    assert_int_equal(reply.status, 404);
+    reply_release(&reply);
+}
+
+/* The same wrong credential again and again is one failure, so that this stays 401. */
+static void test_a_wrong_credential_is_none(void **state)
+{
+    (void)state;
+    char wrong[128];
+    memcpy(wrong, key, sizeof wrong);
+    wrong[strlen(wrong) - 1] ^= 1;
+    ask_everywhere(
+        headers("Host: localhost:%u\r\nAuthorization: Bearer %s\r\n" JSON, drive.port, wrong),
+        nobody);
+    ask_everywhere(
+        headers("Host: localhost:%u\r\nAuthorization: Basic %s\r\n" JSON, drive.port, key), nobody);
+    ask_everywhere(headers("Host: localhost:%u\r\nCookie: ethos_auth=%.63sx\r\n" JSON, drive.port,
+                           drive.cookie),
+                   nobody);
+    ask_everywhere(
+        headers("Host: localhost:%u\r\nCookie: ethos_auth=%s\r\n" JSON, drive.port, drive.token),
+        nobody); // the link's, which was used
+}
+
+/* Without Origin and Referer nobody knows which page it was. */
+static void test_a_cookie_alone_changes_nothing(void **state)
+{
+    (void)state;
+    char text[1024];
+    for (size_t i = 0; i < place_count; i++) {
+        for (size_t m = 2; m < METHODS; m++) {
+            struct reply reply;
+            snprintf(text, sizeof text,
+                     "%s %s HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n" JSON
+                     "Content-Length: 2\r\n\r\n{}",
+                     methods[m], places[i].path, drive.port, drive.cookie);
+            drive_ask(&drive, &reply, "%s", text);
+            if (reply.status != 401)
+                fail_msg("%s %s: %d", methods[m], places[i].path, reply.status);
+            reply_release(&reply);
+        }
+    }
+}
+
+static void test_a_body_that_is_no_json_is_refused(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"text/plain", "application/x-www-form-urlencoded",
+                                        "multipart/form-data; boundary=x", ""};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        for (size_t i = 0; i < place_count; i++) {
+            for (size_t m = 2; m <= 4; m++) {
+                struct reply reply;
+                drive_ask(&drive, &reply,
+                          "%s %s HTTP/1.1\r\nHost: localhost:%u\r\nAuthorization: Bearer %s\r\n"
+                          "%s%s%sContent-Length: 2\r\n\r\n{}",
+                          methods[m], places[i].path, drive.port, key,
+                          *types[t] ? "Content-Type: " : "", types[t], *types[t] ? "\r\n" : "");
+                if (reply.status != 415)
+                    fail_msg("%s %s %s: %d", methods[m], places[i].path, types[t], reply.status);
+                reply_release(&reply);
+            }
+        }
+    }
+}
+
+static void test_a_key_of_another_origin_is_forbidden(void **state)
+{
+    (void)state;
+    char bound[128];
+    drive_key(&drive, "memory:read", "https://app.example", bound);
+    usleep(500000); // the server looks for new keys a few times a second
+    ask_everywhere(
+        headers("Host: localhost:%u\r\nAuthorization: Bearer %s\r\n" JSON, drive.port, bound),
+        always_403);
+    struct reply reply;
+    drive_ask(&drive, &reply,
+              "GET /api/memory/get HTTP/1.1\r\nHost: localhost:%u\r\nAuthorization: Bearer %s\r\n"
+              "Origin: https://app.example\r\nSec-Fetch-Site: cross-site\r\n\r\n",
+              drive.port, bound);
+    assert_int_equal(reply.status, 200);
+    assert_string_equal(reply_header(&reply, "access-control-allow-origin"), "https://app.example");
+    reply_release(&reply);
+}
+
+static void test_preflights_are_answered_before_anything_else(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < place_count; i++) {
+        struct reply reply;
+        drive_ask(&drive, &reply,
+                  "OPTIONS %s HTTP/1.1\r\nHost: localhost:%u\r\nOrigin: https://evil.example\r\n"
+                  "Access-Control-Request-Method: POST\r\n\r\n",
+                  places[i].path, drive.port);
+        assert_int_equal(reply.status, 204);
+        assert_string_equal(reply_header(&reply, "access-control-allow-methods"),
+                            "GET,POST,OPTIONS,DELETE,PATCH");
+        assert_string_equal(reply_header(&reply, "access-control-allow-headers"),
+                            "Authorization,Content-Type");
+        assert_string_equal(reply_header(&reply, "access-control-allow-credentials"), "true");
+        assert_string_equal(reply_header(&reply, "vary"), "Origin");
+        assert_null(reply_header(&reply, "access-control-allow-origin"));
+        reply_release(&reply);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_wrong_host_is_misdirected),
+        cmocka_unit_test(test_two_hosts_are_none),
+        cmocka_unit_test(test_a_key_of_a_foreign_page_is_forbidden),
+        cmocka_unit_test(test_a_cookie_of_a_foreign_page_is_refused),
+        cmocka_unit_test(test_without_a_credential_nothing_is_told),
+        cmocka_unit_test(test_a_wrong_credential_is_none),
+        cmocka_unit_test(test_a_cookie_alone_changes_nothing),
+        cmocka_unit_test(test_a_body_that_is_no_json_is_refused),
+        cmocka_unit_test(test_a_key_of_another_origin_is_forbidden),
+        cmocka_unit_test(test_preflights_are_answered_before_anything_else),
+    };
+    return cmocka_run_group_tests(tests, start, end);
+}

@@ -1,0 +1,332 @@
+/*
+ * test_limits.c: what the server reads at most, and what it does with the rest; paths; the login.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "drive.h"
+#include "http/http.h"
+
+const struct http_parts http_parts;
+
+static struct drive drive;
+
+static int start(void **state)
+{
+    (void)state;
+    drive_start(&drive, NULL);
+    drive_login(&drive);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    int status = drive_stop(&drive);
+    dir_remove(AT_FDCWD, drive.home);
+    return status;
+}
+
+static char *filled(size_t size, char with)
+{
+    char *text = malloc(size + 1);
+    assert_non_null(text);
+    memset(text, with, size);
+    text[size] = 0;
+    return text;
+}
+
+static int status_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int status_of(const char *format, ...)
+{
+    char *text;
+    struct reply reply;
+    va_list args;
+    va_start(args, format);
+    assert_true(vasprintf(&text, format, args) > 0);
+    va_end(args);
+    drive_ask(&drive, &reply, "%s", text);
+    free(text);
+    reply_release(&reply);
+    return reply.status;
+}
+
+/* ---- n, n + 1, 100 n ------------------------------------------------------------------------------- */
+
+/* "OPTIONS /... HTTP/1.1" of so many bytes: a method that is answered before all else. */
+static int ask_line(size_t size)
+{
+    char *path = filled(size - strlen("OPTIONS / HTTP/1.1"), 'a');
+    int status = status_of("OPTIONS /%s HTTP/1.1\r\nHost: localhost:%u\r\n\r\n", path, drive.port);
+    free(path);
+    return status;
+}
+
+static void test_a_request_line_has_8_KiB(void **state)
+{
+    (void)state;
+    assert_int_equal(ask_line(HTTP_MAX_LINE), 204);
+    assert_int_equal(ask_line(HTTP_MAX_LINE + 1), 414);
+    assert_int_equal(ask_line(100 * HTTP_MAX_LINE), 414);
+}
+
+/* So many headers, Host among them. */
+static int ask_headers(size_t count)
+{
+    char *text = malloc(count * 16 + 64);
+    size_t size = 0;
+    assert_non_null(text);
+    for (size_t i = 1; i < count; i++)
+        size += (size_t)snprintf(text + size, 16, "X-%zu: y\r\n", i);
+    int status = status_of("OPTIONS / HTTP/1.1\r\nHost: localhost:%u\r\n%s\r\n", drive.port, text);
+    free(text);
+    return status;
+}
+
+static void test_there_are_100_headers(void **state)
+{
+    (void)state;
+    assert_int_equal(ask_headers(HTTP_MAX_HEADERS), 204);
+    assert_int_equal(ask_headers(HTTP_MAX_HEADERS + 1), 431);
+    assert_int_equal(ask_headers(100 * HTTP_MAX_HEADERS), 431);
+}
+
+/* Headers of so many bytes, ends of lines among them. */
+static int ask_header_bytes(size_t size)
+{
+    char host[64];
+    size_t used = (size_t)snprintf(host, sizeof host, "Host: localhost:%u\r\n", drive.port);
+    char *value = filled(size - used - strlen("X: \r\n"), 'a');
+    int status = status_of("OPTIONS / HTTP/1.1\r\n%sX: %s\r\n\r\n", host, value);
+    free(value);
+    return status;
+}
+
+static void test_headers_have_16_KiB(void **state)
+{
+    (void)state;
+    assert_int_equal(ask_header_bytes(HTTP_MAX_HEADER), 204);
+    assert_int_equal(ask_header_bytes(HTTP_MAX_HEADER + 1), 431);
+    assert_int_equal(ask_header_bytes(100 * HTTP_MAX_HEADER), 431);
+}
+
+/* A body of blanks and {}, which every route takes or refuses by its size alone. */
+static int ask_body(const char *path, size_t size, bool chunked)
+{
+    char *body = filled(size, ' '), head[64];
+    memcpy(body, "{}", 2);
+    snprintf(head, sizeof head, chunked ? "Transfer-Encoding: chunked" : "Content-Length: %zu",
+             size);
+    char chunk[32] = "";
+    if (chunked)
+        snprintf(chunk, sizeof chunk, "%zx\r\n", size);
+    int status = status_of("POST %s HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n"
+                           "Origin: http://localhost:%u\r\nContent-Type: application/json\r\n"
+                           "%s\r\n\r\n%s%s%s",
+                           path, drive.port, drive.cookie, drive.port, head, chunk, body,
+                           chunked ? "\r\n0\r\n\r\n" : "");
+    free(body);
+    return status;
+}
+
+static void test_a_body_has_1_MiB_and_16_for_calls(void **state)
+{
+    (void)state;
+    const char *api = "/api/memory/paths", *rpc = "/rpc/memory/paths";
+    assert_int_not_equal(ask_body(api, HTTP_MAX_BODY, false), 413);
+    assert_int_equal(ask_body(api, HTTP_MAX_BODY + 1, true), 413);
+    assert_int_not_equal(ask_body(rpc, HTTP_MAX_RPC_BODY, false), 413);
+    assert_int_equal(ask_body(rpc, HTTP_MAX_RPC_BODY + 1, true), 413);
+}
+
+/* What is announced is not waited for. */
+static void test_a_body_that_is_announced_too_large_is_refused_at_once(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        status_of("POST /rpc/memory/paths HTTP/1.1\r\nHost: localhost:%u\r\n"
+                  "Cookie: ethos_auth=%s\r\nOrigin: http://localhost:%u\r\n"
+                  "Content-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n",
+                  drive.port, drive.cookie, drive.port),
+        413);
+}
+
+/* ---- paths -------------------------------------------------------------------------------------------- */
+
+static void test_a_path_names_what_it_names_in_one_way(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {
+        "/assets/../index.html",
+        "/assets/./index.html",
+        "/assets//index.html",
+        "//assets/index.html",
+        "/assets/%2e%2e/x",
+        "/assets/%2e/index.html",
+        "/assets/..%2findex.html",
+        "/assets/%00",
+        "/assets/index.html%00.js",
+        "/assets/%5cindex.html",
+        "/assets/a%0ab",
+        "/assets/%c0%ae%c0%ae/x",
+        "/assets/%ff",
+        "/assets/%",
+        "/assets/%2",
+        "/assets/%zz",
+        "/assets/a\\b",
+        "/assets/%7f",
+        "/assets/%e2%28%a1",
+        "assets/index.html",
+        "http://localhost/assets/index.html",
+        "/assets/index.html?a=%00",
+        "/assets/index.html?%",
+        "/rpc/memory/../memory/get",
+        "/sse/sessions/../../events",
+    };
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        int status = status_of(
+            "GET %s HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n\r\n", paths[i],
+            drive.port, drive.cookie);
+        if (status != 400)
+            fail_msg("%s: %d", paths[i], status);
+    }
+    assert_int_equal(status_of("GET /assets/%%69ndex.html?q=%%25 HTTP/1.1\r\nHost: localhost:%u\r\n"
+                               "Cookie: ethos_auth=%s\r\n\r\n",
+                               drive.port, drive.cookie),
+                     200);
+    assert_int_equal(status_of("GET /assets/%%2569ndex.html HTTP/1.1\r\nHost: localhost:%u\r\n"
+                               "Cookie: ethos_auth=%s\r\n\r\n",
+                               drive.port, drive.cookie),
+                     404); // decoded once
+}
+
+/* ---- the id of a request --------------------------------------------------------------------------------- */
+
+static void test_a_request_keeps_its_id_when_it_is_one(void **state)
+{
+    (void)state;
+    char *longest = filled(255, 'a'), *longer = filled(256, 'a');
+    const struct {
+        const char *given;
+        bool kept;
+    } rows[] = {
+        {"abc_DEF=9-", true}, {longest, true}, {longer, false}, {"a b", false}, {"a<b", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct reply reply;
+        drive_ask(&drive, &reply,
+                  "OPTIONS / HTTP/1.1\r\nHost: localhost:%u\r\nX-Request-Id: %s\r\n\r\n",
+                  drive.port, rows[i].given);
+        const char *id = reply_header(&reply, "x-request-id");
+        assert_non_null(id);
+        assert_true((strcmp(id, rows[i].given) == 0) == rows[i].kept);
+        if (!rows[i].kept)
+            assert_int_equal(strlen(id), 36);
+        reply_release(&reply);
+    }
+    free(longest);
+    free(longer);
+}
+
+/* ---- connections ------------------------------------------------------------------------------------------ */
+
+static void test_a_connection_is_kept_after_refusals(void **state)
+{
+    (void)state;
+    char text[512];
+    struct reply reply;
+    int fd = drive_connect(&drive);
+    for (int i = 0; i < 20; i++) {
+        int size = snprintf(text, sizeof text,
+                            "POST /rpc/memory/get HTTP/1.1\r\nHost: localhost:%u\r\n"
+                            "Content-Type: text/plain\r\nContent-Length: 4\r\n\r\nabcd",
+                            drive.port);
+        drive_send(fd, text, (size_t)size);
+        drive_read(fd, false, &reply);
+        assert_int_equal(reply.status, 401);
+        reply_release(&reply);
+    }
+    close(fd);
+}
+
+static void test_half_requests_do_not_disturb_others(void **state)
+{
+    (void)state;
+    int fds[200];
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
+        fds[i] = drive_connect(&drive);
+        drive_send(fds[i], "GET / HT", 8);
+    }
+    assert_int_equal(
+        status_of("GET / HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n\r\n",
+                  drive.port, drive.cookie),
+        200);
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+        close(fds[i]);
+}
+
+/* ---- the login -------------------------------------------------------------------------------------------- */
+
+static void test_a_link_works_once(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of("GET /auth/exchange?t=%s HTTP/1.1\r\nHost: localhost:%u\r\n\r\n",
+                               drive.token, drive.port),
+                     401);
+    assert_int_equal(
+        status_of("GET /auth/exchange HTTP/1.1\r\nHost: localhost:%u\r\n\r\n", drive.port), 401);
+    assert_int_equal(
+        status_of("GET / HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n\r\n",
+                  drive.port, drive.cookie),
+        200);
+}
+
+/* The last test: for a minute after it, wrong ones are not looked at. */
+static void test_the_eleventh_wrong_link_of_a_minute_is_one_too_many(void **state)
+{
+    (void)state;
+    int last = 0;
+    for (int i = 0; i < 12; i++) {
+        last = status_of("GET /auth/exchange?t=%064d HTTP/1.1\r\nHost: localhost:%u\r\n\r\n", i,
+                         drive.port);
+        assert_true(last == 401 || last == 429);
+    }
+    assert_int_equal(last, 429);
+    struct reply reply;
+    drive_ask(&drive, &reply, "GET /auth/exchange?t=%s HTTP/1.1\r\nHost: localhost:%u\r\n\r\n",
+              drive.cookie, drive.port);
+    assert_int_equal(reply.status, 429); // the right one is not looked at, either
+    assert_string_equal(reply_header(&reply, "retry-after"), "60");
+    reply_release(&reply);
+    assert_int_equal(
+        status_of("GET / HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n\r\n",
+                  drive.port, drive.cookie),
+        200); // who is in stays in
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_request_line_has_8_KiB),
+        cmocka_unit_test(test_there_are_100_headers),
+        cmocka_unit_test(test_headers_have_16_KiB),
+        cmocka_unit_test(test_a_body_has_1_MiB_and_16_for_calls),
+        cmocka_unit_test(test_a_body_that_is_announced_too_large_is_refused_at_once),
+        cmocka_unit_test(test_a_path_names_what_it_names_in_one_way),
+        cmocka_unit_test(test_a_request_keeps_its_id_when_it_is_one),
+        cmocka_unit_test(test_a_connection_is_kept_after_refusals),
+        cmocka_unit_test(test_half_requests_do_not_disturb_others),
+        cmocka_unit_test(test_a_link_works_once),
+        cmocka_unit_test(test_the_eleventh_wrong_link_of_a_minute_is_one_too_many),
+    };
+    return cmocka_run_group_tests(tests, start, end);
+}
