@@ -1,0 +1,424 @@
+/*
+ * streams.c: a thousand clients follow the events of a home while others write to it.
+ *
+ * The server is the real one. Every client must see the number of every change, once and in order; some
+ * drop their connection in the middle, some of them in the middle of an event, and come back with the
+ * last id they have. What the server needs for all of this in memory is part of the statement.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "proof.h"
+
+#define WRITERS 8
+#define MOST_RSS_KB 65536
+#define PATIENCE_US 120000000 /* before a client that waits in vain is given up */
+#define LINE_SIZE 4096
+
+struct server {
+    struct home home;
+    pid_t pid;
+    unsigned port;
+    char key[128];
+};
+
+/* What writers and the parent share. */
+struct count {
+    unsigned acknowledged[WRITERS], refused[WRITERS];
+};
+
+/* A client takes its stream apart as bytes come: head, chunks, lines. */
+enum part { PART_HEAD, PART_SIZE, PART_DATA, PART_AFTER };
+
+struct client {
+    int fd;
+    enum part part;
+    size_t chunk; /* bytes left of it */
+    char line[LINE_SIZE];
+    size_t used;
+    char id[64], pending[64]; /* of the last whole event; of the one that is being read */
+    bool greeted;
+    unsigned number;  /* of the last change */
+    unsigned drop_at; /* the change after which it leaves; 0: never (again) */
+    unsigned drops, gaps, resets, torn;
+};
+
+struct load {
+    struct server server;
+    struct client *clients;
+    unsigned count, greeted, reached, goal;
+    int poll;
+};
+
+/* ---- the server -------------------------------------------------------------------------------- */
+
+static void start_server(struct server *server)
+{
+    int out[2];
+    char line[256];
+    if (pipe(out) != 0)
+        proof_die("pipe");
+    server->pid = fork();
+    if (server->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        dup2(out[1], 1);
+        close(out[0]);
+        execl(ethos_program(), "ethos", "--home", server->home.path, "serve", "--port", "0",
+              (char *)NULL);
+        _exit(127);
+    }
+    close(out[1]);
+    FILE *in = fdopen(out[0], "r");
+    if (!in || !fgets(line, sizeof line, in) ||
+        sscanf(line, "http://%*[^:]:%u/", &server->port) != 1)
+        proof_die("ethos serve");
+    fclose(in);
+}
+
+static void make_key(struct server *server)
+{
+    char *out = NULL;
+    const char *words[] = {ethos_program(), "--home", server->home.path, "--json",      "api-key",
+                           "create",        "load",   "--scope",         "memory:read", "--scope",
+                           "memory:write",  NULL};
+    const char *key = program_run(words, NULL, &out) == 0 && out ? strstr(out, "sk-ethos-") : NULL;
+    if (!key)
+        proof_die("ethos api-key create");
+    snprintf(server->key, sizeof server->key, "%.73s", key);
+    free(out);
+}
+
+static int connect_to(const struct server *server)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((in_port_t)server->port)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
+        proof_die("connect");
+    return fd;
+}
+
+static void send_all(int fd, const char *text)
+{
+    size_t size = strlen(text);
+    if (send(fd, text, size, MSG_NOSIGNAL) != (ssize_t)size)
+        proof_die("send");
+}
+
+/* A member of /proc/PID/status in kB. */
+static unsigned memory_of(pid_t pid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    char *status = file_read(path, NULL);
+    const char *at = status ? strstr(status, name) : NULL;
+    unsigned kb = at ? (unsigned)strtoul(at + strlen(name) + 1, NULL, 10) : 0;
+    free(status);
+    return kb;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------- */
+
+struct writer {
+    const struct server *server;
+    struct count *count;
+    unsigned number, adds, every_us;
+};
+
+/* True: the status is 200, and the whole answer was read. */
+static bool read_answer(int fd)
+{
+    char text[8192];
+    size_t used = 0;
+    for (;;) {
+        ssize_t got = recv(fd, text + used, sizeof text - 1 - used, 0);
+        if (got <= 0)
+            return false;
+        used += (size_t)got;
+        text[used] = 0;
+        const char *body = strstr(text, "\r\n\r\n"), *length = strcasestr(text, "content-length:");
+        if (body && length && used >= (size_t)(body + 4 - text) + strtoul(length + 15, NULL, 10))
+            return strncmp(text, "HTTP/1.1 200", 12) == 0;
+    }
+}
+
+static int write_entries(void *arg)
+{
+    struct writer *self = arg;
+    int fd = connect_to(self->server);
+    int64_t next = proof_us();
+    for (unsigned i = 0; i < self->adds; i++) {
+        char *body = text_format("{\"json\":{\"content\":\"agent-%u-%u\"}}", self->number, i);
+        char *request = text_format("POST /rpc/memory/add HTTP/1.1\r\nHost: localhost:%u\r\n"
+                                    "Authorization: Bearer %s\r\nContent-Type: application/json\r\n"
+                                    "Content-Length: %zu\r\n\r\n%s",
+                                    self->server->port, self->server->key, strlen(body), body);
+        send_all(fd, request);
+        bool done = read_answer(fd);
+        self->count->acknowledged[self->number] += done;
+        self->count->refused[self->number] += !done;
+        free(body);
+        free(request);
+        next += self->every_us;
+        int64_t rest = next - proof_us();
+        if (rest > 0)
+            proof_sleep_us((unsigned)rest);
+    }
+    return 0;
+}
+
+/* ---- following --------------------------------------------------------------------------------- */
+
+static void open_stream(struct load *load, struct client *client)
+{
+    struct epoll_event event = {EPOLLIN, {.ptr = client}};
+    client->fd = connect_to(&load->server);
+    client->part = PART_HEAD;
+    client->used = client->chunk = 0;
+    client->pending[0] = 0;
+    char *last = *client->id ? text_format("Last-Event-ID: %s\r\n", client->id) : strdup("");
+    char *request = text_format("GET /events HTTP/1.1\r\nHost: localhost:%u\r\n"
+                                "Authorization: Bearer %s\r\n%s\r\n",
+                                load->server.port, load->server.key, last);
+    send_all(client->fd, request);
+    free(request);
+    free(last);
+    fcntl(client->fd, F_SETFL, O_NONBLOCK);
+    if (epoll_ctl(load->poll, EPOLL_CTL_ADD, client->fd, &event) != 0)
+        proof_die("epoll_ctl");
+}
+
+/* Leaves without a word and comes back. */
+static void come_back(struct load *load, struct client *client)
+{
+    client->torn += client->used > 0 || *client->pending;
+    close(client->fd);
+    client->drops++;
+    open_stream(load, client);
+}
+
+static void take_change(struct load *load, struct client *client, unsigned number)
+{
+    client->gaps += number != client->number + 1;
+    client->number = number;
+    load->reached += number == load->goal && load->goal;
+}
+
+/* One line of an event. */
+static void take_line(struct load *load, struct client *client)
+{
+    char *line = client->line;
+    line[client->used] = 0;
+    client->used = 0;
+    const char *number = strstr(line, "\"number\":");
+    if (strncmp(line, "id: ", 4) == 0) {
+        snprintf(client->pending, sizeof client->pending, "%.60s", line + 4);
+    } else if (strncmp(line, "data: ", 6) == 0 && strstr(line, "\"type\":\"hello\"")) {
+        load->greeted += !client->greeted;
+        client->greeted = true;
+    } else if (strncmp(line, "data: ", 6) == 0 && strstr(line, "\"type\":\"reset\"")) {
+        client->resets++;
+    } else if (strstr(line, "\"type\":\"memory.changed\"") && number) {
+        take_change(load, client, (unsigned)strtoul(number + 9, NULL, 10));
+    } else if (!*line && *client->pending) {
+        memcpy(client->id, client->pending, sizeof client->id);
+        client->pending[0] = 0;
+    }
+}
+
+static void take_text(struct load *load, struct client *client, char c)
+{
+    if (c == '\n')
+        take_line(load, client);
+    else if (client->used + 1 < LINE_SIZE)
+        client->line[client->used++] = c;
+}
+
+/* Head and sizes of chunks end with CR LF. True: the line is whole, in client->line. */
+static bool take_frame_line(struct client *client, char c)
+{
+    if (c != '\n') {
+        if (client->used + 1 < LINE_SIZE)
+            client->line[client->used++] = c;
+        return false;
+    }
+    if (client->used > 0 && client->line[client->used - 1] == '\r')
+        client->used--;
+    client->line[client->used] = 0;
+    return true;
+}
+
+/* What is left of an event's line while the size of the next chunk is read is kept beside it. */
+struct cut {
+    char line[LINE_SIZE];
+    size_t used;
+};
+
+static void take_byte(struct load *load, struct client *client, struct cut *cut, char c)
+{
+    switch (client->part) {
+    case PART_HEAD:
+        if (take_frame_line(client, c)) {
+            client->part = client->used ? PART_HEAD : PART_SIZE;
+            client->used = 0;
+        }
+        break;
+    case PART_SIZE:
+        if (take_frame_line(client, c)) {
+            client->chunk = strtoul(client->line, NULL, 16);
+            client->part = client->chunk ? PART_DATA : PART_SIZE;
+            memcpy(client->line, cut->line, cut->used);
+            client->used = cut->used;
+        }
+        break;
+    case PART_DATA:
+        take_text(load, client, c);
+        client->part = --client->chunk ? PART_DATA : PART_AFTER;
+        break;
+    case PART_AFTER:
+        if (c != '\n')
+            break;
+        memcpy(cut->line, client->line, client->used);
+        cut->used = client->used;
+        client->used = 0;
+        client->part = PART_SIZE;
+        break;
+    }
+}
+
+static struct cut *cuts; /* one for each client */
+
+static void read_stream(struct load *load, struct client *client)
+{
+    char bytes[65536];
+    struct cut *cut = &cuts[client - load->clients];
+    if (client->part == PART_HEAD && client->used == 0)
+        cut->used = 0;
+    ssize_t got = recv(client->fd, bytes, sizeof bytes, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    for (ssize_t i = 0; i < got; i++)
+        take_byte(load, client, cut, bytes[i]);
+    bool leaves = client->drop_at && client->number >= client->drop_at;
+    if (leaves)
+        client->drop_at = 0;
+    if (got <= 0 || leaves)
+        come_back(load, client);
+}
+
+static void run_loop(struct load *load, bool (*done)(const struct load *load))
+{
+    struct epoll_event events[256];
+    int64_t end = proof_us() + PATIENCE_US;
+    while (!done(load) && proof_us() < end) {
+        int count = epoll_wait(load->poll, events, 256, 100);
+        for (int i = 0; i < count; i++)
+            read_stream(load, events[i].data.ptr);
+    }
+}
+
+static bool all_greeted(const struct load *load)
+{
+    return load->greeted == load->count;
+}
+
+static bool all_reached(const struct load *load)
+{
+    return load->reached >= load->count;
+}
+
+/* ---- the statement ------------------------------------------------------------------------------- */
+
+static void open_clients(struct load *load, unsigned changes)
+{
+    load->poll = epoll_create1(EPOLL_CLOEXEC);
+    load->clients = calloc(load->count, sizeof *load->clients);
+    cuts = calloc(load->count, sizeof *cuts);
+    if (load->poll < 0 || !load->clients || !cuts)
+        proof_die("clients");
+    for (unsigned i = 0; i < load->count; i++) {
+        if (i % 10 == 3)
+            load->clients[i].drop_at = 1 + proof_random(changes);
+        open_stream(load, &load->clients[i]);
+    }
+    run_loop(load, all_greeted);
+}
+
+static void say(const struct load *load, unsigned rate, double seconds, unsigned refused)
+{
+    unsigned whole = 0, drops = 0, resets = 0, gaps = 0, torn = 0;
+    for (unsigned i = 0; i < load->count; i++) {
+        const struct client *client = &load->clients[i];
+        whole += client->number == load->goal && !client->gaps;
+        drops += client->drops;
+        resets += client->resets;
+        gaps += client->gaps;
+        torn += client->torn;
+    }
+    unsigned peak = memory_of(load->server.pid, "VmHWM:");
+    proof_say(whole == load->count && !gaps && !resets && !refused,
+              "streams: %u clients, %u changes at %u/s in %.1f s; %u clients saw every one, "
+              "%u times one came back (%u in the middle of an event), %u gaps, %u resets",
+              load->count, load->goal, rate, seconds, whole, drops, torn, gaps, resets);
+    proof_say(peak > 0 && peak < MOST_RSS_KB, "streams: the server had at most %u kB of memory",
+              peak);
+}
+
+static void prove(unsigned clients, unsigned changes, unsigned rate)
+{
+    struct load load = {.count = clients, .goal = changes / WRITERS * WRITERS};
+    struct count *count = shared_make(sizeof *count);
+    struct writer writers[WRITERS];
+    pid_t pids[WRITERS];
+    unsigned refused = 0;
+    place_make(&load.server.home, PLACE_DISK);
+    make_key(&load.server);
+    start_server(&load.server);
+    open_clients(&load, load.goal);
+    int64_t start = proof_us();
+    for (unsigned i = 0; i < WRITERS; i++) {
+        writers[i] = (struct writer){&load.server, count, i, changes / WRITERS,
+                                     1000000u * WRITERS / rate};
+        pids[i] = child_start(write_entries, &writers[i]);
+    }
+    run_loop(&load, all_reached);
+    double seconds = (double)(proof_us() - start) / 1e6;
+    for (unsigned i = 0; i < WRITERS; i++) {
+        child_wait(pids[i]);
+        refused += count->refused[i];
+    }
+    say(&load, rate, seconds, refused);
+    for (unsigned i = 0; i < clients; i++)
+        close(load.clients[i].fd);
+    kill(load.server.pid, SIGTERM);
+    proof_say(child_wait(load.server.pid) == 0, "streams: the server ends when it is told to");
+    place_remove(&load.server.home);
+    close(load.poll);
+    free(load.clients);
+    free(cuts);
+}
+
+int main(int argc, char **argv)
+{
+    struct rlimit files = {8192, 8192};
+    proof_begin(argc, argv);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    prove(proof_number("clients", 100, 1000), proof_number("changes", 400, 12000),
+          proof_number("rate", 200, 200));
+    return proof_end();
+}
