@@ -1,0 +1,570 @@
+// index.d.ts: what a client can call. Made by `ethos-serve --generate-types` from the
+// table of operations: change nothing here. types.d.ts has what is written by hand.
+
+import type { Args, Client, ClientOptions, Result } from './types.js';
+
+export * from './types.js';
+
+export interface MemoryCalls {
+    /** Print the memory block for a prompt. Needs memory:read. */
+    prefetch(...args: Args<'memory.prefetch', {
+        /** what the person just asked */
+        query?: string;
+        /** at most this many characters (1000 to 200000) */
+        maxChars?: number;
+        /** and at most this many bytes */
+        maxBytes?: number;
+        /** what is cut when it does not fit: balanced or tail */
+        truncate?: 'balanced' | 'tail';
+    }>): Promise<Result<'memory.prefetch'>>;
+    /** Apply updates that an agent sends as JSON. Needs memory:write. */
+    sync(...args: Args<'memory.sync', {
+        /** JSON in a file; - or nothing reads a pipe */
+        updates: string;
+        /** do it once: a repeat gives the first report */
+        opId?: string;
+    }>): Promise<Result<'memory.sync'>>;
+    /** Show the files as the agent sees them. Needs memory:read. */
+    list(...args: Args<'memory.list', {}>): Promise<Result<'memory.list'>>;
+    /** Print one file, byte for byte. Needs memory:read. */
+    get(...args: Args<'memory.get', {
+        /** which file: memory (default) or user */
+        store?: 'memory' | 'user';
+        /** which file, by name: a note such as plan.md */
+        key?: string;
+        /** in a scope: personality, global, workspace, user:ID */
+        scope?: string;
+        /** as it was: a number or a revision of the history */
+        at?: string;
+    }>): Promise<Result<'memory.get'>>;
+    /** Overwrite one file with standard input. Needs memory:write. */
+    write(...args: Args<'memory.write', {
+        /** the new text */
+        content: string;
+        /** which file: memory (default) or user */
+        store?: 'memory' | 'user';
+        /** which file, by name: a note such as plan.md */
+        key?: string;
+        /** in a scope: personality, global, workspace, user:ID */
+        scope?: string;
+        /** only if this is still its revision (absent: no file) */
+        ifMatch?: string;
+    }>): Promise<Result<'memory.write'>>;
+    /** Save one file byte for byte, as an editor does. Needs memory:write. */
+    save(...args: Args<'memory.save', {
+        /** the new text */
+        content: string;
+        /** the text it was made from; what came since is merged */
+        base?: string;
+        /** which file: memory (default) or user */
+        store?: 'memory' | 'user';
+        /** which file, by name: a note such as plan.md */
+        key?: string;
+        /** in a scope: personality, global, workspace, user:ID */
+        scope?: string;
+        /** only if this is still its revision (absent: no file) */
+        ifMatch?: string;
+    }>): Promise<Result<'memory.save'>>;
+    /** Find words in the files and notes. Needs memory:read. */
+    search(...args: Args<'memory.search', {
+        /** words in any order; "in quotes" a phrase */
+        query: string;
+        /** at most this many hits (default 20) */
+        limit?: number;
+        /** in a scope: personality, global, workspace, user:ID */
+        scope?: string;
+    }>): Promise<Result<'memory.search'>>;
+    /** List the versions of a file, newest first. Needs memory:read. */
+    history(...args: Args<'memory.history', {
+        /** which file: memory (default) or user */
+        store?: 'memory' | 'user';
+        /** which file, by name: a note such as plan.md */
+        key?: string;
+        /** in a scope: personality, global, workspace, user:ID */
+        scope?: string;
+        /** at most this many */
+        limit?: number;
+        /** only from: tool, web-editor, restore, cli, ... */
+        source?: string;
+        /** only by: owner, external, the name of an agent */
+        actor?: string;
+        /** only changes of this session */
+        session?: string;
+        /** not before: 12h, 7d, 2026-11-15, 2026-11-15T08:30 */
+        since?: string;
+        /** not after; a time as above */
+        until?: string;
+        /** with what each changed */
+        diff?: boolean;
+    }>): Promise<Result<'memory.history'>>;
+    /** Show what the last change did, or how versions differ. Needs memory:read. */
+    diff(...args: Args<'memory.diff', {
+        /** a version: a number or a revision of the history */
+        from?: string;
+        /** another one; without it, the file as it is */
+        to?: string;
+        /** which file: memory (default) or user */
+        store?: 'memory' | 'user';
+        /** which file, by name: a note such as plan.md */
+        key?: string;
+        /** in a scope: personality, global, workspace, user:ID */
+        scope?: string;
+    }>): Promise<Result<'memory.diff'>>;
+    /** Write a version back, byte for byte. Needs memory:write. */
+    restore(...args: Args<'memory.restore', {
+        /** a version: a number or a revision of the history */
+        revision: string;
+        /** which file: memory (default) or user */
+        store?: 'memory' | 'user';
+        /** which file, by name: a note such as plan.md */
+        key?: string;
+        /** in a scope: personality, global, workspace, user:ID */
+        scope?: string;
+        /** only if this is still its revision (absent: no file) */
+        ifMatch?: string;
+    }>): Promise<Result<'memory.restore'>>;
+    /** Undo the last change, or all of an actor, session or time. Needs memory:write. */
+    undo(...args: Args<'memory.undo', {
+        /** which file: memory (default) or user */
+        store?: 'memory' | 'user';
+        /** which file, by name: a note such as plan.md */
+        key?: string;
+        /** in a scope: personality, global, workspace, user:ID */
+        scope?: string;
+        /** only by: owner, external, the name of an agent */
+        actor?: string;
+        /** only changes of this session */
+        session?: string;
+        /** not before: 12h, 7d, 2026-11-15, 2026-11-15T08:30 */
+        since?: string;
+        /** not after; a time as above */
+        until?: string;
+        /** only if this is still its revision (absent: no file) */
+        ifMatch?: string;
+    }>): Promise<Result<'memory.undo'>>;
+    /** Tell who wrote each line, when and how. Needs memory:read. */
+    blame(...args: Args<'memory.blame', {
+        /** only this line, with all that is known of it */
+        line?: number;
+        /** which file: memory (default) or user */
+        store?: 'memory' | 'user';
+        /** which file, by name: a note such as plan.md */
+        key?: string;
+        /** in a scope: personality, global, workspace, user:ID */
+        scope?: string;
+    }>): Promise<Result<'memory.blame'>>;
+    /** Purge a text from files, archive and history, for good. Needs memory:write. */
+    forget(...args: Args<'memory.forget', {
+        /** lines with this go, in every file of the scope */
+        substringMatch: string;
+        /** which file: memory (default) or user */
+        store?: 'memory' | 'user';
+        /** in a scope: personality, global, workspace, user:ID */
+        scope?: string;
+    }>): Promise<Result<'memory.forget'>>;
+    /** List what changed in any memory, newest first. Needs memory:read. */
+    timeline(...args: Args<'memory.timeline', {
+        /** only the memory of this personality */
+        personality?: string;
+        /** only the profile of this user; with the above: both */
+        user?: string;
+        /** in a scope: personality, global, workspace, user:ID */
+        scope?: string;
+        /** which file, by name: a note such as plan.md */
+        key?: string;
+        /** only from: tool, web-editor, restore, cli, ... */
+        source?: string;
+        /** only through: cli, mcp, http, editor, ... */
+        via?: string;
+        /** only by: owner, external, the name of an agent */
+        actor?: string;
+        /** only changes of this session */
+        session?: string;
+        /** not before: 12h, 7d, 2026-11-15, 2026-11-15T08:30 */
+        since?: string;
+        /** not after; a time as above */
+        until?: string;
+        /** with what each changed */
+        diff?: boolean;
+        /** at most this many (default: 50) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
+    }>): Promise<Result<'memory.timeline'>>;
+    /** Tell how memory grows, and who writes to it. Needs memory:read. */
+    insights(...args: Args<'memory.insights', {
+        /** how far back (default: 30) */
+        days?: number;
+    }>): Promise<Result<'memory.insights'>>;
+    /** Print what two versions of a text come to; nothing is written. Needs memory:read. */
+    merge(...args: Args<'memory.merge', {
+        /** file with the text that both were made of */
+        base: string;
+        /** file with yours, which stands where both changed the same */
+        yours: string;
+        /** file with the other; - or nothing reads a pipe */
+        theirs: string;
+    }>): Promise<Result<'memory.merge'>>;
+    /** Run a command of Anthropic's memory tool. Needs memory:write. */
+    tool(...args: Args<'memory.tool', {
+        /** the command as JSON in a file; - or nothing reads a pipe */
+        input: string;
+        /** whose files: personality, user, workspace, global */
+        scope?: string;
+    }>): Promise<Result<'memory.tool'>>;
+}
+
+export interface NotesCalls {
+    /** Keep a fact as a note of the workspace. Needs memory:write. */
+    remember(...args: Args<'notes.remember', {
+        /** the fact; - reads it from a pipe */
+        content: string;
+        /** what the note is called (default: from the text) */
+        title?: string;
+        /** user, feedback, project (default) or reference */
+        type?: 'user' | 'feedback' | 'project' | 'reference';
+        /** when the note matters, for the index */
+        hook?: string;
+        /** whose notes: workspace (default), personality, global */
+        scope?: string;
+        /** a note of this title gets this text instead */
+        replace?: boolean;
+        /** a second note, though there is one of this title */
+        new?: boolean;
+        /** do it once: a repeat gives the first report */
+        opId?: string;
+    }>): Promise<Result<'notes.remember'>>;
+    /** List the notes, and how the index fits into the prompt. Needs memory:read. */
+    list(...args: Args<'notes.list', {
+        /** only these: user, feedback, project or reference */
+        type?: 'user' | 'feedback' | 'project' | 'reference';
+        /** only notes that should be looked at */
+        stale?: boolean;
+        /** whose notes: workspace (default), personality, global */
+        scope?: string;
+    }>): Promise<Result<'notes.list'>>;
+    /** Show one note. Needs memory:read. */
+    show(...args: Args<'notes.show', {
+        /** a note, by file name or title */
+        name: string;
+        /** whose notes: workspace (default), personality, global */
+        scope?: string;
+    }>): Promise<Result<'notes.show'>>;
+    /** Read one note, at a cost that does not grow with the others. Needs memory:read. */
+    get(...args: Args<'notes.get', {
+        /** a note, by file name or title */
+        name: string;
+        /** whose notes: workspace (default), personality, global */
+        scope?: string;
+    }>): Promise<Result<'notes.get'>>;
+    /** Remove a note and its line in the index. Needs memory:write. */
+    remove(...args: Args<'notes.remove', {
+        /** a note, by file name or title */
+        name: string;
+        /** whose notes: workspace (default), personality, global */
+        scope?: string;
+        /** only if this is still its revision (absent: no file) */
+        ifMatch?: string;
+    }>): Promise<Result<'notes.remove'>>;
+    /** Give a note another name; its line and links to it follow. Needs memory:write. */
+    move(...args: Args<'notes.move', {
+        /** a note, by file name or title */
+        name: string;
+        /** a file name or a title */
+        newName: string;
+        /** whose notes: workspace (default), personality, global */
+        scope?: string;
+        /** only if this is still its revision (absent: no file) */
+        ifMatch?: string;
+    }>): Promise<Result<'notes.move'>>;
+    /** Look up what the notes claim: files, names in files, dates, links. Needs memory:write. */
+    check(...args: Args<'notes.check', {
+        /** one note (default: all) */
+        name?: string;
+        /** mend the index where it disagrees with the files */
+        fix?: boolean;
+        /** you looked: the note is verified today */
+        confirm?: boolean;
+        /** whose notes: workspace (default), personality, global */
+        scope?: string;
+    }>): Promise<Result<'notes.check'>>;
+    /** Bring the index and the files into agreement. Needs memory:write. */
+    reindex(...args: Args<'notes.reindex', {
+        /** whose notes: workspace (default), personality, global */
+        scope?: string;
+    }>): Promise<Result<'notes.reindex'>>;
+    /** List the notes and the links between them, for a drawing. Needs memory:read. */
+    graph(...args: Args<'notes.graph', {
+        /** whose notes: workspace (default), personality, global */
+        scope?: string;
+    }>): Promise<Result<'notes.graph'>>;
+}
+
+export interface ConflictsCalls {
+    /** List what could not be merged and what befell entries. Needs memory:read. */
+    list(...args: Args<'conflicts.list', {
+        /** events older than 30 days too */
+        all?: boolean;
+    }>): Promise<Result<'conflicts.list'>>;
+    /** Show a kept copy and how it differs from its file. Needs memory:read. */
+    show(...args: Args<'conflicts.show', {
+        /** as ethos conflicts list shows it */
+        id: string;
+    }>): Promise<Result<'conflicts.show'>>;
+    /** End a conflict: keep the file, take the copy, or both. Needs memory:write. */
+    resolve(...args: Args<'conflicts.resolve', {
+        /** as ethos conflicts list shows it */
+        id: string;
+        /** the file stays; the copy's text goes to its history */
+        keep?: boolean;
+        /** the copy becomes the file */
+        take?: boolean;
+        /** the file gets the lines of the copy that it lacks */
+        both?: boolean;
+        /** only if this is still its revision (absent: no file) */
+        ifMatch?: string;
+    }>): Promise<Result<'conflicts.resolve'>>;
+}
+
+export interface SessionsCalls {
+    /** List the conversations of this folder, or of all. Needs sessions:read. */
+    list(...args: Args<'sessions.list', {
+        /** only those in which all these words occur, best first */
+        query?: string;
+        /** how many at most (default: 50) */
+        limit?: number;
+        /** go on where a page ended */
+        cursor?: string;
+        /** only those of a personality */
+        personalityId?: string;
+        /** of all folders, not only of this one */
+        all?: boolean;
+        /** last used at or after: 7d, 2026-11-15 */
+        since?: string;
+        /** last used at or before */
+        until?: string;
+    }>): Promise<Result<'sessions.list'>>;
+    /** Show what was said in a session. Needs sessions:read. */
+    get(...args: Args<'sessions.get', {
+        /** a session: its id, the start of it, or its key */
+        id: string;
+        /** only the newest messages */
+        last?: number;
+        /** begin with this message: its id */
+        from?: string;
+        /** how many at most; without --from the newest */
+        limit?: number;
+        /** how many characters of each message */
+        maxChars?: number;
+    }>): Promise<Result<'sessions.get'>>;
+    /** Find what was said, in all sessions. Needs sessions:read. */
+    search(...args: Args<'sessions.search', {
+        /** words in any order; "a phrase" in quotes */
+        query: string;
+        /** how many at most (default: 20) */
+        limit?: number;
+        /** said at or after: 7d, 2026-11-15 */
+        since?: string;
+        /** said at or before */
+        until?: string;
+        /** only by user, assistant, tool_result, ... */
+        role?: 'user' | 'assistant' | 'tool_result' | 'system' | 'user_steer';
+        /** only in one session */
+        session?: string;
+        /** only in sessions of this folder */
+        here?: boolean;
+        /** the newest first, not the best */
+        newest?: boolean;
+    }>): Promise<Result<'sessions.search'>>;
+    /** Print the id of the session of this folder. Needs sessions:write. */
+    current(...args: Args<'sessions.current', {
+        /** begin a new one; the others stay */
+        new?: boolean;
+    }>): Promise<Result<'sessions.current'>>;
+    /** Add a message to the session of this folder. Needs sessions:write. */
+    append(...args: Args<'sessions.append', {
+        /** what was said; - reads it from a pipe */
+        content: string;
+        /** by whom (default: user) */
+        role?: 'user' | 'assistant' | 'tool_result' | 'system' | 'user_steer';
+        /** in which session (default: the one of this folder) */
+        session?: string;
+        /** of a tool result: the call that it answers */
+        toolCallId?: string;
+        /** of a tool result: the tool */
+        toolName?: string;
+        /** of an assistant: [{"id", "name", "input"}] */
+        toolCalls?: string;
+    }>): Promise<Result<'sessions.append'>>;
+    /** Take back the last turns of a session. Needs sessions:write. */
+    undo(...args: Args<'sessions.undo', {
+        /** a session: its id, the start of it, or its key */
+        id: string;
+        /** how many turns (default: 1) */
+        turns?: number;
+    }>): Promise<Result<'sessions.undo'>>;
+    /** Copy a session, to go on from there in another way. Needs sessions:write. */
+    fork(...args: Args<'sessions.fork', {
+        /** a session: its id, the start of it, or its key */
+        id: string;
+        /** the personality that the copy goes on with */
+        personalityId?: string;
+    }>): Promise<Result<'sessions.fork'>>;
+    /** Give a session a title. Needs sessions:write. */
+    update(...args: Args<'sessions.update', {
+        /** a session: its id, the start of it, or its key */
+        id: string;
+        /** at most 200 characters; '' takes it away */
+        title: string | null;
+    }>): Promise<Result<'sessions.update'>>;
+    /** Keep a session on top of the list, and from pruning. Needs sessions:write. */
+    pin(...args: Args<'sessions.pin', {
+        /** a session: its id, the start of it, or its key */
+        id: string;
+    }>): Promise<Result<'sessions.pin'>>;
+    /** Undo a pin. Needs sessions:write. */
+    unpin(...args: Args<'sessions.unpin', {
+        /** a session: its id, the start of it, or its key */
+        id: string;
+    }>): Promise<Result<'sessions.unpin'>>;
+    /** Delete a session with all that was said in it. Needs sessions:write. */
+    delete(...args: Args<'sessions.delete', {
+        /** a session: its id, the start of it, or its key */
+        id: string;
+    }>): Promise<Result<'sessions.delete'>>;
+    /** Delete the sessions that were not used for long. Needs sessions:write. */
+    prune(...args: Args<'sessions.prune', {
+        /** last used before: 90d, 2026-01-31 */
+        olderThan: string;
+    }>): Promise<Result<'sessions.prune'>>;
+    /** Give a conversation out as text. Needs sessions:read. */
+    export(...args: Args<'sessions.export', {
+        /** which session: an id, its start or a key */
+        id: string;
+        /** md (default), or json, which sessions import takes back */
+        format?: 'md' | 'json';
+    }>): Promise<Result<'sessions.export'>>;
+}
+
+export interface ChatCalls {
+    /** Say something to the model. Needs chat:send. */
+    send(...args: Args<'chat.send', {
+        /** what to say */
+        text: string;
+        /** in which session (default: a new one) */
+        sessionId?: string;
+        /** who waits for the answer */
+        clientId?: string;
+    }>): Promise<Result<'chat.send'>>;
+    /** End the turn that runs in a session. Needs chat:send. */
+    abort(...args: Args<'chat.abort', {
+        /** the session whose turn is to end */
+        sessionId: string;
+    }>): Promise<Result<'chat.abort'>>;
+}
+
+export interface WorkspacesCalls {
+    /** List the folders that have a memory. Needs memory:read. */
+    list(...args: Args<'workspaces.list', {}>): Promise<Result<'workspaces.list'>>;
+    /** Show which memory this folder has, and how it is found. Needs memory:read. */
+    where(...args: Args<'workspaces.where', {}>): Promise<Result<'workspaces.where'>>;
+}
+
+export interface UsersCalls {
+    /** List the people this memory knows. Needs memory:read. */
+    list(...args: Args<'users.list', {}>): Promise<Result<'users.list'>>;
+    /** Show one person: identities and profile. Needs memory:read. */
+    show(...args: Args<'users.show', {
+        /** a user id; yours when left out */
+        id?: string;
+    }>): Promise<Result<'users.show'>>;
+    /** Print the user id of an identity, noting a new one. Needs the owner. */
+    resolve(...args: Args<'users.resolve', {
+        /** cli, telegram, slack, ... */
+        platform: string;
+        /** the person's id there */
+        platformUserId: string;
+    }>): Promise<Result<'users.resolve'>>;
+    /** Make an identity another name of a user. Needs the owner. */
+    link(...args: Args<'users.link', {
+        /** cli, telegram, slack, ... */
+        platform: string;
+        /** the person's id there */
+        platformUserId: string;
+        /** the user both are */
+        userId: string;
+    }>): Promise<Result<'users.link'>>;
+}
+
+export interface PersonalitiesCalls {
+    /** List the personalities. Needs personalities:read. */
+    list(...args: Args<'personalities.list', {}>): Promise<Result<'personalities.list'>>;
+    /** Show one personality. Needs personalities:read. */
+    get(...args: Args<'personalities.get', {
+        /** a personality; the active one when left out */
+        id?: string;
+    }>): Promise<Result<'personalities.get'>>;
+    /** Make a personality. Needs the owner. */
+    create(...args: Args<'personalities.create', {
+        /** letters, digits, - and _ */
+        id: string;
+        /** how it is called */
+        name?: string;
+        /** its own MEMORY.md, or the shared one */
+        memoryScope?: 'per-personality' | 'global';
+    }>): Promise<Result<'personalities.create'>>;
+}
+
+export interface MetaCalls {
+    /** Check the home, its files and settings. Needs the owner. */
+    health(...args: Args<'meta.health', {}>): Promise<Result<'meta.health'>>;
+    /** Tell where the memory is, whose it is, and which agents there are. Needs the owner. */
+    home(...args: Args<'meta.home', {}>): Promise<Result<'meta.home'>>;
+    /** Tell what this server can do. Needs anybody. */
+    capabilities(...args: Args<'meta.capabilities', {}>): Promise<Result<'meta.capabilities'>>;
+}
+
+export interface ApiKeysCalls {
+    /** Make a key for a program; it is shown once. Needs the owner. */
+    create(...args: Args<'apiKeys.create', {
+        /** what it is for */
+        name: string;
+        /** a right that it has, such as memory:read */
+        scope: Array<'memory:read' | 'memory:write' | 'sessions:read' | 'sessions:write' | 'personalities:read' | 'chat:send' | 'personalities:write' | 'tools:approve' | 'events:subscribe' | 'metrics:read'>;
+        /** only for web pages of this origin (default: any caller) */
+        origin?: Array<string>;
+        /** it is an agent's: never approves what waits for a person */
+        agent?: boolean;
+    }>): Promise<Result<'apiKeys.create'>>;
+    /** List the keys of programs. Needs the owner. */
+    list(...args: Args<'apiKeys.list', {}>): Promise<Result<'apiKeys.list'>>;
+    /** Revoke a key, for good. Needs the owner. */
+    revoke(...args: Args<'apiKeys.revoke', {
+        /** how the key begins, as the list shows it */
+        prefix: string;
+    }>): Promise<Result<'apiKeys.revoke'>>;
+}
+
+export interface MarkdownCalls {
+    /** Give a text as nodes that a page can be built of. Needs memory:read. */
+    render(...args: Args<'markdown.render', {
+        /** markdown; nothing is read or kept */
+        content: string;
+    }>): Promise<Result<'markdown.render'>>;
+}
+
+export interface Ethos extends Client {
+    readonly memory: MemoryCalls;
+    readonly notes: NotesCalls;
+    readonly conflicts: ConflictsCalls;
+    readonly sessions: SessionsCalls;
+    readonly chat: ChatCalls;
+    readonly workspaces: WorkspacesCalls;
+    readonly users: UsersCalls;
+    readonly personalities: PersonalitiesCalls;
+    readonly meta: MetaCalls;
+    readonly apiKeys: ApiKeysCalls;
+    readonly markdown: MarkdownCalls;
+}
+
+export function createClient(options?: ClientOptions): Ethos;

@@ -1,0 +1,412 @@
+/*
+ * app.js: starts everything: pages by address, what each page is given, shortcuts, badges.
+ */
+import * as api from './client.js';
+import { dialog } from './dialog.js';
+import { $, fill, h } from './dom.js';
+import { plural } from './format.js';
+import * as frame from './frame.js';
+import { icon } from './icons.js';
+import * as keys from './keys.js';
+import { format, parse, scopeOf, scopeParams } from './state.js';
+import { problem, refreshTimes, toast } from './ui.js';
+
+/** rail: always shown there (else only when something needs a person); more: not in a phone's bar. */
+const PAGES = [
+    {
+        route: 'memory',
+        title: 'Memory',
+        icon: 'memory',
+        key: 'm',
+        rail: true,
+        load: () => import('./pages/memory.js'),
+    },
+    {
+        route: 'notes',
+        title: 'Notes',
+        icon: 'notes',
+        key: 'n',
+        rail: true,
+        load: () => import('./pages/notes.js'),
+    },
+    {
+        route: 'timeline',
+        title: 'Timeline',
+        icon: 'timeline',
+        key: 't',
+        rail: true,
+        load: () => import('./pages/timeline.js'),
+    },
+    {
+        route: 'sessions',
+        title: 'Sessions',
+        icon: 'sessions',
+        key: 's',
+        rail: true,
+        load: () => import('./pages/sessions.js'),
+    },
+    {
+        route: 'conflicts',
+        title: 'Conflicts',
+        icon: 'conflicts',
+        key: 'c',
+        rail: false,
+        more: true,
+        load: () => import('./pages/conflicts.js'),
+    },
+    {
+        route: 'insights',
+        title: 'Insights',
+        icon: 'insights',
+        key: 'i',
+        rail: true,
+        more: true,
+        load: () => import('./pages/insights.js'),
+    },
+    {
+        route: 'health',
+        title: 'Health',
+        icon: 'health',
+        key: 'h',
+        rail: true,
+        more: true,
+        load: () => import('./pages/health.js'),
+    },
+    {
+        route: 'welcome',
+        title: 'Welcome',
+        icon: 'welcome',
+        rail: false,
+        more: true,
+        load: () => import('./pages/welcome.js'),
+    },
+];
+
+let address = parse(location.hash);
+let mounted = null; // {page, row, ctx, leave}
+let turn = 0; // of showing: a page that comes late is not shown
+
+const home = api.call('meta.home');
+home.then(frame.setHome, () => {});
+
+/* ---- what a page is given --------------------------------------------------------------------- */
+
+function makeContext(row) {
+    const left = new AbortController();
+    const own = (fn) => left.signal.addEventListener('abort', fn, { once: true });
+    const scoped = (input) => ({ ...scopeOf(address.params), ...input });
+    const ctx = {
+        params: address.params,
+        rest: address.rest,
+        signal: left.signal,
+        home,
+        get scope() {
+            return scopeOf(address.params);
+        },
+        go,
+        href,
+        set: (params, options = { replace: true }) =>
+            go(
+                joined(address.route, address.rest),
+                { ...address.params, ...params },
+                { ...options, bare: true },
+            ),
+        call: (name, input) => api.call(name, scoped(input), { signal: left.signal }),
+        own: (name, input) => api.own(name, scoped(input), { signal: left.signal }),
+        on: (type, fn) => own(api.onEvent(type, fn)),
+        keys: (map) => own(keys.bind(map)),
+        list: (container, selector, options) => own(keys.rows(container, selector, options)),
+        head: (what = {}) =>
+            frame.head({ title: row.title, ...what }, address.params, (params) =>
+                ctx.set(params, {}),
+            ),
+        busy: frame.busy,
+        aside: frame.aside,
+        toast,
+        fail: (error) => {
+            if (!left.signal.aborted) toast(api.explain(error).what);
+        },
+        left: own,
+        directory: frame.directory,
+        options: {
+            personality: frame.personalityOptions,
+            user: frame.userOptions,
+            workspace: frame.workspaceOptions,
+        },
+    };
+    return { ctx, leave: () => left.abort() };
+}
+
+/* ---- going places ----------------------------------------------------------------------------- */
+
+const joined = (route, rest) => (rest ? `${route}/${rest}` : route);
+
+function href(route, params = {}) {
+    return format(route, { ...scopeParams(address.params), ...params });
+}
+
+function go(route, params = {}, { replace = false, bare = false } = {}) {
+    const to = bare ? format(route, params) : href(route, params);
+    if (to === location.hash) return;
+    if (replace) history.replaceState(null, '', to);
+    else history.pushState(null, '', to);
+    show();
+}
+
+async function firstRoute() {
+    try {
+        return (await home).firstRun ? 'welcome' : 'memory';
+    } catch {
+        return 'memory';
+    }
+}
+
+async function show() {
+    address = parse(location.hash);
+    const mine = ++turn;
+    const row = PAGES.find((page) => page.route === address.route);
+    if (!row) return go(await firstRoute(), address.params, { replace: true });
+    frame.setCurrent(row.route);
+    try {
+        if (
+            mounted?.row === row &&
+            mounted.page.update &&
+            mounted.page.takes?.(address) !== false
+        ) {
+            mounted.ctx.params = address.params;
+            mounted.ctx.rest = address.rest;
+            await frame.busy(Promise.resolve(mounted.page.update(address.params, address.rest)));
+        } else {
+            await frame.busy(mount(row, mine));
+        }
+    } catch (error) {
+        if (mine === turn && error.name !== 'AbortError')
+            shown(row, h('div', { class: 'page reading' }, problem(error)));
+    }
+}
+
+async function mount(row, mine) {
+    const { default: page } = await row.load();
+    if (mine !== turn) return;
+    const root = h('div', { class: `page page-${row.route}` });
+    const { ctx, leave } = makeContext(row);
+    const before = mounted;
+    if (before) await before.page.unmount?.();
+    before?.leave();
+    frame.aside(null);
+    mounted = { page, row, ctx, leave };
+    ctx.head();
+    const first = page.mount(root, ctx);
+    // The old page stays until the new one has something to show, but never long.
+    await Promise.race([first, new Promise((resolve) => setTimeout(resolve, 150))]);
+    if (mine === turn) shown(row, root, Boolean(before));
+    await first;
+}
+
+function shown(row, node, moveFocus = false) {
+    fill($('main'), node);
+    if (!moveFocus) return;
+    window.scrollTo(0, 0);
+    if (
+        document.activeElement === document.body ||
+        !document.activeElement?.isConnected ||
+        document.activeElement.closest('.rail')
+    )
+        $('.top .title').focus({ preventScroll: true });
+}
+
+/* ---- shortcuts -------------------------------------------------------------------------------- */
+
+const HELP = [
+    [
+        'Everywhere',
+        [
+            ['Ctrl K', 'every command, by name'],
+            ['/', 'search'],
+            ['?', 'this help'],
+            ['Esc', 'close'],
+        ],
+    ],
+    ['Pages', PAGES.filter((page) => page.key).map((page) => [`g ${page.key}`, page.title])],
+    [
+        'Lists and lines',
+        [
+            ['j  k', 'next, previous'],
+            ['Enter', 'open; of a line: where it came from'],
+            ['u', 'undo the change of this line'],
+        ],
+    ],
+    [
+        'Writing',
+        [
+            ['e', 'edit'],
+            ['Ctrl S', 'save'],
+            ['Esc', 'stop editing; the draft stays'],
+        ],
+    ],
+];
+
+function help() {
+    dialog({
+        title: 'Keyboard',
+        wide: true,
+        body: h(
+            'div',
+            { class: 'keys' },
+            HELP.map(([title, rows]) =>
+                h(
+                    'section',
+                    h('h3', title),
+                    h(
+                        'dl',
+                        rows.map(([key, what]) => [
+                            h(
+                                'dt',
+                                key.split(/ +/).map((k, i) => [i ? ' ' : '', h('kbd', k)]),
+                            ),
+                            h('dd', what),
+                        ]),
+                    ),
+                ),
+            ),
+        ),
+    });
+}
+
+async function openPalette() {
+    const { palette } = await import('./palette.js');
+    palette({
+        pages: PAGES,
+        go,
+        href,
+        params: () => address.params,
+        set: mounted?.ctx.set,
+        extra: mounted?.page.commands?.() ?? [],
+        help,
+    });
+}
+
+function more() {
+    const params = scopeParams(address.params);
+    const box = dialog({
+        title: 'More',
+        body: h(
+            'div',
+            { class: 'menu' },
+            frame
+                .morePages()
+                .map((page) =>
+                    h(
+                        'a',
+                        {
+                            class: 'row',
+                            href: format(page.route, params),
+                            on: { click: () => box.close() },
+                        },
+                        icon(page.icon),
+                        h('span', { class: 'rail-word' }, page.title),
+                        frame.badgeOf(page.route)
+                            ? h(
+                                  'span',
+                                  { class: 'count' },
+                                  String(frame.badgeOf(page.route).number),
+                              )
+                            : null,
+                    ),
+                ),
+            h(
+                'button',
+                {
+                    type: 'button',
+                    class: 'row',
+                    on: {
+                        click: () => {
+                            box.close();
+                            frame.cycleTheme();
+                        },
+                    },
+                },
+                icon('auto'),
+                'Change the theme',
+            ),
+            h(
+                'button',
+                {
+                    type: 'button',
+                    class: 'row',
+                    on: {
+                        click: () => {
+                            box.close();
+                            openPalette();
+                        },
+                    },
+                },
+                icon('search'),
+                'Every command',
+            ),
+        ),
+    });
+}
+
+function focusSearch() {
+    const field = $('.top-search input');
+    if (!field) return openPalette();
+    field.focus();
+    field.select();
+}
+
+function escape() {
+    if (document.activeElement?.closest('.top-search')) return document.activeElement.blur();
+    return frame.closeAside();
+}
+
+keys.bind({
+    '?': help,
+    'mod+k': openPalette,
+    '/': focusSearch,
+    Escape: escape,
+    ...Object.fromEntries(
+        PAGES.filter((page) => page.key).map((page) => [`g ${page.key}`, () => go(page.route)]),
+    ),
+});
+
+/* ---- what needs a person ---------------------------------------------------------------------- */
+
+async function countConflicts() {
+    const { conflicts } = await api.call('conflicts.list', scopeOf(address.params));
+    frame.setBadge('conflicts', conflicts.length, plural(conflicts.length, 'conflict'));
+}
+
+async function countFindings() {
+    const { findings } = await api.call('meta.health', {});
+    const serious = findings.filter(
+        (finding) => finding.level !== 'info' && finding.severity !== 'info',
+    );
+    frame.setBadge('health', serious.length, plural(serious.length, 'finding'));
+}
+
+const quietly = (fn) => () => fn().catch(() => {});
+
+function watchBadges() {
+    const refresh = () => Promise.all([quietly(countConflicts)(), quietly(countFindings)()]);
+    api.onEvent('conflict.changed', quietly(countConflicts));
+    api.onEvent('health.changed', quietly(countFindings));
+    api.onEvent('reset', refresh);
+    setTimeout(refresh, 300); // after the first page is there
+}
+
+/* ---- start ------------------------------------------------------------------------------------ */
+
+for (const type of ['personalities.changed', 'users.changed', 'reset'])
+    api.onEvent(type, frame.directory.forget);
+frame.build(PAGES, { help, palette: openPalette, more, params: () => address.params });
+keys.start();
+addEventListener('popstate', show); // links, back and typed addresses alike
+$('.skip').addEventListener('click', (event) => {
+    event.preventDefault(); // the fragment is the address of a page
+    $('main').focus();
+});
+setInterval(refreshTimes, 30e3);
+show();
+api.listen();
+watchBadges();

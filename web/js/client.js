@@ -1,0 +1,105 @@
+/*
+ * client.js: the server as this page sees it: calls, events, and whether it is there.
+ */
+import { createClient } from '../sdk/ethos.js';
+import { sharedEvents } from './share.js';
+
+export const client = createClient();
+
+const listeners = new Map(); // event type -> functions
+const watchers = new Set(); // of the connection state
+let state = 'waiting';
+
+/** 'online', 'offline', 'waiting' (nothing heard yet), 'signed-out'. */
+export const connection = () => state;
+
+export function onConnection(fn) {
+    watchers.add(fn);
+    return () => watchers.delete(fn);
+}
+
+function become(next) {
+    if (next === state) return;
+    const before = state;
+    state = next;
+    for (const fn of watchers) fn(next, before);
+}
+
+function note(error) {
+    if (error.status === 401) become('signed-out');
+    else if (error.code === 'NETWORK') become('offline');
+}
+
+async function tried(promise) {
+    try {
+        const value = await promise;
+        if (state === 'waiting' || state === 'offline') become('online');
+        return value;
+    } catch (error) {
+        note(error);
+        throw error;
+    }
+}
+
+/** An operation by its wire name; the reference's forms where it has such a call. */
+export const call = (name, input = {}, options = {}) => tried(client.call(name, input, options));
+
+/** A reading operation with its own JSON, whatever the reference calls it. */
+export const own = (name, input = {}, options = {}) => tried(ownCall(name, input, options));
+
+async function ownCall(name, input, { signal } = {}) {
+    const query = new URLSearchParams(
+        Object.entries(input).filter(([, value]) => value !== undefined && value !== null),
+    );
+    const response = await client.request(`/api/${name.replace('.', '/')}?${query}`, {
+        signal,
+        cache: 'no-store',
+    });
+    return response.json();
+}
+
+/** The description of every operation; made by the server from its table. */
+export async function describe() {
+    return (await tried(client.request('/openapi.json'))).json();
+}
+
+export function onEvent(type, fn) {
+    if (!listeners.has(type)) listeners.set(type, new Set());
+    listeners.get(type).add(fn);
+    return () => listeners.get(type).delete(fn);
+}
+
+function tell(event) {
+    for (const type of [event.type, '*']) for (const fn of listeners.get(type) ?? []) fn(event);
+}
+
+export function listen() {
+    return sharedEvents(client, {
+        onEvent: tell,
+        onOpen: () => become('online'),
+        onError: (error) => {
+            if (error.status === 401) become('signed-out');
+            else if (state !== 'signed-out') become('offline');
+        },
+    });
+}
+
+/** What an error says to a person: what happened, and what to do about it. */
+export function explain(error) {
+    const action = error.data?.action ?? error.data?.hint ?? null;
+    if (error.code === 'NETWORK')
+        return { what: 'The server does not answer.', action: 'Is “ethos serve” still running?' };
+    if (error.status === 401)
+        return {
+            what: 'This browser is not signed in any more.',
+            action: 'Open the address that “ethos serve” prints.',
+        };
+    if (!error.code) {
+        console.error(error); // ours: the words would tell a person nothing
+        return {
+            what: 'This page made a mistake of its own.',
+            action: 'Reload it; nothing that you wrote is lost.',
+        };
+    }
+    return { what: error.message, action };
+}

@@ -1,0 +1,338 @@
+/*
+ * editor.js: a file as source, with its preview beside it. What is typed is kept as a draft at once; it is
+ * saved with the text it was made from, so that nothing written meanwhile is overwritten.
+ */
+import { confirm } from './dialog.js';
+import { around, diffView, lineDiff, tally } from './diff.js';
+import { fill, h } from './dom.js';
+import { clock, count, who } from './format.js';
+import { markdown } from './markdown.js';
+import { mergeDialog } from './merge.js';
+import { draftId, draftOf, drafts } from './state.js';
+import { button, linkButton, notice, problem, segmented } from './ui.js';
+
+const PREVIEW_MS = 180;
+
+export class Editor {
+    /** file: as memory.list gives it; done(saved) is called at the end. */
+    constructor(ctx, file, done) {
+        const draft = draftOf(file);
+        this.ctx = ctx;
+        this.file = file;
+        this.done = done;
+        this.base = draft?.base ?? file.content;
+        this.revision = draft ? draft.revision : file.revision;
+        this.text = draft?.text ?? file.content;
+        this.theirs = draft && draft.revision !== file.revision ? file : null;
+        this.build(draft);
+    }
+
+    build(draft) {
+        this.area = h('textarea', {
+            class: 'editor-source',
+            'aria-label': `Text of ${this.file.key}`,
+            spellcheck: 'true',
+            dir: 'auto',
+            value: this.text,
+            autocapitalize: 'off',
+            on: { input: () => this.typed(), keydown: (event) => this.key(event) },
+        });
+        this.preview = h('div', {
+            class: 'editor-preview',
+            'aria-label': 'Preview',
+            role: 'region',
+            tabindex: '0',
+        });
+        this.status = h(
+            'span',
+            { class: 'small muted', role: 'status' },
+            draft ? `Your draft of ${clock(draft.time)}` : 'Changes are kept as a draft',
+        );
+        this.news = h('div', { class: 'editor-news' });
+        this.size = h('span', { class: 'small muted num editor-size' });
+        this.panes = h(
+            'div',
+            { class: 'editor-panes', data: { show: 'source' } },
+            this.area,
+            this.preview,
+        );
+        this.saveButton = button({
+            label: 'Save',
+            kind: 'primary',
+            key: 'Ctrl S',
+            run: () => this.save(),
+        });
+        this.node = h(
+            'section',
+            { class: 'editor', 'aria-label': `Editing ${this.file.key}` },
+            h(
+                'div',
+                { class: 'editor-lid' },
+                h(
+                    'div',
+                    { class: 'spread editor-head' },
+                    h(
+                        'div',
+                        { class: 'cluster' },
+                        h('h2', { class: 'lead' }, this.file.label),
+                        this.status,
+                        this.size,
+                    ),
+                    h(
+                        'div',
+                        { class: 'cluster' },
+                        h(
+                            'div',
+                            { class: 'editor-switch' },
+                            segmented(
+                                'Show',
+                                [
+                                    { value: 'source', label: 'Write' },
+                                    { value: 'preview', label: 'Preview' },
+                                ],
+                                'source',
+                                (value) => {
+                                    this.panes.dataset.show = value;
+                                },
+                            ),
+                        ),
+                        button({ label: 'Discard', kind: 'quiet', run: () => this.discard() }),
+                        button({
+                            label: 'Close',
+                            run: () => this.leave(),
+                            title: 'The draft stays (Esc)',
+                        }),
+                        this.saveButton,
+                    ),
+                ),
+                this.news,
+            ),
+            this.panes,
+        );
+        this.paint();
+        this.tellNews();
+    }
+
+    start() {
+        this.grow();
+        this.area.focus({ preventScroll: true });
+    }
+
+    get dirty() {
+        return this.area.value !== this.base;
+    }
+
+    typed() {
+        this.grow();
+        clearTimeout(this.keeping);
+        this.keeping = setTimeout(() => this.keep(), 250);
+        clearTimeout(this.painting);
+        this.painting = setTimeout(() => this.paint(), PREVIEW_MS);
+    }
+
+    keep() {
+        clearTimeout(this.keeping);
+        if (!this.dirty) drafts.drop(draftId(this.file));
+        else if (
+            drafts.set(draftId(this.file), {
+                text: this.area.value,
+                base: this.base,
+                revision: this.revision,
+            })
+        )
+            this.status.textContent = `Draft kept ${clock(Date.now())}`;
+        else this.status.textContent = 'This browser keeps no drafts: save before you leave';
+    }
+
+    /* The area is as tall as its text; the page scrolls, not the box. */
+    grow() {
+        this.area.style.height = 'auto';
+        this.area.style.height = `${Math.max(this.area.scrollHeight + 2, 360)}px`;
+    }
+
+    async paint() {
+        const text = this.area.value;
+        this.size.textContent = `${count(text.length)} characters`;
+        try {
+            const article = await markdown(this.ctx, text);
+            if (this.area.value === text)
+                fill(
+                    this.preview,
+                    text.trim() ? article : h('p', { class: 'faint' }, 'Nothing written yet.'),
+                );
+        } catch (error) {
+            if (error.name !== 'AbortError')
+                fill(
+                    this.preview,
+                    h('p', { class: 'faint small' }, 'The preview comes back with the server.'),
+                );
+        }
+    }
+
+    key(event) {
+        if (event.key === 'Escape') {
+            event.stopPropagation();
+            this.leave();
+        } else if (event.key === 'Tab' && !event.shiftKey && this.indents()) {
+            event.preventDefault();
+            document.execCommand('insertText', false, '    '); // keeps the browser's own undo
+        }
+    }
+
+    /* Tab moves on, except inside a line that is being indented: keyboard users must get out. */
+    indents() {
+        const { selectionStart: at, value } = this.area;
+        const line = value.slice(value.lastIndexOf('\n', at - 1) + 1, at);
+        return line !== '' && /^\s*([-*+]|\d+\.)?\s*$/.test(line);
+    }
+
+    /** The file changed underneath. */
+    changed(file, change) {
+        if (file.revision === this.revision || file.content === this.base) return;
+        this.theirs = file;
+        this.by = change ? who(change) : null;
+        this.tellNews();
+    }
+
+    tellNews() {
+        if (!this.theirs) return void fill(this.news);
+        const { added, removed } = tally(lineDiff(this.base, this.theirs.content));
+        fill(
+            this.news,
+            notice(
+                'info',
+                `${this.file.key} changed meanwhile${this.by ? ` (${this.by})` : ''}: +${added} −${removed}. Saving brings both together.`,
+                linkButton('Show', () => this.showNews()),
+                this.dirty
+                    ? linkButton('Bring together now', () => this.merge())
+                    : linkButton('Take it', () => this.take()),
+            ),
+        );
+    }
+
+    showNews() {
+        return confirm({
+            title: 'What changed in the file',
+            wide: true,
+            action: 'Close',
+            body: diffView(around(lineDiff(this.base, this.theirs.content))),
+        });
+    }
+
+    /* Nothing of ours: theirs is the text. */
+    take() {
+        this.rebase(this.theirs, this.theirs.content);
+    }
+
+    rebase(file, text) {
+        this.base = file.content;
+        this.revision = file.revision;
+        this.theirs = null;
+        this.area.value = text;
+        this.typed();
+        this.tellNews();
+    }
+
+    /** True when the text now is one that can be saved over the file. */
+    async merge() {
+        const yours = this.area.value;
+        const merged = await mergeDialog(this.ctx, {
+            title: this.file.key,
+            base: this.base,
+            yours,
+            theirs: this.theirs.content,
+            by: this.by,
+        });
+        if (merged === undefined) return false;
+        this.rebase(this.theirs, merged);
+        this.keep();
+        return true;
+    }
+
+    async fresh() {
+        return this.ctx.own('memory.get', { scope: this.file.scope, key: this.file.key });
+    }
+
+    async save() {
+        this.keep();
+        if (!this.dirty) return this.done(false);
+        this.saveButton.disabled = true;
+        try {
+            const now = await this.ctx.busy(this.fresh());
+            if ((now.revision ?? null) !== (this.revision ?? null) && now.content !== this.base)
+                this.theirs = { ...this.file, ...now };
+            if (this.theirs && !(await this.merge())) return;
+            await this.ctx.busy(this.write());
+            this.forget();
+            this.ctx.toast(`${this.file.key} saved`);
+            this.done(true);
+        } catch (error) {
+            await this.refused(error);
+        } finally {
+            this.saveButton.disabled = false;
+        }
+    }
+
+    /* Another window may have a draft of its own by now: that one stays. */
+    forget() {
+        clearTimeout(this.keeping);
+        if (drafts.get(draftId(this.file))?.text === this.area.value)
+            drafts.drop(draftId(this.file));
+    }
+
+    write() {
+        return this.ctx.call('memory.save', {
+            scope: this.file.scope,
+            key: this.file.key,
+            content: this.area.value,
+            base: this.base,
+            ifMatch: this.revision ?? 'absent',
+        });
+    }
+
+    /* Somebody was faster once more: the dialog again. Else say what is wrong; the draft is there. */
+    async refused(error) {
+        if (error.status === 409) {
+            try {
+                const now = await this.fresh();
+                this.theirs = { ...this.file, ...now };
+                this.tellNews();
+                if (await this.merge()) await this.save();
+                return;
+            } catch (second) {
+                error = second;
+            }
+        }
+        if (error.name !== 'AbortError')
+            fill(
+                this.news,
+                problem(error),
+                h('p', { class: 'small muted' }, 'Your text is kept as a draft in this browser.'),
+            );
+    }
+
+    leave() {
+        this.keep();
+        this.done(false);
+    }
+
+    async discard() {
+        if (
+            this.dirty &&
+            !(await confirm({
+                title: 'Discard this draft?',
+                kind: 'danger',
+                action: 'Discard it',
+                wide: true,
+                body: [
+                    h('p', 'The file stays as it is. This is what would be thrown away:'),
+                    diffView(around(lineDiff(this.base, this.area.value))),
+                ],
+            }))
+        )
+            return;
+        clearTimeout(this.keeping);
+        drafts.drop(draftId(this.file));
+        this.done(false);
+    }
+}

@@ -1,0 +1,107 @@
+/*
+ * format.js: times, sizes and counts in words. No state.
+ */
+
+const MINUTE = 60e3,
+    HOUR = 60 * MINUTE,
+    DAY = 24 * HOUR;
+const numbers = new Intl.NumberFormat('en');
+const clocks = new Intl.DateTimeFormat('en-GB', {
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+});
+const days = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long' });
+const dates = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
+const short = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
+export const ms = (time) => (typeof time === 'number' ? time : Date.parse(time));
+export const count = (n) => numbers.format(n);
+export const plural = (n, word, words = `${word}s`) => `${count(n)} ${n === 1 ? word : words}`;
+export const clock = (time) => clocks.format(ms(time));
+
+/** "just now", "3 min ago", "2 h ago", "5 days ago", "12 Mar". */
+export function ago(time, now = Date.now()) {
+    const age = now - ms(time);
+    if (!Number.isFinite(age)) return '';
+    if (age < MINUTE) return 'just now';
+    if (age < HOUR) return `${Math.floor(age / MINUTE)} min ago`;
+    if (age < DAY) return `${Math.floor(age / HOUR)} h ago`;
+    if (age < 14 * DAY) return `${plural(Math.floor(age / DAY), 'day')} ago`;
+    return sameYear(time, now) ? short.format(ms(time)) : dates.format(ms(time));
+}
+
+const sameYear = (a, b) => new Date(ms(a)).getFullYear() === new Date(ms(b)).getFullYear();
+const dayKey = (time) => new Date(ms(time)).toDateString();
+
+/** "Today", "Yesterday", "Thursday, 5 November", "3 Feb 2025". */
+export function day(time, now = Date.now()) {
+    if (dayKey(time) === dayKey(now)) return 'Today';
+    if (dayKey(time) === dayKey(now - DAY)) return 'Yesterday';
+    return sameYear(time, now) ? days.format(ms(time)) : dates.format(ms(time));
+}
+
+export const sameDay = (a, b) => dayKey(a) === dayKey(b);
+
+/** "12 Nov 2026, 14:03". */
+export const moment = (time) => `${dates.format(ms(time))}, ${clock(time)}`;
+
+export function bytes(n) {
+    if (n < 1000) return plural(n, 'byte');
+    if (n < 1e6) return `${(n / 1000).toFixed(n < 1e4 ? 1 : 0)} kB`;
+    return `${(n / 1e6).toFixed(1)} MB`;
+}
+
+const VIA = {
+    cli: 'the command line',
+    editor: 'an editor',
+    web: 'the dashboard',
+    http: 'the dashboard',
+    mcp: 'MCP',
+    hook: 'a hook',
+    external: 'an edit of the file',
+    seen: 'an edit of the file',
+    undo: 'undo',
+    restore: 'restore',
+    import: 'import',
+    merge: 'a merge',
+    migrate: 'a migration',
+    'claude-code': 'Claude Code',
+    codex: 'Codex',
+    'memory-tool': 'the memory tool',
+};
+
+export const via = (name) => VIA[name] ?? name;
+
+const ACTORS = { owner: 'you', external: 'an edit of the file', ethos: 'ethos itself' };
+
+export const actor = (name) => ACTORS[name] ?? name ?? 'unknown';
+
+/** "you via the command line": who made a recorded change. */
+export function who(change) {
+    if (!change) return '';
+    const by = actor(change.actor ?? (change.via === 'external' ? 'external' : null));
+    return change.via && change.via !== change.actor ? `${by} via ${via(change.via)}` : by;
+}
+
+/** "running-the-tests-1a2b3c4d.md" as "running-the-tests". */
+export const noteName = (key) =>
+    key.replace(/\.md$/, '').replace(/^(?!note-)(.+)-[0-9a-f]{8}$/, '$1');
+
+/** "About you", "Memory", "Workspace index", "Note running-the-tests". */
+export function fileLabel(scope, key) {
+    if (key === 'USER.md') return 'About you';
+    if (key !== 'MEMORY.md') return `Note ${noteName(key)}`;
+    return scope.startsWith('workspace:')
+        ? 'Workspace index'
+        : scope.startsWith('team:')
+          ? 'Team memory'
+          : 'Memory';
+}
+
+/** "workspace:proj-9c8827130867" as "proj". */
+export function scopeLabel(scope) {
+    const [kind, id = ''] = scope.split(/:(.*)/s);
+    if (kind === 'workspace') return id.replace(/-[0-9a-f]{12}$/, '');
+    return kind === 'global' ? 'shared' : id;
+}

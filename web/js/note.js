@@ -1,0 +1,166 @@
+/*
+ * note.js: one note, to read and to change: what is known of it, its text, what links to it and from it.
+ */
+import { confirm } from './dialog.js';
+import { fill, h } from './dom.js';
+import { Editor } from './editor.js';
+import { day, moment, plural } from './format.js';
+import { icon } from './icons.js';
+import { markdown } from './markdown.js';
+import { badge, button, copyable, iconButton, notice, problem, time } from './ui.js';
+
+/** The text without the fields at its top, which the head shows. */
+export const bodyOf = (content) => content.replace(/^---\r?\n(?:[^\n]*\n)*?---[ \t]*\r?\n+/, '');
+
+/** A day without a time, in words: "today", "Thursday, 5 November". */
+const date = (iso) => day(iso.length === 10 ? `${iso}T12:00` : iso).replace(/^(?:To|Yester)day$/, (word) => word.toLowerCase());
+
+export class NotePane {
+    /** how: {scope, row(key), links(), href(key), back(), gone()}; row is what the list knows of it. */
+    constructor(ctx, key, how) {
+        Object.assign(this, { ctx, key, how, note: null, editor: null });
+        this.node = h('div', { class: 'note' });
+    }
+
+    input(more = {}) {
+        return { ...this.how.scope, name: this.key, ...more };
+    }
+
+    async read() {
+        return { ...this.how.row(this.key), ...(await this.ctx.call('notes.get', this.input())) };
+    }
+
+    async load() {
+        this.note = await this.read();
+        await this.paint();
+    }
+
+    failed(error) {
+        fill(this.node, this.backLink(), error.status === 404 ? notice('info', 'There is no such note any more.') : problem(error));
+    }
+
+    backLink() {
+        return h('div', { class: 'note-back' }, button({ label: 'All notes', icon: 'previous', kind: 'quiet', run: this.how.back }));
+    }
+
+    async paint() {
+        const { note } = this;
+        const text = await markdown(this.ctx, bodyOf(note.content), { link: (href) => this.link(href) }).catch((error) => {
+            if (error.name === 'AbortError') throw error;
+            return h('pre', { class: 'prose' }, note.content);
+        });
+        if (this.editor) return;
+        fill(this.node, this.backLink(), this.headNode(), this.findings(), text, this.linksNode = h('nav', { class: 'note-links', 'aria-label': 'Links of this note' }));
+        this.paintLinks();
+    }
+
+    link(href) {
+        const match = /^(?:\.\/)?([^/:?#]+\.md)(?:#.*)?$/.exec(href);
+        return match ? this.how.href(safeDecode(match[1])) : null;
+    }
+
+    headNode() {
+        const { note } = this;
+        const facts = [
+            note.type ? badge(note.type) : null,
+            note.listed === false ? badge('not in the index', 'warning', 'warning') : null,
+            note.stale ? badge(note.stale, 'warning', 'warning') : null,
+            h('a', { class: 'quiet-link', href: this.ctx.href('timeline', { scope: note.scope, key: note.key }) }, 'changed ', time(note.modifiedAt)),
+            note.verified ? h('span', { title: note.verified }, `verified ${date(note.verified)}`) : note.created ? h('span', { title: note.created }, `made ${date(note.created)}`) : null,
+            note.expires ? h('span', `expires ${note.expires}`) : null,
+        ];
+        return h('header', { class: 'note-head' },
+            h('div', { class: 'spread' }, h('h2', { class: 'lead', dir: 'auto' }, note.title),
+                h('div', { class: 'cluster note-actions' },
+                    button({ label: 'Edit', icon: 'edit', kind: 'quiet', title: 'Edit (e)', run: () => this.edit() }),
+                    button({ label: 'Still true', icon: 'check', kind: 'quiet', title: 'You looked: the note is verified today', run: () => this.verify() }),
+                    iconButton({ label: 'Delete this note', icon: 'trash', run: () => this.remove() }))),
+            note.hook ? h('p', { class: 'note-hook-line muted', dir: 'auto' }, note.hook) : null,
+            h('div', { class: 'note-facts small muted' }, facts),
+            note.path ? h('div', copyable(note.path, 'Copy the path', note.path.split('/').slice(-1)[0])) : null);
+    }
+
+    findings() {
+        return (this.note.findings ?? []).map((finding) => notice('warning', finding.line ? `Line ${finding.line}: ${finding.text}` : finding.text));
+    }
+
+    async paintLinks() {
+        const { nodes, links } = await this.how.links().catch(() => ({ nodes: [], links: [] }));
+        const titles = new Map(nodes.map((node) => [node.key, node.title]));
+        const list = (label, rows) => (rows.length ? h('section', h('h3', { class: 'small muted' }, label), h('ul', rows)) : null);
+        const away = (key, broken) => h('li', broken ? h('span', { class: 'muted' }, icon('warning', 14), ` ${key}: no such note`)
+            : h('a', { href: this.how.href(key), dir: 'auto' }, titles.get(key) ?? key));
+        fill(this.linksNode,
+            list('Links to', links.filter((link) => link.from === this.key).map((link) => away(link.to, link.broken))),
+            list('Linked from', links.filter((link) => link.to === this.key).map((link) => away(link.from, false))));
+    }
+
+    /* ---- changing it -------------------------------------------------------------------------- */
+
+    edit() {
+        if (this.editor || !this.note) return;
+        const { scope, key, content, revision, title } = this.note;
+        this.editor = new Editor(this.ctx, { scope, key, content, revision, label: title }, () => this.endEdit());
+        fill(this.node, this.editor.node);
+        this.node.closest('.page')?.classList.add('editing');
+        this.editor.start();
+    }
+
+    async endEdit() {
+        this.editor = null;
+        this.node.closest('.page')?.classList.remove('editing');
+        await this.load().catch((error) => this.failed(error));
+        this.node.querySelector('.note-actions button')?.focus({ preventScroll: true });
+    }
+
+    keep() {
+        this.editor?.keep();
+        this.node.closest('.page')?.classList.remove('editing');
+    }
+
+    /** Something of the notes changed. */
+    async refresh(event) {
+        if (event && event.key !== undefined && event.key !== this.key) return this.editor ? null : this.paintLinks();
+        try {
+            const note = await this.read();
+            const other = note.revision !== this.note?.revision;
+            this.note = note;
+            if (this.editor) this.editor.changed({ ...note }, event?.actor ? event : null);
+            else if (other) await this.paint();
+        } catch (error) {
+            if (error.name !== 'AbortError' && !this.editor) this.failed(error);
+        }
+    }
+
+    async verify() {
+        try {
+            const report = await this.ctx.busy(this.ctx.call('notes.check', this.input({ confirm: true })));
+            const open = report.findings?.length ?? 0;
+            this.ctx.toast(open ? `Verified today; ${plural(open, 'finding')} left.` : 'Verified today.');
+            await this.load();
+        } catch (error) {
+            this.ctx.fail(error);
+        }
+    }
+
+    async remove() {
+        const { note } = this;
+        const sure = await confirm({
+            title: `Delete “${note.title}”?`, action: 'Delete it', kind: 'danger',
+            body: [h('p', 'The file and its line in the index go. Its history stays: the timeline can bring it back.'), h('p', { class: 'small muted' }, `${note.key}, last changed ${moment(note.modifiedAt)}`)],
+            run: () => this.ctx.call('notes.remove', this.input({ ifMatch: note.revision })),
+        });
+        if (!sure) return;
+        this.ctx.toast('Deleted. The timeline keeps it.');
+        this.how.gone();
+    }
+}
+
+function safeDecode(text) {
+    try {
+        return decodeURIComponent(text);
+    } catch {
+        return text;
+    }
+}
+

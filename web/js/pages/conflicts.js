@@ -1,0 +1,231 @@
+/*
+ * pages/conflicts.js: texts that could not be brought together, each kept whole, and edits outside that
+ * took something away. Address: conflicts/ID opens one.
+ */
+import { confirm } from '../dialog.js';
+import { diffView, parseDiff } from '../diff.js';
+import { fill, h, refill } from '../dom.js';
+import { bytes, fileLabel, plural, scopeLabel, who } from '../format.js';
+import { undoChange } from '../change.js';
+import { badge, button, command, delta, empty, problem, time } from '../ui.js';
+
+const ENDS = [
+    {
+        way: 'both',
+        label: 'Keep both',
+        text: 'The file gets the lines of the copy that it lacks.',
+        kind: 'primary',
+    },
+    {
+        way: 'take',
+        label: 'Take the copy',
+        text: 'The copy becomes the file; the file’s text stays in the timeline.',
+    },
+    {
+        way: 'keep',
+        label: 'Keep the file',
+        text: 'The file stays as it is; the copy’s text goes to the timeline.',
+    },
+];
+
+const EVENTS = {
+    dropped: 'An edit outside took entries away',
+    reapplied: 'A change was lost by an edit outside and was made again',
+    restored: 'A text that had gone was put back',
+};
+
+const page = {
+    title: 'Conflicts',
+
+    async mount(root, ctx) {
+        Object.assign(this, { root, ctx });
+        this.list = h('div', { class: 'conflicts reading' });
+        root.append(this.list);
+        ctx.head({ selectors: ['personality', 'user', 'workspace'] });
+        ctx.on('conflict.changed', () => this.load());
+        ctx.on('memory.changed', () => this.load());
+        ctx.on('reset', () => this.load());
+        ctx.list(root, '.conflict-line');
+        await this.load();
+    },
+
+    async update() {
+        this.ctx.head({ selectors: ['personality', 'user', 'workspace'] });
+        await this.load();
+    },
+
+    async load() {
+        const { conflicts, events } = await this.ctx.call('conflicts.list');
+        const open = this.ctx.rest || (conflicts.length === 1 ? conflicts[0].id : null);
+        refill(
+            this.list,
+            conflicts.length
+                ? h(
+                      'p',
+                      { class: 'muted' },
+                      `${plural(conflicts.length, 'text')} could not be merged by itself. Nothing is lost: each is kept whole until you decide.`,
+                  )
+                : empty(
+                      'No conflicts. When two writers change the same line and it cannot be merged, both texts wait for you here.',
+                  ),
+            h(
+                'ul',
+                { class: 'rows' },
+                conflicts.map((conflict) => this.row(conflict, conflict.id === open)),
+            ),
+            events.length ? this.events(events) : null,
+        );
+    },
+
+    row(conflict, open) {
+        const detail = h('div', { class: 'conflict-detail', hidden: !open });
+        const line = h(
+            'a',
+            {
+                class: 'row conflict-line',
+                href: this.ctx.href(open ? 'conflicts' : `conflicts/${conflict.id}`),
+                'aria-expanded': String(open),
+            },
+            h(
+                'span',
+                { class: 'conflict-main' },
+                h('span', { class: 'strong' }, fileLabel(conflict.scope, conflict.key)),
+                h('span', { class: 'muted' }, ` of ${scopeLabel(conflict.scope)}`),
+                h(
+                    'span',
+                    { class: 'small muted conflict-when' },
+                    time(conflict.time),
+                    ` · ${bytes(conflict.bytes)}`,
+                ),
+            ),
+            badge('waits for you', 'warning', 'warning'),
+        );
+        if (open) this.detail(conflict, detail);
+        return h('li', line, detail);
+    },
+
+    async detail(conflict, node) {
+        try {
+            const { diff, content, path } = await this.ctx.busy(
+                this.ctx.call('conflicts.show', { id: conflict.id }),
+            );
+            fill(
+                node,
+                h(
+                    'p',
+                    { class: 'small muted' },
+                    'From the file as it is (−) to the copy that was kept (+):',
+                ),
+                diff
+                    ? diffView(diff, { label: 'How the copy differs' })
+                    : h('p', { class: 'small' }, 'The copy and the file are the same by now.'),
+                h(
+                    'div',
+                    { class: 'ends' },
+                    ENDS.map((end) =>
+                        h(
+                            'div',
+                            { class: 'end' },
+                            button({
+                                label: end.label,
+                                kind: end.kind,
+                                run: () => this.resolve(conflict, diff, end).catch(this.ctx.fail),
+                            }),
+                            h('p', { class: 'small muted' }, end.text),
+                        ),
+                    ),
+                ),
+                h(
+                    'details',
+                    h('summary', { class: 'small muted' }, 'The whole copy'),
+                    h('pre', { class: 'whole', tabindex: '0', dir: 'auto' }, content),
+                    path ? h('p', { class: 'small faint mono' }, path) : null,
+                ),
+            );
+        } catch (error) {
+            if (error.name !== 'AbortError') fill(node, problem(error));
+        }
+    },
+
+    async resolve(conflict, diff, { way, label, text }) {
+        const changes = {
+            keep: [],
+            take: parseDiff(diff),
+            both: parseDiff(diff).map((row) =>
+                row.kind === 'del' ? { kind: 'same', text: row.text } : row,
+            ),
+        }[way];
+        const agreed = await confirm({
+            title: label,
+            action: label,
+            wide: true,
+            body: [
+                h('p', text),
+                changes.length
+                    ? diffView(changes, { label: 'What will change' })
+                    : h('p', { class: 'muted small' }, 'The file does not change.'),
+            ],
+            run: () => this.ctx.call('conflicts.resolve', { id: conflict.id, [way]: true }),
+        });
+        if (!agreed) return;
+        this.ctx.toast('Settled. The timeline keeps both texts.');
+        this.ctx.go('conflicts', {}, { replace: true });
+        await this.load();
+    },
+
+    events(events) {
+        return h(
+            'section',
+            { class: 'conflict-events' },
+            h('h2', { class: 'lead' }, 'What befell entries'),
+            h(
+                'ul',
+                { class: 'rows' },
+                events.map((event) =>
+                    h(
+                        'li',
+                        { class: 'row event' },
+                        h(
+                            'div',
+                            { class: 'conflict-main' },
+                            h('p', EVENTS[event.event] ?? event.event),
+                            event.line
+                                ? h(
+                                      'p',
+                                      { class: 'small mono event-text', dir: 'auto' },
+                                      event.line,
+                                  )
+                                : null,
+                            h(
+                                'p',
+                                { class: 'small muted' },
+                                `${fileLabel(event.scope, event.key)} of ${scopeLabel(event.scope)} · ${who(event)} · `,
+                                time(event.time),
+                            ),
+                            event.undo
+                                ? h(
+                                      'details',
+                                      h(
+                                          'summary',
+                                          { class: 'small muted' },
+                                          'The command that reverses it',
+                                      ),
+                                      command(event.undo),
+                                  )
+                                : null,
+                        ),
+                        delta(event.added, event.removed),
+                        button({
+                            label: 'Undo',
+                            icon: 'undo',
+                            kind: 'small',
+                            run: () => undoChange(this.ctx, event),
+                        }),
+                    ),
+                ),
+            ),
+        );
+    },
+};
+
+export default page;

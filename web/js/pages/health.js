@@ -1,0 +1,91 @@
+/*
+ * pages/health.js: what doctor finds, as sentences: what is wrong, why it matters, the command that mends it.
+ */
+import { fill, h } from '../dom.js';
+import { plural } from '../format.js';
+import { icon } from '../icons.js';
+import { sheet } from '../sheet.js';
+import { command, copyable, time } from '../ui.js';
+
+const LEVELS = {
+    error: { word: 'Wrong', icon: 'warning', kind: 'danger', why: 'Memory is at risk, or something cannot be read.' },
+    warning: { word: 'To look at', icon: 'warning', kind: 'warning', why: 'It works, but not as you would expect.' },
+    info: { word: 'Good to know', icon: 'info', kind: 'info', why: 'Nothing has to be done.' },
+};
+
+const levelOf = (finding) => LEVELS[finding.severity] ?? LEVELS.info;
+
+/** Words that commands are made of; in "ethos sessions drain says why", the other ones tell something. */
+const COMMANDS = new Set(`doctor install uninstall serve sessions memory notes conflicts workspaces users personality config
+    drain undo list history check reindex forget resolve show create set get import prune`.split(/\s+/));
+
+/** A remedy ("run: ethos install codex", "ethos doctor --fix makes it anew") as its command and its words. */
+export function remedyOf(text) {
+    const at = text?.search(/\bethos /) ?? -1;
+    if (at < 0) return { words: text, line: null };
+    const told = /run: $/.test(text.slice(0, at)); // then all of it, to the comma, is the command
+    const words = text.slice(at).split(' ');
+    let end = 1;
+    while (end < words.length && (told ? !words[end - 1].endsWith(',') : isWord(words, end))) end++;
+    const line = words.slice(0, end).join(' ').replace(/,$/, '');
+    const before = text.slice(0, at).replace(/,?\s*(?:or )?run: $/, ''), after = words.slice(end).join(' ');
+    return { line, words: [before, after && !told ? `it ${after}` : after].filter(Boolean).join('; ') || null };
+}
+
+const isWord = (words, at) => COMMANDS.has(words[at]) || words[at].startsWith('-') || /^-[puw]$/.test(words[at - 1]);
+
+const page = {
+    title: 'Health',
+
+    async mount(root, ctx) {
+        Object.assign(this, { root, ctx });
+        await sheet('pages-health');
+        this.body = h('div', { class: 'health' });
+        root.append(this.body);
+        ctx.on('health.changed', () => this.load());
+        ctx.on('conflict.changed', () => this.load());
+        ctx.on('reset', () => this.load());
+        ctx.head({ actions: [{ label: 'Check again', icon: 'restore', run: () => ctx.busy(this.load()).then(() => ctx.toast('Checked.'), ctx.fail) }] });
+        ctx.list(root, '.finding');
+        await this.load();
+    },
+
+    async load() {
+        const report = await this.ctx.call('meta.health', {});
+        this.paint(report);
+    },
+
+    paint({ findings, home, version }) {
+        const serious = findings.filter((finding) => finding.severity !== 'info');
+        const order = Object.keys(LEVELS);
+        const sorted = [...findings].sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
+        const fixable = findings.some((finding) => /doctor --fix/.test(finding.remedy ?? ''));
+        fill(this.body,
+            h('div', { class: `health-sum ${serious.length ? 'some' : 'well'}` }, icon(serious.length ? 'warning' : 'check', 20),
+                h('p', { class: 'lead', role: 'status' }, serious.length ? `${plural(serious.length, 'thing')} to look at.` : 'Everything is in order.')),
+            h('p', { class: 'small muted' }, 'Looked at the files, their history, the settings, the conversations and the agents that use this memory, ', time(new Date().toISOString()), '.'),
+            fixable ? h('div', { class: 'health-fix' }, h('p', 'Some of it is mended by one command:'), command('ethos doctor --fix')) : null,
+            sorted.length ? h('ul', { class: 'findings' }, sorted.map((finding) => this.finding(finding))) : h('p', { class: 'muted' }, 'The same on the command line: ', h('code', 'ethos doctor'), '.'),
+            h('dl', { class: 'health-facts small' }, h('dt', { class: 'muted' }, 'Home'), h('dd', copyable(home, 'Copy the path')), h('dt', { class: 'muted' }, 'Version'), h('dd', version)));
+    },
+
+    finding(finding) {
+        const level = levelOf(finding);
+        const { words, line } = remedyOf(finding.remedy);
+        return h('li', { class: `finding ${level.kind}`, tabindex: '-1' },
+            h('div', { class: 'finding-mark' }, icon(level.icon), h('span', level.word)),
+            h('div', { class: 'finding-text' },
+                h('p', { class: 'finding-problem', dir: 'auto' }, sentence(finding.problem)),
+                h('p', { class: 'small muted' }, finding.subject ? h('span', { class: 'mono' }, finding.subject) : null, finding.subject ? ' · ' : null, level.why),
+                words ? h('p', { class: 'small' }, sentence(words)) : null,
+                line ? command(line) : null));
+    },
+};
+
+/** Begins large and ends with a full stop; a path stays as it is. */
+function sentence(text) {
+    const large = /^[a-z]\w*\b(?![./])/.test(text) ? text[0].toUpperCase() + text.slice(1) : text;
+    return /[.?!…]$/.test(large) ? large : `${large}.`;
+}
+
+export default page;

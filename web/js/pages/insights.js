@@ -1,0 +1,163 @@
+/*
+ * pages/insights.js: how memory grows: size against the budget, who writes how much, what prompts leave out,
+ * what got stale. Parameters: days (7, 30, 90, 365).
+ */
+import { fill, h } from '../dom.js';
+import { count, plural, via } from '../format.js';
+import { LABELS, storeOf } from '../gauge.js';
+import { bars, dayLabel, figure, legend, lines, share, table } from '../plot.js';
+import { sheet } from '../sheet.js';
+import { empty, problem, segmented } from '../ui.js';
+
+const DAY = 864e5;
+const SPANS = [['7', 'Week'], ['30', 'Month'], ['90', '3 months'], ['365', 'Year']];
+const USUAL = '30';
+const TINTS = 6;
+const tint = (index) => `tint-${(index % TINTS) + 1}`;
+
+/* What agents and people write is told by the way it came; the rest by what it is. */
+const SOURCES = {
+    capture: 'capture', consolidation: 'consolidation', dream: 'dreams', 'web-editor': 'the dashboard', external: 'edits of the file',
+    restore: 'restore', undo: 'undo', import: 'import', 'global-entry': 'shared entries',
+};
+const sourceName = ({ source, via: way }) => SOURCES[source] ?? via(way ?? source ?? 'unknown');
+
+const midnight = (ms) => Math.floor(ms / DAY) * DAY;
+
+const page = {
+    title: 'Insights',
+
+    async mount(root, ctx) {
+        Object.assign(this, { root, ctx });
+        await sheet('pages-insights');
+        this.body = h('div', { class: 'insights' });
+        root.append(this.body);
+        ctx.on('memory.changed', () => this.soon());
+        ctx.on('note.changed', () => this.soon());
+        ctx.on('reset', () => this.soon());
+        ctx.left(() => clearTimeout(this.timer));
+        await this.load();
+    },
+
+    async update() {
+        await this.load();
+    },
+
+    days() {
+        return SPANS.some(([value]) => value === this.ctx.params.days) ? this.ctx.params.days : USUAL;
+    },
+
+    soon() {
+        clearTimeout(this.timer);
+        this.timer = setTimeout(() => this.load().catch(() => {}), 1500);
+    },
+
+    async load() {
+        const { ctx } = this;
+        const days = Number(this.days());
+        ctx.head({
+            selectors: ['personality', 'user', 'workspace'],
+            actions: [segmented('How far back', SPANS.map(([value, label]) => ({ value, label })), this.days(), (value) => ctx.set({ days: value === USUAL ? null : value }))],
+        });
+        const [seen, prompt] = await Promise.all([ctx.call('memory.insights', { days }), ctx.own('memory.list').catch((error) => error)]);
+        const last = Date.now(), first = midnight(last - (days - 1) * DAY);
+        const opened = new Set([...this.body.querySelectorAll('details[open]')].map((node) => node.closest('figure').dataset.plot));
+        const plots = { size: this.size(seen, first, last), writes: this.writes(seen, first, last), cut: this.cut(prompt), stale: this.stale(seen) };
+        for (const [name, node] of Object.entries(plots)) {
+            node.dataset.plot = name;
+            if (opened.has(name)) node.querySelector('details').open = true;
+        }
+        fill(this.body, Object.values(plots));
+    },
+
+    /* ---- size --------------------------------------------------------------------------------- */
+
+    size({ files, budget }, first, last) {
+        const shown = files.filter((file) => file.series.length).sort((a, b) => b.bytes - a.bytes);
+        const drawn = shown.slice(0, TINTS).map((file, i) => ({
+            label: file.label ?? file.key, tint: tint(i), file,
+            points: file.series.map(({ time, bytes }) => ({ time: Date.parse(time), value: bytes })).sort((a, b) => a.time - b.time),
+        }));
+        const total = shown.reduce((sum, file) => sum + file.chars, 0);
+        if (drawn.length === 0) return this.nothing('Size of the files', 'Nothing was written yet.');
+        return figure({
+            title: 'Size of the files', wide: true,
+            answer: shown.length > TINTS ? `The ${TINTS} largest of ${plural(shown.length, 'file')}. A prompt has room for ${count(budget)} characters.` : `${plural(total, 'character')} in ${plural(shown.length, 'file')}. A prompt has room for ${count(budget)}.`,
+            legend: legend(drawn),
+            picture: lines({ label: 'Size of each file over time', series: drawn, first, last, unit: 'bytes', limit: { value: budget, label: `prompt budget, ${count(budget)} characters` } }),
+            table: table(['File', 'Then, bytes', 'Now, bytes', 'Now, characters'], shown.map((file) => [file.label ?? file.key, this.then(file, first), count(file.bytes), count(file.chars)])),
+        });
+    },
+
+    then(file, first) {
+        const before = file.series.filter(({ time }) => Date.parse(time) <= first).at(-1);
+        return before ? count(before.bytes) : 'not there';
+    },
+
+    /* ---- writes ------------------------------------------------------------------------------- */
+
+    writes({ writes }, first, last) {
+        const totals = new Map();
+        const byDay = new Map();
+        for (const write of writes) {
+            const { day, count: number } = write, name = sourceName(write);
+            totals.set(name, (totals.get(name) ?? 0) + number);
+            const at = Date.parse(`${day}T00:00:00Z`);
+            if (!byDay.has(at)) byDay.set(at, {});
+            byDay.get(at)[name] = (byDay.get(at)[name] ?? 0) + number;
+        }
+        const all = [...totals.values()].reduce((sum, number) => sum + number, 0);
+        if (all === 0) return this.nothing('Writes per day', 'Nothing changed in this time.');
+        const parts = [...totals].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([name], i) => ({ name, label: name, tint: tint(i) }));
+        const days = [];
+        for (let at = first; at <= midnight(last); at += DAY) days.push({ time: at, parts: byDay.get(at) ?? {} });
+        const busiest = days.reduce((best, day) => (this.sum(day) > this.sum(best) ? day : best));
+        return figure({
+            title: 'Writes per day', wide: true,
+            answer: `${plural(all, 'change')}, most of them by ${parts[0].label}; the busiest day was ${dayLabel(busiest.time)} with ${count(this.sum(busiest))}.`,
+            legend: legend(parts),
+            picture: bars({ label: 'Changes per day by source', days, parts, unit: 'changes' }),
+            table: table(['Day', ...parts.map((part) => part.label)], days.filter((day) => this.sum(day)).reverse().map((day) => [dayLabel(day.time), ...parts.map((part) => count(day.parts[part.name] ?? 0))])),
+        });
+    },
+
+    sum: (day) => Object.values(day.parts).reduce((total, number) => total + number, 0),
+
+    /* ---- what prompts leave out --------------------------------------------------------------- */
+
+    cut(data) {
+        const title = 'What a prompt leaves out';
+        if (data instanceof Error) return h('figure', { class: 'plot' }, h('figcaption', h('h2', { class: 'lead' }, title)), problem(data));
+        const left = (file) => data.omitted.filter((row) => row.scope === file.scope && row.key === file.key && row.reason === 'budget').reduce((sum, row) => sum + row.chars, 0);
+        const rows = data.files.filter((file) => !file.error).map((file) => ({ label: LABELS[storeOf(file)], shown: (file.shown ?? '').length, cut: left(file) }));
+        const cut = rows.reduce((sum, row) => sum + row.cut, 0), whole = Math.max(data.budget, ...rows.map((row) => row.shown + row.cut));
+        return figure({
+            title, answer: cut ? `${plural(cut, 'character')} do not fit into ${count(data.budget)} and are left out.` : `Nothing: ${count(data.chars)} of ${count(data.budget)} characters are used.`,
+            legend: legend([{ label: 'in the prompt', tint: 'tint-1' }, { label: 'left out', tint: 'tint-cut' }]),
+            picture: h('dl', { class: 'plot-rows' }, rows.map((row) => [h('dt', { class: 'small' }, row.label, h('span', { class: 'num muted' }, row.cut ? ` ${count(row.shown)}, ${count(row.cut)} left out` : ` ${count(row.shown)}`)),
+                h('dd', share({ label: row.label, whole, parts: [{ label: 'in the prompt', tint: 'tint-1', value: row.shown }, { label: 'left out', tint: 'tint-cut', value: row.cut }] }))])),
+            table: table(['File', 'In the prompt, characters', 'Left out, characters'], rows.map((row) => [row.label, count(row.shown), count(row.cut)])),
+        });
+    },
+
+    /* ---- stale notes -------------------------------------------------------------------------- */
+
+    stale({ notes }) {
+        const { total, stale } = notes ?? { total: 0, stale: 0 };
+        if (!total) return this.nothing('Notes that got stale', 'There are no notes here; with a workspace chosen above, its notes count.', "ethos remember 'Tests need a running Redis'");
+        const percent = Math.round((100 * stale) / total);
+        return figure({
+            title: 'Notes that got stale',
+            answer: [stale ? `${count(stale)} of ${plural(total, 'note')} (${percent} %) should be looked at. ` : `None of ${plural(total, 'note')}. `, stale ? h('a', { href: this.ctx.href('notes', { stale: '1' }) }, 'Show them') : null],
+            legend: legend([{ label: 'fresh', tint: 'tint-1' }, { label: 'stale', tint: 'tint-cut' }]),
+            picture: share({ label: 'Notes', whole: total, parts: [{ label: 'fresh', tint: 'tint-1', value: total - stale }, { label: 'stale', tint: 'tint-cut', value: stale }] }),
+            table: table(['Notes', 'Number'], [['Fresh', count(total - stale)], ['Stale', count(stale)]]),
+        });
+    },
+
+    nothing(title, words, line = null) {
+        return h('figure', { class: 'plot' }, h('figcaption', h('h2', { class: 'lead' }, title)), empty(words, line), h('details', { hidden: true }));
+    },
+};
+
+export default page;

@@ -1,0 +1,422 @@
+/*
+ * pages/timeline.js: every change of every file, newest first. Parameters: person, role, through, key,
+ * scope (filters), change=N (open; with scope and key), at=SCOPE/KEY@REV (the file as it was, beside).
+ */
+import { restoreVersion, undoChange } from '../change.js';
+import { diffView } from '../diff.js';
+import { fill, h, refill } from '../dom.js';
+import {
+    clock,
+    count,
+    day,
+    fileLabel,
+    moment,
+    noteName,
+    sameDay,
+    scopeLabel,
+    via,
+    who,
+} from '../format.js';
+import { icon } from '../icons.js';
+import { Scrubber } from '../scrubber.js';
+import { button, copyable, delta, empty, select } from '../ui.js';
+
+const PAGE = 60;
+const THROUGH = ['cli', 'mcp', 'hook', 'editor', 'web', 'external', 'undo', 'restore', 'import'];
+const FILES = [
+    ['USER.md', 'About you'],
+    ['MEMORY.md', 'Memory and indexes'],
+];
+
+const isNote = ({ key }) => key !== 'USER.md' && key !== 'MEMORY.md';
+const rowId = (change) => `${change.scope}/${change.key}#${change.number}`;
+
+const page = {
+    title: 'Timeline',
+
+    async mount(root, ctx) {
+        Object.assign(this, { root, ctx, rows: new Map(), cursor: null });
+        this.filters = h('div', {
+            class: 'filters cluster',
+            role: 'group',
+            'aria-label': 'Show only',
+        });
+        this.list = h('div', { class: 'timeline' });
+        this.more = h('div', { class: 'timeline-more' });
+        root.append(h('div', { class: 'timeline-column' }, this.filters, this.list, this.more));
+        ctx.on('memory.changed', () => this.refresh());
+        ctx.on('note.changed', () => this.refresh());
+        ctx.on('reset', () => this.refresh());
+        ctx.list(root, '.change-line');
+        ctx.keys({ u: () => this.undoHere() });
+        this.paintFilters();
+        await this.load();
+        this.paintScrubber();
+    },
+
+    async update() {
+        this.paintFilters();
+        if (this.filterKey() !== this.loaded) await this.load();
+        this.paintScrubber();
+    },
+
+    /* ---- filters ------------------------------------------------------------------------------ */
+
+    filter() {
+        const { person, role, through, key, scope } = this.ctx.params;
+        const wanted = { user: person, personality: role, via: through, key, scope };
+        return Object.fromEntries(Object.entries(wanted).filter(([, value]) => value));
+    },
+
+    filterKey() {
+        return JSON.stringify(this.filter());
+    },
+
+    async paintFilters() {
+        const { params, set, options } = this.ctx;
+        const [roles, people] = await Promise.all(
+            [options.personality(), options.user()].map((p) => p.catch(() => ({ rows: [] }))),
+        );
+        const all = (label, rows) => [{ value: '', label }, ...rows];
+        const change = (name) => (value) => set({ [name]: value || null, change: null }, {});
+        const files = FILES.map(([value, label]) => ({ value, label }));
+        if (params.key && !FILES.some(([key]) => key === params.key))
+            files.push({ value: params.key, label: params.key });
+        refill(
+            this.filters,
+            select(
+                'Personality',
+                all('Every personality', roles.rows),
+                params.role ?? '',
+                change('role'),
+                { hideLabel: true },
+            ),
+            select('Person', all('Everybody', people.rows), params.person ?? '', change('person'), {
+                hideLabel: true,
+            }),
+            select(
+                'Through',
+                all(
+                    'Through anything',
+                    THROUGH.map((value) => ({ value, label: `Through ${via(value)}` })),
+                ),
+                params.through ?? '',
+                change('through'),
+                { hideLabel: true },
+            ),
+            select('File', all('Every file', files), params.key ?? '', change('key'), {
+                hideLabel: true,
+            }),
+            params.scope ? h('span', { class: 'badge accent' }, scopeLabel(params.scope)) : null,
+            Object.keys(this.filter()).length
+                ? button({
+                      label: 'Show all',
+                      kind: 'quiet',
+                      icon: 'close',
+                      run: () =>
+                          set(
+                              {
+                                  role: null,
+                                  person: null,
+                                  through: null,
+                                  key: null,
+                                  scope: null,
+                                  change: null,
+                              },
+                              {},
+                          ),
+                  })
+                : null,
+        );
+    },
+
+    /* ---- rows --------------------------------------------------------------------------------- */
+
+    async load() {
+        const wanted = this.filterKey();
+        const answer = await this.ctx.call('memory.timeline', { ...this.filter(), limit: PAGE });
+        if (wanted !== this.filterKey()) return;
+        this.loaded = wanted;
+        this.items = answer.items;
+        this.cursor = answer.nextCursor;
+        this.paint();
+        this.openNamed();
+    },
+
+    async refresh() {
+        const limit = Math.min(Math.max(this.items?.length ?? PAGE, PAGE), 200);
+        const answer = await this.ctx
+            .call('memory.timeline', { ...this.filter(), limit })
+            .catch(() => null);
+        if (!answer) return;
+        const known = new Set(this.items.map(rowId));
+        this.items = answer.items;
+        this.cursor = answer.nextCursor;
+        this.paint(new Set(answer.items.map(rowId).filter((id) => !known.has(id))));
+    },
+
+    async loadMore() {
+        const answer = await this.ctx.busy(
+            this.ctx.call('memory.timeline', {
+                ...this.filter(),
+                limit: PAGE,
+                cursor: this.cursor,
+            }),
+        );
+        const first = answer.items[0];
+        this.items.push(...answer.items);
+        this.cursor = answer.nextCursor;
+        this.paint();
+        if (first) this.rows.get(rowId(first))?.line.focus();
+    },
+
+    paint(fresh = new Set()) {
+        const open = new Set([...this.rows].filter(([, row]) => row.open).map(([id]) => id));
+        const focused = document.activeElement?.closest('.change')?.dataset.id;
+        this.rows.clear();
+        if (this.items.length === 0)
+            return void fill(
+                this.list,
+                Object.keys(this.filter()).length
+                    ? empty('No change is like this.')
+                    : empty(
+                          'Nothing has changed yet. Every change will be here, with its author.',
+                          "ethos memory add 'We deploy on Fridays'",
+                      ),
+            );
+        const days = [];
+        for (const change of this.items) {
+            if (!days.length || !sameDay(days.at(-1)[0].time, change.time)) days.push([]);
+            days.at(-1).push(change);
+        }
+        fill(
+            this.list,
+            days.map((changes) =>
+                h(
+                    'section',
+                    { class: 'day' },
+                    h('h2', { class: 'day-name' }, day(changes[0].time)),
+                    h(
+                        'ol',
+                        { class: 'changes' },
+                        changes.map((change) => this.row(change, fresh.has(rowId(change))).node),
+                    ),
+                ),
+            ),
+        );
+        for (const id of open) this.rows.get(id)?.toggle(true);
+        if (focused) this.rows.get(focused)?.line.focus({ preventScroll: true });
+        fill(
+            this.more,
+            this.cursor
+                ? button({
+                      label: 'Show earlier changes',
+                      run: () => this.loadMore().catch(this.ctx.fail),
+                  })
+                : h('p', { class: 'small faint' }, 'The history begins here.'),
+        );
+    },
+
+    row(change, fresh) {
+        const row = new Row(this.ctx, change, fresh);
+        this.rows.set(rowId(change), row);
+        return row;
+    },
+
+    openNamed() {
+        const { change, scope, key } = this.ctx.params;
+        const row = change && this.rows.get(`${scope}/${key}#${change}`);
+        if (!row) return;
+        row.toggle(true);
+        row.line.focus({ preventScroll: true });
+        row.node.scrollIntoView({ block: 'center' });
+    },
+
+    undoHere() {
+        const row = this.rows.get(document.activeElement?.closest('.change')?.dataset.id);
+        if (row) return undoChange(this.ctx, row.change);
+        return this.ctx.toast('Move to a change with j and k first.');
+    },
+
+    /* ---- the file as it was ------------------------------------------------------------------- */
+
+    paintScrubber() {
+        const match = /^(.*)\/([^/@]+)@(.+)$/.exec(this.ctx.params.at ?? '');
+        if (!match) {
+            if (this.scrubber) this.ctx.aside(null);
+            this.scrubber = null;
+            return;
+        }
+        const [, scope, key, revision] = match;
+        if (this.scrubber?.is(scope, key)) return this.scrubber.go(revision);
+        this.scrubber = new Scrubber(this.ctx, {
+            scope,
+            key,
+            revision,
+            moved: (rev) => this.ctx.set({ at: `${scope}/${key}@${rev}` }),
+            close: () => this.ctx.set({ at: null }),
+        });
+        this.ctx.aside(this.scrubber.node, `${fileLabel(scope, key)} as it was`, () =>
+            this.ctx.set({ at: null }),
+        );
+    },
+
+    unmount() {
+        this.scrubber = null;
+    },
+};
+
+/* The first line that came, without the marks of markdown; that of a note's head tells nothing. */
+function summary(change) {
+    const line = (change.line ?? '').replace(/^[+-]/, '').trim();
+    if (line === '---') return '';
+    return line
+        .replace(/^(#{1,6}|[-*+]|\d+\.)\s+(\[[ x]\]\s+)?/, '')
+        .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+        .replace(/[*_`~]{1,3}(\S[^*_`~]*)[*_`~]{1,3}/g, '$1');
+}
+
+class Row {
+    constructor(ctx, change, fresh) {
+        this.ctx = ctx;
+        this.change = change;
+        this.open = false;
+        this.detail = h('div', { class: 'change-detail', hidden: true });
+        const gone = (change.line ?? '').startsWith('-');
+        this.line = h(
+            'button',
+            {
+                type: 'button',
+                class: 'change-line',
+                'aria-expanded': 'false',
+                on: { click: () => this.toggle(!this.open) },
+            },
+            h('span', { class: 'change-time num mono' }, clock(change.time)),
+            h(
+                'span',
+                { class: 'change-main' },
+                h(
+                    'span',
+                    { class: 'change-text', dir: 'auto' },
+                    gone
+                        ? h('del', summary(change))
+                        : summary(change) || h('span', { class: 'faint' }, this.words()),
+                ),
+                h(
+                    'span',
+                    { class: 'change-who small muted ellipsis' },
+                    h(
+                        'span',
+                        { class: 'strong' },
+                        isNote(change) ? 'Note' : fileLabel(change.scope, change.key),
+                    ),
+                    change.key === 'USER.md' ? '' : ` of ${scopeLabel(change.scope)}`,
+                    ` · ${who(change)}`,
+                    change.undoes?.length ? ' · undoes an earlier change' : '',
+                    change.event ? ` · ${change.event}` : '',
+                ),
+            ),
+            delta(change.added, change.removed),
+            icon('chevron', 16),
+        );
+        this.node = h(
+            'li',
+            { class: `change ${fresh ? 'fresh' : ''}`, data: { id: rowId(change) } },
+            this.line,
+            this.detail,
+        );
+    }
+
+    words() {
+        const [action] = this.change.actions ?? [];
+        if (this.change.line === '+---')
+            return `${this.change.before ? 'Changed' : 'New'} note: ${noteName(this.change.key).replaceAll('-', ' ')}`;
+        return (
+            {
+                restore: 'An earlier version came back',
+                external: 'Edited outside',
+                delete: 'The file was removed',
+            }[action] ?? 'Blank lines changed'
+        );
+    }
+
+    toggle(open) {
+        this.open = open;
+        this.line.setAttribute('aria-expanded', String(open));
+        this.detail.hidden = !open;
+        if (open && !this.detail.firstChild) this.fillDetail();
+    }
+
+    async fillDetail() {
+        const { ctx, change } = this;
+        const { scope, key, time } = change;
+        fill(this.detail, h('p', { class: 'small faint' }, 'One moment…'));
+        let diff = change.diff;
+        try {
+            diff ??= (
+                await ctx.call('memory.timeline', {
+                    scope,
+                    key,
+                    since: time,
+                    until: time,
+                    diff: true,
+                    limit: 20,
+                })
+            ).items.find((row) => row.number === change.number)?.diff;
+        } catch (error) {
+            if (error.name !== 'AbortError') diff = '';
+        }
+        const version = change.after ?? change.before;
+        fill(
+            this.detail,
+            diff === undefined || diff === ''
+                ? h('p', { class: 'small muted' }, 'The difference is not kept any more.')
+                : diffView(diff, { label: `What changed in ${fileLabel(scope, key)}` }),
+            h(
+                'div',
+                { class: 'cluster' },
+                button({
+                    label: 'Undo this change',
+                    icon: 'undo',
+                    kind: 'small',
+                    run: () => undoChange(ctx, change),
+                }),
+                change.after
+                    ? button({
+                          label: 'Restore this version',
+                          icon: 'restore',
+                          kind: 'small',
+                          run: () =>
+                              restoreVersion(ctx, { scope, key, revision: change.after, time }),
+                      })
+                    : null,
+                button({
+                    label: 'The file as it was',
+                    icon: 'memory',
+                    kind: 'small quiet',
+                    run: () => ctx.set({ at: `${scope}/${key}@${version}` }, {}),
+                }),
+                change.session
+                    ? h(
+                          'a',
+                          {
+                              class: 'button small quiet',
+                              href: ctx.href(`sessions/${change.session}`),
+                          },
+                          'Its session',
+                      )
+                    : null,
+            ),
+            h(
+                'p',
+                { class: 'small faint change-facts' },
+                `${moment(time)} · change ${count(change.number)}`,
+                change.after
+                    ? copyable(change.after, 'Copy the revision', change.after.slice(7, 19))
+                    : ' · the file was removed',
+            ),
+        );
+    }
+}
+
+export default page;
