@@ -78,8 +78,8 @@ $(O)/libethos-all.a: $(LIB_OBJ)
 	$(AR) rcsD $@ $^
 
 $(O)/bin/ethos: $(O)/src/main.o
-$(O)/libexec/ethos-db: $(O)/src/main_db.o $(MCP_OBJ)
-$(PROGRAMS): $(CLI_OBJ) $(HOOK_OBJ) $(O)/libethos-all.a
+$(O)/libexec/ethos-db: $(O)/src/main_db.o
+$(PROGRAMS): $(CLI_OBJ) $(HOOK_OBJ) $(MCP_OBJ) $(O)/libethos-all.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS)
 
