@@ -43,6 +43,8 @@
 #define PEER_START(which) OP("server-memory", start_server, which)
 #define READ_NOTE(which) OP("ethos mcp", read_note, which)
 #define PEER_READ(which) OP("server-memory", read_note, which)
+#define READ_FRESH(which) OP("ethos mcp", read_fresh, which)
+#define PEER_FRESH(which) OP("server-memory", read_fresh, which)
 #define RECORDER OP("C program with plain SQL", record_by_hand, 0)
 #define HOOK(name, which) OP(name, run_hook, which)
 #define RUN(name, which) OP(name, run_program, PROGRAM_##which)
@@ -107,6 +109,10 @@ static const struct bench_case cases[] = {
     /* Under an agent, beside what people use now. */
     {"MCP: start to tools/list", START(SERVER_10), PEER_START(PEER_10), .count = 1, .least = 100,
      .program = "mcp-server-memory", .prepare = servers_reap},
+    {"MCP: first 50 reads, 10 notes", READ_FRESH(SERVER_10), PEER_FRESH(PEER_10), .count = 50,
+     .program = "mcp-server-memory", .open = start_server},
+    {"MCP: first 50 reads, 10,000 notes", READ_FRESH(SERVER_10000), PEER_FRESH(PEER_10000),
+     .count = 50, .program = "mcp-server-memory", .open = start_server},
     {"MCP: read one of 10 notes", READ_NOTE(SERVER_10), PEER_READ(PEER_10), .count = 50,
      .least = 20, .program = "mcp-server-memory"},
     {"MCP: read one of 10,000 notes", READ_NOTE(SERVER_10000), PEER_READ(PEER_10000), .count = 10,

@@ -74,6 +74,7 @@ enum bench_server_name { SERVER_10, SERVER_10000, PEER_10, PEER_10000, SERVERS }
 struct bench_server {
     pid_t pid; /* 0: not running */
     int in, out;
+    unsigned reads;
 };
 
 struct bench {
@@ -106,6 +107,7 @@ struct bench_case {
     bool large;                           /* only when WORD names it: making it takes long */
     const char *program;                  /* that must be on PATH or among the peers, or NULL */
     void (*prepare)(struct bench *bench); /* before each sample, not timed; or NULL */
+    bench_fn *open;                       /* likewise, with the argument of the operation */
 };
 
 /* Medians over the rounds; times are seconds of one operation. */
@@ -184,8 +186,8 @@ enum bench_search { SEARCH_RARE, SEARCH_COMMON, SEARCHES };
 bench_fn search_by_hand, search_stored;
 
 /* mcp.c; arg is an enum bench_server_name */
-bench_fn start_server, read_note;
-void servers_reap(struct bench *bench); /* what start_server left */
+bench_fn start_server, read_note, read_fresh; /* read_fresh: from what start_server left */
+void servers_reap(struct bench *bench);       /* what start_server left */
 void servers_close(struct bench *bench);
 
 /* hook.c; arg is an enum bench_hook */
