@@ -1,8 +1,9 @@
-# ethos: one Makefile, three variants.
+# ethos: one Makefile, four variants.
 #
 #   release  build/       what is installed: optimised, hardened
 #   test     build/test/  ASan, UBSan and ETHOS_TEST_HOOKS; what the tests run
 #   fuzz     build/fuzz/  clang and libFuzzer
+#   tsan     build/tsan/  TSan, for the tests of what threads share
 #
 # `make help` lists the targets. Every object is compiled once per variant, position-independent, so
 # that programs, libethos.a and libethos.so are made of the same code.
@@ -44,8 +45,12 @@ CC = clang
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS = -O1 $(COMMON) $(SANITIZE) -fsanitize=fuzzer-no-link -DETHOS_TEST_HOOKS
 LDFLAGS = $(SANITIZE) -fsanitize=fuzzer
+else ifeq ($(VARIANT),tsan)
+SANITIZE = -fsanitize=thread -fno-omit-frame-pointer
+CFLAGS = -O1 $(COMMON) $(HARDEN) $(SANITIZE) # no WARN: the other variants have passed it
+LDFLAGS = $(SANITIZE) -pie
 else
-$(error VARIANT is release, test or fuzz, not "$(VARIANT)")
+$(error VARIANT is release, test, fuzz or tsan, not "$(VARIANT)")
 endif
 
 # The hot path starts like cat: everything but libc is linked statically into programs, and what has no
@@ -190,7 +195,8 @@ $(O)/tests/%: $(O)/tests/%.o $(TEST_SUPPORT) $(O)/libethos-all.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $(TEST_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) -lcmocka
 $(patsubst %.c,$(O)/%,$(wildcard tests/mcp/test_*.c)): $(MCP_OBJ)
-$(O)/tests/store/test_conformance: $(addprefix $(O)/tests/store/,conformance.o conformance_history.o)
+$(O)/tests/store/test_conformance: $(addprefix $(O)/tests/store/,conformance.o conformance_batch.o \
+	conformance_history.o)
 
 # Modules that the registry's tests load, good and bad; like the examples they see public headers only.
 TEST_MODULES = $(patsubst %.c,$(O)/%.so,$(wildcard tests/memory/modules/*.c)) \
@@ -208,7 +214,7 @@ $(O)/tests/cli/run: $(addprefix $(O)/tests/cli/,run.o golden.o match.o)
 # Those below need the hooks of the test variant; the others run against what is installed.
 PROOF_SHARED = $(patsubst %,$(O)/tests/proof/%.o,proof files process ledger ledger_diff)
 PROOF_HOOKED = kills faults crash
-PROOF_PLAIN = check_history ledger_test storm editors power undo notes sessions
+PROOF_PLAIN = check_history group ledger_test storm editors power undo notes sessions
 PROOF_BIN = $(addprefix $(O)/tests/proof/,$(if $(filter test,$(VARIANT)),$(PROOF_HOOKED),$(PROOF_PLAIN)))
 
 $(O)/tests/proof/%: $(O)/tests/proof/%.o $(PROOF_SHARED) $(O)/libethos-all.a
@@ -233,6 +239,11 @@ $(O)/fuzz/fuzz_%: $(O)/fuzz/fuzz_%.o $(FUZZ_DRIVER) $(O)/libethos-all.a
 $(O)/fuzz/fuzz_mcp: $(MCP_OBJ)
 
 tests-built: $(TEST_BIN) $(TEST_MODULES) $(FUZZ_BIN) $(O)/tests/cli/run
+
+# What threads share is looked at by TSan, which the other sanitizers do not go with.
+THREAD_TESTS = $(addprefix $(O)/tests/,store/test_group memory/test_threads)
+
+tsan-built: $(THREAD_TESTS)
 
 check:
 	@./check
@@ -264,7 +275,7 @@ check-long: check check-proof
 # Always of the release variant: what is measured is what is installed.
 BENCH_ARGS ?=
 GATE_ARGS ?=
-BENCH_OBJ = $(patsubst %,$(O)/bench/%.o,bench by_hand home hook mcp measure notes prefetch process report search \
+BENCH_OBJ = $(patsubst %,$(O)/bench/%.o,bench by_hand group home hook mcp measure notes prefetch process report search \
 	sessions sync text)
 BENCH_BIN = $(O)/bin/ethos $(O)/bench/trivial $(O)/bench/adder $(O)/bench/recorder
 
@@ -324,8 +335,9 @@ help:
 	@echo 'make format         clang-format over the tree; format-check only looks'
 	@echo 'make lib | man | completions | examples | tests-built | clean'
 	@echo 'VARIANT=test        the same with sanitizers and test hooks, in build/test/'
+	@echo 'VARIANT=tsan        tsan-built: the tests of threads under TSan, in build/tsan/'
 
-.PHONY: all lib examples man completions install tests-built proof-built check fuzz fuzz-built \
+.PHONY: all lib examples man completions install tests-built proof-built tsan-built check fuzz fuzz-built \
 	check-fresh check-proof check-long bench bench-gate format format-check clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -27,6 +27,7 @@
 #define RECEIPT(place) OP("ethos_prefetch", prefetch_receipt, place)
 #define BY_HAND OP("the same calls by hand", add_by_hand, PLACE_HAND)
 #define BY_SYNC OP("ethos_sync", add_by_sync, PLACE_WRITE)
+#define CREW_OF(name, which) OP(name, add_by_crew, which)
 #define TWICE OP("the two writes by hand", remember_twice_by_hand, SHELF_HAND)
 #define ONCE OP("both in one write by hand", remember_by_hand, SHELF_HAND)
 #define REMEMBER(shelf) OP("ethos_remember", remember_fresh, shelf)
@@ -67,6 +68,8 @@ static const struct bench_case cases[] = {
     {"prefetch 2 x 20 KB, with receipt", READ(PLACE_20K), RECEIPT(PLACE_20K), .count = 50},
     {"durable add to 20 KB", BY_HAND, BY_SYNC, .count = 10, .target = 1.3,
      .prepare = bench_restore},
+    {"add from 64 threads, alone to group", CREW_OF("group commit", CREW_GROUP),
+     CREW_OF("each by itself", CREW_ALONE), .count = 256, .least = 10, .prepare = bench_restore},
 
     /* Notes. */
     {"remember, index of 20 KB", TWICE, REMEMBER(SHELF_20K), .count = 5, .target = 1.3,
