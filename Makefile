@@ -1,8 +1,9 @@
-# ethos: one Makefile, three variants.
+# ethos: one Makefile, four variants.
 #
 #   release  build/       what is installed: optimised, hardened
 #   test     build/test/  ASan, UBSan and ETHOS_TEST_HOOKS; what the tests run
 #   fuzz     build/fuzz/  clang and libFuzzer
+#   tsan     build/tsan/  TSan, for the tests of what threads share
 #
 # `make help` lists the targets. Every object is compiled once per variant, position-independent, so
 # that programs, libethos.a and libethos.so are made of the same code.
@@ -44,8 +45,12 @@ CC = clang
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS = -O1 $(COMMON) $(SANITIZE) -fsanitize=fuzzer-no-link -DETHOS_TEST_HOOKS
 LDFLAGS = $(SANITIZE) -fsanitize=fuzzer
+else ifeq ($(VARIANT),tsan)
+SANITIZE = -fsanitize=thread -fno-omit-frame-pointer
+CFLAGS = -O1 $(COMMON) $(HARDEN) $(SANITIZE) # no WARN: the other variants have passed it
+LDFLAGS = $(SANITIZE) -pie
 else
-$(error VARIANT is release, test or fuzz, not "$(VARIANT)")
+$(error VARIANT is release, test, fuzz or tsan, not "$(VARIANT)")
 endif
 
 # The hot path starts like cat: everything but libc is linked statically into programs, and what has no
@@ -82,10 +87,10 @@ $(O)/libethos-all.a: $(LIB_OBJ)
 	$(AR) rcsD $@ $^
 
 $(O)/bin/ethos: $(O)/src/main.o
-$(O)/libexec/ethos-db: $(O)/src/main_db.o $(MCP_OBJ)
-$(O)/libexec/ethos-serve: $(O)/src/main_serve.o $(HTTP_OBJ) $(MCP_OBJ)
+$(O)/libexec/ethos-db: $(O)/src/main_db.o
+$(O)/libexec/ethos-serve: $(O)/src/main_serve.o $(HTTP_OBJ)
 $(O)/libexec/ethos-serve: LIBS = $(SERVE_LIBS)
-$(PROGRAMS): $(CLI_OBJ) $(HOOK_OBJ) $(O)/libethos-all.a
+$(PROGRAMS): $(CLI_OBJ) $(HOOK_OBJ) $(MCP_OBJ) $(O)/libethos-all.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) $(LIBS)
 
@@ -212,7 +217,8 @@ $(O)/tests/http/test_headers $(O)/tests/http/test_limits: LIBS = $(SERVE_LIBS)
 # Handlers without a server: the test says what a request is.
 $(addprefix $(O)/tests/http/,test_wire test_api): $(patsubst %,$(O)/src/http/%.o,api api_file error openapi request rpc seats \
 	shapes shapes_check shapes_give)
-$(O)/tests/store/test_conformance: $(addprefix $(O)/tests/store/,conformance.o conformance_history.o)
+$(O)/tests/store/test_conformance: $(addprefix $(O)/tests/store/,conformance.o conformance_batch.o \
+	conformance_history.o)
 
 # Modules that the registry's tests load, good and bad; like the examples they see public headers only.
 TEST_MODULES = $(patsubst %.c,$(O)/%.so,$(wildcard tests/memory/modules/*.c)) \
@@ -230,7 +236,7 @@ $(O)/tests/cli/run: $(addprefix $(O)/tests/cli/,run.o golden.o match.o)
 # Those below need the hooks of the test variant; the others run against what is installed.
 PROOF_SHARED = $(patsubst %,$(O)/tests/proof/%.o,proof files process ledger ledger_diff)
 PROOF_HOOKED = kills faults crash
-PROOF_PLAIN = check_history ledger_test storm editors power undo notes sessions
+PROOF_PLAIN = check_history group ledger_test storm editors power undo notes sessions
 PROOF_BIN = $(addprefix $(O)/tests/proof/,$(if $(filter test,$(VARIANT)),$(PROOF_HOOKED),$(PROOF_PLAIN)))
 
 $(O)/tests/proof/%: $(O)/tests/proof/%.o $(PROOF_SHARED) $(O)/libethos-all.a
@@ -257,6 +263,11 @@ $(O)/fuzz/fuzz_rpc: $(patsubst %,$(O)/src/http/%.o,error rpc shapes shapes_check
 $(O)/tests/core/test_markdown $(O)/fuzz/fuzz_markdown: LIBS = -lmd4c
 
 tests-built: $(TEST_BIN) $(TEST_MODULES) $(FUZZ_BIN) $(O)/tests/cli/run
+
+# What threads share is looked at by TSan, which the other sanitizers do not go with.
+THREAD_TESTS = $(addprefix $(O)/tests/,store/test_group memory/test_threads)
+
+tsan-built: $(THREAD_TESTS)
 
 check:
 	@./check
@@ -288,7 +299,7 @@ check-long: check check-proof
 # Always of the release variant: what is measured is what is installed.
 BENCH_ARGS ?=
 GATE_ARGS ?=
-BENCH_OBJ = $(patsubst %,$(O)/bench/%.o,bench by_hand home hook mcp measure notes prefetch process report search \
+BENCH_OBJ = $(patsubst %,$(O)/bench/%.o,bench by_hand group home hook mcp measure notes prefetch process report search \
 	sessions sync text)
 BENCH_BIN = $(O)/bin/ethos $(O)/bench/trivial $(O)/bench/adder $(O)/bench/recorder
 
@@ -348,8 +359,9 @@ help:
 	@echo 'make format         clang-format over the tree; format-check only looks'
 	@echo 'make lib | man | completions | examples | tests-built | clean'
 	@echo 'VARIANT=test        the same with sanitizers and test hooks, in build/test/'
+	@echo 'VARIANT=tsan        tsan-built: the tests of threads under TSan, in build/tsan/'
 
-.PHONY: all lib examples man completions install tests-built proof-built check fuzz fuzz-built \
+.PHONY: all lib examples man completions install tests-built proof-built tsan-built check fuzz fuzz-built \
 	check-fresh check-proof check-long bench bench-gate format format-check clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -27,6 +27,7 @@
 #define RECEIPT(place) OP("ethos_prefetch", prefetch_receipt, place)
 #define BY_HAND OP("the same calls by hand", add_by_hand, PLACE_HAND)
 #define BY_SYNC OP("ethos_sync", add_by_sync, PLACE_WRITE)
+#define CREW_OF(name, which) OP(name, add_by_crew, which)
 #define TWICE OP("the two writes by hand", remember_twice_by_hand, SHELF_HAND)
 #define ONCE OP("both in one write by hand", remember_by_hand, SHELF_HAND)
 #define REMEMBER(shelf) OP("ethos_remember", remember_fresh, shelf)
@@ -43,6 +44,8 @@
 #define PEER_START(which) OP("server-memory", start_server, which)
 #define READ_NOTE(which) OP("ethos mcp", read_note, which)
 #define PEER_READ(which) OP("server-memory", read_note, which)
+#define READ_FRESH(which) OP("ethos mcp", read_fresh, which)
+#define PEER_FRESH(which) OP("server-memory", read_fresh, which)
 #define RECORDER OP("C program with plain SQL", record_by_hand, 0)
 #define HOOK(name, which) OP(name, run_hook, which)
 #define RUN(name, which) OP(name, run_program, PROGRAM_##which)
@@ -65,6 +68,8 @@ static const struct bench_case cases[] = {
     {"prefetch 2 x 20 KB, with receipt", READ(PLACE_20K), RECEIPT(PLACE_20K), .count = 50},
     {"durable add to 20 KB", BY_HAND, BY_SYNC, .count = 10, .target = 1.3,
      .prepare = bench_restore},
+    {"add from 64 threads, alone to group", CREW_OF("group commit", CREW_GROUP),
+     CREW_OF("each by itself", CREW_ALONE), .count = 256, .least = 10, .prepare = bench_restore},
 
     /* Notes. */
     {"remember, index of 20 KB", TWICE, REMEMBER(SHELF_20K), .count = 5, .target = 1.3,
@@ -107,6 +112,10 @@ static const struct bench_case cases[] = {
     /* Under an agent, beside what people use now. */
     {"MCP: start to tools/list", START(SERVER_10), PEER_START(PEER_10), .count = 1, .least = 100,
      .program = "mcp-server-memory", .prepare = servers_reap},
+    {"MCP: first 50 reads, 10 notes", READ_FRESH(SERVER_10), PEER_FRESH(PEER_10), .count = 50,
+     .program = "mcp-server-memory", .open = start_server},
+    {"MCP: first 50 reads, 10,000 notes", READ_FRESH(SERVER_10000), PEER_FRESH(PEER_10000),
+     .count = 50, .program = "mcp-server-memory", .open = start_server},
     {"MCP: read one of 10 notes", READ_NOTE(SERVER_10), PEER_READ(PEER_10), .count = 50,
      .least = 20, .program = "mcp-server-memory"},
     {"MCP: read one of 10,000 notes", READ_NOTE(SERVER_10000), PEER_READ(PEER_10000), .count = 10,

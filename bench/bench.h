@@ -68,12 +68,16 @@ struct bench_talk {
     unsigned appended;
 };
 
+enum bench_crew_name { CREW_GROUP, CREW_ALONE, CREWS };
+#define CREW 64 /* threads */
+
 enum bench_server_name { SERVER_10, SERVER_10000, PEER_10, PEER_10000, SERVERS };
 
 /* A server that speaks MCP on its standard input and output; see mcp.c. */
 struct bench_server {
     pid_t pid; /* 0: not running */
     int in, out;
+    unsigned reads;
 };
 
 struct bench {
@@ -84,6 +88,7 @@ struct bench {
     char *buffer; /* BENCH_BUFFER, for those who work by hand */
     struct bench_talk talks[TALKS];
     struct ethos_sessions *searched; /* NULL: nobody has asked for it */
+    struct bench_crew *crews[CREWS]; /* NULL: nobody has asked for it */
     struct bench_server servers[SERVERS], started;
     unsigned turns; /* added to the conversations of hook.c */
 };
@@ -106,6 +111,7 @@ struct bench_case {
     bool large;                           /* only when WORD names it: making it takes long */
     const char *program;                  /* that must be on PATH or among the peers, or NULL */
     void (*prepare)(struct bench *bench); /* before each sample, not timed; or NULL */
+    bench_fn *open;                       /* likewise, with the argument of the operation */
 };
 
 /* Medians over the rounds; times are seconds of one operation. */
@@ -145,6 +151,10 @@ const char *shelf_home(struct bench *bench, int which);
 void notes_restore(struct bench *bench); /* the indexes of all shelves but the largest */
 void notes_close(struct bench *bench);
 
+/* ---- group.c --------------------------------------------------------------------------------- */
+
+void crews_close(struct bench *bench);
+
 /* ---- sessions.c ------------------------------------------------------------------------------ */
 
 void talks_close(struct bench *bench);
@@ -172,6 +182,9 @@ bench_fn read_by_hand, look_by_hand, tail_by_hand;
 bench_fn prefetch_plain, prefetch_default, prefetch_guarded, prefetch_receipt;
 bench_fn add_by_hand, add_by_sync;
 
+/* group.c; arg is an enum bench_crew_name */
+bench_fn add_by_crew;
+
 /* notes.c; arg is an enum bench_shelf_name */
 bench_fn remember_fresh, remember_by_hand, remember_twice_by_hand;
 bench_fn prefetch_shelf;
@@ -184,8 +197,8 @@ enum bench_search { SEARCH_RARE, SEARCH_COMMON, SEARCHES };
 bench_fn search_by_hand, search_stored;
 
 /* mcp.c; arg is an enum bench_server_name */
-bench_fn start_server, read_note;
-void servers_reap(struct bench *bench); /* what start_server left */
+bench_fn start_server, read_note, read_fresh; /* read_fresh: from what start_server left */
+void servers_reap(struct bench *bench);       /* what start_server left */
 void servers_close(struct bench *bench);
 
 /* hook.c; arg is an enum bench_hook */

@@ -162,6 +162,7 @@ void bench_close(struct bench *bench)
         free(home->dir);
         free((char *)home->text.data);
     }
+    crews_close(bench);
     servers_close(bench);
     notes_close(bench);
     talks_close(bench);

@@ -1,8 +1,8 @@
 /*
  * mcp.c: one client, two servers: ethos mcp, and @modelcontextprotocol/server-memory from npm.
  *
- * Both are asked the same: to start and list their tools; to read one note of many. A server that is read
- * from stays, as it does under an agent. What is not timed: its end.
+ * Both are asked the same: to start and list their tools; to read one note of many, from a server that
+ * has just begun and from one that has long been there. What is not timed: its end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,21 +16,17 @@
 #include "bench.h"
 
 #define REPLY_BYTES 262144 /* more than any answer here */
+#define STRIDE 7           /* from one note that is read to the next */
 
 static const struct {
     bool peer;
     enum bench_shelf_name shelf; /* of ours */
     unsigned notes;
-    const char *read; /* how a note is read */
 } servers[SERVERS] = {
-    [SERVER_10] = {false, SHELF_10, 10,
-                   "{\"name\":\"note_read\",\"arguments\":{\"name\":\"fact-00007\"}}"},
-    [SERVER_10000] = {false, SHELF_QUIET, 10000,
-                      "{\"name\":\"note_read\",\"arguments\":{\"name\":\"fact-05007\"}}"},
-    [PEER_10] = {true, 0, 10,
-                 "{\"name\":\"open_nodes\",\"arguments\":{\"names\":[\"fact-00007\"]}}"},
-    [PEER_10000] = {true, 0, 10000,
-                    "{\"name\":\"open_nodes\",\"arguments\":{\"names\":[\"fact-05007\"]}}"},
+    [SERVER_10] = {false, SHELF_10, 10},
+    [SERVER_10000] = {false, SHELF_QUIET, 10000},
+    [PEER_10] = {true, 0, 10},
+    [PEER_10000] = {true, 0, 10000},
 };
 
 /* ---- starting -------------------------------------------------------------------------------- */
@@ -105,6 +101,7 @@ static void spawn(struct bench *bench, int which, struct bench_server *server)
     close(out[1]);
     server->in = in[1];
     server->out = out[0];
+    server->reads = 0;
 }
 
 static void stop(struct bench_server *server)
@@ -175,15 +172,33 @@ void start_server(struct bench *bench, int arg, unsigned count)
     }
 }
 
+/* One note after the other, so that nobody gains by keeping what he said last. */
+static void read_notes(struct bench *bench, int arg, struct bench_server *server, unsigned count)
+{
+    char params[128];
+    for (unsigned i = 0; i < count; i++) {
+        unsigned which = server->reads++ * STRIDE % servers[arg].notes;
+        snprintf(params, sizeof params,
+                 servers[arg].peer
+                     ? "{\"name\":\"open_nodes\",\"arguments\":{\"names\":[\"fact-%05u\"]}}"
+                     : "{\"name\":\"note_read\",\"arguments\":{\"name\":\"fact-%05u\"}}",
+                 which);
+        tell(bench, server, "tools/call", "\"id\":2,", params);
+        hear(bench, server, "tools/call", "The address of the queue");
+    }
+}
+
 void read_note(struct bench *bench, int arg, unsigned count)
 {
     struct bench_server *server = &bench->servers[arg];
     if (!server->pid)
         open_server(bench, arg, server);
-    for (unsigned i = 0; i < count; i++) {
-        tell(bench, server, "tools/call", "\"id\":2,", servers[arg].read);
-        hear(bench, server, "tools/call", "The address of the queue");
-    }
+    read_notes(bench, arg, server, count);
+}
+
+void read_fresh(struct bench *bench, int arg, unsigned count)
+{
+    read_notes(bench, arg, &bench->started, count);
 }
 
 void servers_close(struct bench *bench)

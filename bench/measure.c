@@ -42,6 +42,8 @@ static struct sample take(struct bench *bench, const struct bench_case *of,
 {
     if (of->prepare)
         of->prepare(bench);
+    if (of->open)
+        of->open(bench, op->arg, 1);
     double cpu = cpu_time(), wall = clock_of(CLOCK_MONOTONIC);
     op->run(bench, op->arg, of->count);
     wall = clock_of(CLOCK_MONOTONIC) - wall;

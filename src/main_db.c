@@ -1,5 +1,5 @@
 /*
- * main_db.c: the program ethos-db: ethos with the session store, and with the surfaces that need it.
+ * main_db.c: the program ethos-db: ethos with the session store.
  */
 #include "cli/cli.h"
 #include "hook/hook.h"

@@ -167,6 +167,20 @@ struct ethos_edit {
 typedef int ethos_edit_fn(void *arg, struct ethos_edit *edits, size_t count,
                           struct ethos_error *error);
 
+/*
+ * One update among several that are handed over at once. In: the arguments of update, error maybe
+ * NULL. Out: code and error, what update would have returned.
+ */
+struct ethos_edit_call {
+    struct ethos_edit *edits;
+    size_t count;
+    ethos_edit_fn *edit;
+    void *arg;
+    const struct ethos_origin *origin;
+    struct ethos_error *error;
+    int code;
+};
+
 enum ethos_severity { ETHOS_FINDING_FIXED, ETHOS_FINDING_WARNING, ETHOS_FINDING_ERROR };
 
 /* One thing doctor found: what it is about, what is wrong, and the command or act that mends it. */
@@ -288,6 +302,17 @@ struct ethos_store_ops {
     /* Makes a text a version of a key, one it had anyway or one seen; the key keeps its own. */
     int (*keep)(struct ethos_store *self, const char *scope, const char *key,
                 struct ethos_view text, struct ethos_error *error);
+
+    /*
+     * Several updates of one scope: as if they had been called one after the other, each all or none,
+     * each seeing what those before it left, with a history and an operation id of its own. One that
+     * is refused fails alone. What they changed becomes durable together, and none is told before
+     * it is: when that fails, every one that changed something fails with it, and so does every one
+     * that came after, having seen what is gone. A text that a callback gave must stay valid until
+     * batch returns: no two of them share a buffer. Other callers may come between two of them.
+     */
+    void (*batch)(struct ethos_store *self, const char *scope, struct ethos_edit_call *calls,
+                  size_t count);
 };
 
 /* ---- provider ------------------------------------------------------------------------------ */

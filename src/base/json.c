@@ -3,7 +3,6 @@
  */
 #include "base/json.h"
 
-#include <endian.h>
 #include <float.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 /* What we write ourselves, and what jansson writes. */
 static const char lower[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
 
+#define SHORT 1024 /* bytes */
 #define BYTES(byte) (0x0101010101010101u * (unsigned char)(byte))
 
 /* ---- strings ------------------------------------------------------------------------------- */
@@ -27,46 +27,31 @@ static const char escapes[256] = {
     ['\f'] = 'f',    ['\r'] = 'r', [14 ... 31] = 'u', ['"'] = '"',  ['\\'] = '\\',
 };
 
-/* 0x80 in the place of every byte that is zero. */
-static uint64_t zero_bytes(uint64_t word)
+/* Whether one of the bytes is zero. */
+static bool has_zero(uint64_t word)
 {
-    return ~(((word & BYTES(0x7F)) + BYTES(0x7F)) | word | BYTES(0x7F));
+    return ((word - BYTES(1)) & ~word & BYTES(0x80)) != 0;
 }
 
-/* The same for eight bytes of text and those that need an escape, the first lowest. */
-static uint64_t escaped_bytes(const char *data)
+/* Whether one of eight bytes of text needs an escape. */
+static bool has_escaped(const char *data)
 {
     uint64_t word;
 
     memcpy(&word, data, sizeof word);
-    word = le64toh(word);
-    return zero_bytes(word & BYTES(0xE0)) | zero_bytes(word ^ BYTES('"')) |
-           zero_bytes(word ^ BYTES('\\'));
-}
-
-/* The bytes before the first that needs an escape. */
-static size_t plain_size(const char *data, size_t size)
-{
-    size_t at = 0;
-
-    for (; size - at >= 8; at += 8) {
-        uint64_t found = escaped_bytes(data + at);
-        if (found)
-            return at + (size_t)__builtin_ctzll(found) / 8;
-    }
-    while (at < size && !escapes[(unsigned char)data[at]])
-        at++;
-    return at;
+    return has_zero(word & BYTES(0xE0)) || has_zero(word ^ BYTES('"')) ||
+           has_zero(word ^ BYTES('\\'));
 }
 
 /* What the escapes of a text add to it. */
-static size_t escapes_size(const char *data, size_t size)
+static size_t escapes_size(struct ethos_view v)
 {
     size_t added = 0;
 
-    for (size_t at = plain_size(data, size); at < size;
-         at += 1 + plain_size(data + at + 1, size - at - 1))
-        added += escapes[(unsigned char)data[at]] == 'u' ? 5 : 1;
+    for (size_t at = 0; at < v.size; at++) {
+        char escape = escapes[(unsigned char)v.data[at]];
+        added += escape == 'u' ? 5 : escape != 0;
+    }
     return added;
 }
 
@@ -84,28 +69,41 @@ static char *put_escape(char c, const char *digits, char *to)
     return to;
 }
 
-/* The room is found first; then every byte has its place. */
+static char *put_bytes(const char *from, size_t size, const char *digits, char *to)
+{
+    for (const char *end = from + size; from < end; from++) {
+        if (escapes[(unsigned char)*from])
+            to = put_escape(*from, digits, to);
+        else
+            *to++ = *from;
+    }
+    return to;
+}
+
+/* Finds the room first; a short text gets what it can need at most, and so is looked at once. */
+static int reserve_quoted(struct ethos_view v, struct str *out)
+{
+    size_t most = 6 * v.size + 2;
+
+    if (v.size > SHORT || out->size > out->ceiling || most > out->ceiling - out->size)
+        most = v.size + escapes_size(v) + 2;
+    return str_reserve(out, most);
+}
+
 static int quote_valid(struct ethos_view v, const char *digits, struct str *out)
 {
     const char *from = v.size ? v.data : "", *end = from + v.size;
-    size_t run = plain_size(from, v.size);
-    size_t size = v.size + escapes_size(from + run, v.size - run);
 
-    if (str_reserve(out, size + 2))
+    if (reserve_quoted(v, out))
         return str_code(out);
     char *to = out->data + out->size;
     *to++ = '"';
-    for (;;) {
-        to = mempcpy(to, from, run);
-        from += run;
-        if (from == end)
-            break;
-        to = put_escape(*from++, digits, to);
-        run = plain_size(from, (size_t)(end - from));
-    }
+    for (; end - from >= 8; from += 8)
+        to = has_escaped(from) ? put_bytes(from, 8, digits, to) : mempcpy(to, from, 8);
+    to = put_bytes(from, (size_t)(end - from), digits, to);
     *to++ = '"';
     *to = 0;
-    out->size += size + 2;
+    out->size = (size_t)(to - out->data);
     return ETHOS_OK;
 }
 

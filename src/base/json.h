@@ -20,6 +20,10 @@ struct str;
  */
 int json_parse(struct ethos_view text, const char *what, json_t **out, struct ethos_error *error);
 
+/* The same for what we wrote ourselves around an input, which may be larger: so many bytes. */
+int json_parse_most(struct ethos_view text, size_t most, const char *what, json_t **out,
+                    struct ethos_error *error);
+
 /*
  * A member of an object: its value as it stands in the text, and either its text (a string) or its
  * value (anything else). Lives as long as the call; text without escapes is a piece of the document.

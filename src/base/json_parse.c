@@ -436,14 +436,14 @@ static bool skip_to_invalid(struct reader *r)
     }
 }
 
-static int start(struct reader *r, struct ethos_view text, const char *what,
+static int start(struct reader *r, struct ethos_view text, size_t most, const char *what,
                  struct ethos_error *error)
 {
     const char *data = text.size ? text.data : "";
 
     *r = (struct reader){.text = data, .at = data, .what = what, .error = error};
-    if (text.size > ETHOS_MAX_INPUT_BYTES)
-        return err_set(error, ETHOS_LIMIT, "%s: larger than %d bytes", what, ETHOS_MAX_INPUT_BYTES);
+    if (text.size > most)
+        return err_set(error, ETHOS_LIMIT, "%s: larger than %zu bytes", what, most);
     r->end = data + text.size;
     if (skip_to_invalid(r))
         fail(r, "invalid UTF-8");
@@ -460,8 +460,14 @@ static int finish(struct reader *r)
 
 int json_parse(struct ethos_view text, const char *what, json_t **out, struct ethos_error *error)
 {
+    return json_parse_most(text, ETHOS_MAX_INPUT_BYTES, what, out, error);
+}
+
+int json_parse_most(struct ethos_view text, size_t most, const char *what, json_t **out,
+                    struct ethos_error *error)
+{
     struct reader r;
-    int code = start(&r, text, what, error);
+    int code = start(&r, text, most, what, error);
 
     if (code)
         return code;
@@ -518,7 +524,7 @@ int json_members(struct ethos_view text, const char *what, json_member_fn *each,
 {
     struct reader r;
     struct str scratch[2]; // of a name and of its value
-    int code = start(&r, text, what, error);
+    int code = start(&r, text, ETHOS_MAX_INPUT_BYTES, what, error);
 
     if (code)
         return code;

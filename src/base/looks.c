@@ -29,7 +29,8 @@
 #define ZFS_MAGIC 0x2fc12fc1
 #define BCACHEFS_MAGIC 0xca451a4e
 
-#define OF_ITSELF (IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
+#define OF_PLACE (IN_DELETE_SELF | IN_MOVE_SELF)
+#define OF_ITSELF (OF_PLACE | IN_ATTRIB)
 #define OF_CONTENT (IN_MODIFY | IN_CLOSE_WRITE)
 #define OF_NAMES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 
@@ -88,6 +89,7 @@ struct looks_watch {
     bool quiet;      /* all of them are watched, and nothing has happened */
     uint64_t device; /* of a file system that tells of every change */
     bool has_device;
+    char way[PATH_MAX]; /* as far as the last path led, all of it watched */
     size_t watch_count, awaited_count;
     int watches[MOST_WATCHES];
     struct awaited awaited[MOST_NAMES];
@@ -235,14 +237,18 @@ static bool await(struct looks_watch *self, const char *dir, const char *name)
     return true;
 }
 
-/* One step of the way, to what path names. 1: there; 0: nothing is there, and that is watched; or -1. */
-static int watch_step(struct looks_watch *self, const char *dir, const char *name, const char *path)
+/*
+ * One step of the way, to what path names; of: what of a directory is watched. 1: there; 0: nothing is
+ * there, and that is watched; or -1.
+ */
+static int watch_step(struct looks_watch *self, const char *dir, const char *name, const char *path,
+                      uint32_t of)
 {
     struct stat info;
     if (os_fstatat(AT_FDCWD, path, &info, AT_SYMLINK_NOFOLLOW) == 0) {
         if (S_ISLNK(info.st_mode) || !is_local(self, path, &info))
             return -1;
-        uint32_t mask = S_ISDIR(info.st_mode) ? OF_ITSELF : OF_ITSELF | OF_CONTENT;
+        uint32_t mask = S_ISDIR(info.st_mode) ? of : OF_ITSELF | OF_CONTENT;
         return add_watch(self, path, mask) < 0 ? -1 : 1;
     }
     if (errno != ENOENT || !await(self, dir, name))
@@ -251,10 +257,21 @@ static int watch_step(struct looks_watch *self, const char *dir, const char *nam
     return os_fstatat(AT_FDCWD, path, &info, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT ? 0 : -1;
 }
 
-static bool watch_path(struct looks_watch *self, const char *path)
+/* Whether the way to the first so many bytes of a path was walked with the last one. */
+static bool is_walked(const struct looks_watch *self, const char *path, size_t size)
+{
+    return size > 0 && strncmp(self->way, path, size) == 0 &&
+           (self->way[size] == '/' || !self->way[size]);
+}
+
+/*
+ * Below the first `above` bytes all of a directory is watched. Above, its rights are not: for that
+ * the kernel goes through every name that it remembers of a directory, and some have very many.
+ */
+static bool watch_path(struct looks_watch *self, const char *path, size_t above)
 {
     char dir[PATH_MAX] = "/", here[PATH_MAX] = "/", name[NAME_MAX + 1];
-    int there = watch_step(self, "/", "", "/");
+    int there = *self->way ? 1 : watch_step(self, "/", "", "/", OF_PLACE);
     const char *at = path;
     while (there > 0 && *(at += strspn(at, "/"))) {
         size_t size = strcspn(at, "/");
@@ -263,9 +280,12 @@ static bool watch_path(struct looks_watch *self, const char *path)
         snprintf(name, sizeof name, "%.*s", (int)size, at);
         snprintf(dir, sizeof dir, "%s", here);
         at += size;
-        snprintf(here, sizeof here, "%.*s", (int)(at - path), path);
-        there = watch_step(self, dir, name, here);
+        size = (size_t)(at - path);
+        snprintf(here, sizeof here, "%.*s", (int)size, path);
+        if (!is_walked(self, path, size))
+            there = watch_step(self, dir, name, here, size < above ? OF_PLACE : OF_ITSELF);
     }
+    snprintf(self->way, sizeof self->way, "%s", there > 0 ? here : dir);
     if (there > 0 && at > path && at[-1] == '/')
         return await(self, here, "");
     return there >= 0;
@@ -279,6 +299,7 @@ static void reset(struct looks_watch *self)
         os_watch_remove(self->events, self->watches[i]);
     self->watch_count = self->awaited_count = 0;
     self->has_device = false;
+    self->way[0] = 0;
     read_events(self);
     os_poll(&mounts, 1, 0);
 }
@@ -286,11 +307,13 @@ static void reset(struct looks_watch *self)
 static bool watch_all(struct looks_watch *self, const char *base)
 {
     char path[PATH_MAX];
+    size_t above = strlen(base);
     const char *at = self->paths.data, *end = at + self->paths.size;
     for (; at < end; at += strlen(at) + 1) {
-        int size = snprintf(path, sizeof path, "%s%s%s", *at == '/' ? "" : base,
-                            *at == '/' ? "" : "/", at);
-        if (size >= PATH_MAX || !watch_path(self, path))
+        bool rooted = *at == '/';
+        int size = snprintf(path, sizeof path, "%s%s%s", rooted ? "" : base, rooted ? "" : "/", at);
+        bool below = strncmp(path, base, above) == 0 && path[above] == '/';
+        if (size >= PATH_MAX || !watch_path(self, path, below ? above : SIZE_MAX))
             return false;
     }
     return true;

@@ -10,7 +10,8 @@
  * not there its name. What cannot be watched that closely makes the watch incomplete, and an
  * incomplete watch is never quiet: a symbolic link on the way, a file system that others change
  * behind the kernel's back (a network, the host of a virtual machine), too few watches left. A store
- * through a shared mapping is told when the mapping ends.
+ * through a shared mapping is told when the mapping ends. Rights of directories outside the base are
+ * not watched.
  */
 #ifndef ETHOS_BASE_LOOKS_H
 #define ETHOS_BASE_LOOKS_H

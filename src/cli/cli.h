@@ -45,6 +45,9 @@ struct cli {
     struct term term;
     const struct surface *surfaces;
     const char *instead; /* of every complaint: struct surface */
+    char **argv;
+    bool executed; /* by another program of ours */
+    int state;     /* that it handed over, a descriptor; or -1 */
 };
 
 /* A row of the global options, for parsing, help, completion and the man page. */
@@ -78,12 +81,14 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
 int cli_show(struct cli *self, const struct op *op, const struct op_result *result);
 
 /* program.c: becomes the program libexec/<name>; returns only when that fails, after saying so. */
-int program_exec(const struct cli *self, const char *name, char **argv);
-bool program_try(const char *name, char **argv, struct ethos_error *error); /* without saying so */
+int program_exec(const struct cli *self, const char *name);
+
+/* The same without saying so; state: a descriptor that goes along, or -1. */
+int program_try(const struct cli *self, const char *name, int state, struct ethos_error *error);
 
 /* Runs libexec/<name> for so long at most; argv ends with NULL. Whether it went well. */
 bool program_run(const char *name, const char *const *argv, unsigned timeout_ms);
-void program_begin(void); /* when it is this one that does the work */
+void program_begin(struct cli *self); /* before any other of these */
 
 /* ask.c: CLI_DONE when the command may run; else it said why not. */
 int ask_before(struct cli *self);

@@ -2,6 +2,7 @@
  * program.c: the programs beside this one, which do what it is too small for.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,29 +28,35 @@ static bool find_beside(const char *name, char out[PATH_MAX])
     return snprintf(out, PATH_MAX, "%.*s/libexec/%s", (int)size, self, name) < PATH_MAX;
 }
 
-/* A program that was executed for this and executes in turn would never end. */
+/*
+ * Says that one of ours executed this program, and which descriptor it left behind. One that was
+ * executed and executes in turn would never end.
+ */
 #define MARK "ETHOS_PROGRAM"
 
 #define PROGRAM_WORDS 16     /* of a command line that we make */
 #define PROGRAM_OUTPUT 65536 /* bytes, which nobody sees */
 
-bool program_try(const char *name, char **argv, struct ethos_error *error)
+int program_try(const struct cli *self, const char *name, int state, struct ethos_error *error)
 {
-    char path[PATH_MAX] = "";
-    bool again = getenv(MARK) != NULL;
+    char path[PATH_MAX] = "", mark[16];
+    snprintf(mark, sizeof mark, "%d", state);
     errno = ENOEXEC;
-    if (find_beside(name, path) && !again && setenv(MARK, name, 1) == 0)
-        execv(path, argv);
+    if (find_beside(name, path) && !self->executed && setenv(MARK, mark, 1) == 0) {
+        execv(path, self->argv);
+        int why = errno;
+        unsetenv(MARK);
+        errno = why;
+    }
     int code = err_set(error, ETHOS_IO, "%s: %s", *path ? path : name,
-                       again ? "another program stands there" : strerror(errno));
-    err_hint(error, code, "ethos is more than one program; install it whole");
-    return false;
+                       self->executed ? "another program stands there" : strerror(errno));
+    return err_hint(error, code, "ethos is more than one program; install it whole");
 }
 
-int program_exec(const struct cli *self, const char *name, char **argv)
+int program_exec(const struct cli *self, const char *name)
 {
     struct ethos_error error = {0};
-    program_try(name, argv, &error);
+    program_try(self, name, -1, &error);
     return cli_fail(self, &error);
 }
 
@@ -68,7 +75,13 @@ bool program_run(const char *name, const char *const *argv, unsigned timeout_ms)
     return status == 0;
 }
 
-void program_begin(void)
+void program_begin(struct cli *self)
 {
+    const char *mark = getenv(MARK);
+    long state = mark ? strtol(mark, NULL, 10) : -1;
+    self->executed = mark != NULL;
+    self->state = -1;
+    if (state > STDERR_FILENO && state <= INT_MAX && fcntl((int)state, F_SETFD, FD_CLOEXEC) == 0)
+        self->state = (int)state;
     unsetenv(MARK); // pagers and editors may call ethos again
 }

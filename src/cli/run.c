@@ -328,11 +328,16 @@ static const struct surface *find_surface(const struct cli *self)
 }
 
 /* Whether the surface wants another program to do it; that one is this one then. */
-static void try_elsewhere(struct cli *self, const struct surface *surface, char **argv)
+static void try_elsewhere(struct cli *self, const struct surface *surface)
 {
     struct ethos_error error = {0};
     if (surface->elsewhere && surface->elsewhere(self->args))
-        program_try("ethos-db", argv, &error);
+        program_try(self, "ethos-db", -1, &error);
+}
+
+static int hand_over(void *arg, int state, struct ethos_error *error)
+{
+    return program_try(arg, "ethos-db", state, error);
 }
 
 static int run_surface(struct cli *self, const struct surface *surface)
@@ -343,8 +348,9 @@ static int run_surface(struct cli *self, const struct surface *surface)
     if (status != CLI_DONE)
         return status;
     settle(self, &setting);
-    const struct surface_start start = {self->args, &setting.options, &setting.request,
-                                        self->dry_run};
+    const struct surface_start start = {self->args,    &setting.options, &setting.request,
+                                        self->dry_run, hand_over,        self,
+                                        self->state};
     int code = surface->run(&start, &error);
     return code == ETHOS_OK ? CLI_DONE : cli_fail(self, &error);
 }
@@ -392,7 +398,7 @@ static int help(const struct cli *self)
     return asked ? CLI_DONE : CLI_USAGE;
 }
 
-static int dispatch(struct cli *self, char **argv)
+static int dispatch(struct cli *self)
 {
     if (self->man) {
         help_man(stdout);
@@ -414,12 +420,11 @@ static int dispatch(struct cli *self, char **argv)
         return complete_run(self);
     const struct surface *surface = find_surface(self);
     if (surface && surface->program)
-        return program_exec(self, surface->program, argv);
+        return program_exec(self, surface->program);
     if (!op_here(self->op))
-        return program_exec(self, "ethos-db", argv);
+        return program_exec(self, "ethos-db");
     if (surface)
-        try_elsewhere(self, surface, argv);
-    program_begin();
+        try_elsewhere(self, surface);
     if (surface && surface->instead)
         return run_surface(self, surface);
     take_waiting(self, true);
@@ -474,8 +479,9 @@ static void protect(void)
 
 int cli_main(int argc, char **argv, const struct surface *surfaces)
 {
-    struct cli self = {.surfaces = surfaces};
+    struct cli self = {.surfaces = surfaces, .argv = argv};
     hold_streams();
+    program_begin(&self);
     protect();
     seed_json();
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -484,7 +490,7 @@ int cli_main(int argc, char **argv, const struct surface *surfaces)
     int status = cli_parse(&self, argc, argv);
     term_init(&self.term, (int)self.color);
     if (status == CLI_DONE)
-        status = dispatch(&self, argv);
+        status = dispatch(&self);
     if (!term_finish(&self.term) && status == CLI_DONE) {
         fprintf(stderr, "ethos: standard output: %s\n", strerror(errno));
         status = CLI_STORAGE;

@@ -134,13 +134,16 @@ static bool same_letters(const char *a, const char *b)
     return false;
 }
 
-const struct agent_event *agent_event_find(const struct agent *agent, const char *name)
+const struct agent_event *agent_event_find(const char *agent, const char *event,
+                                           const struct agent **out_agent)
 {
-    const struct agent_event *const lists[] = {agent->events, agent->others};
-    for (size_t i = 0; i < 2; i++)
-        for (const struct agent_event *event = lists[i]; event && event->name; event++)
-            if (same_letters(event->name, name))
-                return event;
+    const struct agent *who = *out_agent = agent && event ? agent_find(agent) : NULL;
+    for (size_t i = 0; who && i < 2; i++) {
+        const struct agent_event *row = i == 0 ? who->events : who->others;
+        for (; row && row->name; row++)
+            if (same_letters(row->name, event))
+                return row;
+    }
     return NULL;
 }
 

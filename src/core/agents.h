@@ -74,8 +74,12 @@ extern const struct agent agents[]; /* ends with name NULL */
 
 const struct agent *agent_find(const char *name);
 
-/* The event of this name; its letters decide, be they large or small: session-start. */
-const struct agent_event *agent_event_find(const struct agent *agent, const char *name);
+/*
+ * The event of these names, and whose it is; NULL when there is none, or a name is. Of the name of an
+ * event the letters decide, be they large or small: session-start.
+ */
+const struct agent_event *agent_event_find(const char *agent, const char *event,
+                                           const struct agent **out_agent);
 
 /* Whether the program of a command is ours, whatever its folder. */
 bool agent_is_program(struct ethos_view program);

@@ -8,10 +8,12 @@
  *   resources.c  memory files and notes as resources
  *   prompts.c    prompts/list and prompts/get
  *   stream.c     bytes to messages: lines, their limit, requests that were cancelled meanwhile
+ *   state.c      what another program needs to go on with a connection
  *   stdio.c      ethos mcp
  *   http.c       a message that came as a POST
  *
- * Everything but stdio.c is free of I/O: it is given text and a function that runs operations. Two eras
+ * Everything but state.c and stdio.c is free of I/O: it is given text and a function that runs
+ * operations. Two eras
  * of the protocol are spoken, chosen by each message alone: the modern one remembers nothing, the
  * legacy one has a version that `initialize` settled.
  *
@@ -49,6 +51,11 @@ struct mcp {
     const char *team; /* scope id "team:NAME", or NULL */
     mcp_run_fn *run;
     void *run_arg;
+    /*
+     * A message needs an operation that this program has not, and nothing of it was run yet. Returns
+     * when it cannot be had elsewhere, either: then run is asked. Or NULL.
+     */
+    void (*elsewhere)(void *run_arg);
 };
 
 /* Whether the client has meanwhile said that it no longer waits for the answer to this id. */
@@ -84,6 +91,7 @@ void mcp_log(struct mcp_session *self, enum ethos_level level, const char *line)
 struct mcp_stream {
     struct mcp_session session;
     struct str in;
+    size_t begin;  /* of the message at hand, while nothing of it was run */
     size_t at;     /* what was handled of it */
     size_t looked; /* what was searched for cancellations */
     bool skipping; /* inside a message that is too long */
@@ -105,6 +113,17 @@ int mcp_stream_add(struct mcp_stream *self, struct ethos_view bytes);
 
 /* Handles the next message, if a whole one is there; at the end what is left counts as one, too. */
 bool mcp_stream_next(struct mcp_stream *self, bool at_end, struct str *out);
+
+/* ---- state.c ------------------------------------------------------------------------------- */
+
+/*
+ * A descriptor that programs executed from here inherit, with all that is needed to go on from the
+ * message at hand. -1 and errno when there is none to be had.
+ */
+int mcp_state_save(const struct mcp_stream *self, bool at_end);
+
+/* Goes on from there; takes the descriptor. ETHOS_CORRUPT: it is none of mcp_state_save. */
+int mcp_state_load(struct mcp_stream *self, int fd, bool *at_end, struct ethos_error *error);
 
 /* ---- http.c -------------------------------------------------------------------------------- */
 

@@ -18,51 +18,77 @@
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* An error whose request could not be read has no id: null is none in this protocol. */
-static json_t *failure(const json_t *id, int code, const char *why, json_t *data)
+static void put_head(const json_t *id, struct str *out)
 {
-    json_t *error = json_pack("{s:i, s:o}", "code", code, "message", json_text(view_str(why)));
-    if (data)
-        op_json_put(&error, "data", data);
-    json_t *reply = json_pack("{s:s}", "jsonrpc", "2.0");
-    if (id)
-        op_json_put(&reply, "id", json_incref((json_t *)id));
-    op_json_put(&reply, "error", error);
-    return reply;
-}
-
-/* Appends a line; false: nothing. */
-static bool print_line(const json_t *message, struct str *out, int *out_code)
-{
-    size_t start = out->size;
-    bool ok = message && json_print(message, JSON_STYLE_LINE, out) == ETHOS_OK &&
-              str_addc(out, '\n') == ETHOS_OK && out->size - start <= MCP_MAX_REPLY;
-    *out_code = ok || !message ? ETHOS_NOMEM : str_code(out) ? str_code(out) : ETHOS_LIMIT;
-    if (!ok)
-        str_undo(out, start);
-    return ok;
-}
-
-/* Takes the reply; one that cannot be said becomes an error under the same id. */
-static void send(struct str *out, json_t *reply)
-{
-    int code;
-    if (!print_line(reply, out, &code)) {
-        json_t *error = failure(json_object_get(reply, "id"), MCP_INTERNAL,
-                                code == ETHOS_LIMIT ? "the answer is too large" : "out of memory",
-                                NULL);
-        if (!print_line(error, out, &code))
-            str_fail(out, code);
-        json_decref(error);
+    str_adds(out, "{\"jsonrpc\":\"2.0\"");
+    if (id) {
+        str_adds(out, ",\"id\":");
+        json_print(id, JSON_STYLE_LINE, out);
     }
-    json_decref(reply);
+}
+
+/* An error whose request could not be read has no id: null is none in this protocol. */
+static void put_failure(const json_t *id, int code, const char *why, const json_t *data,
+                        struct str *out)
+{
+    put_head(id, out);
+    str_printf(out, ",\"error\":{\"code\":%d,\"message\":", code);
+    json_quote(view_str(why), out);
+    if (data) {
+        str_adds(out, ",\"data\":");
+        json_print(data, JSON_STYLE_LINE, out);
+    }
+    str_adds(out, "}}");
+}
+
+/* Members that are text already come first. */
+static void put_result(const json_t *id, const struct mcp_request *request, const json_t *result,
+                       struct str *out)
+{
+    put_head(id, out);
+    str_adds(out, ",\"result\":");
+    str_adds(out, request->members.size > 0 ? "{" : "");
+    str_add(out, str_view(&request->members));
+    size_t object = out->size;
+    if (json_print(result, JSON_STYLE_LINE, out) == ETHOS_OK && request->members.size > 0)
+        out->data[object] = ',';
+    str_addc(out, '}');
+}
+
+/* A reply that cannot be said, from start on, becomes an error under the same id. */
+static void settle_reply(const json_t *id, size_t start, struct str *out)
+{
+    int code = str_code(out);
+    if (code == ETHOS_OK && out->size - start < MCP_MAX_REPLY)
+        return;
+    str_undo(out, start);
+    put_failure(id, MCP_INTERNAL, code == ETHOS_NOMEM ? "out of memory" : "the answer is too large",
+                NULL, out);
+}
+
+static void send_failure(int code, const char *why, struct str *out)
+{
+    put_failure(NULL, code, why, NULL, out);
+    str_addc(out, '\n');
+}
+
+/* What was said since start is whole, or it is not said. */
+static void settle(size_t start, struct str *out)
+{
+    int code = str_code(out);
+    if (code != ETHOS_OK) {
+        str_undo(out, start);
+        str_fail(out, code);
+    }
 }
 
 void mcp_too_long(struct str *out)
 {
     char why[64];
+    size_t start = out->size;
     snprintf(why, sizeof why, "a message has at most %d bytes", MCP_MAX_LINE);
-    send(out, failure(NULL, MCP_INVALID_REQUEST, why, NULL));
+    send_failure(MCP_INVALID_REQUEST, why, out);
+    settle(start, out);
 }
 
 void mcp_log(struct mcp_session *self, enum ethos_level level, const char *line)
@@ -76,9 +102,12 @@ void mcp_log(struct mcp_session *self, enum ethos_level level, const char *line)
                   [ETHOS_LOG_DEBUG] = {1, "debug"}};
     if (!self->out || !self->log_level_now || levels[level].severity < self->log_level_now)
         return;
-    send(self->out, json_pack("{s:s, s:s, s:{s:s, s:s, s:o}}", "jsonrpc", "2.0", "method",
-                              "notifications/message", "params", "level", levels[level].name,
-                              "logger", "ethos", "data", json_text(view_str(line))));
+    str_printf(self->out,
+               "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{"
+               "\"level\":\"%s\",\"logger\":\"ethos\",\"data\":",
+               levels[level].name);
+    json_quote(view_str(line), self->out);
+    str_adds(self->out, "}}\n");
 }
 
 /* ---- the era of a request -------------------------------------------------------------------- */
@@ -186,68 +215,112 @@ static bool is_cancelled(const struct mcp_session *self, const struct mcp_reques
            self->cancelled(self->cancelled_arg, id);
 }
 
-static json_t *answer_request(struct mcp_session *self, struct mcp_request *request,
-                              const json_t *id, bool in_batch)
+static void answer_request(struct mcp_session *self, struct mcp_request *request, const json_t *id,
+                           bool in_batch, struct str *out)
 {
+    size_t start = out->size;
     if (is_cancelled(self, request, id))
-        return NULL;
+        return;
+    str_init(&request->members, MCP_MAX_REPLY);
     json_t *result = result_of(request, in_batch);
-    json_t *reply = NULL;
-    if (is_cancelled(self, request, id)) {
-        json_decref(result);
-        json_decref(request->data);
-        return NULL;
-    }
-    if (result)
-        reply = json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result);
-    if (reply)
-        return reply;
-    if (!request->code)
+    if (!result && !request->code)
         mcp_refuse(request, MCP_INTERNAL, "out of memory");
-    return failure(id, request->code, request->why, request->data);
+    if (!is_cancelled(self, request, id)) {
+        if (result)
+            put_result(id, request, result, out);
+        else
+            put_failure(id, request->code, request->why, request->data, out);
+        settle_reply(id, start, out);
+    }
+    str_release(&request->members);
+    json_decref(result);
+    json_decref(request->data);
 }
 
-/* What to send for one message of the input, owned; NULL: nothing. */
-static json_t *answer(struct mcp_session *self, const json_t *message, bool in_batch)
+/* Of a request of ours, though there was none. */
+static bool is_answer(const json_t *message)
+{
+    return !json_object_get(message, "method") &&
+           (json_object_get(message, "result") || json_object_get(message, "error"));
+}
+
+/* Why a message is none that can be taken, or NULL. */
+static const char *find_fault(const json_t *message)
 {
     const json_t *id = json_object_get(message, "id");
-    const json_t *method = json_object_get(message, "method");
     const json_t *params = json_object_get(message, "params");
-    bool id_fits = json_is_string(id) || json_is_integer(id);
+    struct ethos_view method = json_view(message, "method");
     if (!json_is_object(message))
-        return failure(NULL, MCP_INVALID_REQUEST, "a message is an object", NULL);
-    if (id && !id_fits)
-        return failure(NULL, MCP_INVALID_REQUEST, "an id is a string or an integer", NULL);
+        return "a message is an object";
+    if (id && !json_is_string(id) && !json_is_integer(id))
+        return "an id is a string or an integer";
     if (!view_eq_str(json_view(message, "jsonrpc"), "2.0"))
-        return failure(id, MCP_INVALID_REQUEST, "jsonrpc must be \"2.0\"", NULL);
-    if (!method && (json_object_get(message, "result") || json_object_get(message, "error")))
-        return NULL; // an answer, though nothing was asked
-    if (!json_is_string(method) || memchr(json_string_value(method), 0, json_string_length(method)))
-        return failure(id, MCP_INVALID_REQUEST, "a method is a string", NULL);
-    if (!id)
-        return NULL; // no notification asks for more than has been seen to
-    if (params && !json_is_object(params) && !json_is_null(params))
-        return failure(id, MCP_INVALID_REQUEST, "params must be an object", NULL);
-    struct mcp_request request = {
-        .session = self, .method = json_string_value(method), .params = params};
-    return answer_request(self, &request, id, in_batch);
+        return "jsonrpc must be \"2.0\"";
+    if (!is_answer(message) && (!method.data || memchr(method.data, 0, method.size)))
+        return "a method is a string";
+    if (id && params && !json_is_object(params) && !json_is_null(params))
+        return "params must be an object";
+    return NULL;
+}
+
+/* Appends what to send for one message of the input, or nothing. */
+static void answer(struct mcp_session *self, const json_t *message, bool in_batch, struct str *out)
+{
+    const json_t *id = json_object_get(message, "id");
+    const char *fault = find_fault(message);
+    if (fault)
+        put_failure(json_is_string(id) || json_is_integer(id) ? id : NULL, MCP_INVALID_REQUEST,
+                    fault, NULL, out);
+    if (fault || !id || is_answer(message))
+        return; // no notification asks for more than has been seen to
+    struct mcp_request request = {.session = self,
+                                  .method = json_view(message, "method").data,
+                                  .params = json_object_get(message, "params")};
+    answer_request(self, &request, id, in_batch, out);
+}
+
+/* Whether this program has what a message asks for. */
+static bool is_here(const struct mcp_session *self, const json_t *message)
+{
+    return !view_eq_str(json_view(message, "method"), "tools/call") ||
+           tools_here(self, json_object_get(message, "params"));
+}
+
+/* Decided for the whole message: of one that is handled elsewhere, nothing is run here. */
+static void settle_where(const struct mcp_session *self, const json_t *message)
+{
+    size_t index;
+    json_t *item;
+    bool here = is_here(self, message);
+    json_array_foreach (message, index, item)
+        here = here && is_here(self, item);
+    if (!here && self->mcp->elsewhere)
+        self->mcp->elsewhere(self->mcp->run_arg);
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
+/* Its replies are one line; what is told meanwhile comes before it. */
 static void answer_batch(struct mcp_session *self, const json_t *batch, struct str *out)
 {
     size_t index;
-    json_t *message, *replies = json_array();
+    json_t *message;
+    struct str replies;
+    str_init(&replies, MCP_MAX_REPLY);
     json_array_foreach (batch, index, message) {
-        json_t *reply = answer(self, message, true);
-        if (reply)
-            op_json_push(&replies, reply);
+        size_t start = replies.size;
+        str_addc(&replies, start ? ',' : '[');
+        answer(self, message, true, &replies);
+        if (replies.size == start + 1)
+            str_truncate(&replies, start);
     }
-    if (!replies || json_array_size(replies) > 0)
-        send(out, replies);
-    else
-        json_decref(replies);
+    if (str_code(&replies) != ETHOS_OK)
+        send_failure(MCP_INTERNAL, "the answer is too large", out);
+    else if (replies.size > 0) {
+        str_add(out, str_view(&replies));
+        str_adds(out, "]\n");
+    }
+    str_release(&replies);
 }
 
 static const char *refuse_batch(const struct mcp_session *self, const json_t *batch)
@@ -262,25 +335,29 @@ void mcp_message(struct mcp_session *self, struct ethos_view text, struct str *o
 {
     json_t *message = NULL;
     struct ethos_error error = {0};
+    size_t begin = out->size;
     if (view_blank(text))
         return;
     self->out = out;
     self->log_level_now = 0;
     int code = json_parse(text, "message", &message, &error);
     if (code != ETHOS_OK) {
-        send(out,
-             failure(NULL, code == ETHOS_NOMEM ? MCP_INTERNAL : MCP_PARSE_ERROR, error.text, NULL));
+        send_failure(code == ETHOS_NOMEM ? MCP_INTERNAL : MCP_PARSE_ERROR, error.text, out);
     } else if (json_is_array(message)) {
         const char *why = refuse_batch(self, message);
-        if (why)
-            send(out, failure(NULL, MCP_INVALID_REQUEST, why, NULL));
-        else
+        if (why) {
+            send_failure(MCP_INVALID_REQUEST, why, out);
+        } else {
+            settle_where(self, message);
             answer_batch(self, message, out);
+        }
     } else {
-        json_t *reply = answer(self, message, false);
-        if (reply)
-            send(out, reply);
+        settle_where(self, message);
+        answer(self, message, false, out);
+        if (out->size > begin && out->data[out->size - 1] != '\n')
+            str_addc(out, '\n');
     }
+    settle(begin, out);
     json_decref(message);
     self->out = NULL;
 }

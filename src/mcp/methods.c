@@ -192,7 +192,7 @@ json_t *mcp_answer(struct mcp_request *request)
 const struct op *mcp_op(const struct mcp_session *session, const char *name)
 {
     const struct op *op = op_find(name);
-    return op && op_here(op) && op_allowed(op, session->mcp->rights) ? op : NULL;
+    return op && op_allowed(op, session->mcp->rights) ? op : NULL;
 }
 
 int mcp_run(struct mcp_request *request, const struct op *op, json_t *args,

@@ -28,6 +28,7 @@ struct mcp_request {
     const char *method;
     const json_t *params; /* an object, or NULL */
     char client[MCP_CLIENT_SIZE];
+    struct str members; /* of the result, as text already: "a":1,"b":2 */
     /* why it cannot be answered: */
     int code;
     char why[512];
@@ -82,6 +83,7 @@ int mcp_run(struct mcp_request *request, const struct op *op, json_t *args,
 
 json_t *tools_list(struct mcp_request *request);
 json_t *tools_call(struct mcp_request *request);
+bool tools_here(const struct mcp_session *session, const json_t *params); /* of a call: op_here */
 json_t *resources_list(struct mcp_request *request);
 json_t *resources_templates(struct mcp_request *request);
 json_t *resources_read(struct mcp_request *request);

@@ -3,15 +3,15 @@
  *
  * Nothing but messages goes to standard output; what happens is told on standard error. It ends with
  * its input, with a reader that is gone, and with a signal, which waits for the operation at hand: so
- * throwaway memory is always thrown away. Signals are held back and waited for like the others, by a
- * descriptor; the one that came does its work when they are let through again.
+ * throwaway memory is always thrown away. Where this program lacks an operation, it becomes the one
+ * that has it, and the connection goes on there (state.c).
  */
 #include <errno.h>
 #include <poll.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <ethos/provider.h>
@@ -22,26 +22,65 @@
 #include "mcp/parts.h"
 
 #define CHUNK 65536       /* bytes read at once */
-#define PIECE 4096        /* bytes that a descriptor ready for writing takes without waiting */
 #define AHEAD (CHUNK * 8) /* bytes of input taken while a request runs */
+#define LOOK_MS 1         /* nobody cancels so soon what he has just asked */
 
 struct server {
     struct mcp mcp;
     struct mcp_stream stream;
     struct str out;
+    const struct surface_start *given;
     struct ethos_host host; /* the caller's, with our log */
     struct ethos_options options;
-    const struct ethos_host *outer;
-    const struct ethos_request *request;
-    bool dry_run;
-    struct ethos *ethos; /* NULL until an operation needs it */
-    int signals;         /* readable when one has come */
-    bool ended;          /* no more input */
-    bool fresh;          /* the input was just taken, all there was */
-    bool writable;       /* the output takes a piece without waiting */
+    struct ethos *ethos;       /* NULL until an operation needs it */
+    struct ethos_error absent; /* why an operation that is not here cannot be had */
+    bool ended;                /* no more input */
+    int64_t looked_ms;         /* when the input was last looked at, and there was no more */
     char team[ETHOS_MAX_SCOPE];
     char chunk[CHUNK];
 };
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+static const int ending[] = {SIGTERM, SIGINT, SIGHUP};
+#define ENDING (sizeof ending / sizeof *ending)
+
+/*
+ * One that comes while we wait for the client ends the wait by a jump out of the system call; any
+ * other is looked for then.
+ */
+static struct {
+    volatile sig_atomic_t came, waiting;
+    sigjmp_buf away;
+    struct sigaction before[ENDING];
+} signals;
+
+static void take_signal(int number)
+{
+    signals.came = number;
+    if (signals.waiting)
+        siglongjmp(signals.away, 1);
+}
+
+/* Those that are ignored stay so. */
+static void open_signals(void)
+{
+    const struct sigaction action = {.sa_handler = take_signal, .sa_flags = SA_RESTART};
+    for (size_t i = 0; i < ENDING; i++) {
+        sigaction(ending[i], NULL, &signals.before[i]);
+        if (signals.before[i].sa_handler != SIG_IGN)
+            sigaction(ending[i], &action, NULL);
+    }
+}
+
+/* The one that came does its work now. */
+static void close_signals(void)
+{
+    for (size_t i = 0; i < ENDING; i++)
+        sigaction(ending[i], &signals.before[i], NULL);
+    if (signals.came)
+        raise(signals.came);
+}
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
@@ -49,74 +88,73 @@ static int run(void *arg, const struct op *op, struct op_call *call, struct op_r
                struct ethos_error *error)
 {
     struct server *self = arg;
+    if (!op_here(op)) {
+        *error = self->absent;
+        return error->code;
+    }
     int code = self->ethos ? ETHOS_OK : ethos_open(&self->options, &self->ethos, error);
     call->ethos = self->ethos;
-    call->request = self->request;
-    call->dry_run = self->dry_run;
+    call->request = self->given->request;
+    call->dry_run = self->given->dry_run;
     return code == ETHOS_OK ? op_run_as(op, self->mcp.rights, call, result, error) : code;
 }
 
 static void *resize(void *arg, void *block, size_t size)
 {
-    const struct server *self = arg;
-    return self->outer->resize(self->outer->arg, block, size);
+    const struct ethos_host *outer = ((struct server *)arg)->given->options->host;
+    return outer->resize(outer->arg, block, size);
 }
 
 static int64_t now_ms(void *arg)
 {
-    const struct server *self = arg;
-    return self->outer->now_ms(self->outer->arg);
+    const struct ethos_host *outer = ((struct server *)arg)->given->options->host;
+    return outer->now_ms(outer->arg);
 }
 
 static void log_both(void *arg, enum ethos_level level, const char *line)
 {
     struct server *self = arg;
-    self->outer->log(self->outer->arg, level, line);
+    const struct ethos_host *outer = self->given->options->host;
+    outer->log(outer->arg, level, line);
     mcp_log(&self->stream.session, level, line);
 }
 
 /* ---- input and output ------------------------------------------------------------------------ */
 
-/* Waits until a descriptor is ready; 0: it is not (yet), -1: a signal wants us to end. */
-static int wait_for(const struct server *self, int fd, short events, int timeout_ms)
+/* Whether a call that somebody has forbidden to wait may be tried again. */
+static bool is_ready(int fd, short events)
 {
-    struct pollfd fds[] = {{fd, events, 0}, {self->signals, POLLIN, 0}};
-    int ready;
-    do
-        ready = poll(fds, 2, timeout_ms);
-    while (ready < 0 && errno == EINTR);
-    return ready < 0 || fds[1].revents ? -1 : fds[0].revents ? 1 : 0;
+    struct pollfd wanted = {fd, events, 0};
+    return errno == EAGAIN && os_poll(&wanted, 1, -1) > 0;
 }
 
-/* Takes what is there. False: there will be no more. */
-static bool take_input(struct server *self)
+/* Takes what is there; one who waits for it can be interrupted. False: there will be no more. */
+static bool take_input(struct server *self, bool waits)
 {
-    ssize_t size = os_read(STDIN_FILENO, self->chunk, sizeof self->chunk);
-    self->fresh = size < (ssize_t)sizeof self->chunk;
-    if (size > 0 &&
-        mcp_stream_add(&self->stream, (struct ethos_view){self->chunk, (size_t)size}) == ETHOS_OK)
-        return true;
-    self->ended = true;
-    return false;
-}
-
-/* Whether there is more input; whether the answer can be written is found out by the way. */
-static bool has_input(struct server *self)
-{
-    struct pollfd fds[] = {{STDIN_FILENO, POLLIN, 0}, {STDOUT_FILENO, POLLOUT, 0}};
-    bool told = poll(fds, 2, 0) > 0;
-    self->writable = told && fds[1].revents == POLLOUT;
-    return told && fds[0].revents;
+    ssize_t size = -1;
+    signals.waiting = waits;
+    while (!(waits && signals.came) &&
+           (size = os_read(STDIN_FILENO, self->chunk, sizeof self->chunk)) < 0 &&
+           is_ready(STDIN_FILENO, POLLIN))
+        ;
+    signals.waiting = 0;
+    if (size < CHUNK)
+        self->looked_ms = os_monotonic_ms();
+    self->ended = size <= 0 ||
+                  mcp_stream_add(&self->stream, (struct ethos_view){self->chunk, (size_t)size}) !=
+                      ETHOS_OK;
+    return !self->ended;
 }
 
 /* Called before a request runs, and before its answer is sent: it may have been cancelled meanwhile. */
 static void peek_input(void *arg)
 {
     struct server *self = arg;
-    bool fresh = self->fresh;
-    self->fresh = false;
-    while (!fresh && !self->ended && self->stream.in.size - self->stream.at < AHEAD &&
-           has_input(self) && take_input(self))
+    struct pollfd in = {STDIN_FILENO, POLLIN, 0};
+    if (os_monotonic_ms() - self->looked_ms <= LOOK_MS)
+        return;
+    while (!self->ended && self->stream.in.size - self->stream.at < AHEAD &&
+           os_poll(&in, 1, 0) > 0 && take_input(self, false))
         ;
 }
 
@@ -124,32 +162,62 @@ static void peek_input(void *arg)
 static bool write_out(struct server *self)
 {
     size_t at = 0;
-    while (at < self->out.size) {
-        size_t left = self->out.size - at;
-        if (!self->writable && wait_for(self, STDOUT_FILENO, POLLOUT, -1) < 0)
-            return false;
-        self->writable = false;
-        ssize_t size = os_write(STDOUT_FILENO, self->out.data + at, left < PIECE ? left : PIECE);
-        if (size < 0)
-            return false;
-        at += (size_t)size;
+    signals.waiting = 1;
+    while (at < self->out.size && !signals.came) {
+        ssize_t size = os_write(STDOUT_FILENO, self->out.data + at, self->out.size - at);
+        if (size < 0 && !is_ready(STDOUT_FILENO, POLLOUT))
+            break;
+        at += size < 0 ? 0 : (size_t)size;
     }
+    signals.waiting = 0;
+    bool whole = at == self->out.size;
     str_clear(&self->out);
-    return true;
+    return whole;
 }
 
-/* A signal is looked for before the next request, whether that is here or waited for. */
 static void serve(struct server *self)
 {
     for (;;) {
-        while (mcp_stream_next(&self->stream, self->ended, &self->out))
-            if (!write_out(self) || (self->stream.at < self->stream.in.size &&
-                                     wait_for(self, self->signals, POLLIN, 0) != 0))
+        while (!signals.came && mcp_stream_next(&self->stream, self->ended, &self->out))
+            if (!write_out(self))
                 return;
-        if (self->ended || wait_for(self, STDIN_FILENO, POLLIN, -1) < 0)
+        if (signals.came || self->ended)
             return;
-        take_input(self);
+        take_input(self, true);
     }
+}
+
+/* ---- going on elsewhere ---------------------------------------------------------------------- */
+
+static void hand_over(struct server *self)
+{
+    int state = mcp_state_save(&self->stream, self->ended);
+    if (state < 0) {
+        err_errno(&self->absent, errno, "handing over");
+        return;
+    }
+    ethos_close(self->ethos);
+    self->ethos = NULL; // a jump out of what follows finds nothing to be done
+    signals.waiting = 1;
+    if (!signals.came)
+        self->given->hand_over(self->given->hand_over_arg, state, &self->absent);
+    signals.waiting = 0;
+    os_close(state);
+}
+
+/* What was answered so far goes out before. */
+static void elsewhere(void *arg)
+{
+    struct server *self = arg;
+    if (write_out(self))
+        hand_over(self);
+}
+
+/* Throwaway memory cannot be handed over: who has any begins where all operations are. */
+static void begin_elsewhere(struct server *self)
+{
+    if (self->options.ephemeral && !op_here(op_find("sessions.search")))
+        hand_over(self);
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
@@ -172,52 +240,42 @@ static unsigned chosen_rights(const json_t *args)
     return names ? rights & named : rights;
 }
 
-static int open_signals(struct server *self, sigset_t *before, struct ethos_error *error)
-{
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGHUP);
-    sigprocmask(SIG_BLOCK, &signals, before);
-    self->signals = signalfd(-1, &signals, SFD_CLOEXEC);
-    return self->signals < 0 ? err_errno(error, errno, "signals") : ETHOS_OK;
-}
-
 static int start(struct server *self, const struct surface_start *given, struct ethos_error *error)
 {
     const char *team = json_string_value(json_object_get(given->args, "team"));
-    self->outer = given->options->host;
+    self->given = given;
     self->host = (struct ethos_host){ETHOS_ABI, self, resize, log_both, now_ms};
     self->options = *given->options;
     self->options.host = &self->host;
-    self->request = given->request;
-    self->dry_run = given->dry_run;
-    self->mcp = (struct mcp){.rights = chosen_rights(given->args), .run = run, .run_arg = self};
+    self->mcp = (struct mcp){
+        .rights = chosen_rights(given->args), .run = run, .run_arg = self, .elsewhere = elsewhere};
+    mcp_stream_init(&self->stream, &self->mcp);
+    self->stream.more = peek_input;
+    self->stream.more_arg = self;
+    str_init(&self->out, 2 * (size_t)MCP_MAX_REPLY);
     int code = team ? op_team_scope(team, self->team, error) : ETHOS_OK;
     if (team)
         self->mcp.team = self->team;
+    if (code == ETHOS_OK && given->state >= 0)
+        code = mcp_state_load(&self->stream, given->state, &self->ended, error);
     return code;
 }
 
 int mcp_serve(const struct surface_start *given, struct ethos_error *error)
 {
     static struct server self; // one process, one connection; too large for a stack
-    sigset_t before;
     int code = start(&self, given, error);
-    if (code == ETHOS_OK)
-        code = open_signals(&self, &before, error);
-    if (code != ETHOS_OK)
-        return code;
-    mcp_stream_init(&self.stream, &self.mcp);
-    self.stream.more = peek_input;
-    self.stream.more_arg = &self;
-    str_init(&self.out, 2 * (size_t)MCP_MAX_REPLY);
-    serve(&self);
-    ethos_close(self.ethos);
+    if (code == ETHOS_OK) {
+        open_signals();
+        if (sigsetjmp(signals.away, 1) == 0) {
+            begin_elsewhere(&self);
+            serve(&self);
+        }
+        signals.waiting = 0;
+        ethos_close(self.ethos);
+        close_signals();
+    }
     str_release(&self.out);
     mcp_stream_release(&self.stream);
-    os_close(self.signals);
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return ETHOS_OK;
+    return code;
 }

@@ -132,6 +132,7 @@ bool mcp_stream_next(struct mcp_stream *self, bool at_end, struct str *out)
         return (rest.size > 0 || at_end) && skip(self, newline, at_end, out);
     if (!newline && (!at_end || rest.size == 0))
         return false;
+    self->begin = self->at;
     self->at += size + (newline != NULL);
     mcp_message(&self->session, view_of(rest.data, size), out); // may move the input, once parsed
     return true;

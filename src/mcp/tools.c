@@ -312,57 +312,84 @@ static json_t *tool_failure(const struct ethos_error *error)
     return json;
 }
 
-/* Only what the schema names. */
-static json_t *shown(const json_t *value, const struct mcp_field *fields);
+static void print_shown(const json_t *value, const struct mcp_field *fields, struct str *out);
 
-static json_t *shown_rows(const json_t *rows, const struct mcp_field *fields)
+static void print_rows(const json_t *rows, const struct mcp_field *fields, struct str *out)
 {
     size_t index;
-    json_t *row, *list = json_array();
-    json_array_foreach (rows, index, row)
-        op_json_push(&list, shown(row, fields));
-    return list;
+    json_t *row;
+    str_addc(out, '[');
+    json_array_foreach (rows, index, row) {
+        str_adds(out, index > 0 ? ",{" : "{");
+        print_shown(row, fields, out);
+        str_addc(out, '}');
+    }
+    str_addc(out, ']');
 }
 
-static json_t *shown(const json_t *value, const struct mcp_field *fields)
+static void print_name(const char *name, struct str *out)
 {
-    json_t *object = json_object();
+    bool first = out->size == 0 || out->data[out->size - 1] == '{';
+    str_adds(out, first ? "\"" : ",\"");
+    str_adds(out, name);
+    str_adds(out, "\":");
+}
+
+/* The members that the schema names. */
+static void print_shown(const json_t *value, const struct mcp_field *fields, struct str *out)
+{
     for (const struct mcp_field *field = fields; field->name; field++) {
         json_t *member = json_object_get(value, field->name);
-        if (member && field->kind == MCP_ROWS)
-            op_json_put(&object, field->name, shown_rows(member, field->rows));
-        else if (member && field->kind == MCP_OBJECT)
-            op_json_put(&object, field->name, shown(member, field->rows));
-        else if (member)
-            op_json_put(&object, field->name, json_incref(member));
+        if (!member)
+            continue;
+        print_name(field->name, out);
+        if (field->kind == MCP_ROWS) {
+            print_rows(member, field->rows, out);
+        } else if (field->kind == MCP_OBJECT) {
+            str_addc(out, '{');
+            print_shown(member, field->rows, out);
+            str_addc(out, '}');
+        } else {
+            json_print(member, JSON_STYLE_LINE, out);
+        }
     }
-    return object;
 }
 
-static json_t *structured(const struct call *call)
+static void print_structured(const struct call *call, struct str *out)
 {
-    json_t *object = shown(call->result.json, call->tool->fields);
-    if (call->result.withheld)
-        op_json_put(&object, "withheld", json_true());
-    if (call->result.code != ETHOS_OK)
-        op_json_put(&object, "problem", json_text(view_str(call->result.error.text)));
-    return object;
+    str_addc(out, '{');
+    print_shown(call->result.json, call->tool->fields, out);
+    if (call->result.withheld) {
+        print_name("withheld", out);
+        str_adds(out, "true");
+    }
+    if (call->result.code != ETHOS_OK) {
+        print_name("problem", out);
+        json_quote(view_str(call->result.error.text), out);
+    }
+    str_addc(out, '}');
 }
 
+/* Said twice, for those who read text and for those who read JSON; made once. */
 static json_t *tool_result(const struct call *call)
 {
-    struct str text;
-    json_t *object = structured(call);
+    struct str text, *members = &call->request->members;
     str_init(&text, MCP_MAX_REPLY);
     str_reserve(&text, USUAL_TEXT);
-    json_t *json = NULL;
-    if (object && json_print(object, JSON_STYLE_LINE, &text) == ETHOS_OK)
-        json = json_pack("{s:o, s:b}", "content", text_block(str_view(&text)), "isError", 0);
-    if (json && mcp_has(call->request, MCP_2025_06_18))
-        op_json_put(&json, "structuredContent", json_incref(object));
-    json_decref(object);
+    str_reserve(members, 3 * USUAL_TEXT);
+    print_structured(call, &text);
+    str_fail(members, str_code(&text));
+    str_adds(members, "\"content\":[{\"type\":\"text\",\"text\":");
+    json_quote(str_view(&text), members);
+    str_adds(members, "}]");
+    if (mcp_has(call->request, MCP_2025_06_18)) {
+        str_adds(members, ",\"structuredContent\":");
+        str_add(members, str_view(&text));
+    }
     str_release(&text);
-    return json;
+    if (str_code(members) == ETHOS_LIMIT)
+        return mcp_refuse(call->request, MCP_INTERNAL, "the answer is too large");
+    return str_code(members) == ETHOS_OK ? json_pack("{s:b}", "isError", 0) : NULL;
 }
 
 /* ---- tools/call ------------------------------------------------------------------------------ */
@@ -394,6 +421,18 @@ static bool is_partial(const struct call *call, int code)
 {
     return code != ETHOS_OK && call->result.code == code && !(call->op->effect & OP_WRITES) &&
            json_is_object(call->result.json);
+}
+
+bool tools_here(const struct mcp_session *session, const json_t *params)
+{
+    const char *name = mcp_word(json_object_get(params, "name"));
+    const struct mcp_tool *tool = name ? find_tool(session, name) : NULL;
+    for (size_t i = 0; tool && i < MCP_MAX_WAYS; i++) {
+        const struct op *op = way_op(session, &tool->ways[i]);
+        if (op && !op_here(op))
+            return false;
+    }
+    return true;
 }
 
 json_t *tools_call(struct mcp_request *request)

@@ -62,7 +62,7 @@ static int rehearse(struct ethos_turn *turn, const char *scope, struct ethos_edi
     for (size_t i = 0; i < count; i++) {
         int code = provider->ops->read(provider, scope, edits[i].key, &whole, &edits[i].old, error);
         if (code == ETHOS_NOTFOUND)
-            edit_absent(host, &edits[i]);
+            edit_absent(host, &edits[i].old);
         else if (code != ETHOS_OK)
             return code;
     }

@@ -15,7 +15,7 @@
 /* A backend that was opened for some personality, shared by all with the same configuration. */
 struct opened {
     struct opened *next;
-    char *signature; /* name and settings */
+    char *signature; /* root, name and settings */
     struct backend backend;
     struct ethos_provider *provider;
 };
@@ -28,6 +28,7 @@ struct ethos {
     bool fast;
     bool brief;                      /* leaves to others what can wait */
     uint32_t wait_ms;                /* for the locks of others */
+    struct group *group;             /* that shares writes with other handles, or NULL */
     struct ethos_provider *injected; /* or NULL: the configured ones */
     struct opened *opened;
     struct ethos_sessions *sessions;  /* NULL until first use */

@@ -126,14 +126,14 @@ static const char *text_of(const json_t *json, const char *name)
 static int parse_note(struct ethos_view text, struct note_of_hook *out, struct ethos_error *error)
 {
     *out = (struct note_of_hook){0};
-    int code = json_parse(text, "note", &out->json, error);
+    int code = json_parse_most(text, SPOOL_MAX_NOTE, "note", &out->json, error);
     if (code != ETHOS_OK)
         return code;
     if (json_integer_value(json_object_get(out->json, "version")) > VERSION)
         return err_set(error, ETHOS_UNSUPPORTED, "note: of a newer version");
-    const char *agent = text_of(out->json, "agent"), *event = text_of(out->json, "event");
-    const struct agent *who = agent ? agent_find(agent) : NULL;
-    const struct agent_event *what = who && event ? agent_event_find(who, event) : NULL;
+    const struct agent *who;
+    const struct agent_event *what = agent_event_find(text_of(out->json, "agent"),
+                                                      text_of(out->json, "event"), &who);
     if (!what)
         return err_set(error, ETHOS_INVALID, "note: no event of an agent");
     code = hook_take(who, what, json_incref(json_object_get(out->json, "input")), &out->hook,

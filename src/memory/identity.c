@@ -26,6 +26,7 @@
 #define NAME "identity-map.json"
 #define DERIVED_SIZE 12      /* hex digits of a derived id */
 #define PASSWD_LIMIT 1048576 /* bytes of /etc/passwd that are looked at */
+#define PASSWD_STRINGS 4096  /* bytes of one entry */
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
@@ -391,9 +392,11 @@ void identity_login(char *out, size_t size)
     if (found) {
         snprintf(out, size, "%.*s", VIEW_ARG(name));
     } else {
-        const struct passwd *entry = getpwuid(uid);
-        if (entry && entry->pw_name && *entry->pw_name)
-            snprintf(out, size, "%s", entry->pw_name);
+        char strings[PASSWD_STRINGS]; // handles of several threads may ask at once
+        struct passwd entry, *known = NULL;
+        if (getpwuid_r(uid, &entry, strings, sizeof strings, &known) == 0 && known &&
+            *known->pw_name)
+            snprintf(out, size, "%s", known->pw_name);
         else
             snprintf(out, size, "%u", (unsigned)uid);
     }

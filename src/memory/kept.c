@@ -10,7 +10,7 @@
 
 #include "memory/handle.h"
 
-#define BEFORE_WATCHING 8 /* turns: programs that make a few and end do not pay for a watch */
+#define BEFORE_WATCHING 2 /* turns: programs that make a few and end do not pay for a watch */
 #define MOST_IDLE 8       /* watches in a row that were of no use */
 #define PATH_LIMIT 4096   /* bytes */
 

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/nearest.h"
 #include "base/os.h"
+#include "store/group.h"
 #include "store/store.h"
 
 static const struct {
@@ -179,7 +180,8 @@ static int judge_open(int code, const void *opened, const char *name, struct eth
 }
 
 int registry_open(const struct backend *backend, const struct ethos_setup *setup,
-                  struct ethos_provider **out_provider, struct ethos_error *error)
+                  struct registry_group shared, struct ethos_provider **out_provider,
+                  struct ethos_error *error)
 {
     const struct ethos_option *options = backend->provider ? backend->provider->options
                                                            : backend->store->options;
@@ -197,6 +199,9 @@ int registry_open(const struct backend *backend, const struct ethos_setup *setup
         code = backend->store->open(setup, &store, error);
         code = judge_open(code, store, backend->store->name, error);
     }
+    if (code == ETHOS_OK && store && shared.group)
+        code = store_group_new(setup->host, store, shared.group, shared.name, setup->deadline_ms,
+                               &store, error);
     if (code == ETHOS_OK && store)
         code = provider_over_store(setup->host, store, &provider, error);
     if (code == ETHOS_OK)

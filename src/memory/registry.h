@@ -26,9 +26,16 @@ int registry_find(const char *name, struct backend *out, struct ethos_error *err
 /* Names of the built-in backends, ended by NULL. */
 extern const char *const registry_names[];
 
+/* Threads that share the writes of their stores, and what stands for backend and settings there. */
+struct registry_group {
+    struct group *group; /* store/group.h; NULL: nothing is shared */
+    const char *name;
+};
+
 /* Checks the settings against the option table of the backend and opens it. */
 int registry_open(const struct backend *backend, const struct ethos_setup *setup,
-                  struct ethos_provider **out_provider, struct ethos_error *error);
+                  struct registry_group shared, struct ethos_provider **out_provider,
+                  struct ethos_error *error);
 
 /* Unloads the shared object, after every provider it made was closed. */
 void registry_release(struct backend *backend);

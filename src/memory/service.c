@@ -54,8 +54,8 @@ static int set_up(struct ethos *self, const struct ethos_options *options,
     return self->root ? ETHOS_OK : err_nomem(error);
 }
 
-int ethos_open(const struct ethos_options *options, struct ethos **out_ethos,
-               struct ethos_error *error)
+int service_open(const struct ethos_options *options, struct group *group, struct ethos **out_ethos,
+                 struct ethos_error *error)
 {
     static const struct ethos_options defaults;
     if (!options)
@@ -69,6 +69,7 @@ int ethos_open(const struct ethos_options *options, struct ethos **out_ethos,
         return err_nomem(error);
     }
     self->host = options->host ? options->host : &log_default_host;
+    self->group = group;
     kept_init(&self->kept);
     int code = set_up(self, options, error);
     if (code != ETHOS_OK) {
@@ -77,6 +78,12 @@ int ethos_open(const struct ethos_options *options, struct ethos **out_ethos,
     }
     *out_ethos = self;
     return ETHOS_OK;
+}
+
+int ethos_open(const struct ethos_options *options, struct ethos **out_ethos,
+               struct ethos_error *error)
+{
+    return service_open(options, NULL, out_ethos, error);
 }
 
 static void close_opened(struct opened *entry)
@@ -297,9 +304,10 @@ static int choose_backend(const struct ethos *self, struct choice *out, struct e
     return code == ETHOS_OK ? add_settings(out, own, error) : code;
 }
 
-static int make_signature(const struct choice *choice, struct str *out)
+static int make_signature(const struct ethos *self, const struct choice *choice, struct str *out)
 {
-    str_printf(out, "%s\n%s\n%u", choice->name, choice->allow ? choice->allow : "", choice->flags);
+    str_printf(out, "%s\n%s\n%s\n%u", self->root, choice->name, choice->allow ? choice->allow : "",
+               choice->flags);
     for (size_t i = 0; i < choice->count; i++)
         str_printf(out, "\n%s=%s", choice->settings[i].name, choice->settings[i].value);
     return str_code(out);
@@ -332,7 +340,9 @@ static int open_backend(struct ethos *self, const struct choice *choice, const c
     };
     int code = registry_find(choice->name, &entry->backend, error);
     if (code == ETHOS_OK)
-        code = registry_open(&entry->backend, &setup, &entry->provider, error);
+        code = registry_open(&entry->backend, &setup,
+                             (struct registry_group){self->group, entry->signature},
+                             &entry->provider, error);
     if (code != ETHOS_OK) {
         close_opened(entry);
         return code;
@@ -355,7 +365,7 @@ int handle_provider(struct ethos *self, struct ethos_provider **out, struct etho
     if (code != ETHOS_OK)
         return code;
     str_init(&signature, ETHOS_MAX_YAML_BYTES * 4);
-    if (make_signature(&choice, &signature) != ETHOS_OK)
+    if (make_signature(self, &choice, &signature) != ETHOS_OK)
         code = err_nomem(error);
     struct opened *entry = code == ETHOS_OK ? find_opened(self, signature.data) : NULL;
     if (entry)

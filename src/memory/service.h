@@ -14,6 +14,15 @@
 #include "memory/config.h"
 #include "memory/identity.h"
 
+/*
+ * ethos_open for a program of several threads with a handle each: those opened with one group
+ * (store/group.h, NULL for none) share durable writes. The group outlives them; their hosts, where
+ * given, are one and the same, and can be called from any thread.
+ */
+struct group;
+int service_open(const struct ethos_options *options, struct group *group, struct ethos **out_ethos,
+                 struct ethos_error *error);
+
 /* The home (configuration) and the root (memory: the same, or the ephemeral directory). */
 const char *service_home(const struct ethos *self);
 const char *service_root(const struct ethos *self);

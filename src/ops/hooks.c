@@ -13,9 +13,9 @@
 
 static int read_hook(const struct op_call *call, struct hook *out, struct ethos_error *error)
 {
-    const struct agent *agent = agent_find(op_string(call, "agent"));
-    const struct agent_event *event = agent ? agent_event_find(agent, op_string(call, "event"))
-                                            : NULL;
+    const struct agent *agent;
+    const struct agent_event *event = agent_event_find(op_string(call, "agent"),
+                                                       op_string(call, "event"), &agent);
     *out = (struct hook){0};
     if (!event)
         return err_set(error, ETHOS_INVALID, "%s: %s has no such event", op_string(call, "event"),
@@ -30,8 +30,8 @@ static bool records(const struct agent_event *event)
 
 bool op_hook_records(const char *agent, const char *event)
 {
-    const struct agent *who = agent ? agent_find(agent) : NULL;
-    const struct agent_event *what = who && event ? agent_event_find(who, event) : NULL;
+    const struct agent *who;
+    const struct agent_event *what = agent_event_find(agent, event, &who);
     return what && records(what);
 }
 

@@ -11,6 +11,7 @@
 #include "base/view.h"
 #include "memory/service.h"
 #include "memory/timeline.h"
+#include "ops/report.h"
 #include "ops/tables.h"
 
 #define DAYS 30 /* unless they are given */
@@ -245,6 +246,8 @@ static int run_insights(struct op_call *call, struct op_result *result, struct e
     if (code != ETHOS_OK)
         return code;
     code = gather(call, turn, result, error);
+    if (code == ETHOS_OK)
+        report_workspace(ethos_turn_context(turn), result);
     ethos_turn_free(turn);
     return code;
 }

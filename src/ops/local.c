@@ -37,7 +37,7 @@ const struct op ops_local[] = {
      "ethos completion bash > ~/.local/share/bash-completion/completions/ethos", completion_args,
      OP_OWNER, OP_IDEMPOTENT | OP_LOCAL, NULL},
     {"agents.mcp", "mcp", "Serve memory to an agent, as MCP on stdio", "ethos mcp --read-only",
-     mcp_args, OP_OWNER, OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL | OP_DATABASE, NULL},
+     mcp_args, OP_OWNER, OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL, NULL},
     {"agents.hook", "hook", "Answer a hook of an agent, JSON on stdin and stdout",
      "ethos hook claude-code SessionStart < event.json", hook_args, OP_OWNER, OP_WRITES | OP_LOCAL,
      NULL},

@@ -12,6 +12,7 @@
 #include "memory/service.h"
 #include "memory/workspace.h"
 #include "ops/install.h"
+#include "ops/report.h"
 #include "ops/tables.h"
 
 /* ---- the home ------------------------------------------------------------------------------ */
@@ -57,16 +58,13 @@ static int is_first_run(struct op_call *call, bool *out, struct ethos_error *err
 /* {name, title, found, installed, command}, of what install_list tells. */
 static json_t *agent_row(const json_t *row)
 {
-    struct str command;
-    str_init(&command, 256);
-    str_printf(&command, "ethos install %s", json_string_value(json_object_get(row, "agent")));
+    char command[64];
+    snprintf(command, sizeof command, "ethos install %s",
+             json_string_value(json_object_get(row, "agent")));
     bool installed = json_is_true(json_object_get(row, "mcp"));
-    json_t *json = json_pack("{s:O, s:O, s:O, s:b, s:o}", "name", json_object_get(row, "agent"),
-                             "title", json_object_get(row, "title"), "found",
-                             json_object_get(row, "found"), "installed", installed, "command",
-                             json_text(str_view(&command)));
-    str_release(&command);
-    return json;
+    return json_pack("{s:O, s:O, s:O, s:b, s:s}", "name", json_object_get(row, "agent"), "title",
+                     json_object_get(row, "title"), "found", json_object_get(row, "found"),
+                     "installed", installed, "command", command);
 }
 
 static int list_agents(json_t **out, struct ethos_error *error)
@@ -98,6 +96,7 @@ static int run_home(struct op_call *call, struct op_result *result, struct ethos
     if (code != ETHOS_OK)
         return code;
     const struct ethos_context *context = ethos_turn_context(turn);
+    report_workspace(context, result);
     code = is_first_run(call, &first, error);
     if (code == ETHOS_OK)
         code = list_agents(&agents, error);

@@ -34,9 +34,10 @@ const struct op *op_next(const struct op *op)
 
 const struct op *op_find(const char *name)
 {
-    for (const struct op *op = op_next(NULL); op; op = op_next(op))
-        if (strcmp(op->name, name) == 0)
-            return op;
+    for (size_t i = 0; op_tables[i]; i++)
+        for (const struct op *row = op_tables[i]; row->name; row++)
+            if (strcmp(row->name, name) == 0)
+                return row;
     return NULL;
 }
 

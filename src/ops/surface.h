@@ -15,6 +15,13 @@ struct surface_start {
     const struct ethos_options *options;
     const struct ethos_request *request;
     bool dry_run; /* nothing is to be changed */
+    /*
+     * Makes this process libexec/ethos-db, with the same command line and with a descriptor that it
+     * finds as `state`. Returns only when that program is not to be had.
+     */
+    int (*hand_over)(void *arg, int state, struct ethos_error *error);
+    void *hand_over_arg;
+    int state; /* where what was handed over can be read; -1: this program began it */
 };
 
 /* Owns standard input and output until it returns. An error it returns is told to the person. */

@@ -18,11 +18,11 @@ int edit_check(const struct ethos_edit *edits, size_t count, struct ethos_error 
     return ETHOS_OK;
 }
 
-void edit_absent(const struct ethos_host *host, struct ethos_edit *edit)
+void edit_absent(const struct ethos_host *host, struct ethos_text *old)
 {
-    if (edit->old.data)
-        host->resize(host->arg, edit->old.data, 0);
-    edit->old = (struct ethos_text){.mtime_ms = -1};
+    if (old->data)
+        host->resize(host->arg, old->data, 0);
+    *old = (struct ethos_text){.mtime_ms = -1};
 }
 
 int edit_reserve(const struct ethos_host *host, struct ethos_text *text, size_t size,
@@ -130,6 +130,6 @@ int edit_swap(const struct ethos_host *host, edit_update_fn *update, struct etho
     int code = update(self, scope, &edit, 1, judge, &swap, origin, error);
     if (code == ETHOS_OK && out_revision)
         memcpy(out_revision, edit.revision, sizeof edit.revision);
-    edit_absent(host, &edit);
+    edit_absent(host, &edit.old);
     return code;
 }

@@ -20,7 +20,7 @@ typedef int edit_update_fn(struct ethos_store *self, const char *scope, struct e
 int edit_check(const struct ethos_edit *edits, size_t count, struct ethos_error *error);
 
 /* `old` of a key that does not exist: nothing, its memory given back. */
-void edit_absent(const struct ethos_host *host, struct ethos_edit *edit);
+void edit_absent(const struct ethos_host *host, struct ethos_text *old);
 
 /* Makes room for size bytes and a terminator in text; what it holds otherwise is untouched. */
 int edit_reserve(const struct ethos_host *host, struct ethos_text *text, size_t size,

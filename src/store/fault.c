@@ -70,6 +70,23 @@ static int fault_update(struct ethos_store *self, const char *scope, struct etho
     return code ? code : inner->ops->update(inner, scope, edits, count, edit, arg, origin, error);
 }
 
+static void fault_batch(struct ethos_store *self, const char *scope, struct ethos_edit_call *calls,
+                        size_t count)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    struct ethos_error error = {0};
+    int code = ask(self, "batch", &error);
+    if (code == ETHOS_OK) {
+        inner->ops->batch(inner, scope, calls, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        calls[i].code = code;
+        if (calls[i].error)
+            *calls[i].error = error;
+    }
+}
+
 static const struct ethos_store_ops fault_ops = {
     .abi = ETHOS_ABI,
     .name = "fault",
@@ -79,6 +96,7 @@ static const struct ethos_store_ops fault_ops = {
     .remove = fault_remove,
     .list = fault_list,
     .update = fault_update,
+    .batch = fault_batch,
     .locate = wrap_locate,
     .check = wrap_check,
 };

@@ -363,6 +363,7 @@ const struct ethos_store_ops store_files = {
     .remove = remove_files,
     .list = list_files,
     .update = files_update,
+    .batch = files_batch,
     .locate = locate_files,
     .check = files_check,
     .history = files_history,

@@ -12,7 +12,8 @@
  *   files_unsettled.c reading a file that somebody may be saving
  *   files_recover.c   what a dead writer left, with files_txn.c
  *   files_judge.c     what was changed outside
- *   files_write.c     update: the write protocol, with files_allow.c and files_publish.c
+ *   files_write.c     update and batch: the write protocol, with files_ask.c, files_allow.c and
+ *                     files_publish.c
  *   files_conflict.c  conflict copies
  *   files_purge.c     purge; files_purge_history.c: the lines of the history
  *   files_check.c     check; files_check_history.c: of what is remembered
@@ -463,6 +464,9 @@ int files_draft_create(int dir, const char *name);
 int files_update(struct ethos_store *self, const char *scope, struct ethos_edit *edits,
                  size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_origin *origin,
                  struct ethos_error *error);
+
+void files_batch(struct ethos_store *self, const char *scope, struct ethos_edit_call *calls,
+                 size_t count);
 
 /* ---- files_conflict.c ----------------------------------------------------------------------- */
 

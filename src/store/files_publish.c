@@ -154,23 +154,33 @@ static int recheck_all(const struct job *job, struct ethos_error *error)
 
 /* ---- the history ---------------------------------------------------------------------------- */
 
-/* Which file each line replaces, so that recovery can tell whether it did. */
+/* The first line of ours about a key. */
+static struct history_record *first_line(struct history_record *records, size_t count,
+                                         const char *key)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (view_eq_str(records[i].key, key) && !view_eq(records[i].actions, VIEW("external")))
+            return &records[i];
+    }
+    return NULL;
+}
+
+/* Which file the lines of a key replace, so that recovery can tell whether they did. */
 static int mark_files(struct job *job, struct history_record *records, size_t count,
                       struct ethos_error *error)
 {
-    for (size_t i = 0; i < count; i++) {
-        char was[FILES_WAS_SIZE];
-        for (size_t k = 0; k < job->count; k++) {
-            const struct change *change = &job->changes[k];
-            if (!job_changes(change) || !change->exists ||
-                !view_eq_str(records[i].key, change->edit->key) ||
-                view_eq(records[i].actions, VIEW("external")))
-                continue;
-            files_was(&change->seen, was);
-            records[i].was = view_str(arena_str(&job->arena, was));
-            if (!records[i].was.data)
-                return err_nomem(error);
-        }
+    char was[FILES_WAS_SIZE];
+    for (size_t i = 0; i < job->count; i++) {
+        const struct change *change = &job->changes[i];
+        struct history_record *line = job_changes(change) && change->exists
+                                          ? first_line(records, count, change->key)
+                                          : NULL;
+        if (!line)
+            continue;
+        files_was(&change->seen, was);
+        line->was = view_str(arena_str(&job->arena, was));
+        if (!line->was.data)
+            return err_nomem(error);
     }
     return ETHOS_OK;
 }
@@ -344,16 +354,14 @@ static int inspect(struct job *job, struct change *change, struct ethos_error *e
     struct ethos_text found = {0};
     struct stat st;
     char name[FILES_TEMP_SIZE];
-    const struct ethos_text *old = &change->edit->old;
     if (!change->exists || change->in_place)
         return ETHOS_OK;
     int dir = temp_of(job, change, FILES_OLD, name);
     if (change->drops || os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         temp_of(job, change, FILES_NEW, name);
-    int code = files_spot_read(job->self, change->spot->path, dir, name, old->revision, 0, &found,
-                               &st, &change->watched, error);
-    bool same = code == ETHOS_OK &&
-                view_eq(view_of(found.data, found.size), view_of(old->data, old->size));
+    int code = files_spot_read(job->self, change->spot->path, dir, name, change->file->revision, 0,
+                               &found, &st, &change->watched, error);
+    bool same = code == ETHOS_OK && view_eq(view_of(found.data, found.size), job_file_text(change));
     if (found.data)
         job->self->host->resize(job->self->host->arg, found.data, 0);
     if (code == ETHOS_NOTFOUND || (code == ETHOS_OK && !same))

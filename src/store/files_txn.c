@@ -7,7 +7,7 @@
  *     H2       base, H2 or none    published
  *     H2       other               displaced: a save came between reading and swapping
  *     other    H2, or a draft      unpublished
- *     other    base                published, then saved over
+ *     other    base, or the file   published, then saved over
  *     other    unknown             two saves: the file if history knows it, else .new, is the older
  *
  * A new file is published by a second name for .new, a deletion by renaming the file to .new, with
@@ -65,6 +65,7 @@ static void add_line(struct txn *txn, const struct history_record *record)
         part->first = *record;
     }
     part->last = *record;
+    txn->lines[txn->line_count++] = *record;
     if (txn->first_seq == 0)
         txn->first_seq = record->seq;
     txn->last_seq = record->seq;
@@ -95,7 +96,8 @@ static int make_parts(struct recovery *r, struct ethos_view lines, struct txn *t
     while (view_line(&lines, &line))
         count += has_txn(line, txn->id);
     txn->parts = arena_array(&r->arena, count, sizeof *txn->parts);
-    return txn->parts ? ETHOS_OK : ETHOS_NOMEM;
+    txn->lines = arena_array(&r->arena, count, sizeof *txn->lines);
+    return txn->parts && txn->lines ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 static int search(struct recovery *r, struct ethos_view lines, struct txn *txn)
@@ -159,8 +161,11 @@ static int read_temp(struct recovery *r, struct part *part, const char *id, cons
     bool busy;
     char name[FILES_TEMP_SIZE];
     int dir = files_spot_temp(r->hold, &part->spot, id, suffix, name);
-    return files_spot_read(r->self, part->spot.path, dir, name, "", ETHOS_READ_REVISION,
-                           &part->temp, &st, &busy, error);
+    int code = files_spot_read(r->self, part->spot.path, dir, name, "", ETHOS_READ_REVISION,
+                               &part->temp, &st, &busy, error);
+    part->twin = code == ETHOS_OK && part->file.data && st.st_ino == part->seen.st_ino &&
+                 st.st_dev == part->seen.st_dev;
+    return code;
 }
 
 void txn_drop_text(const struct recovery *r, struct ethos_text *text)
@@ -184,6 +189,7 @@ static int look(struct recovery *r, struct txn *txn, struct part *part, struct e
     int dir = files_spot_temp(r->hold, &part->spot, txn->id, FILES_NEW, name);
     part->odd_file = part->blocked || is_other(part->spot.dir, part->spot.name);
     part->odd_temp = is_other(dir, name);
+    part->twin = false;
     txn_drop_text(r, &part->file);
     txn_drop_text(r, &part->temp);
     part->has_new = temp_exists(r, part, txn->id, FILES_NEW);
@@ -226,10 +232,10 @@ static bool find_text(struct recovery *r, const struct part *part,
                       const struct history_record *line, bool before, struct str *out,
                       struct ethos_view *out_view);
 
-/* The last line, its diff whole; where a text of it is lost, that stays cut. */
-static struct history_record last_line(struct recovery *r, const struct part *part)
+/* A line of the part, its diff whole; where a text of it is lost, that stays cut. */
+static struct history_record whole_line(struct recovery *r, const struct part *part,
+                                        struct history_record line)
 {
-    struct history_record line = part->last;
     struct str before_text, after_text;
     struct ethos_view before, after;
     if (line.blob.size == 0)
@@ -244,20 +250,34 @@ static struct history_record last_line(struct recovery *r, const struct part *pa
     return line;
 }
 
-/* Somebody saved a copy of a text that was swapped in for a moment: then it counts as published. */
-static bool holds_entry(struct recovery *r, const struct part *part)
+/* Whether the file has what a line added, once more than the text before all of them. */
+static bool holds_line(struct recovery *r, const struct part *part,
+                       const struct history_record *line)
 {
     struct str base_text;
     struct ethos_view base, text = view_of(part->file.data, part->file.size);
-    struct history_record line = last_line(r, part);
-    size_t now = part->file.data ? verdict_count(&line, text, &r->arena) : 0;
+    struct history_record whole = whole_line(r, part, *line);
+    size_t now = verdict_count(&whole, text, &r->arena);
     if (now == 0)
         return false;
     str_init(&base_text, ETHOS_MAX_STORE_BYTES);
     bool more = find_text(r, part, &part->first, true, &base_text, &base) &&
-                now > verdict_count(&line, base, &r->arena);
+                now > verdict_count(&whole, base, &r->arena);
     str_release(&base_text);
     return more;
+}
+
+/*
+ * Somebody saved a copy of a text that was swapped in for a moment: then it counts as published. Any
+ * of its entries tells: who has one may have taken others out.
+ */
+static bool holds_entry(struct recovery *r, const struct txn *txn, const struct part *part)
+{
+    for (size_t i = 0; part->file.data && i < txn->line_count; i++) {
+        if (view_eq(txn->lines[i].key, part->last.key) && holds_line(r, part, &txn->lines[i]))
+            return true;
+    }
+    return false;
 }
 
 static enum state classify_deletion(const struct part *part)
@@ -267,7 +287,7 @@ static enum state classify_deletion(const struct part *part)
     return part->has_new && !is_base(part, &part->temp) ? DISPLACED : PUBLISHED;
 }
 
-static enum state classify(struct recovery *r, const struct part *part)
+static enum state classify(struct recovery *r, const struct txn *txn, const struct part *part)
 {
     if (part->last.absent_after)
         return classify_deletion(part);
@@ -280,8 +300,8 @@ static enum state classify(struct recovery *r, const struct part *part)
     if (!part->has_new && !part->has_draft)
         return PUBLISHED; // and saved over, or deleted
     if (part->has_new && !is_after(part, &part->temp))
-        return is_base(part, &part->temp) ? PUBLISHED : TWO_SAVES;
-    return holds_entry(r, part) ? PUBLISHED : UNPUBLISHED;
+        return part->twin || is_base(part, &part->temp) ? PUBLISHED : TWO_SAVES;
+    return holds_entry(r, txn, part) ? PUBLISHED : UNPUBLISHED;
 }
 
 /* ---- moving texts ----------------------------------------------------------------------------- */
@@ -475,12 +495,20 @@ static int make_base(struct recovery *r, const struct txn *txn, struct part *par
     return code;
 }
 
+/* Whether the lines of the part lead back to where they began: then no file was to change. */
+static bool leads_back(const struct part *part)
+{
+    return part->first.absent_before ? part->last.absent_after
+                                     : !part->last.absent_after &&
+                                           view_eq(part->first.before_hash, part->last.after_hash);
+}
+
 /* Takes a published key back, unless somebody has changed it since. */
 static int take_back(struct recovery *r, struct txn *txn, struct part *part,
                      struct ethos_error *error)
 {
     bool deleted = part->last.absent_after && !part->file.data;
-    if (!deleted && !is_after(part, &part->file)) {
+    if (leads_back(part) || (!deleted && !is_after(part, &part->file))) {
         part->state = UNPUBLISHED;
         return ETHOS_OK;
     }
@@ -531,7 +559,7 @@ static bool is_kept(struct recovery *r, const struct txn *txn)
     for (size_t i = 0; i < txn->count; i++) {
         const struct part *part = &txn->parts[i];
         bool over = part->state == PUBLISHED && !is_after(part, &part->file);
-        if (over && !holds_entry(r, part))
+        if (over && !holds_entry(r, txn, part))
             return false;
         if (part->state == UNPUBLISHED &&
             (!part->has_new || !is_after(part, &part->temp) || !is_base(part, &part->file)))
@@ -561,7 +589,7 @@ static int step(struct recovery *r, struct txn *txn, bool *out_done, struct etho
         int code = look(r, txn, part, error);
         if (code != ETHOS_OK)
             return code;
-        part->state = classify(r, part);
+        part->state = classify(r, txn, part);
         if (part->state == TWO_SAVES)
             return settle_two(r, txn, part, error);
         if (part->odd_file) {

@@ -18,6 +18,7 @@ struct part {
     struct ethos_text file, temp;               /* temp: .new, else .draft; data NULL: none */
     struct stat seen;                           /* of file */
     bool has_new, has_draft, has_gone;
+    bool twin;               /* file and .new are two names of one file, which was new */
     bool blocked;            /* something is in its directory's place */
     bool odd_file, odd_temp; /* something that is no text stands there */
     enum state state;
@@ -25,6 +26,8 @@ struct part {
 
 struct txn {
     char id[FILES_TXN_SIZE];
+    struct history_record *lines;
+    size_t line_count;
     struct part *parts;
     size_t count;
     uint64_t first_seq, last_seq;

@@ -1,5 +1,5 @@
 /*
- * files_write.c: update: the write protocol of one scope's directory.
+ * files_write.c: update and batch: the write protocol of one scope's directory.
  *
  *     for each round:
  *         files_hold_open         open the directory, take its lock
@@ -8,10 +8,12 @@
  *         load_all                read the texts
  *         judge_all               what was changed outside is recorded; where that asks for another
  *                                 text, this round writes it and the next one goes on
- *         files_journal_recall    was this operation done before? then that is the answer
- *         edit_ask                the callback
+ *         job_ask_all             each update in turn: was it done before? else its callback
  *         job_allow_all           refuse what must not be replaced
  *         job_carry_out           drafts, history, swap, inspection, sync (files_publish.c)
+ *
+ * Several updates share one such write; an update is one of one. What fails before anything was
+ * recorded may be the fault of one of them: then each half is tried by itself.
  *
  * Dropping a key that is a symbolic link is refused, because it is not clear whether the link or the
  * text is meant.
@@ -24,9 +26,7 @@
 #include "base/err.h"
 #include "base/os.h"
 #include "base/view.h"
-#include "core/verdict.h"
 #include "store/edit.h"
-#include "store/opid.h"
 
 #define ROUNDS 100
 #define RECENT_MS 30000 /* a file changed since may not be durable yet */
@@ -44,14 +44,14 @@ static int read_once(struct job *job, struct change *change, struct ethos_error 
     if (job->hold.dir < 0)
         return ETHOS_NOTFOUND;
     return files_spot_read(job->self, change->spot->path, change->spot->dir, change->spot->name,
-                           change->last.hash, ETHOS_READ_REVISION, &change->edit->old,
-                           &change->seen, &busy, error);
+                           change->last.hash, ETHOS_READ_REVISION, change->file, &change->seen,
+                           &busy, error);
 }
 
 /* Some editors take a file away for a moment while they save it. */
 static int load(struct job *job, struct change *change, struct ethos_error *error)
 {
-    int code = files_journal_last(&job->journal, change->edit->key, &change->last, error);
+    int code = files_journal_last(&job->journal, change->key, &change->last, error);
     if (code != ETHOS_OK)
         return code;
     code = read_once(job, change, error);
@@ -62,10 +62,11 @@ static int load(struct job *job, struct change *change, struct ethos_error *erro
         code = read_once(job, change, error);
     }
     change->exists = code == ETHOS_OK;
-    if (code != ETHOS_NOTFOUND)
-        return code;
-    edit_absent(job->self->host, change->edit);
-    return ETHOS_OK;
+    if (code == ETHOS_NOTFOUND)
+        edit_absent(job->self->host, change->file);
+    change->text = job_file_text(change);
+    change->revision = change->file->revision;
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
 static int open_spots(struct job *job, struct ethos_error *error)
@@ -73,8 +74,8 @@ static int open_spots(struct job *job, struct ethos_error *error)
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
         files_spot_close(&job->hold, &job->spots[i]);
-        code = files_spot_open(job->self, &job->hold, job->scope, job->edits[i].key, job->spots, i,
-                               &job->spots[i], error);
+        code = files_spot_open(job->self, &job->hold, job->scope, job->changes[i].key, job->spots,
+                               i, &job->spots[i], error);
     }
     return code;
 }
@@ -85,82 +86,10 @@ static int load_all(struct job *job, struct ethos_error *error)
     for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
         struct change *change = &job->changes[i];
         change->puts = change->drops = change->in_place = change->watched = false;
+        change->answers = false;
         code = load(job, change, error);
     }
     return code;
-}
-
-/* ---- records -------------------------------------------------------------------------------- */
-
-static const char *actions_of(const struct change *change)
-{
-    return change->edit->actions ? change->edit->actions : change->drops ? "delete" : "replace";
-}
-
-static int make_record(struct job *job, const struct change *change, struct history_record *out,
-                       struct ethos_error *error)
-{
-    static const struct ethos_origin nobody;
-    const struct ethos_origin *origin = job->origin ? job->origin : &nobody;
-    const struct ethos_text *old = &change->edit->old;
-    *out = (struct history_record){
-        .scope = view_str(job->scope),
-        .key = view_str(change->edit->key),
-        .actions = view_str(actions_of(change)),
-        .source = view_str(origin->source ? origin->source : "tool"),
-        .session = view_str(origin->session),
-        .session_key = view_str(origin->session_key),
-        .op_id = view_str(origin->op_digest ? origin->op_id : NULL),
-        .user = view_str(origin->user),
-        .via = view_str(origin->via),
-        .undoes = view_str(origin->undoes),
-        .actor = view_str(origin->actor),
-    };
-    if (old->data)
-        out->before_hash = view_str(old->revision);
-    if (change->puts)
-        out->after_hash = view_str(change->edit->revision);
-    struct ethos_view before = view_of(old->data, old->size);
-    return files_describe(job->self, &job->hold, &change->last, before,
-                          change->drops ? (struct ethos_view){0} : change->text, &job->arena, out,
-                          error);
-}
-
-/* The last line carries the record by which a repeat is known and answered. */
-static int add_op(struct job *job, struct history_record *last, struct ethos_error *error)
-{
-    struct str op;
-    if (!opid_given(job->origin))
-        return ETHOS_OK;
-    str_init(&op, ETHOS_MAX_STORE_BYTES);
-    int64_t now_ms = job->self->host->now_ms(job->self->host->arg);
-    int code = opid_record(job->origin, now_ms, job->edits, job->count, &op, error);
-    if (code == ETHOS_OK) {
-        last->op = view_str(arena_copy(&job->arena, str_view(&op)));
-        if (!last->op.data)
-            code = err_nomem(error);
-    }
-    str_release(&op);
-    return code;
-}
-
-static int make_records(struct job *job, struct history_record **out, size_t *out_count,
-                        struct ethos_error *error)
-{
-    size_t count = 0;
-    struct history_record *records = arena_array(&job->arena, job->count, sizeof *records);
-    if (!records)
-        return err_nomem(error);
-    for (size_t i = 0; i < job->count; i++) {
-        if (!job_changes(&job->changes[i]))
-            continue;
-        int code = make_record(job, &job->changes[i], &records[count++], error);
-        if (code != ETHOS_OK)
-            return code;
-    }
-    *out = records;
-    *out_count = count;
-    return add_op(job, &records[count - 1], error);
 }
 
 /* ---- what was changed outside --------------------------------------------------------------- */
@@ -177,7 +106,7 @@ static bool is_outside(const struct change *change)
     const struct history_last *last = &change->last;
     if (!last->any)
         return false;
-    return change->exists ? last->absent || strcmp(change->edit->old.revision, last->hash) != 0
+    return change->exists ? last->absent || strcmp(change->file->revision, last->hash) != 0
                           : !last->absent;
 }
 
@@ -225,11 +154,9 @@ static int judge(struct job *job, struct change *change, struct sentence *all,
                  struct ethos_error *error)
 {
     struct files_verdict verdict = {0};
-    const struct ethos_text *old = &change->edit->old;
     str_init(&verdict.text, ETHOS_MAX_STORE_BYTES);
-    int code = files_judge(job->self, &job->hold, &job->journal, job->scope, change->edit->key,
-                           view_of(old->data, old->size), &change->seen, &job->arena, &verdict,
-                           error);
+    int code = files_judge(job->self, &job->hold, &job->journal, job->scope, change->key,
+                           job_file_text(change), &change->seen, &job->arena, &verdict, error);
     if (code == ETHOS_OK && verdict.rewrites)
         code = plan_rewrite(job, change, &verdict, error);
     if (code == ETHOS_OK)
@@ -261,7 +188,7 @@ static int judge_all(struct job *job, struct ethos_error *error)
         return code;
     job->written = true;
     for (size_t i = 0; code == ETHOS_OK && i < job->count; i++)
-        code = files_journal_last(&job->journal, job->edits[i].key, &job->changes[i].last, error);
+        code = files_journal_last(&job->journal, job->changes[i].key, &job->changes[i].last, error);
     return code;
 }
 
@@ -300,13 +227,13 @@ static int settle(struct job *job, struct ethos_error *error)
 }
 
 /* Where nothing was ever written, the question is asked without a lock first: "nothing to do" must not make a directory. */
-static int ask_lightly(struct job *job, ethos_edit_fn *edit, void *arg, struct ethos_error *error)
+static int ask_lightly(struct job *job, struct ethos_error *error)
 {
     int code = open_spots(job, error);
     if (code == ETHOS_OK)
         code = load_all(job, error);
     if (code == ETHOS_OK)
-        code = edit_ask(job->edits, job->count, edit, arg, error);
+        job_ask_all(job);
     for (size_t i = 0; i < job->count; i++)
         files_spot_close(&job->hold, &job->spots[i]);
     files_tree_close(&job->hold); // under the lock they are looked for again
@@ -319,174 +246,245 @@ static bool has_history(const struct job *job)
     return job->hold.dir >= 0 && os_fstatat(job->hold.dir, FILES_HISTORY, &st, 0) == 0;
 }
 
-static int lock(struct job *job, ethos_edit_fn *edit, void *arg, bool *out_asked,
-                struct ethos_error *error)
+static int lock(struct job *job, bool *out_asked, struct ethos_error *error)
 {
     int code = files_hold_open(job->self, &job->hold, error);
     *out_asked = false;
     if (code != ETHOS_OK || job->hold.lock >= 0)
         return code;
     if (!has_history(job)) {
-        code = ask_lightly(job, edit, arg, error);
-        *out_asked = code != ETHOS_OK || !edit_any_changes(job->edits, job->count);
+        code = ask_lightly(job, error);
+        *out_asked = code != ETHOS_OK || !job_any_changes(job);
         if (*out_asked)
             return code;
     }
     return files_hold_make(job->self, &job->hold, error);
 }
 
-/* What is answered must be durable, also where this call had nothing left to do. */
-static int sync_answer(struct job *job, struct ethos_error *error)
+static bool any_answers(const struct job *job)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        if (job->changes[i].answers)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the write that follows syncs this directory. */
+static bool will_sync(const struct job *job, int dir)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        if (job_changes(&job->changes[i]) && job->changes[i].spot->dir == dir)
+            return true;
+    }
+    return false;
+}
+
+/* Whether an update that was done before is answered by this key. */
+static bool is_repeated(const struct job *job, const struct change *change)
+{
+    for (size_t i = 0; i < job->call_count; i++) {
+        const struct call *call = &job->calls[i];
+        for (size_t k = 0; k < call->asked->count; k++) {
+            if (call->steps[k].change == change &&
+                call->asked->edits[k].verdict == ETHOS_EDIT_REPEATED)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* What is answered must be durable, also where there is nothing left to do. */
+static int sync_answers(struct job *job, struct ethos_error *error)
 {
     int64_t now_ms = job->self->host->now_ms(job->self->host->arg);
-    int code = files_journal_sync(job->self, &job->hold, &job->journal, error);
+    int code = ETHOS_OK;
+    if (any_answers(job) && !job_any_changes(job))
+        code = files_journal_sync(job->self, &job->hold, &job->journal, error);
     for (size_t i = 0; code == ETHOS_OK && job->self->durable && i < job->count; i++) {
         const struct change *change = &job->changes[i];
+        if (!change->answers || !change->last.any || will_sync(job, change->spot->dir))
+            continue;
         bool recent = change->exists &&
                       now_ms - (int64_t)change->seen.st_ctim.tv_sec * 1000 < RECENT_MS;
-        bool repeated = change->edit->verdict == ETHOS_EDIT_REPEATED;
-        if ((recent || repeated) && change->last.any && os_fsync(change->spot->dir) != 0)
+        if ((recent || is_repeated(job, change)) && os_fsync(change->spot->dir) != 0)
             code = fail(job, change, error);
     }
     return code;
 }
 
-/*
- * Remembers what was recorded and taken back. Without memory for it, an editor that saved a copy of
- * the short-lived text may have an entry doubled.
- */
-static void note_try(struct job *job, struct change *change, const struct history_record *record)
-{
-    const struct ethos_text *old = &change->edit->old;
-    struct ethos_view before = view_of(old->data, old->size);
-    struct history_record whole = *record;
-    if (history_mend(before, change->text, &job->tries, &whole) != ETHOS_OK)
-        return;
-    char *diff = arena_copy(&job->tries, whole.diff);
-    char *actions = diff ? arena_copy(&job->tries, whole.actions) : NULL;
-    if (!actions)
-        return;
-    change->tried = (struct history_record){.diff = view_of(diff, whole.diff.size),
-                                            .actions = view_str(actions)};
-    change->tried_before = verdict_count(&change->tried, before, &job->tries);
-}
-
-static void note_tries(struct job *job, const struct history_record *records, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < job->count; k++) {
-            if (view_eq_str(records[i].key, job->changes[k].edit->key))
-                note_try(job, &job->changes[k], &records[i]);
-        }
-    }
-}
-
-/* An add that an earlier round took back may stand in the text all the same: somebody saved a copy. */
-static void drop_applied(struct job *job)
-{
-    for (size_t i = 0; i < job->count; i++) {
-        struct change *change = &job->changes[i];
-        const struct ethos_text *old = &change->edit->old;
-        if (change->tried.diff.data && change->edit->verdict == ETHOS_EDIT_PUT &&
-            verdict_count(&change->tried, view_of(old->data, old->size), &job->arena) >
-                change->tried_before)
-            change->edit->verdict = ETHOS_EDIT_KEEP;
-    }
-}
-
-static int do_verdicts(struct job *job, struct ethos_error *error)
+static int write_changes(struct job *job, struct ethos_error *error)
 {
     struct history_record *records = NULL;
     size_t count = 0;
-    for (size_t i = 0; i < job->count; i++) {
-        struct change *change = &job->changes[i];
-        bool changes = edit_changes(change->edit);
-        change->puts = changes && change->edit->verdict == ETHOS_EDIT_PUT;
-        change->drops = changes && change->edit->verdict == ETHOS_EDIT_DROP;
-        change->text = change->edit->text;
-    }
     int code = job_allow_all(job, error);
     if (code == ETHOS_OK)
         code = start_txn(job, error);
     if (code == ETHOS_OK)
-        code = make_records(job, &records, &count, error);
+        code = job_make_records(job, &records, &count, error);
     if (code == ETHOS_OK)
         code = job_carry_out(job, records, count, error);
-    if (code == FILES_MOVED && job->journaled)
-        note_tries(job, records, count);
+    if (!job->journaled)
+        return code;
+    job->recorded = true;
+    if (code == FILES_MOVED)
+        job_note_tries(job, records);
     return code;
 }
 
-static int answer(struct job *job, ethos_edit_fn *edit, void *arg, struct ethos_error *error)
+static int answer(struct job *job, struct ethos_error *error)
 {
     int code = settle(job, error);
-    if (code == ETHOS_OK)
-        code = files_journal_recall(job->self, &job->hold, &job->journal, job->origin, job->edits,
-                                    job->count, error);
-    if (code == ETHOS_NOTFOUND)
-        code = edit_ask(job->edits, job->count, edit, arg, error);
     if (code != ETHOS_OK)
         return code;
-    drop_applied(job);
-    edit_finish(job->edits, job->count);
-    return edit_any_changes(job->edits, job->count) ? do_verdicts(job, error)
-                                                    : sync_answer(job, error);
+    job_ask_all(job);
+    code = sync_answers(job, error);
+    return code == ETHOS_OK && job_any_changes(job) ? write_changes(job, error) : code;
 }
 
-static int round_trip(struct job *job, ethos_edit_fn *edit, void *arg, struct ethos_error *error)
+static int round_trip(struct job *job, struct ethos_error *error)
 {
     bool asked;
     begin_round(job);
-    int code = lock(job, edit, arg, &asked, error);
-    if (code == ETHOS_OK && asked)
-        edit_finish(job->edits, job->count);
-    else if (code == ETHOS_OK)
-        code = answer(job, edit, arg, error);
+    int code = lock(job, &asked, error);
+    if (code == ETHOS_OK && !asked)
+        code = answer(job, error);
     end_round(job);
     return code;
 }
 
-static int make_changes(struct job *job, struct ethos_error *error)
+/* ---- the updates and their keys ------------------------------------------------------------- */
+
+static struct change *find_change(struct job *job, struct ethos_edit *edit)
 {
-    job->changes = calloc(job->count, sizeof *job->changes);
-    job->spots = calloc(job->count, sizeof *job->spots);
-    if (!job->changes || !job->spots)
-        return err_nomem(error);
     for (size_t i = 0; i < job->count; i++) {
-        const char *key = job->edits[i].key;
-        if (files_is_history(key))
-            return err_set(error, ETHOS_DENIED, "reserved memory key: %s", key);
-        job->spots[i].dir = job->spots[i].lock = -1;
-        job->changes[i].edit = &job->edits[i];
-        job->changes[i].spot = &job->spots[i];
+        if (strcmp(job->changes[i].key, edit->key) == 0)
+            return &job->changes[i];
     }
+    struct files_spot *spot = &job->spots[job->count];
+    struct change *change = &job->changes[job->count++];
+    spot->dir = spot->lock = -1;
+    change->key = edit->key;
+    change->spot = spot;
+    change->file = &edit->old;
+    return change;
+}
+
+static int make_job(struct job *job, struct ethos_edit_call *const *calls, size_t count,
+                    struct ethos_error *error)
+{
+    size_t edits = 0;
+    for (size_t i = 0; i < count; i++)
+        edits += calls[i]->count;
+    job->calls = calloc(count, sizeof *job->calls);
+    job->steps = calloc(edits, sizeof *job->steps);
+    job->changes = calloc(edits, sizeof *job->changes);
+    job->spots = calloc(edits, sizeof *job->spots);
+    if (!job->calls || !job->steps || !job->changes || !job->spots)
+        return err_nomem(error);
+    struct step *step = job->steps;
+    for (size_t i = 0; i < count; i++) {
+        job->calls[i] = (struct call){.asked = calls[i], .steps = step};
+        for (size_t k = 0; k < calls[i]->count; k++, step++)
+            step->change = find_change(job, &calls[i]->edits[k]);
+    }
+    job->call_count = count;
     return ETHOS_OK;
+}
+
+static void free_job(struct job *job)
+{
+    arena_release(&job->tries);
+    free(job->calls);
+    free(job->steps);
+    free(job->changes);
+    free(job->spots);
+}
+
+/* What was refused before anything changed stays so; whoever changed something, or came after, failed. */
+static void fail_all(const struct job *job, struct ethos_edit_call *const *calls, size_t count,
+                     int code, const struct ethos_error *error)
+{
+    bool failed = !job->recorded;
+    for (size_t i = 0; i < count; i++) {
+        failed = failed || job->calls[i].changes;
+        if (!failed)
+            continue;
+        calls[i]->code = code;
+        if (calls[i]->error)
+            *calls[i]->error = *error;
+    }
+}
+
+/* Does updates in one write; false when it failed before anything was recorded, maybe due to one of them. */
+static bool share(struct files *self, const char *scope, struct ethos_edit_call *const *calls,
+                  size_t count)
+{
+    struct job job = {.self = self, .scope = scope};
+    struct ethos_error error = {0};
+    arena_init(&job.tries);
+    int code = files_scope_path(scope, job.hold.path, &error);
+    if (code == ETHOS_OK)
+        code = make_job(&job, calls, count, &error);
+    if (code == ETHOS_OK)
+        code = FILES_MOVED;
+    for (int i = 0; code == FILES_MOVED && i < ROUNDS; i++)
+        code = round_trip(&job, &error);
+    if (code == FILES_MOVED)
+        code = files_errno(self, EAGAIN, job.hold.path, &error);
+    if (code != ETHOS_OK)
+        fail_all(&job, calls, count, code, &error);
+    bool sure = code == ETHOS_OK || code == ETHOS_BUSY || job.recorded;
+    free_job(&job);
+    return sure;
+}
+
+static void share_or_part(struct files *self, const char *scope,
+                          struct ethos_edit_call *const *calls, size_t count)
+{
+    if (share(self, scope, calls, count) || count == 1)
+        return;
+    share_or_part(self, scope, calls, count / 2);
+    share_or_part(self, scope, calls + count / 2, count - count / 2);
+}
+
+static int check_call(const struct ethos_edit_call *call)
+{
+    for (size_t i = 0; i < call->count; i++) {
+        if (files_is_history(call->edits[i].key))
+            return err_set(call->error, ETHOS_DENIED, "reserved memory key: %s",
+                           call->edits[i].key);
+    }
+    return edit_check(call->edits, call->count, call->error);
+}
+
+void files_batch(struct ethos_store *store, const char *scope, struct ethos_edit_call *calls,
+                 size_t count)
+{
+    struct ethos_edit_call *single, **sound = &single;
+    size_t left = 0;
+    if (count > 1 && !(sound = calloc(count, sizeof(struct ethos_edit_call *)))) {
+        for (size_t i = 0; i < count; i++)
+            calls[i].code = err_nomem(calls[i].error);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        calls[i].code = check_call(&calls[i]);
+        if (calls[i].code == ETHOS_OK && calls[i].count > 0)
+            sound[left++] = &calls[i];
+    }
+    if (left > 0)
+        share_or_part((struct files *)store, scope, sound, left);
+    if (sound != &single)
+        free(sound);
 }
 
 int files_update(struct ethos_store *store, const char *scope, struct ethos_edit *edits,
                  size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_origin *origin,
                  struct ethos_error *error)
 {
-    struct job job = {.self = (struct files *)store,
-                      .scope = scope,
-                      .edits = edits,
-                      .count = count,
-                      .origin = origin};
-    int code = files_scope_path(scope, job.hold.path, error);
-    if (code == ETHOS_OK)
-        code = edit_check(edits, count, error);
-    if (code != ETHOS_OK || count == 0)
-        return code;
-    arena_init(&job.tries);
-    code = make_changes(&job, error);
-    if (code == ETHOS_OK)
-        code = FILES_MOVED;
-    for (int i = 0; code == FILES_MOVED && i < ROUNDS; i++)
-        code = round_trip(&job, edit, arg, error);
-    if (code == FILES_MOVED)
-        code = files_errno(job.self, EAGAIN, job.hold.path, error);
-    arena_release(&job.tries);
-    free(job.changes);
-    free(job.spots);
-    return code;
+    struct ethos_edit_call call = {
+        .edits = edits, .count = count, .edit = edit, .arg = arg, .origin = origin, .error = error};
+    files_batch(store, scope, &call, 1);
+    return call.code;
 }

@@ -178,7 +178,7 @@ static int read_old(struct ram *ram, const char *scope, struct ethos_edit *edits
     for (size_t i = 0; i < count; i++) {
         int code = ram_read(&ram->store, scope, edits[i].key, &whole, &edits[i].old, error);
         if (code == ETHOS_NOTFOUND)
-            edit_absent(ram->host, &edits[i]);
+            edit_absent(ram->host, &edits[i].old);
         else if (code != ETHOS_OK)
             return code;
     }
@@ -250,6 +250,17 @@ static int ram_update(struct ethos_store *self, const char *scope, struct ethos_
     return ETHOS_OK;
 }
 
+/* Nothing is gained by doing several at once. */
+static void ram_batch(struct ethos_store *self, const char *scope, struct ethos_edit_call *calls,
+                      size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct ethos_edit_call *call = &calls[i];
+        call->code = ram_update(self, scope, call->edits, call->count, call->edit, call->arg,
+                                call->origin, call->error);
+    }
+}
+
 static int ram_write(struct ethos_store *self, const char *scope, const char *key,
                      const char *expect, struct ethos_view text, const struct ethos_origin *origin,
                      char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error)
@@ -289,6 +300,7 @@ const struct ethos_store_ops store_ram = {
     .remove = ram_remove,
     .list = ram_list,
     .update = ram_update,
+    .batch = ram_batch,
     .history = ram_history,
     .version = ram_version,
     .purge = ram_purge,

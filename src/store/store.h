@@ -5,6 +5,7 @@
  *   files   the default: markdown files under a home directory
  *   trace   forwards to another store and logs each call (never content)
  *   fault   forwards to another store and fails the calls a test chooses
+ *   group   forwards to another store, updates of several threads in one batch: group.h
  */
 #ifndef ETHOS_STORE_STORE_H
 #define ETHOS_STORE_STORE_H
@@ -30,8 +31,8 @@ int store_trace_new(const struct ethos_host *host, struct ethos_store *inner,
                     struct ethos_store **out_store, struct ethos_error *error);
 
 /*
- * fail(arg, call, number) is asked before each call ("read", "write", "remove", "list", "update";
- * numbers count from 1 over all calls) and returns the code to fail with, or ETHOS_OK.
+ * fail(arg, call, number) is asked before each call ("read", "write", "remove", "list", "update",
+ * "batch"; numbers count from 1 over all calls) and returns the code to fail with, or ETHOS_OK.
  */
 typedef int store_fault_fn(void *arg, const char *call, unsigned long number);
 int store_fault_new(const struct ethos_host *host, struct ethos_store *inner, store_fault_fn *fail,
@@ -47,5 +48,9 @@ int store_fault_new(const struct ethos_host *host, struct ethos_store *inner, st
 int store_update(struct ethos_store *store, const char *scope, struct ethos_edit *edits,
                  size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_origin *origin,
                  struct ethos_error *error);
+
+/* batch of any store: its own, or one update after the other. */
+void store_batch(struct ethos_store *store, const char *scope, struct ethos_edit_call *calls,
+                 size_t count);
 
 #endif

@@ -3,6 +3,8 @@
  */
 #include "store/store.h"
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/log.h"
 #include "store/wrap.h"
@@ -67,6 +69,14 @@ static int trace_list(struct ethos_store *self, const char *scope, ethos_entry_f
     return trace(self, "list", scope, "*", walk.bytes, code);
 }
 
+static uint64_t bytes_put(const struct ethos_edit *edits, size_t count)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += edits[i].verdict == ETHOS_EDIT_PUT ? edits[i].text.size : 0;
+    return bytes;
+}
+
 /* One line for the whole update: its first key and what all keys together put. */
 static int trace_update(struct ethos_store *self, const char *scope, struct ethos_edit *edits,
                         size_t count, ethos_edit_fn *edit, void *arg,
@@ -74,10 +84,23 @@ static int trace_update(struct ethos_store *self, const char *scope, struct etho
 {
     struct ethos_store *inner = wrap_inner(self);
     int code = inner->ops->update(inner, scope, edits, count, edit, arg, origin, error);
+    return trace(self, "update", scope, count ? edits[0].key : "-", bytes_put(edits, count), code);
+}
+
+/* One line for all: the first key, what they put together, the first failure. */
+static void trace_batch(struct ethos_store *self, const char *scope, struct ethos_edit_call *calls,
+                        size_t count)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    inner->ops->batch(inner, scope, calls, count);
     uint64_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        bytes += edits[i].verdict == ETHOS_EDIT_PUT ? edits[i].text.size : 0;
-    return trace(self, "update", scope, count ? edits[0].key : "-", bytes, code);
+    int code = ETHOS_OK;
+    for (size_t i = 0; i < count; i++) {
+        bytes += bytes_put(calls[i].edits, calls[i].count);
+        code = code == ETHOS_OK ? calls[i].code : code;
+    }
+    bool named = count > 0 && calls[0].count > 0;
+    trace(self, "batch", scope, named ? calls[0].edits[0].key : "-", bytes, code);
 }
 
 static const struct ethos_store_ops trace_ops = {
@@ -89,6 +112,7 @@ static const struct ethos_store_ops trace_ops = {
     .remove = trace_remove,
     .list = trace_list,
     .update = trace_update,
+    .batch = trace_batch,
     .locate = wrap_locate,
     .check = wrap_check,
 };

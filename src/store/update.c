@@ -125,3 +125,17 @@ int store_update(struct ethos_store *store, const char *scope, struct ethos_edit
     }
     return err_set(error, ETHOS_BUSY, "%s: the text keeps changing", scope);
 }
+
+void store_batch(struct ethos_store *store, const char *scope, struct ethos_edit_call *calls,
+                 size_t count)
+{
+    if (store->ops->batch) {
+        store->ops->batch(store, scope, calls, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct ethos_edit_call *call = &calls[i];
+        call->code = store_update(store, scope, call->edits, call->count, call->edit, call->arg,
+                                  call->origin, call->error);
+    }
+}

@@ -97,6 +97,8 @@ int wrap_new(const struct ethos_host *host, const struct ethos_store_ops *ops, s
     wrap->store.capabilities = inner->capabilities;
     if (!inner->ops->update)
         wrap->ops.update = NULL;
+    if (!inner->ops->batch)
+        wrap->ops.batch = NULL;
     if (!inner->ops->locate)
         wrap->ops.locate = NULL;
     if (!inner->ops->check)

@@ -13,7 +13,8 @@
 
 static const struct agent_event *event_of(const char *agent, const char *event)
 {
-    return agent_event_find(agent_find(agent), event);
+    const struct agent *who;
+    return agent_event_find(agent, event, &who);
 }
 
 static struct hook take(const char *agent, const char *event, const char *input)

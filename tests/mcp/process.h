@@ -34,13 +34,12 @@ static inline void find_program(char out[1024])
     snprintf(out + strlen(out), 1024 - strlen(out), "/bin/ethos");
 }
 
-static inline void start(struct process *self, struct world *world, const char *const options[])
+static inline void start_program(struct process *self, struct world *world, const char *program,
+                                 const char *const options[])
 {
-    char program[1024];
     const char *argv[16] = {program, "mcp"};
     posix_spawn_file_actions_t actions;
     int in[2], out[2];
-    find_program(program);
     for (size_t i = 0; options && options[i]; i++)
         argv[i + 2] = options[i];
     setenv("ETHOS_HOME", world->home, 1);
@@ -57,6 +56,13 @@ static inline void start(struct process *self, struct world *world, const char *
     self->in = in[1];
     self->out = out[0];
     str_init(&self->read, 2 * (size_t)MCP_MAX_REPLY);
+}
+
+static inline void start(struct process *self, struct world *world, const char *const options[])
+{
+    char program[1024];
+    find_program(program);
+    start_program(self, world, program, options);
 }
 
 static inline void shut(int *fd)

@@ -147,7 +147,8 @@ static int open_slate(struct world *world, const char *name, const char *value)
 
     module_path("modules/slate.so", path);
     assert_ok(world, find(world, path, &backend));
-    int code = registry_open(&backend, &setup, &provider, &world->error);
+    int code = registry_open(&backend, &setup, (struct registry_group){0}, &provider,
+                             &world->error);
     assert_int_equal(provider != NULL, code == ETHOS_OK);
     if (provider)
         provider->ops->close(provider);
@@ -203,7 +204,8 @@ static void test_a_backend_that_opens_to_nothing_is_named(void **state)
         struct ethos_provider *provider = NULL;
         open_answer = answers[i];
         snprintf(world->error.text, sizeof world->error.text, "of another call");
-        int code = registry_open(&backend, &setup, &provider, &world->error);
+        int code = registry_open(&backend, &setup, (struct registry_group){0}, &provider,
+                                 &world->error);
         assert_error(&world->error, code, codes[i]);
         assert_non_null(strstr(world->error.text, "odd: the memory provider failed to open"));
         assert_null(provider);
@@ -220,7 +222,8 @@ static void test_a_backend_without_options_takes_none(void **state)
     struct ethos_provider *provider = NULL;
 
     assert_ok(world, find(world, "markdown", &backend));
-    int code = registry_open(&backend, &setup, &provider, &world->error);
+    int code = registry_open(&backend, &setup, (struct registry_group){0}, &provider,
+                             &world->error);
     assert_error(&world->error, code, ETHOS_INVALID);
     registry_release(&backend);
 }

@@ -395,7 +395,8 @@ static void judge(struct walk *self, struct disk *disk)
     struct ledger ledger;
     char hash[HASH_SIZE], *found = file_read(self->worker->home.memory, NULL);
     char *texts = scene_texts(&self->worker->home);
-    bool adds = trial->scene.deed == DEED_ADD || trial->scene.deed == DEED_BATCH;
+    bool adds = trial->scene.deed == DEED_ADD || trial->scene.deed == DEED_BATCH ||
+                trial->scene.deed == DEED_GROUP;
     bool lost = (disk->answers >= 1 && adds && !text_lines(found, WARM)) ||
                 (disk->answers >= 2 && strcmp(texts, trial->right) != 0);
     free(texts);

@@ -283,7 +283,8 @@ static void judge_save(const struct somebody *somebody)
     struct search search = {0};
     struct ledger ledger;
     char path[PATH_MAX], what[128];
-    bool adds = somebody->plan->scene.deed == DEED_ADD || somebody->plan->scene.deed == DEED_BATCH;
+    enum deed deed = somebody->plan->scene.deed;
+    bool adds = deed == DEED_ADD || deed == DEED_BATCH || deed == DEED_GROUP;
     tally->bad_history += !ledger_check(&ledger, self->home.scope, 0, look_at, &search);
     snprintf(path, sizeof path, "%s/.mem/conflicts", self->home.scope);
     dir_each(path, look_at_copy, &search);
@@ -352,7 +353,7 @@ static int work_saves(void *arg)
     for (unsigned i = 0; i < plan_count; i++) {
         enum state state = plans[i].scene.state;
         enum deed deed = plans[i].scene.deed;
-        bool small = deed == DEED_ADD && state == STATE_EXISTS;
+        bool small = (deed == DEED_ADD || deed == DEED_GROUP) && state == STATE_EXISTS;
         if (deed != DEED_OVERFLOW && state != STATE_LINK && (small || proof_long()))
             save_everywhere(self, &plans[i], step);
     }

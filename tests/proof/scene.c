@@ -11,13 +11,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/os.h"
+#include "base/str.h"
+#include "core/update.h"
+#include "store/store.h"
 
 #define ROWS 200 /* lines of a big text: well over the 4,096 bytes of a diff */
 
-const char *const deed_names[DEEDS] = {"add",   "replace",  "remove",  "delete",
-                                       "batch", "overflow", "restore", "remember",
-                                       "move",  "create",   "rename",  "erase"};
+const char *const deed_names[DEEDS] = {"add",      "replace", "remove",   "delete", "batch",
+                                       "overflow", "restore", "remember", "move",   "group",
+                                       "create",   "rename",  "erase"};
 const char *const state_names[STATES] = {"exists", "absent", "link", "edited", "stale", "big"};
 
 /* ---- in the child --------------------------------------------------------------------------- */
@@ -165,6 +169,143 @@ static int tree_entry(struct ethos_turn *turn, const struct task *task,
                                  : ethos_sync(turn, &update, 1, how, &task->out->error);
 }
 
+/* ---- several clients at once */
+
+#define GROUP 7
+#define GROUP_SHORT "short.md" /* made and dropped within the batch */
+#define GROUP_ENTRY "group-0"
+
+/* One client: what it asks of each of its keys. */
+struct client {
+    const char *keys[2];
+    struct ethos_update updates[2];
+    const char *id; /* what its operation id ends with */
+    bool refuses;
+    struct str texts[2];
+    struct ethos_edit edits[2];
+    struct ethos_origin origin;
+    struct ethos_error error;
+    char op_id[32];
+};
+
+static int edit_client(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+{
+    struct client *client = arg;
+    (void)error;
+    if (client->refuses)
+        return ETHOS_CONFLICT;
+    for (size_t i = 0; i < count; i++) {
+        struct update_effect effect;
+        const struct ethos_text *old = &edits[i].old;
+        str_clear(&client->texts[i]);
+        int code = update_apply(&client->updates[i], 1, (struct ethos_view){old->data, old->size},
+                                &client->texts[i], &effect);
+        if (code != ETHOS_OK)
+            return code;
+        edits[i].verdict = !effect.changed  ? ETHOS_EDIT_KEEP
+                           : effect.present ? ETHOS_EDIT_PUT
+                                            : ETHOS_EDIT_DROP;
+        edits[i].text = str_view(&client->texts[i]);
+        edits[i].actions = client->updates[i].action == ETHOS_ACTION_ADD ? "add" : "remove";
+    }
+    return ETHOS_OK;
+}
+
+static void call_client(struct client *client, const char *op_id, struct ethos_edit_call *call)
+{
+    size_t count = client->keys[1] ? 2 : 1;
+    for (size_t i = 0; i < count; i++) {
+        client->edits[i] = (struct ethos_edit){.key = client->keys[i]};
+        str_init(&client->texts[i], SIZE_MAX);
+    }
+    snprintf(client->op_id, sizeof client->op_id, "%s%s", op_id ? op_id : "", client->id);
+    client->origin = (struct ethos_origin){.actor = "agent",
+                                           .via = "test",
+                                           .op_id = op_id ? client->op_id : NULL,
+                                           .op_digest = op_id ? "digest" : NULL};
+    *call = (struct ethos_edit_call){client->edits,   count,          edit_client,   client,
+                                     &client->origin, &client->error, ETHOS_INTERNAL};
+}
+
+static void end_client(struct client *client)
+{
+    for (size_t i = 0; i < 2; i++) {
+        free(client->edits[i].old.data);
+        str_release(&client->texts[i]);
+    }
+}
+
+static int group_calls(struct ethos_store *store, const struct task *task, const char *entry)
+{
+    static const struct ethos_update drop = {.action = ETHOS_ACTION_DELETE};
+    const struct ethos_update first = {.action = ETHOS_ACTION_ADD, .text = view(entry)};
+    const struct ethos_update add = {.action = ETHOS_ACTION_ADD, .text = view(GROUP_ENTRY)};
+    const struct ethos_update take = {.action = ETHOS_ACTION_REMOVE, .text = view(SCENE_SECOND)};
+    struct client clients[GROUP] = {
+        {.keys = {"MEMORY.md"}, .updates = {first}, .id = "a"},
+        {.keys = {"plan.md", "MEMORY.md"}, .updates = {add, add}, .id = "b"},
+        {.keys = {"MEMORY.md"}, .updates = {add}, .id = "c", .refuses = true},
+        {.keys = {"MEMORY.md"}, .updates = {first}, .id = "a"}, // again
+        {.keys = {GROUP_SHORT}, .updates = {add}, .id = "d"},
+        {.keys = {GROUP_SHORT}, .updates = {drop}, .id = "e"},
+        {.keys = {"MEMORY.md"}, .updates = {take}, .id = "f"}};
+    struct ethos_edit_call calls[GROUP];
+    int code = ETHOS_OK;
+    for (size_t i = 0; i < GROUP; i++)
+        call_client(&clients[i], task->how->op_id, &calls[i]);
+    store->ops->batch(store, "personality:default", calls, GROUP);
+    for (size_t i = 0; i < GROUP; i++) {
+        if (clients[i].refuses && calls[i].code == ETHOS_CONFLICT)
+            calls[i].code = ETHOS_OK;
+        if (code == ETHOS_OK && calls[i].code != ETHOS_OK) {
+            code = calls[i].code;
+            task->out->error = clients[i].error;
+        }
+        task->out->done |= (unsigned)(calls[i].code == ETHOS_OK) << i;
+        end_client(&clients[i]);
+    }
+    return code;
+}
+
+static int group_deed(const struct task *task)
+{
+    const struct ethos_setup setup = {
+        .host = &log_default_host, .root = task->home->path, .deadline_ms = 10000};
+    struct ethos_store *store = NULL;
+    char *more = task->scene->state == STATE_BIG ? rows("new") : text_format("%s", "");
+    char *entry = text_format("%s\n%s", SCENE_ENTRY, more);
+    int code = store_files.open(&setup, &store, &task->out->error);
+    if (code == ETHOS_OK) {
+        code = group_calls(store, task, entry);
+        store->ops->close(store);
+    }
+    free(more);
+    free(entry);
+    return code;
+}
+
+bool scene_as_told(const struct scene *scene, const struct home *home, const struct outcome *out)
+{
+    char path[PATH_MAX];
+    char *memory = file_read(home->memory, NULL);
+    snprintf(path, sizeof path, "%s/plan.md", home->scope);
+    char *plan = file_read(path, NULL);
+    snprintf(path, sizeof path, "%s/" GROUP_SHORT, home->scope);
+    char *brief = file_read(path, NULL);
+    unsigned first = out->done & 1, second = out->done >> 1 & 1;
+    bool took = out->done >> 6 & 1;
+    bool stood = scene->before && text_lines(scene->before, SCENE_SECOND);
+    bool ok = (!memory || text_lines(memory, SCENE_ENTRY) == first) && (memory || !first) &&
+              text_lines(memory, GROUP_ENTRY) == second &&
+              text_lines(plan, GROUP_ENTRY) == second &&
+              text_lines(memory, SCENE_SECOND) == (stood && !took) &&
+              (brief != NULL) == ((out->done >> 4 & 3) == 1);
+    free(memory);
+    free(plan);
+    free(brief);
+    return ok;
+}
+
 static int do_deed(struct ethos_turn *turn, const struct task *task)
 {
     struct ethos_origin origin = {.actor = "agent", .via = "test", .op_id = task->how->op_id};
@@ -177,6 +318,8 @@ static int do_deed(struct ethos_turn *turn, const struct task *task)
             return remember(turn, task->entry, &how, &task->out->error);
         return ethos_sync(turn, &update, 1, &how, &task->out->error);
     }
+    if (task->scene->deed == DEED_GROUP)
+        return group_deed(task);
     if (task->scene->deed == DEED_RESTORE) {
         origin.op_id = NULL; // naming the version is enough to do it once
         return ethos_restore(turn, NULL, task->scene->first, &how, &task->out->error);
@@ -253,7 +396,7 @@ bool scene_fits(enum deed deed, enum state state)
     if (deed == DEED_DELETE && state == STATE_LINK)
         return false; // refused: it is not clear what is meant
     return state != STATE_ABSENT || deed == DEED_ADD || deed == DEED_REPLACE ||
-           deed == DEED_BATCH || deed == DEED_REMEMBER || deed == DEED_CREATE;
+           deed == DEED_BATCH || deed == DEED_GROUP || deed == DEED_REMEMBER || deed == DEED_CREATE;
 }
 
 static void must_add(const struct home *home, const char *entry, struct outcome *out)
@@ -402,8 +545,8 @@ unsigned scene_hollow(const struct home *home)
 
 char *scene_texts(const struct home *home)
 {
-    static const char *const keys[] = {"MEMORY.md", "plan.md", "memory-archive.md",
-                                       SCENE_NOTE ".md", SCENE_NEW_NAME ".md"};
+    static const char *const keys[] = {"MEMORY.md", "plan.md",        "memory-archive.md",
+                                       GROUP_SHORT, SCENE_NOTE ".md", SCENE_NEW_NAME ".md"};
     char *all = text_format("%s", ""), path[PATH_MAX];
     unsigned hollow = 0;
     if (home->tree)

@@ -21,6 +21,7 @@ enum deed {
     DEED_RESTORE,
     DEED_REMEMBER, /* a note and its line in the index: two keys */
     DEED_MOVE,     /* a note gets another name: three keys */
+    DEED_GROUP,    /* seven updates of several clients, handed to the store at once */
     /* of the memory tool, in its tree: */
     DEED_CREATE, /* a file in directories that are not there */
     DEED_RENAME, /* a directory with four files, two of them deeper */
@@ -62,6 +63,7 @@ struct outcome {
     int code;            /* of enum ethos_code; 1 while it has not returned */
     unsigned long calls; /* of the system, up to its end */
     char failed[24];     /* the call that was made to fail */
+    unsigned done;       /* of DEED_GROUP: which updates were acknowledged, a bit each */
     struct ethos_error error;
 };
 
@@ -91,6 +93,9 @@ struct how {
 /* Does the deed in a home. Exit status of the child: 0, or 128 + 9 when it was killed. */
 int scene_do(const struct scene *scene, const struct home *home, const struct how *how,
              struct outcome *out);
+
+/* Whether the texts after DEED_GROUP are what its updates were told, one by one. */
+bool scene_as_told(const struct scene *scene, const struct home *home, const struct outcome *out);
 
 /* One add of an entry by another operation; op_id may be NULL. */
 int scene_add(const struct home *home, const char *op_id, const char *entry, struct outcome *out);

@@ -24,6 +24,7 @@
 #define WRITERS 8
 #define MOST_RSS_KB 65536
 #define PATIENCE_US 120000000 /* before a client that waits in vain is given up */
+#define RETRY_US 200000       /* after which a client that was refused comes back */
 #define LINE_SIZE 4096
 
 struct server {
@@ -49,9 +50,11 @@ struct client {
     size_t used;
     char id[64], pending[64]; /* of the last whole event; of the one that is being read */
     bool greeted;
+    bool refused;     /* the answer is no stream */
+    int64_t back_us;  /* when it comes back; 0: it is here */
     unsigned number;  /* of the last change */
     unsigned drop_at; /* the change after which it leaves; 0: never (again) */
-    unsigned drops, gaps, resets, torn;
+    unsigned drops, gaps, resets, torn, refusals;
 };
 
 struct load {
@@ -188,6 +191,7 @@ static void open_stream(struct load *load, struct client *client)
     client->part = PART_HEAD;
     client->used = client->chunk = 0;
     client->pending[0] = 0;
+    client->refused = false;
     char *last = *client->id ? text_format("Last-Event-ID: %s\r\n", client->id) : strdup("");
     char *request = text_format("GET /events HTTP/1.1\r\nHost: localhost:%u\r\n"
                                 "Authorization: Bearer %s\r\n%s\r\n",
@@ -200,13 +204,26 @@ static void open_stream(struct load *load, struct client *client)
         proof_die("epoll_ctl");
 }
 
-/* Leaves without a word and comes back. */
-static void come_back(struct load *load, struct client *client)
+/* Leaves without a word, to come back at once; where there was no room, later. */
+static void leave(struct client *client)
 {
-    client->torn += client->used > 0 || *client->pending;
+    client->torn += !client->refused && (client->used > 0 || *client->pending);
+    client->drops += !client->refused;
+    client->refusals += client->refused;
+    client->back_us = proof_us() + (client->refused ? RETRY_US : 0);
     close(client->fd);
-    client->drops++;
-    open_stream(load, client);
+}
+
+static void come_back(struct load *load)
+{
+    int64_t now = proof_us();
+    for (unsigned i = 0; i < load->count; i++) {
+        struct client *client = &load->clients[i];
+        if (!client->back_us || client->back_us > now)
+            continue;
+        client->back_us = 0;
+        open_stream(load, client);
+    }
 }
 
 static void take_change(struct load *load, struct client *client, unsigned number)
@@ -271,6 +288,8 @@ static void take_byte(struct load *load, struct client *client, struct cut *cut,
     switch (client->part) {
     case PART_HEAD:
         if (take_frame_line(client, c)) {
+            client->refused |= strncmp(client->line, "HTTP/1.1 ", 9) == 0 &&
+                               strncmp(client->line, "HTTP/1.1 200", 12) != 0;
             client->part = client->used ? PART_HEAD : PART_SIZE;
             client->used = 0;
         }
@@ -306,6 +325,8 @@ static void read_stream(struct load *load, struct client *client)
     struct cut *cut = &cuts[client - load->clients];
     if (client->part == PART_HEAD && client->used == 0)
         cut->used = 0;
+    if (client->back_us)
+        return; // an event of the connection that it left
     ssize_t got = recv(client->fd, bytes, sizeof bytes, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
@@ -314,8 +335,8 @@ static void read_stream(struct load *load, struct client *client)
     bool leaves = client->drop_at && client->number >= client->drop_at;
     if (leaves)
         client->drop_at = 0;
-    if (got <= 0 || leaves)
-        come_back(load, client);
+    if (got <= 0 || leaves || client->refused)
+        leave(client);
 }
 
 static void run_loop(struct load *load, bool (*done)(const struct load *load))
@@ -326,6 +347,7 @@ static void run_loop(struct load *load, bool (*done)(const struct load *load))
         int count = epoll_wait(load->poll, events, 256, 100);
         for (int i = 0; i < count; i++)
             read_stream(load, events[i].data.ptr);
+        come_back(load);
     }
 }
 
@@ -358,7 +380,7 @@ static void open_clients(struct load *load, unsigned changes)
 
 static void say(const struct load *load, unsigned rate, double seconds, unsigned refused)
 {
-    unsigned whole = 0, drops = 0, resets = 0, gaps = 0, torn = 0;
+    unsigned whole = 0, drops = 0, resets = 0, gaps = 0, torn = 0, full = 0;
     for (unsigned i = 0; i < load->count; i++) {
         const struct client *client = &load->clients[i];
         whole += client->number == load->goal && !client->gaps;
@@ -366,12 +388,14 @@ static void say(const struct load *load, unsigned rate, double seconds, unsigned
         resets += client->resets;
         gaps += client->gaps;
         torn += client->torn;
+        full += client->refusals;
     }
     unsigned peak = memory_of(load->server.pid, "VmHWM:");
     proof_say(whole == load->count && !gaps && !resets && !refused,
               "streams: %u clients, %u changes at %u/s in %.1f s; %u clients saw every one, "
-              "%u times one came back (%u in the middle of an event), %u gaps, %u resets",
-              load->count, load->goal, rate, seconds, whole, drops, torn, gaps, resets);
+              "%u times one came back (%u in the middle of an event, %u refusals), %u gaps, "
+              "%u resets",
+              load->count, load->goal, rate, seconds, whole, drops, torn, full, gaps, resets);
     proof_say(peak > 0 && peak < MOST_RSS_KB, "streams: the server had at most %u kB of memory",
               peak);
 }
@@ -401,7 +425,8 @@ static void prove(unsigned clients, unsigned changes, unsigned rate)
     }
     say(&load, rate, seconds, refused);
     for (unsigned i = 0; i < clients; i++)
-        close(load.clients[i].fd);
+        if (!load.clients[i].back_us)
+            close(load.clients[i].fd);
     kill(load.server.pid, SIGTERM);
     proof_say(child_wait(load.server.pid) == 0, "streams: the server ends when it is told to");
     place_remove(&load.server.home);

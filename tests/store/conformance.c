@@ -910,5 +910,6 @@ int conformance_run(const struct conformance_subject *subject)
 {
     print_message("[ store    ] %s\n", subject->name);
     return run_rules(subject, rules, sizeof rules / sizeof *rules) +
-           run_rules(subject, conformance_history, conformance_history_count);
+           run_rules(subject, conformance_history, conformance_history_count) +
+           run_rules(subject, conformance_batch, conformance_batch_count);
 }

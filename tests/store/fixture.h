@@ -128,6 +128,10 @@ int conformance_tear_down(void **state);
 extern const struct CMUnitTest conformance_history[];
 extern const size_t conformance_history_count;
 
+/* conformance_batch.c */
+extern const struct CMUnitTest conformance_batch[];
+extern const size_t conformance_batch_count;
+
 #define RULE(function)                                                                             \
     {                                                                                              \
 #function, function, conformance_set_up, conformance_tear_down, NULL                       \

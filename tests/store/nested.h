@@ -119,6 +119,7 @@ static int nested_conflicts(struct ethos_store *self, const char *scope, ethos_c
 struct nested_update {
     ethos_edit_fn *edit;
     void *arg;
+    struct nested_place *places;
     const char **keys;
 };
 
@@ -140,30 +141,71 @@ static int nested_ask(void *arg, struct ethos_edit *edits, size_t count, struct 
     return code;
 }
 
+/* Gives the update the keys of the tree; nested_leave gives it its own again. */
+static int nested_enter(struct nested_update *self, const char *scope, struct ethos_edit_call *call)
+{
+    self->edit = call->edit;
+    self->arg = call->arg;
+    self->places = calloc(call->count + 1, sizeof *self->places);
+    self->keys = calloc(call->count + 1, sizeof *self->keys);
+    if (!self->places || !self->keys)
+        return ETHOS_NOMEM;
+    for (size_t i = 0; i < call->count; i++) {
+        self->places[i] = nested_place(scope, call->edits[i].key);
+        self->keys[i] = self->places[i].key;
+    }
+    nested_swap(call->edits, self->keys, call->count);
+    call->edit = nested_ask;
+    call->arg = self;
+    return ETHOS_OK;
+}
+
+static void nested_leave(struct nested_update *self, struct ethos_edit_call *call)
+{
+    if (call->arg == self) {
+        nested_swap(call->edits, self->keys, call->count);
+        call->edit = self->edit;
+        call->arg = self->arg;
+    }
+    free(self->places);
+    free(self->keys);
+}
+
 static int nested_update(struct ethos_store *self, const char *scope, struct ethos_edit *edits,
                          size_t count, ethos_edit_fn *edit, void *arg,
                          const struct ethos_origin *origin, struct ethos_error *error)
 {
     struct ethos_store *inner = wrap_inner(self);
-    struct nested_place *places = calloc(count + 1, sizeof *places);
-    const char **keys = calloc(count + 1, sizeof *keys);
-    struct nested_update update = {edit, arg, keys};
-    if (!places || !keys) {
-        free(places);
-        free(keys);
-        return ETHOS_NOMEM;
-    }
-    for (size_t i = 0; i < count; i++) {
-        places[i] = nested_place(scope, edits[i].key);
-        keys[i] = places[i].key;
-    }
-    nested_swap(edits, keys, count);
-    int code = inner->ops->update(inner, nested_place(scope, "").scope, edits, count, nested_ask,
-                                  &update, origin, error);
-    nested_swap(edits, keys, count);
-    free(places);
-    free(keys);
+    struct nested_update update = {0};
+    struct ethos_edit_call call = {edits, count, edit, arg, origin, error, 0};
+    int code = nested_enter(&update, scope, &call);
+    if (code == ETHOS_OK)
+        code = inner->ops->update(inner, nested_place(scope, "").scope, edits, count, call.edit,
+                                  call.arg, origin, error);
+    nested_leave(&update, &call);
     return code;
+}
+
+static void nested_batch(struct ethos_store *self, const char *scope, struct ethos_edit_call *calls,
+                         size_t count)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    struct nested_update *updates = calloc(count + 1, sizeof *updates);
+    int code = updates ? ETHOS_OK : ETHOS_NOMEM;
+    size_t entered = 0;
+    while (code == ETHOS_OK && entered < count) {
+        code = nested_enter(&updates[entered], scope, &calls[entered]);
+        entered++;
+    }
+    if (code == ETHOS_OK)
+        inner->ops->batch(inner, nested_place(scope, "").scope, calls, count);
+    for (size_t i = 0; i < count; i++) {
+        if (i < entered)
+            nested_leave(&updates[i], &calls[i]);
+        if (code != ETHOS_OK)
+            calls[i].code = code;
+    }
+    free(updates);
 }
 
 static int nested_locate(struct ethos_store *self, const char *scope, const char *key, char *path,
@@ -233,6 +275,7 @@ static inline int nested_new(const struct ethos_host *host, struct ethos_store *
                                                .remove = nested_remove,
                                                .list = nested_list,
                                                .update = nested_update,
+                                               .batch = nested_batch,
                                                .locate = nested_locate,
                                                .check = wrap_check};
     struct wrap *wrap;

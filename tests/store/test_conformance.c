@@ -13,6 +13,7 @@
 #include "../support/temp.h"
 #include "conformance.h"
 #include "nested.h"
+#include "store/group.h"
 #include "store/store.h"
 
 static int open_ram(const struct ethos_host *host, struct ethos_store **out_store,
@@ -91,6 +92,25 @@ static int open_faultless_ram(const struct ethos_host *host, struct ethos_store 
     return code ? code : store_fault_new(host, inner, no_fault, NULL, out_store, error);
 }
 
+/* One group for all; it waits for nobody while there is one thread. */
+static struct group *group;
+
+static int open_grouped_ram(const struct ethos_host *host, struct ethos_store **out_store,
+                            struct ethos_error *error)
+{
+    struct ethos_store *inner;
+    int code = open_ram(host, &inner, error);
+    return code ? code : store_group_new(host, inner, group, "ram", 1000, out_store, error);
+}
+
+static int open_grouped_files(const struct ethos_host *host, struct ethos_store **out_store,
+                              struct ethos_error *error)
+{
+    struct ethos_store *inner;
+    int code = open_files(host, &inner, error);
+    return code ? code : store_group_new(host, inner, group, "files", 1000, out_store, error);
+}
+
 /* ---- in a tree ------------------------------------------------------------------------------ */
 
 static int open_nested_ram(const struct ethos_host *host, struct ethos_store **out_store,
@@ -118,6 +138,7 @@ static int open_plain(int code, const struct ethos_store_ops *ops, struct ethos_
         return code;
     *out_ops = *ops;
     out_ops->update = NULL;
+    out_ops->batch = NULL;
     (*out_store)->ops = out_ops;
     (*out_store)->capabilities &= ~(uint32_t)ETHOS_STORE_ONCE;
     return ETHOS_OK;
@@ -146,6 +167,8 @@ static const struct conformance_subject subjects[] = {
     {"ram, in a tree", open_nested_ram, NULL},
     {"files, in a tree", open_nested_files, reset_files},
     {"fault of ram, without faults", open_faultless_ram, NULL},
+    {"group of ram", open_grouped_ram, NULL},
+    {"group of files", open_grouped_files, reset_files},
     {"ram without update", open_plain_ram, NULL},
     {"files without update", open_plain_files, reset_files},
 };
@@ -153,7 +176,10 @@ static const struct conformance_subject subjects[] = {
 int main(void)
 {
     int failed = 0;
+    if (group_new(&group, NULL) != ETHOS_OK)
+        return 1;
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
         failed += conformance_run(&subjects[i]);
+    group_free(group);
     return failed;
 }

@@ -510,6 +510,34 @@ static void test_a_copy_of_a_dead_writers_text_does_not_double_its_entry(void **
     }
 }
 
+/* Its text has two names for a moment; who saves in place then changes both. */
+static void test_a_new_file_that_is_emptied_as_it_appears_blocks_nobody(void **state)
+{
+    static const struct ethos_origin origin = {.op_id = "op-1", .op_digest = "d"};
+    struct home *home = *state;
+    bool died = true;
+    for (unsigned long end = 1; died; end++) {
+        struct ethos_edit edit = {.key = "a.md"};
+        int status;
+        pid_t child = fork();
+        if (child == 0) {
+            os_hook(kill_at, &end);
+            _exit(update_by(home, &edit, 1, add_entry, (void *)"first", &origin));
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        died = WIFSIGNALED(status);
+        if (home_exists(home, FILE_OF("a.md"))) {
+            save(home, "");
+            assert_int_equal(update_by(home, &edit, 1, add_entry, (void *)"first", &origin),
+                             ETHOS_OK);
+            add(home, "second");
+            assert_no_litter(home);
+            assert_history(home);
+        }
+        empty_home(home);
+    }
+}
+
 /* ---- files that cannot be exchanged, watched, or are gone for a moment ---------------------- */
 
 static int refuse_call(void *arg, const char *call, unsigned long number)
@@ -924,6 +952,7 @@ int main(void)
         HOME_TEST(test_a_save_at_the_moment_of_the_swap_is_seen_kept_and_built_upon),
         HOME_TEST(test_a_copy_of_a_text_that_was_taken_back_does_not_double_its_entry),
         HOME_TEST(test_a_copy_of_a_dead_writers_text_does_not_double_its_entry),
+        HOME_TEST(test_a_new_file_that_is_emptied_as_it_appears_blocks_nobody),
         HOME_TEST(test_writes_work_where_files_cannot_be_exchanged),
         HOME_TEST(test_writes_work_where_writers_cannot_be_seen),
         HOME_TEST(test_a_save_at_the_swap_is_kept_where_writers_cannot_be_seen),

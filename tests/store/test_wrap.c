@@ -49,6 +49,12 @@ static int put_two(void *arg, struct ethos_edit *edits, size_t count, struct eth
     return ETHOS_OK;
 }
 
+static int refuse(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+{
+    (void)arg, (void)edits, (void)count, (void)error;
+    return ETHOS_DENIED;
+}
+
 static void test_trace_logs_one_line_per_call_and_no_content(void **state)
 {
     struct ethos_host host = host_that_logs();
@@ -69,6 +75,10 @@ static void test_trace_logs_one_line_per_call_and_no_content(void **state)
     ops->read(store, "user:u", "a.md", &whole, &text, NULL);
     ops->update(store, "user:u", edits, 2, put_two, NULL, NULL, NULL);
     ops->list(store, "user:u", pass, NULL, NULL);
+    struct ethos_edit more[2] = {{.key = "c.md"}, {.key = "a.md"}};
+    struct ethos_edit_call calls[2] = {{.edits = &more[0], .count = 1, .edit = put_two},
+                                       {.edits = &more[1], .count = 1, .edit = refuse}};
+    ops->batch(store, "user:u", calls, 2);
     ops->remove(store, "user:u", "a.md", NULL, NULL, NULL);
     ops->close(store);
     assert_string_equal(lines, "store read user:u a.md 0 bytes: notfound\n"
@@ -77,10 +87,12 @@ static void test_trace_logs_one_line_per_call_and_no_content(void **state)
                                "store read user:u a.md 6 bytes: ok\n"
                                "store update user:u a.md 22 bytes: ok\n"
                                "store list user:u * 22 bytes: ok\n"
+                               "store batch user:u c.md 11 bytes: denied\n"
                                "store remove user:u a.md 0 bytes: ok\n");
     free(text.data);
     free(edits[0].old.data);
     free(edits[1].old.data);
+    free(more[1].old.data);
 }
 
 /* Fails the nth call of all. */
@@ -129,6 +141,31 @@ static void test_fault_fails_the_chosen_call_before_it_happens(void **state)
     free(edit.old.data);
 }
 
+static void test_fault_fails_every_update_of_a_chosen_batch(void **state)
+{
+    struct ethos_store *ram, *store;
+    struct ethos_error errors[2] = {0};
+    struct ethos_edit edits[2] = {{.key = "a.md"}, {.key = "b.md"}};
+    struct ethos_edit_call calls[2] = {
+        {.edits = &edits[0], .count = 1, .edit = put_two, .error = &errors[0]},
+        {.edits = &edits[1], .count = 1, .edit = put_two, .error = NULL}};
+    unsigned long n = 1;
+    (void)state;
+    lines[0] = 0;
+    assert_int_equal(store_ram.open(&(struct ethos_setup){.host = &log_default_host}, &ram, NULL),
+                     ETHOS_OK);
+    assert_int_equal(store_fault_new(&log_default_host, ram, fail_nth, &n, &store, NULL), ETHOS_OK);
+    store->ops->batch(store, "global", calls, 2);
+    assert_string_equal(lines, "1 batch, ");
+    assert_int_equal(calls[0].code, ETHOS_BUSY);
+    assert_int_equal(calls[1].code, ETHOS_BUSY);
+    assert_string_equal(errors[0].text, "batch: made to fail (call 1)");
+    store->ops->batch(store, "global", calls, 2);
+    assert_int_equal(calls[0].code, ETHOS_OK);
+    assert_int_equal(calls[1].code, ETHOS_OK);
+    store->ops->close(store);
+}
+
 static void test_a_decorator_without_memory_closes_what_it_was_given(void **state)
 {
     struct ethos_store *ram, *store = NULL;
@@ -153,6 +190,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trace_logs_one_line_per_call_and_no_content),
         cmocka_unit_test(test_fault_fails_the_chosen_call_before_it_happens),
+        cmocka_unit_test(test_fault_fails_every_update_of_a_chosen_batch),
         cmocka_unit_test(test_a_decorator_without_memory_closes_what_it_was_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

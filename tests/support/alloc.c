@@ -4,6 +4,7 @@
 #include "alloc.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
 void *__real_malloc(size_t size);
@@ -15,7 +16,7 @@ void *__wrap_realloc(void *block, size_t size);
 char *__real_strdup(const char *string);
 char *__wrap_strdup(const char *string);
 
-static unsigned long seen, failing;
+static atomic_ulong seen, failing; // threads allocate, too
 
 void alloc_fail_at(unsigned long n)
 {
@@ -30,7 +31,7 @@ unsigned long alloc_count(void)
 
 static bool fails(void)
 {
-    if (++seen != failing)
+    if (atomic_fetch_add(&seen, 1) + 1 != atomic_load(&failing))
         return false;
     errno = ENOMEM;
     return true;
