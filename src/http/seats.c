@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/os.h"
 #include "http/server.h"
+#include "ops/share.h"
 
 struct http_seat {
     struct http_seat *next;
@@ -84,7 +85,7 @@ void seats_name(struct http_seat *seat, char out[UUID_SIZE])
 
 int http_open(struct http *http, struct ethos **out, struct ethos_error *error)
 {
-    return ethos_open(&http->options, out, error);
+    return op_share_open(http->share, &http->options, out, error);
 }
 
 int http_ethos(struct http_call *call, struct ethos **out, struct ethos_error *error)

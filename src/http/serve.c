@@ -20,6 +20,7 @@
 #include "base/view.h"
 #include "http/listen.h"
 #include "http/server.h"
+#include "ops/share.h"
 
 #define TICK_MS 1000
 #define RING_MS 4       /* between two rings, with few streams */
@@ -158,7 +159,9 @@ static void raise_limits(void)
 static int start(struct serve *self, const json_t *args, struct ethos_error *error)
 {
     struct http *http = &self->http;
-    int code = seats_new(http, &http->seats, error);
+    int code = op_share_new(&http->share, error);
+    if (code == ETHOS_OK)
+        code = seats_new(http, &http->seats, error);
     if (code == ETHOS_OK)
         code = read_settings(self, args, error);
     if (code == ETHOS_OK)
@@ -186,6 +189,7 @@ static void stop(struct serve *self)
     workers_free(http->workers);
     auth_close(http->auth);
     seats_free(http->seats);
+    op_share_free(http->share);
     close(self->signals);
     close(http->bell);
 }

@@ -20,6 +20,8 @@
 
 struct server; /* server.c: what knows libmicrohttpd */
 
+struct op_share;
+
 struct http {
     struct ethos_options options;
     struct ethos_request request;
@@ -30,6 +32,7 @@ struct http {
     struct events *events;
     struct server *server;
     struct seats *seats;
+    struct op_share *share; /* of all handles: their updates share writes */
     int bell; /* eventfd: http_ring was called */
 };
 

@@ -1,0 +1,42 @@
+/*
+ * share.c: the group that the handles of a server have in common.
+ */
+#include "ops/share.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "memory/service.h"
+#include "store/group.h"
+
+struct op_share {
+    struct group *group;
+};
+
+int op_share_new(struct op_share **out, struct ethos_error *error)
+{
+    struct op_share *self = calloc(1, sizeof *self);
+    if (!self)
+        return err_nomem(error);
+    int code = group_new(&self->group, error);
+    if (code != ETHOS_OK) {
+        free(self);
+        return code;
+    }
+    *out = self;
+    return ETHOS_OK;
+}
+
+void op_share_free(struct op_share *self)
+{
+    if (!self)
+        return;
+    group_free(self->group);
+    free(self);
+}
+
+int op_share_open(struct op_share *self, const struct ethos_options *options, struct ethos **out,
+                  struct ethos_error *error)
+{
+    return service_open(options, self ? self->group : NULL, out, error);
+}
