@@ -32,6 +32,49 @@ bool view_line(struct ethos_view *rest, struct ethos_view *out_line)
     return true;
 }
 
+#define BYTES(byte) (UINT64_MAX / 255 * (byte)) /* eight of them */
+
+/* LFs among eight bytes: those whose difference to LF is nothing have no bit set below or at the top. */
+static size_t newlines_in_word(const char *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    word ^= BYTES('\n');
+    word = ~(((word & BYTES(0x7F)) + BYTES(0x7F)) | word | BYTES(0x7F)) >> 7;
+    return (size_t)(word * BYTES(1) >> 56);
+}
+
+size_t view_newlines(struct ethos_view v)
+{
+    size_t count = 0, at = 0;
+    for (; v.size - at >= sizeof(uint64_t); at += sizeof(uint64_t))
+        count += newlines_in_word(v.data + at);
+    for (; at < v.size; at++)
+        count += v.data[at] == '\n';
+    return count;
+}
+
+size_t view_lines(struct ethos_view v)
+{
+    return view_newlines(v) + (v.size > 0 && v.data[v.size - 1] != '\n');
+}
+
+/* Eight bytes at a time as long as the last LF to be passed is behind them, and so is the end. */
+bool view_skip_lines(struct ethos_view *rest, size_t count)
+{
+    struct ethos_view line;
+    size_t at = 0, passed;
+    while (rest->size - at > sizeof(uint64_t) &&
+           (passed = newlines_in_word(rest->data + at)) < count) {
+        count -= passed;
+        at += sizeof(uint64_t);
+    }
+    *rest = view_from(*rest, at);
+    while (count > 0 && view_line(rest, &line))
+        count--;
+    return count == 0;
+}
+
 bool view_last_line(struct ethos_view *rest, struct ethos_view *out_line)
 {
     struct ethos_view all = {rest->data, rest->size - view_ends(*rest, VIEW("\n"))};

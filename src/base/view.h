@@ -56,6 +56,13 @@ bool view_contains(struct ethos_view v, struct ethos_view needle); /* empty need
 /* Takes the next line off *rest, LF excluded (a CR stays). False at the end; "a\n" is one line. */
 bool view_line(struct ethos_view *rest, struct ethos_view *out_line);
 
+/* How many LFs there are; how many lines view_line would take. Both are quick on large texts. */
+size_t view_newlines(struct ethos_view v);
+size_t view_lines(struct ethos_view v);
+
+/* Takes so many lines off *rest. False: there are not as many, and *rest is somewhere behind. */
+bool view_skip_lines(struct ethos_view *rest, size_t count);
+
 /* The same from the end. */
 bool view_last_line(struct ethos_view *rest, struct ethos_view *out_line);
 

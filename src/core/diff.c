@@ -97,16 +97,6 @@ static size_t common_last_lines(struct ethos_view a, struct ethos_view b)
     return rest.size;
 }
 
-static size_t count_lines(struct ethos_view v)
-{
-    struct ethos_view line;
-    size_t count = 0;
-
-    while (view_line(&v, &line))
-        count++;
-    return count;
-}
-
 /* Sets aside what both texts have in common, but for the context of the rest. */
 static void narrow(struct diff *d, struct ethos_view old_text, struct ethos_view new_text)
 {
@@ -118,7 +108,7 @@ static void narrow(struct diff *d, struct ethos_view old_text, struct ethos_view
         start = start > 0 ? line_start(old_text, start - 1) : 0;
         view_line(&rest, &line);
     }
-    d->old.before = d->new.before = count_lines(view_of(old_text.data, start));
+    d->old.before = d->new.before = view_lines(view_of(old_text.data, start));
     d->old.text = view_of(old_text.data + start, old_text.size - rest.size - start);
     d->new.text = view_of(new_text.data + start, new_text.size - rest.size - start);
 }
@@ -129,8 +119,8 @@ static bool split_lines(struct arena *arena, struct side *side, bool is_new)
 {
     struct ethos_view line, rest = side->text;
 
-    side->lines = arena_array(arena, count_lines(rest), sizeof(*side->lines));
-    side->changed = arena_array(arena, count_lines(rest), sizeof(*side->changed));
+    side->lines = arena_array(arena, view_lines(rest), sizeof(*side->lines));
+    side->changed = arena_array(arena, view_lines(rest), sizeof(*side->changed));
     if (!side->lines || !side->changed)
         return false;
     for (struct ethos_view from = rest; view_line(&rest, &line); from = rest)

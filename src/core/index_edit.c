@@ -258,20 +258,6 @@ static bool stays(const struct reconcile *all, const struct index_entry *entry, 
     return true;
 }
 
-static size_t count_lines(struct ethos_view text, size_t from, size_t to)
-{
-    size_t lines = 0;
-
-    while (from < to) {
-        const char *lf = memchr(text.data + from, '\n', to - from);
-        if (!lf)
-            break;
-        from = (size_t)(lf - text.data) + 1;
-        lines++;
-    }
-    return lines;
-}
-
 /* Tells all problems. Where new lines go: behind the last entry that stays, else the last; 0: none. */
 static size_t tell(struct reconcile *all)
 {
@@ -280,7 +266,7 @@ static size_t tell(struct reconcile *all)
     size_t offset = 0, line = 1, counted = 0, kept = 0, dropped = 0;
 
     while (index_next(all->text, &offset, &entry)) {
-        line += count_lines(all->text, counted, entry.offset);
+        line += view_newlines(view_of(all->text.data + counted, entry.offset - counted));
         counted = entry.offset;
         if (stays(all, &entry, TOLD, &problem)) {
             kept = offset;

@@ -345,11 +345,7 @@ void tool_view_directory(const struct tool_call *call, struct tool_row *rows, si
 /* Lines are what is between LFs: one more than there are. */
 static size_t count_lines(struct ethos_view text)
 {
-    size_t count = 1;
-
-    for (size_t i = 0; i < text.size; i++)
-        count += text.data[i] == '\n';
-    return count;
+    return view_newlines(text) + 1;
 }
 
 /* Where a line begins, counted from 1; the end of the text past the last. */

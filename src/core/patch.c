@@ -142,14 +142,13 @@ static bool may_add(const struct work *w)
 /* Copies lines until `count` have been taken. */
 static bool copy_until(struct work *w, size_t count)
 {
-    struct ethos_view from = w->text, line;
+    struct ethos_view from = w->text;
+    size_t lines = count - w->lines_in;
 
-    if (count < w->lines_in)
+    if (count < w->lines_in || !view_skip_lines(&w->text, lines))
         return false;
-    for (; w->lines_in < count; w->lines_in++, w->lines_out++) {
-        if (!view_line(&w->text, &line))
-            return false;
-    }
+    w->lines_in += lines;
+    w->lines_out += lines;
     str_add(w->out, view_of(from.data, from.size - w->text.size));
     return true;
 }

@@ -135,6 +135,28 @@ static void test_lines_are_taken_from_the_end(void **state)
     assert_false(view_last_line(&rest, &line));
 }
 
+/* Against one line after the other, for every length and place of LFs that a word can have. */
+static void test_many_lines_are_passed_like_one_after_the_other(void **state)
+{
+    char text[40];
+    (void)state;
+    for (unsigned bits = 0; bits < 1u << 12; bits++)
+        for (size_t size = 0; size <= sizeof text; size += 1 + bits % 3) {
+            for (size_t i = 0; i < size; i++)
+                text[i] = bits >> (i * 7 % 12) & 1 ? '\n' : (char)(0x0B + 37 * i);
+            struct ethos_view all = view_of(text, size), line, one = all;
+            size_t lines = 0;
+            for (; view_line(&one, &line); lines++) {
+                struct ethos_view many = all;
+                assert_true(view_skip_lines(&many, lines + 1));
+                assert_ptr_equal(many.data, one.data);
+            }
+            assert_int_equal(view_lines(all), lines);
+            struct ethos_view more = all;
+            assert_false(view_skip_lines(&more, lines + 1));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +170,7 @@ int main(void)
         cmocka_unit_test(test_trim_does_not_tear_other_characters),
         cmocka_unit_test(test_nocase_folds_ascii_only),
         cmocka_unit_test(test_lines_are_taken_from_the_end),
+        cmocka_unit_test(test_many_lines_are_passed_like_one_after_the_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
