@@ -212,6 +212,8 @@ $(O)/tests/%: $(O)/tests/%.o $(TEST_SUPPORT) $(O)/libethos-all.a
 	$(CC) $(LDFLAGS) $(TEST_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) -lcmocka $(LIBS)
 $(patsubst %.c,$(O)/%,$(wildcard tests/mcp/test_*.c)): $(MCP_OBJ)
 $(O)/tests/http/test_gate: $(O)/src/http/gate.o
+$(O)/tests/http/test_hub: $(O)/src/http/hub.o
+$(O)/tests/http/test_events: $(O)/tests/http/drive.o
 $(O)/tests/http/test_headers $(O)/tests/http/test_limits: $(O)/tests/http/drive.o $(HTTP_OBJ)
 $(O)/tests/http/test_headers $(O)/tests/http/test_limits: LIBS = $(SERVE_LIBS)
 # Handlers without a server: the test says what a request is.
@@ -236,7 +238,7 @@ $(O)/tests/cli/run: $(addprefix $(O)/tests/cli/,run.o golden.o match.o)
 # Those below need the hooks of the test variant; the others run against what is installed.
 PROOF_SHARED = $(patsubst %,$(O)/tests/proof/%.o,proof files process ledger ledger_diff)
 PROOF_HOOKED = kills faults crash
-PROOF_PLAIN = check_history group ledger_test storm editors power undo notes sessions
+PROOF_PLAIN = check_history group ledger_test storm editors power undo notes sessions streams
 PROOF_BIN = $(addprefix $(O)/tests/proof/,$(if $(filter test,$(VARIANT)),$(PROOF_HOOKED),$(PROOF_PLAIN)))
 
 $(O)/tests/proof/%: $(O)/tests/proof/%.o $(PROOF_SHARED) $(O)/libethos-all.a
