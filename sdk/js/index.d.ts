@@ -110,10 +110,19 @@ export interface MemoryCalls {
         /** in a scope: personality, global, workspace, user:ID */
         scope?: string;
     }>): Promise<Result<'memory.diff'>>;
+    /** Read a text that the history of a scope keeps. Needs memory:read. */
+    historyBlob(...args: Args<'memory.historyBlob', {
+        /** the SHA-256 of a text, in hexadecimal digits */
+        blob: string;
+        /** in a scope: personality, global, workspace, user:ID */
+        scope?: string;
+    }>): Promise<Result<'memory.historyBlob'>>;
     /** Write a version back, byte for byte. Needs memory:write. */
     restore(...args: Args<'memory.restore', {
         /** a version: a number or a revision of the history */
-        revision: string;
+        revision?: string;
+        /** a section of the archive instead, by its name */
+        slug?: string;
         /** which file: memory (default) or user */
         store?: 'memory' | 'user';
         /** which file, by name: a note such as plan.md */
@@ -196,6 +205,18 @@ export interface MemoryCalls {
         /** how far back (default: 30) */
         days?: number;
     }>): Promise<Result<'memory.insights'>>;
+    /** List the writes that wait for a person. Needs memory:read. */
+    pendingList(...args: Args<'memory.pendingList', {}>): Promise<Result<'memory.pendingList'>>;
+    /** Let a waiting write happen. Needs memory:write. */
+    pendingApprove(...args: Args<'memory.pendingApprove', {
+        /** of what waits */
+        id: string;
+    }>): Promise<Result<'memory.pendingApprove'>>;
+    /** Turn a waiting write down. Needs memory:write. */
+    pendingReject(...args: Args<'memory.pendingReject', {
+        /** of what waits */
+        id: string;
+    }>): Promise<Result<'memory.pendingReject'>>;
     /** Print what two versions of a text come to; nothing is written. Needs memory:read. */
     merge(...args: Args<'memory.merge', {
         /** file with the text that both were made of */
@@ -504,15 +525,53 @@ export interface PersonalitiesCalls {
         /** a personality; the active one when left out */
         id?: string;
     }>): Promise<Result<'personalities.get'>>;
+    /** Describe a personality on one page. Needs personalities:read. */
+    characterSheet(...args: Args<'personalities.characterSheet', {
+        /** a personality; the active one when left out */
+        id?: string;
+    }>): Promise<Result<'personalities.characterSheet'>>;
     /** Make a personality. Needs the owner. */
     create(...args: Args<'personalities.create', {
         /** letters, digits, - and _ */
         id: string;
         /** how it is called */
         name?: string;
+        /** what it is for */
+        description?: string | null;
         /** its own MEMORY.md, or the shared one */
         memoryScope?: 'per-personality' | 'global';
+        /** who it is: the text of its SOUL.md */
+        soulMd?: string;
+        /** what it has besides, for other programs: {"toolset": ["read"], "model": "x"} */
+        fields?: string;
     }>): Promise<Result<'personalities.create'>>;
+    /** Change a personality. Needs the owner. */
+    update(...args: Args<'personalities.update', {
+        /** a personality */
+        id: string;
+        /** how it is called */
+        name?: string;
+        /** what it is for */
+        description?: string | null;
+        /** its own MEMORY.md, or the shared one */
+        memoryScope?: 'per-personality' | 'global';
+        /** who it is: the text of its SOUL.md */
+        soulMd?: string;
+        /** what it has besides, for other programs: {"toolset": ["read"], "model": "x"} */
+        fields?: string;
+    }>): Promise<Result<'personalities.update'>>;
+    /** Make a personality like another, without its memory. Needs the owner. */
+    duplicate(...args: Args<'personalities.duplicate', {
+        /** a personality */
+        id: string;
+        /** letters, digits, - and _ */
+        newId: string;
+    }>): Promise<Result<'personalities.duplicate'>>;
+    /** Delete a personality; its files are put aside. Needs the owner. */
+    delete(...args: Args<'personalities.delete', {
+        /** a personality */
+        id: string;
+    }>): Promise<Result<'personalities.delete'>>;
 }
 
 export interface MetaCalls {

@@ -97,6 +97,7 @@ export interface ChangeNews {
     session: string | null;
     added: number;
     removed: number;
+    /** The first line that came or went, with + or - before it. */
     line: string | null;
 }
 

@@ -52,6 +52,11 @@ static const char *const shapes[][2] = {
      "an array of changes: {number, time, scope, key, actions: [], source, via, actor, session, "
      "sessionKey, user, opId, event, undoes: [], before, after, bytesBefore, bytesAfter, added, "
      "removed, line, diff}; before and after are revisions, what is unknown is null"},
+    {"memory.timeline",
+     "{items: [changes as in memory history], nextCursor}; a page may have fewer than it could"},
+    {"memory.merge",
+     "{merged, clean, hunks: [{kind, base, yours, theirs, merged}]}; kind is same, yours, theirs, "
+     "both or conflict, where yours stands"},
     {"memory.diff", "{scope, key, from, to, diff}, or null without history"},
     {"memory.restore", "{applied, written: [], unchanged: [], conflicts: []}"},
     {"memory.undo", "{applied, written: [], unchanged: [], conflicts: [], undone: [numbers]}"},
@@ -72,6 +77,9 @@ static const char *const shapes[][2] = {
      "{scope, path, index, stale, notes: [{key, title, hook, type, created, verified, expires, "
      "modifiedAt, bytes, listed, stale, findings: []}]}; index as in remember, findings as the "
      "last notes check recorded them; stale of a note is a reason or null, the other one a count"},
+    {"notes.graph",
+     "{scope, nodes: [{key, title, type, stale, listed, age}], links: [{from, to, broken}]}; age "
+     "in days; to is the name as it is written where it is broken"},
     {"notes.show", "one note as in notes list, and {scope, content, path, revision}"},
     {"notes.move", "{applied, written: [], unchanged: [], conflicts: [], key}"},
     {"notes.check",
@@ -113,7 +121,7 @@ static const char *const shapes[][2] = {
      "problem}]}"},
     {"workspaces.where",
      "{path, git, id, scope, how, memory, notes, bytes, paths: []}; how is new, path, marker, "
-     "alias or moved"},
+     "alias, moved or id"},
     {"workspaces.adopt", "{id, path, before}"},
     {"workspaces.forget", "the row of workspaces list, and {deleted}"},
 };

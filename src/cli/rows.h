@@ -45,6 +45,7 @@ void view_gauge(struct cli *self, long long chars, long long budget);
 
 /* view_notes.c */
 void view_notes(struct cli *self, const json_t *json);
+void view_graph(struct cli *self, const json_t *json);
 void view_note_head(struct cli *self, const json_t *note);
 void view_remembered(struct cli *self, const json_t *json);
 void view_removed(struct cli *self, const json_t *json);
@@ -60,6 +61,7 @@ void view_revoked(struct cli *self, const json_t *json);
 
 /* view_history.c */
 void view_history(struct cli *self, const json_t *json);
+void view_timeline(struct cli *self, const json_t *json);
 void view_diff(struct cli *self, const json_t *json);
 void view_undo(struct cli *self, const json_t *json);
 void view_blame(struct cli *self, const json_t *json);

@@ -212,8 +212,8 @@ static void view_personalities(struct cli *self, const json_t *json)
         term_printf(&self->term, " %s",
                     strcmp(text_of(row, "memoryScope"), "global") == 0 ? "the shared MEMORY.md"
                                                                        : "its own MEMORY.md");
-        if (strcmp(text_of(row, "provider"), "markdown") != 0)
-            term_printf(&self->term, " in %s", text_of(row, "provider"));
+        if (strcmp(text_of(row, "memoryProvider"), "markdown") != 0)
+            term_printf(&self->term, " in %s", text_of(row, "memoryProvider"));
         term_printf(&self->term, "\n");
     }
 }
@@ -226,16 +226,30 @@ static void view_personality(struct cli *self, const json_t *json)
                                            {"Memory", "memory"},
                                            {"Scope", "memoryScope"},
                                            {"Profile", "userScope"},
-                                           {"Provider", "provider"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (*text_of(json, names[i][1]))
-            term_printf(&self->term, "%-12s%s\n", names[i][0], text_of(json, names[i][1]));
+                                           {"Provider", "memoryProvider"}};
+    const json_t *row = json_object_get(json, "personality");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = text_of(i == 3 ? json : row, names[i][1]);
+        if (*text)
+            term_printf(&self->term, "%-12s%s\n", names[i][0], text);
+    }
 }
 
 static void view_created(struct cli *self, const json_t *json)
 {
     view_say(self, "Made the personality %s; ethos personality use %s makes it the active one",
              text_of(json, "id"), text_of(json, "id"));
+}
+
+static void view_updated(struct cli *self, const json_t *json)
+{
+    view_say(self, "Changed the personality %s", text_of(json, "id"));
+}
+
+static void view_put_aside(struct cli *self, const json_t *json)
+{
+    view_say(self, "Deleted the personality %s; its files are kept in %s", text_of(json, "id"),
+             text_of(json, "kept"));
 }
 
 static void view_used(struct cli *self, const json_t *json)
@@ -367,6 +381,7 @@ static const struct {
     {"memory.restore", view_report},
     {"memory.undo", view_undo},
     {"memory.history", view_history},
+    {"memory.timeline", view_timeline},
     {"memory.diff", view_diff},
     {"memory.blame", view_blame},
     {"memory.forget", view_forget},
@@ -376,6 +391,7 @@ static const struct {
     {"conflicts.resolve", view_resolved},
     {"notes.remember", view_remembered},
     {"notes.list", view_notes},
+    {"notes.graph", view_graph},
     {"notes.remove", view_removed},
     {"notes.move", view_moved},
     {"notes.reindex", view_reindexed},
@@ -409,6 +425,9 @@ static const struct {
     {"personalities.list", view_personalities},
     {"personalities.get", view_personality},
     {"personalities.create", view_created},
+    {"personalities.update", view_updated},
+    {"personalities.duplicate", view_created},
+    {"personalities.delete", view_put_aside},
     {"personalities.use", view_used},
     {"apiKeys.create", view_key},
     {"apiKeys.list", view_keys},

@@ -118,16 +118,18 @@ static const char *event_words(const char *event)
 
 /* What stands before the changed line, and how wide the widest of it is. */
 struct columns {
-    char when[TERM_WHEN_SIZE], who[64], what[64], amount[32];
+    char when[TERM_WHEN_SIZE], where[64], who[64], what[64], amount[32];
 };
 
 struct widths {
-    int when, who, what, amount;
+    int when, where, who, what, amount;
+    bool anywhere; /* the changes are of many files: which one is told instead of the number */
 };
 
 static struct columns columns_of(const json_t *row)
 {
     struct columns c;
+    snprintf(c.where, sizeof c.where, "%s %s", text_of(row, "scope"), text_of(row, "key"));
     view_when(row, "time", c.when);
     who_of(row, c.who, sizeof c.who);
     actions_of(row, c.what, sizeof c.what);
@@ -143,12 +145,13 @@ static int wider(int width, const char *text)
     return size > width ? size : width;
 }
 
-static struct widths widths_of(const json_t *rows)
+static struct widths widths_of(const json_t *rows, bool anywhere)
 {
-    struct widths w = {0};
+    struct widths w = {.anywhere = anywhere};
     for (size_t i = 0; i < json_array_size(rows); i++) {
         struct columns c = columns_of(json_array_get(rows, i));
         w.when = wider(w.when, c.when);
+        w.where = wider(w.where, c.where);
         w.who = wider(w.who, c.who);
         w.what = wider(w.what, c.what);
         w.amount = wider(w.amount, c.amount);
@@ -162,8 +165,12 @@ static struct widths widths_of(const json_t *rows)
 static void print_change(struct cli *self, const json_t *row, const struct widths *w)
 {
     struct columns c = columns_of(row);
-    int room = self->term.width - (5 + w->when + w->who + w->what + w->amount + 10);
-    print_number(self, row);
+    int first = w->anywhere ? w->where : 5;
+    int room = self->term.width - (first + w->when + w->who + w->what + w->amount + 10);
+    if (w->anywhere)
+        term_styled(&self->term, TERM_BOLD, "%-*s", w->where, c.where);
+    else
+        print_number(self, row);
     term_styled(&self->term, TERM_DIM, "  %-*s  %-*s", w->when, c.when, w->who, c.who);
     term_printf(&self->term, "  %-*s  %*s  ", w->what, c.what, w->amount, c.amount);
     if (self->term.tty && room < LEAST_ROOM) {
@@ -177,7 +184,7 @@ static void print_change(struct cli *self, const json_t *row, const struct width
     }
 }
 
-void view_history(struct cli *self, const json_t *json)
+static void view_changes(struct cli *self, const json_t *json, bool anywhere)
 {
     size_t index;
     json_t *row;
@@ -187,13 +194,27 @@ void view_history(struct cli *self, const json_t *json)
     }
     if (!self->no_pager)
         term_page(&self->term);
-    const struct widths widths = widths_of(json);
+    const struct widths widths = widths_of(json, anywhere);
     json_array_foreach ((json_t *)json, index, row) {
         struct ethos_view diff = json_view(row, "diff");
         print_change(self, row, &widths);
         if (diff.data)
             print_diff(self, diff);
     }
+}
+
+void view_history(struct cli *self, const json_t *json)
+{
+    view_changes(self, json, false);
+}
+
+void view_timeline(struct cli *self, const json_t *json)
+{
+    const char *cursor = text_of(json, "nextCursor");
+    view_changes(self, json_object_get(json, "items"), true);
+    term_finish(&self->term); // what a pager shows stands before
+    if (*cursor)
+        view_say(self, "There is more: --cursor %s", cursor);
 }
 
 void view_diff(struct cli *self, const json_t *json)

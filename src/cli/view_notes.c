@@ -149,6 +149,30 @@ void view_notes(struct cli *self, const json_t *json)
                  number_of(json, "stale"), plural(number_of(json, "stale")));
 }
 
+/* "running-the-tests.md -> redis.md" */
+void view_graph(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *link, *links = json_object_get(json, "links");
+    long long notes = (long long)json_array_size(json_object_get(json, "nodes"));
+    if (notes == 0) {
+        say_none(self, text_of(json, "scope"));
+        return;
+    }
+    if (!self->no_pager)
+        term_page(&self->term);
+    json_array_foreach (links, index, link) {
+        bool broken = json_is_true(json_object_get(link, "broken"));
+        term_printf(&self->term, "%s -> ", text_of(link, "from"));
+        term_styled(&self->term, broken ? TERM_WARN : TERM_PLAIN, "%s%s", text_of(link, "to"),
+                    broken ? " (no such note)" : "");
+        term_printf(&self->term, "\n");
+    }
+    term_finish(&self->term);
+    view_say(self, "%lld note%s, %lld link%s between them", notes, plural(notes),
+             (long long)json_array_size(links), plural((long long)json_array_size(links)));
+}
+
 /* Above the text of a note, on a terminal. */
 void view_note_head(struct cli *self, const json_t *note)
 {

@@ -294,8 +294,9 @@ static void check_all(struct visit *visit)
     check_memory(visit);
     check_sessions(visit);
     check_spool(visit);
-    if (!service_ephemeral(visit->call->ethos))
-        install_check(service_home(visit->call->ethos), visit->ask, add, visit);
+    if (!service_ephemeral(visit->call->ethos) &&
+        !install_check(service_home(visit->call->ethos), visit->ask, add, visit))
+        op_json_push(&visit->findings, NULL);
 }
 
 /* Takes the findings. */

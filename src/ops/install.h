@@ -31,8 +31,9 @@ int install_list(json_t **out_rows, struct ethos_error *error);
 
 /*
  * For doctor: whether what was installed is still there, and with ask whether each agent's server starts
- * and lists its tools. Takes seconds at most, and makes nothing. home is its path.
+ * and lists its tools. Takes seconds at most, and makes nothing. home is its path. False: out of memory,
+ * and not everything was looked at.
  */
-void install_check(const char *home, bool ask, ethos_finding_fn *found, void *arg);
+bool install_check(const char *home, bool ask, ethos_finding_fn *found, void *arg);
 
 #endif

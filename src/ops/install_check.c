@@ -235,6 +235,7 @@ struct check {
     const char *home;
     bool ask;
     json_t *asked; /* servers that answered */
+    bool *whole;   /* false: out of memory */
 };
 
 static void find(const struct check *check, enum ethos_severity severity, const char *subject,
@@ -251,7 +252,9 @@ static void check_entries(const struct check *check, const struct job *job)
     snprintf(remedy, sizeof remedy, "run: ethos install %s", job->agent->name);
     for (size_t i = 0; i < job->count; i++) {
         const struct target *target = &job->targets[i];
-        if (target->code != ETHOS_OK)
+        if (target->code == ETHOS_NOMEM)
+            *check->whole = false;
+        else if (target->code != ETHOS_OK)
             find(check, ETHOS_FINDING_WARNING, target->path, target->error.text,
                  *target->error.hint ? target->error.hint : NULL);
         else if (record_entry(job, target->path) &&
@@ -337,16 +340,20 @@ static void check_agent(const struct check *check, const struct agent *agent)
         if (agent->trust && count_untrusted(&job) > 0)
             find(check, ETHOS_FINDING_WARNING, job.targets[1].path,
                  "its hooks of ethos are not trusted yet", agent->trust);
+    } else if (error.code == ETHOS_NOMEM) {
+        *check->whole = false;
     } else {
         find(check, ETHOS_FINDING_ERROR, agent->title, error.text, error.hint);
     }
     job_close(&job);
 }
 
-void install_check(const char *home, bool ask, ethos_finding_fn *found, void *arg)
+bool install_check(const char *home, bool ask, ethos_finding_fn *found, void *arg)
 {
-    const struct check check = {found, arg, home, ask, json_array()};
+    bool whole = true;
+    const struct check check = {found, arg, home, ask, json_array(), &whole};
     for (const struct agent *agent = agents; agent->name; agent++)
         check_agent(&check, agent);
     json_decref(check.asked);
+    return whole;
 }

@@ -43,7 +43,7 @@ static int find_memory(void *arg, const char *scope, const char *dir)
 /* Nothing is remembered yet. */
 static int is_first_run(struct op_call *call, bool *out, struct ethos_error *error)
 {
-    struct search search = {0};
+    struct search search = {.root = -1};
     int code = service_open_root(call->ethos, false, &search.root, error);
     if (code == ETHOS_OK)
         code = scopes_each(search.root, find_memory, &search, error);

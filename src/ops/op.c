@@ -48,9 +48,9 @@ bool op_here(const struct op *op)
 
 const char *op_right_name(enum op_right right)
 {
-    static const char *const names[] = {"memory:read",    "memory:write",       "sessions:read",
-                                        "sessions:write", "personalities:read", "chat:send",
-                                        "owner",          "anybody"};
+    static const char *const names[] = {
+        "memory:read",        "memory:write", "sessions:read", "sessions:write",
+        "personalities:read", "chat:send",    "owner",         "anybody"};
     return names[right];
 }
 

@@ -296,7 +296,9 @@ static int run_sheet(struct op_call *call, struct op_result *result, struct etho
         code = personalities_row(call, shown.id, shown.active, &row, error);
     if (code == ETHOS_OK) {
         write_sheet(row, str_view(&shown.soul), &sheet);
-        code = str_code(&sheet) == ETHOS_OK
+        result->has_text = !call->want_json;
+        str_add(&result->text, view_of(sheet.data, call->want_json ? 0 : sheet.size));
+        code = str_code(&sheet) == ETHOS_OK && str_code(&result->text) == ETHOS_OK
                    ? op_return(result,
                                json_pack("{s:o, s:n}", "markdown", json_text(str_view(&sheet)),
                                          "posture"),

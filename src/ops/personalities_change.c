@@ -28,6 +28,39 @@ static void folder_of(const char *id, char out[PERSONALITIES_PATH_SIZE])
     snprintf(out, PERSONALITIES_PATH_SIZE, PERSONALITIES_FOLDER "/%s", id);
 }
 
+/* ---- both files, or none ------------------------------------------------------------------- */
+
+/* What a file was before; text is empty when there was none. */
+struct before {
+    const char *name;
+    struct str text;
+    bool there;
+};
+
+#define FILES 2
+
+static int read_before(int home, const char *folder, struct before *file, struct ethos_error *error)
+{
+    char path[PERSONALITIES_PATH_SIZE + 16];
+    snprintf(path, sizeof path, "%s/%s", folder, file->name);
+    str_init(&file->text, ETHOS_MAX_READ_BYTES);
+    int code = home < 0 ? ETHOS_NOTFOUND
+                        : home_read(home, path, ETHOS_MAX_READ_BYTES, &file->text, NULL, error);
+    file->there = code == ETHOS_OK;
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+}
+
+/* As it was, as far as that can be. */
+static void put_back(int home, const char *folder, const struct before *file)
+{
+    char path[PERSONALITIES_PATH_SIZE + 16];
+    snprintf(path, sizeof path, "%s/%s", folder, file->name);
+    if (file->there)
+        home_replace(home, folder, file->name, str_view(&file->text), NULL);
+    else
+        os_unlinkat(home, path, 0);
+}
+
 /* ---- SOUL.md ------------------------------------------------------------------------------- */
 
 /* Writes the text, or in a dry run adds what would change to the result's. */
@@ -104,6 +137,39 @@ static int write_changes(struct op_call *call, const char *id,
     return settings_write(call, folder, changes->items, changes->count, result, error);
 }
 
+/* Writes what changes; after a failure both files are as they were. The absent view: the soul stays. */
+static int write_both(struct op_call *call, const char *id,
+                      const struct personality_changes *changes, struct ethos_view soul,
+                      struct op_result *result, struct ethos_error *error)
+{
+    int home;
+    char folder[PERSONALITIES_PATH_SIZE];
+    struct before files[FILES] = {{.name = PERSONALITIES_SOUL}, {.name = CONFIG}};
+    folder_of(id, folder);
+    int code = service_open_home(call->ethos, false, &home, error);
+    if (code != ETHOS_OK)
+        return code;
+    for (size_t i = 0; i < FILES && code == ETHOS_OK; i++)
+        code = read_before(home, folder, &files[i], error);
+    bool begun = code == ETHOS_OK && !call->dry_run;
+    if (code == ETHOS_OK && soul.data)
+        code = write_soul(call, id, soul, result, error);
+    if (code == ETHOS_OK && changes->count > 0)
+        code = write_changes(call, id, changes, result, error);
+    if (code != ETHOS_OK && begun && home < 0)
+        service_open_home(call->ethos, false, &home, NULL); // it was made meanwhile
+    if (code != ETHOS_OK && begun && home >= 0) {
+        for (size_t i = 0; i < FILES; i++)
+            put_back(home, folder, &files[i]);
+        os_unlinkat(home, folder, AT_REMOVEDIR); // if it was made for them
+    }
+    for (size_t i = 0; i < FILES; i++)
+        str_release(&files[i].text);
+    if (home >= 0)
+        os_close(home);
+    return code;
+}
+
 static int return_row(struct op_call *call, const char *id, struct op_result *result,
                       struct ethos_error *error)
 {
@@ -117,28 +183,10 @@ static int return_row(struct op_call *call, const char *id, struct op_result *re
 
 /* ---- create -------------------------------------------------------------------------------- */
 
-/* What was begun and could not be finished goes again. */
-static void take_back(struct op_call *call, const char *id)
-{
-    int home;
-    char path[PERSONALITIES_PATH_SIZE];
-    if (call->dry_run || service_open_home(call->ethos, false, &home, NULL) != ETHOS_OK || home < 0)
-        return;
-    folder_of(id, path);
-    int dir = os_open_beneath(home, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (dir >= 0) {
-        os_unlinkat(dir, CONFIG, 0);
-        os_close(dir);
-    }
-    os_unlinkat(home, path, AT_REMOVEDIR);
-    os_close(home);
-}
-
 int personalities_run_create(struct op_call *call, struct op_result *result,
                              struct ethos_error *error)
 {
     const char *id = op_string(call, "id");
-    struct ethos_view soul = op_text(call, "soulMd");
     struct personality_changes changes;
     personality_changes_init(&changes);
     int code = personalities_require(call, id, false, error);
@@ -147,37 +195,12 @@ int personalities_run_create(struct op_call *call, struct op_result *result,
     if (code == ETHOS_OK)
         code = take_changes(call, NULL, &changes, error);
     if (code == ETHOS_OK)
-        code = write_changes(call, id, &changes, result, error);
-    if (code == ETHOS_OK && soul.size > 0) {
-        code = write_soul(call, id, soul, result, error);
-        if (code != ETHOS_OK)
-            take_back(call, id);
-    }
+        code = write_both(call, id, &changes, op_text(call, "soulMd"), result, error);
     personality_changes_release(&changes);
     return code == ETHOS_OK ? return_row(call, id, result, error) : code;
 }
 
 /* ---- update -------------------------------------------------------------------------------- */
-
-/* The soul first: the settings are checked as they are written, and then it can be put back. */
-static int change_both(struct op_call *call, const char *id,
-                       const struct personality_changes *changes, struct op_result *result,
-                       struct ethos_error *error)
-{
-    struct ethos_view soul = op_text(call, "soulMd");
-    struct str old;
-    str_init(&old, ETHOS_MAX_READ_BYTES);
-    int code = soul.data ? personalities_soul(call, id, &old, error) : ETHOS_OK;
-    if (code == ETHOS_OK && soul.data)
-        code = write_soul(call, id, soul, result, error);
-    if (code == ETHOS_OK && changes->count > 0) {
-        code = write_changes(call, id, changes, result, error);
-        if (code != ETHOS_OK && soul.data && !call->dry_run)
-            write_soul(call, id, str_view(&old), result, NULL);
-    }
-    str_release(&old);
-    return code;
-}
 
 int personalities_run_update(struct op_call *call, struct op_result *result,
                              struct ethos_error *error)
@@ -192,7 +215,7 @@ int personalities_run_update(struct op_call *call, struct op_result *result,
     if (code == ETHOS_OK)
         code = take_changes(call, own, &changes, error);
     if (code == ETHOS_OK)
-        code = change_both(call, id, &changes, result, error);
+        code = write_both(call, id, &changes, op_text(call, "soulMd"), result, error);
     personality_changes_release(&changes);
     return code == ETHOS_OK ? return_row(call, id, result, error) : code;
 }
@@ -234,12 +257,8 @@ int personalities_run_duplicate(struct op_call *call, struct op_result *result,
     if (code == ETHOS_OK)
         code = personalities_soul(call, id, &soul, error);
     if (code == ETHOS_OK)
-        code = write_changes(call, new_id, &changes, result, error);
-    if (code == ETHOS_OK && soul.size > 0) {
-        code = write_soul(call, new_id, str_view(&soul), result, error);
-        if (code != ETHOS_OK)
-            take_back(call, new_id);
-    }
+        code = write_both(call, new_id, &changes,
+                          soul.size > 0 ? str_view(&soul) : (struct ethos_view){0}, result, error);
     personality_changes_release(&changes);
     str_release(&soul);
     return code == ETHOS_OK ? return_row(call, new_id, result, error) : code;
@@ -273,10 +292,12 @@ static int put_aside(struct op_call *call, int home, const char *id,
                                : err_errno(error, errno, folder);
     if (call->dry_run)
         return ETHOS_OK;
-    if (os_mkdirs(home, REMOVED) != 0 ||
-        os_renameat(home, folder, home, out_path, RENAME_NOREPLACE) != 0)
-        return err_errno(error, errno, out_path);
-    return ETHOS_OK;
+    if (os_mkdirs(home, REMOVED) == 0 &&
+        os_renameat(home, folder, home, out_path, RENAME_NOREPLACE) == 0)
+        return ETHOS_OK;
+    int code = err_errno(error, errno, out_path);
+    os_unlinkat(home, REMOVED, AT_REMOVEDIR); // if there is nothing in it
+    return code;
 }
 
 static int run_delete(struct op_call *call, const char *id, struct op_result *result,

@@ -281,8 +281,10 @@ static int set_value(const char *path, const struct field *field, const json_t *
     struct str text;
     str_init(&text, ETHOS_MAX_YAML_BYTES);
     int code = print_value(field, value, &text, error);
-    if (code == ETHOS_OK && str_code(&text) != ETHOS_OK)
+    if (code == ETHOS_OK && str_code(&text) == ETHOS_LIMIT)
         code = err_set(error, ETHOS_LIMIT, "%s: too long", path);
+    else if (code == ETHOS_OK && str_code(&text) != ETHOS_OK)
+        code = err_nomem(error);
     if (code == ETHOS_OK)
         code = check_provider(path, text.data, error);
     bool clear = json_is_null(value) || (text.size == 0 && field->kind != LIST);

@@ -471,7 +471,8 @@ static const struct op_arg append_args[] = {
     {"session", OP_TEXT, 0, NULL, "ID", "in which session (default: the one of this folder)"},
     {"toolCallId", OP_TEXT, 0, NULL, "ID", "of a tool result: the call that it answers"},
     {"toolName", OP_TEXT, 0, NULL, "NAME", "of a tool result: the tool"},
-    {"toolCalls", OP_TEXT, OP_JSON, NULL, "JSON", "of an assistant: [{\"id\", \"name\", \"input\"}]"},
+    {"toolCalls", OP_TEXT, OP_JSON, NULL, "JSON",
+     "of an assistant: [{\"id\", \"name\", \"input\"}]"},
     ARG_END};
 
 #define READS OP_SESSIONS_READ, OP_IDEMPOTENT | OP_DATABASE

@@ -77,6 +77,14 @@ async function open(hash, page = null) {
 // What a person waits for: a text in a place.
 const reads = (page, words, where = 'main') => page.locator(where).getByText(words).first().waitFor();
 
+// Nothing moves any more. (The stream of events never ends, so the network tells nothing.)
+const settled = (page) => page.evaluate(() => new Promise((resolve) => {
+    let timer;
+    const wait = () => { clearTimeout(timer); timer = setTimeout(() => (document.querySelector('.busy').hidden ? resolve() : wait()), 400); };
+    new MutationObserver(wait).observe(document, { childList: true, subtree: true });
+    wait();
+}));
+
 async function until(holds, what) {
     for (let tries = 0; tries < 200; tries++) {
         if (await holds()) return;
@@ -396,7 +404,7 @@ await test('hostile text in every place that shows text stays text', async () =>
     await page.exposeFunction('attack', () => { trouble.push('attack ran'); });
     for (const hash of ['#/memory', '#/memory?v=source', '#/notes', '#/notes?view=graph', '#/timeline', '#/sessions', `#/sessions/${id}`, '#/sessions?q=attack', '#/insights', '#/health']) {
         await open(hash, page);
-        await page.waitForLoadState('networkidle').catch(() => {});
+        await settled(page);
         same(await page.evaluate(findActive), []);
         same(await page.evaluate(() => document.querySelectorAll('main script, main iframe, main object, main embed, main style, main link, main base, main [onerror], main [onload]').length), 0);
     }
@@ -416,6 +424,13 @@ const places = ['#/memory', '#/memory?v=source', '#/memory?edit=user', '#/notes'
 write(MEMORY);
 write(USER, '--store', 'user');
 
+await test('axe would tell of a button without a name', async () => {
+    const page = await open('#/health');
+    await page.evaluate(() => { document.querySelector('main').append(document.createElement('button')); });
+    const found = await accessible(page, 'health').then(() => 'nothing', (error) => error.message);
+    must(found.includes('button-name'), found);
+});
+
 for (const theme of ['light', 'dark'])
     for (const width of [1440, 390])
         await test(`axe finds nothing: ${theme}, ${width} pixels`, async () => {
@@ -425,7 +440,7 @@ for (const theme of ['light', 'dark'])
             const told = [];
             for (const hash of places) {
                 await open(hash, page);
-                await page.waitForLoadState('networkidle').catch(() => {});
+                await settled(page);
                 await accessible(page, hash).catch((error) => told.push(error.message));
                 const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
                 if (wide > 0) told.push(`${hash}: ${wide} pixels too wide`);

@@ -165,7 +165,10 @@ async function show() {
     address = parse(location.hash);
     const mine = ++turn;
     const row = PAGES.find((page) => page.route === address.route);
-    if (!row) return go(await firstRoute(), address.params, { replace: true });
+    if (!row) {
+        const first = await firstRoute();
+        return mine === turn ? go(first, address.params, { replace: true }) : undefined;
+    }
     frame.setCurrent(row.route);
     try {
         if (

@@ -85,6 +85,7 @@ export class NotePane {
     }
 
     async paintLinks() {
+        if (!this.linksNode) return; // there is no such note
         const { nodes, links } = await this.how.links().catch(() => ({ nodes: [], links: [] }));
         const titles = new Map(nodes.map((node) => [node.key, node.title]));
         const list = (label, rows) => (rows.length ? h('section', h('h3', { class: 'small muted' }, label), h('ul', rows)) : null);

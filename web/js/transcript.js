@@ -142,7 +142,7 @@ export class Transcript {
 
     async set(box, source, cut) {
         try {
-            fill(box, await markdown(this.ctx, cut ? source.slice(0, LONG) : source, { level: 4 }),
+            fill(box, await markdown(this.ctx, cut ? source.slice(0, LONG) : source, { level: 3 }),
                 cut ? button({ label: `Show all of it (${count(source.length)} characters)`, kind: 'link', run: () => this.set(box, source, false) }) : null);
         } catch {
             // the plain text is there
@@ -220,7 +220,7 @@ export class Transcript {
     mark(change) {
         return h('a', { class: 'message-mark small', href: this.ctx.href('timeline', { scope: change.scope, key: change.key, change: change.number }) },
             icon('memory', 16), h('span', `${fileLabel(change.scope, change.key)} changed`), delta(change.added, change.removed),
-            change.line ? h('span', { class: 'muted ellipsis', dir: 'auto' }, change.line) : null);
+            change.line ? h('span', { class: 'muted ellipsis', dir: 'auto' }, change.line.replace(/^[+-]/, '')) : null);
     }
 
     toTime(iso) {

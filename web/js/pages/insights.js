@@ -60,7 +60,7 @@ const page = {
             actions: [segmented('How far back', SPANS.map(([value, label]) => ({ value, label })), this.days(), (value) => ctx.set({ days: value === USUAL ? null : value }))],
         });
         const [seen, prompt] = await Promise.all([ctx.call('memory.insights', { days }), ctx.own('memory.list').catch((error) => error)]);
-        const last = Date.now(), first = midnight(last - (days - 1) * DAY);
+        const last = Date.now(), first = Math.max(midnight(last - (days - 1) * DAY), this.began(seen, last));
         const opened = new Set([...this.body.querySelectorAll('details[open]')].map((node) => node.closest('figure').dataset.plot));
         const plots = { size: this.size(seen, first, last), writes: this.writes(seen, first, last), cut: this.cut(prompt), stale: this.stale(seen) };
         for (const [name, node] of Object.entries(plots)) {
@@ -68,6 +68,14 @@ const page = {
             if (opened.has(name)) node.querySelector('details').open = true;
         }
         fill(this.body, Object.values(plots));
+    },
+
+    /* A young memory is not shown as a long line of nothing. */
+    began({ files, writes }, last) {
+        let first = last;
+        for (const { day } of writes) first = Math.min(first, Date.parse(`${day}T00:00:00Z`));
+        for (const { series } of files) for (const { time, bytes } of series) if (bytes > 0) first = Math.min(first, Date.parse(time));
+        return Math.min(midnight(first) - DAY, midnight(last) - 6 * DAY);
     },
 
     /* ---- size --------------------------------------------------------------------------------- */

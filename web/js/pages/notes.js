@@ -76,23 +76,25 @@ const page = {
     /* ---- loading ------------------------------------------------------------------------------ */
 
     async load() {
-        const { ctx } = this;
-        if (!ctx.params.w && !ctx.params.of && (await this.chooseWorkspace())) return;
-        this.loaded = this.whose(ctx.params);
+        const { ctx } = this, whose = this.whose(ctx.params), nowhere = !ctx.params.w && !ctx.params.of;
+        if (nowhere && (await this.chooseWorkspace(ctx))) return;
+        this.wanted = whose;
+        const data = nowhere ? { notes: [], stale: 0, index: null, nowhere } : await ctx.call('notes.list', this.scope());
+        if (this.wanted !== whose || this.ctx !== ctx) return; // another one was chosen meanwhile
+        this.loaded = whose;
+        this.take(data);
         this.pane?.keep();
         this.pane = null;
         this.graph = null;
-        if (!ctx.params.w && !ctx.params.of) this.data = { notes: [], stale: 0, index: null, nowhere: true };
-        else this.take(await ctx.call('notes.list', this.scope()));
         await this.arrange();
     },
 
     /* Notes belong to a folder: the one with most of them, when nobody said which. */
-    async chooseWorkspace() {
-        const { workspaces } = await this.ctx.directory.workspaces();
-        const best = [...workspaces].filter((one) => !one.problem).sort((a, b) => (b.notes ?? 0) - (a.notes ?? 0))[0];
+    async chooseWorkspace(ctx) {
+        const { workspaces } = await ctx.directory.workspaces();
+        const best = workspaces.filter((one) => !one.problem).sort((a, b) => (b.notes ?? 0) - (a.notes ?? 0))[0];
         if (!best) return false;
-        setTimeout(() => this.ctx.set({ w: best.id })); // the address changes when this page is there
+        setTimeout(() => { if (!ctx.signal.aborted) ctx.set({ w: best.id }); }); // when this page is there
         return true;
     },
 
