@@ -3,6 +3,7 @@
  */
 #include "base/json.h"
 
+#include <endian.h>
 #include <float.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,20 +28,22 @@ static const char escapes[256] = {
     ['\f'] = 'f',    ['\r'] = 'r', [14 ... 31] = 'u', ['"'] = '"',  ['\\'] = '\\',
 };
 
-/* Whether one of the bytes is zero. */
-static bool has_zero(uint64_t word)
+/* The highest bit of every byte that is zero; above the first such byte it may be set needlessly. */
+static uint64_t zeros(uint64_t word)
 {
-    return ((word - BYTES(1)) & ~word & BYTES(0x80)) != 0;
+    return (word - BYTES(1)) & ~word & BYTES(0x80);
 }
 
-/* Whether one of eight bytes of text needs an escape. */
-static bool has_escaped(const char *data)
+/* How many of eight bytes of text come before the first that needs an escape. */
+static size_t plain_bytes(const char *data)
 {
     uint64_t word;
 
     memcpy(&word, data, sizeof word);
-    return has_zero(word & BYTES(0xE0)) || has_zero(word ^ BYTES('"')) ||
-           has_zero(word ^ BYTES('\\'));
+    word = le64toh(word);
+    uint64_t found = zeros(word & BYTES(0xE0)) | zeros(word ^ BYTES('"')) |
+                     zeros(word ^ BYTES('\\'));
+    return found ? (size_t)__builtin_ctzll(found) / 8 : sizeof word;
 }
 
 /* What the escapes of a text add to it. */
@@ -98,8 +101,14 @@ static int quote_valid(struct ethos_view v, const char *digits, struct str *out)
         return str_code(out);
     char *to = out->data + out->size;
     *to++ = '"';
-    for (; end - from >= 8; from += 8)
-        to = has_escaped(from) ? put_bytes(from, 8, digits, to) : mempcpy(to, from, 8);
+    while (end - from >= 8) {
+        size_t plain = plain_bytes(from);
+        memcpy(to, from, 8);
+        to += plain;
+        from += plain;
+        if (plain < 8)
+            to = put_escape(*from++, digits, to);
+    }
     to = put_bytes(from, (size_t)(end - from), digits, to);
     *to++ = '"';
     *to = 0;
@@ -199,11 +208,22 @@ static void print_array(const json_t *array, struct str *out)
     str_addc(out, ']');
 }
 
+static void print_integer(json_int_t number, struct str *out)
+{
+    char digits[24], *end = digits + sizeof digits, *at = end;
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+
+    do
+        *--at = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (number < 0)
+        *--at = '-';
+    str_add(out, view_of(at, (size_t)(end - at)));
+}
+
 /* The bytes that jansson would write, without its call for every piece of them. */
 static void print(const json_t *value, struct str *out)
 {
-    char number[24];
-
     if (json_is_string(value)) {
         quote_valid(view_of(json_string_value(value), json_string_length(value)), upper, out);
     } else if (json_is_object(value)) {
@@ -211,8 +231,7 @@ static void print(const json_t *value, struct str *out)
     } else if (json_is_array(value)) {
         print_array(value, out);
     } else if (json_is_integer(value)) {
-        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-        str_adds(out, number);
+        print_integer(json_integer_value(value), out);
     } else {
         dump(value, JSON_COMPACT, out);
     }

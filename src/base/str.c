@@ -73,17 +73,13 @@ int str_reserve(struct str *s, size_t more)
 
 int str_add(struct str *s, struct ethos_view v)
 {
-    if (str_reserve(s, v.size) || v.size == 0)
+    bool fits = !s->code && v.size < s->capacity - s->size; // mostly
+    if ((!fits && str_reserve(s, v.size)) || v.size == 0)
         return s->code;
     memcpy(s->data + s->size, v.data, v.size);
     s->size += v.size;
     s->data[s->size] = '\0';
     return ETHOS_OK;
-}
-
-int str_adds(struct str *s, const char *string)
-{
-    return str_add(s, view_str(string));
 }
 
 int str_addc(struct str *s, char c)

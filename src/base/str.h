@@ -15,6 +15,8 @@
 #ifndef ETHOS_BASE_STR_H
 #define ETHOS_BASE_STR_H
 
+#include <string.h>
+
 #include <ethos/types.h>
 
 struct str {
@@ -31,13 +33,18 @@ void str_clear(struct str *s);   /* size 0, memory kept, code reset */
 
 /* All return str_code(s). */
 int str_add(struct str *s, struct ethos_view v);
-int str_adds(struct str *s, const char *string);
 int str_addc(struct str *s, char c);
 int str_printf(struct str *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int str_reserve(struct str *s, size_t more);  /* room for `more` bytes without another growth */
 int str_truncate(struct str *s, size_t size); /* no effect when already shorter */
 int str_fail(struct str *s, int code);        /* as a failed append; the first code stays */
 void str_undo(struct str *s, size_t size);    /* to an earlier size, any failure forgotten */
+
+/* Here, so that the length of a literal is known when it is compiled. */
+static inline int str_adds(struct str *s, const char *string)
+{
+    return str_add(s, (struct ethos_view){string, strlen(string)});
+}
 
 static inline int str_code(const struct str *s)
 {

@@ -87,7 +87,7 @@ static struct ethos_view value_of(struct ethos_view rest)
         bool comment = next.size < behind.size && next.data[0] == '#';
         return comment ? view_of(v.data, quoted) : v;
     }
-    const char *comment = memmem(v.data, v.size, " # ", 3);
+    const char *comment = memchr(v.data, '#', v.size) ? memmem(v.data, v.size, " # ", 3) : NULL;
     return comment ? view_trim_end(view_of(v.data, (size_t)(comment - v.data))) : v;
 }
 

@@ -275,7 +275,7 @@ static int pick_owner(const struct ethos_context *context, const char *scope, co
     }
     code = scope_parse(scope, NULL, NULL, error);
     if (!code)
-        snprintf(out, ETHOS_MAX_SCOPE, "%s", scope);
+        memcpy(out, scope, strlen(scope) + 1);
     return code;
 }
 
@@ -310,7 +310,7 @@ int scope_target(const struct ethos_context *context, const char *store, const c
                                                      : scope_key_check(target.scope, key, error);
     if (code)
         return code;
-    snprintf(target.key, sizeof(target.key), "%s", key);
+    memcpy(target.key, key, strlen(key) + 1);
     *out = target;
     return ETHOS_OK;
 }

@@ -45,12 +45,14 @@ static void put_failure(const json_t *id, int code, const char *why, const json_
 static void put_result(const json_t *id, const struct mcp_request *request, const json_t *result,
                        struct str *out)
 {
+    bool printed = request->members.size > 0, more = json_object_size(result) > 0;
     put_head(id, out);
-    str_adds(out, ",\"result\":");
-    str_adds(out, request->members.size > 0 ? "{" : "");
+    str_adds(out, printed ? ",\"result\":{" : ",\"result\":");
     str_add(out, str_view(&request->members));
     size_t object = out->size;
-    if (json_print(result, JSON_STYLE_LINE, out) == ETHOS_OK && request->members.size > 0)
+    if (printed && !more)
+        str_addc(out, '}');
+    else if (json_print(result, JSON_STYLE_LINE, out) == ETHOS_OK && printed)
         out->data[object] = ',';
     str_addc(out, '}');
 }

@@ -25,10 +25,10 @@ static const struct op *way_op(const struct mcp_session *session, const struct m
 /* The operation that a tool has its arguments from. */
 static const struct op *first_op(const struct mcp_session *session, const struct mcp_tool *tool)
 {
-    for (size_t i = 0; i < MCP_MAX_WAYS; i++)
-        if (way_op(session, &tool->ways[i]))
-            return way_op(session, &tool->ways[i]);
-    return NULL;
+    const struct op *op = NULL;
+    for (size_t i = 0; !op && i < MCP_MAX_WAYS; i++)
+        op = way_op(session, &tool->ways[i]);
+    return op;
 }
 
 static bool is_offered(const struct mcp_session *session, const struct mcp_tool *tool)
@@ -386,10 +386,11 @@ static json_t *tool_result(const struct call *call)
         str_adds(members, ",\"structuredContent\":");
         str_add(members, str_view(&text));
     }
+    str_adds(members, ",\"isError\":false");
     str_release(&text);
     if (str_code(members) == ETHOS_LIMIT)
         return mcp_refuse(call->request, MCP_INTERNAL, "the answer is too large");
-    return str_code(members) == ETHOS_OK ? json_pack("{s:b}", "isError", 0) : NULL;
+    return str_code(members) == ETHOS_OK ? json_object() : NULL;
 }
 
 /* ---- tools/call ------------------------------------------------------------------------------ */

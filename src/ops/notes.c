@@ -313,16 +313,18 @@ static json_t *read_json(const struct ethos *ethos, struct ethos_turn *turn,
                 service_settings(turn)->stale_days, stale);
     str_init(&title, ETHOS_MAX_READ_BYTES);
     str_init(&type, ETHOS_MAX_READ_BYTES);
-    json_t *json = NULL;
-    if (note_title(&note, file->key, &title) == ETHOS_OK &&
-        note_value(note.type, &type) == ETHOS_OK)
-        json = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "scope", file->scope,
-                         "key", file->key, "title", json_text(str_view(&title)), "type",
-                         note.type.data ? json_text(str_view(&type)) : json_null(), "stale",
-                         op_json_string(*stale ? stale : NULL), "content",
-                         json_text(view_of(file->text, file->size)), "path",
-                         op_json_string(file->path), "modifiedAt", op_json_time(file->mtime_ms),
-                         "revision", op_json_revision(file->revision));
+    bool told = note_title(&note, file->key, &title) == ETHOS_OK &&
+                note_value(note.type, &type) == ETHOS_OK;
+    json_t *json = told ? json_object() : NULL;
+    op_json_put(&json, "scope", op_json_string(file->scope));
+    op_json_put(&json, "key", op_json_string(file->key));
+    op_json_put(&json, "title", json_text(str_view(&title)));
+    op_json_put(&json, "type", note.type.data ? json_text(str_view(&type)) : json_null());
+    op_json_put(&json, "stale", op_json_string(*stale ? stale : NULL));
+    op_json_put(&json, "content", json_text(view_of(file->text, file->size)));
+    op_json_put(&json, "path", op_json_string(file->path));
+    op_json_put(&json, "modifiedAt", op_json_time(file->mtime_ms));
+    op_json_put(&json, "revision", op_json_revision(file->revision));
     str_release(&title);
     str_release(&type);
     return json;

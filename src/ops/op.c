@@ -36,7 +36,7 @@ const struct op *op_find(const char *name)
 {
     for (size_t i = 0; op_tables[i]; i++)
         for (const struct op *row = op_tables[i]; row->name; row++)
-            if (strcmp(row->name, name) == 0)
+            if (row->name[0] == name[0] && strcmp(row->name, name) == 0)
                 return row;
     return NULL;
 }

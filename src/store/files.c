@@ -2,9 +2,9 @@
  * files.c: the default store: one markdown file per key under a root directory.
  *
  * Reading takes no lock and is open, fstat, read, fstat, close and nothing more, unless somebody may be
- * saving the file at this moment (files_unsettled.c). It goes by the
- * descriptor of the root that an earlier call opened; that the path names another directory by now
- * is noticed by every write, list and check, and by a read that finds nothing.
+ * saving the file at this moment (files_unsettled.c); of a text that is kept (files_kept.c) it is open,
+ * fstat, close. It goes by the descriptor of the root that an earlier call opened; that the path names
+ * another directory by now is noticed by every write, list and check, and by a read that finds nothing.
  *
  * Nothing is made before the first write. A root that others may write to is refused when it is
  * opened, and by every call that looks whether it moved.
@@ -68,6 +68,7 @@ static void close_files(struct ethos_store *store)
     if (!self)
         return;
     files_root_close(self);
+    files_kept_release(self);
     self->host->resize(self->host->arg, self, 0);
 }
 
@@ -170,10 +171,14 @@ static int read_files(struct ethos_store *store, const char *scope, const char *
                       struct ethos_error *error)
 {
     struct files *self = (struct files *)store;
+    struct stat seen;
     char path[FILES_PATH_SIZE];
     int fd, code = files_key_path(scope, key, path, error);
     if (code != ETHOS_OK)
         return code;
+    uint32_t mark = files_kept_mark(path);
+    if (files_kept_give(self, path, mark, how, out_text))
+        return ETHOS_OK;
     do {
         code = files_root(self, error);
         if (code != ETHOS_OK)
@@ -184,10 +189,13 @@ static int read_files(struct ethos_store *store, const char *scope, const char *
         fd = files_await(self, scope, key, path, error);
     if (fd < 0)
         return fd;
-    code = files_load(self, fd, path, how, out_text, NULL, error);
+    bool wanted = files_kept_wants(self, mark, fd);
+    code = files_load(self, fd, path, how, out_text, &seen, error);
     os_close(fd);
     if (code == ETHOS_BUSY || (code == ETHOS_OK && files_is_young(out_text)))
-        code = files_read_settled(self, scope, key, path, how, out_text, error);
+        return files_read_settled(self, scope, key, path, how, out_text, error);
+    if (code == ETHOS_OK)
+        files_kept_put(self, path, mark, &seen, out_text, wanted);
     return code;
 }
 
@@ -347,9 +355,12 @@ static int locate_files(struct ethos_store *store, const char *scope, const char
     int code = files_key_path(scope, key, below, error);
     if (code != ETHOS_OK)
         return code;
-    if (strlen(self->root_path) + 1 + strlen(below) >= size)
+    size_t root_size = strlen(self->root_path), below_size = strlen(below);
+    if (root_size + 1 + below_size >= size)
         return err_set(error, ETHOS_LIMIT, "%s: the path is longer than %zu bytes", key, size);
-    snprintf(path, size, "%s/%s", self->root_path, below);
+    memcpy(path, self->root_path, root_size);
+    path[root_size] = '/';
+    memcpy(path + root_size + 1, below, below_size + 1);
     return ETHOS_OK;
 }
 

@@ -10,6 +10,7 @@
  *   files_past.c      what the journal and the blobs remember: version
  *   files_recent.c    history, from its end
  *   files_unsettled.c reading a file that somebody may be saving
+ *   files_kept.c      texts that are read again, while their files stay as they are
  *   files_recover.c   what a dead writer left, with files_txn.c
  *   files_judge.c     what was changed outside
  *   files_write.c     update and batch: the write protocol, with files_ask.c, files_allow.c and
@@ -35,6 +36,8 @@
 #include "base/str.h"
 #include "core/history.h"
 
+#define FILES_KEPT 256 /* texts that are kept, at most */
+
 struct files {
     struct ethos_store store;
     const struct ethos_host *host;
@@ -46,6 +49,11 @@ struct files {
     int root; /* descriptor of root_path, -1 while it was not found */
     dev_t root_dev;
     ino_t root_ino;
+    struct {
+        uint32_t marks[FILES_KEPT]; /* what was read last, once */
+        struct files_kept_text *texts[FILES_KEPT];
+        size_t bytes;
+    } kept;
     char strings[];
 };
 
@@ -410,6 +418,24 @@ int files_await(struct files *self, const char *scope, const char *key, const ch
 int files_read_settled(struct files *self, const char *scope, const char *key, const char *path,
                        const struct ethos_read_how *how, struct ethos_text *out_text,
                        struct ethos_error *error);
+
+/* ---- files_kept.c --------------------------------------------------------------------------- */
+
+/* What a path is found by, never 0. */
+uint32_t files_kept_mark(const char *path);
+
+/* Gives the text that was kept of a path if its file is as it was then. */
+bool files_kept_give(struct files *self, const char *path, uint32_t mark,
+                     const struct ethos_read_how *how, struct ethos_text *out_text);
+
+/* Before fd is read: whether the text is to be kept, which is so at the second reading in a row. */
+bool files_kept_wants(struct files *self, uint32_t mark, int fd);
+
+/* Keeps a text that was wanted; of any other remembers that it was read. Neither if it is unfit. */
+void files_kept_put(struct files *self, const char *path, uint32_t mark, const struct stat *seen,
+                    const struct ethos_text *text, bool wanted);
+
+void files_kept_release(struct files *self);
 
 /* ---- files_recover.c ------------------------------------------------------------------------ */
 

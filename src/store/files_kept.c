@@ -1,0 +1,152 @@
+/*
+ * files_kept.c: texts that are read again and again, kept while their files stay as they are.
+ *
+ * Every read goes the whole way to its file and looks at it; if it is what it was when the text was
+ * read, that text is given. That this cannot be wrong rests on the time of an inode's last change
+ * (ctime), which nobody can set. A text is kept only if
+ *
+ *   - nobody had the file open for writing when its reading began: who maps it later to write there
+ *     gives it another ctime with the first byte, which one who has it mapped already need not;
+ *   - its ctime was older by then than the grain of the clock, so that no later change has the same;
+ *   - the file system is one of those that are known to do all of this.
+ */
+#include "store/files.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+
+#include "base/os.h"
+#include "base/view.h"
+#include "store/edit.h"
+
+#define TEXT_BYTES 32768  /* of one text */
+#define ALL_BYTES 2097152 /* of all */
+#define GRAIN_MS 100      /* more than a tick of the clock that files are stamped by */
+#define XFS_MAGIC 0x58465342
+
+struct files_kept_text {
+    struct stat seen;
+    struct ethos_text text; /* its data are bytes, after the terminator of path */
+    char path[];
+};
+
+uint32_t files_kept_mark(const char *path)
+{
+    uint32_t mark = hash_crc32c(view_str(path));
+    return mark ? mark : 1;
+}
+
+static void drop(struct files *self, size_t slot)
+{
+    struct files_kept_text *kept = self->kept.texts[slot];
+    if (!kept)
+        return;
+    self->kept.bytes -= kept->text.size;
+    self->kept.texts[slot] = NULL;
+    self->host->resize(self->host->arg, kept, 0);
+}
+
+void files_kept_release(struct files *self)
+{
+    for (size_t i = 0; i < FILES_KEPT; i++)
+        drop(self, i);
+}
+
+/* ---- giving ----------------------------------------------------------------------------------- */
+
+/* Goes the way that the read went, without following any link. */
+static bool is_unchanged(const struct files *self, const struct files_kept_text *kept)
+{
+    struct stat now;
+    int fd = os_open_beneath(self->root, kept->path, O_PATH | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return false;
+    bool same = os_fstat(fd, &now) == 0 && files_same(&now, &kept->seen);
+    os_close(fd);
+    return same;
+}
+
+static bool copy_text(const struct files *self, struct ethos_text *kept,
+                      const struct ethos_read_how *how, struct ethos_text *out)
+{
+    if (edit_reserve(self->host, out, kept->size, NULL) != ETHOS_OK)
+        return false;
+    if ((how->flags & ETHOS_READ_REVISION) && !*kept->revision)
+        hash_revision(view_of(kept->data, kept->size), kept->revision);
+    char *data = memcpy(out->data, kept->data, kept->size + 1);
+    size_t capacity = out->capacity;
+    *out = *kept;
+    out->data = data;
+    out->capacity = capacity;
+    if (!(how->flags & ETHOS_READ_REVISION))
+        out->revision[0] = 0;
+    return true;
+}
+
+bool files_kept_give(struct files *self, const char *path, uint32_t mark,
+                     const struct ethos_read_how *how, struct ethos_text *out_text)
+{
+    size_t slot = mark % FILES_KEPT;
+    struct files_kept_text *kept = self->kept.texts[slot];
+    if (!kept || strcmp(kept->path, path) != 0)
+        return false;
+    if (is_unchanged(self, kept))
+        return copy_text(self, &kept->text, how, out_text);
+    drop(self, slot);
+    return false;
+}
+
+/* ---- keeping ---------------------------------------------------------------------------------- */
+
+static bool is_trusted(int fd)
+{
+    static const uint32_t kinds[] = {EXT4_SUPER_MAGIC, XFS_MAGIC, BTRFS_SUPER_MAGIC,
+                                     F2FS_SUPER_MAGIC};
+    uint64_t type;
+    if (os_fstatfs(fd, &type) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i] == type)
+            return true;
+    return false;
+}
+
+bool files_kept_wants(struct files *self, uint32_t mark, int fd)
+{
+    uint32_t *before = &self->kept.marks[mark % FILES_KEPT];
+    bool again = *before == mark;
+    *before = 0;
+    return again && is_trusted(fd) && os_has_writer(fd) == 0;
+}
+
+/* A time of whole seconds may be that of an inode that has no room for more. */
+static bool is_settled(const struct timespec *changed)
+{
+    int64_t ms = (int64_t)changed->tv_sec * 1000 + changed->tv_nsec / 1000000;
+    return changed->tv_nsec != 0 && os_now_ms() - ms > GRAIN_MS;
+}
+
+void files_kept_put(struct files *self, const char *path, uint32_t mark, const struct stat *seen,
+                    const struct ethos_text *text, bool wanted)
+{
+    size_t slot = mark % FILES_KEPT, name = strlen(path) + 1;
+    if (text->size != text->total || text->size > TEXT_BYTES || !is_settled(&seen->st_ctim))
+        return;
+    if (!wanted) {
+        self->kept.marks[slot] = mark;
+        return;
+    }
+    drop(self, slot);
+    if (self->kept.bytes + text->size > ALL_BYTES)
+        return;
+    struct files_kept_text *kept = self->host->resize(self->host->arg, NULL,
+                                                      sizeof *kept + name + text->size + 1);
+    if (!kept)
+        return;
+    memcpy(kept->path, path, name);
+    kept->seen = *seen;
+    kept->text = *text;
+    kept->text.data = memcpy(kept->path + name, text->data, text->size + 1);
+    self->kept.texts[slot] = kept;
+    self->kept.bytes += text->size;
+}
