@@ -234,11 +234,23 @@ static int read_whose(const struct http_call *call, const struct op *op, json_t 
     return ETHOS_OK;
 }
 
+/* Takes dryRun out of the arguments: nothing is changed, the answer tells what would be. */
+static int take_dry_run(const struct op *op, json_t *args, bool *out, struct ethos_error *error)
+{
+    json_t *value = has_arg(op, "dryRun") ? NULL : json_object_get(args, "dryRun");
+    if (value && !json_is_boolean(value) && !json_is_null(value))
+        return err_set(error, ETHOS_INVALID, "dryRun: must be true or false");
+    *out = json_is_true(value);
+    if (value)
+        json_object_del(args, "dryRun");
+    return ETHOS_OK;
+}
+
 static int run_for(struct http_call *call, const struct op *op, unsigned rights,
                    struct op_call *inner, struct op_result *result, struct ethos_error *error)
 {
     inner->home = call->http->options.home;
-    inner->dry_run = call->http->dry_run;
+    inner->dry_run |= call->http->dry_run;
     if (call->who == HTTP_KEY)
         inner->actor = call->actor;
     int code = op->effect & OP_NO_HOME ? ETHOS_OK : http_ethos(call, &inner->ethos, error);
@@ -266,6 +278,8 @@ int http_run(struct http_call *call, const struct op *op, json_t *args, struct o
                             .want_json = !call->raw,
                             .via = "http",
                             .source = call->source};
+    if (code == ETHOS_OK)
+        code = take_dry_run(op, args, &inner.dry_run, error);
     if (code == ETHOS_OK)
         code = run_for(call, op, call->rights, &inner, result, error);
     for (size_t i = 0; i < sizeof whose.held / sizeof *whose.held; i++)

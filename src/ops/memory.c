@@ -283,7 +283,8 @@ static int sync_save(struct ethos_turn *turn, const struct op_call *call,
     struct ethos_origin origin = *how->origin;
     struct ethos_sync_how own = *how;
     unsigned places = 0;
-    origin.via = "editor";
+    if (!call->via || strcmp(call->via, "cli") == 0)
+        origin.via = "editor"; // of memory edit; a dashboard is one of its own
     own.origin = &origin;
     if (!base.data)
         return ethos_write(turn, &target, own.if_match, text, &own, error);

@@ -89,9 +89,11 @@ static int check_tables(struct check *check, struct ethos_error *error)
                "they are made by the next write");
         return ETHOS_OK;
     }
-    for (int i = 0; code == ETHOS_OK && i < DB_STATEMENTS; i++)
-        code = db_prepare(check->db, (enum db_statement)i, &statement, error);
-    return code;
+    int keys = keys_present(check->db, error);
+    for (int i = 0; code == ETHOS_OK && keys >= 0 && i < DB_STATEMENTS; i++)
+        if (keys || i < DB_KEYS || i > DB_USE_KEY)
+            code = db_prepare(check->db, (enum db_statement)i, &statement, error);
+    return keys < 0 ? keys : code;
 }
 
 static void report_page(struct check *check, sqlite3_stmt *row)

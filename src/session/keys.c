@@ -12,8 +12,7 @@
     "agent INTEGER NOT NULL DEFAULT 0,created_at TEXT NOT NULL,last_used_at TEXT,"                 \
     "revoked_at TEXT) STRICT"
 
-/* 1 or 0, or a code: whether there are keys to look for. */
-static int has_table(struct db *self, struct ethos_error *error)
+int keys_present(struct db *self, struct ethos_error *error)
 {
     int64_t count = 0;
     int code = db_ready(self, false, error);
@@ -50,7 +49,7 @@ int keys_each(struct ethos_sessions *sessions, ethos_key_fn *each, void *arg,
 {
     struct db *self = db_of(sessions);
     sqlite3_stmt *statement;
-    int code = has_table(self, error);
+    int code = keys_present(self, error);
     if (code <= 0)
         return code;
     code = db_prepare(self, DB_KEYS, &statement, error);
@@ -133,7 +132,7 @@ static int change_key(struct db *self, enum db_statement which, const char *name
     sqlite3_stmt *statement;
     char now[CLOCK_ISO_SIZE];
     int64_t changed = 0;
-    int code = has_table(self, error);
+    int code = keys_present(self, error);
     if (code <= 0)
         return code < 0 ? code : unknown_key(name, error);
     code = session_time(self, NULL, now, error);

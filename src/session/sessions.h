@@ -42,6 +42,9 @@ int sessions_follow(struct ethos_sessions *self, ethos_follow_fn *each, void *ar
 void follow_free(struct db *self);
 
 /* keys.c */
+/* 1 or 0, or a code: whether there ever was one, and so a table of them. */
+int keys_present(struct db *self, struct ethos_error *error);
+
 int keys_each(struct ethos_sessions *self, ethos_key_fn *each, void *arg,
               struct ethos_error *error);
 int keys_add(struct ethos_sessions *self, const struct ethos_key *key, struct ethos_error *error);

@@ -354,6 +354,18 @@ static void test_a_stale_revision_is_a_conflict_and_nothing_is_lost(void **state
     assert_string_equal(text_at(file, "content"), "Two\n");
 }
 
+static void test_a_dry_run_changes_nothing(void **state)
+{
+    struct world *world = *state;
+    output(world, "memory/write", "{\"json\":{\"store\":\"memory\",\"content\":\"One\"}}");
+    const json_t *report = output(world, "memory/undo", "{\"json\":{\"dryRun\":true}}");
+    assert_true(json_is_true(json_object_get(report, "dryRun")));
+    const json_t *file = json_object_get(
+        output(world, "memory/get", "{\"json\":{\"store\":\"memory\"}}"), "file");
+    assert_string_equal(text_at(file, "content"), "One\n");
+    assert_failed(rpc(world, "memory/undo", "{\"json\":{\"dryRun\":\"yes\"}}"), 400, "BAD_REQUEST");
+}
+
 static void test_files_are_listed_memory_first(void **state)
 {
     struct world *world = *state;
@@ -656,6 +668,7 @@ int main(void)
         WIRE_TEST(test_a_file_is_read_written_and_read_again),
         WIRE_TEST(test_a_stale_revision_is_a_conflict_and_nothing_is_lost),
         WIRE_TEST(test_files_are_listed_memory_first),
+        WIRE_TEST(test_a_dry_run_changes_nothing),
         WIRE_TEST(test_history_is_told_as_the_reference_does),
         WIRE_TEST(test_a_long_diff_is_cut_and_its_text_is_a_blob),
         WIRE_TEST(test_a_blob_that_is_none_is_null),

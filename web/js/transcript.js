@@ -207,8 +207,10 @@ export class Transcript {
         this.changes = items.filter((change) => change.session === this.id).reverse();
         for (const node of this.nodes.values()) node.querySelector('.message-marks').replaceChildren();
         for (const change of this.changes) this.place(change)?.querySelector('.message-marks').append(this.mark(change));
+        const first = new Map();
+        for (const change of this.changes) if (!first.has(fileLabel(change.scope, change.key))) first.set(fileLabel(change.scope, change.key), change);
         fill(this.changesBox, this.changes.length ? [icon('memory', 16), ` It changed memory ${this.changes.length === 1 ? 'once' : `${count(this.changes.length)} times`}: `,
-            this.changes.map((change, i) => [i ? ', ' : '', h('a', { href: `#${this.place(change)?.id ?? ''}`, on: { click: (event) => { event.preventDefault(); this.toTime(change.time); } } }, fileLabel(change.scope, change.key))])] : null);
+            [...first].map(([label, change], i) => [i ? ', ' : '', button({ label, kind: 'link', title: 'Show where', run: () => this.toTime(change.time) })])] : null);
     }
 
     /* The last message before it. */
