@@ -238,7 +238,7 @@ $(O)/tests/cli/run: $(addprefix $(O)/tests/cli/,run.o golden.o match.o)
 # Those below need the hooks of the test variant; the others run against what is installed.
 PROOF_SHARED = $(patsubst %,$(O)/tests/proof/%.o,proof files process ledger ledger_diff)
 PROOF_HOOKED = kills faults crash
-PROOF_PLAIN = check_history group ledger_test storm editors power undo notes sessions streams
+PROOF_PLAIN = check_history group ledger_test storm editors power undo notes served sessions streams
 PROOF_BIN = $(addprefix $(O)/tests/proof/,$(if $(filter test,$(VARIANT)),$(PROOF_HOOKED),$(PROOF_PLAIN)))
 
 $(O)/tests/proof/%: $(O)/tests/proof/%.o $(PROOF_SHARED) $(O)/libethos-all.a
@@ -246,6 +246,7 @@ $(O)/tests/proof/%: $(O)/tests/proof/%.o $(PROOF_SHARED) $(O)/libethos-all.a
 
 $(addprefix $(O)/tests/proof/,$(PROOF_HOOKED)): $(O)/tests/proof/scene.o
 $(O)/tests/proof/crash: $(O)/tests/proof/crash_log.o
+$(addprefix $(O)/tests/proof/,served streams): $(O)/tests/proof/server.o
 $(O)/tests/proof/sessions: $(patsubst %,$(O)/tests/proof/%.o,database sessions_killed sessions_pages)
 $(O)/tests/proof/crash: PROOF_WRAP = -Wl,--wrap=write,--wrap=fsync,--wrap=fdatasync,--wrap=ftruncate \
 	-Wl,--wrap=openat,--wrap=renameat2,--wrap=linkat,--wrap=unlinkat,--wrap=mkdirat,--wrap=syscall \

@@ -19,20 +19,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "proof.h"
+#include "server.h"
 
 #define WRITERS 8
 #define MOST_RSS_KB 65536
 #define PATIENCE_US 120000000 /* before a client that waits in vain is given up */
 #define RETRY_US 200000       /* after which a client that was refused comes back */
 #define LINE_SIZE 4096
-
-struct server {
-    struct home home;
-    pid_t pid;
-    unsigned port;
-    char key[128];
-};
 
 /* What writers and the parent share. */
 struct count {
@@ -58,6 +51,7 @@ struct client {
 };
 
 struct load {
+    struct home home;
     struct server server;
     struct client *clients;
     unsigned count, greeted, reached, goal;
@@ -66,49 +60,10 @@ struct load {
 
 /* ---- the server -------------------------------------------------------------------------------- */
 
-static void start_server(struct server *server)
-{
-    int out[2];
-    char line[256];
-    if (pipe(out) != 0)
-        proof_die("pipe");
-    server->pid = fork();
-    if (server->pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        dup2(out[1], 1);
-        close(out[0]);
-        execl(ethos_program(), "ethos", "--home", server->home.path, "serve", "--port", "0",
-              (char *)NULL);
-        _exit(127);
-    }
-    close(out[1]);
-    FILE *in = fdopen(out[0], "r");
-    if (!in || !fgets(line, sizeof line, in) ||
-        sscanf(line, "http://%*[^:]:%u/", &server->port) != 1)
-        proof_die("ethos serve");
-    fclose(in);
-}
-
-static void make_key(struct server *server)
-{
-    char *out = NULL;
-    const char *words[] = {ethos_program(), "--home", server->home.path, "--json",      "api-key",
-                           "create",        "load",   "--scope",         "memory:read", "--scope",
-                           "memory:write",  NULL};
-    const char *key = program_run(words, NULL, &out) == 0 && out ? strstr(out, "sk-ethos-") : NULL;
-    if (!key)
-        proof_die("ethos api-key create");
-    snprintf(server->key, sizeof server->key, "%.73s", key);
-    free(out);
-}
-
 static int connect_to(const struct server *server)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((in_port_t)server->port)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
+    int fd = server_connect(server);
+    if (fd < 0)
         proof_die("connect");
     return fd;
 }
@@ -140,23 +95,6 @@ struct writer {
     unsigned number, adds, every_us;
 };
 
-/* True: the status is 200, and the whole answer was read. */
-static bool read_answer(int fd)
-{
-    char text[8192];
-    size_t used = 0;
-    for (;;) {
-        ssize_t got = recv(fd, text + used, sizeof text - 1 - used, 0);
-        if (got <= 0)
-            return false;
-        used += (size_t)got;
-        text[used] = 0;
-        const char *body = strstr(text, "\r\n\r\n"), *length = strcasestr(text, "content-length:");
-        if (body && length && used >= (size_t)(body + 4 - text) + strtoul(length + 15, NULL, 10))
-            return strncmp(text, "HTTP/1.1 200", 12) == 0;
-    }
-}
-
 static int write_entries(void *arg)
 {
     struct writer *self = arg;
@@ -164,16 +102,10 @@ static int write_entries(void *arg)
     int64_t next = proof_us();
     for (unsigned i = 0; i < self->adds; i++) {
         char *body = text_format("{\"json\":{\"content\":\"agent-%u-%u\"}}", self->number, i);
-        char *request = text_format("POST /rpc/memory/add HTTP/1.1\r\nHost: localhost:%u\r\n"
-                                    "Authorization: Bearer %s\r\nContent-Type: application/json\r\n"
-                                    "Content-Length: %zu\r\n\r\n%s",
-                                    self->server->port, self->server->key, strlen(body), body);
-        send_all(fd, request);
-        bool done = read_answer(fd);
+        bool done = server_post(self->server, fd, "/rpc/memory/add", body, NULL) == 200;
         self->count->acknowledged[self->number] += done;
         self->count->refused[self->number] += !done;
         free(body);
-        free(request);
         next += self->every_us;
         int64_t rest = next - proof_us();
         if (rest > 0)
@@ -407,9 +339,9 @@ static void prove(unsigned clients, unsigned changes, unsigned rate)
     struct writer writers[WRITERS];
     pid_t pids[WRITERS];
     unsigned refused = 0;
-    place_make(&load.server.home, PLACE_DISK);
-    make_key(&load.server);
-    start_server(&load.server);
+    place_make(&load.home, PLACE_DISK);
+    server_key(&load.server, &load.home);
+    server_start(&load.server, &load.home);
     open_clients(&load, load.goal);
     int64_t start = proof_us();
     for (unsigned i = 0; i < WRITERS; i++) {
@@ -427,9 +359,9 @@ static void prove(unsigned clients, unsigned changes, unsigned rate)
     for (unsigned i = 0; i < clients; i++)
         if (!load.clients[i].back_us)
             close(load.clients[i].fd);
-    kill(load.server.pid, SIGTERM);
-    proof_say(child_wait(load.server.pid) == 0, "streams: the server ends when it is told to");
-    place_remove(&load.server.home);
+    proof_say(server_end(&load.server, SIGTERM) == 0,
+              "streams: the server ends when it is told to");
+    place_remove(&load.home);
     close(load.poll);
     free(load.clients);
     free(cuts);
