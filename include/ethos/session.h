@@ -130,8 +130,8 @@ typedef void ethos_follow_fn(void *arg, const struct ethos_followed *followed);
  * separated by commas.
  */
 struct ethos_key {
-    const char *prefix;  /* how people tell it from others; unique */
-    const char *hash;    /* SHA-256 of the secret, in hex; unique */
+    const char *prefix; /* how people tell it from others; unique */
+    const char *hash;   /* SHA-256 of the secret, in hex; unique */
     const char *name;
     const char *scopes;  /* rights: "memory:read,sessions:read" */
     const char *origins; /* web origins that may use it; "": any caller */

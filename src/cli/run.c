@@ -263,7 +263,7 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
                            .args = args,
                            .want_json = self->json,
                            .dry_run = self->dry_run,
-                           .via = "cli",
+                           .via = strcmp(op->name, "memory.save") == 0 ? "editor" : "cli",
                            .progress = view_progress,
                            .progress_arg = self};
     if (setting.options.ephemeral)

@@ -121,10 +121,12 @@ static size_t url_end(struct ethos_view text, size_t start)
 static bool url_at(struct ethos_view text, size_t at, struct markdown_link *out)
 {
     size_t scheme = scheme_size(view_from(text, at));
-    if (scheme == 0 || (at > 0 && is_word(text.data[at - 1])))
-        return false;
-    *out = (struct markdown_link){at, url_end(text, at + scheme), false};
-    return out->end > at + scheme && is_word(text.data[at + scheme]);
+    size_t host = at + scheme;
+    if (scheme == 0 || (at > 0 && is_word(text.data[at - 1])) || host == text.size ||
+        !is_word(text.data[host]))
+        return false; // before its end is looked for, or looking would be quadratic
+    *out = (struct markdown_link){at, url_end(text, host), false};
+    return true;
 }
 
 /* name@host.domain around an @; the name may begin at `from`. */

@@ -33,7 +33,7 @@ struct http {
     struct server *server;
     struct seats *seats;
     struct op_share *share; /* of all handles: their updates share writes */
-    int bell; /* eventfd: http_ring was called */
+    int bell;               /* eventfd: http_ring was called */
 };
 
 /* ---- request.c: a call and its answer, without libmicrohttpd ------------------------------------------ */

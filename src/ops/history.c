@@ -226,7 +226,9 @@ static int restore_named(struct ethos_turn *turn, const struct op_call *call,
     struct ethos_target target = report_target(call);
     const char *revision = op_string(call, "revision"), *slug = op_string(call, "slug");
     if (!revision == !slug)
-        return err_set(error, ETHOS_INVALID, "say a version, or the slug of an archived section");
+        return err_hint(error,
+                        err_set(error, ETHOS_INVALID, "neither a version nor a slug, or both"),
+                        "for example: ethos memory restore 12");
     return slug ? archived_restore(turn, target.scope, slug, how, error)
                 : ethos_restore(turn, &target, revision, how, error);
 }

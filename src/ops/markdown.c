@@ -15,7 +15,7 @@ static const struct op_arg render_args[] = {
     {"content", OP_TEXT, OP_REQUIRED | OP_STDIN, NULL, "TEXT", "markdown; nothing is read or kept"},
     {NULL, OP_TEXT, 0, NULL, NULL, NULL}};
 
-const struct op ops_markdown[] = {
-    {"markdown.render", NULL, "Give a text as nodes that a page can be built of", NULL, render_args,
-     OP_MEMORY_READ, OP_IDEMPOTENT, run_render},
-    {0}};
+const struct op ops_markdown[] = {{"markdown.render", NULL,
+                                   "Give a text as nodes that a page can be built of", NULL,
+                                   render_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_render},
+                                  {0}};

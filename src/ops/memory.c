@@ -280,15 +280,10 @@ static int sync_save(struct ethos_turn *turn, const struct op_call *call,
     (void)more;
     struct ethos_target target = report_target(call);
     struct ethos_view base = op_text(call, "base"), text = op_text(call, "content");
-    struct ethos_origin origin = *how->origin;
-    struct ethos_sync_how own = *how;
     unsigned places = 0;
-    if (!call->via || strcmp(call->via, "cli") == 0)
-        origin.via = "editor"; // of memory edit; a dashboard is one of its own
-    own.origin = &origin;
     if (!base.data)
-        return ethos_write(turn, &target, own.if_match, text, &own, error);
-    int code = ethos_save(turn, &target, base, text, &own, &places, error);
+        return ethos_write(turn, &target, how->if_match, text, how, error);
+    int code = ethos_save(turn, &target, base, text, how, &places, error);
     return code == ETHOS_OK && places > 0 ? tell_conflict(turn, &target, places, how, error) : code;
 }
 

@@ -77,7 +77,7 @@ static const struct op_arg merge_args[] = {
     {NULL, OP_TEXT, 0, NULL, NULL, NULL}};
 
 const struct op ops_merging[] = {{"memory.merge", "memory merge",
-                                  "Print what two versions of a text come to; nothing is written",
+                                  "Merge two versions of a text, and print the result",
                                   "ethos memory merge base.md yours.md theirs.md", merge_args,
                                   OP_MEMORY_READ, OP_IDEMPOTENT, run_merge},
                                  {0}};

@@ -295,7 +295,8 @@ static int put_aside(struct op_call *call, int home, const char *id,
     if (os_mkdirs(home, REMOVED) == 0 &&
         os_renameat(home, folder, home, out_path, RENAME_NOREPLACE) == 0)
         return ETHOS_OK;
-    int code = err_errno(error, errno, out_path);
+    int code = errno == EEXIST ? err_set(error, ETHOS_EXISTS, "%s is there already", out_path)
+                               : err_errno(error, errno, out_path);
     os_unlinkat(home, REMOVED, AT_REMOVEDIR); // if there is nothing in it
     return code;
 }

@@ -102,12 +102,9 @@ static int add_counts(const struct here *here, json_t **json, struct ethos_error
 
 static int show_here(const struct here *here, struct op_result *result, struct ethos_error *error)
 {
-    static const char *const words[] = {[WORKSPACE_NEW] = "new",
-                                        [WORKSPACE_PATH] = "path",
-                                        [WORKSPACE_MARKER] = "marker",
-                                        [WORKSPACE_ALIAS] = "alias",
-                                        [WORKSPACE_MOVED] = "moved",
-                                        [WORKSPACE_NAMED] = "id"};
+    static const char *const words[] = {
+        [WORKSPACE_NEW] = "new",     [WORKSPACE_PATH] = "path",   [WORKSPACE_MARKER] = "marker",
+        [WORKSPACE_ALIAS] = "alias", [WORKSPACE_MOVED] = "moved", [WORKSPACE_NAMED] = "id"};
     const struct workspace *own = here->workspace;
     if (!own)
         return no_folder(here, error);

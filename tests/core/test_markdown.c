@@ -398,6 +398,15 @@ static void test_what_would_take_long_is_refused_at_once(void **state)
             fail_msg("%zu: not refused", i);
 }
 
+/* What only looks like links costs no more for being long. */
+static void test_what_is_no_link_is_passed_at_once(void **state)
+{
+    static const char *const pieces[] = {"http://|", "https:///", "a@", "a@b", "@a.b@", "x.y-"};
+    (void)state;
+    for (size_t i = 0; i < COUNT(pieces); i++)
+        assert_int_equal(code_of("", pieces[i], "", ETHOS_MAX_FILE_CH), ETHOS_OK);
+}
+
 static void test_without_memory_nothing_is_made(void **state)
 {
     const struct ethos_view text = VIEW("---\nname: x\n---\n# a *b* [c](d \"e\") ![f](g)\n\n"
@@ -431,6 +440,7 @@ int main(void)
         cmocka_unit_test(test_size_ends_at_what_a_file_may_have),
         cmocka_unit_test(test_what_multiplies_is_refused),
         cmocka_unit_test(test_what_would_take_long_is_refused_at_once),
+        cmocka_unit_test(test_what_is_no_link_is_passed_at_once),
         cmocka_unit_test(test_without_memory_nothing_is_made),
     };
     return cmocka_run_group_tests_name("core/markdown", tests, NULL, NULL);

@@ -407,8 +407,8 @@ static void test_a_named_workspace_outlives_its_folder_and_takes_no_other(void *
 static void test_a_workspace_that_is_not_known_is_not_made(void **state)
 {
     struct world *world = *state;
-    static const char *const names[] = {"workspace:nowhere-8d1f0c2ab3e4", "workspace:",
-                                        "workspace:../users"};
+    static const char *const names[] = {"workspace:nowhere-8d1f0c2ab3e4",
+                                        "workspace:", "workspace:../users"};
 
     world_open(world);
     for (size_t i = 0; i < COUNT(names); i++) {

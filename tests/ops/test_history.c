@@ -62,12 +62,12 @@ static void test_a_write_is_recorded_with_the_session_of_the_request(void **stat
     assert_memory(world, "two\n");
 }
 
-static void test_a_save_is_an_editor_s(void **state)
+static void test_a_save_tells_which_way_it_came(void **state)
 {
     struct world *world = *state;
     past_open(world);
     free(run(world, "memory.save", "{\"content\":\"one\",\"base\":\"\"}", NULL));
-    assert_holds(world, "memory.history", "{}", "\"via\":\"editor\"");
+    assert_holds(world, "memory.history", "{}", "\"via\":\"test\"");
 }
 
 static void test_times_are_checked_and_a_date_holds_its_whole_day(void **state)
@@ -163,7 +163,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         WORLD_TEST(test_a_write_is_recorded_with_the_session_of_the_request),
-        WORLD_TEST(test_a_save_is_an_editor_s),
+        WORLD_TEST(test_a_save_tells_which_way_it_came),
         WORLD_TEST(test_times_are_checked_and_a_date_holds_its_whole_day),
         WORLD_TEST(test_forgetting_reaches_every_scope_unless_one_is_named),
         WORLD_TEST(test_a_conflict_is_found_in_whichever_scope_it_is),
