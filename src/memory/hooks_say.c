@@ -17,6 +17,7 @@
 #include "memory/sessions.h"
 
 #define NOT_ASKED "(what was asked was not recorded)"
+#define SAYS 2     /* messages of one event: a question, an answer */
 #define GAP "\n\n" /* between what one side says in several pieces */
 
 /* A conversation that is added to. */
@@ -28,6 +29,11 @@ struct saying {
     char id[ETHOS_UUID_SIZE];
     struct arena arena;
     struct ethos_message last; /* role NULL: nothing was said yet */
+    /* to be recorded together, so that nobody finds a question whose answer died on the way: */
+    struct ethos_message new[SAYS];
+    char ids[SAYS][ETHOS_UUID_SIZE];
+    size_t count;
+    const char *instead; /* of this one, or NULL */
 };
 
 static int keep_id(void *arg, const struct ethos_session *session)
@@ -111,23 +117,22 @@ static int join_last(struct saying *self, struct ethos_message *message, struct 
     return copy ? ETHOS_OK : err_nomem(error);
 }
 
-/* instead: of the last one. */
-static int append(struct saying *self, const struct ethos_message *message, bool instead,
-                  struct ethos_error *error)
+static int record_new(struct saying *self, struct ethos_error *error)
 {
     struct ethos_sessions *store = self->store;
     uint64_t hidden;
-    int code = instead
-                   ? store->ops->rewind(store, self->id, self->last.id, message, 1,
-                                        ETHOS_APPEND_CHECKED, &hidden, error)
-                   : store->ops->append(store, self->id, message, 1, ETHOS_APPEND_CHECKED, error);
-    return code == ETHOS_OK && keep_last(self, message) != ETHOS_OK ? err_nomem(error) : code;
+    if (self->count == 0)
+        return ETHOS_OK;
+    if (self->instead)
+        return store->ops->rewind(store, self->id, self->instead, self->new, self->count,
+                                  ETHOS_APPEND_CHECKED, &hidden, error);
+    return store->ops->append(store, self->id, self->new, self->count, ETHOS_APPEND_CHECKED, error);
 }
 
 static int say(struct saying *self, const char *role, struct ethos_view text,
                struct ethos_error *error)
 {
-    char id[ETHOS_UUID_SIZE];
+    char *id = self->ids[self->count];
     size_t at;
     struct ethos_message message = {.id = id, .role = role, .content = text};
     if (view_blank(text) || is_said(self, &message))
@@ -137,13 +142,14 @@ static int say(struct saying *self, const char *role, struct ethos_view text,
     int code = self->store->ops->taken(self->store, &message, 1, &at, error);
     if (code != ETHOS_OK || at == 0)
         return code;
-    bool instead = is_last(self, &message);
-    if (instead) {
+    if (is_last(self, &message)) { // then nothing is new yet
+        self->instead = self->last.id;
         code = join_last(self, &message, error);
         if (code == ETHOS_OK && make_id(self, &message, id) != ETHOS_OK)
             code = err_nomem(error);
     }
-    return code == ETHOS_OK ? append(self, &message, instead, error) : code;
+    self->last = self->new[self->count++] = message;
+    return code;
 }
 
 static int say_both(struct saying *self, const struct ethos_turn *turn, struct ethos_error *error)
@@ -154,7 +160,9 @@ static int say_both(struct saying *self, const struct ethos_turn *turn, struct e
         code = say(self, "user", hook->prompt, error);
     if (code == ETHOS_OK && !self->last.role && hook->reply.size > 0)
         code = say(self, "user", VIEW(NOT_ASKED), error);
-    return code == ETHOS_OK ? say(self, "assistant", hook->reply, error) : code;
+    if (code == ETHOS_OK)
+        code = say(self, "assistant", hook->reply, error);
+    return code == ETHOS_OK ? record_new(self, error) : code;
 }
 
 /* <agent>:<conversation>, which is where its transcript goes; events: beside that. */
