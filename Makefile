@@ -329,6 +329,15 @@ $(O)/bench/recorder: bench/recorder.c
 	@mkdir -p $(@D)
 	$(CC) -O2 -o $@ $< -lsqlite3
 
+# A memory file over HTTP, against a bare reply of the same bytes; needs wrk and curl.
+HTTP_ROUNDS ?= 30
+bench-http: $(PROGRAMS) $(O)/bench/bare
+	bench/http.sh $(O) $(HTTP_ROUNDS)
+
+$(O)/bench/bare: bench/bare.c
+	@mkdir -p $(@D)
+	$(CC) -O2 -D_GNU_SOURCE -o $@ $< -lmicrohttpd
+
 # Instructions of what only computes, against bench/gate.txt.
 bench-gate: $(O)/bench/gate
 	bench/gate.sh $< bench/gate.txt $(GATE_ARGS)
@@ -355,6 +364,7 @@ help:
 	@echo 'make install        into PREFIX=/usr/local (LIBDIR, DATADIR, DESTDIR as usual)'
 	@echo 'make fuzz           libFuzzer, FUZZ_SECONDS=60 for each target in fuzz/'
 	@echo 'make bench          speed against hand-written C; BENCH_ARGS="--rounds 60 prefetch"'
+	@echo 'make bench-http     a memory read over HTTP against a bare reply; HTTP_ROUNDS=30'
 	@echo 'make bench-gate     instruction counts against bench/gate.txt, 5 % allowed'
 	@echo 'make check-fresh    ./start and ./check in a bare Debian 12 (needs root)'
 	@echo 'make check-proof    the proofs of docs/promises.md with their full figures (hours, root)'
@@ -365,7 +375,7 @@ help:
 	@echo 'VARIANT=tsan        tsan-built: the tests of threads under TSan, in build/tsan/'
 
 .PHONY: all lib examples man completions install tests-built proof-built tsan-built check fuzz fuzz-built \
-	check-fresh check-proof check-long bench bench-gate format format-check clean help
+	check-fresh check-proof check-long bench bench-http bench-gate format format-check clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(addprefix $(O)/,src tests fuzz bench examples) -name '*.d' 2>/dev/null)

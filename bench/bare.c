@@ -1,9 +1,9 @@
 /*
  * bare.c: the floor of an HTTP reply: libmicrohttpd, one buffer, no questions asked.
  *
- *     bare PORT THREADS FILE
+ *     bare THREADS FILE
  *
- * Answers every request with the bytes of FILE; ends with its standard input.
+ * Answers every request with the bytes of FILE, on a port that it prints; ends with its standard input.
  */
 #include <microhttpd.h>
 #include <netinet/in.h>
@@ -37,21 +37,20 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, cons
 
 int main(int argc, char **argv)
 {
-    FILE *file = argc == 4 ? fopen(argv[3], "r") : NULL;
+    FILE *file = argc == 3 ? fopen(argv[2], "r") : NULL;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     if (!file) {
-        fprintf(stderr, "usage: bare PORT THREADS FILE\n");
+        fprintf(stderr, "usage: bare THREADS FILE\n");
         return 2;
     }
     reply_size = fread(reply, 1, sizeof reply, file);
     fclose(file);
-    address.sin_port = htons((uint16_t)strtoul(argv[1], NULL, 10));
     struct MHD_Daemon *daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, answer, NULL, MHD_OPTION_SOCK_ADDR, &address,
-        MHD_OPTION_THREAD_POOL_SIZE, (unsigned)strtoul(argv[2], NULL, 10), MHD_OPTION_END);
+        MHD_OPTION_THREAD_POOL_SIZE, (unsigned)strtoul(argv[1], NULL, 10), MHD_OPTION_END);
     if (!daemon)
         return 1;
-    puts("ready");
+    printf("%u\n", MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT)->port);
     fflush(stdout);
     char byte;
     while (read(STDIN_FILENO, &byte, 1) > 0)

@@ -27,16 +27,22 @@ mkfifo "$dir/hold"
 "$ethos" serve --port 0 >"$dir/url" 2>/dev/null &
 server=$!
 pids=$server
-while [ ! -s "$dir/url" ]; do sleep 0.05; done
+while [ ! -s "$dir/url" ]; do
+    kill -0 $server
+    sleep 0.05
+done
 port=$(sed -n 's/.*localhost:\([0-9]*\).*/\1/p' "$dir/url" | head -n 1)
 url=http://127.0.0.1:$port/api/memory/memory
 curl -sf -H "Authorization: Bearer $key" "$url" >"$dir/reply"
-bare_port=$((port + 1))
-"$build/bench/bare" "$bare_port" 2 "$dir/reply" <"$dir/hold" >"$dir/ready" &
+"$build/bench/bare" 2 "$dir/reply" <"$dir/hold" >"$dir/port" &
 bare=$!
 pids="$pids $bare"
 exec 9>"$dir/hold"
-while [ ! -s "$dir/ready" ]; do sleep 0.05; done
+while [ ! -s "$dir/port" ]; do
+    kill -0 $bare
+    sleep 0.05
+done
+bare_port=$(cat "$dir/port")
 
 # Ticks of a process, user and system.
 ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
@@ -51,6 +57,11 @@ cost() {
         /Non-2xx/ { bad = 1 }
         END { if (bad || !count) exit 1; printf "%.3f\n", ticks / hertz * 1e6 / count }' "$dir/wrk"
 }
+
+# What was written just now is read more carefully than what has been there for a while.
+sleep 2
+cost $bare "http://127.0.0.1:$bare_port/" >/dev/null
+cost $server "$url" >/dev/null
 
 echo "bytes of the reply: $(wc -c <"$dir/reply"); load $(cut -d ' ' -f 1 /proc/loadavg)"
 i=0

@@ -17,7 +17,7 @@
 /* What we write ourselves, and what jansson writes. */
 static const char lower[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
 
-#define SHORT 1024 /* bytes */
+#define SHORT 1024 /* bytes that are quoted at once */
 #define BYTES(byte) (0x0101010101010101u * (unsigned char)(byte))
 
 /* ---- strings ------------------------------------------------------------------------------- */
@@ -32,6 +32,20 @@ static const char escapes[256] = {
 static uint64_t zeros(uint64_t word)
 {
     return (word - BYTES(1)) & ~word & BYTES(0x80);
+}
+
+typedef unsigned char block __attribute__((vector_size(16)));
+
+/* Whether none of sixteen bytes of text needs an escape. */
+static bool is_plain(const char *data)
+{
+    block bytes;
+    uint64_t found[2];
+
+    memcpy(&bytes, data, sizeof bytes);
+    block special = (block)((bytes < 32) | (bytes == '"') | (bytes == '\\'));
+    memcpy(found, &special, sizeof found);
+    return !(found[0] | found[1]);
 }
 
 /* How many of eight bytes of text come before the first that needs an escape. */
@@ -83,37 +97,51 @@ static char *put_bytes(const char *from, size_t size, const char *digits, char *
     return to;
 }
 
-/* Finds the room first; a short text gets what it can need at most, and so is looked at once. */
-static int reserve_quoted(struct ethos_view v, struct str *out)
+/* Room for what a piece can need at most, or for what it does need when that is too much. */
+static int reserve_quoted(struct ethos_view piece, struct str *out)
 {
-    size_t most = 6 * v.size + 2;
+    size_t most = 6 * piece.size;
 
-    if (v.size > SHORT || out->size > out->ceiling || most > out->ceiling - out->size)
-        most = v.size + escapes_size(v) + 2;
+    if (out->size > out->ceiling || most > out->ceiling - out->size)
+        most = piece.size + escapes_size(piece);
     return str_reserve(out, most);
 }
 
-static int quote_valid(struct ethos_view v, const char *digits, struct str *out)
+/* A piece of at most SHORT bytes. */
+static int quote_piece(struct ethos_view piece, const char *digits, struct str *out)
 {
-    const char *from = v.size ? v.data : "", *end = from + v.size;
+    const char *from = piece.data, *end = from + piece.size;
 
-    if (reserve_quoted(v, out))
+    if (reserve_quoted(piece, out))
         return str_code(out);
     char *to = out->data + out->size;
-    *to++ = '"';
-    while (end - from >= 8) {
-        size_t plain = plain_bytes(from);
-        memcpy(to, from, 8);
+    while (end - from >= 16) {
+        size_t plain = is_plain(from) ? 16 : plain_bytes(from);
+        memcpy(to, from, 16);
         to += plain;
         from += plain;
         if (plain < 8)
             to = put_escape(*from++, digits, to);
     }
     to = put_bytes(from, (size_t)(end - from), digits, to);
-    *to++ = '"';
     *to = 0;
     out->size = (size_t)(to - out->data);
     return ETHOS_OK;
+}
+
+/* Room for all first, unless there are very many escapes: a long text should not move. */
+static int quote_valid(struct ethos_view v, const char *digits, struct str *out)
+{
+    size_t most = v.size + 6 * SHORT;
+
+    if (v.size > SHORT && out->size <= out->ceiling && most <= out->ceiling - out->size)
+        str_reserve(out, most);
+    str_addc(out, '"');
+    for (size_t at = 0; at < v.size; at += SHORT) {
+        size_t left = v.size - at;
+        quote_piece(view_of(v.data + at, left < SHORT ? left : SHORT), digits, out);
+    }
+    return str_addc(out, '"');
 }
 
 int json_quote(struct ethos_view v, struct str *out)

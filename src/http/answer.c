@@ -25,15 +25,8 @@ static struct MHD_Response *make_response(struct request *request)
     if (reply->bytes.data)
         return MHD_create_response_from_buffer(reply->bytes.size, (void *)reply->bytes.data,
                                                MHD_RESPMEM_PERSISTENT);
-    size_t size;
-    char *data = str_steal(&request->call.out, &size);
-    if (!data)
-        return NULL;
-    struct MHD_Response *response = MHD_create_response_from_buffer(size, data,
-                                                                    MHD_RESPMEM_MUST_FREE);
-    if (!response)
-        free(data);
-    return response;
+    struct str *out = &request->call.out; // stays until the request ends, which it does after this
+    return MHD_create_response_from_buffer(out->size, out->data, MHD_RESPMEM_PERSISTENT);
 }
 
 /* What every answer has. */
@@ -126,7 +119,7 @@ enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *ur
     (void)mhd;
     (void)version;
     if (!request)
-        return MHD_NO; // there was no memory for it
+        return MHD_NO; // its connection has no memory
     if (request->step == STEP_NEW) {
         request_begin(request, url, method);
         bool large = request->call.status == 413;
@@ -145,22 +138,46 @@ enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *ur
 void *on_line(void *arg, const char *uri, struct MHD_Connection *mhd)
 {
     struct server *self = arg;
-    struct request *request = calloc(1, sizeof *request);
-    if (!request)
-        return NULL;
-    call_init(&request->call, &request->reply);
+    struct connection *connection =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    if (!connection)
+        return NULL; // there was no memory for it
+    struct request *request = &connection->request;
     request->call.http = self->http;
     request->server = self;
     request->mhd = mhd;
-    request->connection =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    request->connection = connection;
     request->line_size = strlen(uri) + sizeof "OPTIONS  HTTP/1.1" - 1;
     request->line_bad = !call_line_ok(uri);
-    str_init(&request->body, HTTP_MAX_BODY);
-    if (request->connection && request->connection->phase == PHASE_IDLE)
-        connection_enter(request->connection, PHASE_HEADERS); // a new one is in it since it came
+    if (connection->phase == PHASE_IDLE)
+        connection_enter(connection, PHASE_HEADERS); // a new one is in it since it came
     atomic_fetch_add(&self->open, 1);
     return request;
+}
+
+void request_init(struct request *request)
+{
+    call_init(&request->call, &request->reply);
+    str_init(&request->body, HTTP_MAX_BODY);
+}
+
+void request_release(struct request *request)
+{
+    call_release(&request->call);
+    str_release(&request->body);
+}
+
+/* For the next one of the connection. */
+static void request_again(struct request *request)
+{
+    if (request->body.capacity > HTTP_KEPT_BYTES)
+        str_release(&request->body);
+    struct str body = request->body;
+    call_again(&request->call);
+    str_clear(&body);
+    memset(&request->job, 0, sizeof *request - offsetof(struct request, job));
+    request->body = body;
+    request->body.ceiling = HTTP_MAX_BODY;
 }
 
 void on_end(void *arg, struct MHD_Connection *mhd, void **context,
@@ -172,12 +189,10 @@ void on_end(void *arg, struct MHD_Connection *mhd, void **context,
     (void)why;
     if (!request)
         return;
-    connection_enter(request->connection, PHASE_IDLE);
-    if (request->link)
+    if (request->entered)
         stream_leave(request);
-    call_release(&request->call);
-    str_release(&request->body);
-    free(request);
+    connection_enter(request->connection, PHASE_IDLE);
+    request_again(request);
     *context = NULL;
     atomic_fetch_sub(&self->open, 1);
 }

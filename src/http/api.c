@@ -58,8 +58,10 @@ bool api_has_tag(const char *header, const char *revision)
 
 void api_tag(struct http_call *call, const char *revision)
 {
-    char tag[ETHOS_REVISION_SIZE + 2];
-    snprintf(tag, sizeof tag, "\"%s\"", revision);
+    char tag[ETHOS_REVISION_SIZE + 2] = "\"";
+    size_t size = strnlen(revision, ETHOS_REVISION_SIZE - 1);
+    memcpy(tag + 1, revision, size);
+    memcpy(tag + 1 + size, "\"", 2);
     http_answer_header(call, "ETag", tag);
 }
 

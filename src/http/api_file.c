@@ -111,19 +111,23 @@ static bool read_revision(const struct file *file, char out[ETHOS_REVISION_SIZE]
     return code == ETHOS_OK;
 }
 
-static void answer_bytes(struct http_call *call, const char *revision, struct str *text)
+/* JSON is in the answer already; bytes are taken. */
+static void answer_file(struct http_call *call, const char *revision, struct str *bytes)
 {
+    size_t size;
     api_tag(call, revision);
     if (api_has_tag(http_header(call, "If-None-Match"), revision)) {
+        str_clear(&call->out);
         call->status = 304;
         return;
     }
-    size_t size;
     call->status = 200;
-    call->type = "text/markdown; charset=utf-8";
-    char *bytes = str_steal(text, &size);
-    if (bytes)
-        str_adopt(&call->out, bytes, size);
+    call->type = call->raw ? "text/markdown; charset=utf-8" : "application/json";
+    if (!call->raw)
+        return;
+    char *data = str_steal(bytes, &size);
+    if (data)
+        str_adopt(&call->out, data, size);
     else
         str_fail(&call->out, ETHOS_NOMEM);
 }
@@ -140,17 +144,16 @@ static void get(const struct file *file)
     struct ethos_error error = {0};
     struct op_result result;
     call->raw = wants_bytes(call);
+    call->printed = !call->raw;
     http_answer_header(call, "Vary", "Accept");
-    int code = http_run(call, file->get, with(file, NULL, NULL), &result, &error);
+    int code = http_run(call, file->get, json_incref(file->target), &result, &error);
     const char *revision = json_view(result.json, "revision").data;
     if (code != ETHOS_OK)
         api_fail(call, file->get, &error, NULL);
     else if (!revision)
         answer_absent(call);
-    else if (call->raw)
-        answer_bytes(call, revision, &result.text);
     else
-        api_answer(call, result.json);
+        answer_file(call, revision, &result.text);
     op_result_release(&result);
 }
 

@@ -41,8 +41,10 @@ struct auth {
     struct key *keys;
     size_t key_count;
     uint64_t version;
-    int64_t looked;  /* when; 0: never */
-    struct job note; /* that keys are used */
+    int64_t looked;                 /* when; 0: never */
+    uint64_t state;                 /* another number whenever keys or token may have changed */
+    char token_hash[HASH_HEX_SIZE]; /* of the token at that state */
+    struct job note;                /* that keys are used */
     bool noting;
     struct failure failures[AUTH_FAILURES];
 };
@@ -58,19 +60,26 @@ static bool is_throttled(const struct auth *self, int64_t now)
     return recent == AUTH_FAILURES;
 }
 
+static bool has_failed(const struct auth *self, const char hash[HASH_HEX_SIZE])
+{
+    for (size_t i = 0; i < AUTH_FAILURES; i++)
+        if (strcmp(self->failures[i].hash, hash) == 0)
+            return true;
+    return false;
+}
+
 /* Whether it is one too many. */
 static bool note_failure(struct auth *self, const char hash[HASH_HEX_SIZE])
 {
     int64_t now = os_monotonic_ms();
     struct failure *oldest = self->failures;
-    for (size_t i = 0; i < AUTH_FAILURES; i++) {
-        if (strcmp(self->failures[i].hash, hash) == 0)
-            return false;
-        if (self->failures[i].at < oldest->at)
-            oldest = &self->failures[i];
-    }
+    if (has_failed(self, hash))
+        return false;
     if (is_throttled(self, now))
         return true;
+    for (size_t i = 0; i < AUTH_FAILURES; i++)
+        if (self->failures[i].at < oldest->at)
+            oldest = &self->failures[i];
     oldest->at = now;
     memcpy(oldest->hash, hash, HASH_HEX_SIZE);
     return false;
@@ -128,18 +137,21 @@ static int load_keys(struct auth *self, struct ethos_error *error)
         return ETHOS_OK;
     self->key_count = 0;
     self->version = version;
+    self->state++;
     return code == ETHOS_OK ? store->ops->keys(store, add_key, self, error) : code;
 }
 
-static void look_at_keys(struct auth *self)
+/* Unless the last look is younger. */
+static void look_at_keys(struct auth *self, int64_t age_ms)
 {
     int64_t now = os_monotonic_ms();
     struct ethos_error error = {0};
-    if (self->looked && now - self->looked < AUTH_LOOK_MS)
+    if (self->looked && now - self->looked < age_ms)
         return;
     if (load_keys(self, &error) != ETHOS_OK) {
         self->key_count = 0;
         self->version = 0;
+        self->state++;
         http_log(self->http, ETHOS_LOG_ERROR, "keys: %s", error.text);
     }
     self->looked = now;
@@ -153,10 +165,24 @@ static struct key *find_key(const struct auth *self, const char *hash)
     return NULL;
 }
 
+/*
+ * A key that is not known may have been made since the last look. One that was wrong before was looked
+ * for then, and when there are too many wrong ones nobody gets a look of their own.
+ */
+static struct key *look_for_key(struct auth *self, const char *hash)
+{
+    look_at_keys(self, AUTH_LOOK_MS);
+    struct key *key = find_key(self, hash);
+    if (key || has_failed(self, hash) || is_throttled(self, os_monotonic_ms()))
+        return key;
+    look_at_keys(self, 0);
+    return find_key(self, hash);
+}
+
 bool auth_has_keys(struct auth *self)
 {
     pthread_mutex_lock(&self->mutex);
-    look_at_keys(self);
+    look_at_keys(self, AUTH_LOOK_MS);
     bool some = self->key_count > 0;
     pthread_mutex_unlock(&self->mutex);
     return some;
@@ -166,7 +192,7 @@ bool auth_lists_origin(struct auth *self, const char *origin)
 {
     bool listed = false;
     pthread_mutex_lock(&self->mutex);
-    look_at_keys(self);
+    look_at_keys(self, AUTH_LOOK_MS);
     for (size_t i = 0; i < self->key_count && !listed; i++)
         listed = gate_listed(self->keys[i].origins, view_str(origin));
     pthread_mutex_unlock(&self->mutex);
@@ -242,16 +268,29 @@ static void found_wrong(struct auth *self, struct ethos_view secret, struct auth
     out->throttled |= note_failure(self, hash);
 }
 
+/* The token as it is now; another one is another state. */
+static const char *look_at_token(struct auth *self)
+{
+    char hash[HASH_HEX_SIZE];
+    const char *token = token_now(self->token);
+    hash_hex(view_str(token), hash);
+    if (strcmp(hash, self->token_hash) != 0) {
+        memcpy(self->token_hash, hash, sizeof hash);
+        self->state++;
+    }
+    return token;
+}
+
 static void try_cookies(struct auth *self, const char *header, struct auth_found *out)
 {
     struct ethos_view cookie;
-    const char *token = token_now(self->token);
+    const char *token = look_at_token(self);
     while (next_cookie(&header, &cookie)) {
         if (token_equal(cookie, token)) {
             out->who = HTTP_BROWSER;
             out->rights = (OP_RIGHT(OP_OWNER) << 1) - 1;
             snprintf(out->actor, sizeof out->actor, "owner");
-            hash_hex(cookie, out->secret);
+            memcpy(out->secret, self->token_hash, sizeof out->secret);
             return;
         }
         found_wrong(self, cookie, out);
@@ -264,9 +303,8 @@ static void try_key(struct auth *self, const char *header, struct auth_found *ou
     if (secret.size < 7 || !view_eq_nocase(view_of(header, 7), VIEW("Bearer ")))
         return;
     secret = view_trim(view_from(secret, 7));
-    look_at_keys(self);
     hash_hex(secret, out->secret);
-    struct key *key = find_key(self, out->secret);
+    struct key *key = look_for_key(self, out->secret);
     if (!key) {
         out->throttled |= note_failure(self, out->secret);
         return;
@@ -288,13 +326,16 @@ void auth_find(struct auth *self, const char *cookie, const char *authorization,
         try_cookies(self, cookie, out);
     if (out->who == HTTP_NOBODY && authorization)
         try_key(self, authorization, out);
+    out->state = self->state;
     pthread_mutex_unlock(&self->mutex);
 }
 
-void auth_look(struct auth *self)
+uint64_t auth_look(struct auth *self)
 {
     pthread_mutex_lock(&self->mutex);
-    look_at_keys(self);
+    look_at_keys(self, AUTH_LOOK_MS);
+    look_at_token(self);
+    uint64_t state = self->state;
     bool note = !self->noting && is_used(self);
     self->noting |= note;
     pthread_mutex_unlock(&self->mutex);
@@ -304,14 +345,14 @@ void auth_look(struct auth *self)
         self->noting = false;
         pthread_mutex_unlock(&self->mutex);
     }
+    return state;
 }
 
-bool auth_holds(struct auth *self, const struct auth_found *found)
+bool auth_holds(struct auth *self, struct auth_found *found)
 {
-    char hash[HASH_HEX_SIZE];
     pthread_mutex_lock(&self->mutex);
-    hash_hex(view_str(token_now(self->token)), hash);
-    bool holds = found->who == HTTP_BROWSER ? strcmp(hash, found->secret) == 0
+    found->state = self->state;
+    bool holds = found->who == HTTP_BROWSER ? strcmp(self->token_hash, found->secret) == 0
                                             : find_key(self, found->secret) != NULL;
     pthread_mutex_unlock(&self->mutex);
     return holds;

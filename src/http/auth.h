@@ -3,7 +3,8 @@
  *
  * <home>/web-token holds the one token that lives: what the printed link carries, and after the exchange
  * the cookie, with a fresh one. Keys are rows of the session store of which only hashes are kept; they
- * are read anew when the store changed, at most AUTH_LOOK_MS after it did.
+ * are read anew when the store changed, at most AUTH_LOOK_MS after it did, and at once for a key that is
+ * not known; those who guess have AUTH_FAILURES of such looks a minute.
  */
 #ifndef ETHOS_HTTP_AUTH_H
 #define ETHOS_HTTP_AUTH_H
@@ -38,15 +39,20 @@ struct auth_found {
     char secret[HASH_HEX_SIZE];      /* hash of the credential, for auth_holds */
     char origins[AUTH_ORIGINS_SIZE]; /* of the key */
     bool throttled;                  /* wrong once too often */
+    uint64_t state;                  /* of all credentials, as auth_look counts it */
 };
 void auth_find(struct auth *self, const char *cookie, const char *authorization,
                struct auth_found *out);
 
-/* Looks whether keys changed, at most every AUTH_LOOK_MS; tells the store which are used. */
-void auth_look(struct auth *self);
+/*
+ * Looks whether keys changed, at most every AUTH_LOOK_MS, and the token; tells the store which keys are
+ * used. What it returns is another number when credentials may have changed: what was found at this
+ * number is still so.
+ */
+uint64_t auth_look(struct auth *self);
 
 /* Whether what was found is still so, as of the last look: for requests that last. */
-bool auth_holds(struct auth *self, const struct auth_found *found);
+bool auth_holds(struct auth *self, struct auth_found *found);
 
 /* Whether any key lists this origin: whether a page of it may ask at all. */
 bool auth_lists_origin(struct auth *self, const char *origin);

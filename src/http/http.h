@@ -66,6 +66,7 @@ struct http_call {
     const char *actor;  /* for history: "owner", "key:NAME" */
     const char *source; /* of history, said by the handler before http_run; NULL: "tool" */
     bool raw;           /* the same: the operation gives its bytes (op_call.want_json is false) */
+    bool printed; /* the same: of OP_PRINTS, its JSON is appended to out (op_result.printed) */
     /* the answer */
     unsigned status;
     const char *type;         /* content type */

@@ -17,12 +17,7 @@
 /* What a connection is waiting for, and so how long it may. */
 enum phase { PHASE_IDLE, PHASE_HEADERS, PHASE_BODY, PHASE_ANSWER };
 
-struct connection {
-    struct connection *next, **link;
-    int fd;
-    atomic_int phase;
-    _Atomic int64_t since; /* ms */
-};
+struct connection;
 
 enum step { STEP_NEW, STEP_READ, STEP_REFUSED, STEP_WORK, STEP_DONE };
 
@@ -37,13 +32,23 @@ struct request {
     size_t line_size;
     bool line_bad;
     const char *shared; /* the origin whose pages may read the answer, or NULL */
-    struct str body;
+    struct str body;    /* its memory, and that of the answer, serve the next request, too */
     /* of a stream: */
+    bool entered; /* it is in the list, and links are under the mutex */
     struct request *next, **link;
     struct ethos_view rest; /* of what it gave last */
     bool waiting;
     bool ended;
     int64_t quiet_since;
+};
+
+struct connection {
+    struct connection *next, **link;
+    int fd;
+    atomic_int phase;
+    _Atomic int64_t since;  /* ms */
+    bool gone;              /* its peer has closed a stream: neither counts any more */
+    struct request request; /* there is one at a time */
 };
 
 struct server {
@@ -52,9 +57,10 @@ struct server {
     atomic_size_t open;    /* requests */
     pthread_mutex_t mutex; /* of all that follows */
     struct connection *connections;
-    size_t connection_count;
+    size_t connection_count; /* without those that are gone, as is the next */
     struct request *streams;
     size_t stream_count;
+    int watch; /* epoll: the sockets of streams whose peers may close */
     uint64_t rings;
     bool ending;
 };
@@ -72,7 +78,9 @@ void request_begin(struct request *request, const char *url, const char *method)
 void request_take(struct request *request, struct ethos_view piece);
 void request_refuse(struct request *request, const struct http_error *error);
 
-/* answer.c: libmicrohttpd's callbacks. */
+/* answer.c: of a connection that begins and ends; libmicrohttpd's callbacks. */
+void request_init(struct request *request);
+void request_release(struct request *request);
 void *on_line(void *arg, const char *uri, struct MHD_Connection *mhd);
 enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *url,
                            const char *method, const char *version, const char *data, size_t *size,
@@ -84,5 +92,8 @@ void on_end(void *arg, struct MHD_Connection *mhd, void **context,
 ssize_t stream_read(void *arg, uint64_t at, char *out, size_t size);
 void stream_wake(struct request *request);
 void stream_leave(struct request *request);
+
+/* Holding the mutex: finds streams whose peers have closed. They do not count from then on. */
+void streams_sweep(struct server *self);
 
 #endif

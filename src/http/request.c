@@ -23,10 +23,8 @@ void call_init(struct http_call *call, struct http_reply *reply)
 static void drop_answer(struct http_call *call)
 {
     struct http_reply *reply = call->reply;
-    str_release(&call->out);
-    str_release(&reply->headers);
-    str_init(&call->out, HTTP_MAX_ANSWER);
-    str_init(&reply->headers, HTTP_MAX_REPLY_HEADERS);
+    str_clear(&call->out);
+    str_clear(&reply->headers);
     reply->bytes = view_of(NULL, 0);
     if (reply->stream)
         reply->stream->close(reply->stream);
@@ -37,6 +35,20 @@ static void drop_answer(struct http_call *call)
 void call_release(struct http_call *call)
 {
     drop_answer(call);
+    str_release(&call->out);
+    str_release(&call->reply->headers);
+}
+
+void call_again(struct http_call *call)
+{
+    struct http_reply *reply = call->reply;
+    drop_answer(call);
+    if (call->out.capacity > HTTP_KEPT_BYTES)
+        str_release(&call->out);
+    struct str out = call->out, headers = reply->headers;
+    call_init(call, reply);
+    call->out = out;
+    reply->headers = headers;
 }
 
 void call_name(struct http_call *call, const char *given)
@@ -224,13 +236,17 @@ static int read_whose(const struct http_call *call, const struct op *op, json_t 
         code = take_name(op, args, "workspaceId", &out->held[2], &workspace, error);
     if (code != ETHOS_OK)
         return code;
-    bool whole = !workspace || view_starts(view_str(workspace), VIEW("workspace:"));
+    if (!workspace) {
+        if (!out->request.workspace)
+            out->request.workspace = ""; // none, whatever folder the server was started in
+        return ETHOS_OK;
+    }
+    bool whole = view_starts(view_str(workspace), VIEW("workspace:"));
     int size = snprintf(out->workspace, sizeof out->workspace, "%s%s",
-                        whole ? "" : "workspace:", workspace ? workspace : "");
+                        whole ? "" : "workspace:", workspace);
     if (size < 0 || (size_t)size >= sizeof out->workspace)
         return err_set(error, ETHOS_INVALID, "workspaceId: too long");
-    if (workspace || !out->request.workspace)
-        out->request.workspace = out->workspace; // "": none
+    out->request.workspace = out->workspace;
     return ETHOS_OK;
 }
 
@@ -267,6 +283,13 @@ int http_run_call(struct http_call *call, const struct op *op, unsigned rights,
     return run_for(call, op, rights & call->rights, inner, result, error);
 }
 
+static void swap(struct str *a, struct str *b)
+{
+    struct str other = *a;
+    *a = *b;
+    *b = other;
+}
+
 int http_run(struct http_call *call, const struct op *op, json_t *args, struct op_result *result,
              struct ethos_error *error)
 {
@@ -276,12 +299,17 @@ int http_run(struct http_call *call, const struct op *op, json_t *args, struct o
     struct op_call inner = {.request = &whose.request,
                             .args = args,
                             .want_json = !call->raw,
+                            .printed = call->printed && (op->effect & OP_PRINTS),
                             .via = "http",
                             .source = call->source};
     if (code == ETHOS_OK)
         code = take_dry_run(op, args, &inner.dry_run, error);
+    if (inner.printed)
+        swap(&call->out, &result->text);
     if (code == ETHOS_OK)
         code = run_for(call, op, call->rights, &inner, result, error);
+    if (inner.printed)
+        swap(&call->out, &result->text);
     for (size_t i = 0; i < sizeof whose.held / sizeof *whose.held; i++)
         json_decref(whose.held[i]);
     json_decref(args);

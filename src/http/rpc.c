@@ -181,6 +181,21 @@ static void fail_operation(struct http_call *call, const struct op *op,
     fail(call, &told, report ? json_pack("{s:O}", "report", report) : NULL);
 }
 
+/* The result is printed between the two. */
+static void begin_printed(struct http_call *call, const struct shape *shape)
+{
+    str_adds(&call->out, "{\"json\":");
+    if (shape && shape->within)
+        str_printf(&call->out, "{\"%s\":", shape->within);
+}
+
+static void end_printed(struct http_call *call, const struct shape *shape)
+{
+    call->status = 200;
+    call->type = "application/json";
+    str_adds(&call->out, shape && shape->within ? "}}" : "}");
+}
+
 static void succeed(struct http_call *call, const struct shape *shape, const struct op *op,
                     const json_t *input, const json_t *result)
 {
@@ -191,6 +206,8 @@ static void succeed(struct http_call *call, const struct shape *shape, const str
         code = shape->give(input, result, &output, &error);
     else
         output = result ? json_incref((json_t *)result) : json_null();
+    if (shape && shape->within)
+        output = json_pack("{s:o}", shape->within, output);
     if (code == ETHOS_OK)
         http_answer_json(call, 200, json_pack("{s:o}", "json", output));
     else
@@ -204,12 +221,17 @@ static void answer(struct http_call *call, const struct shape *shape, const stru
     struct ethos_error error = {0};
     struct op_result result;
     call->source = shape ? shape->source : NULL;
+    call->printed = (op->effect & OP_PRINTS) && !(shape && shape->give);
+    if (call->printed)
+        begin_printed(call, shape);
     int code = http_run(call, op, args, &result, &error);
     bool partial = code == ETHOS_OK && result.code != ETHOS_OK;
     if (code != ETHOS_OK)
         fail_operation(call, op, &error, NULL);
     else if (partial && (shape || (op->effect & OP_WRITES)))
         fail_operation(call, op, &result.error, result.json);
+    else if (result.printed)
+        end_printed(call, shape);
     else
         succeed(call, shape, op, input, result.json);
     op_result_release(&result);

@@ -1,7 +1,8 @@
 /*
  * serve.c: ethos serve: settings, the link that is printed, the loop of the first thread, the end.
  *
- * This thread takes connections, wakes streams and keeps the time; it answers nothing itself. Streams are
+ * This thread takes connections, wakes streams, ends those whose peers have closed and keeps the time; it
+ * answers nothing itself. Streams are
  * woken together: the more there are, the longer a wake waits for others to join it.
  */
 #include <errno.h>
@@ -245,11 +246,12 @@ static int time_left(const struct times *times)
 
 static void serve(struct serve *self)
 {
-    struct pollfd fds[LISTEN_MAX + 2];
+    struct pollfd fds[LISTEN_MAX + 3];
     struct times times = {0};
     uint64_t rings;
-    nfds_t count = 2;
+    nfds_t count = 3;
     fds[0] = (struct pollfd){self->signals, POLLIN, 0};
+    fds[2] = (struct pollfd){server_watch(self->http.server), POLLIN, 0};
     for (size_t i = 0; i < self->sockets.count; i++)
         fds[count++] = (struct pollfd){self->sockets.fds[i], POLLIN, 0};
     for (;;) {
@@ -261,7 +263,9 @@ static void serve(struct serve *self)
             return;
         if (fds[1].revents)
             times.rung = read(self->http.bell, &rings, sizeof rings) > 0;
-        for (nfds_t i = 2; i < count; i++)
+        if (fds[2].revents)
+            server_sweep(self->http.server);
+        for (nfds_t i = 3; i < count; i++)
             if (fds[i].revents)
                 take_connections(self, fds[i].fd);
     }

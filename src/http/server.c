@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -44,11 +45,12 @@ static void remove_connection(struct server *self, struct connection *connection
     if (!connection)
         return;
     pthread_mutex_lock(&self->mutex);
-    self->connection_count--;
+    self->connection_count -= !connection->gone;
     *connection->link = connection->next;
     if (connection->next)
         connection->next->link = connection->link;
     pthread_mutex_unlock(&self->mutex);
+    request_release(&connection->request);
     free(connection);
 }
 
@@ -63,7 +65,8 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **context,
     struct connection *connection = calloc(1, sizeof *connection);
     *context = connection;
     if (!connection)
-        return; // then it has no time limit but that of silence
+        return; // then it is not answered
+    request_init(&connection->request);
     connection->fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     connection_enter(connection, PHASE_HEADERS);
     add_connection(self, connection);
@@ -80,6 +83,8 @@ static void turn_away(int fd)
 void server_take(struct server *self, int fd, const struct sockaddr *address, socklen_t size)
 {
     pthread_mutex_lock(&self->mutex);
+    if (self->connection_count == HTTP_MAX_CONNECTIONS)
+        streams_sweep(self);
     bool room = self->connection_count < HTTP_MAX_CONNECTIONS && !self->ending;
     pthread_mutex_unlock(&self->mutex);
     if (room)
@@ -105,16 +110,23 @@ static int64_t allowed_ms(enum phase phase)
     return INT64_MAX;
 }
 
+/* Whether the credential of a stream is still good; looked up only when some have changed. */
+static bool is_good(struct server *self, struct request *stream, uint64_t state)
+{
+    struct auth_found *found = &stream->reply.found;
+    return found->state == state || auth_holds(self->http->auth, found);
+}
+
 void server_tick(struct server *self)
 {
     int64_t now = os_monotonic_ms();
-    auth_look(self->http->auth);
+    uint64_t state = auth_look(self->http->auth);
     pthread_mutex_lock(&self->mutex);
     for (struct connection *at = self->connections; at; at = at->next)
         if (now - at->since > allowed_ms((enum phase)at->phase))
             shutdown(at->fd, SHUT_RDWR);
     for (struct request *at = self->streams; at; at = at->next) {
-        at->ended = at->ended || !auth_holds(self->http->auth, &at->reply.found);
+        at->ended = at->ended || !is_good(self, at, state);
         if (at->ended || now - at->quiet_since >= HTTP_HEARTBEAT_MS)
             stream_wake(at);
     }
@@ -139,7 +151,7 @@ static struct MHD_Daemon *start_daemon(struct server *self)
     const struct MHD_OptionItem options[] = {
         {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)say, self},
         {MHD_OPTION_THREAD_POOL_SIZE, HTTP_THREADS, NULL},
-        {MHD_OPTION_CONNECTION_LIMIT, HTTP_MAX_CONNECTIONS + HTTP_THREADS, NULL},
+        {MHD_OPTION_CONNECTION_LIMIT, HTTP_MAX_CONNECTIONS + HTTP_MAX_GONE, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION, NULL},
         {MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_SECONDS, NULL},
         {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
@@ -159,10 +171,10 @@ int server_start(struct http *http, struct server **out, struct ethos_error *err
         return err_nomem(error);
     self->http = http;
     pthread_mutex_init(&self->mutex, NULL);
-    self->daemon = start_daemon(self);
+    self->watch = epoll_create1(EPOLL_CLOEXEC);
+    self->daemon = self->watch >= 0 ? start_daemon(self) : NULL;
     if (!self->daemon) {
-        pthread_mutex_destroy(&self->mutex);
-        free(self);
+        server_free(self);
         return err_set(error, ETHOS_IO, "the server could not be started");
     }
     *out = self;
@@ -200,7 +212,10 @@ void server_free(struct server *self)
 {
     if (!self)
         return;
-    MHD_stop_daemon(self->daemon);
+    if (self->daemon)
+        MHD_stop_daemon(self->daemon);
+    if (self->watch >= 0)
+        close(self->watch);
     pthread_mutex_destroy(&self->mutex);
     free(self);
 }

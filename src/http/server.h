@@ -13,9 +13,11 @@
 #include "http/parts.h"
 #include "http/workers.h"
 
-#define HTTP_THREADS 2               /* of libmicrohttpd: they parse, and do what is quick */
-#define HTTP_CONNECTION 32768        /* bytes that a connection may take: line, headers, buffers */
+#define HTTP_THREADS 2        /* of libmicrohttpd: they parse, and do what is quick */
+#define HTTP_MAX_GONE 4096    /* connections whose peers have closed, and that end in a moment */
+#define HTTP_CONNECTION 32768 /* bytes that a connection may take: line, headers, buffers */
 #define HTTP_MAX_ANSWER 268435456    /* bytes */
+#define HTTP_KEPT_BYTES 16384        /* of a buffer that a connection keeps for its next request */
 #define HTTP_MAX_REPLY_HEADERS 65536 /* bytes: all further headers of an answer */
 
 struct server; /* server.c: what knows libmicrohttpd */
@@ -53,6 +55,9 @@ struct http_reply {
 void call_init(struct http_call *call, struct http_reply *reply);
 void call_release(struct http_call *call);
 
+/* Another one in its place; the memory of its buffers serves again, unless it is much. */
+void call_again(struct http_call *call);
+
 /* The client's id, when it is one, else a fresh one. */
 void call_name(struct http_call *call, const char *given);
 
@@ -88,6 +93,10 @@ void server_take(struct server *self, int fd, const struct sockaddr *address, so
 
 /* Wakes the streams that wait. How many streams there are. */
 size_t server_ring(struct server *self);
+
+/* A descriptor that is readable when streams were closed by their peers; then server_sweep ends those. */
+int server_watch(const struct server *self);
+void server_sweep(struct server *self);
 
 /* Once a second: closes what takes too long, wakes what was quiet for long. */
 void server_tick(struct server *self);

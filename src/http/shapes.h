@@ -58,6 +58,7 @@ struct shape {
     shape_ask *ask;                   /* or NULL */
     shape_give *give;                 /* or NULL: the result as it is */
     const char *source;               /* of history; NULL: "tool" */
+    const char *within;               /* the member of an object that the result is; or NULL */
 };
 
 /* All of them; ends with name NULL. */
@@ -84,8 +85,8 @@ extern const struct shape_field shape_common[];
 
 /* ---- answers: shapes_give.c ------------------------------------------------------------------- */
 
-shape_give give_ok, give_session, give_session_page, give_transcript, give_file, give_files,
-    give_history, give_users, give_restored, give_blob, give_personality, give_personality_whole,
+shape_give give_ok, give_session, give_session_page, give_transcript, give_files, give_history,
+    give_users, give_restored, give_blob, give_personality, give_personality_whole,
     give_personality_page;
 
 /* ---- the envelope: rpc.c ----------------------------------------------------------------------- */

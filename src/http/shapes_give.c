@@ -84,12 +84,6 @@ int give_transcript(const json_t *input, const json_t *result, json_t **out,
 
 /* ---- files ----------------------------------------------------------------------------------------- */
 
-int give_file(const json_t *input, const json_t *result, json_t **out, struct ethos_error *error)
-{
-    (void)input;
-    return done(json_pack("{s:O}", "file", result), out, error);
-}
-
 /* Memory first, then the profile; the index of a workspace is none of the two. */
 int give_files(const json_t *input, const json_t *result, json_t **out, struct ethos_error *error)
 {

@@ -1,12 +1,65 @@
 /*
  * streams.c: answers that go on: suspended while they have nothing to say, woken together.
+ *
+ * libmicrohttpd does not look at connections that are suspended, so a peer that closes is noticed here:
+ * the sockets of streams are watched, and a stream without a peer has no place from then on.
  */
 #include "http/mhd.h"
 
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "base/os.h"
 #include "base/view.h"
+
+#define SWEEP 64 /* events that are taken at once */
+
+/* ---- coming and going ------------------------------------------------------------------------------------ */
+
+/* Holding the mutex, so that whoever an event names is still there. */
+void streams_sweep(struct server *self)
+{
+    struct epoll_event events[SWEEP];
+    int count;
+    do {
+        count = epoll_wait(self->watch, events, SWEEP, 0);
+        for (int i = 0; i < count; i++) {
+            struct request *request = events[i].data.ptr;
+            struct connection *connection = request->connection;
+            epoll_ctl(self->watch, EPOLL_CTL_DEL, connection->fd, NULL);
+            connection->gone = request->ended = true;
+            self->connection_count--;
+            self->stream_count--;
+            stream_wake(request);
+        }
+    } while (count == SWEEP);
+}
+
+void server_sweep(struct server *self)
+{
+    pthread_mutex_lock(&self->mutex);
+    streams_sweep(self);
+    pthread_mutex_unlock(&self->mutex);
+}
+
+int server_watch(const struct server *self)
+{
+    return self->watch;
+}
+
+/* Holding the mutex. One that cannot be watched is noticed when something is sent to it. */
+static void enter(struct server *self, struct request *request)
+{
+    struct epoll_event event = {EPOLLRDHUP, {.ptr = request}};
+    request->entered = true;
+    request->next = self->streams;
+    request->link = &self->streams;
+    if (request->next)
+        request->next->link = &request->next;
+    self->streams = request;
+    self->stream_count++;
+    epoll_ctl(self->watch, EPOLL_CTL_ADD, request->connection->fd, &event);
+}
 
 void http_answer_stream(struct http_call *call, struct http_stream *stream)
 {
@@ -17,15 +70,11 @@ void http_answer_stream(struct http_call *call, struct http_stream *stream)
     call->reply->stream = stream;
     call->reply->is_stream = true;
     pthread_mutex_lock(&self->mutex);
+    if (self->stream_count == HTTP_MAX_STREAMS)
+        streams_sweep(self);
     bool room = self->stream_count < HTTP_MAX_STREAMS && !self->ending;
-    if (room) {
-        request->next = self->streams;
-        request->link = &self->streams;
-        if (request->next)
-            request->next->link = &request->next;
-        self->streams = request;
-        self->stream_count++;
-    }
+    if (room)
+        enter(self, request);
     pthread_mutex_unlock(&self->mutex);
     if (!room) {
         call_refuse(call, &full);
@@ -42,9 +91,14 @@ void stream_leave(struct request *request)
     *request->link = request->next;
     if (request->next)
         request->next->link = request->link;
-    self->stream_count--;
+    if (!request->connection->gone) {
+        self->stream_count--;
+        epoll_ctl(self->watch, EPOLL_CTL_DEL, request->connection->fd, NULL);
+    }
     pthread_mutex_unlock(&self->mutex);
 }
+
+/* ---- what they say --------------------------------------------------------------------------------------- */
 
 /* Asks for more until there is some, or until nothing has happened since it was asked. */
 static ssize_t fill(struct request *request)

@@ -46,7 +46,7 @@ static bool same(const char *a, const char *b)
 static bool is_here(const struct turn_asked *asked)
 {
     char here[PATH_LIMIT];
-    return asked->request.workspace || (getcwd(here, sizeof here) && same(here, asked->here));
+    return getcwd(here, sizeof here) && same(here, asked->here);
 }
 
 static bool fits(const struct turn_asked *asked, const struct ethos_request *request)
@@ -56,7 +56,7 @@ static bool fits(const struct turn_asked *asked, const struct ethos_request *req
            same(own->session, request->session) && same(own->workspace, request->workspace) &&
            same(own->platform, request->platform) &&
            same(own->platform_user, request->platform_user) && same(own->query, request->query) &&
-           is_here(asked);
+           (own->workspace || is_here(asked));
 }
 
 /* Writes down what was asked, in the turn. NULL: no memory, or nowhere. */

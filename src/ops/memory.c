@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -177,17 +178,78 @@ static int run_remove(struct op_call *call, struct op_result *result, struct eth
 
 /* ---- whole files --------------------------------------------------------------------------- */
 
-static json_t *file_json(const struct ethos_file *file)
+#define FILE_MEMBERS 7
+
+/* Texts, or absent for null. */
+struct file_member {
+    const char *name;
+    struct ethos_view text;
+};
+
+/* iso: where the time is put. */
+static void file_members(const struct ethos_file *file, char iso[CLOCK_ISO_SIZE],
+                         struct file_member out[FILE_MEMBERS])
 {
     const char *store = strcmp(file->key, "USER.md") == 0 ? "user" : "memory";
-    json_t *json = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "store", store, "scope",
-                             file->scope, "key", file->key, "content",
-                             json_text(view_of(file->text, file->size)), "path",
-                             op_json_string(file->path), "modifiedAt", op_json_time(file->mtime_ms),
-                             "revision", op_json_revision(file->revision));
+    bool absent = strcmp(file->revision, "absent") == 0;
+    if (file->mtime_ms >= 0)
+        clock_iso(file->mtime_ms, iso);
+    const struct file_member members[FILE_MEMBERS] = {
+        {"store", view_str(store)},
+        {"scope", view_str(file->scope)},
+        {"key", view_str(file->key)},
+        {"content", view_of(file->text ? file->text : "", file->size)},
+        {"path", view_str(file->path)},
+        {"modifiedAt", view_str(file->mtime_ms >= 0 ? iso : NULL)},
+        {"revision", view_str(absent ? NULL : file->revision)}};
+    memcpy(out, members, sizeof members);
+}
+
+static json_t *file_json(const struct ethos_file *file)
+{
+    char iso[CLOCK_ISO_SIZE];
+    struct file_member members[FILE_MEMBERS];
+    json_t *json = json_object();
+    file_members(file, iso, members);
+    for (size_t i = 0; i < FILE_MEMBERS; i++)
+        op_json_put(&json, members[i].name, json_part(members[i].text));
     if (file->unsettled)
         op_json_put(&json, "unsettled", json_true());
     return json;
+}
+
+/* The same as text. */
+static int print_file(const struct ethos_file *file, struct str *out)
+{
+    char iso[CLOCK_ISO_SIZE];
+    struct file_member members[FILE_MEMBERS];
+    file_members(file, iso, members);
+    str_reserve(out, file->size + 8192);
+    for (size_t i = 0; i < FILE_MEMBERS; i++) {
+        str_adds(out, i == 0 ? "{\"" : ",\"");
+        str_adds(out, members[i].name);
+        str_adds(out, "\":");
+        if (members[i].text.data)
+            json_quote(members[i].text, out);
+        else
+            str_adds(out, "null");
+    }
+    return str_adds(out, file->unsettled ? ",\"unsettled\":true}" : "}");
+}
+
+/* Text, and with it which text these bytes are. */
+static int give_text(const struct op_call *call, const struct ethos_file *file,
+                     struct op_result *result, struct ethos_error *error)
+{
+    result->printed = call->want_json;
+    result->has_text = !call->want_json;
+    int code = call->want_json ? print_file(file, &result->text)
+                               : str_add(&result->text, view_of(file->text, file->size));
+    if (code != ETHOS_OK)
+        return code == ETHOS_LIMIT ? err_set(error, code, "too large to be shown whole")
+                                   : err_nomem(error);
+    json_t *revision = op_json_revision(file->revision);
+    return op_return(result, json_pack("{s:o}", "revision", revision), error);
 }
 
 static int run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -201,16 +263,9 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
         return code;
     code = at ? ethos_read_version(turn, &target, at, &file, error)
               : ethos_read(turn, &target, &file, error);
-    if (code == ETHOS_OK && !call->want_json) {
-        result->has_text = true;
-        if (str_add(&result->text, view_of(file->text, file->size)) != ETHOS_OK)
-            code = err_nomem(error);
-        else // which text these bytes are
-            code = op_return(
-                result, json_pack("{s:o}", "revision", op_json_revision(file->revision)), error);
-    } else if (code == ETHOS_OK) {
-        code = op_return(result, file_json(file), error);
-    }
+    if (code == ETHOS_OK)
+        code = call->want_json && !call->printed ? op_return(result, file_json(file), error)
+                                                 : give_text(call, file, result, error);
     ethos_file_free(file);
     ethos_turn_free(turn);
     return code;
@@ -508,7 +563,7 @@ const struct op ops_memory[] = {
     {"memory.list", "memory show", "Show the files as the agent sees them", "ethos memory show",
      show_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_show},
     {"memory.get", "memory get", "Print one file, byte for byte", "ethos memory get --store user",
-     get_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_get},
+     get_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK | OP_PRINTS, run_get},
     {"memory.write", "memory write", "Overwrite one file with standard input",
      "ethos memory write --store user < profile.md", write_args, OP_MEMORY_WRITE,
      OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT, run_write},

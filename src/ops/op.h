@@ -65,6 +65,7 @@ enum {
     OP_NO_HOME = 32,   /* needs no home: the call has no ethos */
     OP_DATABASE = 64,  /* needs the session store, which not every program has: op_here */
     OP_QUICK = 128,    /* only reads, and little; waits for no lock */
+    OP_PRINTS = 256,   /* can give its JSON as text */
 };
 
 /* How far a long operation is, for a display; called often. */
@@ -76,6 +77,7 @@ struct op_call {
     const struct ethos_request *request;
     const json_t *args; /* object, checked */
     bool want_json;
+    bool printed; /* of OP_PRINTS, with want_json: for surfaces that only pass the JSON on */
     bool dry_run;
     bool guarded;             /* a model reads the answer: secrets and instructions are taken out */
     const char *via;          /* the surface, for history */
@@ -85,11 +87,15 @@ struct op_call {
     void *progress_arg;
 };
 
-/* json is owned; text holds raw bytes when has_text. code and error tell of a partial result. */
+/*
+ * json is owned; text holds raw bytes when has_text. When printed, the JSON was appended to text, and json
+ * holds no more of it than what surfaces look at: the revision. code and error tell of a partial result.
+ */
 struct op_result {
     json_t *json;
     struct str text;
     bool has_text;
+    bool printed;
     bool withheld; /* of a guarded call: something was taken out */
     int code;
     struct ethos_error error;

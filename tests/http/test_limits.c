@@ -8,9 +8,11 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/dir.h"
@@ -313,6 +315,81 @@ static void test_the_eleventh_wrong_link_of_a_minute_is_one_too_many(void **stat
         200); // who is in stays in
 }
 
+/* ---- streams ----------------------------------------------------------------------------------------------- */
+
+#define STREAMS 1000 /* of HTTP_MAX_STREAMS: twice as many do not fit */
+
+static void ask_stream(int *fd)
+{
+    char text[512];
+    int size = snprintf(text, sizeof text,
+                        "GET /events HTTP/1.1\r\nHost: localhost:%u\r\n"
+                        "Cookie: ethos_auth=%s\r\n\r\n",
+                        drive.port, drive.cookie);
+    *fd = drive_connect(&drive);
+    drive_send(*fd, text, (size_t)size);
+}
+
+/* How many of them are streams. */
+static unsigned count_streams(const int fds[STREAMS])
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < STREAMS; i++) {
+        struct reply reply;
+        drive_read(fds[i], true, &reply);
+        count += reply.status == 200;
+        reply_release(&reply);
+    }
+    return count;
+}
+
+static void test_streams_that_were_dropped_leave_their_places_at_once(void **state)
+{
+    (void)state;
+    static int fds[STREAMS];
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < STREAMS; i++)
+            ask_stream(&fds[i]);
+        assert_int_equal(count_streams(fds), STREAMS);
+        for (size_t i = 0; i < STREAMS; i++)
+            close(fds[i]);
+    }
+}
+
+/* ---- keys -------------------------------------------------------------------------------------------------- */
+
+static int ask_with(const char *key)
+{
+    return status_of("GET /api/memory/get HTTP/1.1\r\nHost: localhost:%u\r\n"
+                     "Authorization: Bearer %s\r\n\r\n",
+                     drive.port, key);
+}
+
+/* Somebody who asks all the time, so that the server has always looked at the keys just now. */
+static pid_t keep_asking(const char *key)
+{
+    pid_t pid = fork();
+    while (pid == 0)
+        ask_with(key);
+    return pid;
+}
+
+static void test_a_key_works_as_soon_as_it_is_made(void **state)
+{
+    (void)state;
+    char other[128], key[128];
+    unsigned good = 0;
+    drive_key(&drive, "memory:read", NULL, other);
+    pid_t pid = keep_asking(other);
+    for (int i = 0; i < 8; i++) {
+        drive_key(&drive, "memory:read", NULL, key);
+        good += ask_with(key) == 200;
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_int_equal(good, 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +402,8 @@ int main(void)
         cmocka_unit_test(test_a_request_keeps_its_id_when_it_is_one),
         cmocka_unit_test(test_a_connection_is_kept_after_refusals),
         cmocka_unit_test(test_half_requests_do_not_disturb_others),
+        cmocka_unit_test(test_streams_that_were_dropped_leave_their_places_at_once),
+        cmocka_unit_test(test_a_key_works_as_soon_as_it_is_made),
         cmocka_unit_test(test_a_link_works_once),
         cmocka_unit_test(test_the_eleventh_wrong_link_of_a_minute_is_one_too_many),
     };
