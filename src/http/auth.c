@@ -58,19 +58,26 @@ static bool is_throttled(const struct auth *self, int64_t now)
     return recent == AUTH_FAILURES;
 }
 
+static bool is_counted(const struct auth *self, const char hash[HASH_HEX_SIZE])
+{
+    for (size_t i = 0; i < AUTH_FAILURES; i++)
+        if (strcmp(self->failures[i].hash, hash) == 0)
+            return true;
+    return false;
+}
+
 /* Whether it is one too many. */
 static bool note_failure(struct auth *self, const char hash[HASH_HEX_SIZE])
 {
     int64_t now = os_monotonic_ms();
     struct failure *oldest = self->failures;
-    for (size_t i = 0; i < AUTH_FAILURES; i++) {
-        if (strcmp(self->failures[i].hash, hash) == 0)
-            return false;
-        if (self->failures[i].at < oldest->at)
-            oldest = &self->failures[i];
-    }
+    if (is_counted(self, hash))
+        return false;
     if (is_throttled(self, now))
         return true;
+    for (size_t i = 1; i < AUTH_FAILURES; i++)
+        if (self->failures[i].at < oldest->at)
+            oldest = &self->failures[i];
     oldest->at = now;
     memcpy(oldest->hash, hash, HASH_HEX_SIZE);
     return false;
@@ -131,18 +138,21 @@ static int load_keys(struct auth *self, struct ethos_error *error)
     return code == ETHOS_OK ? store->ops->keys(store, add_key, self, error) : code;
 }
 
-static void look_at_keys(struct auth *self)
+static void read_keys(struct auth *self)
 {
-    int64_t now = os_monotonic_ms();
     struct ethos_error error = {0};
-    if (self->looked && now - self->looked < AUTH_LOOK_MS)
-        return;
     if (load_keys(self, &error) != ETHOS_OK) {
         self->key_count = 0;
         self->version = 0;
         http_log(self->http, ETHOS_LOG_ERROR, "keys: %s", error.text);
     }
-    self->looked = now;
+    self->looked = os_monotonic_ms();
+}
+
+static void look_at_keys(struct auth *self)
+{
+    if (!self->looked || os_monotonic_ms() - self->looked >= AUTH_LOOK_MS)
+        read_keys(self);
 }
 
 static struct key *find_key(const struct auth *self, const char *hash)
@@ -151,6 +161,16 @@ static struct key *find_key(const struct auth *self, const char *hash)
         if (strcmp(self->keys[i].hash, hash) == 0)
             return &self->keys[i];
     return NULL;
+}
+
+/* One that is not known may have been made just now. Who guesses does not keep the store busy. */
+static struct key *find_new_key(struct auth *self, const char *hash)
+{
+    struct key *key = find_key(self, hash);
+    if (key || is_counted(self, hash) || is_throttled(self, os_monotonic_ms()))
+        return key;
+    read_keys(self);
+    return find_key(self, hash);
 }
 
 bool auth_has_keys(struct auth *self)
@@ -266,7 +286,7 @@ static void try_key(struct auth *self, const char *header, struct auth_found *ou
     secret = view_trim(view_from(secret, 7));
     look_at_keys(self);
     hash_hex(secret, out->secret);
-    struct key *key = find_key(self, out->secret);
+    struct key *key = find_new_key(self, out->secret);
     if (!key) {
         out->throttled |= note_failure(self, out->secret);
         return;
