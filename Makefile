@@ -214,8 +214,9 @@ $(patsubst %.c,$(O)/%,$(wildcard tests/mcp/test_*.c)): $(MCP_OBJ)
 $(O)/tests/http/test_gate: $(O)/src/http/gate.o
 $(O)/tests/http/test_hub: $(O)/src/http/hub.o
 $(O)/tests/http/test_events: $(O)/tests/http/drive.o
-$(O)/tests/http/test_headers $(O)/tests/http/test_limits: $(O)/tests/http/drive.o $(HTTP_OBJ)
-$(O)/tests/http/test_headers $(O)/tests/http/test_limits: LIBS = $(SERVE_LIBS)
+$(addprefix $(O)/tests/http/,test_headers test_limits test_surfaces): $(O)/tests/http/drive.o $(HTTP_OBJ)
+$(addprefix $(O)/tests/http/,test_headers test_limits test_surfaces): LIBS = $(SERVE_LIBS)
+$(O)/tests/http/test_surfaces: $(MCP_OBJ)
 # Handlers without a server: the test says what a request is.
 $(addprefix $(O)/tests/http/,test_wire test_api): $(patsubst %,$(O)/src/http/%.o,api api_file error openapi request rpc seats \
 	shapes shapes_check shapes_give)

@@ -76,7 +76,13 @@ const struct http_parts http_parts = {.mcp = answer_mcp};
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-static const struct surface surfaces[] = {{.name = "admin.serve", .run = http_serve}, {0}};
+static int serve(const struct surface_start *start, struct ethos_error *error)
+{
+    int code = mcp_check(error);
+    return code == ETHOS_OK ? http_serve(start, error) : code;
+}
+
+static const struct surface surfaces[] = {{.name = "admin.serve", .run = serve}, {0}};
 
 int main(int argc, char **argv)
 {

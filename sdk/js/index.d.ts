@@ -217,7 +217,7 @@ export interface MemoryCalls {
         /** of what waits */
         id: string;
     }>): Promise<Result<'memory.pendingReject'>>;
-    /** Print what two versions of a text come to; nothing is written. Needs memory:read. */
+    /** Merge two versions of a text, and print the result. Needs memory:read. */
     merge(...args: Args<'memory.merge', {
         /** file with the text that both were made of */
         base: string;

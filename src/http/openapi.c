@@ -85,7 +85,7 @@ static json_t *query_parameters(const struct op *op)
                                       arg->help, "schema", arg_schema(arg)));
     for (const struct shape_field *field = shape_common; field->name; field++) {
         snprintf(name, sizeof name, "#/components/parameters/%s", field->name);
-        if (!has_own(op, field->name))
+        if (field->type == SHAPE_TEXT && !has_own(op, field->name)) // what reads has no dry run
             op_json_push(&list, reference(name));
     }
     return list;
@@ -103,7 +103,9 @@ static json_t *body_schema(const struct op *op)
     }
     for (const struct shape_field *field = shape_common; field->name; field++)
         if (!has_own(op, field->name))
-            op_json_put(&members, field->name, json_pack("{s:s}", "type", "string"));
+            op_json_put(
+                &members, field->name,
+                json_pack("{s:s}", "type", field->type == SHAPE_FLAG ? "boolean" : "string"));
     return json_pack("{s:s, s:o, s:o, s:b}", "type", "object", "properties", members, "required",
                      required, "additionalProperties", 0);
 }

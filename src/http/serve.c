@@ -21,6 +21,7 @@
 #include "base/view.h"
 #include "http/listen.h"
 #include "http/server.h"
+#include "http/shapes.h"
 #include "ops/share.h"
 
 #define TICK_MS 1000
@@ -160,7 +161,9 @@ static void raise_limits(void)
 static int start(struct serve *self, const json_t *args, struct ethos_error *error)
 {
     struct http *http = &self->http;
-    int code = op_share_new(&http->share, error);
+    int code = shapes_check(error);
+    if (code == ETHOS_OK)
+        code = op_share_new(&http->share, error);
     if (code == ETHOS_OK)
         code = seats_new(http, &http->seats, error);
     if (code == ETHOS_OK)

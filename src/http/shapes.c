@@ -339,3 +339,12 @@ const struct shape *shape_find(const char *name)
             return shape;
     return NULL;
 }
+
+int shapes_check(struct ethos_error *error)
+{
+    for (const struct shape *shape = shapes; shape->name; shape++)
+        if (!shape_served(op_find(shape->op ? shape->op : shape->name)))
+            return err_set(error, ETHOS_INTERNAL, "/rpc: %s is no operation for others",
+                           shape->name);
+    return ETHOS_OK;
+}

@@ -65,6 +65,9 @@ struct shape {
 extern const struct shape shapes[];
 const struct shape *shape_find(const char *name);
 
+/* Whether each is a row of the operation table; nothing is served before. ETHOS_INTERNAL: which is not. */
+int shapes_check(struct ethos_error *error);
+
 /*
  * The arguments of an operation from the input of a call (an object). shape may be NULL. What nobody
  * knows is left out, what the operation knows and the shape does not name is checked by the
@@ -80,7 +83,7 @@ void shape_check(const struct shape_field *field, const json_t *object, json_t *
 /* The field that a row's argument is. */
 struct shape_field shape_field_of(const struct op_arg *arg);
 
-/* personalityId, userId, workspaceId: of every call; ends with name NULL. */
+/* personalityId, userId, workspaceId, dryRun: of every call; ends with name NULL. */
 extern const struct shape_field shape_common[];
 
 /* ---- answers: shapes_give.c ------------------------------------------------------------------- */

@@ -75,6 +75,9 @@ struct mcp_session {
     int log_level_now;
 };
 
+/* Whether every tool is a row of the operation table; nothing is served before. ETHOS_INTERNAL: which is not. */
+int mcp_check(struct ethos_error *error);
+
 /* Takes one message; appends nothing, or lines that each are one message (then check str_code). */
 void mcp_message(struct mcp_session *self, struct ethos_view text, struct str *out);
 

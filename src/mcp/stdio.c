@@ -264,6 +264,8 @@ static int start(struct server *self, const struct surface_start *given, struct 
 int mcp_serve(const struct surface_start *given, struct ethos_error *error)
 {
     static struct server self; // one process, one connection; too large for a stack
+    if (mcp_check(error) != ETHOS_OK)
+        return ETHOS_INTERNAL;
     int code = start(&self, given, error);
     if (code == ETHOS_OK) {
         open_signals();

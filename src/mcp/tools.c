@@ -64,6 +64,39 @@ static const struct op_arg *arg_row(const struct mcp_session *session, const str
     return NULL;
 }
 
+/* ---- whether the rows are right -------------------------------------------------------------- */
+
+static bool is_known_arg(const struct mcp_tool *tool, const char *name)
+{
+    for (size_t i = 0; i < MCP_MAX_WAYS; i++)
+        if (tool->ways[i].op && find_arg(op_find(tool->ways[i].op), name))
+            return true;
+    return false;
+}
+
+static int check_tool(const struct mcp_tool *tool, struct ethos_error *error)
+{
+    for (size_t i = 0; i < MCP_MAX_WAYS && tool->ways[i].op; i++) {
+        const struct op *op = op_find(tool->ways[i].op);
+        if (!op || (op->effect & OP_LOCAL))
+            return err_set(error, ETHOS_INTERNAL, "tool %s: no operation %s is for others",
+                           tool->name, tool->ways[i].op);
+    }
+    for (const struct mcp_arg *arg = tool->args; arg->name; arg++)
+        if (!is_known_arg(tool, arg->arg))
+            return err_set(error, ETHOS_INTERNAL, "tool %s: no operation of it takes %s",
+                           tool->name, arg->arg);
+    return ETHOS_OK;
+}
+
+int mcp_check(struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    for (const struct mcp_tool *tool = mcp_tools; code == ETHOS_OK && tool->name; tool++)
+        code = check_tool(tool, error);
+    return code;
+}
+
 /* ---- schemas --------------------------------------------------------------------------------- */
 
 static json_t *choices_json(const char *choices)

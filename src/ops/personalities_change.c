@@ -28,6 +28,34 @@ static void folder_of(const char *id, char out[PERSONALITIES_PATH_SIZE])
     snprintf(out, PERSONALITIES_PATH_SIZE, PERSONALITIES_FOLDER "/%s", id);
 }
 
+/* ---- one after the other ------------------------------------------------------------------- */
+
+/*
+ * Holds back others who change personalities, until release. Whether it exists as it must is asked before,
+ * so that a call in vain makes no home, and again: somebody may have been faster.
+ */
+static int hold(struct op_call *call, const char *id, bool exists, int *out_lock,
+                struct ethos_error *error)
+{
+    int home;
+    *out_lock = -1;
+    int code = personalities_require(call, id, exists, error);
+    if (code != ETHOS_OK || call->dry_run || service_ephemeral(call->ethos))
+        return code;
+    code = service_open_home(call->ethos, true, &home, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = home_lock(home, PERSONALITIES_FOLDER, out_lock, error);
+    os_close(home);
+    return code == ETHOS_OK ? personalities_require(call, id, exists, error) : code;
+}
+
+static void release(int lock)
+{
+    if (lock >= 0)
+        os_close(lock);
+}
+
 /* ---- both files, or none ------------------------------------------------------------------- */
 
 /* What a file was before; text is empty when there was none. */
@@ -188,14 +216,16 @@ int personalities_run_create(struct op_call *call, struct op_result *result,
 {
     const char *id = op_string(call, "id");
     struct personality_changes changes;
+    int lock;
     personality_changes_init(&changes);
-    int code = personalities_require(call, id, false, error);
+    int code = hold(call, id, false, &lock, error);
     if (code == ETHOS_OK && !op_string(call, "name"))
         code = personality_set(&changes, "name", id, error);
     if (code == ETHOS_OK)
         code = take_changes(call, NULL, &changes, error);
     if (code == ETHOS_OK)
         code = write_both(call, id, &changes, op_text(call, "soulMd"), result, error);
+    release(lock);
     personality_changes_release(&changes);
     return code == ETHOS_OK ? return_row(call, id, result, error) : code;
 }
@@ -208,14 +238,16 @@ int personalities_run_update(struct op_call *call, struct op_result *result,
     const char *id = op_string(call, "id");
     const struct config *home, *own = NULL;
     struct personality_changes changes;
+    int lock;
     personality_changes_init(&changes);
-    int code = personalities_require(call, id, true, error);
+    int code = hold(call, id, true, &lock, error);
     if (code == ETHOS_OK)
         code = service_config(call->ethos, id, &home, &own, error);
     if (code == ETHOS_OK)
         code = take_changes(call, own, &changes, error);
     if (code == ETHOS_OK)
         code = write_both(call, id, &changes, op_text(call, "soulMd"), result, error);
+    release(lock);
     personality_changes_release(&changes);
     return code == ETHOS_OK ? return_row(call, id, result, error) : code;
 }
@@ -247,11 +279,12 @@ int personalities_run_duplicate(struct op_call *call, struct op_result *result,
     const char *id = op_string(call, "id"), *new_id = op_string(call, "newId");
     struct personality_changes changes;
     struct str soul;
+    int lock = -1;
     str_init(&soul, ETHOS_MAX_READ_BYTES);
     personality_changes_init(&changes);
     int code = personalities_require(call, id, true, error);
     if (code == ETHOS_OK)
-        code = personalities_require(call, new_id, false, error);
+        code = hold(call, new_id, false, &lock, error);
     if (code == ETHOS_OK)
         code = copy_settings(call, id, &changes, error);
     if (code == ETHOS_OK)
@@ -259,6 +292,7 @@ int personalities_run_duplicate(struct op_call *call, struct op_result *result,
     if (code == ETHOS_OK)
         code = write_both(call, new_id, &changes,
                           soul.size > 0 ? str_view(&soul) : (struct ethos_view){0}, result, error);
+    release(lock);
     personality_changes_release(&changes);
     str_release(&soul);
     return code == ETHOS_OK ? return_row(call, new_id, result, error) : code;
@@ -331,8 +365,11 @@ int personalities_run_delete(struct op_call *call, struct op_result *result,
     if (service_ephemeral(call->ethos))
         return err_hint(error, err_set(error, ETHOS_DENIED, "personalities are not ephemeral"),
                         "leave out --ephemeral-memory to delete the real one");
-    int code = personalities_require(call, id, true, error);
+    int lock, code = hold(call, id, true, &lock, error);
     if (code == ETHOS_OK)
         code = refuse_active(call, id, error);
-    return code == ETHOS_OK ? run_delete(call, id, result, error) : code;
+    if (code == ETHOS_OK)
+        code = run_delete(call, id, result, error);
+    release(lock);
+    return code;
 }
