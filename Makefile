@@ -72,9 +72,12 @@ HTTP_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/http/*.c)) $(O)/src/http/asset
 # Operations serve our own programs; those who embed the library call ethos.h. Markdown is the server's.
 API_OBJ = $(filter-out $(O)/src/ops/% $(O)/src/core/markdown%,$(LIB_OBJ))
 PROGRAMS = $(O)/bin/ethos $(O)/libexec/ethos-db $(O)/libexec/ethos-serve
+# Backends with heavy libraries: one shared object each, loaded when the configuration names it.
+MODULE_NAMES = $(notdir $(wildcard modules/*))
+MODULES = $(MODULE_NAMES:%=$(O)/lib/ethos/%.so)
 
 # The sanitised variant exists for the tests: it needs the program and no more.
-all: $(PROGRAMS) $(if $(filter release,$(VARIANT)),lib man completions examples)
+all: $(PROGRAMS) $(MODULES) $(if $(filter release,$(VARIANT)),lib man completions examples)
 
 # ---- programs ------------------------------------------------------------------------------------
 
@@ -103,6 +106,23 @@ $(O)/src/http/assets_data.c: tools/embed $(WEB_FILES)
 
 $(O)/src/http/assets_data.o: $(O)/src/http/assets_data.c
 	$(CC) $(CFLAGS) -c -o $@ $<
+
+# ---- modules -------------------------------------------------------------------------------------
+
+# What a module uses of base and core it has a copy of; nothing is found in the program that loads it.
+MODULE_LIBS_postgres = $$(pkg-config --libs libpq)
+MODULE_LIBS_redis = $$(pkg-config --libs hiredis)
+MODULE_LIBS_remote = $$(pkg-config --libs libcurl)
+$(O)/modules/postgres/%.o: CFLAGS += $$(pkg-config --cflags libpq)
+
+modules: $(MODULES)
+
+.SECONDEXPANSION:
+$(O)/lib/ethos/%.so: $$(patsubst %.c,$(O)/%.o,$$(wildcard modules/%/*.c)) $(O)/libethos-all.a
+	@mkdir -p $(@D)
+	$(CC) -shared $(filter-out -pie,$(LDFLAGS)) -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -o $@ \
+		$(filter %.o,$^) $(filter %.a,$^) -Wl,--as-needed $(MODULE_LIBS_$*) \
+		$$(pkg-config --libs jansson libutf8proc nettle)
 
 # ---- library -------------------------------------------------------------------------------------
 

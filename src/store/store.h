@@ -6,6 +6,7 @@
  *   trace   forwards to another store and logs each call (never content)
  *   fault   forwards to another store and fails the calls a test chooses
  *   group   forwards to another store, updates of several threads in one batch: group.h
+ *   rows    makes a whole store of a database that has fetch and commit
  */
 #ifndef ETHOS_STORE_STORE_H
 #define ETHOS_STORE_STORE_H
@@ -37,6 +38,14 @@ int store_trace_new(const struct ethos_host *host, struct ethos_store *inner,
 typedef int store_fault_fn(void *arg, const char *call, unsigned long number);
 int store_fault_new(const struct ethos_host *host, struct ethos_store *inner, store_fault_fn *fail,
                     void *arg, struct ethos_store **out_store, struct ethos_error *error);
+
+/*
+ * Makes every slot of the contract out of fetch, commit, rows and copies of inner, which has them. Takes
+ * ownership of inner and closes it, also on failure. An update whose scope keeps moving is tried again until
+ * deadline_ms, then ETHOS_BUSY.
+ */
+int store_rows_new(const struct ethos_host *host, struct ethos_store *inner, uint32_t deadline_ms,
+                   struct ethos_store **out_store, struct ethos_error *error);
 
 /*
  * update of any store: its own, or a compare-and-swap loop over read and write, one key after the
