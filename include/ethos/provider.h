@@ -3,13 +3,14 @@
  *
  * There are two ways in. A *store* keeps text under (scope, key) with a revision and never looks
  * inside it; the host adds all meaning (add, replace, remove, budgets, redaction), so a store is
- * the usual choice and a hundred lines suffice. A *provider* answers prefetch and sync itself, for
- * engines that are more than a store (semantic search, a remote service).
+ * the usual choice, and four functions suffice (examples/store_scroll.c). A *provider* answers prefetch
+ * and sync itself, for engines that are more than a store (semantic search, a remote service).
  *
  * A backend is given to the host as an argument of ethos_open, or compiled into a shared object
  * that defines `const struct ethos_module ethos_module` and is named by its absolute path in
  * `memory.provider`. Only the types of this header and of ethos/types.h cross that border: a module
- * calls no function of the host except those in struct ethos_host.
+ * calls no function of the host except those in struct ethos_host. docs/backends.md is the way there,
+ * and `ethos conformance` tells whether one has arrived.
  *
  * Tables grow at the end only and begin with the ABI number they were compiled against; slots past
  * the mandatory ones may be NULL. Every call on one object is made by one thread at a time.
@@ -24,7 +25,7 @@
 extern "C" {
 #endif
 
-#define ETHOS_ABI 1
+#define ETHOS_ABI 2
 
 struct ethos_sessions_ops; /* ethos/session.h */
 
@@ -245,10 +246,13 @@ typedef int ethos_scope_fn(void *arg, const char *scope);
  * store adds ETHOS_STORE_DURABLE when its engine is set up so.
  */
 struct ethos_fetch {
-    /* in: key; out: old, as a callback of update sees it (whole, with its revision) */
+    /* in: key, old all zero; out: old, as a callback of update sees it (whole, with its revision) */
     struct ethos_edit *edits;
-    size_t count;
-    /* in: ids; out: the record of each, data NULL for an unknown one. The caller frees both kinds. */
+    size_t count; /* of different keys; may be 0 */
+    /*
+     * In: ids, all different; records all zero. Out: the record of each, data NULL for an unknown one. The
+     * caller frees both kinds through the host, also after a failure.
+     */
     const char *const *op_ids;
     struct ethos_text *records;
     size_t op_count;
@@ -257,22 +261,26 @@ struct ethos_fetch {
 
 /*
  * A change. Its diff leads from the text before to the text after, or `whole` is the text after: so every
- * version can be made from the rows of its key, the first of which starts from no text.
+ * version can be made from the rows of its key, the first of which starts from no text. A store keeps every
+ * member as it is: strings that are NULL, a diff and a whole of any bytes, an absent view other than an empty one.
  */
 struct ethos_row {
     struct ethos_change change;
     struct ethos_view whole; /* or absent */
 };
+
+/* Must not call the store; nor must one of copies. A value other than 0 ends the walk and is returned by it. */
 typedef int ethos_row_fn(void *arg, const struct ethos_row *row);
 
 struct ethos_copy {
-    const char *id;
+    const char *id; /* any bytes in the id of a question; ids in byte order are in order of time */
     const char *key;
     int64_t time_ms;
     struct ethos_view text; /* of a commit: absent takes the copy away */
 };
 typedef int ethos_copy_fn(void *arg, const struct ethos_copy *copy);
 
+/* One whose id is known already takes the place of the older one; so does a copy. */
 struct ethos_done {
     const char *op_id;
     struct ethos_view record;
@@ -433,7 +441,7 @@ struct ethos_store_ops {
     int (*gather)(struct ethos_store *self, const struct ethos_read_how *how,
                   struct ethos_section *sections, size_t count, struct ethos_error *error);
 
-    /* Every scope that was ever written, trees included, in byte order. */
+    /* Every scope that was ever written, trees included, in byte order. each must not call the store. */
     int (*scopes)(struct ethos_store *self, ethos_scope_fn *each, void *arg,
                   struct ethos_error *error);
 
@@ -462,7 +470,7 @@ struct ethos_store_ops {
     int (*rows)(struct ethos_store *self, const char *scope, const char *key, uint64_t below,
                 size_t limit, ethos_row_fn *each, void *arg, struct ethos_error *error);
 
-    /* The kept copy with this id (NULL: every one), oldest first. */
+    /* The kept copy with this id, if there is one (NULL: every one), oldest first. */
     int (*copies)(struct ethos_store *self, const char *scope, const char *id, ethos_copy_fn *each,
                   void *arg, struct ethos_error *error);
 };

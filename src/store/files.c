@@ -385,4 +385,5 @@ const struct ethos_store_ops store_files = {
     .conflict_read = files_conflict_read,
     .conflict_drop = files_conflict_drop,
     .keep = files_keep,
+    .scopes = files_scopes,
 };

@@ -514,6 +514,11 @@ int files_conflict_drop(struct ethos_store *self, const char *scope, const char 
 int files_keep(struct ethos_store *self, const char *scope, const char *key, struct ethos_view text,
                struct ethos_error *error);
 
+/* ---- files_scopes.c ------------------------------------------------------------------------- */
+
+int files_scopes(struct ethos_store *self, ethos_scope_fn *each, void *arg,
+                 struct ethos_error *error);
+
 /* ---- files_purge.c -------------------------------------------------------------------------- */
 
 int files_purge(struct ethos_store *self, const char *scope, struct ethos_view needle, int dry_run,

@@ -1,14 +1,12 @@
 /*
- * conformance.c: what every store must do, whatever is behind it.
+ * store.c: what every store must do, whatever is behind it.
  */
-#include "base/log.h"
-#include "fixture.h"
+#include "conformance/fixture.h"
 
 /* ---- reading and writing -------------------------------------------------------------------- */
 
-static void test_absent_text_is_not_found(void **state)
+static void test_absent_text_is_not_found(struct fixture *f)
 {
-    struct fixture *f = *state;
     assert_absent(f, "MEMORY.md");
     put(f, "MEMORY.md", "something\n");
     assert_absent(f, "USER.md");
@@ -17,12 +15,11 @@ static void test_absent_text_is_not_found(void **state)
     assert_true(f->error.text[0] != 0);
 }
 
-static void test_what_is_written_reads_back(void **state)
+static void test_what_is_written_reads_back(struct fixture *f)
 {
-    struct fixture *f = *state;
     char revision[ETHOS_REVISION_SIZE], expected[ETHOS_REVISION_SIZE];
     assert_int_equal(do_write(f, SCOPE, "MEMORY.md", NULL, VIEW("one\n"), revision), ETHOS_OK);
-    revision_of("one\n", expected);
+    revision_of(f, "one\n", expected);
     assert_string_equal(revision, expected);
     assert_text(f, "MEMORY.md", "one\n");
     assert_int_equal(do_write(f, SCOPE, "MEMORY.md", NULL, VIEW("a longer two\n"), revision),
@@ -34,9 +31,8 @@ static void test_what_is_written_reads_back(void **state)
     assert_true(f->text.mtime_ms == -1 || f->text.mtime_ms > 0);
 }
 
-static void test_equal_bytes_have_equal_revisions(void **state)
+static void test_equal_bytes_have_equal_revisions(struct fixture *f)
 {
-    struct fixture *f = *state;
     char first[ETHOS_REVISION_SIZE], second[ETHOS_REVISION_SIZE], third[ETHOS_REVISION_SIZE];
     do_write(f, SCOPE, "a.md", NULL, VIEW("same"), first);
     do_write(f, OTHER_SCOPE, "b.md", NULL, VIEW("same"), second);
@@ -47,9 +43,8 @@ static void test_equal_bytes_have_equal_revisions(void **state)
     assert_string_equal(first, third);
 }
 
-static void test_empty_text_is_not_absent(void **state)
+static void test_empty_text_is_not_absent(struct fixture *f)
 {
-    struct fixture *f = *state;
     put(f, "empty.md", "");
     assert_text(f, "empty.md", "");
     assert_int_equal(do_write(f, SCOPE, "empty.md", "absent", VIEW("x"), NULL), ETHOS_CONFLICT);
@@ -60,9 +55,8 @@ static void test_empty_text_is_not_absent(void **state)
     assert_absent(f, "empty.md");
 }
 
-static void test_every_byte_is_kept(void **state)
+static void test_every_byte_is_kept(struct fixture *f)
 {
-    struct fixture *f = *state;
     char bytes[512];
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (char)(unsigned char)(i * 7);
@@ -76,9 +70,8 @@ static void test_every_byte_is_kept(void **state)
     assert_text(f, "bytes.md", "no line end \r\n\r");
 }
 
-static void test_a_megabyte_is_kept(void **state)
+static void test_a_megabyte_is_kept(struct fixture *f)
 {
-    struct fixture *f = *state;
     size_t size = 1048576 + 13;
     char *bytes = malloc(size);
     for (size_t i = 0; i < size; i++)
@@ -92,9 +85,8 @@ static void test_a_megabyte_is_kept(void **state)
     free(bytes);
 }
 
-static void test_a_text_beyond_the_limit_is_refused(void **state)
+static void test_a_text_beyond_the_limit_is_refused(struct fixture *f)
 {
-    struct fixture *f = *state;
     char *bytes = calloc(1, (size_t)ETHOS_MAX_STORE_BYTES + 1);
     assert_non_null(bytes);
     put(f, "a.md", "old");
@@ -104,23 +96,24 @@ static void test_a_text_beyond_the_limit_is_refused(void **state)
     free(bytes);
 }
 
-static void test_scopes_are_separate(void **state)
+static void test_scopes_are_separate(struct fixture *f)
 {
-    static const char *const scopes[] = {"global", "personality:same", "user:same", "team:same",
-                                         "workspace:same-0123456789ab"};
-    struct fixture *f = *state;
+    char scopes[5][ETHOS_MAX_SCOPE] = {"global"};
+    static const char *const kinds[] = {"personality:", "user:", "team:", "workspace:same-"};
+    for (size_t i = 0; i < 4; i++)
+        snprintf(scopes[i + 1], sizeof scopes[i + 1], "%s%s", kinds[i], f->tag);
     for (size_t i = 0; i < 5; i++)
-        assert_int_equal(do_write(f, scopes[i], "MEMORY.md", "absent", view_str(scopes[i]), NULL),
-                         ETHOS_OK);
+        assert_int_equal(
+            do_write(f, scopes[i], "MEMORY.md", i ? "absent" : NULL, view_str(scopes[i]), NULL),
+            ETHOS_OK);
     for (size_t i = 0; i < 5; i++)
         assert_bytes(f, scopes[i], "MEMORY.md", view_str(scopes[i]));
 }
 
 /* ---- expectations --------------------------------------------------------------------------- */
 
-static void test_write_expects_any_absent_or_a_revision(void **state)
+static void test_write_expects_any_absent_or_a_revision(struct fixture *f)
 {
-    struct fixture *f = *state;
     char first[ETHOS_REVISION_SIZE], second[ETHOS_REVISION_SIZE];
     assert_int_equal(do_write(f, SCOPE, "a.md", "absent", VIEW("1"), first), ETHOS_OK);
     assert_int_equal(do_write(f, SCOPE, "a.md", first, VIEW("2"), second), ETHOS_OK);
@@ -129,11 +122,10 @@ static void test_write_expects_any_absent_or_a_revision(void **state)
     assert_text(f, "a.md", "3");
 }
 
-static void test_a_wrong_expectation_is_a_conflict_and_changes_nothing(void **state)
+static void test_a_wrong_expectation_is_a_conflict_and_changes_nothing(struct fixture *f)
 {
-    struct fixture *f = *state;
     char revision[ETHOS_REVISION_SIZE], stale[ETHOS_REVISION_SIZE] = "untouched";
-    revision_of("stale", revision);
+    revision_of(f, "stale", revision);
     assert_int_equal(do_write(f, SCOPE, "a.md", revision, VIEW("x"), stale), ETHOS_CONFLICT);
     assert_string_equal(stale, "untouched");
     assert_absent(f, "a.md");
@@ -145,17 +137,16 @@ static void test_a_wrong_expectation_is_a_conflict_and_changes_nothing(void **st
     assert_int_equal(f->error.code, ETHOS_CONFLICT);
     assert_string_equal(stale, "untouched");
     assert_text(f, "a.md", "now");
-    revision_of("now", revision);
+    revision_of(f, "now", revision);
     assert_int_equal(do_write(f, SCOPE, "a.md", "absent", VIEW("now"), stale), ETHOS_CONFLICT);
 }
 
-static void test_remove_takes_the_text_away(void **state)
+static void test_remove_takes_the_text_away(struct fixture *f)
 {
-    struct fixture *f = *state;
     char revision[ETHOS_REVISION_SIZE];
     assert_int_equal(do_remove(f, "a.md", NULL), ETHOS_NOTFOUND);
     assert_int_equal(do_remove(f, "a.md", "absent"), ETHOS_NOTFOUND);
-    revision_of("1", revision);
+    revision_of(f, "1", revision);
     assert_int_equal(do_remove(f, "a.md", revision), ETHOS_CONFLICT);
     put(f, "a.md", "1");
     put(f, "b.md", "1");
@@ -168,9 +159,8 @@ static void test_remove_takes_the_text_away(void **state)
     assert_text(f, "a.md", "again");
 }
 
-static void test_the_error_may_be_null(void **state)
+static void test_the_error_may_be_null(struct fixture *f)
 {
-    struct fixture *f = *state;
     const struct ethos_store_ops *ops = f->store->ops;
     struct ethos_read_how whole = {0, 0};
     char revision[ETHOS_REVISION_SIZE];
@@ -183,9 +173,8 @@ static void test_the_error_may_be_null(void **state)
 
 /* ---- buffers -------------------------------------------------------------------------------- */
 
-static void test_a_buffer_is_used_again(void **state)
+static void test_a_buffer_is_used_again(struct fixture *f)
 {
-    struct fixture *f = *state;
     put(f, "long.md", "a text that is rather longer than the other");
     put(f, "short.md", "short");
     assert_text(f, "long.md", "a text that is rather longer than the other");
@@ -198,9 +187,8 @@ static void test_a_buffer_is_used_again(void **state)
     assert_text(f, "long.md", "a text that is rather longer than the other");
 }
 
-static void test_a_failed_read_leaves_the_text_alone(void **state)
+static void test_a_failed_read_leaves_the_text_alone(struct fixture *f)
 {
-    struct fixture *f = *state;
     put(f, "a.md", "kept");
     assert_text(f, "a.md", "kept");
     struct ethos_text before = f->text;
@@ -209,9 +197,8 @@ static void test_a_failed_read_leaves_the_text_alone(void **state)
     assert_string_equal(f->text.data, "kept");
 }
 
-static void test_the_revision_is_empty_unless_asked_for(void **state)
+static void test_the_revision_is_empty_unless_asked_for(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct ethos_read_how how = {0, 0};
     put(f, "a.md", "text");
     assert_text(f, "a.md", "text");
@@ -221,16 +208,15 @@ static void test_the_revision_is_empty_unless_asked_for(void **state)
     assert_string_equal(f->text.data, "text");
 }
 
-static void test_a_tail_is_the_end_of_the_text(void **state)
+static void test_a_tail_is_the_end_of_the_text(struct fixture *f)
 {
     static const uint64_t tails[] = {1, 5, 999, 1000, 1001, 1u << 30};
-    struct fixture *f = *state;
     char whole[1001], revision[ETHOS_REVISION_SIZE];
     for (size_t i = 0; i < 1000; i++)
         whole[i] = (char)('a' + i % 26);
     whole[1000] = 0;
     put(f, "a.md", whole);
-    revision_of(whole, revision);
+    revision_of(f, whole, revision);
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
         for (unsigned flags = 0; flags <= ETHOS_READ_REVISION; flags++) {
             struct ethos_read_how how = {tails[i], flags};
@@ -248,9 +234,8 @@ static void test_a_tail_is_the_end_of_the_text(void **state)
 
 /* ---- list ----------------------------------------------------------------------------------- */
 
-static void test_list_gives_keys_in_byte_order(void **state)
+static void test_list_gives_keys_in_byte_order(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct listing listing = {0};
     put(f, "b.md", "22");
     put(f, "a.md", "1");
@@ -264,12 +249,11 @@ static void test_list_gives_keys_in_byte_order(void **state)
     assert_int_equal(listing.bytes, 10);
 }
 
-static void test_list_of_an_unwritten_scope_is_empty(void **state)
+static void test_list_of_an_unwritten_scope_is_empty(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct listing listing = {0};
     assert_int_equal(do_list(f, SCOPE, &listing), ETHOS_OK);
-    assert_int_equal(do_list(f, "global", &listing), ETHOS_OK);
+    assert_int_equal(do_list(f, OTHER_SCOPE, &listing), ETHOS_OK);
     assert_int_equal(listing.count, 0);
     put(f, "a.md", "1");
     assert_int_equal(do_remove(f, "a.md", NULL), ETHOS_OK);
@@ -277,9 +261,8 @@ static void test_list_of_an_unwritten_scope_is_empty(void **state)
     assert_int_equal(listing.count, 0);
 }
 
-static void test_list_stops_when_told_to(void **state)
+static void test_list_stops_when_told_to(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct listing listing = {.stop_after = 2};
     put(f, "a.md", "1");
     put(f, "b.md", "1");
@@ -288,9 +271,8 @@ static void test_list_stops_when_told_to(void **state)
     assert_string_equal(listing.keys, "a.md b.md ");
 }
 
-static void test_many_keys(void **state)
+static void test_many_keys(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct listing listing = {0};
     char expected[16384] = "";
     for (int i = 299; i >= 0; i--) {
@@ -313,6 +295,7 @@ static void test_many_keys(void **state)
 
 /* What the callback answers, per key, and what it saw. */
 struct script {
+    struct fixture *fixture;
     struct {
         enum ethos_verdict verdict;
         const char *text;
@@ -326,17 +309,16 @@ struct script {
 static int play(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
 {
     struct script *script = arg;
+    struct fixture *f = script->fixture;
     (void)error;
     script->calls++;
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(edits[i].verdict, ETHOS_EDIT_KEEP);
         if (script->seen[i]) {
-            char revision[ETHOS_REVISION_SIZE];
-            revision_of(script->seen[i], revision);
             assert_non_null(edits[i].old.data);
             assert_int_equal(edits[i].old.size, strlen(script->seen[i]));
             assert_string_equal(edits[i].old.data, script->seen[i]);
-            assert_string_equal(edits[i].old.revision, revision);
+            assert_revision(f, edits[i].old.revision, view_str(script->seen[i]));
         } else {
             assert_null(edits[i].old.data);
         }
@@ -353,12 +335,12 @@ static int play(void *arg, struct ethos_edit *edits, size_t count, struct ethos_
 static int do_update(struct fixture *f, struct ethos_edit *edits, size_t count,
                      struct script *script)
 {
+    script->fixture = f;
     return store_update(f->store, SCOPE, edits, count, play, script, NULL, &f->error);
 }
 
-static void test_update_sees_the_old_and_stores_the_new(void **state)
+static void test_update_sees_the_old_and_stores_the_new(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct ethos_edit edit = {.key = "a.md"};
     struct script make = {.answers = {{ETHOS_EDIT_PUT, "1\n"}}};
     assert_int_equal(do_update(f, &edit, 1, &make), ETHOS_OK);
@@ -378,9 +360,8 @@ static void test_update_sees_the_old_and_stores_the_new(void **state)
     free_edits(f, &edit, 1);
 }
 
-static void test_update_of_several_keys(void **state)
+static void test_update_of_several_keys(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct ethos_edit edits[4] = {
         {.key = "put.md"}, {.key = "drop.md"}, {.key = "keep.md"}, {.key = "new.md"}};
     struct script script = {.answers = {{ETHOS_EDIT_PUT, "put 2"},
@@ -404,9 +385,8 @@ static void test_update_of_several_keys(void **state)
     free_edits(f, edits, 4);
 }
 
-static void test_update_that_keeps_touches_nothing(void **state)
+static void test_update_that_keeps_touches_nothing(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct listing listing = {0};
     struct ethos_edit edits[2] = {{.key = "a.md"}, {.key = "b.md"}};
     struct script script = {0};
@@ -422,9 +402,8 @@ static void test_update_that_keeps_touches_nothing(void **state)
     free_edits(f, edits, 2);
 }
 
-static void test_update_to_the_same_text_reports_its_revision(void **state)
+static void test_update_to_the_same_text_reports_its_revision(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct ethos_edit edit = {.key = "a.md"};
     struct script script = {.answers = {{ETHOS_EDIT_PUT, "same"}}, .seen = {"same"}};
     put(f, "a.md", "same");
@@ -437,9 +416,8 @@ static void test_update_to_the_same_text_reports_its_revision(void **state)
     free_edits(f, &edit, 1);
 }
 
-static void test_update_refused_by_its_callback_changes_nothing(void **state)
+static void test_update_refused_by_its_callback_changes_nothing(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct ethos_edit edits[3] = {{.key = "a.md"}, {.key = "b.md"}, {.key = "c.md"}};
     struct script script = {
         .answers = {{ETHOS_EDIT_PUT, "x"}, {ETHOS_EDIT_DROP, NULL}, {ETHOS_EDIT_PUT, "y"}},
@@ -455,9 +433,8 @@ static void test_update_refused_by_its_callback_changes_nothing(void **state)
     free_edits(f, edits, 3);
 }
 
-static void test_update_with_a_key_twice_is_refused(void **state)
+static void test_update_with_a_key_twice_is_refused(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct ethos_edit edits[3] = {{.key = "a.md"}, {.key = "b.md"}, {.key = "a.md"}};
     struct script script = {
         .answers = {{ETHOS_EDIT_PUT, "x"}, {ETHOS_EDIT_PUT, "y"}, {ETHOS_EDIT_PUT, "z"}}};
@@ -467,9 +444,8 @@ static void test_update_with_a_key_twice_is_refused(void **state)
     free_edits(f, edits, 3);
 }
 
-static void test_update_of_many_keys(void **state)
+static void test_update_of_many_keys(struct fixture *f)
 {
-    struct fixture *f = *state;
     enum { COUNT = 40 };
     static char keys[COUNT][16];
     struct ethos_edit edits[COUNT] = {0};
@@ -496,59 +472,51 @@ static void test_update_of_many_keys(void **state)
 
 /* ---- operation ids -------------------------------------------------------------------------- */
 
-/* Rules about a capability hold for the stores that announce it. */
-
-static bool has_once(const struct fixture *f)
-{
-    return (f->store->capabilities & ETHOS_STORE_ONCE) != 0;
-}
-
 /* One key that is asked for under an operation id; edit starts anew each time. */
 static int do_once(struct fixture *f, const char *scope, const char *id, const char *digest,
                    struct ethos_edit *edit, struct script *script)
 {
     const struct ethos_origin origin = {.op_id = id, .op_digest = digest};
     *edit = (struct ethos_edit){.key = "a.md"};
+    script->fixture = f;
     int code = store_update(f->store, scope, edit, 1, play, script, &origin, &f->error);
     free_edits(f, edit, 1);
     return code;
 }
 
-static void assert_repeated(const struct ethos_edit *edit, const char *text, const char *receipt)
+static void assert_repeated(struct fixture *f, const struct ethos_edit *edit, const char *text,
+                            const char *receipt)
 {
     char revision[ETHOS_REVISION_SIZE] = "";
     if (text)
-        revision_of(text, revision);
+        revision_of(f, text, revision);
     assert_int_equal(edit->verdict, ETHOS_EDIT_REPEATED);
     assert_string_equal(edit->revision, revision);
     assert_string_equal(edit->receipt, receipt);
 }
 
-static void test_without_operation_ids_one_is_refused_before_anything_is_asked(void **state)
+static void test_without_operation_ids_one_is_refused_before_anything_is_asked(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct ethos_edit edit;
     struct script script = {.answers = {{ETHOS_EDIT_PUT, "1"}}};
-    if (has_once(f))
-        return;
+    need(!has_once(f), "a store without operation ids");
     assert_int_equal(do_once(f, SCOPE, "op", "d", &edit, &script), ETHOS_UNSUPPORTED);
     assert_int_equal(f->error.code, ETHOS_UNSUPPORTED);
     assert_int_equal(script.calls, 0);
     assert_absent(f, "a.md");
 }
 
-static void test_a_repeated_operation_does_nothing_and_gives_the_first_answer(void **state)
+static void test_a_repeated_operation_does_nothing_and_gives_the_first_answer(struct fixture *f)
 {
-    struct fixture *f = *state;
     const struct ethos_origin origin = {.op_id = "op", .op_digest = "d"};
-    struct script script = {.answers = {{ETHOS_EDIT_PUT, "a 2"},
+    struct script script = {.fixture = f,
+                            .answers = {{ETHOS_EDIT_PUT, "a 2"},
                                         {ETHOS_EDIT_DROP, NULL},
                                         {ETHOS_EDIT_KEEP, NULL},
                                         {ETHOS_EDIT_KEEP, NULL}},
                             .seen = {"a 1", "b 1", "c 1", NULL},
                             .receipts = {"of a", "\"quoted\" \\ of b", "of c", NULL}};
-    if (!has_once(f))
-        return;
+    need_once(f);
     put(f, "a.md", "a 1");
     put(f, "b.md", "b 1");
     put(f, "c.md", "c 1");
@@ -566,10 +534,10 @@ static void test_a_repeated_operation_does_nothing_and_gives_the_first_answer(vo
             assert_true(script.calls > 0);
         } else {
             assert_int_equal(script.calls, calls);
-            assert_repeated(&edits[0], "a 2", "of a");
-            assert_repeated(&edits[1], NULL, "\"quoted\" \\ of b");
-            assert_repeated(&edits[2], "c 1", "of c");
-            assert_repeated(&edits[3], NULL, "");
+            assert_repeated(f, &edits[0], "a 2", "of a");
+            assert_repeated(f, &edits[1], NULL, "\"quoted\" \\ of b");
+            assert_repeated(f, &edits[2], "c 1", "of c");
+            assert_repeated(f, &edits[3], NULL, "");
             assert_int_equal(edits[4].verdict, ETHOS_EDIT_KEEP); // no part of it
         }
         put(f, "a.md", "changed since");
@@ -579,14 +547,12 @@ static void test_a_repeated_operation_does_nothing_and_gives_the_first_answer(vo
     assert_absent(f, "b.md");
 }
 
-static void test_an_operation_id_stands_for_one_update(void **state)
+static void test_an_operation_id_stands_for_one_update(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct ethos_edit edit;
     struct script first = {.answers = {{ETHOS_EDIT_PUT, "1"}}};
     struct script other = {.answers = {{ETHOS_EDIT_PUT, "2"}}, .seen = {"1"}};
-    if (!has_once(f))
-        return;
+    need_once(f);
     assert_int_equal(do_once(f, SCOPE, "op", "d", &edit, &first), ETHOS_OK);
     assert_int_equal(do_once(f, SCOPE, "op", "e", &edit, &other), ETHOS_DENIED);
     assert_string_equal(f->error.text, "operation id used for other updates: op");
@@ -599,17 +565,15 @@ static void test_an_operation_id_stands_for_one_update(void **state)
     assert_int_equal(other.calls, 2); // part of an id is another id
 }
 
-static void test_only_an_operation_that_changed_something_is_remembered(void **state)
+static void test_only_an_operation_that_changed_something_is_remembered(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct ethos_edit edit;
     struct script keep = {.seen = {"1"}};
     struct script same = {.answers = {{ETHOS_EDIT_PUT, "1"}}, .seen = {"1"}};
     struct script refused = {
         .answers = {{ETHOS_EDIT_PUT, "x"}}, .seen = {"1"}, .code = ETHOS_CONFLICT};
     struct script change = {.answers = {{ETHOS_EDIT_PUT, "2"}}, .seen = {"1"}};
-    if (!has_once(f))
-        return;
+    need_once(f);
     put(f, "a.md", "1");
     assert_int_equal(do_once(f, SCOPE, "op", "keep", &edit, &keep), ETHOS_OK);
     assert_int_equal(edit.verdict, ETHOS_EDIT_KEEP);
@@ -619,81 +583,74 @@ static void test_only_an_operation_that_changed_something_is_remembered(void **s
     assert_int_equal(edit.verdict, ETHOS_EDIT_PUT);
     assert_text(f, "a.md", "2");
     assert_int_equal(do_once(f, SCOPE, "op", "change", &edit, &change), ETHOS_OK);
-    assert_repeated(&edit, "2", "");
+    assert_repeated(f, &edit, "2", "");
 }
 
-static void test_operation_ids_belong_to_a_scope(void **state)
+static void test_operation_ids_belong_to_a_scope(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct ethos_edit edit;
     struct script first = {.answers = {{ETHOS_EDIT_PUT, "1"}}};
     struct script other = {.answers = {{ETHOS_EDIT_PUT, "2"}}};
-    if (!has_once(f))
-        return;
+    need_once(f);
     assert_int_equal(do_once(f, SCOPE, "op", "d", &edit, &first), ETHOS_OK);
     assert_int_equal(do_once(f, OTHER_SCOPE, "op", "e", &edit, &other), ETHOS_OK);
     assert_text(f, "a.md", "1");
     assert_bytes(f, OTHER_SCOPE, "a.md", VIEW("2"));
     assert_int_equal(do_once(f, SCOPE, "op", "d", &edit, &first), ETHOS_OK);
-    assert_repeated(&edit, "1", "");
+    assert_repeated(f, &edit, "1", "");
     assert_int_equal(do_once(f, OTHER_SCOPE, "op", "e", &edit, &other), ETHOS_OK);
-    assert_repeated(&edit, "2", "");
+    assert_repeated(f, &edit, "2", "");
 }
 
-static void test_operation_ids_survive_where_texts_do(void **state)
+static void test_operation_ids_survive_where_texts_do(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct ethos_edit edit;
     struct script script = {.answers = {{ETHOS_EDIT_PUT, "1"}}, .receipts = {"first"}};
-    if (!has_once(f) || !(f->store->capabilities & ETHOS_STORE_DURABLE))
-        return;
+    need(has_once(f) && is_durable(f), "durable operation ids");
     assert_int_equal(do_once(f, SCOPE, "op", "d", &edit, &script), ETHOS_OK);
     f->store->ops->close(f->store);
     assert_int_equal(f->subject->open(f->host, &f->store, &f->error), ETHOS_OK);
     put(f, "a.md", "changed since");
     assert_int_equal(do_once(f, SCOPE, "op", "d", &edit, &script), ETHOS_OK);
-    assert_repeated(&edit, "1", "first");
+    assert_repeated(f, &edit, "1", "first");
     assert_text(f, "a.md", "changed since");
 }
 
-static void test_an_operation_without_memory_is_not_done_and_not_remembered(void **state)
+static void test_an_operation_without_memory_is_not_done_and_not_remembered(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct ethos_edit edit;
     struct script script = {.answers = {{ETHOS_EDIT_PUT, "new"}}, .seen = {"old"}};
     int code = ETHOS_OK;
-    if (!has_once(f))
-        return;
+    need_once(f);
     put(f, "a.md", "old");
-    ALLOC_EACH(n, code == ETHOS_OK)
+    MEMORY_EACH(f, n, code == ETHOS_OK)
     {
         code = do_once(f, SCOPE, "op", "d", &edit, &script);
-        alloc_fail_at(0);
+        memory_fail_at(f, 0);
         assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
         assert_text(f, "a.md", code == ETHOS_OK ? "new" : "old");
     }
-    ALLOC_EACH(n, code == ETHOS_OK)
+    MEMORY_EACH(f, n, code == ETHOS_OK)
     {
         code = do_once(f, SCOPE, "op", "d", &edit, &script);
         assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
     }
-    assert_repeated(&edit, "new", "");
+    assert_repeated(f, &edit, "new", "");
 }
 
 /* ---- memory and life ------------------------------------------------------------------------- */
 
-static void test_running_out_of_memory_changes_nothing(void **state)
+static void test_running_out_of_memory_changes_nothing(struct fixture *f)
 {
-    struct fixture *f = *state;
     int code = ETHOS_OK;
     put(f, "a.md", "old a");
-    ALLOC_EACH(n, code == ETHOS_OK)
+    MEMORY_EACH(f, n, code == ETHOS_OK)
     {
         struct ethos_edit edits[2] = {{.key = "a.md"}, {.key = "b.md"}};
         struct script script = {.answers = {{ETHOS_EDIT_PUT, "new a"}, {ETHOS_EDIT_PUT, "new b"}},
                                 .seen = {"old a", NULL}};
         code = do_update(f, edits, 2, &script);
-        alloc_fail_at(0);
+        memory_fail_at(f, 0);
         free_edits(f, edits, 2);
         if (code != ETHOS_OK) {
             assert_int_equal(code, ETHOS_NOMEM);
@@ -705,13 +662,12 @@ static void test_running_out_of_memory_changes_nothing(void **state)
     assert_text(f, "b.md", "new b");
 }
 
-static void test_reading_without_memory_says_so(void **state)
+static void test_reading_without_memory_says_so(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct listing listing;
     int code = ETHOS_OK;
     put(f, "a.md", "text");
-    ALLOC_EACH(n, code == ETHOS_OK)
+    MEMORY_EACH(f, n, code == ETHOS_OK)
     {
         struct ethos_text text = {0};
         struct ethos_read_how how = {0, ETHOS_READ_REVISION};
@@ -720,7 +676,7 @@ static void test_reading_without_memory_says_so(void **state)
         if (text.data)
             f->host->resize(f->host->arg, text.data, 0);
     }
-    ALLOC_EACH(n, code == ETHOS_OK)
+    MEMORY_EACH(f, n, code == ETHOS_OK)
     {
         memset(&listing, 0, sizeof listing);
         code = do_list(f, SCOPE, &listing);
@@ -729,11 +685,10 @@ static void test_reading_without_memory_says_so(void **state)
     assert_int_equal(listing.count, 1);
 }
 
-static void test_opening_without_memory_says_so(void **state)
+static void test_opening_without_memory_says_so(struct fixture *f)
 {
-    struct fixture *f = *state;
     int code = ETHOS_OK;
-    ALLOC_EACH(n, code == ETHOS_OK)
+    MEMORY_EACH(f, n, code == ETHOS_OK)
     {
         struct ethos_store *store = NULL;
         code = f->subject->open(f->host, &store, &f->error);
@@ -744,11 +699,9 @@ static void test_opening_without_memory_says_so(void **state)
     }
 }
 
-static void test_what_is_durable_survives_closing(void **state)
+static void test_what_is_durable_survives_closing(struct fixture *f)
 {
-    struct fixture *f = *state;
-    if (!(f->store->capabilities & ETHOS_STORE_DURABLE))
-        return;
+    need(is_durable(f), "durability");
     put(f, "a.md", "kept");
     put(f, "b.md", "gone");
     assert_int_equal(do_remove(f, "b.md", NULL), ETHOS_OK);
@@ -758,11 +711,9 @@ static void test_what_is_durable_survives_closing(void **state)
     assert_absent(f, "b.md");
 }
 
-static void test_two_handles_see_the_same_texts(void **state)
+static void test_two_handles_see_the_same_texts(struct fixture *f)
 {
-    struct fixture *f = *state;
-    if (!(f->store->capabilities & ETHOS_STORE_DURABLE))
-        return;
+    need(is_durable(f), "durability");
     struct ethos_store *first = f->store, *second;
     char revision[ETHOS_REVISION_SIZE];
     assert_absent(f, "a.md");
@@ -779,13 +730,11 @@ static void test_two_handles_see_the_same_texts(void **state)
     f->store = first;
 }
 
-static void test_paths_are_absolute_and_end_in_the_key(void **state)
+static void test_paths_are_absolute_and_end_in_the_key(struct fixture *f)
 {
-    struct fixture *f = *state;
     const struct ethos_store_ops *ops = f->store->ops;
     char path[4096] = "", tiny[8] = "kept";
-    if (!(f->store->capabilities & ETHOS_STORE_PATHS))
-        return;
+    need(f->store->capabilities & ETHOS_STORE_PATHS, "files");
     assert_non_null(ops->locate);
     assert_int_equal(ops->locate(f->store, SCOPE, "a.md", path, sizeof path, &f->error), ETHOS_OK);
     assert_int_equal(path[0], '/');
@@ -801,12 +750,10 @@ static void count_finding(void *arg, const struct ethos_finding *finding)
     ++*(int *)arg;
 }
 
-static void test_a_store_used_as_intended_has_no_findings(void **state)
+static void test_a_store_used_as_intended_has_no_findings(struct fixture *f)
 {
-    struct fixture *f = *state;
     int findings = 0;
-    if (!f->store->ops->check)
-        return;
+    need(f->store->ops->check, "check");
     assert_int_equal(f->store->ops->check(f->store, 0, count_finding, &findings, &f->error),
                      ETHOS_OK);
     put(f, "a.md", "text");
@@ -817,41 +764,9 @@ static void test_a_store_used_as_intended_has_no_findings(void **state)
     assert_text(f, "a.md", "other text");
 }
 
-/* ---- the run -------------------------------------------------------------------------------- */
+/* ---- the rules ----------------------------------------------------------------------------------- */
 
-int conformance_set_up(void **state)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-    if (!f)
-        return -1;
-    f->subject = *state;
-    f->host = &log_default_host;
-    if (f->subject->reset)
-        f->subject->reset();
-    if (f->subject->open(f->host, &f->store, &f->error) != ETHOS_OK) {
-        print_error("%s: %s\n", f->subject->name, f->error.text);
-        free(f);
-        return -1;
-    }
-    *state = f;
-    return 0;
-}
-
-int conformance_tear_down(void **state)
-{
-    struct fixture *f = *state;
-    alloc_fail_at(0);
-    f->store->ops->close(f->store);
-    if (f->subject->reset)
-        f->subject->reset();
-    if (f->text.data)
-        f->host->resize(f->host->arg, f->text.data, 0);
-    *state = (void *)f->subject;
-    free(f);
-    return 0;
-}
-
-static const struct CMUnitTest rules[] = {
+const struct rule rules_store[] = {
     RULE(test_absent_text_is_not_found),
     RULE(test_what_is_written_reads_back),
     RULE(test_equal_bytes_have_equal_revisions),
@@ -895,21 +810,4 @@ static const struct CMUnitTest rules[] = {
     RULE(test_a_store_used_as_intended_has_no_findings),
 };
 
-static int run_rules(const struct conformance_subject *subject, const struct CMUnitTest *list,
-                     size_t count)
-{
-    struct CMUnitTest tests[64];
-    assert_true(count <= sizeof tests / sizeof *tests);
-    memcpy(tests, list, count * sizeof *list);
-    for (size_t i = 0; i < count; i++)
-        tests[i].initial_state = (void *)subject;
-    return _cmocka_run_group_tests(subject->name, tests, count, NULL, NULL);
-}
-
-int conformance_run(const struct conformance_subject *subject)
-{
-    print_message("[ store    ] %s\n", subject->name);
-    return run_rules(subject, rules, sizeof rules / sizeof *rules) +
-           run_rules(subject, conformance_history, conformance_history_count) +
-           run_rules(subject, conformance_batch, conformance_batch_count);
-}
+const size_t rules_store_count = sizeof rules_store / sizeof *rules_store;

@@ -1,16 +1,11 @@
 /*
- * conformance_history.c: what every store that keeps history or conflict copies must do.
+ * store_history.c: what every store that keeps history or conflict copies must do.
  *
  * Rules about a capability hold for the stores that announce it.
  */
-#include "fixture.h"
+#include "conformance/fixture.h"
 
 /* ---- history -------------------------------------------------------------------------------- */
-
-static bool has_history(const struct fixture *f)
-{
-    return (f->store->capabilities & ETHOS_STORE_HISTORY) != 0;
-}
 
 /* What a walk met, newest first. */
 struct walked {
@@ -65,7 +60,7 @@ static void walk(struct fixture *f, const char *key, struct walked *out)
 static void assert_version(struct fixture *f, const char *key, const char *text)
 {
     char revision[ETHOS_REVISION_SIZE];
-    revision_of(text, revision);
+    revision_of(f, text, revision);
     assert_int_equal(f->store->ops->version(f->store, SCOPE, key, revision, &f->text, &f->error),
                      ETHOS_OK);
     assert_int_equal(f->text.size, strlen(text));
@@ -79,13 +74,11 @@ static void assert_no_version(struct fixture *f, const char *key, const char *re
                      ETHOS_NOTFOUND);
 }
 
-static void test_every_change_is_recorded_with_both_revisions(void **state)
+static void test_every_change_is_recorded_with_both_revisions(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct walked walked;
     char one[ETHOS_REVISION_SIZE], two[ETHOS_REVISION_SIZE];
-    if (!has_history(f))
-        return;
+    need_history(f);
     walk(f, "a.md", &walked);
     assert_int_equal(walked.count, 0);
     put(f, "a.md", "one\n");
@@ -93,8 +86,8 @@ static void test_every_change_is_recorded_with_both_revisions(void **state)
     put(f, "a.md", "two\nlines\n");
     put(f, "a.md", "two\nlines\n");
     assert_int_equal(do_remove(f, "a.md", NULL), ETHOS_OK);
-    revision_of("one\n", one);
-    revision_of("two\nlines\n", two);
+    revision_of(f, "one\n", one);
+    revision_of(f, "two\nlines\n", two);
     walk(f, "a.md", &walked);
     assert_int_equal(walked.count, 3);
     assert_string_equal(walked.changes[0].before, two);
@@ -127,15 +120,13 @@ static int put_named(void *arg, struct ethos_edit *edits, size_t count, struct e
     return ETHOS_OK;
 }
 
-static void test_a_change_remembers_who_and_what(void **state)
+static void test_a_change_remembers_who_and_what(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct walked walked;
     struct ethos_edit edit = {.key = "a.md"};
     const struct ethos_origin origin = {
         .actor = "ann", .via = "cli", .source = "restore", .session = "s1", .undoes = "7,3"};
-    if (!has_history(f) || !f->store->ops->update)
-        return;
+    need(has_history(f) && f->store->ops->update, "history of updates");
     assert_int_equal(
         store_update(f->store, SCOPE, &edit, 1, put_named, "text\n", &origin, &f->error), ETHOS_OK);
     free_edits(f, &edit, 1);
@@ -152,33 +143,44 @@ static void test_a_change_remembers_who_and_what(void **state)
     assert_string_equal(walked.changes[1].actions, "add,remove");
 }
 
-static void test_every_version_is_readable_byte_for_byte(void **state)
+static void test_what_is_not_known_of_a_change_is_absent(struct fixture *f)
 {
-    struct fixture *f = *state;
+    struct walked walked;
+    need_history(f);
+    put(f, "a.md", "by nobody\n");
+    walk(f, "a.md", &walked);
+    assert_int_equal(walked.count, 1);
+    assert_string_equal(walked.changes[0].actor, "-");
+    assert_string_equal(walked.changes[0].via, "-");
+    assert_string_equal(walked.changes[0].session, "-");
+    assert_string_equal(walked.changes[0].op_id, "-");
+    assert_string_equal(walked.changes[0].undoes, "-");
+}
+
+static void test_every_version_is_readable_byte_for_byte(struct fixture *f)
+{
     static const char *const texts[] = {"one\n",  "",     "no end", "caf\xe9 \xff\n\n\n",
                                         "\r\n\r", "one\n"};
     char revision[ETHOS_REVISION_SIZE];
-    if (!has_history(f))
-        return;
+    need_history(f);
     for (size_t i = 0; i < 6; i++)
         put(f, "a.md", texts[i]);
     assert_int_equal(do_remove(f, "a.md", NULL), ETHOS_OK);
     for (size_t i = 0; i < 6; i++)
         assert_version(f, "a.md", texts[i]);
-    revision_of("never", revision);
+    revision_of(f, "never", revision);
     assert_no_version(f, "a.md", revision);
-    revision_of("one\n", revision);
+    revision_of(f, "one\n", revision);
     assert_no_version(f, "b.md", revision);
 }
 
-static void test_large_versions_are_readable(void **state)
+static void test_large_versions_are_readable(struct fixture *f)
 {
-    struct fixture *f = *state;
     enum { LINES = 4000 };
     char *text = malloc(LINES * 16 + 1), revision[2][ETHOS_REVISION_SIZE];
     if (!has_history(f)) {
         free(text);
-        return;
+        not_offered("history");
     }
     for (int round = 0; round < 2; round++) {
         size_t size = 0;
@@ -217,14 +219,12 @@ static void assert_chain(struct fixture *f, const char *key)
         assert_string_equal(walked.changes[0].after, "absent");
 }
 
-static void test_purge_takes_lines_out_of_texts_and_history_for_good(void **state)
+static void test_purge_takes_lines_out_of_texts_and_history_for_good(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct ethos_purge purge = {0};
     struct walked walked;
     char revision[ETHOS_REVISION_SIZE];
-    if (!f->store->ops->purge)
-        return;
+    need(f->store->ops->purge, "purge");
     put(f, "a.md", "keep\nthe SECRET\n");
     put(f, "a.md", "keep\nthe SECRET\nmore\n");
     put(f, "a.md", "keep\nmore\n");
@@ -243,7 +243,7 @@ static void test_purge_takes_lines_out_of_texts_and_history_for_good(void **stat
     assert_text(f, "memory-archive.md", "old\n");
     assert_text(f, "b.md", "harmless  \n\n");
     assert_bytes(f, OTHER_SCOPE, "a.md", VIEW("SECRET\n"));
-    revision_of("keep\nthe SECRET\n", revision);
+    revision_of(f, "keep\nthe SECRET\n", revision);
     assert_no_version(f, "a.md", revision);
     assert_version(f, "a.md", "keep\n");
     assert_version(f, "a.md", "keep\nmore\n");
@@ -259,19 +259,17 @@ static void test_purge_takes_lines_out_of_texts_and_history_for_good(void **stat
     assert_chain(f, "a.md");
 }
 
-static void test_a_purge_without_memory_leaves_everything_or_nothing(void **state)
+static void test_a_purge_without_memory_leaves_everything_or_nothing(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct ethos_purge purge = {0};
     int code = ETHOS_OK;
-    if (!f->store->ops->purge)
-        return;
+    need(f->store->ops->purge, "purge");
     put(f, "a.md", "keep\nSECRET\n");
     put(f, "a.md", "keep\nSECRET\nmore\n");
-    ALLOC_EACH(n, code == ETHOS_OK)
+    MEMORY_EACH(f, n, code == ETHOS_OK)
     {
         code = do_purge(f, "SECRET", 0, &purge);
-        alloc_fail_at(0);
+        memory_fail_at(f, 0);
         assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
         assert_chain(f, "a.md");
     }
@@ -312,14 +310,12 @@ static void set_aside(struct fixture *f, const char *key, const char *text)
                      ETHOS_OK);
 }
 
-static void test_a_text_set_aside_is_listed_until_it_is_dropped(void **state)
+static void test_a_text_set_aside_is_listed_until_it_is_dropped(struct fixture *f)
 {
-    struct fixture *f = *state;
     const struct ethos_store_ops *ops = f->store->ops;
     struct copies copies;
     struct listing listing = {0};
-    if (!ops->set_aside)
-        return;
+    need(f->store->ops->set_aside, "conflict copies");
     list_copies(f, SCOPE, &copies);
     assert_int_equal(copies.count, 0);
     put(f, "a.md", "the file\n");
@@ -344,15 +340,13 @@ static void test_a_text_set_aside_is_listed_until_it_is_dropped(void **state)
     assert_text(f, "a.md", "the file\n");
 }
 
-static void test_a_dropped_copy_is_a_version_and_no_change(void **state)
+static void test_a_dropped_copy_is_a_version_and_no_change(struct fixture *f)
 {
-    struct fixture *f = *state;
     const struct ethos_store_ops *ops = f->store->ops;
     struct copies copies;
     struct walked walked;
     char revision[ETHOS_REVISION_SIZE];
-    if (!ops->set_aside)
-        return;
+    need(f->store->ops->set_aside, "conflict copies");
     put(f, "a.md", "the file\n");
     set_aside(f, "a.md", "the copy\n");
     set_aside(f, "a.md", "the file\n");
@@ -366,7 +360,7 @@ static void test_a_dropped_copy_is_a_version_and_no_change(void **state)
     assert_version(f, "a.md", "the copy\n");
     put(f, "a.md", "after\n");
     walk(f, "a.md", &walked);
-    revision_of("the copy\n", revision);
+    revision_of(f, "the copy\n", revision);
     size_t oldest = walked.count - 1, seen = 0;
     assert_string_equal(walked.changes[0].before, walked.changes[oldest].after);
     for (size_t i = 1; i < oldest; i++) {
@@ -377,12 +371,10 @@ static void test_a_dropped_copy_is_a_version_and_no_change(void **state)
     assert_int_equal(seen, 1);
 }
 
-static void test_a_text_set_aside_again_is_listed_once(void **state)
+static void test_a_text_set_aside_again_is_listed_once(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct copies copies;
-    if (!f->store->ops->set_aside)
-        return;
+    need(f->store->ops->set_aside, "conflict copies");
     set_aside(f, "a.md", "the copy\n");
     set_aside(f, "b.md", "the copy\n");
     set_aside(f, "a.md", "the copy\n");
@@ -397,14 +389,12 @@ static void keep(struct fixture *f, const char *key, const char *text)
                      ETHOS_OK);
 }
 
-static void test_a_kept_text_is_a_version_and_no_change(void **state)
+static void test_a_kept_text_is_a_version_and_no_change(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct copies copies;
     struct walked walked;
     struct listing listing = {0};
-    if (!f->store->ops->keep)
-        return;
+    need(f->store->ops->keep, "keep");
     put(f, "a.md", "before\n");
     put(f, "a.md", "the file\n");
     for (int i = 0; i < 2; i++) {
@@ -425,14 +415,12 @@ static void test_a_kept_text_is_a_version_and_no_change(void **state)
     assert_int_equal(copies.count, 0);
 }
 
-static void test_a_purge_reaches_conflict_copies(void **state)
+static void test_a_purge_reaches_conflict_copies(struct fixture *f)
 {
-    struct fixture *f = *state;
     const struct ethos_store_ops *ops = f->store->ops;
     struct ethos_purge purge = {0};
     struct copies copies;
-    if (!ops->set_aside || !ops->purge)
-        return;
+    need(ops->set_aside && ops->purge, "purge of conflict copies");
     set_aside(f, "a.md", "mine\nSECRET\n");
     set_aside(f, "a.md", "harmless\n");
     assert_int_equal(do_purge(f, "SECRET", 0, &purge), ETHOS_OK);
@@ -448,9 +436,10 @@ static void test_a_purge_reaches_conflict_copies(void **state)
 
 /* ---- the rules ------------------------------------------------------------------------------ */
 
-const struct CMUnitTest conformance_history[] = {
+const struct rule rules_history[] = {
     RULE(test_every_change_is_recorded_with_both_revisions),
     RULE(test_a_change_remembers_who_and_what),
+    RULE(test_what_is_not_known_of_a_change_is_absent),
     RULE(test_every_version_is_readable_byte_for_byte),
     RULE(test_large_versions_are_readable),
     RULE(test_purge_takes_lines_out_of_texts_and_history_for_good),
@@ -462,4 +451,4 @@ const struct CMUnitTest conformance_history[] = {
     RULE(test_a_purge_reaches_conflict_copies),
 };
 
-const size_t conformance_history_count = sizeof conformance_history / sizeof *conformance_history;
+const size_t rules_history_count = sizeof rules_history / sizeof *rules_history;

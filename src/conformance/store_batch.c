@@ -1,9 +1,9 @@
 /*
- * conformance_batch.c: several updates handed over at once are what they are one after the other.
+ * store_batch.c: several updates handed over at once are what they are one after the other.
  *
  * Where a store has no batch, store_batch makes updates of it: the rules hold all the same.
  */
-#include "fixture.h"
+#include "conformance/fixture.h"
 
 #define MOST 200
 
@@ -73,21 +73,10 @@ static void forget(struct fixture *f, struct turn *turns, size_t count)
         free_edits(f, turns[i].edits, 2);
 }
 
-static bool has_once(const struct fixture *f)
-{
-    return (f->store->capabilities & ETHOS_STORE_ONCE) != 0;
-}
-
-static bool has_history(const struct fixture *f)
-{
-    return (f->store->capabilities & ETHOS_STORE_HISTORY) != 0;
-}
-
 /* ---- rules ---------------------------------------------------------------------------------- */
 
-static void test_each_update_sees_what_those_before_it_left(void **state)
+static void test_each_update_sees_what_those_before_it_left(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct turn turns[] = {{.keys = {"a.md"}, .text = "2", .expect = "1"},
                            {.keys = {"b.md"}, .text = "x", .expect = "-"},
                            {.keys = {"a.md", "b.md"}, .text = "3", .expect = "12"},
@@ -100,10 +89,10 @@ static void test_each_update_sees_what_those_before_it_left(void **state)
     hand_over(f, turns, 6, codes);
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(codes[i], ETHOS_OK);
-    revision_of("12", revision);
+    revision_of(f, "12", revision);
     assert_string_equal(turns[0].edits[0].revision, revision);
     assert_string_equal(turns[2].edits[0].old.revision, revision);
-    revision_of("123", revision);
+    revision_of(f, "123", revision);
     assert_string_equal(turns[2].edits[0].revision, revision);
     assert_string_equal(turns[3].edits[0].revision, revision);
     assert_string_equal(turns[4].edits[0].revision, "");
@@ -113,9 +102,8 @@ static void test_each_update_sees_what_those_before_it_left(void **state)
     forget(f, turns, 6);
 }
 
-static void test_a_refused_update_fails_alone(void **state)
+static void test_a_refused_update_fails_alone(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct turn turns[] = {{.keys = {"a.md"}, .text = "1", .expect = "other"},
                            {.keys = {"a.md"}, .text = "2"},
                            {.keys = {"a.md", "b.md"}, .text = "3", .expect = "-"},
@@ -136,9 +124,8 @@ static void test_a_refused_update_fails_alone(void **state)
     forget(f, turns, 5);
 }
 
-static void test_a_batch_that_keeps_everything_leaves_the_store_untouched(void **state)
+static void test_a_batch_that_keeps_everything_leaves_the_store_untouched(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct turn turns[] = {{.keys = {"a.md"}, .keeps = true},
                            {.keys = {"b.md"}},
                            {.keys = {"a.md"}, .text = "1", .expect = "x"}};
@@ -154,9 +141,8 @@ static void test_a_batch_that_keeps_everything_leaves_the_store_untouched(void *
     forget(f, turns, 3);
 }
 
-static void test_an_operation_id_holds_within_a_batch(void **state)
+static void test_an_operation_id_holds_within_a_batch(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct turn turns[] = {{.keys = {"a.md"}, .text = "1", .op_id = "op", .digest = "d"},
                            {.keys = {"a.md"}, .text = "2"},
                            {.keys = {"a.md"}, .text = "1", .op_id = "op", .digest = "d"},
@@ -165,12 +151,11 @@ static void test_an_operation_id_holds_within_a_batch(void **state)
                            {.keys = {"a.md"}, .text = "4", .op_id = "none", .digest = "e"}};
     char revision[ETHOS_REVISION_SIZE];
     int codes[6];
-    if (!has_once(f))
-        return;
+    need_once(f);
     hand_over(f, turns, 6, codes);
     assert_int_equal(codes[2], ETHOS_OK);
     assert_int_equal(turns[2].edits[0].verdict, ETHOS_EDIT_REPEATED);
-    revision_of("1", revision);
+    revision_of(f, "1", revision);
     assert_string_equal(turns[2].edits[0].revision, revision);
     assert_string_equal(turns[2].edits[0].receipt, "of 1");
     assert_int_equal(codes[3], ETHOS_DENIED);
@@ -181,16 +166,14 @@ static void test_an_operation_id_holds_within_a_batch(void **state)
     forget(f, turns, 6);
 }
 
-static void test_each_operation_id_of_a_batch_is_remembered(void **state)
+static void test_each_operation_id_of_a_batch_is_remembered(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct turn turns[] = {{.keys = {"a.md"}, .text = "1", .op_id = "op1", .digest = "d"},
                            {.keys = {"a.md", "b.md"}, .text = "2", .op_id = "op2", .digest = "d"},
                            {.keys = {"c.md"}, .text = "3", .op_id = "op3", .digest = "d"},
                            {.keys = {"c.md"}, .op_id = "op4", .digest = "d"}};
     int codes[4];
-    if (!has_once(f))
-        return;
+    need_once(f);
     hand_over(f, turns, 4, codes);
     forget(f, turns, 4);
     put(f, "a.md", "since");
@@ -236,9 +219,8 @@ static void walk(struct fixture *f, const char *key, struct walked *out)
                      ETHOS_OK);
 }
 
-static void test_each_update_of_a_batch_has_its_own_history(void **state)
+static void test_each_update_of_a_batch_has_its_own_history(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct turn turns[] = {{.keys = {"a.md"}, .text = "1", .op_id = "op1", .digest = "d"},
                            {.keys = {"b.md", "a.md"}, .text = "2"},
                            {.keys = {"a.md"}, .text = "x", .expect = "-"},
@@ -247,7 +229,7 @@ static void test_each_update_of_a_batch_has_its_own_history(void **state)
     int codes[4];
     if (!has_history(f) || !has_once(f)) {
         free(walked);
-        return;
+        not_offered("history of operations");
     }
     hand_over(f, turns, 4, codes);
     walk(f, "a.md", walked);
@@ -266,9 +248,8 @@ static void test_each_update_of_a_batch_has_its_own_history(void **state)
     free(walked);
 }
 
-static void test_what_a_batch_takes_back_is_still_in_the_history(void **state)
+static void test_what_a_batch_takes_back_is_still_in_the_history(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct turn turns[] = {{.keys = {"a.md"}, .text = "1"},
                            {.keys = {"b.md"}, .text = "2"},
                            {.keys = {"b.md"}},
@@ -290,7 +271,7 @@ static void test_what_a_batch_takes_back_is_still_in_the_history(void **state)
         assert_int_equal(walked->count, 2);
         walk(f, "a.md", walked);
         assert_int_equal(walked->count, 4);
-        revision_of("01", revision);
+        revision_of(f, "01", revision);
         assert_string_equal(walked->after[2], revision);
         assert_int_equal(
             f->store->ops->version(f->store, SCOPE, "a.md", revision, &f->text, &f->error),
@@ -301,9 +282,8 @@ static void test_what_a_batch_takes_back_is_still_in_the_history(void **state)
     free(walked);
 }
 
-static void test_a_batch_that_changes_nothing_in_the_end_is_recorded(void **state)
+static void test_a_batch_that_changes_nothing_in_the_end_is_recorded(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct turn turns[] = {{.keys = {"b.md"}, .text = "2"}, {.keys = {"b.md"}}};
     struct walked *walked = calloc(1, sizeof *walked);
     int codes[2];
@@ -321,9 +301,8 @@ static void test_a_batch_that_changes_nothing_in_the_end_is_recorded(void **stat
     free(walked);
 }
 
-static void test_every_version_of_a_long_batch_is_reachable(void **state)
+static void test_every_version_of_a_long_batch_is_reachable(struct fixture *f)
 {
-    struct fixture *f = *state;
     struct turn *turns = calloc(MOST, sizeof *turns);
     struct walked *walked = calloc(1, sizeof *walked);
     int codes[MOST];
@@ -350,9 +329,8 @@ static void test_every_version_of_a_long_batch_is_reachable(void **state)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-static void test_without_memory_each_update_is_done_or_not(void **state)
+static void test_without_memory_each_update_is_done_or_not(struct fixture *f)
 {
-    struct fixture *f = *state;
     bool reached = true;
     for (unsigned long n = 1; reached; n++) {
         struct turn turns[] = {{.keys = {"a.md"}, .text = "1"},
@@ -361,10 +339,10 @@ static void test_without_memory_each_update_is_done_or_not(void **state)
         int codes[3];
         char expected[64] = "0";
         put(f, "a.md", "0");
-        alloc_fail_at(n);
+        memory_fail_at(f, n);
         hand_over(f, turns, 3, codes);
-        reached = alloc_count() >= n;
-        alloc_fail_at(0);
+        reached = memory_count(f) >= n;
+        memory_fail_at(f, 0);
         for (size_t i = 0; i < 3; i++) {
             assert_true(codes[i] == ETHOS_OK || (reached && codes[i] == ETHOS_NOMEM));
             if (codes[i] == ETHOS_OK)
@@ -375,7 +353,7 @@ static void test_without_memory_each_update_is_done_or_not(void **state)
     }
 }
 
-const struct CMUnitTest conformance_batch[] = {
+const struct rule rules_batch[] = {
     RULE(test_each_update_sees_what_those_before_it_left),
     RULE(test_a_refused_update_fails_alone),
     RULE(test_a_batch_that_keeps_everything_leaves_the_store_untouched),
@@ -387,4 +365,4 @@ const struct CMUnitTest conformance_batch[] = {
     RULE(test_every_version_of_a_long_batch_is_reachable),
     RULE(test_without_memory_each_update_is_done_or_not),
 };
-const size_t conformance_batch_count = sizeof conformance_batch / sizeof *conformance_batch;
+const size_t rules_batch_count = sizeof rules_batch / sizeof *rules_batch;
