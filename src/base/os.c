@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/random.h>
@@ -184,6 +185,22 @@ int os_watch_remove(int fd, int watch)
 int os_poll(struct pollfd *fds, unsigned long count, int timeout_ms)
 {
     return RETRY(CALL("poll", NULL, poll(fds, count, timeout_ms)));
+}
+
+int os_several(void)
+{
+    return CALL("several", NULL, epoll_create1(EPOLL_CLOEXEC));
+}
+
+int os_several_add(int several, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+    return CALL("several_add", NULL, epoll_ctl(several, EPOLL_CTL_ADD, fd, &event));
+}
+
+int os_several_remove(int several, int fd)
+{
+    return CALL("several_remove", NULL, epoll_ctl(several, EPOLL_CTL_DEL, fd, NULL));
 }
 
 int os_flock(int fd, int operation)

@@ -60,6 +60,11 @@ int os_watch_add(int fd, const char *path, uint32_t mask);
 int os_watch_remove(int fd, int watch);
 int os_poll(struct pollfd *fds, unsigned long count, int timeout_ms);
 
+/* epoll(7): a descriptor that is readable while one of those in it is. One that was closed is no longer in it. */
+int os_several(void);
+int os_several_add(int several, int fd);
+int os_several_remove(int several, int fd);
+
 /* What a directory is, whatever its name; links are followed. */
 struct os_identity {
     uint64_t device, inode;

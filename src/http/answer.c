@@ -83,7 +83,8 @@ static void run_job(struct job *job)
 static bool is_quick(const struct request *request)
 {
     const struct http_route *route = request->reply.route;
-    return (route->flags & HTTP_EAGER) || (route->quick && route->quick(&request->call));
+    return (route->flags & HTTP_EAGER) || (route->quick && route->quick(&request->call) &&
+                                           !events_elsewhere(http_events_of(&request->call)));
 }
 
 static const struct http_error busy = {503, "SERVICE_UNAVAILABLE", "Too much waits already",

@@ -115,6 +115,8 @@ static int add_key(void *arg, const struct ethos_key *row)
     snprintf(key.actor, sizeof key.actor, "key:%s", row->name);
     snprintf(key.origins, sizeof key.origins, "%s", row->origins);
     key.rights = scope_rights(row->scopes);
+    if (row->agent)
+        key.rights &= ~OP_RIGHTS_NEVER_AGENT;
     if (row->last_used_at)
         clock_parse(view_str(row->last_used_at), 0, false, &key.used_ms, NULL);
     self->keys = keys;

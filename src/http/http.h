@@ -28,6 +28,7 @@
 #define HTTP_MAX_HEADERS 100
 #define HTTP_MAX_BODY 1048576 /* bytes; /rpc: HTTP_MAX_RPC_BODY */
 #define HTTP_MAX_RPC_BODY 16777216
+#define HTTP_MAX_LARGE_BODY 100663296 /* of OP_LARGE, for who may run it; WIRE_MAX_BODY */
 #define HTTP_HEADER_SECONDS 10
 #define HTTP_BODY_SECONDS 30
 #define HTTP_IDLE_SECONDS 60
@@ -90,6 +91,8 @@ struct http_route {
     http_fn *run;
     bool (*quick)(const struct http_call *call); /* or NULL: a worker does it, unless HTTP_EAGER */
     size_t max_body;                             /* 0: HTTP_MAX_BODY */
+    /* A larger one, 0: none; or NULL. Asked when it is known who comes. */
+    size_t (*larger)(const struct http_call *call);
 };
 
 /* All routes; ends with prefix NULL. */

@@ -169,6 +169,8 @@ static const struct http_error *check_route(struct request *request, const struc
     if (!(route->methods & (1u << call->method)))
         return &wrong_method;
     size_t max = route->max_body ? route->max_body : HTTP_MAX_BODY;
+    size_t larger = route->larger ? route->larger(call) : 0;
+    max = larger > max ? larger : max;
     const char *length = headers->values[HEARD_LENGTH];
     request->body.ceiling = max;
     if (length && strtoull(length, NULL, 10) > max)

@@ -39,8 +39,10 @@ static void put_range(const struct op_arg *arg, json_t **schema)
 /* One value. A text that is JSON may be sent as what it is. */
 static json_t *value_schema(const struct op_arg *arg)
 {
-    static const char *const types[] = {"string", "integer", "boolean", "string", "string"};
+    static const char *const types[] = {"string", "integer", "boolean", "string", "string", NULL};
     const char *type = types[arg->type];
+    if (arg->type == OP_VALUE)
+        return json_object(); // anything
     if (arg->flags & OP_JSON)
         return json_pack("{s:[s, s, s]}", "type", "string", "object", "array");
     json_t *schema = arg->flags & OP_NULL ? json_pack("{s:[s, s]}", "type", type, "null")

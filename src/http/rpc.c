@@ -90,7 +90,8 @@ int rpc_decode(struct ethos_view body, json_t **out_input, struct ethos_error *e
 {
     struct ethos_error why = {0};
     json_t *holder = NULL;
-    int code = view_blank(body) ? ETHOS_OK : json_parse(body, "body", &holder, &why);
+    int code = view_blank(body) ? ETHOS_OK
+                                : json_parse_most(body, HTTP_MAX_LARGE_BODY, "body", &holder, &why);
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     if (code != ETHOS_OK)
@@ -153,6 +154,13 @@ bool http_rpc_quick(const struct http_call *call)
 {
     const struct op *op = shape_op(call->rest, NULL);
     return !op || http_quick_op(op);
+}
+
+size_t http_rpc_larger(const struct http_call *call)
+{
+    const struct op *op = shape_op(call->rest, NULL);
+    bool may = op && (op->effect & OP_LARGE) && op_allowed(op, call->rights);
+    return may ? HTTP_MAX_LARGE_BODY : 0;
 }
 
 /* ---- answers ---------------------------------------------------------------------------------------- */

@@ -198,8 +198,8 @@ const struct shape_field shape_common[] = {
 
 struct shape_field shape_field_of(const struct op_arg *arg)
 {
-    static const enum shape_type types[] = {SHAPE_TEXT, SHAPE_INTEGER, SHAPE_FLAG, SHAPE_CHOICE,
-                                            SHAPE_TIME};
+    static const enum shape_type types[] = {SHAPE_TEXT,   SHAPE_INTEGER, SHAPE_FLAG,
+                                            SHAPE_CHOICE, SHAPE_TIME,    SHAPE_JSON};
     struct shape_field field = {.name = arg->name,
                                 .type = arg->flags & OP_JSON ? SHAPE_JSON : types[arg->type],
                                 .flags = (arg->flags & OP_REQUIRED ? SHAPE_REQUIRED : 0u) |

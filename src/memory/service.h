@@ -44,6 +44,14 @@ int service_local_user(struct ethos *self, char out_user[ETHOS_MAX_ID + 1],
 /* The provider a turn uses, for listing, locating and checking. Borrowed. */
 struct ethos_provider *service_provider(const struct ethos_turn *turn);
 
+/*
+ * The provider that a personality is configured with (NULL: the home's own), opened at first use, and
+ * what the configuration calls it, known also when it does not open. Both borrowed, the name until the
+ * next call.
+ */
+int service_provider_for(struct ethos *self, const char *personality, const char **out_name,
+                         struct ethos_provider **out, struct ethos_error *error);
+
 /* The prefetch settings a turn was made with. */
 struct service_settings {
     uint64_t max_chars;

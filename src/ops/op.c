@@ -49,8 +49,8 @@ bool op_here(const struct op *op)
 const char *op_right_name(enum op_right right)
 {
     static const char *const names[] = {
-        "memory:read",        "memory:write", "sessions:read", "sessions:write",
-        "personalities:read", "chat:send",    "owner",         "anybody"};
+        "memory:read", "memory:write", "sessions:read", "sessions:write", "personalities:read",
+        "chat:send",   "store",        "owner",         "anybody"};
     return names[right];
 }
 
@@ -127,6 +127,8 @@ static int check_one(const struct op_arg *arg, const json_t *value, struct ethos
 {
     static const char *const kinds[] = {"a string", "a number", "true or false", "a string",
                                         "a time"};
+    if (arg->type == OP_VALUE)
+        return ETHOS_OK;
     bool ok = arg->type == OP_INTEGER ? json_is_integer(value)
               : arg->type == OP_FLAG  ? json_is_boolean(value)
                                       : json_is_string(value);

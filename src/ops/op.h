@@ -15,7 +15,14 @@
 
 #include "base/str.h"
 
-enum op_type { OP_TEXT, OP_INTEGER, OP_FLAG, OP_CHOICE, OP_TIME /* clock_parse */ };
+enum op_type {
+    OP_TEXT,
+    OP_INTEGER,
+    OP_FLAG,
+    OP_CHOICE,
+    OP_TIME, /* clock_parse */
+    OP_VALUE /* any JSON, for the operation to look at; of rows without a command */
+};
 
 enum {
     OP_REQUIRED = 1,
@@ -45,6 +52,7 @@ enum op_right {
     OP_SESSIONS_WRITE,
     OP_PERSONALITIES_READ,
     OP_CHAT_SEND,
+    OP_STORE, /* the texts themselves: another machine that keeps its memory here */
     OP_OWNER,
     OP_ANYBODY /* whoever was let in, whatever the rights */
 };
@@ -54,6 +62,7 @@ enum op_right {
 #define OP_RIGHTS_READ                                                                             \
     (OP_RIGHT(OP_MEMORY_READ) | OP_RIGHT(OP_SESSIONS_READ) | OP_RIGHT(OP_PERSONALITIES_READ))
 #define OP_RIGHTS_AGENT (OP_RIGHTS_READ | OP_RIGHT(OP_MEMORY_WRITE) | OP_RIGHT(OP_SESSIONS_WRITE))
+#define OP_RIGHTS_NEVER_AGENT OP_RIGHT(OP_STORE) /* whatever an agent's key says */
 
 /* What it does, for confirmations, dry runs and tool hints. */
 enum {
@@ -66,6 +75,7 @@ enum {
     OP_DATABASE = 64,  /* needs the session store, which not every program has: op_here */
     OP_QUICK = 128,    /* only reads, and little; waits for no lock */
     OP_PRINTS = 256,   /* can give its JSON as text */
+    OP_LARGE = 512,    /* its arguments hold whole texts */
 };
 
 /* How far a long operation is, for a display; called often. */

@@ -24,7 +24,7 @@
 #define MAX_ROWS 512
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define ALL_SCOPES                                                                                 \
-    "memory:read memory:write sessions:read sessions:write personalities:read chat:send"
+    "memory:read memory:write sessions:read sessions:write personalities:read chat:send store"
 
 const struct http_parts http_parts;
 
@@ -47,6 +47,7 @@ static struct caller {
     {"sessions:write", OP_RIGHT(OP_SESSIONS_WRITE), ""},
     {"personalities:read", OP_RIGHT(OP_PERSONALITIES_READ), ""},
     {"chat:send", OP_RIGHT(OP_CHAT_SEND), ""},
+    {"store", OP_RIGHT(OP_STORE), ""},
     {ALL_SCOPES, OP_RIGHT(OP_OWNER) - 1, ""},
     {"personalities:write tools:approve events:subscribe metrics:read", 0, ""}, /* for later */
     {NULL, (OP_RIGHT(OP_OWNER) << 1) - 1, ""},
