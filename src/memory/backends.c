@@ -100,7 +100,7 @@ static int visit_name(void *arg, const char *name)
 
 static void visit_personalities(struct walk *walk)
 {
-    int home;
+    int home = -1;
     struct ethos_error why;
     int code = service_open_home(walk->ethos, false, &home, &why);
     if (code == ETHOS_OK && home < 0)

@@ -75,7 +75,8 @@ static int is_first_run(struct op_call *call, bool *out, struct ethos_error *err
 {
     struct search search = {.root = -1};
     int code = ETHOS_OK;
-    backends_each(call->ethos, ask_backend, &search, NULL);
+    if (backends_each(call->ethos, ask_backend, &search, NULL) == ETHOS_NOMEM)
+        return err_nomem(error);
     if (!search.found && search.files)
         code = search_files(call, &search, error);
     *out = !search.found;

@@ -107,7 +107,9 @@ static int all_ids(struct op_call *call, json_t **out_ids, struct ethos_error *e
 {
     int code = personalities_ids(call, out_ids, error);
     if (code == ETHOS_OK)
-        backends_scopes(call->ethos, add_remembered, out_ids, NULL);
+        code = backends_scopes(call->ethos, add_remembered, out_ids, NULL) == ETHOS_NOMEM
+                   ? err_nomem(error)
+                   : ETHOS_OK; // one that does not answer hides nobody else
     return code == ETHOS_OK && !*out_ids ? err_nomem(error) : code;
 }
 

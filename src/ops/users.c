@@ -96,7 +96,10 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
         return code;
     struct remembered remembered = {identity_rows(&map, local, NULL), local};
     identity_release(&map);
-    backends_scopes(call->ethos, add_remembered, &remembered, NULL);
+    if (backends_scopes(call->ethos, add_remembered, &remembered, NULL) == ETHOS_NOMEM) {
+        json_decref(remembered.rows);
+        return err_nomem(error);
+    }
     return op_return(
         result, json_pack("{s:s, s:o}", "localUserId", local, "users", remembered.rows), error);
 }
