@@ -245,6 +245,7 @@ $(O)/tests/http/test_surfaces: $(MCP_OBJ)
 # Handlers without a server: the test says what a request is.
 $(addprefix $(O)/tests/http/,test_wire test_api): $(patsubst %,$(O)/src/http/%.o,api api_file error openapi request rpc seats \
 	shapes shapes_check shapes_give)
+$(addprefix $(O)/tests/,api/test_vectors modules/test_vectors): $(O)/tests/api/vectors.o
 # Stores are judged by the suite that others run, too.
 $(O)/tests/store/test_conformance: $(SUITE_OBJ)
 $(addprefix $(O)/tests/,store/test_conformance store/test_rows memory/test_watch memory/test_timeline \
