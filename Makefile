@@ -238,7 +238,7 @@ $(O)/tests/%: $(O)/tests/%.o $(TEST_SUPPORT) $(O)/libethos-all.a
 $(patsubst %.c,$(O)/%,$(wildcard tests/mcp/test_*.c)): $(MCP_OBJ)
 $(O)/tests/http/test_gate: $(O)/src/http/gate.o
 $(O)/tests/http/test_hub: $(O)/src/http/hub.o
-$(O)/tests/http/test_events: $(O)/tests/http/drive.o
+$(addprefix $(O)/tests/http/,test_again test_events test_hostile): $(O)/tests/http/drive.o
 $(addprefix $(O)/tests/http/,test_headers test_limits test_surfaces): $(O)/tests/http/drive.o $(HTTP_OBJ)
 $(addprefix $(O)/tests/http/,test_headers test_limits test_surfaces): LIBS = $(SERVE_LIBS)
 $(O)/tests/http/test_surfaces: $(MCP_OBJ)
@@ -274,7 +274,7 @@ $(O)/tests/cli/run: $(addprefix $(O)/tests/cli/,run.o golden.o match.o)
 # Those below need the hooks of the test variant; the others run against what is installed.
 PROOF_SHARED = $(patsubst %,$(O)/tests/proof/%.o,proof files process ledger ledger_diff)
 PROOF_HOOKED = kills faults crash
-PROOF_PLAIN = check_history group ledger_test storm editors power undo notes served sessions spread streams
+PROOF_PLAIN = check_history group ledger_test storm editors power undo notes served sessions spread streams crowd
 PROOF_BIN = $(addprefix $(O)/tests/proof/,$(if $(filter test,$(VARIANT)),$(PROOF_HOOKED),$(PROOF_PLAIN)))
 
 $(O)/tests/proof/spread: $(O)/tests/proof/spread_seen.o $(O)/tests/modules/postgres.o $(O)/tests/support/temp.o $(O)/tests/proof/naive_postgres.so
@@ -287,7 +287,7 @@ $(O)/tests/proof/%: $(O)/tests/proof/%.o $(PROOF_SHARED) $(O)/libethos-all.a
 
 $(addprefix $(O)/tests/proof/,$(PROOF_HOOKED)): $(O)/tests/proof/scene.o
 $(O)/tests/proof/crash: $(O)/tests/proof/crash_log.o
-$(addprefix $(O)/tests/proof/,served spread streams): $(O)/tests/proof/server.o
+$(addprefix $(O)/tests/proof/,served spread streams crowd): $(O)/tests/proof/server.o
 $(O)/tests/proof/sessions: $(patsubst %,$(O)/tests/proof/%.o,database sessions_killed sessions_pages)
 $(O)/tests/proof/crash: PROOF_WRAP = -Wl,--wrap=write,--wrap=fsync,--wrap=fdatasync,--wrap=ftruncate \
 	-Wl,--wrap=openat,--wrap=renameat2,--wrap=linkat,--wrap=unlinkat,--wrap=mkdirat,--wrap=syscall \
@@ -389,6 +389,15 @@ $(O)/bench/bare: bench/bare.c
 	@mkdir -p $(@D)
 	$(CC) -O2 -D_GNU_SOURCE -o $@ $< -lmicrohttpd
 
+# How long Chromium takes to show the dashboard; PAINT_AGAINST=DIR/bin loads another build by turns.
+bench-paint: $(PROGRAMS)
+	tests/http/run $(O)/bin paint.mjs
+
+# Every page of the dashboard as pictures in SHOTS, to be looked at.
+SHOTS ?= $(O)/shots
+shots: $(PROGRAMS)
+	SHOTS=$(abspath $(SHOTS)) tests/http/run $(O)/bin shots.mjs
+
 # Instructions of what only computes, against bench/gate.txt.
 bench-gate: $(O)/bench/gate
 	bench/gate.sh $< bench/gate.txt $(GATE_ARGS)
@@ -417,6 +426,8 @@ help:
 	@echo 'make bench          speed against hand-written C; BENCH_ARGS="--rounds 60 prefetch"'
 	@echo 'make bench-http     a memory read over HTTP against a bare reply; HTTP_ROUNDS=30'
 	@echo 'make bench-postgres memory in PostgreSQL against the bare statements; PG_ROUNDS=30'
+	@echo 'make bench-paint    how long a browser takes to show the dashboard'
+	@echo 'make shots          every page of the dashboard as pictures in build/shots'
 	@echo 'make bench-gate     instruction counts against bench/gate.txt, 5 % allowed'
 	@echo 'make check-fresh    ./start and ./check in a bare Debian 12 (needs root)'
 	@echo 'make check-proof    the proofs of docs/promises.md with their full figures (hours, root)'
@@ -427,7 +438,8 @@ help:
 	@echo 'VARIANT=tsan        tsan-built: the tests of threads under TSan, in build/tsan/'
 
 .PHONY: all lib modules examples man completions install tests-built proof-built tsan-built check fuzz fuzz-built \
-	check-fresh check-proof check-long bench bench-http bench-postgres bench-gate format format-check clean help
+	check-fresh check-proof check-long bench bench-http bench-postgres bench-paint shots bench-gate format format-check \
+	clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(addprefix $(O)/,src modules tests fuzz bench examples) -name '*.d' 2>/dev/null)

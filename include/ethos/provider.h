@@ -111,9 +111,15 @@ struct ethos_text {
     int64_t mtime_ms; /* last change, or -1 */
     int unsettled;    /* somebody is writing the file; this is the last recorded version instead */
     char revision[ETHOS_REVISION_SIZE]; /* "" unless asked for */
+    uint64_t stamp; /* which reading this is, for ETHOS_READ_AGAIN; 0: unknown */
 };
 
-enum { ETHOS_READ_REVISION = 1 };
+/*
+ * AGAIN: stamp is that of an earlier reading of this text, and the caller knows that no directory on the
+ * way to it has changed since. If the text has not either, a store may leave all members as they are; one
+ * that cannot tell reads it.
+ */
+enum { ETHOS_READ_REVISION = 1, ETHOS_READ_AGAIN = 2 };
 
 /*
  * What a reader needs: the last tail_bytes (0: everything), and which extras to pay for. A store

@@ -23,6 +23,8 @@ export interface MemoryCalls {
         updates: string;
         /** do it once: a repeat gives the first report */
         opId?: string;
+        /** the conversation it is done in, for the history */
+        session?: string;
     }>): Promise<Result<'memory.sync'>>;
     /** Show the files as the agent sees them. Needs memory:read. */
     list(...args: Args<'memory.list', {}>): Promise<Result<'memory.list'>>;

@@ -192,6 +192,7 @@ const struct shape_field shape_common[] = {
     {.name = "personalityId", .type = SHAPE_TEXT, .min = 1, .max = ETHOS_MAX_ID},
     {.name = "userId", .type = SHAPE_TEXT, .min = 1, .max = ETHOS_MAX_ID},
     {.name = "workspaceId", .type = SHAPE_TEXT, .min = 1, .max = ETHOS_MAX_SCOPE},
+    {.name = "sessionId", .type = SHAPE_TEXT, .min = 1, .max = ETHOS_MAX_ID},
     {.name = "dryRun", .type = SHAPE_FLAG},
     {0},
 };

@@ -42,10 +42,11 @@ struct ethos {
     struct ethos_section sections[ETHOS_SECTIONS];
 };
 
-/* What a turn was made for: the request, completed by the environment, and the current directory. */
+/* What a turn that is kept was made for: the request, completed by the environment, and the current directory. */
 struct turn_asked {
     struct ethos_request request;
     const char *here; /* of a request without a workspace */
+    uint64_t number;  /* of the turn */
 };
 
 struct ethos_turn {

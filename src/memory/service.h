@@ -65,6 +65,24 @@ const struct service_settings *service_settings(const struct ethos_turn *turn);
 struct workspace;
 const struct workspace *service_workspace(const struct ethos_turn *turn);
 
+/*
+ * What a file was read from. While it holds, the same request and target give the same file: asking takes
+ * two system calls, and no text is read or copied. turn 0: nobody can tell.
+ */
+struct service_seen {
+    uint64_t turn, stamp;
+    char scope[ETHOS_MAX_SCOPE];
+    char key[ETHOS_MAX_KEY + 1];
+};
+
+/* ethos_read that tells. */
+int service_read(struct ethos_turn *turn, const struct ethos_target *target,
+                 struct ethos_file **out_file, struct service_seen *out_seen,
+                 struct ethos_error *error);
+
+/* Asks the handle that has read it; variables of the environment are taken to be what they were. */
+bool service_holds(struct ethos *self, const struct service_seen *seen);
+
 /* Where a file of memory is; NULL when the backend has no files. Free with free(). */
 int service_path(const struct ethos_turn *turn, const char *scope, const char *key, char **out_path,
                  struct ethos_error *error);

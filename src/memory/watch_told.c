@@ -97,7 +97,7 @@ static void free_scope(struct watched *scope)
 static void leave(struct watch *self, struct teller *teller)
 {
     if (teller->fd >= 0)
-        os_several_remove(self->several, teller->fd); // it may have been closed already
+        os_ready_remove(self->several, teller->fd); // it may have been closed already
     teller->fd = -1;
 }
 
@@ -106,16 +106,16 @@ static bool join(struct watch *self, struct teller *teller, int fd)
     if (fd < 0)
         return false;
     if (self->several < 0) {
-        self->several = os_several();
+        self->several = os_ready();
         if (self->several < 0)
             return false;
-        if (self->events >= 0 && os_several_add(self->several, self->events) != 0) {
+        if (self->events >= 0 && os_ready_add(self->several, self->events, POLLIN, 0) != 0) {
             os_close(self->several);
             self->several = -1;
             return false;
         }
     }
-    if (os_several_add(self->several, fd) != 0)
+    if (os_ready_add(self->several, fd, POLLIN, 0) != 0)
         return false;
     teller->fd = fd;
     return true;

@@ -53,6 +53,8 @@ struct files {
         uint32_t marks[FILES_KEPT]; /* what was read last, once */
         struct files_kept_text *texts[FILES_KEPT];
         size_t bytes;
+        uint64_t count; /* texts that were kept so far */
+        size_t dirs;    /* descriptors of theirs */
     } kept;
     char strings[];
 };
@@ -423,6 +425,9 @@ int files_read_settled(struct files *self, const char *scope, const char *key, c
 
 /* What a path is found by, never 0. */
 uint32_t files_kept_mark(const char *path);
+
+/* ETHOS_READ_AGAIN: whether the text of this stamp is kept and its file is as it was then. */
+bool files_kept_holds(struct files *self, uint64_t stamp);
 
 /* Gives the text that was kept of a path if its file is as it was then. */
 bool files_kept_give(struct files *self, const char *path, uint32_t mark,

@@ -716,6 +716,109 @@ static void test_more_changes_than_can_be_told_are_told_as_lost(void **state)
     stop_on(&w, db);
 }
 
+/* ---- when calls fail --------------------------------------------------------------------------- */
+
+/* Which calls fail, and how. */
+struct failing {
+    const char *call;     /* NULL: any */
+    unsigned long number; /* only this one since the hook was set; 0: all */
+    int errnum;
+    bool hit;
+};
+
+static int fails(void *arg, const char *call, unsigned long number)
+{
+    struct failing *self = arg;
+    if ((self->call && strcmp(self->call, call) != 0) || (self->number && self->number != number))
+        return 0;
+    self->hit = true;
+    return strcmp(call, "close") == 0 ? 0 : self->errnum; // one that failed has closed, too
+}
+
+/* Where the kernel tells nothing, it is asked. */
+static void test_without_watches_everything_is_told_nevertheless(void **state)
+{
+    static struct failing rows[] = {
+        {.call = "watch", .errnum = EMFILE}, // inotify instances of the user
+        {.call = "watch", .errnum = ENFILE},
+        {.call = "watch_add", .errnum = ENOSPC}, // watches of the user
+        {.call = "watch_add", .errnum = ENOMEM},
+    };
+    struct world *world = *state;
+    world_mkdir(world, "home/personalities/tester");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct watching w;
+        char text[32];
+        os_hook(fails, &rows[i]);
+        start(world, &w);
+        assert_true(rows[i].hit);
+        snprintf(text, sizeof text, "entry %zu", i);
+        past_add(world, "ann", text);
+        assert_heard(&w, "memory personality:tester MEMORY.md add test\n");
+        world_put(world, "home/personalities/tester/MEMORY.md", "typed\n");
+        await(&w, 1);
+        assert_non_null(strstr(w.heard.text, "memory personality:tester MEMORY.md"));
+        os_hook(NULL, NULL);
+        stop(&w);
+    }
+}
+
+/* The watches run out while it runs: what was there is watched, and what comes is asked for. */
+static void test_a_scope_that_gets_no_watch_is_asked_for(void **state)
+{
+    struct failing failing = {.call = "watch_add", .errnum = ENOSPC};
+    struct watching w;
+    struct world *world = *state;
+    world_mkdir(world, "home/personalities/tester");
+    start(world, &w);
+    os_hook(fails, &failing);
+    const struct ethos_update update = {
+        .action = ETHOS_ACTION_ADD, .scope = "user:new", .key = "USER.md", .text = VIEW("x")};
+    assert_ok(world, ethos_sync(world->turn, &update, 1, NULL, &world->error));
+    int64_t end = os_monotonic_ms() + PATIENCE_MS;
+    while (!strstr(w.heard.text, "memory user:new USER.md add") && os_monotonic_ms() < end)
+        turn(&w, 100);
+    os_hook(NULL, NULL);
+    assert_non_null(strstr(w.heard.text, "memory user:new USER.md add"));
+    stop(&w);
+}
+
+/* Each of the calls of a look fails once; what it was about is told later, once, and in order. */
+static void test_a_call_that_fails_costs_no_change(void **state)
+{
+    static const int errnums[] = {EIO, EMFILE, EACCES, ENOMEM};
+    struct watching w;
+    struct world *world = *state;
+    char expected[sizeof w.heard.text] = "";
+    world_mkdir(world, "home/personalities/tester");
+    start(world, &w);
+    struct failing failing = {.hit = true};
+    unsigned changes = 0;
+    for (unsigned long n = 1; failing.hit; n++) {
+        char text[32];
+        snprintf(text, sizeof text, "entry %u", changes);
+        past_update(world, "ann", changes % 2 ? ETHOS_ACTION_REPLACE : ETHOS_ACTION_ADD, text);
+        snprintf(expected + strlen(expected), sizeof expected - strlen(expected),
+                 "memory personality:tester MEMORY.md %s test\n", changes % 2 ? "replace" : "add");
+        changes++;
+        failing = (struct failing){.number = n, .errnum = errnums[n % COUNT(errnums)]};
+        os_hook(fails, &failing);
+        (void)watch_take(w.watch, note, &w.heard, &world->error);
+        os_hook(NULL, NULL);
+    }
+    assert_true(changes > 10);
+    int64_t end = os_monotonic_ms() + PATIENCE_MS;
+    while (!strstr(w.heard.text, "lost") && w.heard.count < changes && os_monotonic_ms() < end)
+        turn(&w, 100);
+    if (!strstr(w.heard.text, "lost")) // who is told that has to look for itself
+        assert_string_equal(w.heard.text, expected);
+    w.heard = (struct heard){0};
+    past_add(world, "ann", "afterwards");
+    assert_heard(&w, "memory personality:tester MEMORY.md add test\n");
+    assert_silence(&w);
+    stop(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -747,6 +850,9 @@ int main(void)
         WORLD_TEST(test_a_database_that_comes_late_is_told_as_lost),
         WORLD_TEST(test_another_database_in_its_place_is_told_as_lost),
         WORLD_TEST(test_more_changes_than_can_be_told_are_told_as_lost),
+        WORLD_TEST(test_without_watches_everything_is_told_nevertheless),
+        WORLD_TEST(test_a_scope_that_gets_no_watch_is_asked_for),
+        WORLD_TEST(test_a_call_that_fails_costs_no_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
