@@ -118,7 +118,7 @@ static json_t *workspace_json(const struct ethos_turn *turn)
 static int run_home(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct ethos_turn *turn;
-    bool first;
+    bool first = false;
     json_t *agents = NULL;
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
