@@ -244,8 +244,7 @@ static int find_sources(struct timeline *self, struct ethos_error *error)
 {
     int code = find_elsewhere(self, error);
     // What else fails has been told by find_elsewhere, which asked the same.
-    if (code == ETHOS_OK &&
-        backends_each(self->turn->ethos, note_here, self, NULL) == ETHOS_NOMEM)
+    if (code == ETHOS_OK && backends_each(self->turn->ethos, note_here, self, NULL) == ETHOS_NOMEM)
         code = ETHOS_NOMEM;
     if (code == ETHOS_OK && self->here)
         code = store_files_scopes(self->root, add_scope, self, error);
