@@ -68,13 +68,19 @@ LIB_OBJ = $(LIB_SRC:%.c=$(O)/%.o)
 CLI_OBJ = $(CLI_SRC:%.c=$(O)/%.o)
 HOOK_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/hook/*.c))
 MCP_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/mcp/*.c))
+# The rules for backends, and what runs them as a command.
+CONFORMANCE_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/conformance/*.c))
+SUITE_OBJ = $(filter-out %/surface.o,$(CONFORMANCE_OBJ))
 HTTP_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/http/*.c)) $(O)/src/http/assets_data.o
 # Operations serve our own programs; those who embed the library call ethos.h. Markdown is the server's.
 API_OBJ = $(filter-out $(O)/src/ops/% $(O)/src/core/markdown%,$(LIB_OBJ))
-PROGRAMS = $(O)/bin/ethos $(O)/libexec/ethos-db $(O)/libexec/ethos-serve
+PROGRAMS = $(O)/bin/ethos $(addprefix $(O)/libexec/ethos-,db serve conformance)
+# Backends with heavy libraries: one shared object each, loaded when the configuration names it.
+MODULE_NAMES = $(notdir $(wildcard modules/*))
+MODULES = $(MODULE_NAMES:%=$(O)/lib/ethos/%.so)
 
 # The sanitised variant exists for the tests: it needs the program and no more.
-all: $(PROGRAMS) $(if $(filter release,$(VARIANT)),lib man completions examples)
+all: $(PROGRAMS) $(MODULES) $(if $(filter release,$(VARIANT)),lib man completions examples)
 
 # ---- programs ------------------------------------------------------------------------------------
 
@@ -90,6 +96,7 @@ $(O)/bin/ethos: $(O)/src/main.o
 $(O)/libexec/ethos-db: $(O)/src/main_db.o
 $(O)/libexec/ethos-serve: $(O)/src/main_serve.o $(HTTP_OBJ)
 $(O)/libexec/ethos-serve: LIBS = $(SERVE_LIBS)
+$(O)/libexec/ethos-conformance: $(O)/src/main_conformance.o $(CONFORMANCE_OBJ)
 $(PROGRAMS): $(CLI_OBJ) $(HOOK_OBJ) $(MCP_OBJ) $(O)/libethos-all.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) $(LIBS)
@@ -103,6 +110,23 @@ $(O)/src/http/assets_data.c: tools/embed $(WEB_FILES)
 
 $(O)/src/http/assets_data.o: $(O)/src/http/assets_data.c
 	$(CC) $(CFLAGS) -c -o $@ $<
+
+# ---- modules -------------------------------------------------------------------------------------
+
+# What a module uses of base and core it has a copy of; nothing is found in the program that loads it.
+MODULE_LIBS_postgres = $$(pkg-config --libs libpq)
+MODULE_LIBS_redis = $$(pkg-config --libs hiredis)
+MODULE_LIBS_remote = $$(pkg-config --libs libcurl)
+$(O)/modules/postgres/%.o: CFLAGS += $$(pkg-config --cflags libpq)
+
+modules: $(MODULES)
+
+.SECONDEXPANSION:
+$(O)/lib/ethos/%.so: $$(addprefix $(O)/,$$(addsuffix .o,$$(basename $$(wildcard modules/%/*.c)))) $(O)/libethos-all.a
+	@mkdir -p $(@D)
+	$(CC) -shared $(filter-out -pie,$(LDFLAGS)) -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -o $@ \
+		$(filter %.o,$^) $(filter %.a,$^) -Wl,--as-needed $(MODULE_LIBS_$*) \
+		$$(pkg-config --libs jansson libutf8proc nettle)
 
 # ---- library -------------------------------------------------------------------------------------
 
@@ -137,7 +161,7 @@ $(O)/lib/pkgconfig/libethos.pc: packaging/libethos.pc.in VERSION
 
 # Written as a stranger would: against the public headers and the shared library.
 EXAMPLES = $(patsubst %.c,$(O)/%,$(wildcard examples/embed.c)) \
-	$(patsubst %.c,$(O)/%.so,$(wildcard examples/provider_*.c))
+	$(patsubst %.c,$(O)/%.so,$(wildcard examples/provider_*.c examples/store_*.c))
 EXAMPLE_CFLAGS = -std=c99 -pedantic -O2 -g $(WARN) -Iinclude -ffile-prefix-map=$(CURDIR)=. -MMD -MP
 
 examples: $(EXAMPLES)
@@ -182,7 +206,8 @@ ZSHDIR = $(DATADIR)/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-fu
 
 install: all
 	install -D -m 755 $(O)/bin/ethos $(DESTDIR)$(PREFIX)/bin/ethos
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/libexec $(O)/libexec/ethos-db $(O)/libexec/ethos-serve
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/libexec $(filter $(O)/libexec/%,$(PROGRAMS))
+	install -D -m 644 -t $(DESTDIR)$(LIBDIR)/ethos $(MODULES)
 	install -D -m 644 $(SHARED) $(DESTDIR)$(LIBDIR)/$(notdir $(SHARED))
 	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libethos.so
@@ -213,19 +238,29 @@ $(O)/tests/%: $(O)/tests/%.o $(TEST_SUPPORT) $(O)/libethos-all.a
 $(patsubst %.c,$(O)/%,$(wildcard tests/mcp/test_*.c)): $(MCP_OBJ)
 $(O)/tests/http/test_gate: $(O)/src/http/gate.o
 $(O)/tests/http/test_hub: $(O)/src/http/hub.o
-$(O)/tests/http/test_events: $(O)/tests/http/drive.o
+$(addprefix $(O)/tests/http/,test_again test_events test_hostile): $(O)/tests/http/drive.o
 $(addprefix $(O)/tests/http/,test_headers test_limits test_surfaces): $(O)/tests/http/drive.o $(HTTP_OBJ)
 $(addprefix $(O)/tests/http/,test_headers test_limits test_surfaces): LIBS = $(SERVE_LIBS)
 $(O)/tests/http/test_surfaces: $(MCP_OBJ)
 # Handlers without a server: the test says what a request is.
 $(addprefix $(O)/tests/http/,test_wire test_api): $(patsubst %,$(O)/src/http/%.o,api api_file error openapi request rpc seats \
 	shapes shapes_check shapes_give)
-$(O)/tests/store/test_conformance: $(addprefix $(O)/tests/store/,conformance.o conformance_batch.o \
-	conformance_history.o)
+$(addprefix $(O)/tests/,api/test_vectors modules/test_vectors): $(O)/tests/api/vectors.o
+# Stores are judged by the suite that others run, too.
+$(O)/tests/store/test_conformance: $(SUITE_OBJ)
+$(addprefix $(O)/tests/,store/test_conformance store/test_rows memory/test_watch memory/test_timeline \
+	ops/test_dashboard): $(O)/tests/store/rows_ram.o
+$(patsubst %.c,$(O)/%,$(wildcard tests/modules/test_*.c)): $(SUITE_OBJ) $(MODULES) \
+	$(patsubst %.c,$(O)/%.o,$(filter-out tests/modules/test_%,$(wildcard tests/modules/*.c)))
 
 # Modules that the registry's tests load, good and bad; like the examples they see public headers only.
 TEST_MODULES = $(patsubst %.c,$(O)/%.so,$(wildcard tests/memory/modules/*.c)) \
-	$(O)/examples/provider_hello.so
+	$(O)/examples/provider_hello.so $(O)/examples/store_scroll.so $(O)/tests/conformance/relay.so
+
+# One that is made of our own code.
+$(O)/tests/conformance/relay.so: $(O)/tests/conformance/relay.o $(O)/libethos-all.a
+	$(CC) -shared $(filter-out -pie,$(LDFLAGS)) -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -o $@ $^ \
+		$(STATIC_LIBS)
 
 $(O)/tests/memory/modules/%.so: tests/memory/modules/%.c
 	@mkdir -p $(@D)
@@ -239,15 +274,20 @@ $(O)/tests/cli/run: $(addprefix $(O)/tests/cli/,run.o golden.o match.o)
 # Those below need the hooks of the test variant; the others run against what is installed.
 PROOF_SHARED = $(patsubst %,$(O)/tests/proof/%.o,proof files process ledger ledger_diff)
 PROOF_HOOKED = kills faults crash
-PROOF_PLAIN = check_history group ledger_test storm editors power undo notes served sessions streams
+PROOF_PLAIN = check_history group ledger_test storm editors power undo notes served sessions spread streams crowd
 PROOF_BIN = $(addprefix $(O)/tests/proof/,$(if $(filter test,$(VARIANT)),$(PROOF_HOOKED),$(PROOF_PLAIN)))
+
+$(O)/tests/proof/spread: $(O)/tests/proof/spread_seen.o $(O)/tests/modules/postgres.o $(O)/tests/support/temp.o $(O)/tests/proof/naive_postgres.so
+$(O)/tests/proof/naive_postgres.so: tests/proof/naive_postgres.c
+	@mkdir -p $(@D)
+	$(CC) $(EXAMPLE_CFLAGS) $$(pkg-config --cflags libpq) -fPIC -shared -o $@ $< $$(pkg-config --libs libpq)
 
 $(O)/tests/proof/%: $(O)/tests/proof/%.o $(PROOF_SHARED) $(O)/libethos-all.a
 	$(CC) $(LDFLAGS) $(PROOF_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS)
 
 $(addprefix $(O)/tests/proof/,$(PROOF_HOOKED)): $(O)/tests/proof/scene.o
 $(O)/tests/proof/crash: $(O)/tests/proof/crash_log.o
-$(addprefix $(O)/tests/proof/,served streams): $(O)/tests/proof/server.o
+$(addprefix $(O)/tests/proof/,served spread streams crowd): $(O)/tests/proof/server.o
 $(O)/tests/proof/sessions: $(patsubst %,$(O)/tests/proof/%.o,database sessions_killed sessions_pages)
 $(O)/tests/proof/crash: PROOF_WRAP = -Wl,--wrap=write,--wrap=fsync,--wrap=fdatasync,--wrap=ftruncate \
 	-Wl,--wrap=openat,--wrap=renameat2,--wrap=linkat,--wrap=unlinkat,--wrap=mkdirat,--wrap=syscall \
@@ -332,12 +372,31 @@ $(O)/bench/recorder: bench/recorder.c
 
 # A memory file over HTTP, against a bare reply of the same bytes; needs wrk and curl.
 HTTP_ROUNDS ?= 30
+# Memory in PostgreSQL against the bare statements; PG_ROUNDS=30.
+PG_ROUNDS ?= 30
+bench-postgres: $(O)/bench/postgres
+	$< --rounds $(PG_ROUNDS)
+
+$(O)/bench/postgres.o: CFLAGS += $$(pkg-config --cflags libpq)
+$(O)/bench/postgres: $(O)/bench/postgres.o $(O)/bench/text.o $(O)/tests/modules/postgres.o \
+		$(O)/tests/support/temp.o $(O)/libethos-all.a $(O)/lib/ethos/postgres.so
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) $$(pkg-config --libs libpq)
+
 bench-http: $(PROGRAMS) $(O)/bench/bare
 	bench/http.sh $(O) $(HTTP_ROUNDS)
 
 $(O)/bench/bare: bench/bare.c
 	@mkdir -p $(@D)
 	$(CC) -O2 -D_GNU_SOURCE -o $@ $< -lmicrohttpd
+
+# How long Chromium takes to show the dashboard; PAINT_AGAINST=DIR/bin loads another build by turns.
+bench-paint: $(PROGRAMS)
+	tests/http/run $(O)/bin paint.mjs
+
+# Every page of the dashboard as pictures in SHOTS, to be looked at.
+SHOTS ?= $(O)/shots
+shots: $(PROGRAMS)
+	SHOTS=$(abspath $(SHOTS)) tests/http/run $(O)/bin shots.mjs
 
 # Instructions of what only computes, against bench/gate.txt.
 bench-gate: $(O)/bench/gate
@@ -366,17 +425,21 @@ help:
 	@echo 'make fuzz           libFuzzer, FUZZ_SECONDS=60 for each target in fuzz/'
 	@echo 'make bench          speed against hand-written C; BENCH_ARGS="--rounds 60 prefetch"'
 	@echo 'make bench-http     a memory read over HTTP against a bare reply; HTTP_ROUNDS=30'
+	@echo 'make bench-postgres memory in PostgreSQL against the bare statements; PG_ROUNDS=30'
+	@echo 'make bench-paint    how long a browser takes to show the dashboard'
+	@echo 'make shots          every page of the dashboard as pictures in build/shots'
 	@echo 'make bench-gate     instruction counts against bench/gate.txt, 5 % allowed'
 	@echo 'make check-fresh    ./start and ./check in a bare Debian 12 (needs root)'
 	@echo 'make check-proof    the proofs of docs/promises.md with their full figures (hours, root)'
 	@echo 'make check-long     check, check-proof, long fuzzing, identical rebuild, check-fresh'
 	@echo 'make format         clang-format over the tree; format-check only looks'
-	@echo 'make lib | man | completions | examples | tests-built | clean'
+	@echo 'make lib | modules | man | completions | examples | tests-built | clean'
 	@echo 'VARIANT=test        the same with sanitizers and test hooks, in build/test/'
 	@echo 'VARIANT=tsan        tsan-built: the tests of threads under TSan, in build/tsan/'
 
-.PHONY: all lib examples man completions install tests-built proof-built tsan-built check fuzz fuzz-built \
-	check-fresh check-proof check-long bench bench-http bench-gate format format-check clean help
+.PHONY: all lib modules examples man completions install tests-built proof-built tsan-built check fuzz fuzz-built \
+	check-fresh check-proof check-long bench bench-http bench-postgres bench-paint shots bench-gate format format-check \
+	clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
--include $(shell find $(addprefix $(O)/,src tests fuzz bench examples) -name '*.d' 2>/dev/null)
+-include $(shell find $(addprefix $(O)/,src modules tests fuzz bench examples) -name '*.d' 2>/dev/null)

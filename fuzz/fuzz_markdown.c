@@ -22,10 +22,10 @@ static size_t count_lines(struct ethos_view text)
 
 static bool is_tag(const char *tag)
 {
-    static const char *const tags[] = {"p",         "h",      "ul",    "ol",    "li", "code",
-                                       "quote",     "hr",     "table", "tr",    "th", "td",
-                                       "em",        "strong", "thead", "tbody", "a",  "br",
-                                       "code-span", "img",    "del",   "front"};
+    static const char *const tags[] = {"p",         "h",      "ul",    "ol",    "li",    "code",
+                                       "quote",     "hr",     "table", "tr",    "th",    "td",
+                                       "em",        "strong", "thead", "tbody", "a",     "br",
+                                       "code-span", "img",    "del",   "front", "hidden"};
     for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
         if (strcmp(tag, tags[i]) == 0)
             return true;

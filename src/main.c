@@ -16,6 +16,7 @@ static const struct surface surfaces[] = {
     {.name = "agents.mcp", .run = mcp_serve},
     {"agents.hook", hook_serve, hook_elsewhere, HOOK_NOTHING, NULL},
     {.name = "admin.serve", .program = "ethos-serve"},
+    {.name = "admin.conformance", .program = "ethos-conformance"},
     {0}};
 
 int main(int argc, char **argv)

@@ -5,10 +5,12 @@
 #include "hook/hook.h"
 #include "mcp/mcp.h"
 
-static const struct surface surfaces[] = {{.name = "agents.mcp", .run = mcp_serve},
-                                          {"agents.hook", hook_serve, NULL, HOOK_NOTHING, NULL},
-                                          {.name = "admin.serve", .program = "ethos-serve"},
-                                          {0}};
+static const struct surface surfaces[] = {
+    {.name = "agents.mcp", .run = mcp_serve},
+    {"agents.hook", hook_serve, NULL, HOOK_NOTHING, NULL},
+    {.name = "admin.serve", .program = "ethos-serve"},
+    {.name = "admin.conformance", .program = "ethos-conformance"},
+    {0}};
 
 int main(int argc, char **argv)
 {

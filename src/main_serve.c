@@ -52,7 +52,11 @@ static void answer_mcp(struct http_call *call)
     static const struct http_error none = {406, "NOT_ACCEPTABLE", "The answer is JSON or a stream",
                                            "Accept application/json and text/event-stream."};
     const struct mcp mcp = {
-        .rights = call->rights & OP_RIGHTS_AGENT, .run = run_for_model, .run_arg = call};
+        .rights = op_rights_both(call->rights, OP_RIGHTS_AGENT),
+        .no_project = !http_has_workspace(call),
+        .run = run_for_model,
+        .run_arg = call,
+    };
     const struct mcp_post post = {call->body, http_header(call, "mcp-protocol-version"),
                                   http_header(call, "mcp-method"), http_header(call, "mcp-name")};
     struct mcp_session session = {.mcp = &mcp};

@@ -27,11 +27,12 @@
 #define ETHOS_MAX_BATCH 1024           /* updates in one call */
 #define ETHOS_MAX_INPUT_BYTES 16777216 /* bytes: command line input, stdin or file */
 
-#define ETHOS_MAX_JSON_DEPTH 64     /* nested arrays and objects */
-#define ETHOS_MAX_YAML_DEPTH 16     /* nested mappings */
-#define ETHOS_MAX_YAML_BYTES 65536  /* bytes: config.yaml, frontmatter */
-#define ETHOS_MAX_QUERY 1024        /* bytes */
-#define ETHOS_MAX_MAP_BYTES 8388608 /* bytes: identity-map.json */
+#define ETHOS_MAX_JSON_DEPTH 64      /* nested arrays and objects */
+#define ETHOS_MAX_JSON_VALUES 262144 /* in one document: each costs many times its text */
+#define ETHOS_MAX_YAML_DEPTH 16      /* nested mappings */
+#define ETHOS_MAX_YAML_BYTES 65536   /* bytes: config.yaml, frontmatter */
+#define ETHOS_MAX_QUERY 1024         /* bytes */
+#define ETHOS_MAX_MAP_BYTES 8388608  /* bytes: identity-map.json */
 
 #define ETHOS_CAP_MIN_CH 1000      /* CH: prefetch.maxChars */
 #define ETHOS_CAP_DEFAULT_CH 20000 /* CH */

@@ -3,13 +3,14 @@
  *
  * There are two ways in. A *store* keeps text under (scope, key) with a revision and never looks
  * inside it; the host adds all meaning (add, replace, remove, budgets, redaction), so a store is
- * the usual choice and a hundred lines suffice. A *provider* answers prefetch and sync itself, for
- * engines that are more than a store (semantic search, a remote service).
+ * the usual choice, and four functions suffice (examples/store_scroll.c). A *provider* answers prefetch
+ * and sync itself, for engines that are more than a store (semantic search, a remote service).
  *
  * A backend is given to the host as an argument of ethos_open, or compiled into a shared object
  * that defines `const struct ethos_module ethos_module` and is named by its absolute path in
  * `memory.provider`. Only the types of this header and of ethos/types.h cross that border: a module
- * calls no function of the host except those in struct ethos_host.
+ * calls no function of the host except those in struct ethos_host. docs/backends.md is the way there,
+ * and `ethos conformance` tells whether one has arrived.
  *
  * Tables grow at the end only and begin with the ABI number they were compiled against; slots past
  * the mandatory ones may be NULL. Every call on one object is made by one thread at a time.
@@ -24,7 +25,9 @@
 extern "C" {
 #endif
 
-#define ETHOS_ABI 1
+#define ETHOS_ABI 2
+
+struct ethos_sessions_ops; /* ethos/session.h */
 
 /* ---- host services ------------------------------------------------------------------------- */
 
@@ -45,7 +48,17 @@ struct ethos_host {
 
 /* ---- settings ------------------------------------------------------------------------------ */
 
-enum ethos_option_type { ETHOS_OPTION_STRING, ETHOS_OPTION_INTEGER, ETHOS_OPTION_BOOLEAN };
+/*
+ * A secret NAME is given as NAMEFile (a path, relative to the home; the text without its last line end),
+ * NAMEEnv (a variable) or, in a file that only its owner reads, as NAME; it reaches the backend as NAME and
+ * is never shown.
+ */
+enum ethos_option_type {
+    ETHOS_OPTION_STRING,
+    ETHOS_OPTION_INTEGER,
+    ETHOS_OPTION_BOOLEAN,
+    ETHOS_OPTION_SECRET
+};
 
 /* What a backend understands under `memory.options.`; a row with name NULL ends the table. */
 struct ethos_option {
@@ -98,9 +111,15 @@ struct ethos_text {
     int64_t mtime_ms; /* last change, or -1 */
     int unsettled;    /* somebody is writing the file; this is the last recorded version instead */
     char revision[ETHOS_REVISION_SIZE]; /* "" unless asked for */
+    uint64_t stamp; /* which reading this is, for ETHOS_READ_AGAIN; 0: unknown */
 };
 
-enum { ETHOS_READ_REVISION = 1 };
+/*
+ * AGAIN: stamp is that of an earlier reading of this text, and the caller knows that no directory on the
+ * way to it has changed since. If the text has not either, a store may leave all members as they are; one
+ * that cannot tell reads it.
+ */
+enum { ETHOS_READ_REVISION = 1, ETHOS_READ_AGAIN = 2 };
 
 /*
  * What a reader needs: the last tail_bytes (0: everything), and which extras to pay for. A store
@@ -109,6 +128,26 @@ enum { ETHOS_READ_REVISION = 1 };
 struct ethos_read_how {
     uint64_t tail_bytes;
     unsigned flags;
+};
+
+enum ethos_section_id {
+    ETHOS_SECTION_USER,
+    ETHOS_SECTION_MEMORY,
+    ETHOS_SECTION_WORKSPACE,
+    ETHOS_SECTIONS
+};
+
+/*
+ * One part of the memory block, raw: the host guards, redacts, cuts and renders. code is ETHOS_OK
+ * when text holds something, ETHOS_NOTFOUND when there is nothing, or why it could not be read.
+ * scope and key name the source.
+ */
+struct ethos_section {
+    int code;
+    struct ethos_text text;
+    char scope[ETHOS_MAX_SCOPE];
+    char key[ETHOS_MAX_KEY + 1];
+    struct ethos_error error;
 };
 
 /* ---- store --------------------------------------------------------------------------------- */
@@ -192,6 +231,92 @@ struct ethos_finding {
 };
 
 typedef void ethos_finding_fn(void *arg, const struct ethos_finding *finding);
+
+/* Return 0 to go on; any other value stops the walk and is returned by it. */
+typedef int ethos_scope_fn(void *arg, const char *scope);
+
+/* ---- a store that is a database ------------------------------------------------------------- */
+
+/*
+ * A database need not know what an update, an undo or a purge is. It keeps, for each scope, a number,
+ * the version (0: never written), and four tables:
+ *
+ *   texts       key -> text, revision, time
+ *   rows        number -> one change
+ *   operations  id -> what that operation left
+ *   copies      id -> a text kept beside a key
+ *
+ * The host reads what it needs (fetch), works out what follows from it, and hands that back (commit),
+ * which happens as a whole and only while the scope still has the version that was fetched. update, batch, history,
+ * version, purge and conflicts are made from that by the host, the same for every database. The
+ * store adds ETHOS_STORE_DURABLE when its engine is set up so.
+ */
+struct ethos_fetch {
+    /* in: key, old all zero; out: old, as a callback of update sees it (whole, with its revision) */
+    struct ethos_edit *edits;
+    size_t count; /* of different keys; may be 0 */
+    /*
+     * In: ids, all different; records all zero. Out: the record of each, data NULL for an unknown one. The
+     * caller frees both kinds through the host, also after a failure.
+     */
+    const char *const *op_ids;
+    struct ethos_text *records;
+    size_t op_count;
+    uint64_t version; /* out: all of this is from the moment when it was this one */
+};
+
+/*
+ * A change. Its diff leads from the text before to the text after, or `whole` is the text after: so every
+ * version can be made from the rows of its key, the first of which starts from no text. A store keeps every
+ * member as it is: strings that are NULL, a diff and a whole of any bytes, an absent view other than an empty one.
+ */
+struct ethos_row {
+    struct ethos_change change;
+    struct ethos_view whole; /* or absent */
+};
+
+/* Must not call the store; nor must one of copies. A value other than 0 ends the walk and is returned by it. */
+typedef int ethos_row_fn(void *arg, const struct ethos_row *row);
+
+struct ethos_copy {
+    const char *id; /* any bytes in the id of a question; ids in byte order are in order of time */
+    const char *key;
+    int64_t time_ms;
+    struct ethos_view text; /* of a commit: absent takes the copy away */
+};
+typedef int ethos_copy_fn(void *arg, const struct ethos_copy *copy);
+
+/* One whose id is known already takes the place of the older one; so does a copy. */
+struct ethos_done {
+    const char *op_id;
+    struct ethos_view record;
+};
+
+/*
+ * All of it or nothing, durable when it returns ETHOS_OK; ETHOS_CONFLICT when the scope has another version
+ * than `version`. It then has `next`. A row whose number is not above `version` replaces the one of that
+ * number, all others are new.
+ *
+ * When the answer to a commit is lost, the store asks again by the token, which is kept with the version: a
+ * scope that has version `next` and this token has seen this commit. A later commit hides that, so each new row
+ * keeps the token, too. Only when neither can be known is the code ETHOS_IO; ETHOS_BUSY means that
+ * nothing was or will be done.
+ */
+struct ethos_commit {
+    uint64_t version, next;
+    const char *token; /* 32 hex digits, another one for each commit */
+    int64_t time_ms;   /* now: of the texts that change */
+    const struct ethos_edit
+        *edits; /* ETHOS_EDIT_PUT: text and revision; ETHOS_EDIT_DROP; the rest stays */
+    size_t edit_count;
+    const struct ethos_row *rows;
+    size_t row_count;
+    const struct ethos_done *done;
+    size_t done_count;
+    const struct ethos_copy *copies;
+    size_t copy_count;
+    int64_t forget_ms; /* operations done before are forgotten; 0: none */
+};
 
 /*
  * Ids and keys arrive checked by the host; a store still must not let them reach outside its own
@@ -313,6 +438,47 @@ struct ethos_store_ops {
      */
     void (*batch)(struct ethos_store *self, const char *scope, struct ethos_edit_call *calls,
                   size_t count);
+
+    /*
+     * Reads several texts, of any scopes, as they were at one moment: scope and key of each section
+     * are set, code, text and error of each are the answer. The call itself fails only when nothing could
+     * be asked. Without it the host reads one after the other.
+     */
+    int (*gather)(struct ethos_store *self, const struct ethos_read_how *how,
+                  struct ethos_section *sections, size_t count, struct ethos_error *error);
+
+    /* Every scope that was ever written, trees included, in byte order. each must not call the store. */
+    int (*scopes)(struct ethos_store *self, ethos_scope_fn *each, void *arg,
+                  struct ethos_error *error);
+
+    /*
+     * Tells which scopes changed since the last call, whoever changed them; the first call only begins.
+     * scope NULL: any may have. *out_fd becomes readable when there may be something to tell, or is -1;
+     * *out_wait_ms: call again after this time though it does not; 0: no need. Both may be others
+     * after each call.
+     */
+    int (*watch)(struct ethos_store *self, ethos_scope_fn *each, void *arg, int *out_fd,
+                 unsigned *out_wait_ms, struct ethos_error *error);
+
+    /*
+     * The four that make a store of a database: see above struct ethos_fetch. A store has all of them or
+     * none; with them it leaves write, remove and every slot from update to batch, but for check, NULL.
+     */
+    int (*fetch)(struct ethos_store *self, const char *scope, struct ethos_fetch *fetch,
+                 struct ethos_error *error);
+    int (*commit)(struct ethos_store *self, const char *scope, const struct ethos_commit *commit,
+                  struct ethos_error *error);
+
+    /*
+     * The changes of a key (NULL: of every key), newest first, those numbered below `below` (0: all), at
+     * most `limit`.
+     */
+    int (*rows)(struct ethos_store *self, const char *scope, const char *key, uint64_t below,
+                size_t limit, ethos_row_fn *each, void *arg, struct ethos_error *error);
+
+    /* The kept copy with this id, if there is one (NULL: every one), oldest first. */
+    int (*copies)(struct ethos_store *self, const char *scope, const char *id, ethos_copy_fn *each,
+                  void *arg, struct ethos_error *error);
 };
 
 /* ---- provider ------------------------------------------------------------------------------ */
@@ -324,26 +490,6 @@ struct ethos_provider {
     const struct ethos_provider_ops *ops;
     uint32_t capabilities;
     uint32_t reserved;
-};
-
-enum ethos_section_id {
-    ETHOS_SECTION_USER,
-    ETHOS_SECTION_MEMORY,
-    ETHOS_SECTION_WORKSPACE,
-    ETHOS_SECTIONS
-};
-
-/*
- * One part of the memory block, raw: the host guards, redacts, cuts and renders. code is ETHOS_OK
- * when text holds something, ETHOS_NOTFOUND when there is nothing, or why it could not be read.
- * scope and key name the source.
- */
-struct ethos_section {
-    int code;
-    struct ethos_text text;
-    char scope[ETHOS_MAX_SCOPE];
-    char key[ETHOS_MAX_KEY + 1];
-    struct ethos_error error;
 };
 
 /*
@@ -415,16 +561,24 @@ struct ethos_provider_ops {
     /* Optional: as in the store contract. */
     int (*keep)(struct ethos_provider *self, const char *scope, const char *key,
                 struct ethos_view text, struct ethos_error *error);
+    int (*scopes)(struct ethos_provider *self, ethos_scope_fn *each, void *arg,
+                  struct ethos_error *error);
+    int (*watch)(struct ethos_provider *self, ethos_scope_fn *each, void *arg, int *out_fd,
+                 unsigned *out_wait_ms, struct ethos_error *error);
 };
 
 /* ---- module -------------------------------------------------------------------------------- */
 
-/* What a shared object offers; one of store and provider is enough, provider wins. */
+/*
+ * What a shared object offers; one of store and provider is enough, provider wins. sessions (ethos/session.h)
+ * is where conversations and API keys are kept when this is the home's backend; NULL: as without it.
+ */
 struct ethos_module {
     uint32_t abi;
     const char *name;
     const struct ethos_store_ops *store;
     const struct ethos_provider_ops *provider;
+    const struct ethos_sessions_ops *sessions;
 };
 
 /* What a shared object defines; the host finds it by this name. */

@@ -65,11 +65,11 @@ export function createClient({ baseUrl, apiKey, fetch = globalThis.fetch } = {})
     }
 
     // Everything that changes, as it happens: README.md, "Events".
-    const events = (options = {}) => openStream((init) => request('/events', init), options);
+    const events = (options = {}) => openStream('/events', request, options);
 
     // One conversation as it goes on.
     const sessionEvents = (id, options = {}) =>
-        openStream((init) => request(`/sse/sessions/${encodeURIComponent(id)}`, init), options);
+        openStream(`/sse/sessions/${encodeURIComponent(id)}`, request, options);
 
     const space = (name) => members({}, (method) => (input, options) => call(`${name}.${method}`, input, options));
     return members({ baseUrl: base, request, call, events, sessionEvents }, space);
@@ -243,22 +243,24 @@ function split(id) {
 
 const GREETINGS = new Set(['hello', 'stream_meta']);
 
-function openStream(connect, options) {
-    const stream = new Stream(connect, options);
+function openStream(path, request, options) {
+    const stream = new Stream(path, request, options);
     stream.closed = stream.run();
     return stream;
 }
 
 class Stream {
-    #connect;
+    #path;
+    #request;
     #options;
     #stop = new AbortController();
     #position;
     #pause = PAUSE_MS;
     #failures = 0;
 
-    constructor(connect, options) {
-        this.#connect = connect;
+    constructor(path, request, options) {
+        this.#path = path;
+        this.#request = request;
         this.#options = options;
         this.#position = new Position(options.lastEventId);
         if (options.signal?.aborted) this.close();
@@ -291,9 +293,10 @@ class Stream {
         const watch = new Watch(this.#stop.signal, this.#options.silenceMs ?? SILENCE_MS);
         try {
             const last = this.#position.last;
+            // In the address: a page of another origin may not send the header Last-Event-ID.
+            const from = last === undefined ? '' : `?lastEventId=${encodeURIComponent(last)}`;
             const headers = { accept: 'text/event-stream' };
-            if (last !== undefined) headers['last-event-id'] = last;
-            const response = await this.#connect({ headers, signal: watch.signal, cache: 'no-store' });
+            const response = await this.#request(this.#path + from, { headers, signal: watch.signal, cache: 'no-store' });
             this.#position.connected();
             this.#tell('onOpen');
             await this.#read(response.body.getReader(), watch);

@@ -23,6 +23,8 @@ export interface MemoryCalls {
         updates: string;
         /** do it once: a repeat gives the first report */
         opId?: string;
+        /** the conversation it is done in, for the history */
+        session?: string;
     }>): Promise<Result<'memory.sync'>>;
     /** Show the files as the agent sees them. Needs memory:read. */
     list(...args: Args<'memory.list', {}>): Promise<Result<'memory.list'>>;
@@ -589,7 +591,7 @@ export interface ApiKeysCalls {
         /** what it is for */
         name: string;
         /** a right that it has, such as memory:read */
-        scope: Array<'memory:read' | 'memory:write' | 'sessions:read' | 'sessions:write' | 'personalities:read' | 'chat:send' | 'personalities:write' | 'tools:approve' | 'events:subscribe' | 'metrics:read'>;
+        scope: Array<'memory:read' | 'memory:write' | 'sessions:read' | 'sessions:write' | 'personalities:read' | 'chat:send' | 'store' | 'personalities:write' | 'tools:approve' | 'events:subscribe' | 'metrics:read'>;
         /** only for web pages of this origin (default: any caller) */
         origin?: Array<string>;
         /** it is an agent's: never approves what waits for a person */
@@ -602,6 +604,100 @@ export interface ApiKeysCalls {
         /** how the key begins, as the list shows it */
         prefix: string;
     }>): Promise<Result<'apiKeys.revoke'>>;
+}
+
+export interface StoreCalls {
+    /** Tell what the store of this home can do. Needs store. */
+    info(...args: Args<'store.info', {}>): Promise<Result<'store.info'>>;
+    /** Read texts byte for byte, by scope and key. Needs store. */
+    gather(...args: Args<'store.gather', {
+        /** which texts */
+        at: Array<string>;
+        /** only so much of the end of each (0: all) */
+        tailBytes?: number;
+    }>): Promise<Result<'store.gather'>>;
+    /** Change texts of a scope, all or none, if they are what was read. Needs store. */
+    swap(...args: Args<'store.swap', {
+        /** a scope id, such as personality:ethos */
+        scope: string;
+        /** an array of {key, expect?, text? or drop?, actions?, receipt?} */
+        edits: unknown;
+        /** who writes, and the operation id, as in history */
+        origin?: unknown;
+    }>): Promise<Result<'store.swap'>>;
+    /** List the texts of a scope. Needs store. */
+    list(...args: Args<'store.list', {
+        /** a scope id, such as personality:ethos */
+        scope: string;
+    }>): Promise<Result<'store.list'>>;
+    /** List the scopes that were ever written. Needs store. */
+    scopes(...args: Args<'store.scopes', {}>): Promise<Result<'store.scopes'>>;
+    /** List recorded changes, newest first. Needs store. */
+    history(...args: Args<'store.history', {
+        /** a scope id, such as personality:ethos */
+        scope: string;
+        /** only of this key */
+        key?: string;
+        /** go on after the change of this number */
+        after?: number;
+        /** and after so many more */
+        skip?: number;
+    }>): Promise<Result<'store.history'>>;
+    /** Read the text that a key had. Needs store. */
+    version(...args: Args<'store.version', {
+        /** a scope id, such as personality:ethos */
+        scope: string;
+        /** a key of the scope */
+        key: string;
+        /** a revision that the history names */
+        revision: string;
+    }>): Promise<Result<'store.version'>>;
+    /** Purge lines from the texts and the history of a scope. Needs store. */
+    purge(...args: Args<'store.purge', {
+        /** a scope id, such as personality:ethos */
+        scope: string;
+        /** lines with this go */
+        needle: unknown;
+        /** who writes, and the operation id, as in history */
+        origin?: unknown;
+    }>): Promise<Result<'store.purge'>>;
+    /** Keep a text beside a key. Needs store. */
+    setAside(...args: Args<'store.setAside', {
+        /** a scope id, such as personality:ethos */
+        scope: string;
+        /** a key of the scope */
+        key: string;
+        /** a string, or {base64} for other bytes */
+        text: unknown;
+    }>): Promise<Result<'store.setAside'>>;
+    /** List the texts that are kept beside keys. Needs store. */
+    conflicts(...args: Args<'store.conflicts', {
+        /** a scope id, such as personality:ethos */
+        scope: string;
+    }>): Promise<Result<'store.conflicts'>>;
+    /** Read a text that is kept beside a key. Needs store. */
+    conflictRead(...args: Args<'store.conflictRead', {
+        /** a scope id, such as personality:ethos */
+        scope: string;
+        /** the kept copy, as store.conflicts names it */
+        id: string;
+    }>): Promise<Result<'store.conflictRead'>>;
+    /** Take away a text that is kept beside a key. Needs store. */
+    conflictDrop(...args: Args<'store.conflictDrop', {
+        /** a scope id, such as personality:ethos */
+        scope: string;
+        /** the kept copy, as store.conflicts names it */
+        id: string;
+    }>): Promise<Result<'store.conflictDrop'>>;
+    /** Make a text a version of a key, which keeps its own. Needs store. */
+    keep(...args: Args<'store.keep', {
+        /** a scope id, such as personality:ethos */
+        scope: string;
+        /** a key of the scope */
+        key: string;
+        /** a string, or {base64} for other bytes */
+        text: unknown;
+    }>): Promise<Result<'store.keep'>>;
 }
 
 export interface MarkdownCalls {
@@ -623,6 +719,7 @@ export interface Ethos extends Client {
     readonly personalities: PersonalitiesCalls;
     readonly meta: MetaCalls;
     readonly apiKeys: ApiKeysCalls;
+    readonly store: StoreCalls;
     readonly markdown: MarkdownCalls;
 }
 

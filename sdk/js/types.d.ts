@@ -228,6 +228,8 @@ export interface Common {
     personalityId?: string;
     userId?: string;
     workspaceId?: string;
+    /** The conversation that this is done in, for the history. */
+    sessionId?: string;
 }
 
 export interface Page {

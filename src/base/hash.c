@@ -40,6 +40,14 @@ bool hash_is_hex(struct ethos_view v)
     return v.size == HASH_HEX_SIZE - 1;
 }
 
+bool hash_same_secret(struct ethos_view a, struct ethos_view b)
+{
+    unsigned differ = a.size != b.size;
+    for (size_t i = 0; i < a.size && a.size == b.size; i++)
+        differ |= (unsigned)((unsigned char)a.data[i] ^ (unsigned char)b.data[i]);
+    return differ == 0;
+}
+
 /* ---- CRC-32C --------------------------------------------------------------------------------- */
 
 /* What a byte adds, by its value: the polynomial 0x1edc6f41, bits reflected. */

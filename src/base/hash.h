@@ -16,6 +16,9 @@ void hash_hex(struct ethos_view v, char out[HASH_HEX_SIZE]);
 /* Whether v is what hash_hex gives: the name of a blob. */
 bool hash_is_hex(struct ethos_view v);
 
+/* Whether two secrets are the same, in a time that tells nothing but their sizes. */
+bool hash_same_secret(struct ethos_view a, struct ethos_view b);
+
 /* "sha256:<hex>" */
 void hash_revision(struct ethos_view v, char out[ETHOS_REVISION_SIZE]);
 

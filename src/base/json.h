@@ -16,7 +16,8 @@ struct str;
 
 /*
  * Parses one document. `what` names it in the error ("updates", a file name). ETHOS_INVALID, or
- * ETHOS_LIMIT for too much size or depth: "updates: line 3, column 7: duplicate object key".
+ * ETHOS_LIMIT for too much size, depth or too many values: "updates: line 3, column 7: duplicate
+ * object key".
  */
 int json_parse(struct ethos_view text, const char *what, json_t **out, struct ethos_error *error);
 

@@ -22,10 +22,15 @@
 #include "base/utf8.h"
 #include "base/view.h"
 
+#define TEXT_OF(number) #number
+#define TEXT(macro) TEXT_OF(macro)
+#define TOO_MANY "more than " TEXT(ETHOS_MAX_JSON_VALUES) " values"
+
 struct reader {
     const char *text, *at, *end;
     const char *what;
     unsigned depth;
+    size_t values;
     int code;
     struct ethos_error *error;
 };
@@ -408,6 +413,10 @@ static json_t *read_value(struct reader *r)
     skip_space(r);
     int c = peek(r);
 
+    if (r->values++ == ETHOS_MAX_JSON_VALUES) {
+        fail_at(r, r->at, ETHOS_LIMIT, TOO_MANY);
+        return NULL;
+    }
     if (c == '{' || c == '[')
         return read_nested(r);
     if (c == '"')

@@ -10,13 +10,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/inotify.h>
-#include <unistd.h>
 
 #include "base/os.h"
 #include "base/view.h"
@@ -28,6 +27,10 @@
 #define XFS_MAGIC 0x58465342
 #define ZFS_MAGIC 0x2fc12fc1
 #define BCACHEFS_MAGIC 0xca451a4e
+
+/* Bits of what is ready. */
+#define EVENTS 1u
+#define MOUNTS 2u
 
 #define OF_PLACE (IN_DELETE_SELF | IN_MOVE_SELF)
 #define OF_ITSELF (OF_PLACE | IN_ATTRIB)
@@ -82,9 +85,10 @@ struct awaited {
 };
 
 struct looks_watch {
-    pid_t process; /* that opened the two; another one must not take its events away */
-    int events;    /* inotify */
-    int mounts;    /* tells when something is mounted */
+    const char *mine; /* of the process that opened the three; another must not take its events */
+    int events;       /* inotify */
+    int mounts;       /* tells when something is mounted */
+    int both;         /* which of them has something to tell */
     struct str paths;
     bool quiet;      /* all of them are watched, and nothing has happened */
     uint64_t device; /* of a file system that tells of every change */
@@ -101,37 +105,51 @@ struct looks_watch *looks_watch_new(void)
     if (!self)
         return NULL;
     str_init(&self->paths, PATHS_LIMIT);
-    self->events = self->mounts = -1;
+    self->events = self->mounts = self->both = -1;
     return self;
 }
 
-static void close_both(struct looks_watch *self)
+static void close_all(struct looks_watch *self)
 {
-    if (self->events >= 0)
-        os_close(self->events);
-    if (self->mounts >= 0)
-        os_close(self->mounts);
-    self->events = self->mounts = -1;
+    int *fds[] = {&self->both, &self->events, &self->mounts};
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
+        if (*fds[i] >= 0)
+            os_close(*fds[i]);
+        *fds[i] = -1;
+    }
+    os_mine_free(self->mine);
+    self->mine = NULL;
     self->watch_count = 0;
 }
 
-/* A process that was forked off has descriptors of its own. */
-static bool open_both(struct looks_watch *self)
+static bool is_mine(const struct looks_watch *self)
 {
-    if (self->events >= 0 && self->mounts >= 0 && self->process == getpid())
+    return self->mine && *self->mine;
+}
+
+/* A process that was forked off has descriptors of its own. */
+static bool open_all(struct looks_watch *self)
+{
+    if (is_mine(self))
         return true;
-    close_both(self);
-    self->process = getpid();
+    close_all(self);
+    self->mine = os_mine();
     self->events = os_watch();
     self->mounts = os_openat(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY, 0);
-    return self->events >= 0 && self->mounts >= 0;
+    self->both = os_ready();
+    bool done = self->mine && self->both >= 0 && self->events >= 0 && self->mounts >= 0 &&
+                os_ready_add(self->both, self->events, EPOLLIN, EVENTS) == 0 &&
+                os_ready_add(self->both, self->mounts, EPOLLPRI, MOUNTS) == 0;
+    if (!done)
+        close_all(self);
+    return done;
 }
 
 void looks_watch_free(struct looks_watch *self)
 {
     if (!self)
         return;
-    close_both(self);
+    close_all(self);
     str_release(&self->paths);
     free(self);
 }
@@ -170,12 +188,9 @@ static bool read_events(const struct looks_watch *self)
 
 bool looks_watch_quiet(struct looks_watch *self)
 {
-    struct pollfd ready[] = {{self->events, POLLIN, 0}, {self->mounts, POLLPRI, 0}};
-    self->quiet = self->quiet && self->process == getpid();
-    if (!self->quiet)
-        return false;
-    int count = os_poll(ready, 2, 0);
-    self->quiet = count == 0 || (count > 0 && !ready[1].revents && read_events(self));
+    uint32_t ready;
+    self->quiet = self->quiet && is_mine(self) && os_ready_now(self->both, &ready) == 0 &&
+                  !(ready & MOUNTS) && (!(ready & EVENTS) || read_events(self));
     return self->quiet;
 }
 
@@ -294,14 +309,14 @@ static bool watch_path(struct looks_watch *self, const char *path, size_t above)
 /* Forgets all watches; what they had to tell goes with them. */
 static void reset(struct looks_watch *self)
 {
-    struct pollfd mounts = {self->mounts, POLLPRI, 0};
+    uint32_t ready;
     for (size_t i = 0; i < self->watch_count; i++)
         os_watch_remove(self->events, self->watches[i]);
     self->watch_count = self->awaited_count = 0;
     self->has_device = false;
     self->way[0] = 0;
     read_events(self);
-    os_poll(&mounts, 1, 0);
+    os_ready_now(self->both, &ready);
 }
 
 static bool watch_all(struct looks_watch *self, const char *base)
@@ -321,7 +336,7 @@ static bool watch_all(struct looks_watch *self, const char *base)
 
 bool looks_watch_set(struct looks_watch *self, const char *base, const struct looks *looks)
 {
-    bool open = open_both(self);
+    bool open = open_all(self);
     str_clear(&self->paths);
     if (open)
         reset(self);
@@ -334,4 +349,16 @@ bool looks_watch_set(struct looks_watch *self, const char *base, const struct lo
 bool looks_watch_has(const struct looks_watch *self, const struct looks *looks)
 {
     return view_eq(str_view(&self->paths), str_view(&looks->paths));
+}
+
+bool looks_watch_covers(const struct looks_watch *self, struct ethos_view directory)
+{
+    size_t size = directory.size;
+    const char *at = self->paths.data, *end = at + self->paths.size;
+    for (; at < end; at += strlen(at) + 1) {
+        bool below = size == 0 || at[size] == '/' || at[size] == 0;
+        if (*at != '/' && strncmp(at, directory.data, size) == 0 && below)
+            return true;
+    }
+    return false;
 }

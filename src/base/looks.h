@@ -49,6 +49,9 @@ bool looks_watch_set(struct looks_watch *self, const char *base, const struct lo
 /* Whether these are the paths that were set last, watched or not. */
 bool looks_watch_has(const struct looks_watch *self, const struct looks *looks);
 
+/* Whether a directory below the base is on the way to one of them, or one of them itself; "": the base. */
+bool looks_watch_covers(const struct looks_watch *self, struct ethos_view directory);
+
 /* Whether nothing at the paths has changed since they were set; once it is not, it never is again. */
 bool looks_watch_quiet(struct looks_watch *self);
 

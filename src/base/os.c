@@ -15,8 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -186,6 +188,52 @@ int os_poll(struct pollfd *fds, unsigned long count, int timeout_ms)
     return RETRY(CALL("poll", NULL, poll(fds, count, timeout_ms)));
 }
 
+const char *os_mine(void)
+{
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    char *mine = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mine == MAP_FAILED)
+        return NULL;
+    if (madvise(mine, size, MADV_WIPEONFORK) != 0) {
+        munmap(mine, size);
+        return NULL;
+    }
+    *mine = 1;
+    return mine;
+}
+
+void os_mine_free(const char *mine)
+{
+    if (mine)
+        munmap((void *)mine, (size_t)sysconf(_SC_PAGESIZE));
+}
+
+int os_ready(void)
+{
+    return CALL("ready", NULL, epoll_create1(EPOLL_CLOEXEC));
+}
+
+int os_ready_add(int self, int fd, uint32_t events, uint32_t bit)
+{
+    struct epoll_event event = {.events = events, .data.u32 = bit};
+    return CALL("ready_add", NULL, epoll_ctl(self, EPOLL_CTL_ADD, fd, &event));
+}
+
+int os_ready_remove(int self, int fd)
+{
+    return CALL("ready_remove", NULL, epoll_ctl(self, EPOLL_CTL_DEL, fd, NULL));
+}
+
+int os_ready_now(int self, uint32_t *out_bits)
+{
+    struct epoll_event events[8];
+    int count = RETRY(CALL("poll", NULL, epoll_wait(self, events, 8, 0)));
+    *out_bits = 0;
+    for (int i = 0; i < count; i++)
+        *out_bits |= events[i].data.u32;
+    return count < 0 ? -1 : 0;
+}
+
 int os_flock(int fd, int operation)
 {
     return RETRY(CALL("flock", NULL, flock(fd, operation)));
@@ -207,6 +255,11 @@ int64_t os_now_ms(void)
 int64_t os_monotonic_ms(void)
 {
     return clock_ms(CLOCK_MONOTONIC);
+}
+
+int64_t os_tick_ms(void)
+{
+    return clock_ms(CLOCK_MONOTONIC_COARSE);
 }
 
 int64_t os_boot_ms(void)

@@ -60,6 +60,19 @@ int os_watch_add(int fd, const char *path, uint32_t mask);
 int os_watch_remove(int fd, int watch);
 int os_poll(struct pollfd *fds, unsigned long count, int timeout_ms);
 
+/* A byte that is 1, and in a process forked off from this one 0. NULL: it cannot be had. */
+const char *os_mine(void);
+void os_mine_free(const char *mine);
+
+/*
+ * epoll(7) over a few descriptors: itself readable while one of them is; which are ready now, as the bits that
+ * each was added with. One that was closed is no longer in it.
+ */
+int os_ready(void);
+int os_ready_add(int self, int fd, uint32_t events, uint32_t bit);
+int os_ready_remove(int self, int fd);
+int os_ready_now(int self, uint32_t *out_bits);
+
 /* What a directory is, whatever its name; links are followed. */
 struct os_identity {
     uint64_t device, inode;
@@ -76,6 +89,7 @@ int os_list(int dir, os_dir_fn *each, void *arg);
 
 int64_t os_now_ms(void); /* wall time */
 int64_t os_monotonic_ms(void);
+int64_t os_tick_ms(void); /* the same as of the last tick of the kernel, and cheaper */
 int64_t os_boot_ms(void); /* wall time at which the machine started */
 void os_sleep_ms(unsigned ms);
 int os_random(void *data, size_t size);

@@ -349,8 +349,8 @@ static int run_surface(struct cli *self, const struct surface *surface)
         return status;
     settle(self, &setting);
     const struct surface_start start = {self->args,    &setting.options, &setting.request,
-                                        self->dry_run, hand_over,        self,
-                                        self->state};
+                                        self->dry_run, self->json,       hand_over,
+                                        self,          self->state};
     int code = surface->run(&start, &error);
     return code == ETHOS_OK ? CLI_DONE : cli_fail(self, &error);
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hidden.h"
 #include "base/os.h"
 #include "base/unicode.h"
 #include "base/utf8.h"
@@ -101,19 +102,6 @@ bool term_finish(struct term *self)
     return ok;
 }
 
-/* Characters that reorder the text around them or show nothing: what they do must be seen. */
-static bool is_hidden(uint32_t cp)
-{
-    static const uint32_t spans[][2] = {
-        {0x00AD, 0x00AD}, {0x061C, 0x061C}, {0x115F, 0x1160},  {0x180E, 0x180E}, {0x200B, 0x200B},
-        {0x200E, 0x200F}, {0x202A, 0x202E}, {0x2060, 0x2064},  {0x2066, 0x2069}, {0x3164, 0x3164},
-        {0xFEFF, 0xFEFF}, {0xFFA0, 0xFFA0}, {0xE0000, 0xE007F}};
-    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
-        if (cp >= spans[i][0] && cp <= spans[i][1])
-            return true;
-    return false;
-}
-
 static bool is_control(uint32_t cp)
 {
     return (cp < 0x20 && cp != '\n' && cp != '\t') || cp == 0x7F;
@@ -140,7 +128,7 @@ void term_safe(FILE *out, struct ethos_view text)
         uint32_t cp;
         bool valid;
         size = utf8_decode(text.data + i, text.size - i, &cp, &valid);
-        if (valid && !is_control(cp) && !(cp >= 0x80 && cp < 0xA0) && !is_hidden(cp))
+        if (valid && !is_control(cp) && !(cp >= 0x80 && cp < 0xA0) && !hidden_at(text, i, cp))
             continue;
         fwrite(text.data + done, 1, i - done, out);
         print_escaped(out, view_of(text.data + i, size), cp, valid);

@@ -48,7 +48,7 @@ static void print_type(FILE *out, const struct op_arg *arg)
     else if (arg->type == OP_INTEGER)
         fputs("number", out);
     else
-        fputs(arg->type == OP_FLAG ? "boolean" : "string", out);
+        fputs(arg->type == OP_FLAG ? "boolean" : arg->type == OP_VALUE ? "unknown" : "string", out);
     fputs(many ? ">" : "", out);
     fputs(arg->flags & OP_NULL ? " | null;\n" : ";\n", out);
 }

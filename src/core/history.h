@@ -88,6 +88,9 @@ int history_mend(struct ethos_view before, struct ethos_view after, struct arena
 int history_change(const struct history_record *record, struct arena *arena,
                    struct ethos_change *out);
 
+/* A copy of a change, all of it in the arena. ETHOS_OK or ETHOS_NOMEM. */
+int history_copy(const struct ethos_change *change, struct arena *arena, struct ethos_change *out);
+
 /* ---- the changes of one key ----------------------------------------------------------------- */
 
 /* In order of writing. voided says of each whether a later void took it back. */

@@ -49,3 +49,30 @@ int history_change(const struct history_record *record, struct arena *arena,
     };
     return out->key && out->before && out->after ? ETHOS_OK : ETHOS_NOMEM;
 }
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+/* Every string of struct ethos_change. */
+static const size_t strings[] = {
+    offsetof(struct ethos_change, key),    offsetof(struct ethos_change, actions),
+    offsetof(struct ethos_change, source), offsetof(struct ethos_change, via),
+    offsetof(struct ethos_change, actor),  offsetof(struct ethos_change, session),
+    offsetof(struct ethos_change, user),   offsetof(struct ethos_change, session_key),
+    offsetof(struct ethos_change, op_id),  offsetof(struct ethos_change, event),
+    offsetof(struct ethos_change, undoes), offsetof(struct ethos_change, before),
+    offsetof(struct ethos_change, after),
+};
+
+int history_copy(const struct ethos_change *change, struct arena *arena, struct ethos_change *out)
+{
+    *out = *change;
+    for (size_t i = 0; i < sizeof(strings) / sizeof(*strings); i++) {
+        const char **string = (const char **)(void *)((char *)out + strings[i]);
+
+        if (*string && !(*string = arena_str(arena, *string)))
+            return ETHOS_NOMEM;
+    }
+    if (out->diff.data)
+        out->diff.data = arena_copy(arena, change->diff);
+    return out->diff.data || !change->diff.data ? ETHOS_OK : ETHOS_NOMEM;
+}

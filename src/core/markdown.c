@@ -69,15 +69,54 @@ static int keep(struct builder *self, bool ok)
     return ok ? 0 : fail(self, ETHOS_NOMEM);
 }
 
-static int add_string(struct builder *self, struct ethos_view text)
+static int add_plain(struct builder *self, struct ethos_view text)
 {
     return keep(self,
                 text.size == 0 || json_array_append_new(children_of(self), json_text(text)) == 0);
 }
 
+/* Characters that nobody would see, as a node or as text. */
+static int add_hidden(struct builder *self, struct ethos_view text, bool as_node)
+{
+    struct str shown;
+    str_init(&shown, SIZE_MAX);
+    int failed = keep(self, markdown_show(text, &shown) == ETHOS_OK);
+    if (!failed && as_node && ++self->nodes > MARKDOWN_NODES)
+        failed = fail(self, ETHOS_LIMIT);
+    json_t *child = failed ? NULL : json_text(str_view(&shown));
+    str_release(&shown);
+    if (child && as_node)
+        child = json_pack("{s:s, s:[o]}", "t", "hidden", "c", child);
+    return failed ? failed : keep(self, json_array_append_new(children_of(self), child) == 0);
+}
+
+/* Whether a node may stand here; in an image, all is text. */
+static bool takes_nodes(const struct builder *self)
+{
+    const struct frame *frame = self->depth > 0 ? &self->frames[self->depth - 1] : NULL;
+    return self->depth < MARKDOWN_DEPTH && (!frame || frame->block || frame->type != MD_SPAN_IMG);
+}
+
+static int add_string(struct builder *self, struct ethos_view text)
+{
+    struct markdown_hidden hidden;
+    size_t at = 0;
+    int failed = 0;
+    for (; !failed && markdown_hidden(text, at, &hidden); at = hidden.end) {
+        failed = add_plain(self, view_of(text.data + at, hidden.start - at));
+        if (!failed)
+            failed = add_hidden(self, view_of(text.data + hidden.start, hidden.end - hidden.start),
+                                takes_nodes(self));
+    }
+    return failed ? failed : add_plain(self, view_from(text, at));
+}
+
 static int add_link(struct builder *self, struct ethos_view text, bool mail)
 {
+    struct markdown_hidden hidden;
     struct str url;
+    if (markdown_hidden(text, 0, &hidden))
+        return add_string(self, text); // it would not lead where it seems to
     str_init(&url, SIZE_MAX);
     str_adds(&url, mail ? "mailto:" : "");
     str_add(&url, text);
@@ -112,7 +151,7 @@ static int flush(struct builder *self)
 {
     struct markdown_link link;
     struct ethos_view text = str_view(&self->text);
-    bool links = self->depth < MARKDOWN_DEPTH && takes_links(self);
+    bool links = takes_nodes(self) && takes_links(self);
     size_t at = 0;
     int failed = 0;
     while (links && !failed && markdown_link(text, at, &link)) {
@@ -282,6 +321,20 @@ static void add_piece(struct str *out, MD_TEXTTYPE type, struct ethos_view piece
         str_add(out, type == MD_TEXT_NULLCHAR ? VIEW("\xEF\xBF\xBD") : piece);
 }
 
+/* A note is named as it is. */
+static int put_shown(struct builder *self, json_t *node, const char *name, struct ethos_view text)
+{
+    struct str shown;
+    if (strcmp(name, "note") == 0)
+        return put(self, node, name, json_text(text));
+    str_init(&shown, SIZE_MAX);
+    int failed = keep(self, markdown_show(text, &shown) == ETHOS_OK);
+    if (!failed)
+        failed = put(self, node, name, json_text(str_view(&shown)));
+    str_release(&shown);
+    return failed;
+}
+
 /* A link, when one may follow it, or any other text; nothing when it is empty. */
 static int put_text(struct builder *self, json_t *node, const char *name, const MD_ATTRIBUTE *from)
 {
@@ -298,7 +351,7 @@ static int put_text(struct builder *self, json_t *node, const char *name, const 
     }
     int failed = keep(self, str_code(&out) == ETHOS_OK);
     if (!failed && out.size > 0 && (!link || markdown_url_ok(str_view(&out))))
-        failed = put(self, node, name, json_text(str_view(&out)));
+        failed = put_shown(self, node, name, str_view(&out));
     str_release(&out);
     return failed;
 }

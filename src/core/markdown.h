@@ -10,9 +10,11 @@
  *     a "href", "title"; of a link [[to a note]] instead "note"
  *     img "href", its description as the child; nobody is asked to load it
  *     front: the frontmatter, which is no markdown, as text
+ *     hidden: characters that nobody would see, or that reorder what stands around them, by their numbers
  *
- * Raw HTML is text. A link that is not http, https, mailto or relative has no href. Blocks without
- * text of their own (a rule, an empty item) have the nearest line that can be told.
+ * Raw HTML is text. A link that is not http, https, mailto or relative has no href, nor has one with
+ * hidden characters; in titles, and where no node may stand, those are text. Blocks without text of
+ * their own (a rule, an empty item) have the nearest line that can be told.
  *
  * md4c parses. It is quadratic in the worst case, so what would take long is refused beforehand.
  */
@@ -38,7 +40,7 @@
  */
 int markdown_nodes(struct ethos_view text, json_t **out_nodes, struct ethos_error *error);
 
-/* Whether a link may lead there: http, https, mailto, or relative without a host; no control characters. */
+/* Whether a link may lead there: http, https, mailto, or relative without a host; nothing hidden. */
 bool markdown_url_ok(struct ethos_view url);
 
 #endif

@@ -20,6 +20,17 @@ struct markdown_link {
 /* The first one from an offset on. Linear, when each call begins where the link before ended. */
 bool markdown_link(struct ethos_view text, size_t from, struct markdown_link *out);
 
+/* Characters that nobody would see, one after the other. */
+struct markdown_hidden {
+    size_t start, end;
+};
+
+/* The first of them from an offset on. */
+bool markdown_hidden(struct ethos_view text, size_t from, struct markdown_hidden *out);
+
+/* Appends a text with those as something to read. */
+int markdown_show(struct ethos_view text, struct str *out);
+
 /* ETHOS_LIMIT when parsing would take long. */
 int markdown_affordable(struct ethos_view text, struct ethos_error *error);
 

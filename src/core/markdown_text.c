@@ -1,8 +1,9 @@
 /*
- * markdown_text.c: entities and links of markdown, marked or not.
+ * markdown_text.c: entities and links of markdown, marked or not; what nobody would see.
  */
 #include <string.h>
 
+#include "base/hidden.h"
 #include "base/str.h"
 #include "base/utf8.h"
 #include "base/view.h"
@@ -160,6 +161,49 @@ bool markdown_link(struct ethos_view text, size_t from, struct markdown_link *ou
     return false;
 }
 
+/* ---- what nobody would see ------------------------------------------------------------------- */
+
+/* Size of the character at an offset; *out_cp is 0 for one that is seen. */
+static size_t look_at(struct ethos_view text, size_t at, uint32_t *out_cp)
+{
+    uint32_t cp;
+    size_t size = utf8_decode(text.data + at, text.size - at, &cp, NULL);
+    bool control = (cp < 0x20 && cp != '\t' && cp != '\n' && cp != '\r') ||
+                   (cp >= 0x7F && cp < 0xA0);
+    *out_cp = control || hidden_at(text, at, cp) ? cp : 0;
+    return size;
+}
+
+bool markdown_hidden(struct ethos_view text, size_t from, struct markdown_hidden *out)
+{
+    size_t at = from, size;
+    uint32_t cp;
+    for (; at < text.size; at += size)
+        if ((size = look_at(text, at, &cp)) && cp)
+            break;
+    out->start = at;
+    for (; at < text.size; at += size)
+        if ((size = look_at(text, at, &cp)) && !cp)
+            break;
+    out->end = at;
+    return out->start < out->end;
+}
+
+int markdown_show(struct ethos_view text, struct str *out)
+{
+    struct markdown_hidden hidden;
+    size_t at = 0, size;
+    uint32_t cp;
+    for (; markdown_hidden(text, at, &hidden); at = hidden.end) {
+        str_add(out, view_of(text.data + at, hidden.start - at));
+        for (at = hidden.start; at < hidden.end; at += size) {
+            size = look_at(text, at, &cp);
+            hidden_show(cp, out);
+        }
+    }
+    return str_add(out, view_from(text, at));
+}
+
 /* ---- links ----------------------------------------------------------------------------------- */
 
 /* What stands before the colon of a scheme; absent when the link is relative. */
@@ -180,9 +224,10 @@ static bool names_host(struct ethos_view url)
 bool markdown_url_ok(struct ethos_view url)
 {
     static const struct ethos_view allowed[] = {VIEW("http"), VIEW("https"), VIEW("mailto")};
-    for (size_t i = 0; i < url.size; i++)
-        if ((unsigned char)url.data[i] < 0x20 || url.data[i] == 0x7F)
-            return false;
+    struct markdown_hidden hidden;
+    if (memchr(url.data, '\t', url.size) || memchr(url.data, '\n', url.size) ||
+        memchr(url.data, '\r', url.size) || markdown_hidden(url, 0, &hidden))
+        return false;
     url = view_trim(url);
     struct ethos_view scheme = scheme_of(url);
     for (size_t i = 0; scheme.data && i < sizeof allowed / sizeof *allowed; i++)

@@ -16,7 +16,8 @@
 
 /* ---- sending -------------------------------------------------------------------------------------------- */
 
-static struct MHD_Response *make_response(struct request *request)
+/* keep: what it is made of has to outlive the request. */
+static struct MHD_Response *make_response(struct request *request, bool keep)
 {
     struct http_reply *reply = &request->reply;
     if (reply->stream)
@@ -26,7 +27,8 @@ static struct MHD_Response *make_response(struct request *request)
         return MHD_create_response_from_buffer(reply->bytes.size, (void *)reply->bytes.data,
                                                MHD_RESPMEM_PERSISTENT);
     struct str *out = &request->call.out; // stays until the request ends, which it does after this
-    return MHD_create_response_from_buffer(out->size, out->data, MHD_RESPMEM_PERSISTENT);
+    return MHD_create_response_from_buffer(out->size, out->data,
+                                           keep ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
 }
 
 /* What every answer has. */
@@ -46,7 +48,6 @@ static void add_common(struct request *request, struct MHD_Response *response)
     if (!own)
         MHD_add_response_header(response, "Cache-Control",
                                 request->reply.is_stream ? "no-cache" : "no-store");
-    MHD_add_response_header(response, "X-Request-Id", call->request_id);
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
     MHD_add_response_header(response, "Content-Security-Policy", CSP);
@@ -55,18 +56,26 @@ static void add_common(struct request *request, struct MHD_Response *response)
         MHD_add_response_header(response, "Access-Control-Allow-Credentials", "true");
     if (request->shared)
         MHD_add_response_header(response, "Access-Control-Allow-Origin", request->shared);
+    MHD_add_response_header(response, "X-Request-Id", call->request_id);
+    if (request->last)
+        MHD_add_response_header(response, "Connection", "close");
 }
 
 static enum MHD_Result send_answer(struct request *request)
 {
-    struct MHD_Response *response = make_response(request);
+    bool keep = again_wants(request);
+    struct MHD_Response *response = make_response(request, keep);
     if (!response)
         return MHD_NO;
     add_common(request, response);
-    connection_enter(request->connection, PHASE_ANSWER);
+    connection_enter(request->connection,
+                     request->step == STEP_REFUSED ? PHASE_REFUSED : PHASE_ANSWER);
     request->step = STEP_DONE;
     enum MHD_Result result = MHD_queue_response(request->mhd, request->call.status, response);
-    MHD_destroy_response(response);
+    if (keep)
+        again_keep(request, response);
+    else
+        MHD_destroy_response(response);
     return result;
 }
 
@@ -83,7 +92,8 @@ static void run_job(struct job *job)
 static bool is_quick(const struct request *request)
 {
     const struct http_route *route = request->reply.route;
-    return (route->flags & HTTP_EAGER) || (route->quick && route->quick(&request->call));
+    return (route->flags & HTTP_EAGER) || (route->quick && route->quick(&request->call) &&
+                                           !events_elsewhere(http_events_of(&request->call)));
 }
 
 static const struct http_error busy = {503, "SERVICE_UNAVAILABLE", "Too much waits already",
@@ -94,8 +104,11 @@ static enum MHD_Result answer(struct request *request)
 {
     if (request->step == STEP_READ) {
         request->call.body = str_view(&request->body);
-        connection_enter(request->connection, PHASE_ANSWER);
+        enum MHD_Result result;
+        if (again_answer(request, &result))
+            return result;
         if (!is_quick(request)) {
+            connection_enter(request->connection, PHASE_ANSWER);
             request->step = STEP_WORK;
             request->job.run = run_job;
             MHD_suspend_connection(request->mhd);
@@ -122,8 +135,7 @@ enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *ur
         return MHD_NO; // its connection has no memory
     if (request->step == STEP_NEW) {
         request_begin(request, url, method);
-        bool large = request->call.status == 413;
-        return large ? send_answer(request) : MHD_YES; // else keep-alive would be lost
+        return request->last ? send_answer(request) : MHD_YES; // else keep-alive would be lost
     }
     if (*size > 0) {
         request_take(request, view_of(data, *size));
@@ -147,7 +159,11 @@ void *on_line(void *arg, const char *uri, struct MHD_Connection *mhd)
     request->server = self;
     request->mhd = mhd;
     request->connection = connection;
-    request->line_size = strlen(uri) + sizeof "OPTIONS  HTTP/1.1" - 1;
+    size_t size = strlen(uri);
+    request->line_size = size + sizeof "OPTIONS  HTTP/1.1" - 1;
+    memcpy(connection->line, uri, size < HTTP_KEPT_LINE ? size + 1 : 0);
+    if (size >= HTTP_KEPT_LINE)
+        connection->line[0] = 0;
     request->line_bad = !call_line_ok(uri);
     if (connection->phase == PHASE_IDLE)
         connection_enter(connection, PHASE_HEADERS); // a new one is in it since it came

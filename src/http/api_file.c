@@ -145,6 +145,7 @@ static void get(const struct file *file)
     struct op_result result;
     call->raw = wants_bytes(call);
     call->printed = !call->raw;
+    call->again = true;
     http_answer_header(call, "Vary", "Accept");
     int code = http_run(call, file->get, json_incref(file->target), &result, &error);
     const char *revision = json_view(result.json, "revision").data;

@@ -1,8 +1,8 @@
 /*
  * assets.c: the dashboard, embedded, and the page of those who are not let in.
  *
- * The program and its pages are of one version: a browser asks each time whether what it has is still
- * the same, and mostly hears that it is.
+ * The program and its pages are of one version. The page names its files by that version, so a browser
+ * that has them asks no more; by their plain names it asks each time, and mostly hears that nothing changed.
  */
 #include "http/assets.h"
 
@@ -15,7 +15,8 @@
 
 static const char stranger[] =
     "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-    "<meta name=\"viewport\" content=\"width=device-width\"><title>ethos</title></head>\n"
+    "<meta name=\"viewport\" content=\"width=device-width\">"
+    "<meta name=\"color-scheme\" content=\"light dark\"><title>ethos</title></head>\n"
     "<body><h1>ethos</h1>\n<p>This browser is not logged in. Run <code>ethos serve</code> in a "
     "terminal and open the link that it prints.</p>\n<p>Such a link works once; a new one is "
     "printed "
@@ -43,6 +44,13 @@ static const char *content_type(const char *name)
         if (strcmp(ending, types[i].ending) == 0)
             return types[i].type;
     return "application/octet-stream";
+}
+
+/* What follows "VERSION/" in a name; NULL when the name does not begin so. */
+static const char *versioned(const char *name)
+{
+    size_t size = strlen(assets_version);
+    return strncmp(name, assets_version, size) == 0 && name[size] == '/' ? name + size + 1 : NULL;
 }
 
 static const struct asset *find(const char *name)
@@ -73,12 +81,14 @@ void http_asset(struct http_call *call)
 {
     static const struct http_error none = {404, "NOT_FOUND", "There is no such file", NULL};
     bool page = strncmp(call->path, "/assets/", 8) != 0;
-    const struct asset *asset = find(page ? INDEX : call->rest);
+    const char *lasting = page ? NULL : versioned(call->rest);
+    const struct asset *asset = find(page ? INDEX : lasting ? lasting : call->rest);
     if (!asset) {
         http_answer_error(call, &none, NULL);
         return;
     }
-    http_answer_header(call, "Cache-Control", "no-cache");
+    http_answer_header(call, "Cache-Control",
+                       lasting ? "private, max-age=31536000, immutable" : "no-cache");
     http_answer_header(call, "ETag", asset->etag);
     if (asset->zip)
         http_answer_header(call, "Vary", "Accept-Encoding");

@@ -14,4 +14,7 @@ struct asset {
 
 extern const struct asset assets[]; /* ends with name NULL */
 
+/* Changes with any of them: "/assets/<version>/js/app.js" is always the same bytes. */
+extern const char assets_version[];
+
 #endif

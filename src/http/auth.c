@@ -16,6 +16,7 @@
 
 #define MINUTE_MS 60000
 #define MAX_KEYS 4096
+#define SECRET_SIZE 128 /* more than a key of ours */
 #define USED_MS 3600000 /* between two notes that a key is used */
 
 struct key {
@@ -44,7 +45,9 @@ struct auth {
     int64_t looked;                 /* when; 0: never */
     uint64_t state;                 /* another number whenever keys or token may have changed */
     char token_hash[HASH_HEX_SIZE]; /* of the token at that state */
-    struct job note;                /* that keys are used */
+    char secret[SECRET_SIZE];       /* the last key that was right, and its hash */
+    char secret_hash[HASH_HEX_SIZE];
+    struct job note; /* that keys are used */
     bool noting;
     struct failure failures[AUTH_FAILURES];
 };
@@ -114,7 +117,7 @@ static int add_key(void *arg, const struct ethos_key *row)
     memcpy(key.hash, row->hash, sizeof key.hash);
     snprintf(key.actor, sizeof key.actor, "key:%s", row->name);
     snprintf(key.origins, sizeof key.origins, "%s", row->origins);
-    key.rights = scope_rights(row->scopes);
+    key.rights = scope_rights(row->scopes) | (row->agent ? OP_AGENT : 0);
     if (row->last_used_at)
         clock_parse(view_str(row->last_used_at), 0, false, &key.used_ms, NULL);
     self->keys = keys;
@@ -297,19 +300,38 @@ static void try_cookies(struct auth *self, const char *header, struct auth_found
     }
 }
 
+/* Mostly it is the one of before. */
+static void hash_secret(const struct auth *self, struct ethos_view secret, char out[HASH_HEX_SIZE])
+{
+    if (secret.size && hash_same_secret(secret, view_str(self->secret)))
+        memcpy(out, self->secret_hash, HASH_HEX_SIZE);
+    else
+        hash_hex(secret, out);
+}
+
+static void remember_secret(struct auth *self, struct ethos_view secret, const char *hash)
+{
+    if (secret.size >= SECRET_SIZE || strcmp(hash, self->secret_hash) == 0)
+        return;
+    memcpy(self->secret, secret.data, secret.size);
+    self->secret[secret.size] = 0;
+    memcpy(self->secret_hash, hash, HASH_HEX_SIZE);
+}
+
 static void try_key(struct auth *self, const char *header, struct auth_found *out)
 {
     struct ethos_view secret = view_str(header);
     if (secret.size < 7 || !view_eq_nocase(view_of(header, 7), VIEW("Bearer ")))
         return;
     secret = view_trim(view_from(secret, 7));
-    hash_hex(secret, out->secret);
+    hash_secret(self, secret, out->secret);
     struct key *key = look_for_key(self, out->secret);
     if (!key) {
         out->throttled |= note_failure(self, out->secret);
         return;
     }
     key->used = true;
+    remember_secret(self, secret, out->secret);
     out->who = HTTP_KEY;
     out->rights = key->rights;
     memcpy(out->actor, key->actor, sizeof out->actor);

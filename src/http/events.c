@@ -39,6 +39,7 @@ struct events {
     bool told;               /* something, since the streams were woken; the watcher's */
     atomic_size_t followers; /* streams of /events */
     atomic_bool unsure;      /* of the health */
+    atomic_bool elsewhere;   /* memory may be on another machine */
 };
 
 /* ---- a reader -------------------------------------------------------------------------------- */
@@ -227,12 +228,18 @@ static void follow(struct events *self, struct op_events *source)
     const struct op_event_to to = {tell_home, tell_lost, tell_session, self};
     int64_t swept = os_monotonic_ms();
     int last = ETHOS_OK;
+    atomic_store(&self->elsewhere, op_events_elsewhere(source));
+    if (atomic_load(&self->followers) > 0) { // who came before has missed what was before
+        tell_lost(self);
+        http_ring(self->http);
+    }
     while (!wait_for(self, op_events_fd(source), sooner(op_events_wait_ms(source), SWEEP_MS))) {
         struct ethos_error error = {0};
         int code = op_events_take(source, &to, &error);
         if (code != ETHOS_OK && code != last)
             http_log(self->http, ETHOS_LOG_WARN, "events: %s", error.text);
         last = code;
+        atomic_store(&self->elsewhere, op_events_elsewhere(source));
         if (op_events_unsure(source))
             atomic_store(&self->unsure, true);
         if (self->told)
@@ -343,12 +350,18 @@ int events_start(struct http *http, struct events **out, struct ethos_error *err
         return err_nomem(error);
     self->http = http;
     self->stop = -1;
+    atomic_init(&self->elsewhere, true); // until somebody has looked
     int code = set_up(self, error);
     if (code == ETHOS_OK)
         *out = self;
     else
         events_stop(self);
     return code;
+}
+
+bool events_elsewhere(const struct events *self)
+{
+    return self && atomic_load(&self->elsewhere);
 }
 
 void events_stop(struct events *self)

@@ -3,7 +3,6 @@
  */
 #include "http/gate.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/view.h"
@@ -39,15 +38,18 @@ static bool split_host(struct ethos_view host, struct ethos_view *name, struct e
 
 static bool is_loopback(struct ethos_view name)
 {
-    return gate_listed("localhost,127.0.0.1,[::1]", name);
+    return view_eq_nocase(name, VIEW("127.0.0.1")) || view_eq_nocase(name, VIEW("localhost")) ||
+           view_eq_nocase(name, VIEW("[::1]"));
 }
 
-/* Whether a port is ours; left out it is that of http. */
+/* Whether a port, of digits alone, is ours; left out it is that of http. */
 static bool is_our_port(const struct gate_rules *rules, struct ethos_view port)
 {
-    char text[16];
-    snprintf(text, sizeof text, "%u", rules->port);
-    return port.size ? view_eq_str(port, text) : rules->port == 80;
+    unsigned number = 0;
+    for (size_t i = 0; i < port.size && number <= 65535; i++)
+        number = number * 10 + (unsigned)(port.data[i] - '0');
+    bool plain = port.size > 0 && port.data[0] != '0';
+    return port.size ? plain && number == rules->port : rules->port == 80;
 }
 
 static bool is_ours(const struct gate_rules *rules, struct ethos_view host)
@@ -126,9 +128,14 @@ static bool is_json(const struct gate_ask *ask)
     return view_eq_nocase(view_trim(type), VIEW("application/json"));
 }
 
+bool gate_host(const struct gate_rules *rules, const char *host)
+{
+    return host && is_ours(rules, view_str(host));
+}
+
 enum gate_verdict gate_judge(const struct gate_rules *rules, const struct gate_ask *ask)
 {
-    if (!ask->host || !is_ours(rules, view_str(ask->host)))
+    if (!gate_host(rules, ask->host))
         return GATE_HOST;
     if (ask->method == HTTP_OPTIONS)
         return GATE_PASS;

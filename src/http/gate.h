@@ -36,6 +36,9 @@ enum gate_verdict {
     GATE_TYPE,       /* 415: a body that is no JSON */
 };
 
+/* Whether a Host header names us. If not, credentials are not looked at: no page guesses through a name. */
+bool gate_host(const struct gate_rules *rules, const char *host);
+
 enum gate_verdict gate_judge(const struct gate_rules *rules, const struct gate_ask *ask);
 
 /* The answer to a verdict other than GATE_PASS. */

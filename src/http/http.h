@@ -4,6 +4,7 @@
  *   serve.c    the command: the URL that is printed, the loop of the first thread; listen.c: sockets
  *   server.c   libmicrohttpd, connections and their time; judge.c: limits and the gate; answer.c: a
  *              request from its line to its end; streams.c: answers that go on (mhd.h: these four)
+ *   again.c    answers that serve again
  *   request.c  a call as handlers see it; running operations; seats.c: a handle for each thread
  *   workers.c  the threads that do what may wait
  *   gate.c     who may come in: headers and credential in, verdict out (pure)
@@ -28,6 +29,8 @@
 #define HTTP_MAX_HEADERS 100
 #define HTTP_MAX_BODY 1048576 /* bytes; /rpc: HTTP_MAX_RPC_BODY */
 #define HTTP_MAX_RPC_BODY 16777216
+#define HTTP_MAX_LARGE_BODY 100663296 /* of OP_LARGE, for who may run it; WIRE_MAX_BODY */
+#define HTTP_QUICK_BODY 65536         /* bytes; to take a larger one apart is a worker's */
 #define HTTP_HEADER_SECONDS 10
 #define HTTP_BODY_SECONDS 30
 #define HTTP_IDLE_SECONDS 60
@@ -67,6 +70,7 @@ struct http_call {
     const char *source; /* of history, said by the handler before http_run; NULL: "tool" */
     bool raw;           /* the same: the operation gives its bytes (op_call.want_json is false) */
     bool printed; /* the same: of OP_PRINTS, its JSON is appended to out (op_result.printed) */
+    bool again;   /* the same: nothing but the result and the request's line makes the answer */
     /* the answer */
     unsigned status;
     const char *type;         /* content type */
@@ -90,6 +94,8 @@ struct http_route {
     http_fn *run;
     bool (*quick)(const struct http_call *call); /* or NULL: a worker does it, unless HTTP_EAGER */
     size_t max_body;                             /* 0: HTTP_MAX_BODY */
+    /* A larger one, 0: none; or NULL. Asked when it is known who comes. */
+    size_t (*larger)(const struct http_call *call);
 };
 
 /* All routes; ends with prefix NULL. */
@@ -126,7 +132,7 @@ void http_answer_failure(struct http_call *call, const struct ethos_error *error
 struct http_error http_error_of(const struct op *op, const struct ethos_error *error);
 
 /*
- * Runs an operation for this call, in a turn of the request. personalityId, userId and workspaceId are
+ * Runs an operation for this call, in a turn of the request. personalityId, userId, workspaceId and sessionId are
  * taken out of args, unless the row has an argument of that name; args is taken. ETHOS_DENIED when the
  * caller may not. Release the result always.
  */
@@ -139,6 +145,9 @@ int http_run(struct http_call *call, const struct op *op, json_t *args, struct o
  */
 int http_run_call(struct http_call *call, const struct op *op, unsigned rights,
                   struct op_call *inner, struct op_result *result, struct ethos_error *error);
+
+/* Whether the server was started for a workspace. */
+bool http_has_workspace(const struct http_call *call);
 
 /* Whether it can be answered in the HTTP thread. */
 bool http_quick_op(const struct op *op);

@@ -62,9 +62,20 @@ struct headers {
     const char *values[HEARD_COUNT];
     size_t count, bytes;
     bool doubled; /* one of those came twice, which would be read one way here and another there */
+    bool strange; /* a name has a blank: the same */
 };
 
-static enum MHD_Result hear(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+/* Whether blanks or controls are in it: then it is no name, though another reader may take it for one. */
+static bool is_strange(const char *name, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (name[i] <= ' ' || name[i] > '~')
+            return true;
+    return false;
+}
+
+static enum MHD_Result hear(void *arg, enum MHD_ValueKind kind, const char *name, size_t size,
+                            const char *value, size_t value_size)
 {
     static const struct ethos_view names[] = {
         [HEARD_HOST] = VIEW("host"),
@@ -79,10 +90,10 @@ static enum MHD_Result hear(void *arg, enum MHD_ValueKind kind, const char *name
         [HEARD_ID] = VIEW("x-request-id"),
     };
     struct headers *headers = arg;
-    size_t size = strlen(name);
     (void)kind;
     headers->count++;
-    headers->bytes += size + (value ? strlen(value) : 0) + 4; // ": " and the line's end
+    headers->bytes += size + value_size + 4; // ": " and the line's end
+    headers->strange |= is_strange(name, size);
     for (int i = 0; i < HEARD_COUNT; i++) {
         if (names[i].size != size || strncasecmp(name, names[i].data, size) != 0)
             continue;
@@ -100,6 +111,8 @@ static const struct http_error line_long = {414, "URI_TOO_LONG", "The request li
 static const struct http_error headers_large = {431, "REQUEST_HEADER_FIELDS_TOO_LARGE",
                                                 "Too many or too large headers", NULL};
 static const struct http_error malformed = {400, "BAD_REQUEST", "Malformed request", NULL};
+static const struct http_error unclear = {400, "BAD_REQUEST", "Where the request ends is not clear",
+                                          "Send Content-Length once, or chunks."};
 static const struct http_error wrong_method = {405, "METHOD_NOT_SUPPORTED",
                                                "This path does not take that method", NULL};
 static const struct http_error no_route = {404, "NOT_FOUND", "There is nothing at this path", NULL};
@@ -110,6 +123,13 @@ static const struct http_error throttled = {429, "TOO_MANY_REQUESTS", "Too many 
 static const struct http_error no_memory = {503, "SERVICE_UNAVAILABLE", "Out of memory",
                                             "Try again."};
 
+/* Whether all who read it, proxies among them, find its end at the same place. */
+static bool is_framed(const struct headers *headers)
+{
+    const char *encoding = headers->values[HEARD_ENCODING];
+    return !encoding || (!headers->values[HEARD_LENGTH] && strcasecmp(encoding, "chunked") == 0);
+}
+
 static const struct http_error *check_limits(const struct request *request,
                                              const struct headers *headers)
 {
@@ -117,9 +137,9 @@ static const struct http_error *check_limits(const struct request *request,
         return &line_long;
     if (headers->count > HTTP_MAX_HEADERS || headers->bytes > HTTP_MAX_HEADER)
         return &headers_large;
-    if (request->line_bad || headers->doubled || !call_path_ok(request->call.path))
-        return &malformed;
-    return NULL;
+    if (headers->doubled || headers->strange || !is_framed(headers))
+        return &unclear;
+    return request->line_bad ? &malformed : NULL;
 }
 
 static bool has_body(const struct headers *headers)
@@ -134,6 +154,8 @@ static const struct http_error *judge(struct request *request, const struct head
     struct auth_found *found = &request->reply.found;
     const struct http_route *route = request->reply.route;
     const char *const *values = headers->values;
+    if (!gate_host(&call->http->rules, values[HEARD_HOST]))
+        return gate_error(GATE_HOST);
     auth_find(call->http->auth, values[HEARD_COOKIE], values[HEARD_CREDENTIAL], found);
     const struct gate_ask ask = {
         .method = call->method,
@@ -169,6 +191,8 @@ static const struct http_error *check_route(struct request *request, const struc
     if (!(route->methods & (1u << call->method)))
         return &wrong_method;
     size_t max = route->max_body ? route->max_body : HTTP_MAX_BODY;
+    size_t larger = route->larger ? route->larger(call) : 0;
+    max = larger > max ? larger : max;
     const char *length = headers->values[HEARD_LENGTH];
     request->body.ceiling = max;
     if (length && strtoull(length, NULL, 10) > max)
@@ -224,10 +248,12 @@ void request_begin(struct request *request, const char *url, const char *method)
     struct headers headers = {0};
     call->path = url;
     request->step = STEP_READ;
-    MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, hear, &headers);
+    MHD_get_connection_values_n(request->mhd, MHD_HEADER_KIND, hear, &headers);
     call->seat = seats_take(call->http->seats);
     call_name(call, headers.values[HEARD_ID]);
-    request->reply.route = call_path_ok(url) ? http_route(url) : NULL;
+    bool path_ok = call_path_ok(url);
+    request->line_bad |= !path_ok;
+    request->reply.route = path_ok ? http_route(url) : NULL;
     if (request->reply.route)
         call->rest = url + strlen(request->reply.route->prefix);
     bool known = call_method(method, &call->method);
@@ -241,9 +267,10 @@ void request_begin(struct request *request, const char *url, const char *method)
     }
     if (!error)
         error = check_route(request, &headers);
+    request->last = error == &unclear || error == &body_large;
     if (error)
         request_refuse(request, error);
-    connection_enter(request->connection, PHASE_BODY);
+    connection_enter(request->connection, error ? PHASE_REFUSED : PHASE_BODY);
 }
 
 void request_take(struct request *request, struct ethos_view piece)

@@ -1,6 +1,6 @@
 /*
- * mhd.h: what the files that know libmicrohttpd share: server.c, judge.c, answer.c, streams.c. Nothing else
- * includes this, or its header.
+ * mhd.h: what the files that know libmicrohttpd share: server.c, judge.c, answer.c, again.c, streams.c.
+ * Nothing else includes this, or its header.
  *
  * A request is named when its line has come, judged when its headers have (judge.c), read, and then
  * answered in this thread or by a worker while its connection is suspended (answer.c). A stream is
@@ -15,7 +15,13 @@
 #include "http/server.h"
 
 /* What a connection is waiting for, and so how long it may. */
-enum phase { PHASE_IDLE, PHASE_HEADERS, PHASE_BODY, PHASE_ANSWER };
+enum phase {
+    PHASE_IDLE,
+    PHASE_HEADERS,
+    PHASE_BODY,
+    PHASE_ANSWER,
+    PHASE_REFUSED, /* nothing is asked any more; its body and its answer are on their way */
+};
 
 struct connection;
 
@@ -31,10 +37,12 @@ struct request {
     enum step step;
     size_t line_size;
     bool line_bad;
+    bool last;          /* of its connection */
     const char *shared; /* the origin whose pages may read the answer, or NULL */
     struct str body;    /* its memory, and that of the answer, serve the next request, too */
     /* of a stream: */
-    bool entered; /* it is in the list, and links are under the mutex */
+    bool entered; /* it is in the list, and links are under the mutex, as is the next */
+    bool left;    /* its peer has closed it: it does not count any more */
     struct request *next, **link;
     struct ethos_view rest; /* of what it gave last */
     bool waiting;
@@ -46,9 +54,10 @@ struct connection {
     struct connection *next, **link;
     int fd;
     atomic_int phase;
-    _Atomic int64_t since;  /* ms */
-    bool gone;              /* its peer has closed a stream: neither counts any more */
-    struct request request; /* there is one at a time */
+    _Atomic int64_t since;     /* ms */
+    char line[HTTP_KEPT_LINE]; /* path and query as they came; "" when they are longer */
+    bool gone;                 /* it ends in a moment, and does not count any more */
+    struct request request;    /* there is one at a time */
 };
 
 struct server {
@@ -70,13 +79,21 @@ static inline struct request *request_of(const struct http_call *call)
     return (struct request *)call;
 }
 
-/* server.c: the connection goes on to another phase. */
+/* server.c: the connection goes on to another phase; holding the mutex: its place is free. */
 void connection_enter(struct connection *connection, enum phase phase);
+void connection_leave(struct server *self, struct connection *connection);
 
 /* judge.c: the headers are here; then its body, piece by piece. What is refused has its answer. */
 void request_begin(struct request *request, const char *url, const char *method);
 void request_take(struct request *request, struct ethos_view piece);
 void request_refuse(struct request *request, const struct http_error *error);
+
+/* again.c: sends an answer that was kept, if there is one and it would be made the same. */
+bool again_answer(struct request *request, enum MHD_Result *out);
+
+/* Whether the answer that was just made, by this thread, can serve again; then takes the response. */
+bool again_wants(const struct request *request);
+void again_keep(struct request *request, struct MHD_Response *response);
 
 /* answer.c: of a connection that begins and ends; libmicrohttpd's callbacks. */
 void request_init(struct request *request);

@@ -4,12 +4,16 @@
  * OpenAPI 3.1. Paths are the operations that /api has, and the two files of memory as resources.
  */
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/view.h"
 #include "http/api.h"
+#include "http/server.h"
 
 #define PROBLEM "#/components/responses/Problem"
 
@@ -39,8 +43,10 @@ static void put_range(const struct op_arg *arg, json_t **schema)
 /* One value. A text that is JSON may be sent as what it is. */
 static json_t *value_schema(const struct op_arg *arg)
 {
-    static const char *const types[] = {"string", "integer", "boolean", "string", "string"};
+    static const char *const types[] = {"string", "integer", "boolean", "string", "string", NULL};
     const char *type = types[arg->type];
+    if (arg->type == OP_VALUE)
+        return json_object(); // anything
     if (arg->flags & OP_JSON)
         return json_pack("{s:[s, s, s]}", "type", "string", "object", "array");
     json_t *schema = arg->flags & OP_NULL ? json_pack("{s:[s, s]}", "type", type, "null")
@@ -302,6 +308,8 @@ static json_t *parameters_json(void)
          NULL},
         {"workspaceId", "workspaceId", "query", "A workspace that workspaces.list shows; else none",
          NULL},
+        {"sessionId", "sessionId", "query",
+         "The conversation that this is done in, for the history", NULL},
         {"personality", "personality", "query", "Whose memory: a personality; else the active one",
          "default"},
         {"user", "user", "query", "Whose profile: a user id; else the person at the machine", NULL},
@@ -387,7 +395,7 @@ static json_t *tags_json(void)
     return tags;
 }
 
-void http_openapi(struct http_call *call)
+static json_t *description(void)
 {
     json_t *paths = json_object();
     put_file(&paths, "memory");
@@ -395,11 +403,72 @@ void http_openapi(struct http_call *call)
     for (const struct op *op = op_next(NULL); op; op = op_next(op))
         if (is_described(op))
             put_operation(&paths, op);
-    http_answer_json(
-        call, 200,
-        json_pack("{s:s, s:{s:s, s:s, s:s, s:{s:s, s:s}}, s:[{s:s}], s:o, s:o, s:o}", "openapi",
-                  "3.1.0", "info", "title", "ethos", "version", ETHOS_VERSION, "description",
-                  "Memory for AI agents: the files, notes and conversations of one home.",
-                  "license", "name", "MIT", "identifier", "MIT", "servers", "url", "/", "tags",
-                  tags_json(), "paths", paths, "components", components_json()));
+    return json_pack("{s:s, s:{s:s, s:s, s:s, s:{s:s, s:s}}, s:[{s:s}], s:o, s:o, s:o}", "openapi",
+                     "3.1.0", "info", "title", "ethos", "version", ETHOS_VERSION, "description",
+                     "Memory for AI agents: the files, notes and conversations of one home.",
+                     "license", "name", "MIT", "identifier", "MIT", "servers", "url", "/", "tags",
+                     tags_json(), "paths", paths, "components", components_json());
+}
+
+/* ---- kept: it is the same as long as the program runs ------------------------------------------------ */
+
+struct openapi {
+    struct str text;
+    char revision[ETHOS_REVISION_SIZE];
+};
+
+static void release(struct openapi *self)
+{
+    if (self)
+        str_release(&self->text);
+    free(self);
+}
+
+static struct openapi *make(void)
+{
+    json_t *json = description();
+    struct openapi *self = json ? calloc(1, sizeof *self) : NULL;
+    if (self) {
+        str_init(&self->text, HTTP_MAX_ANSWER);
+        json_print(json, JSON_STYLE_LINE, &self->text);
+    }
+    json_decref(json);
+    if (self && str_code(&self->text) == ETHOS_OK) {
+        hash_revision(str_view(&self->text), self->revision);
+        return self;
+    }
+    release(self);
+    return NULL;
+}
+
+/* Two threads may make it at the same time; the first stays. */
+static const struct openapi *take(struct http *http)
+{
+    struct openapi *kept = atomic_load(&http->openapi), *made;
+    if (kept || !(made = make()))
+        return kept;
+    if (atomic_compare_exchange_strong(&http->openapi, &kept, made))
+        return made;
+    release(made);
+    return kept;
+}
+
+void openapi_free(struct http *http)
+{
+    release(atomic_exchange(&http->openapi, NULL));
+}
+
+void http_openapi(struct http_call *call)
+{
+    const struct openapi *kept = take(call->http);
+    if (!kept) {
+        str_fail(&call->out, ETHOS_NOMEM);
+        return;
+    }
+    api_tag(call, kept->revision);
+    http_answer_header(call, "Cache-Control", "no-cache");
+    if (api_has_tag(http_header(call, "If-None-Match"), kept->revision))
+        call->status = 304;
+    else
+        http_answer_static(call, "application/json", str_view(&kept->text));
 }

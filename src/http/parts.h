@@ -23,6 +23,9 @@ http_fn http_stranger; /* assets.c: what / is without a credential */
 bool http_rpc_quick(const struct http_call *call);
 bool http_api_quick(const struct http_call *call);
 
+/* Which may have a larger body. */
+size_t http_rpc_larger(const struct http_call *call);
+
 /* ---- handles ------------------------------------------------------------------------------------- */
 
 /* That of this thread's seat, opened when first needed. Borrowed, for the length of the call. */
@@ -44,6 +47,9 @@ void http_log(struct http *http, enum ethos_level level, const char *format, ...
 struct events;
 int events_start(struct http *http, struct events **out, struct ethos_error *error);
 void events_stop(struct events *self); /* NULL is none */
+
+/* Whether memory is, or may be, on another machine: then nothing about it is quick. */
+bool events_elsewhere(const struct events *self);
 
 /* What events_start gave. */
 struct events *http_events_of(const struct http_call *call);

@@ -26,6 +26,8 @@ static void drop_answer(struct http_call *call)
     str_clear(&call->out);
     str_clear(&reply->headers);
     reply->bytes = view_of(NULL, 0);
+    op_again_free(reply->again);
+    reply->again = NULL;
     if (reply->stream)
         reply->stream->close(reply->stream);
     reply->stream = NULL;
@@ -219,7 +221,7 @@ static int take_name(const struct op *op, json_t *args, const char *name, json_t
 /* Whose memory: what the call says, else what the command line of the server said. */
 struct whose {
     struct ethos_request request;
-    json_t *held[3];
+    json_t *held[4];
     char workspace[ETHOS_MAX_SCOPE + 16];
 };
 
@@ -234,6 +236,8 @@ static int read_whose(const struct http_call *call, const struct op *op, json_t 
         code = take_name(op, args, "userId", &out->held[1], &out->request.user, error);
     if (code == ETHOS_OK)
         code = take_name(op, args, "workspaceId", &out->held[2], &workspace, error);
+    if (code == ETHOS_OK)
+        code = take_name(op, args, "sessionId", &out->held[3], &out->request.session, error);
     if (code != ETHOS_OK)
         return code;
     if (!workspace) {
@@ -273,6 +277,11 @@ static int run_for(struct http_call *call, const struct op *op, unsigned rights,
     return code == ETHOS_OK ? op_run_as(op, rights, inner, result, error) : code;
 }
 
+bool http_has_workspace(const struct http_call *call)
+{
+    return call->http->request.workspace && *call->http->request.workspace;
+}
+
 int http_run_call(struct http_call *call, const struct op *op, unsigned rights,
                   struct op_call *inner, struct op_result *result, struct ethos_error *error)
 {
@@ -280,7 +289,7 @@ int http_run_call(struct http_call *call, const struct op *op, unsigned rights,
     if (!request.workspace)
         request.workspace = ""; // none, whatever folder the server was started in
     inner->request = &request;
-    return run_for(call, op, rights & call->rights, inner, result, error);
+    return run_for(call, op, op_rights_both(rights, call->rights), inner, result, error);
 }
 
 static void swap(struct str *a, struct str *b)
@@ -300,6 +309,7 @@ int http_run(struct http_call *call, const struct op *op, json_t *args, struct o
                             .args = args,
                             .want_json = !call->raw,
                             .printed = call->printed && (op->effect & OP_PRINTS),
+                            .again = call->again,
                             .via = "http",
                             .source = call->source};
     if (code == ETHOS_OK)
@@ -310,6 +320,11 @@ int http_run(struct http_call *call, const struct op *op, json_t *args, struct o
         code = run_for(call, op, call->rights, &inner, result, error);
     if (inner.printed)
         swap(&call->out, &result->text);
+    if (code == ETHOS_OK && call->again) {
+        op_again_free(call->reply->again);
+        call->reply->again = result->again;
+        result->again = NULL;
+    }
     for (size_t i = 0; i < sizeof whose.held / sizeof *whose.held; i++)
         json_decref(whose.held[i]);
     json_decref(args);

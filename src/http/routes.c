@@ -23,17 +23,18 @@ static void run_mcp(struct http_call *call)
 /* Pages of the dashboard, which finds out itself what to show. */
 #define PAGE(path)                                                                                 \
     {                                                                                              \
-        path, READ, HTTP_EAGER, http_asset, NULL, 0                                                \
+        path, READ, HTTP_EAGER, http_asset, NULL, 0, NULL                                          \
     }
 
 const struct http_route http_routes[] = {
-    {"/rpc/", ON(HTTP_POST), HTTP_RPC, http_rpc, http_rpc_quick, HTTP_MAX_RPC_BODY},
-    {"/api/", ANY, 0, http_api, http_api_quick, 0},
-    {"/openapi.json", READ, HTTP_EAGER, http_openapi, NULL, 0},
-    {"/events", ON(HTTP_GET), HTTP_EAGER, http_events, NULL, 0},
-    {"/sse/sessions/", ON(HTTP_GET), HTTP_EAGER, http_sse, NULL, 0},
-    {"/mcp", ON(HTTP_POST), 0, run_mcp, NULL, 0},
-    {"/auth/exchange", ON(HTTP_GET), HTTP_OPEN, http_exchange, NULL, 0},
+    {"/rpc/", ON(HTTP_POST), HTTP_RPC, http_rpc, http_rpc_quick, HTTP_MAX_RPC_BODY,
+     http_rpc_larger},
+    {"/api/", ANY, 0, http_api, http_api_quick, 0, NULL},
+    {"/openapi.json", READ, HTTP_EAGER, http_openapi, NULL, 0, NULL},
+    {"/events", ON(HTTP_GET), HTTP_EAGER, http_events, NULL, 0, NULL},
+    {"/sse/sessions/", ON(HTTP_GET), HTTP_EAGER, http_sse, NULL, 0, NULL},
+    {"/mcp", ON(HTTP_POST), 0, run_mcp, NULL, 0, NULL},
+    {"/auth/exchange", ON(HTTP_GET), HTTP_OPEN, http_exchange, NULL, 0, NULL},
     PAGE("/"),
     PAGE("/memory"),
     PAGE("/notes"),

@@ -90,7 +90,8 @@ int rpc_decode(struct ethos_view body, json_t **out_input, struct ethos_error *e
 {
     struct ethos_error why = {0};
     json_t *holder = NULL;
-    int code = view_blank(body) ? ETHOS_OK : json_parse(body, "body", &holder, &why);
+    int code = view_blank(body) ? ETHOS_OK
+                                : json_parse_most(body, HTTP_MAX_LARGE_BODY, "body", &holder, &why);
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     if (code != ETHOS_OK)
@@ -152,7 +153,14 @@ const struct op *shape_op(const char *rest, const struct shape **out_shape)
 bool http_rpc_quick(const struct http_call *call)
 {
     const struct op *op = shape_op(call->rest, NULL);
-    return !op || http_quick_op(op);
+    return call->body.size <= HTTP_QUICK_BODY && (!op || http_quick_op(op));
+}
+
+size_t http_rpc_larger(const struct http_call *call)
+{
+    const struct op *op = shape_op(call->rest, NULL);
+    bool may = op && (op->effect & OP_LARGE) && op_allowed(op, call->rights);
+    return may ? HTTP_MAX_LARGE_BODY : 0;
 }
 
 /* ---- answers ---------------------------------------------------------------------------------------- */
@@ -262,6 +270,8 @@ void rpc_refuse(struct http_call *call, const struct op *op)
     struct http_error error = {403, "FORBIDDEN", "This key may not do that", NULL};
     if (!op && call->who != HTTP_KEY)
         error = (struct http_error){404, "NOT_FOUND", "No such procedure", NULL};
+    else if (op && (op->effect & OP_PERSON) && (call->rights & OP_AGENT))
+        error.action = "A person has to decide.";
     else if (op && op->right < OP_OWNER) {
         snprintf(needs, sizeof needs, "Use a key with the scope %s", op_right_name(op->right));
         error.action = needs;

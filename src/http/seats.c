@@ -13,6 +13,8 @@
 struct http_seat {
     struct http_seat *next;
     struct ethos *ethos; /* NULL until an operation needs it */
+    void *own;
+    void (*release)(void *own);
     unsigned char random[64 * UUID_RANDOM];
     size_t left; /* of it: bytes */
 };
@@ -47,6 +49,8 @@ void seats_free(struct seats *self)
     while (self->all) {
         struct http_seat *seat = self->all;
         self->all = seat->next;
+        if (seat->own)
+            seat->release(seat->own);
         ethos_close(seat->ethos);
         free(seat);
     }
@@ -81,6 +85,17 @@ void seats_name(struct http_seat *seat, char out[UUID_SIZE])
         return; // no name is better than that of another
     seat->left -= UUID_RANDOM;
     uuid_text(seat->random + seat->left, out);
+}
+
+void *seats_own(const struct http_seat *seat)
+{
+    return seat->own;
+}
+
+void seats_put(struct http_seat *seat, void *own, void (*release)(void *own))
+{
+    seat->own = own;
+    seat->release = release;
 }
 
 int http_open(struct http *http, struct ethos **out, struct ethos_error *error)

@@ -30,6 +30,7 @@
 #define FULL_MS 50      /* before the next try when no descriptor is left */
 #define ANY_PORT_TRIES 8
 #define MAX_FILES 65536
+#define WORKER_FILES 8 /* that a worker has open at once, more or less */
 
 struct serve {
     struct http http;
@@ -148,14 +149,24 @@ static int open_signals(struct serve *self, sigset_t *before, struct ethos_error
     return self->signals < 0 || self->http.bell < 0 ? err_errno(error, errno, "signals") : ETHOS_OK;
 }
 
-/* A stream is a descriptor, and a thousand of them are more than one gets without asking. */
-static void raise_limits(void)
+static unsigned smaller(rlim_t a, unsigned b)
 {
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
-        return;
-    files.rlim_cur = files.rlim_max < MAX_FILES ? files.rlim_max : MAX_FILES;
-    setrlimit(RLIMIT_NOFILE, &files);
+    return a < b ? (unsigned)a : b;
+}
+
+/*
+ * A stream is a descriptor, and a thousand of them are more than one gets without asking. If one does not
+ * get them, half are for connections: who takes all of those has not taken what reads and writes need.
+ */
+static void share_files(struct http *http)
+{
+    struct rlimit files = {MAX_FILES, MAX_FILES};
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = smaller(files.rlim_max, MAX_FILES);
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    http->max_connections = smaller(files.rlim_cur / 2, HTTP_MAX_CONNECTIONS);
+    http->max_workers = smaller(files.rlim_cur / (4 * WORKER_FILES) + 1, HTTP_WORKERS);
 }
 
 static int start(struct serve *self, const json_t *args, struct ethos_error *error)
@@ -175,7 +186,7 @@ static int start(struct serve *self, const json_t *args, struct ethos_error *err
     if (code == ETHOS_OK)
         code = check_open(self, error);
     if (code == ETHOS_OK)
-        code = workers_new(HTTP_WORKERS, HTTP_MAX_JOBS, &http->workers, error);
+        code = workers_new(http->max_workers, HTTP_MAX_JOBS, &http->workers, error);
     if (code == ETHOS_OK)
         code = events_start(http, &http->events, error);
     return code == ETHOS_OK ? server_start(http, &http->server, error) : code;
@@ -194,6 +205,7 @@ static void stop(struct serve *self)
     auth_close(http->auth);
     seats_free(http->seats);
     op_share_free(http->share);
+    openapi_free(http);
     close(self->signals);
     close(http->bell);
 }
@@ -307,7 +319,7 @@ int http_serve(const struct surface_start *given, struct ethos_error *error)
     self.http.request = *given->request;
     self.http.dry_run = given->dry_run;
     self.signals = self.http.bell = -1;
-    raise_limits();
+    share_files(&self.http);
     int code = open_signals(&self, &before, error);
     if (code == ETHOS_OK)
         code = start(&self, given->args, error);

@@ -23,14 +23,13 @@ void connection_enter(struct connection *connection, enum phase phase)
 {
     if (!connection)
         return;
-    atomic_store_explicit(&connection->since, os_monotonic_ms(), memory_order_relaxed);
+    atomic_store_explicit(&connection->since, os_tick_ms(), memory_order_relaxed);
     atomic_store_explicit(&connection->phase, phase, memory_order_relaxed);
 }
 
 static void add_connection(struct server *self, struct connection *connection)
 {
     pthread_mutex_lock(&self->mutex);
-    self->connection_count++;
     connection->next = self->connections;
     connection->link = &self->connections;
     if (connection->next)
@@ -39,19 +38,34 @@ static void add_connection(struct server *self, struct connection *connection)
     pthread_mutex_unlock(&self->mutex);
 }
 
+void connection_leave(struct server *self, struct connection *connection)
+{
+    self->connection_count -= !connection->gone;
+    connection->gone = true;
+}
+
 /* libmicrohttpd closes the socket after this: what we do to it, we do holding the mutex. */
 static void remove_connection(struct server *self, struct connection *connection)
 {
     if (!connection)
         return;
     pthread_mutex_lock(&self->mutex);
-    self->connection_count -= !connection->gone;
+    connection_leave(self, connection);
     *connection->link = connection->next;
     if (connection->next)
         connection->next->link = connection->link;
     pthread_mutex_unlock(&self->mutex);
+    if (connection->request.mhd)
+        atomic_fetch_sub(&self->open, 1); // on_end is not called for what has no room for its query
     request_release(&connection->request);
     free(connection);
+}
+
+static void count_connection(struct server *self, int change)
+{
+    pthread_mutex_lock(&self->mutex);
+    self->connection_count += (size_t)change;
+    pthread_mutex_unlock(&self->mutex);
 }
 
 static void on_connection(void *arg, struct MHD_Connection *mhd, void **context,
@@ -64,8 +78,10 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **context,
     }
     struct connection *connection = calloc(1, sizeof *connection);
     *context = connection;
-    if (!connection)
+    if (!connection) {
+        count_connection(self, -1);
         return; // then it is not answered
+    }
     request_init(&connection->request);
     connection->fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     connection_enter(connection, PHASE_HEADERS);
@@ -80,17 +96,42 @@ static void turn_away(int fd)
     close(fd);
 }
 
+/* Whether nothing is asked, so that nobody waits for an answer. */
+static bool asks_nothing(const struct connection *connection)
+{
+    enum phase phase = (enum phase)connection->phase;
+    return phase == PHASE_IDLE || phase == PHASE_HEADERS || phase == PHASE_REFUSED;
+}
+
+/* Holding the mutex. Who has asked nothing for longest gives its place to one that may. */
+static bool make_room(struct server *self)
+{
+    struct connection *oldest = NULL;
+    for (struct connection *at = self->connections; at; at = at->next)
+        if (!at->gone && asks_nothing(at) && (!oldest || at->since <= oldest->since))
+            oldest = at;
+    if (!oldest)
+        return false;
+    shutdown(oldest->fd, SHUT_RDWR);
+    connection_leave(self, oldest);
+    return true;
+}
+
 void server_take(struct server *self, int fd, const struct sockaddr *address, socklen_t size)
 {
+    const size_t most = self->http->max_connections;
     pthread_mutex_lock(&self->mutex);
-    if (self->connection_count == HTTP_MAX_CONNECTIONS)
+    if (self->connection_count >= most)
         streams_sweep(self);
-    bool room = self->connection_count < HTTP_MAX_CONNECTIONS && !self->ending;
+    while (self->connection_count >= most && make_room(self))
+        ;
+    bool room = self->connection_count < most && !self->ending;
+    self->connection_count += room;
     pthread_mutex_unlock(&self->mutex);
-    if (room)
-        (void)MHD_add_connection(self->daemon, fd, address, size); // or it closed the socket
-    else
+    if (!room)
         turn_away(fd);
+    else if (MHD_add_connection(self->daemon, fd, address, size) != MHD_YES)
+        count_connection(self, -1); // it closed the socket
 }
 
 /* ---- time -------------------------------------------------------------------------------------------------------- */
@@ -99,6 +140,7 @@ static int64_t allowed_ms(enum phase phase)
 {
     switch (phase) {
     case PHASE_HEADERS:
+    case PHASE_REFUSED:
         return HTTP_HEADER_SECONDS * 1000;
     case PHASE_BODY:
         return HTTP_BODY_SECONDS * 1000;
@@ -186,7 +228,7 @@ static bool is_busy(struct server *self)
 {
     pthread_mutex_lock(&self->mutex);
     for (struct connection *at = self->connections; at; at = at->next)
-        if (at->phase == PHASE_IDLE || at->phase == PHASE_HEADERS)
+        if (asks_nothing(at))
             shutdown(at->fd, SHUT_RDWR);
     for (struct request *request = self->streams; request; request = request->next)
         stream_wake(request);

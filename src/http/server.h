@@ -18,11 +18,14 @@
 #define HTTP_CONNECTION 32768 /* bytes that a connection may take: line, headers, buffers */
 #define HTTP_MAX_ANSWER 268435456    /* bytes */
 #define HTTP_KEPT_BYTES 16384        /* of a buffer that a connection keeps for its next request */
+#define HTTP_KEPT_LINE 256           /* bytes of a line whose answer may be kept */
 #define HTTP_MAX_REPLY_HEADERS 65536 /* bytes: all further headers of an answer */
 
 struct server; /* server.c: what knows libmicrohttpd */
 
+struct op_again;
 struct op_share;
+struct openapi;
 
 struct http {
     struct ethos_options options;
@@ -34,8 +37,10 @@ struct http {
     struct events *events;
     struct server *server;
     struct seats *seats;
-    struct op_share *share; /* of all handles: their updates share writes */
-    int bell;               /* eventfd: http_ring was called */
+    struct op_share *share;                /* of all handles: their updates share writes */
+    _Atomic(struct openapi *) openapi;     /* NULL until first asked for */
+    int bell;                              /* eventfd: http_ring was called */
+    unsigned max_connections, max_workers; /* fewer than usual when there are few descriptors */
 };
 
 /* ---- request.c: a call and its answer, without libmicrohttpd ------------------------------------------ */
@@ -49,6 +54,7 @@ struct http_reply {
     /* of the request: */
     void *connection;
     const struct http_route *route; /* NULL: no such path */
+    struct op_again *again;         /* of the operation that made the answer, or NULL */
     struct auth_found found;
 };
 
@@ -83,6 +89,14 @@ int seats_new(struct http *http, struct seats **out, struct ethos_error *error);
 void seats_free(struct seats *self);                          /* when no other thread is left */
 struct http_seat *seats_take(struct seats *self);             /* of this thread; NULL: no memory */
 void seats_name(struct http_seat *seat, char out[UUID_SIZE]); /* a fresh UUID */
+
+/* Something else of the thread's own, NULL until it is put there; it ends with the seat. */
+void *seats_own(const struct http_seat *seat);
+void seats_put(struct http_seat *seat, void *own, void (*release)(void *own));
+
+/* ---- openapi.c: when no request is left ----------------------------------------------------------------- */
+
+void openapi_free(struct http *http);
 
 /* ---- server.c --------------------------------------------------------------------------------------------- */
 

@@ -83,7 +83,7 @@ void shape_check(const struct shape_field *field, const json_t *object, json_t *
 /* The field that a row's argument is. */
 struct shape_field shape_field_of(const struct op_arg *arg);
 
-/* personalityId, userId, workspaceId, dryRun: of every call; ends with name NULL. */
+/* personalityId, userId, workspaceId, sessionId, dryRun: of every call; ends with name NULL. */
 extern const struct shape_field shape_common[];
 
 /* ---- answers: shapes_give.c ------------------------------------------------------------------- */

@@ -192,14 +192,15 @@ const struct shape_field shape_common[] = {
     {.name = "personalityId", .type = SHAPE_TEXT, .min = 1, .max = ETHOS_MAX_ID},
     {.name = "userId", .type = SHAPE_TEXT, .min = 1, .max = ETHOS_MAX_ID},
     {.name = "workspaceId", .type = SHAPE_TEXT, .min = 1, .max = ETHOS_MAX_SCOPE},
+    {.name = "sessionId", .type = SHAPE_TEXT, .min = 1, .max = ETHOS_MAX_ID},
     {.name = "dryRun", .type = SHAPE_FLAG},
     {0},
 };
 
 struct shape_field shape_field_of(const struct op_arg *arg)
 {
-    static const enum shape_type types[] = {SHAPE_TEXT, SHAPE_INTEGER, SHAPE_FLAG, SHAPE_CHOICE,
-                                            SHAPE_TIME};
+    static const enum shape_type types[] = {SHAPE_TEXT,   SHAPE_INTEGER, SHAPE_FLAG,
+                                            SHAPE_CHOICE, SHAPE_TIME,    SHAPE_JSON};
     struct shape_field field = {.name = arg->name,
                                 .type = arg->flags & OP_JSON ? SHAPE_JSON : types[arg->type],
                                 .flags = (arg->flags & OP_REQUIRED ? SHAPE_REQUIRED : 0u) |

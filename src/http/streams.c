@@ -27,8 +27,8 @@ void streams_sweep(struct server *self)
             struct request *request = events[i].data.ptr;
             struct connection *connection = request->connection;
             epoll_ctl(self->watch, EPOLL_CTL_DEL, connection->fd, NULL);
-            connection->gone = request->ended = true;
-            self->connection_count--;
+            connection_leave(self, connection);
+            request->left = request->ended = true;
             self->stream_count--;
             stream_wake(request);
         }
@@ -91,7 +91,7 @@ void stream_leave(struct request *request)
     *request->link = request->next;
     if (request->next)
         request->next->link = request->link;
-    if (!request->connection->gone) {
+    if (!request->left) {
         self->stream_count--;
         epoll_ctl(self->watch, EPOLL_CTL_DEL, request->connection->fd, NULL);
     }

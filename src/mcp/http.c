@@ -7,6 +7,7 @@
  */
 #include "mcp/parts.h"
 
+#include "base/base64.h"
 #include "base/view.h"
 
 #define META "io.modelcontextprotocol/"
@@ -16,33 +17,6 @@
 #define STATUS_NOT_FOUND 404
 
 /* ---- what headers say ------------------------------------------------------------------------ */
-
-static int base64_digit(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = c ? strchr(digits, c) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
-/* Appends what the digits stand for; false: they are none. */
-static bool decode(struct ethos_view text, struct str *out)
-{
-    unsigned bits = 0, held = 0;
-    while (text.size > 0 && text.data[text.size - 1] == '=')
-        text.size--;
-    for (size_t i = 0; i < text.size; i++) {
-        int digit = base64_digit(text.data[i]);
-        if (digit < 0)
-            return false;
-        bits = bits << 6 | (unsigned)digit;
-        held += 6;
-        if (held < 8)
-            continue;
-        held -= 8;
-        str_addc(out, (char)(bits >> held & 0xFF));
-    }
-    return str_code(out) == ETHOS_OK;
-}
 
 /* Whether a header, as it is or behind "=?base64?", is this text. */
 static bool says(const char *header, const char *text)
@@ -54,7 +28,7 @@ static bool says(const char *header, const char *text)
     if (!view_starts(value, VIEW("=?base64?")) || !view_ends(value, VIEW("?=")) || value.size < 11)
         return view_eq_str(value, text);
     str_init(&decoded, MCP_MAX_LINE);
-    bool same = decode(view_of(value.data + 9, value.size - 11), &decoded) &&
+    bool same = base64_decode(view_of(value.data + 9, value.size - 11), &decoded) == ETHOS_OK &&
                 view_eq_str(str_view(&decoded), text);
     str_release(&decoded);
     return same;

@@ -49,6 +49,7 @@ typedef int mcp_run_fn(void *arg, const struct op *op, struct op_call *call,
 struct mcp {
     unsigned rights;  /* OP_RIGHT(...) | ... */
     const char *team; /* scope id "team:NAME", or NULL */
+    bool no_project;  /* there is no workspace, so nothing that is about one */
     mcp_run_fn *run;
     void *run_arg;
     /*

@@ -36,23 +36,32 @@ enum mcp_version mcp_version_find(const char *name)
 /* How a model uses memory well; each line where its operation is offered. */
 static const struct {
     const char *op, *text;
+    enum mcp_about about;
 } advice[] = {
     {"memory.search",
      "- Look before you answer what depends on who they are, what was decided or how this project "
-     "works: memory_search finds words everywhere, note_list shows the notes of this project, "
-     "memory_read with store \"user\" their profile.\n"},
+     "works: memory_search finds words everywhere, memory_read with store \"user\" shows their "
+     "profile.\n",
+     MCP_ANY},
+    {"notes.list", "- note_list shows the notes of this project, note_read opens one.\n",
+     MCP_PROJECT},
     {"sessions.search",
      "- When they refer to an earlier conversation: session_search finds what was said, "
-     "session_list_by_date what was held when, session_read opens it.\n"},
+     "session_list_by_date what was held when, session_read opens it.\n",
+     MCP_ANY},
     {"notes.remember",
      "- Keep at once what will matter in a later conversation (a decision and why, a preference, "
      "how to build or run things): remember, one fact, in their words, with a title. No secrets, "
-     "nothing that the code or its files say already, nothing that matters only now.\n"},
-    {"memory.add", "- Facts about the person go into their profile: memory_write, action \"add\", "
-                   "store \"user\".\n"},
+     "nothing that the code or its files say already, nothing that matters only now.\n",
+     MCP_PROJECT},
+    {"memory.add",
+     "- Facts about the person go into their profile: memory_write, action \"add\", "
+     "store \"user\".\n",
+     MCP_ANY},
     {"memory.replace",
      "- Correct what turns out wrong instead of adding the contrary: remove the line, or replace "
-     "the text with if_match set to the revision you read.\n"},
+     "the text with if_match set to the revision you read.\n",
+     MCP_ANY},
 };
 
 static json_t *server_info(const struct mcp_request *request)
@@ -77,7 +86,8 @@ static json_t *add_instructions(const struct mcp_request *request, json_t *resul
     str_adds(&text, "This is the person's long-term memory: plain files that they read and edit "
                     "themselves.\n");
     for (size_t i = 0; i < sizeof advice / sizeof *advice; i++) {
-        if (!mcp_op(request->session, advice[i].op))
+        if (!mcp_op(request->session, advice[i].op) ||
+            !mcp_offers(request->session, advice[i].about))
             continue;
         str_adds(&text, advice[i].text);
         any = true;

@@ -117,6 +117,11 @@ struct mcp_way {
 
 #define MCP_MAX_WAYS 3
 
+/* Whose memory it is about: there only when that was named at the start. */
+enum mcp_about { MCP_ANY, MCP_PROJECT, MCP_TEAM };
+
+bool mcp_offers(const struct mcp_session *session, enum mcp_about about);
+
 struct mcp_tool {
     const char *name;
     const char *title;
@@ -124,7 +129,7 @@ struct mcp_tool {
     struct mcp_way ways[MCP_MAX_WAYS];
     const struct mcp_arg *args;     /* ends with name NULL */
     const struct mcp_field *fields; /* ends with name NULL */
-    bool team;                      /* about the memory of the team it was started with */
+    enum mcp_about about;
 };
 
 extern const struct mcp_tool mcp_tools[]; /* ends with name NULL */

@@ -22,10 +22,11 @@
 static const struct {
     const char *prefix, *name, *title, *description;
     const char *scope; /* for memory.get; NULL: what the key says */
+    enum mcp_about about;
 } places[] = {
-    {MEMORY, "memory", "Memory", "A file of memory by its name, such as MEMORY.md or USER.md",
-     NULL},
-    {NOTES, "note", "Note", "A note of this project by its file name", "workspace"},
+    {MEMORY, "memory", "Memory", "A file of memory by its name, such as MEMORY.md or USER.md", NULL,
+     MCP_ANY},
+    {NOTES, "note", "Note", "A note of this project by its file name", "workspace", MCP_PROJECT},
 };
 
 /* ---- listing --------------------------------------------------------------------------------- */
@@ -150,6 +151,8 @@ json_t *resources_templates(struct mcp_request *request)
     bool offered = mcp_op(request->session, "memory.get") != NULL;
     for (size_t i = 0; offered && i < sizeof places / sizeof *places; i++) {
         char uri[64];
+        if (!mcp_offers(request->session, places[i].about))
+            continue;
         snprintf(uri, sizeof uri, "%s{key}", places[i].prefix);
         json_t *row = json_pack("{s:s, s:s, s:s, s:s}", "uriTemplate", uri, "name", places[i].name,
                                 "description", places[i].description, "mimeType", "text/markdown");

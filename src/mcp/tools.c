@@ -31,9 +31,16 @@ static const struct op *first_op(const struct mcp_session *session, const struct
     return op;
 }
 
+bool mcp_offers(const struct mcp_session *session, enum mcp_about about)
+{
+    return about == MCP_TEAM      ? session->mcp->team != NULL
+           : about == MCP_PROJECT ? !session->mcp->no_project
+                                  : true;
+}
+
 static bool is_offered(const struct mcp_session *session, const struct mcp_tool *tool)
 {
-    return first_op(session, tool) && (!tool->team || session->mcp->team);
+    return first_op(session, tool) && mcp_offers(session, tool->about);
 }
 
 static const struct mcp_tool *find_tool(const struct mcp_session *session, const char *name)
@@ -281,7 +288,7 @@ static int take_arguments(struct call *call, json_t **out)
 {
     const char *name;
     json_t *value, *args = json_object();
-    if (call->tool->team)
+    if (call->tool->about == MCP_TEAM)
         op_json_put(&args, "scope", json_string(call->request->session->mcp->team));
     json_object_foreach ((json_t *)call->given, name, value) {
         const struct mcp_arg *arg = named_arg(call->tool, name);

@@ -32,6 +32,7 @@ struct ethos {
     struct ethos_provider *injected; /* or NULL: the configured ones */
     struct opened *opened;
     struct ethos_sessions *sessions;  /* NULL until first use */
+    struct backend sessions_backend;  /* that made them; all zero: this program */
     struct config config;             /* of the home */
     struct config personality_config; /* of the personality named beside it */
     char personality[ETHOS_MAX_ID + 1];
@@ -41,10 +42,11 @@ struct ethos {
     struct ethos_section sections[ETHOS_SECTIONS];
 };
 
-/* What a turn was made for: the request, completed by the environment, and the current directory. */
+/* What a turn that is kept was made for: the request, completed by the environment, and the current directory. */
 struct turn_asked {
     struct ethos_request request;
     const char *here; /* of a request without a workspace */
+    uint64_t number;  /* of the turn */
 };
 
 struct ethos_turn {
@@ -117,6 +119,9 @@ int handle_update(struct ethos_turn *turn, const char *scope, struct ethos_edit 
  * to is no failure.
  */
 void handle_touch(struct ethos_turn *turn, const char *scope);
+
+/* The sessions of the backend that the home names; NULL: it keeps none, or is not to be asked. */
+int handle_sessions(struct ethos *self, struct ethos_sessions **out, struct ethos_error *error);
 
 /* The provider the current configuration names, opened at first use. */
 int handle_provider(struct ethos *self, struct ethos_provider **out, struct ethos_error *error);

@@ -116,6 +116,7 @@ static void stamp_from(const struct stat *info, struct home_stamp *out)
     out->size = (uint64_t)info->st_size;
     out->mtime_ns = (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
     out->ctime_ns = (int64_t)info->st_ctim.tv_sec * 1000000000 + info->st_ctim.tv_nsec;
+    out->exposed = (info->st_mode & 077) != 0 || info->st_uid != geteuid();
 }
 
 int home_read(int dir, const char *name, size_t limit, struct str *out,

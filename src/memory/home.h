@@ -21,6 +21,7 @@ struct str;
 struct home_stamp {
     uint64_t device, inode, size;
     int64_t mtime_ns, ctime_ns;
+    uint64_t exposed; /* 1: others than its owner may read it, or we are not its owner */
 };
 
 /* The directory of the user, which .ethos stands in by default; NULL when nobody knows. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/view.h"
 #include "memory/handle.h"
 
 #define BEFORE_WATCHING 2 /* turns: programs that make a few and end do not pay for a watch */
@@ -61,7 +62,7 @@ static bool fits(const struct turn_asked *asked, const struct ethos_request *req
 
 /* Writes down what was asked, in the turn. NULL: no memory, or nowhere. */
 static const struct turn_asked *note_asked(struct ethos_turn *turn,
-                                           const struct ethos_request *request)
+                                           const struct ethos_request *request, uint64_t number)
 {
     char here[PATH_LIMIT] = "";
     struct turn_asked *asked = arena_alloc(&turn->arena, sizeof *asked);
@@ -70,7 +71,8 @@ static const struct turn_asked *note_asked(struct ethos_turn *turn,
                                  &request->query};
     if (!asked || (!request->workspace && !getcwd(here, sizeof here)))
         return NULL;
-    *asked = (struct turn_asked){.request = *request, .here = arena_str(&turn->arena, here)};
+    *asked = (struct turn_asked){
+        .request = *request, .here = arena_str(&turn->arena, here), .number = number};
     const char **to[] = {&asked->request.personality, &asked->request.user,
                          &asked->request.session,     &asked->request.workspace,
                          &asked->request.platform,    &asked->request.platform_user,
@@ -83,11 +85,9 @@ static const struct turn_asked *note_asked(struct ethos_turn *turn,
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 
-struct ethos_turn *kept_take(struct kept *self, const struct ethos_request *request)
+static struct ethos_turn *take(struct kept *self)
 {
     struct ethos_turn *turn = self->turn;
-    if (!turn || !fits(turn->asked, request))
-        return NULL;
     if (!looks_watch_quiet(self->watch)) {
         drop(self);
         return NULL;
@@ -96,6 +96,34 @@ struct ethos_turn *kept_take(struct kept *self, const struct ethos_request *requ
     self->turn = NULL;
     self->lent = turn;
     return turn;
+}
+
+struct ethos_turn *kept_take(struct kept *self, const struct ethos_request *request)
+{
+    return self->turn && fits(self->turn->asked, request) ? take(self) : NULL;
+}
+
+struct ethos_turn *kept_take_number(struct kept *self, uint64_t number)
+{
+    const struct turn_asked *asked = self->turn ? self->turn->asked : NULL;
+    bool same = asked && asked->number == number && (asked->request.workspace || is_here(asked));
+    return same ? take(self) : NULL;
+}
+
+uint64_t kept_number(const struct kept *self, const struct ethos_turn *turn)
+{
+    return self->lent == turn && !turn->workspace.recorded ? turn->asked->number : 0;
+}
+
+bool kept_covers(const struct kept *self, const struct ethos_turn *turn, const char *path)
+{
+    const char *home = turn->ethos->home;
+    size_t size = strlen(home);
+    if (self->lent != turn || strncmp(path, home, size) != 0 || path[size] != '/')
+        return false;
+    path += size + 1;
+    const char *name = strrchr(path, '/');
+    return looks_watch_covers(self->watch, view_of(path, name ? (size_t)(name - path) : 0));
 }
 
 struct looks *kept_looks(struct kept *self)
@@ -136,7 +164,7 @@ void kept_made(struct kept *self, struct ethos_turn *turn, const struct ethos_re
                !looks_watch_quiet(self->watch)) {
         set_watch(self, turn);
     } else {
-        turn->asked = note_asked(turn, request);
+        turn->asked = note_asked(turn, request, self->made);
         self->lent = turn->asked ? turn : NULL;
     }
 }

@@ -17,7 +17,7 @@
 #include "base/looks.h"
 
 struct kept {
-    unsigned made;             /* turns so far */
+    uint64_t made;             /* turns so far */
     unsigned rest;             /* of those to come, how many are not to be watched */
     unsigned idle;             /* watches set since one was of use */
     struct looks looks;        /* of the turn in the making */
@@ -31,6 +31,15 @@ void kept_release(struct kept *self);
 
 /* The turn for this request, when there is one; with its environment, see turn.c. */
 struct ethos_turn *kept_take(struct kept *self, const struct ethos_request *request);
+
+/* The same by its number, whatever the environment: for who was given that turn before. */
+struct ethos_turn *kept_take_number(struct kept *self, uint64_t number);
+
+/* The number of a turn that was made or taken and is to be given back; of any other 0. */
+uint64_t kept_number(const struct kept *self, const struct ethos_turn *turn);
+
+/* Whether the directories on the way to a path were watched since before such a turn was made or taken. */
+bool kept_covers(const struct kept *self, const struct ethos_turn *turn, const char *path);
 
 /* What a turn in the making tells of its looks; NULL: nobody wants to know. */
 struct looks *kept_looks(struct kept *self);

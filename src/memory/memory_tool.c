@@ -5,7 +5,8 @@
  * anybody's transaction. Texts are decided by what stands there afterwards, under the lock: an edit is
  * a pure function that the store calls, so two callers at once lose nothing; deleting and renaming a
  * directory is one update of all its files. A file that appears between the two is as if it had been
- * made afterwards, one that vanishes as if before.
+ * made afterwards, one that vanishes as if before; where it becomes a directory, or the other way round, so
+ * that nothing could be done at all, the command begins anew.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/os.h"
 #include "base/view.h"
 #include "core/memory_tool.h"
 #include "memory/handle.h"
@@ -29,8 +31,11 @@ struct tool {
     struct tool_row *rows;
     size_t count, room;
     struct str text; /* of the file that is edited */
-    bool refused;    /* by the function that the store calls */
+    bool asked;      /* the function that the store calls was called */
+    bool refused;    /* by that function */
 };
+
+#define TRIES 8 /* before others who change the tree all the time are a failure */
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
@@ -52,11 +57,14 @@ static int add_row(void *arg, const struct ethos_entry *entry)
 static int list(struct tool *tool, struct ethos_error *error)
 {
     struct ethos_provider *provider = tool->turn->provider;
-    tool->count = 0;
     if (!provider->ops->list)
         return err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider lists no files",
                        provider->ops->name);
-    int code = provider->ops->list(provider, tool->scope, add_row, tool, error);
+    int code = ETHOS_BUSY; // while others change what is listed
+    for (int i = 0; code == ETHOS_BUSY && i < TRIES; i++) {
+        tool->count = 0;
+        code = provider->ops->list(provider, tool->scope, add_row, tool, error);
+    }
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
@@ -90,11 +98,11 @@ static int view(struct tool *tool, struct ethos_error *error)
     if (tool->call.path.key[0])
         code = provider->ops->read(provider, tool->scope, tool->call.path.key, &whole, &text,
                                    error);
-    if (code == ETHOS_OK) {
+    if (code == ETHOS_OK)
         tool_view_file(&tool->call, view_of(text.data, text.size), &tool->reply);
-        host->resize(host->arg, text.data, 0);
+    host->resize(host->arg, text.data, 0);
+    if (code == ETHOS_OK)
         return ETHOS_OK;
-    }
     int listed = list(tool, error);
     if (listed != ETHOS_OK)
         return listed;
@@ -119,6 +127,7 @@ static int edit_file(void *arg, struct ethos_edit *edits, size_t count, struct e
     struct tool *tool = arg;
     struct ethos_view old = view_of(edits->old.data, edits->old.size);
     (void)count;
+    tool->asked = true;
     tool->refused = false;
     if (!tool_edit(&tool->call, old, &tool->text, &tool->reply))
         return refuse(tool);
@@ -196,6 +205,7 @@ static int edit_tree(void *arg, struct ethos_edit *edits, size_t count, struct e
     bool renames = tool->call.command == TOOL_RENAME, any = false;
     size_t files = renames ? count / 2 : count;
     (void)error;
+    tool->asked = true;
     tool->refused = false;
     for (size_t i = 0; i < files; i++) {
         struct ethos_edit *from = &edits[i], *to = renames ? &edits[files + i] : NULL;
@@ -293,13 +303,38 @@ static int remake(struct tool *tool, struct ethos_error *error)
 
 /* ---- the call --------------------------------------------------------------------------------- */
 
+static int attempt(struct tool *tool, struct ethos_error *error)
+{
+    enum tool_command command = tool->call.command;
+    tool->asked = false;
+    return command == TOOL_VIEW                               ? view(tool, error)
+           : command == TOOL_DELETE || command == TOOL_RENAME ? remake(tool, error)
+                                                              : edit(tool, error);
+}
+
+/* After a failure: whether it can begin anew, because nothing has been done. */
+static bool is_undone(struct tool *tool)
+{
+    enum tool_command command = tool->call.command;
+    if (!tool->asked)
+        return true;
+    if (command == TOOL_STR_REPLACE || command == TOOL_INSERT || list(tool, NULL) != ETHOS_OK)
+        return false;
+    enum tool_kind kind = kind_of(tool, &tool->call.path);
+    return command == TOOL_CREATE ? kind != TOOL_FILE : kind != TOOL_NOTHING;
+}
+
 static int run(struct tool *tool, struct ethos_error *error)
 {
     struct ethos_error local = {0};
-    enum tool_command command = tool->call.command;
-    int code = command == TOOL_VIEW                               ? view(tool, &local)
-               : command == TOOL_DELETE || command == TOOL_RENAME ? remake(tool, &local)
-                                                                  : edit(tool, &local);
+    int64_t until = os_monotonic_ms() +
+                    ETHOS_LOCK_DEADLINE_MS / 2; // who waited for a lock has waited
+    int tries = 0, code;
+    bool again; // a path of another kind than was listed is an error of the system, or in motion
+    do {
+        code = attempt(tool, &local);
+        again = (code == ETHOS_IO || code == ETHOS_BUSY) && !tool->refused && is_undone(tool);
+    } while (again && ++tries < TRIES && os_monotonic_ms() < until);
     if (code == ETHOS_OK || tool->refused)
         return ETHOS_OK;
     if (code == ETHOS_DENIED || code == ETHOS_LIMIT || code == ETHOS_EXISTS) {

@@ -1,7 +1,7 @@
 /*
  * provider.c: any store, with the meaning from core, is a provider.
  *
- * prefetch reads the sections. sync groups its updates by scope; each scope is one update of the
+ * prefetch is in provider_prefetch.c. sync groups its updates by scope; each scope is one update of the
  * store, whose callback applies core's rules to the old texts:
  *
  *     sync -> for each scope: sync_scope -> store update -> edit_scope (pure) -> outcomes
@@ -29,51 +29,6 @@
 #include "store/store.h"
 
 #define ARCHIVE_KEY "memory-archive.md"
-#define PROFILE_KEY "USER.md"
-#define LOG_KEY "MEMORY.md"
-
-static void free_text(const struct ethos_host *host, struct ethos_text *text)
-{
-    host->resize(host->arg, text->data, 0);
-    *text = (struct ethos_text){0};
-}
-
-/* ---- prefetch ------------------------------------------------------------------------------ */
-
-static void name_section(struct ethos_section *section, const char *scope, const char *key)
-{
-    memcpy(section->scope, scope, strlen(scope) + 1);
-    memcpy(section->key, key, strlen(key) + 1);
-}
-
-static void read_section(struct ethos_store *store, const char *scope, const char *key,
-                         const struct ethos_read_how *how, struct ethos_section *section)
-{
-    section->code = ETHOS_NOTFOUND;
-    if (!scope)
-        return;
-    name_section(section, scope, key);
-    section->code = store->ops->read(store, scope, key, how, &section->text, &section->error);
-}
-
-static int over_prefetch(struct ethos_provider *self, const struct ethos_context *context,
-                         const struct ethos_read_how *how, struct ethos_section *sections,
-                         size_t count, struct ethos_error *error)
-{
-    struct ethos_store *store = over_inner(self);
-    if (count < ETHOS_SECTIONS)
-        return err_set(error, ETHOS_INTERNAL, "prefetch: too few sections");
-    read_section(store, context->user_scope, PROFILE_KEY, how, &sections[ETHOS_SECTION_USER]);
-    for (int i = 0; i < 2 && sections[ETHOS_SECTION_USER].code == ETHOS_NOTFOUND; i++)
-        if (context->profile_fallback[i])
-            read_section(store, context->profile_fallback[i], PROFILE_KEY, how,
-                         &sections[ETHOS_SECTION_USER]);
-    read_section(store, context->memory_scope, LOG_KEY, how, &sections[ETHOS_SECTION_MEMORY]);
-    if (context->workspace_shown)
-        read_section(store, context->workspace_scope, LOG_KEY, how,
-                     &sections[ETHOS_SECTION_WORKSPACE]);
-    return ETHOS_OK;
-}
 
 /* ---- sync: one key ------------------------------------------------------------------------- */
 
@@ -261,7 +216,7 @@ static int rehearse(struct over_store *self, const char *scope, struct ethos_edi
         if (code != ETHOS_OK && code != ETHOS_NOTFOUND)
             return code;
         if (code == ETHOS_NOTFOUND)
-            free_text(self->host, &edits[i].old);
+            over_free_text(self->host, &edits[i].old);
         memcpy(edits[i].revision, edits[i].old.revision, sizeof edits[i].revision);
     }
     int code = edit_scope(sync, edits, count, error);
@@ -349,7 +304,7 @@ static int sync_scope(struct over_store *self, struct scope_sync *sync,
     int code = run_scope(self, sync, how, edits, &local);
     if (code == ETHOS_LIMIT && sync->needs_archive) {
         for (size_t i = 0; i < sync->count; i++)
-            free_text(self->host, &edits[i].old);
+            over_free_text(self->host, &edits[i].old);
         sync->has_archive = true;
         code = run_scope(self, sync, how, edits, &local);
     }
@@ -357,7 +312,7 @@ static int sync_scope(struct over_store *self, struct scope_sync *sync,
     if (code == ETHOS_OK && reported != ETHOS_OK && (how->flags & ETHOS_SYNC_DRY_RUN))
         code = err_nomem(&local); // the diff is all there is of a dry run
     for (size_t i = 0; i < sync->count + (sync->has_archive ? 1 : 0); i++)
-        free_text(self->host, &edits[i].old);
+        over_free_text(self->host, &edits[i].old);
     if (code != ETHOS_OK && error)
         *error = local;
     return code;
@@ -430,7 +385,7 @@ static int look_for(struct over_store *self, const char *scope, const char *key,
     static const struct ethos_read_how glance = {1, 0};
     struct ethos_text text = {0};
     int code = self->store->ops->read(self->store, scope, key, &glance, &text, error);
-    free_text(self->host, &text);
+    over_free_text(self->host, &text);
     return code;
 }
 
@@ -485,7 +440,7 @@ static void release_scope(struct over_store *self, struct scope_sync *sync)
         str_release(&sync->jobs[i].dropped);
     }
     str_release(&sync->archive);
-    free_text(self->host, &sync->profile);
+    over_free_text(self->host, &sync->profile);
 }
 
 static int sync_one_scope(struct over_store *self, const struct ethos_context *context,
@@ -596,7 +551,7 @@ static int over_write(struct ethos_provider *self, const char *scope, const char
     code = store_update(over->store, scope, &edit, 1, edit_swap_in, &swap, origin, error);
     if (code == ETHOS_OK)
         memcpy(out_revision, edit.revision, sizeof edit.revision);
-    free_text(over->host, &edit.old);
+    over_free_text(over->host, &edit.old);
     return code;
 }
 
@@ -689,4 +644,9 @@ int provider_over_store(const struct ethos_host *host, struct ethos_store *store
     self->store = store;
     *out_provider = &self->base;
     return ETHOS_OK;
+}
+
+struct ethos_store *provider_store(struct ethos_provider *provider)
+{
+    return provider->ops->close == over_close ? over_inner(provider) : NULL;
 }

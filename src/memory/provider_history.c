@@ -1,5 +1,5 @@
 /*
- * provider_history.c: history and conflicts of a provider over a store are the store's own.
+ * provider_history.c: history, conflicts, scopes and watching of a provider over a store are the store's own.
  */
 #include "memory/over_store.h"
 #include "store/store.h"
@@ -78,6 +78,20 @@ static int over_keep(struct ethos_provider *self, const char *scope, const char 
     return store->ops->keep(store, scope, key, text, error);
 }
 
+static int over_scopes(struct ethos_provider *self, ethos_scope_fn *each, void *arg,
+                       struct ethos_error *error)
+{
+    struct ethos_store *store = over_inner(self);
+    return store->ops->scopes(store, each, arg, error);
+}
+
+static int over_watch(struct ethos_provider *self, ethos_scope_fn *each, void *arg, int *out_fd,
+                      unsigned *out_wait_ms, struct ethos_error *error)
+{
+    struct ethos_store *store = over_inner(self);
+    return store->ops->watch(store, each, arg, out_fd, out_wait_ms, error);
+}
+
 void over_history_slots(struct ethos_provider_ops *ops, const struct ethos_store *store)
 {
     const struct ethos_store_ops *inner = store->ops;
@@ -92,4 +106,6 @@ void over_history_slots(struct ethos_provider_ops *ops, const struct ethos_store
     ops->conflict_read = inner->conflict_read ? over_conflict_read : NULL;
     ops->conflict_drop = inner->conflict_drop ? over_conflict_drop : NULL;
     ops->keep = inner->keep ? over_keep : NULL;
+    ops->scopes = inner->scopes ? over_scopes : NULL;
+    ops->watch = inner->watch ? over_watch : NULL;
 }

@@ -6,7 +6,9 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,14 +18,15 @@
 #include "store/group.h"
 #include "store/store.h"
 
+const char *const registry_names[] = {"markdown", "postgres", "redis", "remote", NULL};
+
+/* What is part of the program; every other name is a shared object of ours. */
 static const struct {
     const char *name;
     const struct ethos_store_ops *store;
 } builtin[] = {
     {"markdown", &store_files},
 };
-
-const char *const registry_names[] = {"markdown", NULL};
 
 /* ---- shared objects ------------------------------------------------------------------------ */
 
@@ -51,7 +54,40 @@ static int check_abi(uint32_t abi, const char *path, struct ethos_error *error)
     return err_hint(error, code, "rebuild it against this version's headers");
 }
 
+static bool is_whole_provider(const struct ethos_provider_ops *ops)
+{
+    return ops->name && ops->open && ops->close && ops->prefetch && ops->sync;
+}
+
+/* A database has four functions of which the host makes the others. */
+static bool is_whole_store(const struct ethos_store_ops *ops)
+{
+    bool writes = ops->fetch ? ops->commit && ops->rows && ops->copies : ops->write && ops->remove;
+    return ops->name && ops->open && ops->close && ops->read && ops->list && writes;
+}
+
 /* The number comes first in every table: nothing else is looked at before it is right. */
+static int check_tables(const struct ethos_module *module, const char *path,
+                        struct ethos_error *error)
+{
+    const uint32_t *numbers[] = {module->provider ? &module->provider->abi : NULL,
+                                 module->store ? &module->store->abi : NULL,
+                                 module->sessions ? &module->sessions->abi : NULL};
+    int code = ETHOS_OK;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && code == ETHOS_OK; i++)
+        if (numbers[i])
+            code = check_abi(*numbers[i], path, error);
+    if (code != ETHOS_OK)
+        return code;
+    bool whole = module->provider ? is_whole_provider(module->provider)
+                                  : is_whole_store(module->store);
+    if (module->sessions)
+        whole = whole && module->sessions->name && module->sessions->open &&
+                module->sessions->close;
+    return whole ? ETHOS_OK
+                 : err_set(error, ETHOS_INVALID, "%s: a mandatory function is missing", path);
+}
+
 static int check_module(const struct ethos_module *module, const char *path,
                         struct ethos_error *error)
 {
@@ -60,19 +96,9 @@ static int check_module(const struct ethos_module *module, const char *path,
     int code = check_abi(module->abi, path, error);
     if (code != ETHOS_OK)
         return code;
-    const struct ethos_provider_ops *provider = module->provider;
-    const struct ethos_store_ops *store = module->store;
-    if (!provider && !store)
+    if (!module->provider && !module->store)
         return err_set(error, ETHOS_INVALID, "%s: offers neither a provider nor a store", path);
-    code = check_abi(provider ? provider->abi : store->abi, path, error);
-    if (code != ETHOS_OK)
-        return code;
-    bool whole = provider ? provider->open && provider->close && provider->prefetch &&
-                                provider->sync && provider->name
-                          : store->open && store->close && store->read && store->write &&
-                                store->remove && store->list && store->name;
-    return whole ? ETHOS_OK
-                 : err_set(error, ETHOS_INVALID, "%s: a mandatory function is missing", path);
+    return check_tables(module, path, error);
 }
 
 static int load_library(const char *path, struct backend *out, struct ethos_error *error)
@@ -89,83 +115,77 @@ static int load_library(const char *path, struct backend *out, struct ethos_erro
         dlclose(library);
         return code;
     }
-    *out = (struct backend){module->provider, module->provider ? NULL : module->store, library};
+    *out = (struct backend){module->provider, module->provider ? NULL : module->store,
+                            module->sessions, library};
     return ETHOS_OK;
 }
 
 /* ---- by name ------------------------------------------------------------------------------- */
 
+/* Takes so many names off the end of a path. */
+static void go_up(char *path, int levels)
+{
+    for (char *slash; levels > 0 && (slash = strrchr(path, '/')); levels--)
+        *slash = 0;
+}
+
+/* The shared object of ours with this name: beside the library that this code is in, or the program. */
+static int find_ours(const char *name, char out[PATH_MAX], struct ethos_error *error)
+{
+    char here[PATH_MAX] = "";
+    struct link_map *object = NULL;
+    Dl_info info;
+    bool known = dladdr1(registry_names, &info, (void **)&object, RTLD_DL_LINKMAP) != 0;
+    bool library = known && object && *object->l_name;
+    if (os_realpath(library ? object->l_name : "/proc/self/exe", here) != 0)
+        return err_errno(error, errno, "the program's own path");
+    go_up(here, library ? 1 : 2);
+    if (snprintf(out, PATH_MAX, "%s%s/ethos/%s.so", here, library ? "" : "/lib", name) >= PATH_MAX)
+        return err_set(error, ETHOS_LIMIT, "%s: too long a path", here);
+    return ETHOS_OK;
+}
+
+static int load_ours(const char *name, struct backend *out, struct ethos_error *error)
+{
+    char path[PATH_MAX];
+    int code = find_ours(name, path, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = load_library(path, out, error);
+    if (code != ETHOS_NOTFOUND)
+        return code;
+    code = err_set(error, ETHOS_NOTFOUND, "memory provider %s: %s is not there", name, path);
+    return err_hint(error, code, "install the package ethos-%s, or build it: make modules", name);
+}
+
 int registry_find(const char *name, struct backend *out, struct ethos_error *error)
 {
     for (size_t i = 0; i < sizeof builtin / sizeof *builtin; i++) {
         if (strcmp(name, builtin[i].name) == 0) {
-            *out = (struct backend){NULL, builtin[i].store, NULL};
+            *out = (struct backend){.store = builtin[i].store};
             return ETHOS_OK;
         }
     }
+    for (size_t i = 0; registry_names[i]; i++)
+        if (strcmp(name, registry_names[i]) == 0)
+            return load_ours(name, out, error);
     if (name[0] == '/')
         return load_library(name, out, error);
     const char *nearest = nearest_name(name, registry_names);
     int code = err_set(error, ETHOS_INVALID, "unknown memory provider: %s", name);
     if (nearest)
         return err_hint(error, code, "did you mean %s?", nearest);
-    return err_hint(error, code, "use markdown, or the absolute path of a shared object");
+    return err_hint(
+        error, code,
+        "use markdown, postgres, redis, remote, or the absolute path of a shared object");
 }
 
-/* ---- options ------------------------------------------------------------------------------- */
-
-static const struct ethos_option *find_option(const struct ethos_option *options, const char *name)
+const struct ethos_option *registry_options(const struct backend *backend)
 {
-    for (; options && options->name; options++)
-        if (strcmp(options->name, name) == 0)
-            return options;
-    return NULL;
+    return backend->provider ? backend->provider->options : backend->store->options;
 }
 
-static bool value_fits(const struct ethos_option *option, const char *value)
-{
-    char *end;
-    switch (option->type) {
-    case ETHOS_OPTION_INTEGER:
-        errno = 0;
-        strtoll(value, &end, 10);
-        return !errno && end != value && !*end;
-    case ETHOS_OPTION_BOOLEAN:
-        return strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
-    case ETHOS_OPTION_STRING:
-        break;
-    }
-    return true;
-}
-
-static int unknown_option(const struct ethos_option *options, const char *name,
-                          struct ethos_error *error)
-{
-    const char *names[64];
-    size_t count = 0;
-    for (; options && options->name && count < 63; options++)
-        names[count++] = options->name;
-    names[count] = NULL;
-    const char *nearest = nearest_name(name, names);
-    int code = err_set(error, ETHOS_INVALID, "unknown option: memory.options.%s", name);
-    return nearest ? err_hint(error, code, "did you mean memory.options.%s?", nearest) : code;
-}
-
-static int check_settings(const struct ethos_option *options, const struct ethos_setup *setup,
-                          struct ethos_error *error)
-{
-    for (size_t i = 0; i < setup->setting_count; i++) {
-        const struct ethos_setting *setting = &setup->settings[i];
-        const struct ethos_option *option = find_option(options, setting->name);
-        if (!option)
-            return unknown_option(options, setting->name, error);
-        if (!value_fits(option, setting->value))
-            return err_set(error, ETHOS_INVALID, "memory.options.%s: '%s' is not %s", setting->name,
-                           setting->value,
-                           option->type == ETHOS_OPTION_INTEGER ? "a number" : "true or false");
-    }
-    return ETHOS_OK;
-}
+/* ---- opening ------------------------------------------------------------------------------- */
 
 /* What a backend says is not taken on trust: a failure has a known code and a text, success a result. */
 static int judge_open(int code, const void *opened, const char *name, struct ethos_error *error)
@@ -179,33 +199,98 @@ static int judge_open(int code, const void *opened, const char *name, struct eth
                    "%s: the memory provider failed to open (%d)", name, code);
 }
 
-int registry_open(const struct backend *backend, const struct ethos_setup *setup,
-                  struct registry_group shared, struct ethos_provider **out_provider,
-                  struct ethos_error *error)
+/* What is opened, one of the three. */
+struct opening {
+    struct ethos_provider *provider;
+    struct ethos_store *store;
+    struct ethos_sessions *sessions;
+};
+
+static int open_with(const struct ethos_option *options, const struct ethos_setup *setup,
+                     const struct secrets_given *given,
+                     int (*open)(const struct backend *, const struct ethos_setup *,
+                                 struct opening *, struct ethos_error *),
+                     const struct backend *backend, struct opening *out, struct ethos_error *error)
 {
-    const struct ethos_option *options = backend->provider ? backend->provider->options
-                                                           : backend->store->options;
-    struct ethos_provider *provider = NULL;
-    struct ethos_store *store = NULL;
-    int code = check_settings(options, setup, error);
-    if (code != ETHOS_OK)
-        return code;
-    if (error)
-        *error = (struct ethos_error){0};
-    if (backend->provider) {
-        code = backend->provider->open(setup, &provider, error);
-        code = judge_open(code, provider, backend->provider->name, error);
-    } else {
-        code = backend->store->open(setup, &store, error);
-        code = judge_open(code, store, backend->store->name, error);
+    struct secrets secrets;
+    struct ethos_setup full = *setup;
+    int code = secrets_resolve(options, given, &secrets, error);
+    if (code == ETHOS_OK) {
+        full.settings = secrets.settings;
+        full.setting_count = secrets.count;
+        if (error)
+            *error = (struct ethos_error){0};
+        code = open(backend, &full, out, error);
     }
-    if (code == ETHOS_OK && store && shared.group)
-        code = store_group_new(setup->host, store, shared.group, shared.name, setup->deadline_ms,
-                               &store, error);
-    if (code == ETHOS_OK && store)
-        code = provider_over_store(setup->host, store, &provider, error);
+    secrets_release(&secrets);
+    return code;
+}
+
+static int open_provider(const struct backend *backend, const struct ethos_setup *setup,
+                         struct opening *out, struct ethos_error *error)
+{
+    int code = backend->provider->open(setup, &out->provider, error);
+    return judge_open(code, out->provider, backend->provider->name, error);
+}
+
+static int open_store(const struct backend *backend, const struct ethos_setup *setup,
+                      struct opening *out, struct ethos_error *error)
+{
+    int code = backend->store->open(setup, &out->store, error);
+    code = judge_open(code, out->store, backend->store->name, error);
+    if (code == ETHOS_OK && out->store->ops->fetch)
+        code = store_rows_new(setup->host, out->store, setup->deadline_ms, &out->store, error);
+    return code;
+}
+
+static int open_sessions(const struct backend *backend, const struct ethos_setup *setup,
+                         struct opening *out, struct ethos_error *error)
+{
+    int code = backend->sessions->open(setup, &out->sessions, error);
+    return judge_open(code, out->sessions, backend->sessions->name, error);
+}
+
+int registry_open_store(const struct backend *backend, const struct ethos_setup *setup,
+                        const struct secrets_given *given, struct ethos_store **out_store,
+                        struct ethos_error *error)
+{
+    struct opening opening = {0};
+    if (!backend->store)
+        return err_set(error, ETHOS_UNSUPPORTED, "%s: not a store", backend->provider->name);
+    int code = open_with(backend->store->options, setup, given, open_store, backend, &opening,
+                         error);
     if (code == ETHOS_OK)
-        *out_provider = provider;
+        *out_store = opening.store;
+    return code;
+}
+
+int registry_open_sessions(const struct backend *backend, const struct ethos_setup *setup,
+                           const struct secrets_given *given, struct ethos_sessions **out_sessions,
+                           struct ethos_error *error)
+{
+    struct opening opening = {0};
+    const struct ethos_option *options = backend->sessions->options;
+    int code = open_with(options ? options : registry_options(backend), setup, given, open_sessions,
+                         backend, &opening, error);
+    if (code == ETHOS_OK)
+        *out_sessions = opening.sessions;
+    return code;
+}
+
+int registry_open(const struct backend *backend, const struct ethos_setup *setup,
+                  const struct secrets_given *given, struct registry_group shared,
+                  struct ethos_provider **out_provider, struct ethos_error *error)
+{
+    struct opening opening = {0};
+    int code = open_with(registry_options(backend), setup, given,
+                         backend->provider ? open_provider : open_store, backend, &opening, error);
+    if (code == ETHOS_OK && opening.store && shared.group)
+        code = store_group_new(setup->host, opening.store, shared.group, shared.name,
+                               setup->deadline_ms, &opening.store, error);
+    if (code == ETHOS_OK && opening.store)
+        code = provider_over_store(setup->host, opening.store, &opening.provider, error);
+    if (code == ETHOS_OK)
+        *out_provider = opening.provider;
     return code;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/os.h"
 #include "base/view.h"
@@ -18,7 +19,6 @@
 
 #define PATH_LIMIT 4096 /* bytes */
 #define OPTIONS_PREFIX "memory.options."
-#define MAX_SETTINGS 64 /* memory.options.* keys of one personality */
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
@@ -111,6 +111,7 @@ void ethos_close(struct ethos *self)
     }
     if (self->sessions)
         self->sessions->ops->close(self->sessions);
+    registry_release(&self->sessions_backend);
     config_release(&self->config);
     config_release(&self->personality_config);
     if (self->ephemeral && self->root)
@@ -267,7 +268,8 @@ struct choice {
     const char *name;
     const char *allow; /* paths.allow, or NULL */
     uint32_t flags;
-    struct ethos_setting settings[MAX_SETTINGS];
+    struct ethos_setting settings[SECRETS_MAX_SETTINGS];
+    bool exposed[SECRETS_MAX_SETTINGS]; /* others may read where it stands */
     size_t count;
 };
 
@@ -282,35 +284,56 @@ static int add_settings(struct choice *choice, const struct config *from, struct
             continue;
         while (at < choice->count && strcmp(choice->settings[at].name, pair->key + prefix) != 0)
             at++;
-        if (at == MAX_SETTINGS)
-            return err_set(error, ETHOS_LIMIT, "memory.options: more than %d", MAX_SETTINGS);
+        if (at == SECRETS_MAX_SETTINGS)
+            return err_set(error, ETHOS_LIMIT, "memory.options: more than %d",
+                           SECRETS_MAX_SETTINGS);
         choice->settings[at] = (struct ethos_setting){pair->key + prefix, pair->value};
+        choice->exposed[at] = from->stamp.exposed != 0;
         choice->count += at == choice->count;
     }
     return ETHOS_OK;
 }
 
-/* The home's options hold for the home's provider only, and the personality's come before them. */
-static int choose_backend(const struct ethos *self, struct choice *out, struct ethos_error *error)
+/*
+ * The home's options hold for the home's provider only, and the personality's (own, or NULL) come before
+ * them. Throwaway memory is in files, whatever is configured: nothing of it is to reach the real one.
+ */
+static int choose_backend(const struct ethos *self, const struct config *own, struct choice *out,
+                          struct ethos_error *error)
 {
-    const struct config *home = &self->config, *own = &self->personality_config;
+    const struct config *home = &self->config;
     bool fast = self->fast || strcmp(config_get(home, NULL, "durability"), "fast") == 0;
     bool in_place = config_switch(home, NULL, "write_in_place");
-    *out = (struct choice){.name = config_get(home, own, "memory.provider"),
-                           .allow = config_get(home, NULL, "paths.allow"),
-                           .flags = (fast ? (uint32_t)ETHOS_SETUP_FAST : 0u) |
-                                    (in_place ? (uint32_t)ETHOS_SETUP_IN_PLACE : 0u)};
+    out->name = config_get(home, own, "memory.provider");
+    out->allow = config_get(home, NULL, "paths.allow");
+    out->flags = (fast ? (uint32_t)ETHOS_SETUP_FAST : 0u) |
+                 (in_place ? (uint32_t)ETHOS_SETUP_IN_PLACE : 0u);
+    out->count = 0;
+    if (self->ephemeral) {
+        out->name = config_find("memory.provider")->fallback;
+        return ETHOS_OK;
+    }
     int code = config_own(own, "memory.provider") ? ETHOS_OK : add_settings(out, home, error);
-    return code == ETHOS_OK ? add_settings(out, own, error) : code;
+    return code == ETHOS_OK && own ? add_settings(out, own, error) : code;
 }
 
+/* It is kept, so it holds a hash of the settings: there may be secrets among them. */
 static int make_signature(const struct ethos *self, const struct choice *choice, struct str *out)
 {
-    str_printf(out, "%s\n%s\n%s\n%u", self->root, choice->name, choice->allow ? choice->allow : "",
-               choice->flags);
+    struct str settings;
+    char hash[HASH_HEX_SIZE] = "";
+    str_init(&settings, ETHOS_MAX_YAML_BYTES * 4);
     for (size_t i = 0; i < choice->count; i++)
-        str_printf(out, "\n%s=%s", choice->settings[i].name, choice->settings[i].value);
-    return str_code(out);
+        str_printf(&settings, "%s=%s\n", choice->settings[i].name, choice->settings[i].value);
+    int code = str_code(&settings);
+    if (choice->count > 0) {
+        hash_hex(str_view(&settings), hash);
+        explicit_bzero(settings.data, settings.size);
+    }
+    str_release(&settings);
+    str_printf(out, "%s\n%s\n%s\n%u\n%s", self->root, choice->name,
+               choice->allow ? choice->allow : "", choice->flags, hash);
+    return code == ETHOS_OK ? str_code(out) : code;
 }
 
 static struct opened *find_opened(struct ethos *self, const char *signature)
@@ -321,6 +344,20 @@ static struct opened *find_opened(struct ethos *self, const char *signature)
     return NULL;
 }
 
+static struct ethos_setup make_setup(const struct ethos *self, const struct choice *choice)
+{
+    return (struct ethos_setup){.host = self->host,
+                                .root = self->root,
+                                .allow = choice->allow,
+                                .flags = choice->flags,
+                                .deadline_ms = self->wait_ms};
+}
+
+static struct secrets_given make_given(const struct ethos *self, const struct choice *choice)
+{
+    return (struct secrets_given){choice->settings, choice->count, choice->exposed, self->home};
+}
+
 static int open_backend(struct ethos *self, const struct choice *choice, const char *signature,
                         struct ethos_provider **out, struct ethos_error *error)
 {
@@ -329,18 +366,11 @@ static int open_backend(struct ethos *self, const struct choice *choice, const c
         free(entry);
         return err_nomem(error);
     }
-    const struct ethos_setup setup = {
-        .host = self->host,
-        .settings = choice->settings,
-        .setting_count = choice->count,
-        .root = self->root,
-        .allow = choice->allow,
-        .flags = choice->flags,
-        .deadline_ms = self->wait_ms,
-    };
+    const struct ethos_setup setup = make_setup(self, choice);
+    const struct secrets_given given = make_given(self, choice);
     int code = registry_find(choice->name, &entry->backend, error);
     if (code == ETHOS_OK)
-        code = registry_open(&entry->backend, &setup,
+        code = registry_open(&entry->backend, &setup, &given,
                              (struct registry_group){self->group, entry->signature},
                              &entry->provider, error);
     if (code != ETHOS_OK) {
@@ -353,7 +383,8 @@ static int open_backend(struct ethos *self, const struct choice *choice, const c
     return ETHOS_OK;
 }
 
-int handle_provider(struct ethos *self, struct ethos_provider **out, struct ethos_error *error)
+static int provider_of(struct ethos *self, const struct config *own, struct ethos_provider **out,
+                       struct ethos_error *error)
 {
     struct choice choice;
     struct str signature;
@@ -361,7 +392,7 @@ int handle_provider(struct ethos *self, struct ethos_provider **out, struct etho
         *out = self->injected;
         return ETHOS_OK;
     }
-    int code = choose_backend(self, &choice, error);
+    int code = choose_backend(self, own, &choice, error);
     if (code != ETHOS_OK)
         return code;
     str_init(&signature, ETHOS_MAX_YAML_BYTES * 4);
@@ -373,6 +404,47 @@ int handle_provider(struct ethos *self, struct ethos_provider **out, struct etho
     else if (code == ETHOS_OK)
         code = open_backend(self, &choice, signature.data, out, error);
     str_release(&signature);
+    return code;
+}
+
+int handle_provider(struct ethos *self, struct ethos_provider **out, struct ethos_error *error)
+{
+    return provider_of(self, &self->personality_config, out, error);
+}
+
+int service_provider_for(struct ethos *self, const char *personality, const char **out_name,
+                         struct ethos_provider **out, struct ethos_error *error)
+{
+    const struct config *home, *own;
+    int code = service_config(self, personality, &home, &own, error);
+    if (code != ETHOS_OK)
+        return code;
+    *out_name = config_get(home, own, "memory.provider");
+    return provider_of(self, own, out, error);
+}
+
+/* What the home's own backend keeps besides memory; a personality's may be another one. */
+int handle_sessions(struct ethos *self, struct ethos_sessions **out, struct ethos_error *error)
+{
+    struct choice choice;
+    *out = NULL;
+    if (self->injected || self->ephemeral)
+        return ETHOS_OK;
+    int code = service_config(self, NULL, NULL, NULL, error);
+    if (code != ETHOS_OK || strcmp(config_get(&self->config, NULL, "sessions.provider"), "auto"))
+        return code;
+    code = choose_backend(self, NULL, &choice, error);
+    if (code == ETHOS_OK)
+        code = registry_find(choice.name, &self->sessions_backend, error);
+    if (code != ETHOS_OK)
+        return code;
+    struct ethos_setup setup = make_setup(self, &choice);
+    const struct secrets_given given = make_given(self, &choice);
+    setup.flags |= self->brief ? (uint32_t)ETHOS_SETUP_BRIEF : 0u;
+    if (self->sessions_backend.sessions)
+        code = registry_open_sessions(&self->sessions_backend, &setup, &given, out, error);
+    if (!*out)
+        registry_release(&self->sessions_backend);
     return code;
 }
 

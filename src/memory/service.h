@@ -44,6 +44,14 @@ int service_local_user(struct ethos *self, char out_user[ETHOS_MAX_ID + 1],
 /* The provider a turn uses, for listing, locating and checking. Borrowed. */
 struct ethos_provider *service_provider(const struct ethos_turn *turn);
 
+/*
+ * The provider that a personality is configured with (NULL: the home's own), opened at first use, and
+ * what the configuration calls it, known also when it does not open. Both borrowed, the name until the
+ * next call.
+ */
+int service_provider_for(struct ethos *self, const char *personality, const char **out_name,
+                         struct ethos_provider **out, struct ethos_error *error);
+
 /* The prefetch settings a turn was made with. */
 struct service_settings {
     uint64_t max_chars;
@@ -56,6 +64,24 @@ const struct service_settings *service_settings(const struct ethos_turn *turn);
 /* The folder a turn is about and how its memory was found; NULL when it has none. Borrowed. */
 struct workspace;
 const struct workspace *service_workspace(const struct ethos_turn *turn);
+
+/*
+ * What a file was read from. While it holds, the same request and target give the same file: asking takes
+ * two system calls, and no text is read or copied. turn 0: nobody can tell.
+ */
+struct service_seen {
+    uint64_t turn, stamp;
+    char scope[ETHOS_MAX_SCOPE];
+    char key[ETHOS_MAX_KEY + 1];
+};
+
+/* ethos_read that tells. */
+int service_read(struct ethos_turn *turn, const struct ethos_target *target,
+                 struct ethos_file **out_file, struct service_seen *out_seen,
+                 struct ethos_error *error);
+
+/* Asks the handle that has read it; variables of the environment are taken to be what they were. */
+bool service_holds(struct ethos *self, const struct service_seen *seen);
 
 /* Where a file of memory is; NULL when the backend has no files. Free with free(). */
 int service_path(const struct ethos_turn *turn, const char *scope, const char *key, char **out_path,

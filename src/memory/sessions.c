@@ -25,17 +25,29 @@ enum { TOO_LONG = 1 }; // ends a walk
 
 /* ---- the store -------------------------------------------------------------------------------- */
 
-int ethos_sessions(struct ethos *self, struct ethos_sessions **out_sessions,
-                   struct ethos_error *error)
+/* Those of the home's backend, else those of this program. */
+static int open_sessions(struct ethos *self, struct ethos_error *error)
 {
     const struct ethos_setup setup = {.host = self->host,
                                       .root = self->root,
                                       .flags = (self->fast ? ETHOS_SETUP_FAST : 0u) |
                                                (self->brief ? ETHOS_SETUP_BRIEF : 0u),
                                       .deadline_ms = self->wait_ms};
+    struct ethos_error why;
+    int code = handle_sessions(self, &self->sessions, &why);
+    if (code != ETHOS_OK && error)
+        *error = why;
+    if (code != ETHOS_OK || self->sessions)
+        return code;
     if (!sessions_builtin)
         return err_set(error, ETHOS_UNSUPPORTED, "this program keeps no sessions");
-    int code = self->sessions ? ETHOS_OK : sessions_builtin->open(&setup, &self->sessions, error);
+    return sessions_builtin->open(&setup, &self->sessions, error);
+}
+
+int ethos_sessions(struct ethos *self, struct ethos_sessions **out_sessions,
+                   struct ethos_error *error)
+{
+    int code = self->sessions ? ETHOS_OK : open_sessions(self, error);
     if (code == ETHOS_OK)
         *out_sessions = self->sessions;
     return code;

@@ -302,22 +302,61 @@ int handle_file(struct ethos_turn *turn, const struct scope_target *target,
     return code;
 }
 
-int ethos_read(struct ethos_turn *turn, const struct ethos_target *target,
-               struct ethos_file **out_file, struct ethos_error *error)
+/* Where an older profile is shown, the newer one may come: that is not told by any text. */
+static void note_seen(struct ethos_turn *turn, const struct scope_target *aimed, uint64_t stamp,
+                      const struct ethos_file *file, struct service_seen *out)
+{
+    const struct kept *kept = &turn->ethos->kept;
+    bool moved = strcmp(file->scope, aimed->scope) != 0;
+    *out = (struct service_seen){.stamp = stamp};
+    if (moved || !stamp || !file->path || !kept_covers(kept, turn, file->path))
+        return;
+    out->turn = kept_number(kept, turn);
+    memcpy(out->scope, file->scope, sizeof out->scope);
+    memcpy(out->key, file->key, sizeof out->key);
+}
+
+int service_read(struct ethos_turn *turn, const struct ethos_target *target,
+                 struct ethos_file **out_file, struct service_seen *out_seen,
+                 struct ethos_error *error)
 {
     struct scope_target aimed;
     struct ethos_text text = {0};
     int code = handle_aim(turn, target, false, &aimed, error);
     if (code != ETHOS_OK)
         return code;
-    code = read_text(turn, &aimed, &text, error);
+    struct scope_target found = aimed;
+    code = read_text(turn, &found, &text, error);
     if (code == ETHOS_OK)
-        code = handle_file(turn, &aimed, &text, out_file, error);
+        code = handle_file(turn, &found, &text, out_file, error);
     else if (code == ETHOS_NOTFOUND)
-        code = handle_file(turn, &aimed, NULL, out_file, error);
+        code = handle_file(turn, &found, NULL, out_file, error);
+    if (code == ETHOS_OK && out_seen)
+        note_seen(turn, &aimed, text.stamp, *out_file, out_seen);
     const struct ethos_host *host = turn->ethos->host;
     host->resize(host->arg, text.data, 0);
     return code;
+}
+
+int ethos_read(struct ethos_turn *turn, const struct ethos_target *target,
+               struct ethos_file **out_file, struct ethos_error *error)
+{
+    return service_read(turn, target, out_file, NULL, error);
+}
+
+bool service_holds(struct ethos *self, const struct service_seen *seen)
+{
+    static const struct ethos_read_how again = {0, ETHOS_READ_REVISION | ETHOS_READ_AGAIN};
+    struct ethos_text text = {.stamp = seen->stamp};
+    struct ethos_turn *turn = seen->turn ? kept_take_number(&self->kept, seen->turn) : NULL;
+    if (!turn)
+        return false;
+    struct ethos_provider *provider = turn->provider;
+    int code = provider->ops->read(provider, seen->scope, seen->key, &again, &text, NULL);
+    bool same = code == ETHOS_OK && !text.data && text.stamp == seen->stamp;
+    self->host->resize(self->host->arg, text.data, 0);
+    ethos_turn_free(turn);
+    return same;
 }
 
 void ethos_file_free(struct ethos_file *file)

@@ -4,7 +4,8 @@
  * A history was last touched when its newest change was recorded: that bounds what is in it from above,
  * and it is opened when the page has come down to there. From then on the scope has its newest change
  * that was not told yet in hand, and is asked for more when that is gone; each time for twice as many,
- * since the store begins at the end again.
+ * since the store begins at the end again. Of scopes that are not files here nobody knows when they were
+ * touched: all of those that the query names are opened.
  */
 #include "memory/timeline.h"
 
@@ -20,8 +21,9 @@
 #include "base/os.h"
 #include "base/str.h"
 #include "base/view.h"
+#include "memory/backends.h"
 #include "memory/changes.h"
-#include "memory/scopes.h"
+#include "store/store.h"
 
 #define HISTORY "/memory-history.jsonl"
 #define TREE "/memories"
@@ -37,7 +39,7 @@ struct entry {
 struct source {
     char scope[ETHOS_MAX_SCOPE];
     int64_t bound_ms;                /* nothing in it is newer */
-    struct ethos_provider *provider; /* that serves it; NULL: none, or not opened yet */
+    struct ethos_provider *provider; /* that serves it; NULL: it has files, and is not opened yet */
     struct arena arena;              /* of the entries */
     struct entry *entries;           /* in hand */
     size_t count, next;              /* of them, and the first that was not told */
@@ -59,7 +61,8 @@ struct timeline {
     struct ethos_turn *turn;
     const struct timeline_query *query;
     int root;
-    struct source *sources; /* those that were opened first; then by bound, latest first */
+    struct ethos_provider *here; /* one whose texts are files of the root, or NULL */
+    struct source *sources;      /* those that were opened first; then by bound, latest first */
     size_t count, capacity, opened;
     struct place from, last; /* where the page before ended, and where this one has got to */
     bool resumed;
@@ -67,6 +70,14 @@ struct timeline {
     int code; /* why a scope could not be read */
     struct ethos_error *problem;
 };
+
+static void note_problem(struct timeline *self, int code, const struct ethos_error *why)
+{
+    if (self->code != ETHOS_OK)
+        return;
+    self->code = code;
+    *self->problem = *why;
+}
 
 /* ---- cursors --------------------------------------------------------------------------------- */
 
@@ -132,7 +143,8 @@ static bool is_meant(const struct timeline *self, const char *scope)
            (query->scope && strcmp(scope, query->scope) == 0);
 }
 
-static int add_source(struct timeline *self, const char *scope, int64_t bound_ms)
+static int add_source(struct timeline *self, const char *scope, int64_t bound_ms,
+                      struct ethos_provider *provider)
 {
     if (self->count == self->capacity) {
         size_t capacity = self->capacity ? 2 * self->capacity : 64;
@@ -143,7 +155,8 @@ static int add_source(struct timeline *self, const char *scope, int64_t bound_ms
         self->capacity = capacity;
     }
     struct source *source = &self->sources[self->count++];
-    *source = (struct source){.bound_ms = bound_ms, .wanted = 1, .last_ms = INT64_MAX};
+    *source = (struct source){
+        .bound_ms = bound_ms, .provider = provider, .wanted = 1, .last_ms = INT64_MAX};
     arena_init(&source->arena);
     snprintf(source->scope, sizeof source->scope, "%s", scope);
     return ETHOS_OK;
@@ -169,41 +182,42 @@ static int add_scope(void *arg, const char *scope, const char *dir)
     int64_t bound_ms;
     int code = ETHOS_OK;
     if (is_meant(self, scope) && touched(self, dir, "", &bound_ms))
-        code = add_source(self, scope, bound_ms);
+        code = add_source(self, scope, bound_ms, NULL);
     scope_tree(scope, tree);
     if (code == ETHOS_OK && is_meant(self, tree) && touched(self, dir, TREE, &bound_ms))
-        code = add_source(self, tree, bound_ms);
+        code = add_source(self, tree, bound_ms, NULL);
     return code;
 }
 
-static struct source *find_source(const struct timeline *self, const char *scope)
+static int add_told(void *arg, struct ethos_provider *provider, const char *scope)
 {
-    for (size_t i = 0; i < self->count; i++)
-        if (strcmp(self->sources[i].scope, scope) == 0)
-            return &self->sources[i];
-    return NULL;
+    struct timeline *self = arg;
+    return is_meant(self, scope) ? add_source(self, scope, INT64_MAX, provider) : ETHOS_OK;
 }
 
-/* Of a provider without files nobody knows which scopes it has: those of the turn. */
+/* Of a provider that does not tell which scopes it has: those of the turn. */
 static int add_own(struct timeline *self)
 {
     const struct ethos_context *context = &self->turn->context;
     const char *const scopes[] = {context->memory_scope, context->user_scope,
                                   context->workspace_scope};
-    char path[4096];
     struct ethos_provider *provider = self->turn->provider;
-    bool files = provider->ops->locate &&
-                 provider->ops->locate(provider, "global", "MEMORY.md", path, sizeof path, NULL) ==
-                     ETHOS_OK;
     int code = ETHOS_OK;
-    for (size_t i = 0; !files && code == ETHOS_OK && i < 3; i++) {
-        struct source *known = scopes[i] ? find_source(self, scopes[i]) : NULL;
-        if (known)
-            known->bound_ms = INT64_MAX;
-        else if (scopes[i] && is_meant(self, scopes[i]))
-            code = add_source(self, scopes[i], INT64_MAX);
-    }
+    if (provider->ops->scopes || backends_here(self->turn->ethos, provider))
+        return ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < 3; i++)
+        if (scopes[i])
+            code = add_told(self, provider, scopes[i]);
     return code;
+}
+
+/* The first will do: they have the same files. */
+static int note_here(void *arg, struct ethos_provider *provider, bool here)
+{
+    struct timeline *self = arg;
+    if (here)
+        self->here = provider;
+    return here;
 }
 
 static int by_bound(const void *a, const void *b)
@@ -214,11 +228,26 @@ static int by_bound(const void *a, const void *b)
     return strcmp(one->scope, other->scope);
 }
 
+/* What cannot be asked which scopes it has hides none of the others. */
+static int find_elsewhere(struct timeline *self, struct ethos_error *error)
+{
+    struct ethos_error why = {0};
+    int code = backends_scopes(self->turn->ethos, add_told, self, &why);
+    if (code == ETHOS_NOMEM)
+        return err_nomem(error);
+    if (code != ETHOS_OK)
+        note_problem(self, code, &why);
+    return add_own(self);
+}
+
 static int find_sources(struct timeline *self, struct ethos_error *error)
 {
-    int code = scopes_each(self->root, add_scope, self, error);
-    if (code == ETHOS_OK)
-        code = add_own(self);
+    int code = find_elsewhere(self, error);
+    // What else fails has been told by find_elsewhere, which asked the same.
+    if (code == ETHOS_OK && backends_each(self->turn->ethos, note_here, self, NULL) == ETHOS_NOMEM)
+        code = ETHOS_NOMEM;
+    if (code == ETHOS_OK && self->here)
+        code = store_files_scopes(self->root, add_scope, self, error);
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     if (code == ETHOS_OK && self->count > 0)
@@ -260,10 +289,7 @@ static int end_source(struct timeline *self, struct source *source, int code,
                       const struct ethos_error *why)
 {
     source->ended = true;
-    if (self->code == ETHOS_OK) {
-        self->code = code;
-        *self->problem = *why;
-    }
+    note_problem(self, code, why);
     return ETHOS_OK;
 }
 
@@ -287,28 +313,33 @@ static int fetch(struct timeline *self, struct source *source, struct ethos_erro
     return code == ETHOS_OK || taking.full ? ETHOS_OK : end_source(self, source, code, &why);
 }
 
-/* Finds the provider that serves a scope: that of the personality it belongs to. */
-static int open_source(struct timeline *self, struct source *source, struct ethos_error *error)
+/* The provider of the personality that a scope belongs to, if its texts are files here, too. */
+static int provider_of(struct timeline *self, const char *scope, struct ethos_provider **out,
+                       struct ethos_error *error)
 {
     enum scope_kind kind;
-    const char *id;
+    const char *id, *name;
+    int code = scope_parse(scope, &kind, &id, error);
+    *out = self->here;
+    if (code == ETHOS_OK && kind == SCOPE_PERSONALITY)
+        code = service_provider_for(self->turn->ethos, id, &name, out, error);
+    return code;
+}
+
+/* What files there are of a personality whose memory is elsewhere by now is not told. */
+static int open_source(struct timeline *self, struct source *source, struct ethos_error *error)
+{
     struct ethos_error why = {0};
-    struct ethos_turn *turn = NULL;
-    int code = scope_parse(source->scope, &kind, &id, &why);
+    bool files = !source->provider;
+    int code = files ? provider_of(self, source->scope, &source->provider, &why) : ETHOS_OK;
     self->opened++;
-    source->provider = self->turn->provider;
-    if (code == ETHOS_OK && kind == SCOPE_PERSONALITY &&
-        strcmp(id, self->turn->context.personality) != 0) {
-        const struct ethos_request request = {.personality = id, .workspace = ""};
-        code = ethos_turn_new(self->turn->ethos, &request, &turn, &why);
-    }
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
-    if (turn)
-        source->provider = turn->provider; // it belongs to the handle
-    ethos_turn_free(turn);
-    source->ended = !source->provider->ops->history;
-    return code == ETHOS_OK ? ETHOS_OK : end_source(self, source, code, &why);
+    if (code != ETHOS_OK)
+        return end_source(self, source, code, &why);
+    source->ended = !source->provider->ops->history ||
+                    (files && !backends_here(self->turn->ethos, source->provider));
+    return ETHOS_OK;
 }
 
 /* Whether pages before have told it, or the query ends before it. */

@@ -142,6 +142,8 @@ static int resolve_scopes(struct resolving *r, struct ethos_error *error)
         code = keep_scope(turn, kind,
                           kind == SCOPE_PERSONALITY ? context->personality : context->user,
                           &context->user_scope, error);
+    if (kind == SCOPE_USER)
+        looks_add(r->looks, "users/%s", context->user); // so that the way to a profile is watched
     if (code == ETHOS_OK && r->local && kind == SCOPE_USER) {
         code = keep_scope(turn, SCOPE_PERSONALITY, context->personality,
                           &context->profile_fallback[0], error);

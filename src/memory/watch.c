@@ -8,8 +8,6 @@
 #include "base/os.h"
 #include "memory/watch_parts.h"
 
-#define RETRY_MS 2000 /* before a part that failed is looked at again */
-
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static int follow_sessions(struct watch *self, struct ethos_error *error);
@@ -21,10 +19,12 @@ int watch_open(struct ethos *ethos, struct watch **out, struct ethos_error *erro
         return err_nomem(error);
     self->ethos = ethos;
     self->root = -1;
+    self->several = -1;
     self->events = os_watch();
     self->blind = self->events < 0;
     self->opened_ms = service_now_ms(ethos);
     places_look(self);
+    told_look(self);
     if (self->lost) {
         watch_close(self);
         return err_nomem(error);
@@ -41,6 +41,9 @@ void watch_close(struct watch *self)
         return;
     places_clear(self);
     outside_forget(self, NULL);
+    told_forget(self);
+    if (self->several >= 0)
+        os_close(self->several);
     if (self->events >= 0)
         os_close(self->events);
     free(self->places);
@@ -74,6 +77,22 @@ int watch_turn(struct watch *self, const char *scope, struct ethos_turn **out,
     return code == ETHOS_OK ? ethos_turn_new(self->ethos, &request, out, error) : code;
 }
 
+/* A provider outlives the turn: it is the handle's. */
+int watch_provider(struct watch *self, const struct watched *scope, struct ethos_provider **out,
+                   struct ethos_error *error)
+{
+    struct ethos_turn *turn;
+    *out = scope->from;
+    if (*out)
+        return ETHOS_OK;
+    int code = watch_turn(self, scope->scope, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    *out = service_provider(turn);
+    ethos_turn_free(turn);
+    return ETHOS_OK;
+}
+
 /* ---- sessions -------------------------------------------------------------------------------- */
 
 static void tell_followed(void *arg, const struct ethos_followed *followed)
@@ -104,7 +123,7 @@ static int follow_sessions(struct watch *self, struct ethos_error *error)
         return code == ETHOS_UNSUPPORTED ? ETHOS_OK : code;
     code = sessions->ops->follow(sessions, tell_followed, self, &wait_ms, error);
     if (code != ETHOS_OK)
-        wait_ms = RETRY_MS;
+        wait_ms = WATCH_RETRY_MS;
     if (wait_ms)
         self->sessions_ms = os_monotonic_ms() + wait_ms;
     return code;
@@ -126,6 +145,7 @@ static void look_again(struct watch *self)
         scope->dirty = scope->recount = true;
         outside_touch_all(self, scope);
     }
+    told_mark_all(self);
 }
 
 /* The root came, went or moved, or events were lost. */
@@ -156,9 +176,9 @@ static void poll_all(struct watch *self, int64_t now)
         places_poll(self);
     }
     for (struct watched *scope = self->scopes; scope; scope = scope->next) {
-        if (!scope->gone && (self->blind || scope->polled))
+        if (!scope->gone && !scope->elsewhere && (self->blind || scope->polled))
             outside_poll(self, scope);
-        scope->dirty = scope->dirty || self->blind || scope->asked;
+        scope->dirty = scope->dirty || self->blind;
         scope->recount = scope->recount || self->blind;
     }
 }
@@ -193,7 +213,7 @@ static void take_scope(struct watch *self, struct watched *scope, int64_t now)
     }
     if (code == ETHOS_OK)
         return;
-    scope->due_ms = now + RETRY_MS;
+    scope->due_ms = now + WATCH_RETRY_MS;
     watch_fail(self, code, &error);
 }
 
@@ -202,9 +222,10 @@ static void take_all(struct watch *self)
     struct ethos_error error;
     int64_t now = os_monotonic_ms();
     for (struct watched *scope = self->scopes; scope; scope = scope->next)
-        if (!scope->gone)
+        if (!scope->gone && !scope->elsewhere)
             take_scope(self, scope, now);
     outside_take(self);
+    told_take(self);
     if (!self->sessions && !is_due(self->sessions_ms, now))
         return;
     int code = follow_sessions(self, &error);
@@ -234,7 +255,7 @@ int watch_take(struct watch *self, watch_fn *each, void *arg, struct ethos_error
 
 int watch_fd(const struct watch *self)
 {
-    return self->events;
+    return self->several >= 0 ? self->several : self->events;
 }
 
 static void sooner(int64_t *due, int64_t other)
@@ -248,12 +269,13 @@ int watch_wait_ms(const struct watch *self)
     int64_t now = os_monotonic_ms(), due = outside_due(self);
     bool polled = self->blind;
     sooner(&due, self->sessions_ms);
+    sooner(&due, told_due(self));
     for (const struct watched *scope = self->scopes; scope; scope = scope->next) {
-        if (scope->gone)
+        if (scope->gone || scope->elsewhere)
             continue;
         sooner(&due, scope->dirty || scope->recount ? (scope->due_ms ? scope->due_ms : now)
                                                     : scope->due_ms);
-        polled = polled || scope->polled || scope->asked;
+        polled = polled || scope->polled;
     }
     if (polled)
         sooner(&due, self->poll_ms + WATCH_PERIOD_MS);

@@ -7,12 +7,15 @@
  * once, in the order of its scope's history, and not before readers see it; what was never the text
  * (taken back, or met beside the file) is not told.
  *
- * Where the kernel tells of changes (inotify), nothing is asked for that did not change. Elsewhere (a
- * network, too few watches, texts behind symbolic links, a backend without files here) it is asked every
- * WATCH_PERIOD_MS. A home that is not there yet is waited for.
+ * Where the kernel (inotify) or a backend tells of changes, nothing is asked for that did not change.
+ * Elsewhere (a network, too few watches, texts behind symbolic links, a backend that tells nothing) it is
+ * asked every WATCH_PERIOD_MS. A home that is not there yet is waited for, and so is a backend that does not
+ * answer: what changed meanwhile is told when it is back.
  */
 #ifndef ETHOS_MEMORY_WATCH_H
 #define ETHOS_MEMORY_WATCH_H
+
+#include <stdbool.h>
 
 #include <ethos/ethos.h>
 
@@ -25,7 +28,7 @@ enum watch_kind {
     WATCH_PERSONALITIES,
     WATCH_USERS,
     WATCH_CONFIG,
-    WATCH_LOST, /* too much at once: everything may have changed */
+    WATCH_LOST, /* too much at once, or unseen: everything may have changed */
 };
 
 /*
@@ -53,14 +56,17 @@ int watch_open(struct ethos *ethos, struct watch **out, struct ethos_error *erro
 void watch_close(struct watch *self);
 
 /*
- * The one descriptor to be polled for reading, whatever there is behind it; -1: none. A backend that can
- * tell by itself that something changed is added here.
+ * The one descriptor to be polled for reading, whatever there is behind it: the kernel, and backends that tell
+ * by themselves that something changed; -1: none. It may be another one after each call of watch_take.
  */
 int watch_fd(const struct watch *self);
 
 /* After how long to call watch_take though the descriptor is quiet; -1: no need. */
 #define WATCH_PERIOD_MS 2000
 int watch_wait_ms(const struct watch *self);
+
+/* Whether some texts are not files below the root, so that to read one is to ask somebody else. */
+bool watch_elsewhere(const struct watch *self);
 
 /*
  * Tells what happened since; quick when nothing did. A failure is that of one part; the others were told, and

@@ -73,14 +73,12 @@ static void tell_differences(struct watch *self, const struct watched *scope,
 int copies_take(struct watch *self, struct watched *scope, bool told, struct ethos_error *error)
 {
     struct counts now = {0};
-    struct ethos_turn *turn;
-    int code = watch_turn(self, scope->scope, &turn, error);
+    struct ethos_provider *provider;
+    int code = watch_provider(self, scope, &provider, error);
     if (code != ETHOS_OK)
         return code;
-    struct ethos_provider *provider = service_provider(turn);
     if (provider->ops->conflicts)
         code = provider->ops->conflicts(provider, scope->scope, count_copy, &now, error);
-    ethos_turn_free(turn);
     if (code != ETHOS_OK) {
         free(now.list);
         return code == ETHOS_NOMEM ? err_nomem(error) : code;

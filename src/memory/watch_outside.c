@@ -39,9 +39,12 @@ static struct touched *find(struct watch *self, const struct watched *scope, con
     return at;
 }
 
+/* A file beside which there is another memory is none. */
 void outside_touch(struct watch *self, struct watched *scope, const char *key)
 {
     struct touched *touched = find(self, scope, key);
+    if (scope->elsewhere)
+        return;
     if (!touched) {
         struct touched **bucket = bucket_of(self, scope, key);
         touched = calloc(1, sizeof *touched);
@@ -107,7 +110,8 @@ static bool list(struct listing *listing)
 void outside_touch_all(struct watch *self, struct watched *scope)
 {
     struct listing listing = {self, scope, 0, INT64_MIN, false};
-    list(&listing);
+    if (!scope->elsewhere)
+        list(&listing);
 }
 
 /* A list that differs: the young texts of it, or all when none is young. */

@@ -6,6 +6,7 @@
  *   watch_past.c      what was recorded since, from the end of a history
  *   watch_outside.c   texts that somebody touched: settled, when it was not us
  *   watch_copies.c    kept copies, counted
+ *   watch_told.c      backends whose texts are not here, and what they tell of
  */
 #ifndef ETHOS_MEMORY_WATCH_PARTS_H
 #define ETHOS_MEMORY_WATCH_PARTS_H
@@ -22,18 +23,20 @@ struct watch_copies {
     uint64_t count;
 };
 
-/* A scope. Times are os_monotonic_ms; 0: not set. */
+/* A scope that has a directory, or one of a backend. Times are os_monotonic_ms; 0: not set. */
 struct watched {
     struct watched *next;
     char scope[ETHOS_MAX_SCOPE];
-    char dir[WATCH_PATH_SIZE]; /* below the root; "." is the root */
-    bool gone;                 /* freed with the next look */
-    bool asked;                /* its texts are not here: the backend is asked */
-    bool polled;               /* changes of its texts may stay unseen */
-    bool dirty;                /* there may be new lines */
-    bool recount;              /* copies may have come or gone */
-    int64_t due_ms;            /* look again, though nothing is marked */
-    int64_t pending_ms;        /* since when its newest change is waited for */
+    char *dir;                   /* below the root; "." is the root; NULL: none */
+    struct ethos_provider *from; /* the backend, which is asked; NULL: it has a directory */
+    bool gone;                   /* freed with the next look */
+    bool elsewhere;              /* its texts are not in its directory: a backend tells of them */
+    bool polled;                 /* changes of its texts may stay unseen */
+    bool known;                  /* of a backend: what it had is no news */
+    bool dirty;                  /* there may be new lines */
+    bool recount;                /* copies may have come or gone */
+    int64_t due_ms;              /* look again, though nothing is marked */
+    int64_t pending_ms;          /* since when its newest change is waited for */
     /* What of its history is known. */
     uint64_t inode, place; /* the live file, and how far it was read */
     uint64_t number;       /* of the newest change */
@@ -52,6 +55,22 @@ struct touched {
     unsigned tries;
     char revision[ETHOS_REVISION_SIZE]; /* that the history says it has now; "": says nothing new */
     char key[ETHOS_MAX_KEY + 1];
+};
+
+/* A backend whose texts are not here. It belongs to the handle. */
+struct teller {
+    struct teller *next;
+    struct ethos_provider *provider;
+    struct watched **scopes; /* by name */
+    size_t count, capacity;
+    bool serves;               /* the configuration still names it */
+    bool met;                  /* what it had is known, and the rest is news */
+    bool any;                  /* every scope may have changed, and there may be others */
+    bool marked;               /* some scope is */
+    bool personalities, users; /* there are new ones */
+    int fd;                    /* that becomes readable; -1: none */
+    int64_t due_ms;            /* when to ask it again; 0: when fd says so */
+    int64_t retry_ms;          /* it failed, and is left alone until then */
 };
 
 enum place_kind {
@@ -78,6 +97,7 @@ struct place {
 struct watch {
     struct ethos *ethos;
     int events;           /* inotify, or -1 */
+    int several;          /* those and the descriptors of backends; -1: there are none of these */
     int root;             /* descriptor, -1 while it does not exist */
     char *real;           /* the root's real path, while it exists */
     bool blind;           /* not everything can be watched: all of it is polled */
@@ -86,7 +106,9 @@ struct watch {
     int64_t poll_ms;      /* when those that are polled were last looked at */
     struct place *places; /* by watch */
     size_t place_count, place_capacity;
-    struct watched *scopes;
+    struct watched *scopes; /* those with a directory */
+    struct teller *tellers;
+    int64_t look_ms; /* when to look for backends again; 0: all are known */
     struct touched *touched[WATCH_BUCKETS];
     uint64_t prints[3]; /* of the stamps of settings, while they are polled */
     /* marks */
@@ -110,6 +132,12 @@ void watch_fail(struct watch *self, int code, const struct ethos_error *error);
 /* A turn whose provider serves the scope. Free it. */
 int watch_turn(struct watch *self, const char *scope, struct ethos_turn **out,
                struct ethos_error *error);
+
+/* The provider that a scope is asked of. */
+int watch_provider(struct watch *self, const struct watched *scope, struct ethos_provider **out,
+                   struct ethos_error *error);
+
+#define WATCH_RETRY_MS 2000 /* before a part that failed is looked at again */
 
 /* ---- watch_places.c -------------------------------------------------------------------------- */
 
@@ -139,6 +167,9 @@ void past_begin(struct watch *self, struct watched *scope);
 /* Tells of a change that is new, if it is one of a text that readers know. */
 void past_tell(struct watch *self, struct watched *scope, const struct ethos_change *change);
 
+/* The same for one of a backend. */
+int past_newest(struct watch *self, struct watched *scope, struct ethos_error *error);
+
 /* Tells what is new. */
 int past_take(struct watch *self, struct watched *scope, struct ethos_error *error);
 
@@ -160,6 +191,24 @@ void outside_take(struct watch *self);
 /* When the next one is due, or -1. */
 int64_t outside_due(const struct watch *self);
 void outside_forget(struct watch *self, const struct watched *scope); /* NULL: all */
+
+/* ---- watch_told.c ---------------------------------------------------------------------------- */
+
+/* Looks for the backends that the configuration names, and begins with those that are new. */
+void told_look(struct watch *self);
+
+/* A scope that a provider serves, which may be unable to tell by itself that it has it. */
+void told_meet(struct watch *self, struct ethos_provider *provider, const char *scope);
+
+/* Everything may have changed. */
+void told_mark_all(struct watch *self);
+
+/* Asks those that have something to tell, and tells it. */
+void told_take(struct watch *self);
+
+/* When the next one is due, or -1. */
+int64_t told_due(const struct watch *self);
+void told_forget(struct watch *self);
 
 /* ---- watch_copies.c -------------------------------------------------------------------------- */
 

@@ -30,6 +30,8 @@
 #define PENDING_SLOW_MS 200 /* after some time */
 #define ABANDONED_MS 3000   /* and then nobody is going to publish it */
 #define ABANDONED_STEP_MS 5000
+#define MOST_NEWS                                                                                  \
+    8192 /* changes of one scope that are told at once; of more, that there were some */
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
@@ -63,6 +65,8 @@ struct asking {
     struct arena arena;
     struct ethos_change *items; /* newest first */
     size_t count, capacity;
+    uint64_t newest; /* number of the first that was met; 0: none has one */
+    bool too_many;
 };
 
 enum { KNOWN = 1 }; // ends a walk
@@ -71,12 +75,17 @@ static int keep_new(void *arg, const struct ethos_change *change)
 {
     struct asking *asking = arg;
     const struct watched *scope = asking->scope;
+    if (!asking->newest)
+        asking->newest = change->number;
     bool known = change->number ? change->number <= scope->number
                                 : change->time_ms <= scope->time_ms;
     if (known)
         return change->number ? KNOWN : ETHOS_OK;
     if (asking->below && change->number >= asking->below)
         return ETHOS_OK;
+    asking->too_many = asking->count == MOST_NEWS;
+    if (asking->too_many)
+        return KNOWN;
     struct ethos_change *items = arena_grow(&asking->arena, asking->items, asking->count,
                                             &asking->capacity, sizeof *items);
     if (!items)
@@ -91,15 +100,17 @@ static int keep_new(void *arg, const struct ethos_change *change)
 static int walk_history(struct watch *self, const struct watched *scope, ethos_change_fn *each,
                         void *arg, struct ethos_error *error)
 {
-    struct ethos_turn *turn;
-    int code = watch_turn(self, scope->scope, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    struct ethos_provider *provider = service_provider(turn);
-    if (provider->ops->history)
+    struct ethos_provider *provider;
+    int code = watch_provider(self, scope, &provider, error);
+    if (code == ETHOS_OK && provider->ops->history)
         code = provider->ops->history(provider, scope->scope, NULL, each, arg, error);
-    ethos_turn_free(turn);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
+}
+
+/* Numbers only grow; what has smaller ones is another database in the place of the one that was known. */
+static bool began_anew(const struct asking *asking)
+{
+    return asking->scope->from && asking->newest < asking->scope->number;
 }
 
 static int ask(struct watch *self, struct watched *scope, uint64_t below, struct ethos_error *error)
@@ -109,7 +120,12 @@ static int ask(struct watch *self, struct watched *scope, uint64_t below, struct
     int code = walk_history(self, scope, keep_new, &asking, error);
     if (code == KNOWN)
         code = ETHOS_OK;
-    for (size_t i = asking.count; code == ETHOS_OK && i-- > 0;)
+    bool lost = code == ETHOS_OK && (asking.too_many || began_anew(&asking));
+    if (lost) {
+        watch_tell(self, &(struct watch_event){.kind = WATCH_LOST});
+        scope->number = asking.newest;
+    }
+    for (size_t i = asking.count; code == ETHOS_OK && !lost && i-- > 0;)
         past_tell(self, scope, &asking.items[i]);
     arena_release(&asking.arena);
     return code;
@@ -199,10 +215,8 @@ void past_begin(struct watch *self, struct watched *scope)
         scope->dirty = true;
         return;
     }
-    if (scope->asked) {
-        walk_history(self, scope, note_newest, scope, NULL);
+    if (scope->elsewhere)
         return;
-    }
     int dir = open_scope(self, scope);
     int fd = dir >= 0 ? open_live(dir, &info, NULL) : -1;
     if (fd >= 0) {
@@ -213,6 +227,12 @@ void past_begin(struct watch *self, struct watched *scope)
         os_close(dir);
     else if (errno == EXDEV)
         walk_history(self, scope, note_newest, scope, NULL);
+}
+
+int past_newest(struct watch *self, struct watched *scope, struct ethos_error *error)
+{
+    int code = walk_history(self, scope, note_newest, scope, error);
+    return code == KNOWN ? ETHOS_OK : code;
 }
 
 /* ---- the newest transaction ------------------------------------------------------------------ */
@@ -375,7 +395,7 @@ int past_take(struct watch *self, struct watched *scope, struct ethos_error *err
 {
     scope->dirty = false;
     scope->due_ms = 0;
-    if (scope->asked)
+    if (scope->from)
         return ask(self, scope, 0, error);
     int dir = open_scope(self, scope);
     if (dir < 0)

@@ -18,6 +18,7 @@
 #include "base/os.h"
 #include "base/view.h"
 #include "core/conflict.h"
+#include "memory/backends.h"
 #include "memory/watch_parts.h"
 
 #define HISTORY "memory-history.jsonl"
@@ -150,24 +151,19 @@ static void free_scope(struct watch *self, struct watched *scope)
             self->places[i].scope = NULL;
     outside_forget(self, scope);
     free(scope->copies);
+    free(scope->dir);
     free(scope);
 }
 
-/* Whether the texts of a scope are files of the root. In doubt they are. */
-static bool is_here(struct watch *self, const char *scope)
+/* Whether the texts of a scope are not in its directory. In doubt they are. */
+static bool is_elsewhere(struct watch *self, const struct watched *scope)
 {
-    char path[PATH_MAX];
-    struct ethos_turn *turn;
-    const char *root = self->ethos->root;
-    if (watch_turn(self, scope, &turn, NULL) != ETHOS_OK)
-        return true;
-    struct ethos_provider *provider = service_provider(turn);
-    bool here = provider->ops->locate &&
-                provider->ops->locate(provider, scope, "MEMORY.md", path, sizeof path, NULL) ==
-                    ETHOS_OK &&
-                view_starts(view_str(path), view_str(root));
-    ethos_turn_free(turn);
-    return here;
+    struct ethos_provider *provider;
+    if (watch_provider(self, scope, &provider, NULL) != ETHOS_OK ||
+        backends_here(self->ethos, provider))
+        return false;
+    told_meet(self, provider, scope->scope);
+    return true;
 }
 
 /* A scope that is met for the first time; what is in it is news, unless all is. */
@@ -177,16 +173,18 @@ static struct watched *add_scope(struct watch *self, const char *scope, const ch
     if (known)
         return known;
     struct watched *added = calloc(1, sizeof *added);
-    if (!added) {
+    if (!added || !(added->dir = strdup(dir))) {
         self->lost = true;
+        free(added);
         return NULL;
     }
     snprintf(added->scope, sizeof added->scope, "%s", scope);
-    snprintf(added->dir, sizeof added->dir, "%s", dir);
-    added->asked = !is_here(self, scope);
+    added->elsewhere = is_elsewhere(self, added);
     added->next = self->scopes;
     self->scopes = added;
     past_begin(self, added);
+    if (added->elsewhere)
+        return added;
     if (self->begun) {
         added->recount = true;
         outside_touch_all(self, added);
@@ -345,22 +343,6 @@ static bool open_root(struct watch *self)
     return self->real;
 }
 
-/* Scopes that a backend without files has, whether or not there is a directory. */
-static void add_asked(struct watch *self)
-{
-    struct ethos_turn *turn;
-    if (watch_turn(self, "global", &turn, NULL) != ETHOS_OK)
-        return;
-    const struct ethos_context *context = ethos_turn_context(turn);
-    char scopes[2][ETHOS_MAX_SCOPE];
-    snprintf(scopes[0], sizeof scopes[0], "%s", context->memory_scope);
-    snprintf(scopes[1], sizeof scopes[1], "%s", context->user_scope);
-    ethos_turn_free(turn);
-    for (int i = 0; i < 2; i++)
-        if (!find_scope(self, scopes[i]) && !is_here(self, scopes[i]))
-            add_scope(self, scopes[i], "");
-}
-
 void places_look(struct watch *self)
 {
     self->restart = false;
@@ -376,7 +358,6 @@ void places_look(struct watch *self)
             if (folders[i].name)
                 visit_folder(self, (enum scope_kind)i);
     }
-    add_asked(self);
 }
 
 /* One of the files that are settings. */
@@ -466,14 +447,14 @@ void places_sweep(struct watch *self)
 void places_settings(struct watch *self)
 {
     for (struct watched *scope = self->scopes; scope; scope = scope->next) {
-        bool asked = !is_here(self, scope->scope);
-        if (asked == scope->asked)
+        bool elsewhere = is_elsewhere(self, scope);
+        if (elsewhere == scope->elsewhere)
             continue;
-        scope->asked = asked;
+        scope->elsewhere = elsewhere;
         scope->inode = scope->place = scope->number = 0;
         scope->since_ms = service_now_ms(self->ethos);
     }
-    add_asked(self);
+    told_look(self);
 }
 
 /* A text, a sidecar or a folder of a scope. */

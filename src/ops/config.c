@@ -1,6 +1,7 @@
 /*
  * config.c: the operations config.*: list, get and set the settings of the home.
  */
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,34 @@
 #include "ops/tables.h"
 
 #define FILE_NAME "config.yaml"
+
+/* ---- secrets ------------------------------------------------------------------------------- */
+
+/* What a backend calls its secrets; one that is not to be had, or is not named, has no table. */
+static struct backend find_backend(const char *name)
+{
+    struct backend backend = {0};
+    if (name)
+        registry_find(name, &backend, NULL);
+    return backend;
+}
+
+static const struct ethos_option *backend_options(const struct backend *backend)
+{
+    return backend->provider || backend->store ? registry_options(backend) : NULL;
+}
+
+/* The name of the backend that a file is about: its own, else the home's. */
+static const char *backend_name(struct op_call *call, const struct yaml_table *table)
+{
+    const struct config *home;
+    const char *name = yaml_get(table, "memory.provider");
+    if (!name)
+        name = yaml_get(table, "memory");
+    if (!name && service_config(call->ethos, NULL, &home, NULL, NULL) == ETHOS_OK)
+        name = config_get(home, NULL, "memory.provider");
+    return name;
+}
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
@@ -32,6 +61,52 @@ static int edit_all(struct ethos_view old, const char *path, const struct settin
     return code;
 }
 
+/* The text with its secrets masked. Pairs are in file order and do not overlap. */
+static int mask_text(struct op_call *call, struct ethos_view text, const char *path,
+                     struct str *out, struct ethos_error *error)
+{
+    struct backend backend = {0};
+    struct arena arena;
+    struct yaml_table table;
+    size_t at = 0;
+    arena_init(&arena);
+    int code = yaml_parse(text, path, &arena, &table, error);
+    if (code == ETHOS_OK)
+        backend = find_backend(backend_name(call, &table));
+    for (size_t i = 0; code == ETHOS_OK && i < table.count; i++) {
+        const struct yaml_pair *pair = &table.pairs[i];
+        str_add(out, view_of(text.data + at, pair->start - at));
+        size_t size = out->size;
+        secrets_mask(backend_options(&backend), pair->key, pair->value, out);
+        if (view_eq_str(view_from(str_view(out), size), pair->value)) {
+            str_truncate(out, size); // as it stands, quotes and all
+            str_add(out, view_of(text.data + pair->start, pair->end - pair->start));
+        }
+        at = pair->end;
+    }
+    if (code == ETHOS_OK)
+        str_add(out, view_from(text, at));
+    registry_release(&backend);
+    arena_release(&arena);
+    return code == ETHOS_OK && str_code(out) != ETHOS_OK ? err_nomem(error) : code;
+}
+
+static int show_change(struct op_call *call, struct ethos_view old, struct ethos_view text,
+                       const char *path, struct str *out, struct ethos_error *error)
+{
+    struct str before, after;
+    str_init(&before, SIZE_MAX);
+    str_init(&after, SIZE_MAX);
+    int code = mask_text(call, old, path, &before, error);
+    if (code == ETHOS_OK)
+        code = mask_text(call, text, path, &after, error);
+    if (code == ETHOS_OK && diff_unified(str_view(&before), str_view(&after), path, out))
+        code = err_nomem(error);
+    str_release(&before);
+    str_release(&after);
+    return code;
+}
+
 static int write_locked(struct op_call *call, int dir, const char *folder, const char *path,
                         const struct settings_change *changes, size_t count,
                         struct op_result *result, struct ethos_error *error)
@@ -45,9 +120,8 @@ static int write_locked(struct op_call *call, int dir, const char *folder, const
     bool changed = !view_eq(str_view(&old), str_view(&text));
     if (code == ETHOS_OK && changed && !call->dry_run)
         code = home_replace(dir, folder, FILE_NAME, str_view(&text), error);
-    else if (code == ETHOS_OK && changed &&
-             diff_unified(str_view(&old), str_view(&text), path, &result->text))
-        code = err_nomem(error);
+    else if (code == ETHOS_OK && changed)
+        code = show_change(call, str_view(&old), str_view(&text), path, &result->text, error);
     str_release(&old);
     str_release(&text);
     return code;
@@ -79,11 +153,33 @@ int settings_write(struct op_call *call, const char *folder, const struct settin
 
 /* ---- list, get, set ------------------------------------------------------------------------ */
 
+/* A value as it may be shown, or null. */
+static json_t *shown(const struct ethos_option *options, const char *key, const char *value)
+{
+    struct str text;
+    if (!value)
+        return json_null();
+    str_init(&text, SIZE_MAX);
+    json_t *json = secrets_mask(options, key, value, &text) == ETHOS_OK ? op_json_string(text.data)
+                                                                        : NULL;
+    str_release(&text);
+    return json;
+}
+
+/* The same for settings of the backend of this name, or NULL. */
+static json_t *shown_value(const char *name, const char *key, const char *value)
+{
+    struct backend backend = find_backend(name);
+    json_t *json = shown(backend_options(&backend), key, value);
+    registry_release(&backend);
+    return json;
+}
+
 static json_t *option_row(const struct config *home, const struct config_option *option)
 {
     const char *own = config_own(home, option->key);
     return json_pack("{s:s, s:o, s:s, s:s}", "key", option->key, "value",
-                     op_json_string(own ? own : option->fallback), "from",
+                     shown(NULL, option->key, own ? own : option->fallback), "from",
                      own ? "config.yaml" : "default", "help", option->help);
 }
 
@@ -106,16 +202,19 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
         if (listed)
             op_json_push(&rows, option_row(home, option));
     }
+    struct backend backend = find_backend(config_get(home, NULL, "memory.provider"));
     for (size_t i = 0; i < home->table.count; i++) {
         const struct yaml_pair *pair = &home->table.pairs[i];
         const struct config_option *option = config_find(pair->key);
         bool known = option && !(option->where & CONFIG_KEPT) && !is_family(option);
         if (!known)
             op_json_push(&rows, json_pack("{s:o, s:o, s:s, s:s}", "key", op_json_string(pair->key),
-                                          "value", op_json_string(pair->value), "from",
-                                          "config.yaml", "help",
+                                          "value",
+                                          shown(backend_options(&backend), pair->key, pair->value),
+                                          "from", "config.yaml", "help",
                                           option ? option->help : "unknown to this version; kept"));
     }
+    registry_release(&backend);
     return op_return(result, rows, error);
 }
 
@@ -137,7 +236,9 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
     const char *value = config_get(home, NULL, key);
     if (!value && !config_find(key))
         return unknown_key(key, error);
-    return op_return(result, json_pack("{s:s, s:o}", "key", key, "value", op_json_string(value)),
+    return op_return(result,
+                     json_pack("{s:s, s:o}", "key", key, "value",
+                               shown_value(config_get(home, NULL, "memory.provider"), key, value)),
                      error);
 }
 
@@ -153,11 +254,14 @@ static int check_meaning(const char *key, const char *value, struct ethos_error 
     bool provider = strcmp(key, "memory.provider") == 0 || strcmp(key, "memory") == 0;
     if (!provider || *value == '/') // a shared object is looked at when it is used
         return ETHOS_OK;
-    return registry_find(value, &backend, error);
+    int code = registry_find(value, &backend, error);
+    registry_release(&backend);
+    return code;
 }
 
 static int run_set(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
+    static const struct yaml_table none;
     const struct settings_change change = {op_string(call, "key"), op_string(call, "value")};
     const struct config_option *option = config_find(change.key);
     if (!option || !(option->where & CONFIG_HOME))
@@ -169,7 +273,8 @@ static int run_set(struct op_call *call, struct op_result *result, struct ethos_
         code = settings_write(call, "", &change, 1, result, error);
     if (code != ETHOS_OK)
         return code;
-    json_t *json = json_pack("{s:s, s:s}", "key", change.key, "value", change.value);
+    json_t *json = json_pack("{s:s, s:o}", "key", change.key, "value",
+                             shown_value(backend_name(call, &none), change.key, change.value));
     if (option->where & CONFIG_KEPT)
         op_json_put(&json, "warning", json_string("without effect in this version"));
     return op_return_change(call, result, json, error);

@@ -18,7 +18,9 @@
 #include "memory/spool.h"
 #include "memory/workspace.h"
 #include "ops/install.h"
+#include "ops/personalities.h"
 #include "ops/tables.h"
+#include "session/session.h"
 
 struct visit {
     struct op_call *call;
@@ -26,6 +28,7 @@ struct visit {
     bool fix;
     bool ask; /* other programs may be run */
     int errors;
+    bool absent; /* a backend of memory is not to be had, and that is told */
 };
 
 static void add(void *arg, const struct ethos_finding *finding)
@@ -226,18 +229,85 @@ static void check_budget(struct visit *visit, struct ethos_turn *turn)
     ethos_block_free(block);
 }
 
+/* Who found something; what is in files names its file. */
+struct source {
+    struct visit *visit;
+    const char *name;
+};
+
+static void add_of(void *arg, const struct ethos_finding *finding)
+{
+    const struct source *source = arg;
+    struct ethos_finding named = *finding;
+    char subject[512];
+    snprintf(subject, sizeof subject, "%s: %s", source->name, finding->subject);
+    if (strcmp(source->name, config_find("memory.provider")->fallback) != 0)
+        named.subject = subject;
+    add(source->visit, &named);
+}
+
+/* Whether the backend of a personality (NULL: of the home) is there and in order. */
+static bool check_provider(struct visit *visit, const char *personality)
+{
+    struct ethos_provider *provider = NULL;
+    struct source source = {visit, "memory"};
+    struct ethos_error error = {0};
+    char name[256];
+    int code = service_provider_for(visit->call->ethos, personality, &source.name, &provider,
+                                    &error);
+    snprintf(name, sizeof name, "%s", source.name);
+    source.name = name;
+    if (code == ETHOS_OK && provider->ops->check)
+        code = provider->ops->check(provider, visit->fix, add_of, &source, &error);
+    if (code != ETHOS_OK)
+        find_error(visit, name, &error);
+    return code == ETHOS_OK;
+}
+
+/* Whether a personality has a backend of its own, or the home's with other settings. */
+static bool has_provider(struct visit *visit, const char *personality)
+{
+    const struct config *home, *own;
+    struct ethos_error error;
+    if (service_config(visit->call->ethos, personality, &home, &own, &error) != ETHOS_OK) {
+        find_error(visit, personality, &error);
+        return false;
+    }
+    bool found = config_own(own, "memory.provider") != NULL;
+    for (size_t i = 0; i < own->table.count; i++)
+        found = found || strncmp(own->table.pairs[i].key, "memory.options.", 15) == 0;
+    return found;
+}
+
+static bool check_providers(struct visit *visit)
+{
+    json_t *ids = NULL;
+    struct ethos_error error;
+    bool ok = check_provider(visit, NULL);
+    if (personalities_ids(visit->call, &ids, &error) != ETHOS_OK) {
+        find_error(visit, "personalities", &error);
+        return false;
+    }
+    for (size_t i = 0; i < json_array_size(ids); i++) {
+        const char *id = json_string_value(json_array_get(ids, i));
+        if (has_provider(visit, id))
+            ok = check_provider(visit, id) && ok;
+    }
+    json_decref(ids);
+    return ok;
+}
+
 static void check_memory(struct visit *visit)
 {
     struct ethos_turn *turn;
     struct ethos_error error;
+    visit->absent = !check_providers(visit);
+    if (visit->absent)
+        return; // a turn would say it once more
     if (ethos_turn_new(visit->call->ethos, visit->call->request, &turn, &error) != ETHOS_OK) {
         find_error(visit, "memory", &error);
         return;
     }
-    struct ethos_provider *provider = service_provider(turn);
-    if (provider->ops->check &&
-        provider->ops->check(provider, visit->fix, add, visit, &error) != ETHOS_OK)
-        find_error(visit, "memory", &error);
     check_budget(visit, turn);
     ethos_turn_free(turn);
 }
@@ -246,13 +316,15 @@ static void check_memory(struct visit *visit)
 
 static void check_sessions(struct visit *visit)
 {
-    struct ethos_sessions *store;
-    struct ethos_error error;
+    struct ethos_sessions *store = NULL;
+    struct ethos_error error = {0};
     int code = ethos_sessions(visit->call->ethos, &store, &error);
-    if (code == ETHOS_OK)
+    if (code == ETHOS_OK && store->ops->check)
         code = store->ops->check(store, visit->fix, add, visit, &error);
-    if (code != ETHOS_OK)
-        find_error(visit, "sessions.db", &error);
+    if (code != ETHOS_OK && (store || !visit->absent))
+        find_error(visit,
+                   store && store->ops != sessions_builtin ? store->ops->name : "sessions.db",
+                   &error);
 }
 
 /* What hooks of agents have left. */
@@ -313,7 +385,7 @@ static int return_visit(struct visit *visit, struct op_result *result, struct et
 /* For a page: what is wrong is the answer, not a failure; nobody is asked who would have to be run. */
 static int run_health(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct visit visit = {call, json_array(), false, false, 0};
+    struct visit visit = {.call = call, .findings = json_array()};
     if (!visit.findings)
         return err_nomem(error);
     check_all(&visit);
@@ -322,7 +394,10 @@ static int run_health(struct op_call *call, struct op_result *result, struct eth
 
 static int run_doctor(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    struct visit visit = {call, json_array(), op_flag(call, "fix") && !call->dry_run, true, 0};
+    struct visit visit = {.call = call,
+                          .findings = json_array(),
+                          .fix = op_flag(call, "fix") && !call->dry_run,
+                          .ask = true};
     if (!visit.findings)
         return err_nomem(error);
     if (visit.fix && !service_ephemeral(call->ethos) && !home_exists(call)) {

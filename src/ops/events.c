@@ -39,9 +39,16 @@ const struct op op_event_types[] = {
 static const struct op streams[] = {{.name = "/events", .right = OP_MEMORY_READ},
                                     {.name = "/sse/sessions", .right = OP_SESSIONS_READ}};
 
+/* A machine that reads and writes every text may hear that one has changed. */
+static unsigned hearing(unsigned rights)
+{
+    return rights & OP_RIGHT(OP_STORE) ? rights | OP_RIGHT(OP_MEMORY_READ) : rights;
+}
+
 unsigned op_event_kinds(unsigned rights)
 {
     unsigned kinds = 0;
+    rights = hearing(rights);
     for (unsigned i = 0; op_event_types[i].name; i++)
         if (op_allowed(&op_event_types[i], rights))
             kinds |= 1u << i;
@@ -51,7 +58,7 @@ unsigned op_event_kinds(unsigned rights)
 int op_event_allowed(bool session, unsigned rights, struct ethos_error *error)
 {
     const struct op *stream = &streams[session];
-    if (op_allowed(stream, rights))
+    if (op_allowed(stream, hearing(rights)))
         return ETHOS_OK;
     int code = err_set(error, ETHOS_DENIED, "%s: not allowed here", stream->name);
     return err_hint(error, code, "it needs the right %s", op_right_name(stream->right));
@@ -239,6 +246,11 @@ int op_events_fd(const struct op_events *self)
 int op_events_wait_ms(const struct op_events *self)
 {
     return watch_wait_ms(self->watch);
+}
+
+bool op_events_elsewhere(const struct op_events *self)
+{
+    return watch_elsewhere(self->watch);
 }
 
 /* ---- health ---------------------------------------------------------------------------------- */

@@ -40,6 +40,8 @@ void op_events_close(struct op_events *self);
 /* As in memory/watch.h. */
 int op_events_fd(const struct op_events *self);
 int op_events_wait_ms(const struct op_events *self);
+/* Whether reading memory may mean to ask another machine. */
+bool op_events_elsewhere(const struct op_events *self);
 int op_events_take(struct op_events *self, const struct op_event_to *to, struct ethos_error *error);
 
 /* Whether anything happened since the last call on which the health of the home depends. */

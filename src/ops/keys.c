@@ -24,7 +24,7 @@
 
 /* Rights, and names that are reserved for what is to come. */
 #define SCOPES                                                                                     \
-    "memory:read|memory:write|sessions:read|sessions:write|personalities:read|chat:send|"          \
+    "memory:read|memory:write|sessions:read|sessions:write|personalities:read|chat:send|store|"    \
     "personalities:write|tools:approve|events:subscribe|metrics:read"
 
 static int open_store(struct op_call *call, struct ethos_sessions **out, struct ethos_error *error)
@@ -79,6 +79,22 @@ static int check_origins(const struct op_call *call, struct ethos_error *error)
             return err_hint(error,
                             err_set(error, ETHOS_INVALID, "origin: '%s' is no origin", origin.data),
                             "write it as https://example.org, with a port if need be");
+    }
+    return ETHOS_OK;
+}
+
+/* An agent's key never has what is for machines. */
+static int check_agent(const struct op_call *call, struct ethos_error *error)
+{
+    size_t index;
+    json_t *item;
+    enum op_right right;
+    json_array_foreach (json_object_get(call->args, "scope"), index, item) {
+        struct ethos_view name = view_str(json_string_value(item));
+        if (op_flag(call, "agent") && op_right_parse(name, &right) &&
+            (OP_RIGHT(right) & OP_RIGHTS_NEVER_AGENT))
+            return err_set(error, ETHOS_INVALID, "scope: %s is not for the key of an agent",
+                           name.data);
     }
     return ETHOS_OK;
 }
@@ -152,6 +168,8 @@ static int run_create(struct op_call *call, struct op_result *result, struct eth
     str_init(&scopes, MAX_LIST);
     str_init(&origins, MAX_LIST);
     int code = check_name(op_string(call, "name"), error);
+    if (code == ETHOS_OK)
+        code = check_agent(call, error);
     if (code == ETHOS_OK)
         code = check_origins(call, error);
     if (code == ETHOS_OK)

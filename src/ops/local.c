@@ -30,6 +30,14 @@ static const struct op_arg serve_args[] = {
     {"port", OP_INTEGER, 0, "0|65535", "PORT", "its port (default: serve.port, 3000; 0: any free)"},
     ARG_END};
 
+static const struct op_arg conformance_args[] = {
+    {"file", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "FILE.so",
+     "a shared object with a backend"},
+    {"option", OP_TEXT, OP_MANY, NULL, "NAME=VALUE",
+     "a setting of the backend, as memory.options.NAME would be; may be repeated"},
+    {"timeout", OP_INTEGER, 0, "1|3600", "SECONDS", "what one rule may take (default: 60)"},
+    ARG_END};
+
 const struct op ops_local[] = {
     {"memory.edit", "memory edit", "Edit one file in your editor", "ethos memory edit --store user",
      edit_args, OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL, NULL},
@@ -44,4 +52,7 @@ const struct op ops_local[] = {
     {"admin.serve", "serve", "Serve the dashboard and the API on this machine",
      "ethos serve --port 3001", serve_args, OP_OWNER,
      OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL | OP_DATABASE, NULL},
+    {"admin.conformance", "conformance", "Judge a backend by the rules for all of them",
+     "ethos conformance ./store_scroll.so", conformance_args, OP_OWNER,
+     OP_IDEMPOTENT | OP_LOCAL | OP_NO_HOME, NULL},
     {0}};

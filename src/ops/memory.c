@@ -13,6 +13,7 @@
 #include "core/scope.h"
 #include "memory/notes_check.h"
 #include "memory/service.h"
+#include "ops/again.h"
 #include "ops/report.h"
 #include "ops/tables.h"
 
@@ -121,7 +122,13 @@ static int sync_batch(struct ethos_turn *turn, const struct op_call *call,
 
 static int run_sync(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return report_run(sync_batch, call, result, error);
+    struct ethos_request request = *call->request;
+    struct op_call own = *call;
+    const char *session = op_string(call, "session");
+    if (session)
+        request.session = session;
+    own.request = &request;
+    return report_run(sync_batch, &own, result, error);
 }
 
 static int sync_single(enum ethos_action action, const char *argument, struct ethos_turn *turn,
@@ -256,16 +263,19 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
 {
     struct ethos_turn *turn;
     struct ethos_file *file = NULL;
+    struct service_seen seen = {0};
     struct ethos_target target = report_target(call);
     const char *at = op_string(call, "at");
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
     code = at ? ethos_read_version(turn, &target, at, &file, error)
-              : ethos_read(turn, &target, &file, error);
+              : service_read(turn, &target, &file, call->again ? &seen : NULL, error);
     if (code == ETHOS_OK)
         code = call->want_json && !call->printed ? op_return(result, file_json(file), error)
                                                  : give_text(call, file, result, error);
+    if (code == ETHOS_OK && seen.turn)
+        result->again = again_new(&seen);
     ethos_file_free(file);
     ethos_turn_free(turn);
     return code;
@@ -512,6 +522,7 @@ static const struct op_arg sync_args[] = {
     {"updates", OP_TEXT, OP_REQUIRED | OP_POSITIONAL | OP_STDIN | OP_FILE | OP_JSON, NULL, "FILE",
      "JSON in a file; - or nothing reads a pipe"},
     {"opId", OP_TEXT, 0, NULL, "ID", "do it once: a repeat gives the first report"},
+    {"session", OP_TEXT, 0, NULL, "ID", "the conversation it is done in, for the history"},
     ARG_END};
 static const struct op_arg show_args[] = {ARG_END};
 static const struct op_arg get_args[] = {

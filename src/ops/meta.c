@@ -8,18 +8,20 @@
 #include "base/err.h"
 #include "base/os.h"
 #include "base/view.h"
-#include "memory/scopes.h"
+#include "memory/backends.h"
 #include "memory/service.h"
 #include "memory/workspace.h"
 #include "ops/install.h"
 #include "ops/report.h"
 #include "ops/tables.h"
+#include "store/store.h"
 
 /* ---- the home ------------------------------------------------------------------------------ */
 
 struct search {
     int root;
     bool found;
+    bool files; /* there is memory in files */
     int errnum; /* why that cannot be told */
 };
 
@@ -40,19 +42,45 @@ static int find_memory(void *arg, const char *scope, const char *dir)
     return search->found || search->errnum ? 1 : 0;
 }
 
+static int stop_at_scope(void *arg, const char *scope)
+{
+    (void)arg, (void)scope;
+    return 1;
+}
+
+/* One that cannot be asked, or not now, was set up by somebody, for something. */
+static int ask_backend(void *arg, struct ethos_provider *provider, bool here)
+{
+    struct search *search = arg;
+    search->files = search->files || here;
+    search->found = !here && (!provider->ops->scopes ||
+                              provider->ops->scopes(provider, stop_at_scope, NULL, NULL) != 0);
+    return search->found;
+}
+
+static int search_files(struct op_call *call, struct search *search, struct ethos_error *error)
+{
+    int code = service_open_root(call->ethos, false, &search->root, error);
+    if (code == ETHOS_OK)
+        code = store_files_scopes(search->root, find_memory, search, error);
+    if (search->root >= 0)
+        os_close(search->root);
+    if (search->errnum)
+        return err_errno(error, search->errnum, service_root(call->ethos));
+    return search->found ? ETHOS_OK : code;
+}
+
 /* Nothing is remembered yet. */
 static int is_first_run(struct op_call *call, bool *out, struct ethos_error *error)
 {
     struct search search = {.root = -1};
-    int code = service_open_root(call->ethos, false, &search.root, error);
-    if (code == ETHOS_OK)
-        code = scopes_each(search.root, find_memory, &search, error);
-    if (search.root >= 0)
-        os_close(search.root);
+    int code = ETHOS_OK;
+    if (backends_each(call->ethos, ask_backend, &search, NULL) == ETHOS_NOMEM)
+        return err_nomem(error);
+    if (!search.found && search.files)
+        code = search_files(call, &search, error);
     *out = !search.found;
-    if (search.errnum)
-        return err_errno(error, search.errnum, service_root(call->ethos));
-    return search.found ? ETHOS_OK : code;
+    return code;
 }
 
 /* {name, title, found, installed, command}, of what install_list tells. */
@@ -90,7 +118,7 @@ static json_t *workspace_json(const struct ethos_turn *turn)
 static int run_home(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct ethos_turn *turn;
-    bool first;
+    bool first = false;
     json_t *agents = NULL;
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)

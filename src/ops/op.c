@@ -49,8 +49,8 @@ bool op_here(const struct op *op)
 const char *op_right_name(enum op_right right)
 {
     static const char *const names[] = {
-        "memory:read",        "memory:write", "sessions:read", "sessions:write",
-        "personalities:read", "chat:send",    "owner",         "anybody"};
+        "memory:read", "memory:write", "sessions:read", "sessions:write", "personalities:read",
+        "chat:send",   "store",        "owner",         "anybody"};
     return names[right];
 }
 
@@ -67,7 +67,11 @@ bool op_right_parse(struct ethos_view name, enum op_right *out)
 
 bool op_allowed(const struct op *op, unsigned rights)
 {
-    return !(op->effect & OP_LOCAL) && (op->right == OP_ANYBODY || (rights & OP_RIGHT(op->right)));
+    if ((op->effect & OP_LOCAL) || ((op->effect & OP_PERSON) && (rights & OP_AGENT)))
+        return false;
+    if (rights & OP_AGENT)
+        rights &= ~OP_RIGHTS_NEVER_AGENT;
+    return op->right == OP_ANYBODY || (rights & OP_RIGHT(op->right));
 }
 
 int op_team_scope(const char *name, char out[ETHOS_MAX_SCOPE], struct ethos_error *error)
@@ -127,6 +131,8 @@ static int check_one(const struct op_arg *arg, const json_t *value, struct ethos
 {
     static const char *const kinds[] = {"a string", "a number", "true or false", "a string",
                                         "a time"};
+    if (arg->type == OP_VALUE)
+        return ETHOS_OK;
     bool ok = arg->type == OP_INTEGER ? json_is_integer(value)
               : arg->type == OP_FLAG  ? json_is_boolean(value)
                                       : json_is_string(value);
@@ -204,6 +210,8 @@ int op_run_as(const struct op *op, unsigned rights, struct op_call *call, struct
     if (op_allowed(op, rights))
         return op_run(op, call, result, error);
     int code = err_set(error, ETHOS_DENIED, "%s: not allowed here", op->name);
+    if ((op->effect & OP_PERSON) && (rights & OP_AGENT))
+        return err_hint(error, code, "a person has to decide");
     return op->right == OP_OWNER || (op->effect & OP_LOCAL)
                ? err_hint(error, code, "only the owner may, at the machine")
                : err_hint(error, code, "it needs the right %s", op_right_name(op->right));
@@ -219,6 +227,7 @@ void op_result_release(struct op_result *result)
 {
     json_decref(result->json);
     str_release(&result->text);
+    op_again_free(result->again);
 }
 
 /* ---- for operations ------------------------------------------------------------------------ */

@@ -15,7 +15,14 @@
 
 #include "base/str.h"
 
-enum op_type { OP_TEXT, OP_INTEGER, OP_FLAG, OP_CHOICE, OP_TIME /* clock_parse */ };
+enum op_type {
+    OP_TEXT,
+    OP_INTEGER,
+    OP_FLAG,
+    OP_CHOICE,
+    OP_TIME, /* clock_parse */
+    OP_VALUE /* any JSON, for the operation to look at; of rows without a command */
+};
 
 enum {
     OP_REQUIRED = 1,
@@ -45,6 +52,7 @@ enum op_right {
     OP_SESSIONS_WRITE,
     OP_PERSONALITIES_READ,
     OP_CHAT_SEND,
+    OP_STORE, /* the texts themselves: another machine that keeps its memory here */
     OP_OWNER,
     OP_ANYBODY /* whoever was let in, whatever the rights */
 };
@@ -53,7 +61,19 @@ enum op_right {
 #define OP_RIGHT(right) (1u << (right))
 #define OP_RIGHTS_READ                                                                             \
     (OP_RIGHT(OP_MEMORY_READ) | OP_RIGHT(OP_SESSIONS_READ) | OP_RIGHT(OP_PERSONALITIES_READ))
-#define OP_RIGHTS_AGENT (OP_RIGHTS_READ | OP_RIGHT(OP_MEMORY_WRITE) | OP_RIGHT(OP_SESSIONS_WRITE))
+#define OP_RIGHTS_AGENT                                                                            \
+    (OP_RIGHTS_READ | OP_RIGHT(OP_MEMORY_WRITE) | OP_RIGHT(OP_SESSIONS_WRITE) | OP_AGENT)
+
+#define OP_RIGHTS_NEVER_AGENT OP_RIGHT(OP_STORE) /* whatever an agent's key says */
+
+/* In a set of rights: it is an agent that has them, and what a person decides is not for it. */
+#define OP_AGENT (1u << 31)
+
+/* Those that are in both; an agent's if one is. */
+static inline unsigned op_rights_both(unsigned a, unsigned b)
+{
+    return (a & b) | ((a | b) & OP_AGENT);
+}
 
 /* What it does, for confirmations, dry runs and tool hints. */
 enum {
@@ -66,6 +86,8 @@ enum {
     OP_DATABASE = 64,  /* needs the session store, which not every program has: op_here */
     OP_QUICK = 128,    /* only reads, and little; waits for no lock */
     OP_PRINTS = 256,   /* can give its JSON as text */
+    OP_LARGE = 512,    /* its arguments hold whole texts */
+    OP_PERSON = 1024,  /* a person decides: not for an agent, whatever its rights */
 };
 
 /* How far a long operation is, for a display; called often. */
@@ -78,6 +100,7 @@ struct op_call {
     const json_t *args; /* object, checked */
     bool want_json;
     bool printed; /* of OP_PRINTS, with want_json: for surfaces that only pass the JSON on */
+    bool again;   /* wants op_result.again */
     bool dry_run;
     bool guarded;             /* a model reads the answer: secrets and instructions are taken out */
     const char *via;          /* the surface, for history */
@@ -96,7 +119,8 @@ struct op_result {
     struct str text;
     bool has_text;
     bool printed;
-    bool withheld; /* of a guarded call: something was taken out */
+    bool withheld;          /* of a guarded call: something was taken out */
+    struct op_again *again; /* owned; NULL: whether it would be the same again cannot be told */
     int code;
     struct ethos_error error;
 };
@@ -149,6 +173,14 @@ int op_run(const struct op *op, struct op_call *call, struct op_result *result,
 /* The same for somebody with these rights: ETHOS_DENIED names the one that is missing. */
 int op_run_as(const struct op *op, unsigned rights, struct op_call *call, struct op_result *result,
               struct ethos_error *error);
+
+/*
+ * Whether a call would give again what it gave. Asking is cheap, and only of the handle that ran it, in a
+ * process whose environment has not changed since. NULL never holds.
+ */
+struct op_again;
+bool op_again_holds(const struct op_again *self, struct ethos *ethos);
+void op_again_free(struct op_again *self);
 
 /* ---- for operations ------------------------------------------------------------------------ */
 

@@ -12,6 +12,7 @@
 #include "base/view.h"
 #include "core/scope.h"
 #include "core/slug.h"
+#include "memory/backends.h"
 #include "memory/service.h"
 #include "ops/personalities.h"
 #include "ops/personality.h"
@@ -27,6 +28,14 @@ struct id_list {
     json_t *ids; /* in order; NULL when out of memory */
 };
 
+static void insert_id(json_t **ids, const char *id)
+{
+    size_t at = json_array_size(*ids);
+    while (at > 0 && strcmp(json_string_value(json_array_get(*ids, at - 1)), id) > 0)
+        at--;
+    op_json_insert(ids, at, json_string(id));
+}
+
 static int collect_id(void *arg, const char *name)
 {
     struct id_list *list = arg;
@@ -37,15 +46,11 @@ static int collect_id(void *arg, const char *name)
         return errno == ENOENT ? 0 : -1;
     if (!S_ISDIR(info.st_mode))
         return 0;
-    size_t at = json_array_size(list->ids);
-    while (at > 0 && strcmp(json_string_value(json_array_get(list->ids, at - 1)), name) > 0)
-        at--;
-    op_json_insert(&list->ids, at, json_string(name));
+    insert_id(&list->ids, name);
     return 0;
 }
 
-/* The ids of every directory of personalities/, in order. */
-static int list_ids(struct op_call *call, json_t **out_ids, struct ethos_error *error)
+int personalities_ids(struct op_call *call, json_t **out_ids, struct ethos_error *error)
 {
     int home;
     struct id_list list = {-1, NULL};
@@ -80,6 +85,32 @@ static bool has_id(const json_t *ids, const char *id)
             return true;
     }
     return false;
+}
+
+static int add_remembered(void *arg, struct ethos_provider *provider, const char *scope)
+{
+    json_t **ids = arg;
+    enum scope_kind kind;
+    const char *id;
+    (void)provider;
+    if (scope_parse(scope, &kind, &id, NULL) == ETHOS_OK && kind == SCOPE_PERSONALITY &&
+        !has_id(*ids, id))
+        insert_id(ids, id);
+    return ETHOS_OK;
+}
+
+/*
+ * Those with a directory and those with a memory, which is the same where memory is in files. Of a backend
+ * that does not answer nobody can tell; settings are here.
+ */
+static int all_ids(struct op_call *call, json_t **out_ids, struct ethos_error *error)
+{
+    int code = personalities_ids(call, out_ids, error);
+    if (code == ETHOS_OK)
+        code = backends_scopes(call->ethos, add_remembered, out_ids, NULL) == ETHOS_NOMEM
+                   ? err_nomem(error)
+                   : ETHOS_OK; // one that does not answer hides nobody else
+    return code == ETHOS_OK && !*out_ids ? err_nomem(error) : code;
 }
 
 static int active_id(struct op_call *call, const char **out, struct ethos_turn **out_turn,
@@ -122,7 +153,7 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
         return code;
     json_t *ids = NULL;
     json_t *items = json_array();
-    code = list_ids(call, &ids, error);
+    code = all_ids(call, &ids, error);
     if (code == ETHOS_OK && !has_id(ids, active))
         op_json_insert(&ids, 0, json_string(active));
     if (code == ETHOS_OK && !ids)
@@ -150,7 +181,7 @@ int personalities_require(struct op_call *call, const char *id, bool exists,
     json_t *ids = NULL;
     int code = scope_make(SCOPE_PERSONALITY, id, scope, error);
     if (code == ETHOS_OK)
-        code = list_ids(call, &ids, error);
+        code = personalities_ids(call, &ids, error);
     bool found = has_id(ids, id);
     json_decref(ids);
     if (code != ETHOS_OK || found == exists || (exists && strcmp(id, "default") == 0))
@@ -160,6 +191,18 @@ int personalities_require(struct op_call *call, const char *id, bool exists,
         return err_hint(error, code, "make it: ethos personality create %s", id);
     }
     return err_set(error, ETHOS_EXISTS, "there is a personality %s already", id);
+}
+
+/* The same for one that is only read: it may have a memory and no directory. */
+static int require_known(struct op_call *call, const char *id, struct ethos_error *error)
+{
+    json_t *ids = NULL;
+    int code = personalities_require(call, id, true, error);
+    if (code != ETHOS_NOTFOUND)
+        return code;
+    bool known = all_ids(call, &ids, NULL) == ETHOS_OK && has_id(ids, id);
+    json_decref(ids);
+    return known ? ETHOS_OK : code;
 }
 
 /* ---- one of them --------------------------------------------------------------------------- */
@@ -214,7 +257,7 @@ static int open_shown(struct op_call *call, struct shown *out, struct ethos_erro
     str_init(&out->soul, ETHOS_MAX_READ_BYTES);
     int code = active_id(call, &out->active, &out->active_turn, error);
     if (code == ETHOS_OK && id && strcmp(id, out->active) != 0)
-        code = personalities_require(call, id, true, error);
+        code = require_known(call, id, error);
     if (id)
         request.personality = id;
     if (code == ETHOS_OK)
@@ -317,7 +360,7 @@ static int run_use(struct op_call *call, struct op_result *result, struct ethos_
 {
     const char *id = op_string(call, "id");
     const struct settings_change change = {"personality", id};
-    int code = personalities_require(call, id, true, error);
+    int code = require_known(call, id, error);
     if (code == ETHOS_OK)
         code = settings_write(call, "", &change, 1, result, error);
     if (code != ETHOS_OK)

@@ -26,4 +26,7 @@ int personalities_soul(struct op_call *call, const char *id, struct str *out,
 op_fn personalities_run_create, personalities_run_update, personalities_run_duplicate,
     personalities_run_delete;
 
+/* The ids of every directory of personalities/, in order; owned. */
+int personalities_ids(struct op_call *call, json_t **out_ids, struct ethos_error *error);
+
 #endif

@@ -310,6 +310,18 @@ static int refuse_active(struct op_call *call, const char *id, struct ethos_erro
     return err_hint(error, code, "make another one active first: ethos personality use ID");
 }
 
+/* 0, or -1 and errno. */
+static int sync_folder(int home, const char *path)
+{
+    int folder = os_open_beneath(home, path, O_RDONLY | O_DIRECTORY, 0);
+    if (folder < 0)
+        return -1;
+    int failed = os_fsync(folder), saved = errno;
+    os_close(folder);
+    errno = saved;
+    return failed;
+}
+
 /* Moves the directory; *out_path, its new place below the home, says where to. */
 static int put_aside(struct op_call *call, int home, const char *id,
                      char out_path[PERSONALITIES_PATH_SIZE], struct ethos_error *error)
@@ -328,7 +340,9 @@ static int put_aside(struct op_call *call, int home, const char *id,
         return ETHOS_OK;
     if (os_mkdirs(home, REMOVED) == 0 &&
         os_renameat(home, folder, home, out_path, RENAME_NOREPLACE) == 0)
-        return ETHOS_OK;
+        return sync_folder(home, REMOVED) == 0 && sync_folder(home, PERSONALITIES_FOLDER) == 0
+                   ? ETHOS_OK
+                   : err_errno(error, errno, out_path);
     int code = errno == EEXIST ? err_set(error, ETHOS_EXISTS, "%s is there already", out_path)
                                : err_errno(error, errno, out_path);
     os_unlinkat(home, REMOVED, AT_REMOVEDIR); // if there is nothing in it

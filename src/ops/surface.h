@@ -15,6 +15,7 @@ struct surface_start {
     const struct ethos_options *options;
     const struct ethos_request *request;
     bool dry_run; /* nothing is to be changed */
+    bool json;    /* the answer is for a program */
     /*
      * Makes this process libexec/ethos-db, with the same command line and with a descriptor that it
      * finds as `state`. Returns only when that program is not to be had.

@@ -32,6 +32,7 @@ extern const struct op ops_merge[];
 extern const struct op ops_keys[];
 extern const struct op ops_meta[];
 extern const struct op ops_local[];
+extern const struct op ops_store[];
 
 /* Of the server alone. */
 extern const struct op ops_markdown[];
@@ -42,6 +43,6 @@ extern const struct op ops_markdown[];
         ops_pending, ops_conflicts, ops_merging, ops_transfer, ops_sessions,                       \
         ops_sessions_transfer, ops_chat, ops_workspaces, ops_users, ops_personalities, ops_config, \
         ops_doctor, ops_install, ops_hooks, ops_memory_tool, ops_merge, ops_keys, ops_meta,        \
-        ops_local
+        ops_local, ops_store
 
 #endif

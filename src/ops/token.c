@@ -99,12 +99,7 @@ int token_make(struct token *self, struct ethos_error *error)
 
 bool token_equal(struct ethos_view given, const char *token)
 {
-    unsigned differ = 0;
-    if (given.size != TOKEN_SIZE - 1 || strlen(token) != TOKEN_SIZE - 1)
-        return false;
-    for (size_t i = 0; i < TOKEN_SIZE - 1; i++)
-        differ |= (unsigned)((unsigned char)given.data[i] ^ (unsigned char)token[i]);
-    return differ == 0;
+    return given.size == TOKEN_SIZE - 1 && hash_same_secret(given, view_str(token));
 }
 
 int token_exchange(struct token *self, struct ethos_view given, bool *out_done,

@@ -9,6 +9,7 @@
 #include "base/os.h"
 #include "base/view.h"
 #include "core/scope.h"
+#include "memory/backends.h"
 #include "memory/service.h"
 #include "ops/tables.h"
 
@@ -52,6 +53,38 @@ static json_t *identity_rows(const struct identity_map *map, const char *local, 
     return rows;
 }
 
+struct remembered {
+    json_t *rows;
+    const char *local;
+};
+
+static bool has_user(const json_t *rows, const char *user)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach ((json_t *)rows, index, row) {
+        if (view_eq_str(json_view(row, "userId"), user))
+            return true;
+    }
+    return false;
+}
+
+/* Somebody whom another machine has met: who that is elsewhere is written down there. */
+static int add_remembered(void *arg, struct ethos_provider *provider, const char *scope)
+{
+    struct remembered *remembered = arg;
+    enum scope_kind kind;
+    const char *id;
+    (void)provider;
+    if (scope_parse(scope, &kind, &id, NULL) != ETHOS_OK || kind != SCOPE_USER ||
+        has_user(remembered->rows, id))
+        return ETHOS_OK;
+    json_t *entry = json_pack("{s:s}", "userId", id);
+    op_json_push(&remembered->rows, identity_row(entry, strcmp(id, remembered->local) == 0));
+    json_decref(entry);
+    return ETHOS_OK;
+}
+
 static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     char local[ETHOS_MAX_ID + 1];
@@ -61,9 +94,14 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
         code = load_map(call, &map, error);
     if (code != ETHOS_OK)
         return code;
-    json_t *rows = identity_rows(&map, local, NULL);
+    struct remembered remembered = {identity_rows(&map, local, NULL), local};
     identity_release(&map);
-    return op_return(result, json_pack("{s:s, s:o}", "localUserId", local, "users", rows), error);
+    if (backends_scopes(call->ethos, add_remembered, &remembered, NULL) == ETHOS_NOMEM) {
+        json_decref(remembered.rows);
+        return err_nomem(error);
+    }
+    return op_return(
+        result, json_pack("{s:s, s:o}", "localUserId", local, "users", remembered.rows), error);
 }
 
 static int show_user(const char *user, bool local, json_t *identities,

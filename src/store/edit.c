@@ -40,6 +40,27 @@ int edit_reserve(const struct ethos_host *host, struct ethos_text *text, size_t 
     return ETHOS_OK;
 }
 
+int edit_give(const struct ethos_host *host, struct ethos_view text, const char *revision,
+              int64_t mtime_ms, struct ethos_text *out, struct ethos_error *error)
+{
+    int code = edit_reserve(host, out, text.size, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (text.size)
+        memcpy(out->data, text.data, text.size);
+    out->data[text.size] = 0;
+    out->size = text.size;
+    out->offset = 0;
+    out->total = text.size;
+    out->mtime_ms = mtime_ms;
+    out->unsettled = 0;
+    if (revision)
+        memcpy(out->revision, revision, strlen(revision) + 1);
+    else
+        hash_revision(text, out->revision);
+    return ETHOS_OK;
+}
+
 int edit_ask(struct ethos_edit *edits, size_t count, ethos_edit_fn *edit, void *arg,
              struct ethos_error *error)
 {
@@ -78,6 +99,38 @@ bool edit_any_changes(const struct ethos_edit *edits, size_t count)
 const char *edit_actions(const struct ethos_edit *edit)
 {
     return edit->actions ? edit->actions : edit->verdict == ETHOS_EDIT_PUT ? "replace" : "delete";
+}
+
+struct ethos_change edit_change(const struct ethos_edit *edit, const struct ethos_origin *origin,
+                                int64_t now_ms)
+{
+    static const struct ethos_origin nobody;
+    const struct ethos_origin *who = origin ? origin : &nobody;
+    return (struct ethos_change){
+        .time_ms = now_ms,
+        .key = edit->key,
+        .actions = edit_actions(edit),
+        .source = who->source ? who->source : "tool",
+        .via = who->via,
+        .actor = who->actor,
+        .session = who->session,
+        .session_key = who->session_key,
+        .user = who->user,
+        .op_id = who->op_id,
+        .undoes = who->undoes,
+    };
+}
+
+struct ethos_change edit_seen(const char *key, int64_t now_ms)
+{
+    return (struct ethos_change){
+        .time_ms = now_ms,
+        .key = key,
+        .actions = "external",
+        .source = "web-editor",
+        .via = "seen",
+        .actor = "external",
+    };
 }
 
 void edit_finish(struct ethos_edit *edits, size_t count)

@@ -26,6 +26,13 @@ void edit_absent(const struct ethos_host *host, struct ethos_text *old);
 int edit_reserve(const struct ethos_host *host, struct ethos_text *text, size_t size,
                  struct ethos_error *error);
 
+/*
+ * Makes a text the whole content of out, read at mtime_ms; revision NULL: it is made here. The content of out
+ * is untouched without memory.
+ */
+int edit_give(const struct ethos_host *host, struct ethos_view text, const char *revision,
+              int64_t mtime_ms, struct ethos_text *out, struct ethos_error *error);
+
 /* Asks for the verdicts, starting from ETHOS_EDIT_KEEP. ETHOS_LIMIT for a text no store takes. */
 int edit_ask(struct ethos_edit *edits, size_t count, ethos_edit_fn *edit, void *arg,
              struct ethos_error *error);
@@ -38,6 +45,14 @@ bool edit_any_changes(const struct ethos_edit *edits, size_t count);
 
 /* What history calls the change: what the callback said, else "replace" or "delete". */
 const char *edit_actions(const struct ethos_edit *edit);
+
+/*
+ * An edit as history tells it: who (origin may be NULL), what and when; and a text that was only met beside
+ * a key. Number, revisions, sizes and diff are left to the store.
+ */
+struct ethos_change edit_change(const struct ethos_edit *edit, const struct ethos_origin *origin,
+                                int64_t now_ms);
+struct ethos_change edit_seen(const char *key, int64_t now_ms);
 
 /* Fills `revision` from the verdicts; one that was repeated has it already. */
 void edit_finish(struct ethos_edit *edits, size_t count);

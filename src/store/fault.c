@@ -61,6 +61,14 @@ static int fault_list(struct ethos_store *self, const char *scope, ethos_entry_f
     return code ? code : inner->ops->list(inner, scope, each, arg, error);
 }
 
+static int fault_gather(struct ethos_store *self, const struct ethos_read_how *how,
+                        struct ethos_section *sections, size_t count, struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    int code = ask(self, "gather", error);
+    return code ? code : inner->ops->gather(inner, how, sections, count, error);
+}
+
 static int fault_update(struct ethos_store *self, const char *scope, struct ethos_edit *edits,
                         size_t count, ethos_edit_fn *edit, void *arg,
                         const struct ethos_origin *origin, struct ethos_error *error)
@@ -99,6 +107,7 @@ static const struct ethos_store_ops fault_ops = {
     .batch = fault_batch,
     .locate = wrap_locate,
     .check = wrap_check,
+    .gather = fault_gather,
 };
 
 int store_fault_new(const struct ethos_host *host, struct ethos_store *inner, store_fault_fn *fail,

@@ -173,6 +173,9 @@ static int read_files(struct ethos_store *store, const char *scope, const char *
     struct files *self = (struct files *)store;
     struct stat seen;
     char path[FILES_PATH_SIZE];
+    if ((how->flags & ETHOS_READ_AGAIN) && files_kept_holds(self, out_text->stamp))
+        return ETHOS_OK;
+    out_text->stamp = 0;
     int fd, code = files_key_path(scope, key, path, error);
     if (code != ETHOS_OK)
         return code;
@@ -385,4 +388,5 @@ const struct ethos_store_ops store_files = {
     .conflict_read = files_conflict_read,
     .conflict_drop = files_conflict_drop,
     .keep = files_keep,
+    .scopes = files_scopes,
 };

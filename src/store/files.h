@@ -53,6 +53,8 @@ struct files {
         uint32_t marks[FILES_KEPT]; /* what was read last, once */
         struct files_kept_text *texts[FILES_KEPT];
         size_t bytes;
+        uint64_t count; /* texts that were kept so far */
+        size_t dirs;    /* descriptors of theirs */
     } kept;
     char strings[];
 };
@@ -424,6 +426,9 @@ int files_read_settled(struct files *self, const char *scope, const char *key, c
 /* What a path is found by, never 0. */
 uint32_t files_kept_mark(const char *path);
 
+/* ETHOS_READ_AGAIN: whether the text of this stamp is kept and its file is as it was then. */
+bool files_kept_holds(struct files *self, uint64_t stamp);
+
 /* Gives the text that was kept of a path if its file is as it was then. */
 bool files_kept_give(struct files *self, const char *path, uint32_t mark,
                      const struct ethos_read_how *how, struct ethos_text *out_text);
@@ -513,6 +518,11 @@ int files_conflict_drop(struct ethos_store *self, const char *scope, const char 
                         struct ethos_error *error);
 int files_keep(struct ethos_store *self, const char *scope, const char *key, struct ethos_view text,
                struct ethos_error *error);
+
+/* ---- files_scopes.c ------------------------------------------------------------------------- */
+
+int files_scopes(struct ethos_store *self, ethos_scope_fn *each, void *arg,
+                 struct ethos_error *error);
 
 /* ---- files_purge.c -------------------------------------------------------------------------- */
 

@@ -21,11 +21,13 @@
 
 #define TEXT_BYTES 32768  /* of one text */
 #define ALL_BYTES 2097152 /* of all */
+#define MOST_DIRS 8       /* directories that are kept open */
 #define GRAIN_MS 100      /* more than a tick of the clock that files are stamped by */
 #define XFS_MAGIC 0x58465342
 
 struct files_kept_text {
     struct stat seen;
+    int dir;                /* its directory, for who watches that; or -1 */
     struct ethos_text text; /* its data are bytes, after the terminator of path */
     char path[];
 };
@@ -36,11 +38,21 @@ uint32_t files_kept_mark(const char *path)
     return mark ? mark : 1;
 }
 
+static void close_dir(struct files *self, struct files_kept_text *kept)
+{
+    if (kept->dir < 0)
+        return;
+    os_close(kept->dir);
+    kept->dir = -1;
+    self->kept.dirs--;
+}
+
 static void drop(struct files *self, size_t slot)
 {
     struct files_kept_text *kept = self->kept.texts[slot];
     if (!kept)
         return;
+    close_dir(self, kept);
     self->kept.bytes -= kept->text.size;
     self->kept.texts[slot] = NULL;
     self->host->resize(self->host->arg, kept, 0);
@@ -55,15 +67,42 @@ void files_kept_release(struct files *self)
 /* ---- giving ----------------------------------------------------------------------------------- */
 
 /* Goes the way that the read went, without following any link. */
-static bool is_unchanged(const struct files *self, const struct files_kept_text *kept)
+static bool is_unchanged(struct files *self, struct files_kept_text *kept)
 {
     struct stat now;
+    close_dir(self, kept);
     int fd = os_open_beneath(self->root, kept->path, O_PATH | O_NOFOLLOW, 0);
     if (fd < 0)
         return false;
     bool same = os_fstat(fd, &now) == 0 && files_same(&now, &kept->seen);
     os_close(fd);
     return same;
+}
+
+/* The directory of a text, unless there are too many of them. */
+static void open_dir(struct files *self, struct files_kept_text *kept)
+{
+    char path[FILES_PATH_SIZE];
+    const char *name = strrchr(kept->path, '/');
+    if (kept->dir >= 0 || !name || self->kept.dirs == MOST_DIRS)
+        return;
+    memcpy(path, kept->path, (size_t)(name - kept->path));
+    path[name - kept->path] = 0;
+    kept->dir = os_open_beneath(self->root, path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+    self->kept.dirs += kept->dir >= 0;
+}
+
+/* The way has been watched since somebody went it. */
+bool files_kept_holds(struct files *self, uint64_t stamp)
+{
+    struct stat now;
+    struct files_kept_text *kept = self->kept.texts[stamp % FILES_KEPT];
+    if (!kept || kept->text.stamp != stamp)
+        return false;
+    open_dir(self, kept);
+    const char *name = kept->dir >= 0 ? strrchr(kept->path, '/') + 1 : kept->path;
+    int dir = kept->dir >= 0 ? kept->dir : self->root;
+    return os_fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && files_same(&now, &kept->seen);
 }
 
 static bool copy_text(const struct files *self, struct ethos_text *kept,
@@ -147,6 +186,8 @@ void files_kept_put(struct files *self, const char *path, uint32_t mark, const s
     kept->seen = *seen;
     kept->text = *text;
     kept->text.data = memcpy(kept->path + name, text->data, text->size + 1);
+    kept->text.stamp = ++self->kept.count * FILES_KEPT + slot;
+    kept->dir = -1;
     self->kept.texts[slot] = kept;
     self->kept.bytes += text->size;
 }

@@ -22,25 +22,10 @@
 #include "base/view.h"
 #include "core/conflict.h"
 #include "core/scope.h"
-#include "core/update.h"
+#include "store/cleanse.h"
 
 #define ROUNDS 100
 #define ARCHIVE "memory-archive.md"
-
-int files_purge_text(const struct purge *purge, struct ethos_view text, struct str *out,
-                     struct ethos_view *out_text, uint64_t *lines)
-{
-    const struct ethos_update update = {.action = ETHOS_ACTION_REMOVE, .text = purge->needle};
-    struct update_effect effect = {0};
-    *out_text = text;
-    if (!view_contains(text, purge->needle))
-        return ETHOS_OK;
-    int code = update_apply(&update, 1, text, out, &effect);
-    *out_text = str_view(out);
-    if (lines)
-        *lines += effect.matched;
-    return code;
-}
 
 struct purge_key *files_purge_key(struct purge *purge, struct ethos_view key)
 {
@@ -94,7 +79,7 @@ static int rewrite(struct purge *purge, int folder, const char *name, const stru
     struct str out;
     struct ethos_view left;
     str_init(&out, ETHOS_MAX_STORE_BYTES);
-    int code = files_purge_text(purge, text, &out, &left, NULL);
+    int code = cleanse_text(purge->needle, text, &out, &left, NULL);
     code = code == ETHOS_OK ? files_purge_replace(purge, folder, name, seen, left, error)
                             : err_nomem(error);
     str_release(&out);
@@ -219,8 +204,8 @@ static int survey_texts(struct purge *purge, struct ethos_error *error)
     str_init(&out, ETHOS_MAX_STORE_BYTES);
     for (struct purge_key *key = purge->keys; code == ETHOS_OK && key; key = key->next) {
         code = store->ops->read(store, purge->scope, key->key.data, &whole, &text, error);
-        if (code == ETHOS_OK && files_purge_text(purge, view_of(text.data, text.size), &out, &left,
-                                                 &purge->found.lines) != ETHOS_OK)
+        if (code == ETHOS_OK && cleanse_text(purge->needle, view_of(text.data, text.size), &out,
+                                             &left, &purge->found.lines) != ETHOS_OK)
             code = err_nomem(error);
         if (code == ETHOS_NOTFOUND)
             code = ETHOS_OK;
@@ -243,7 +228,7 @@ static int drop_lines(void *arg, struct ethos_edit *edit, size_t count, struct e
     (void)count;
     if (!view_contains(old, cleansing->purge->needle))
         return ETHOS_OK;
-    if (files_purge_text(cleansing->purge, old, &cleansing->out, &edit->text, NULL) != ETHOS_OK)
+    if (cleanse_text(cleansing->purge->needle, old, &cleansing->out, &edit->text, NULL) != ETHOS_OK)
         return err_nomem(error);
     edit->verdict = ETHOS_EDIT_PUT;
     edit->actions = "remove";
@@ -332,15 +317,6 @@ static int cleanse(struct purge *purge, const struct ethos_origin *origin,
     return code == FILES_MOVED ? files_errno(purge->self, EAGAIN, purge->path, error) : code;
 }
 
-static int check_needle(struct ethos_view needle, struct ethos_error *error)
-{
-    if (view_blank(needle))
-        return err_set(error, ETHOS_INVALID, "nothing to purge: the text is empty");
-    if (view_contains(needle, VIEW("\n")))
-        return err_set(error, ETHOS_INVALID, "what is purged is part of one line");
-    return ETHOS_OK;
-}
-
 int files_purge(struct ethos_store *store, const char *scope, struct ethos_view needle, int dry_run,
                 const struct ethos_origin *origin, struct ethos_purge *out_purge,
                 struct ethos_error *error)
@@ -348,7 +324,7 @@ int files_purge(struct ethos_store *store, const char *scope, struct ethos_view 
     char path[FILES_PATH_SIZE];
     struct purge purge = {
         .self = (struct files *)store, .scope = scope, .path = path, .needle = needle, .dir = -1};
-    int code = check_needle(needle, error);
+    int code = cleanse_check(needle, error);
     if (code == ETHOS_OK)
         code = files_scope_path(scope, path, error);
     if (code != ETHOS_OK)

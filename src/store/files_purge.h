@@ -29,13 +29,6 @@ struct purge {
     bool replaced;  /* a history file, by this call */
 };
 
-/*
- * The text without the lines that hold the needle, as `remove` leaves it, in out; one that does not
- * hold it is given as it is. *lines (may be NULL) counts them. ETHOS_NOMEM.
- */
-int files_purge_text(const struct purge *purge, struct ethos_view text, struct str *out,
-                     struct ethos_view *out_text, uint64_t *lines);
-
 /* The entry of a key, made when there is none; NULL without memory. */
 struct purge_key *files_purge_key(struct purge *purge, struct ethos_view key);
 

@@ -23,6 +23,7 @@
 #include "base/os.h"
 #include "base/view.h"
 #include "core/patch.h"
+#include "store/cleanse.h"
 
 #define HEX_DIGITS (HASH_HEX_SIZE - 1)
 
@@ -189,11 +190,11 @@ struct change {
 static int cleanse_both(struct past *past, struct change *change)
 {
     const struct history_record *old = change->old;
-    int code = files_purge_text(past->purge, str_view(&past->before), &past->clean_before,
-                                &change->before, NULL);
+    int code = cleanse_text(past->purge->needle, str_view(&past->before), &past->clean_before,
+                            &change->before, NULL);
     if (code == ETHOS_OK)
-        code = files_purge_text(past->purge, str_view(&past->after), &past->clean_after,
-                                &change->after, NULL);
+        code = cleanse_text(past->purge->needle, str_view(&past->after), &past->clean_after,
+                            &change->after, NULL);
     if (old->absent_before)
         change->before = (struct ethos_view){0};
     if (old->absent_after)
@@ -283,7 +284,7 @@ static int describe_other(struct past *past, const struct change *change,
     if (!holds(past, str_view(&change->other)))
         return ETHOS_OK;
     str_init(&out, ETHOS_MAX_STORE_BYTES);
-    int code = files_purge_text(past->purge, str_view(&change->other), &out, &left, NULL);
+    int code = cleanse_text(past->purge->needle, str_view(&change->other), &out, &left, NULL);
     code = code == ETHOS_OK ? keep_side(past, left, &hash, &size, &record->after_blob, error)
                             : err_nomem(error);
     str_release(&out);

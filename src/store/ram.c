@@ -87,23 +87,6 @@ const struct node *ram_find(struct ram *ram, const char *scope, const char *key)
     return is_key(node, scope, key) ? node : NULL;
 }
 
-int ram_give(struct ram *ram, struct ethos_view text, int64_t mtime_ms, struct ethos_text *out_text,
-             struct ethos_error *error)
-{
-    int code = edit_reserve(ram->host, out_text, text.size, error);
-    if (code != ETHOS_OK)
-        return code;
-    if (text.size)
-        memcpy(out_text->data, text.data, text.size);
-    out_text->data[text.size] = 0;
-    out_text->size = text.size;
-    out_text->offset = 0;
-    out_text->total = text.size;
-    out_text->mtime_ms = mtime_ms;
-    hash_revision(text, out_text->revision);
-    return ETHOS_OK;
-}
-
 static int ram_read(struct ethos_store *self, const char *scope, const char *key,
                     const struct ethos_read_how *how, struct ethos_text *out_text,
                     struct ethos_error *error)
@@ -112,7 +95,8 @@ static int ram_read(struct ethos_store *self, const char *scope, const char *key
     const struct node *node = ram_find(ram, scope, key);
     if (!node)
         return err_set(error, ETHOS_NOTFOUND, "%s: not found", key);
-    int code = ram_give(ram, view_of(node->text, node->size), node->mtime_ms, out_text, error);
+    int code = edit_give(ram->host, view_of(node->text, node->size), node->revision, node->mtime_ms,
+                         out_text, error);
     if (code == ETHOS_OK && !(how->flags & ETHOS_READ_REVISION))
         out_text->revision[0] = 0;
     return code;
@@ -290,6 +274,18 @@ static int ram_list(struct ethos_store *self, const char *scope, ethos_entry_fn 
     return code;
 }
 
+static int ram_gather(struct ethos_store *self, const struct ethos_read_how *how,
+                      struct ethos_section *sections, size_t count, struct ethos_error *error)
+{
+    (void)error;
+    for (size_t i = 0; i < count; i++) {
+        struct ethos_section *section = &sections[i];
+        section->code = ram_read(self, section->scope, section->key, how, &section->text,
+                                 &section->error);
+    }
+    return ETHOS_OK;
+}
+
 const struct ethos_store_ops store_ram = {
     .abi = ETHOS_ABI,
     .name = "ram",
@@ -309,4 +305,6 @@ const struct ethos_store_ops store_ram = {
     .conflict_read = ram_conflict_read,
     .conflict_drop = ram_conflict_drop,
     .keep = ram_keep,
+    .gather = ram_gather,
+    .scopes = ram_scopes,
 };

@@ -43,10 +43,6 @@ void ram_unlink(struct ram *ram, struct node **link); /* takes the node out and 
 /* The node of a key, or NULL. */
 const struct node *ram_find(struct ram *ram, const char *scope, const char *key);
 
-/* Makes size bytes and their revision the content of out_text. */
-int ram_give(struct ram *ram, struct ethos_view text, int64_t mtime_ms, struct ethos_text *out_text,
-             struct ethos_error *error);
-
 /* ---- ram_history.c ------------------------------------------------------------------------- */
 
 /* The changes that the edits make, oldest first; ram_record links them, which cannot fail. */
@@ -73,5 +69,7 @@ int ram_conflict_drop(struct ethos_store *self, const char *scope, const char *i
                       struct ethos_error *error);
 int ram_keep(struct ethos_store *self, const char *scope, const char *key, struct ethos_view text,
              struct ethos_error *error);
+int ram_scopes(struct ethos_store *self, ethos_scope_fn *each, void *arg,
+               struct ethos_error *error);
 
 #endif

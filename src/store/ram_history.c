@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "base/view.h"
 #include "core/diff.h"
-#include "core/update.h"
+#include "store/cleanse.h"
 #include "store/edit.h"
 #include "store/ram.h"
 
@@ -135,19 +135,7 @@ void ram_record(struct ram *ram, struct change *chain)
 static struct change *describe(struct ram *ram, const char *scope, const struct ethos_edit *edit,
                                const struct ethos_origin *origin)
 {
-    const struct ethos_change told = {
-        .time_ms = ram->host->now_ms(ram->host->arg),
-        .key = edit->key,
-        .actions = edit_actions(edit),
-        .source = origin->source ? origin->source : "tool",
-        .via = origin->via,
-        .actor = origin->actor,
-        .session = origin->session,
-        .session_key = origin->session_key,
-        .user = origin->user,
-        .op_id = origin->op_id,
-        .undoes = origin->undoes,
-    };
+    const struct ethos_change told = edit_change(edit, origin, ram->host->now_ms(ram->host->arg));
     struct ethos_view text = edit->text.data ? edit->text : VIEW("");
     return make_change(ram, scope, &told, view_of(edit->old.data, edit->old.size),
                        edit->verdict == ETHOS_EDIT_PUT ? text : (struct ethos_view){0});
@@ -157,12 +145,11 @@ int ram_describe(struct ram *ram, const char *scope, const struct ethos_edit *ed
                  const struct ethos_origin *origin, struct change **out_chain,
                  struct ethos_error *error)
 {
-    static const struct ethos_origin nobody;
     struct change **end = out_chain;
     for (size_t i = 0; i < count; i++) {
         if (!edit_changes(&edits[i]))
             continue;
-        *end = describe(ram, scope, &edits[i], origin ? origin : &nobody);
+        *end = describe(ram, scope, &edits[i], origin);
         if (!*end)
             return err_nomem(error);
         end = &(*end)->next;
@@ -211,7 +198,7 @@ int ram_version(struct ethos_store *self, const char *scope, const char *key, co
     const struct change *change = find_version(ram, scope, key, revision, &text);
     if (!change)
         return err_set(error, ETHOS_NOTFOUND, "%s: never had the revision %s", key, revision);
-    return ram_give(ram, text, change->told.time_ms, out_text, error);
+    return edit_give(ram->host, text, revision, change->told.time_ms, out_text, error);
 }
 
 /* ---- conflict copies ------------------------------------------------------------------------ */
@@ -282,7 +269,8 @@ int ram_conflict_read(struct ethos_store *self, const char *scope, const char *i
     const struct node *copy = *find_copy(ram, scope, id);
     if (!copy)
         return no_copy(id, error);
-    return ram_give(ram, view_of(copy->text, copy->size), copy->mtime_ms, out_text, error);
+    return edit_give(ram->host, view_of(copy->text, copy->size), copy->revision, copy->mtime_ms,
+                     out_text, error);
 }
 
 int ram_keep(struct ethos_store *self, const char *scope, const char *key, struct ethos_view text,
@@ -292,14 +280,7 @@ int ram_keep(struct ethos_store *self, const char *scope, const char *key, struc
     struct ethos_view known;
     char revision[ETHOS_REVISION_SIZE];
     const struct node *now = ram_find(ram, scope, key);
-    const struct ethos_change told = {
-        .time_ms = ram->host->now_ms(ram->host->arg),
-        .key = key,
-        .actions = "external",
-        .source = "web-editor",
-        .via = "seen",
-        .actor = "external",
-    };
+    const struct ethos_change told = edit_seen(key, ram->host->now_ms(ram->host->arg));
     hash_revision(text, revision);
     if (find_version(ram, scope, key, revision, &known))
         return ETHOS_OK;
@@ -322,6 +303,33 @@ int ram_conflict_drop(struct ethos_store *self, const char *scope, const char *i
     int code = ram_keep(self, scope, key_of(copy), view_of(copy->text, copy->size), error);
     if (code == ETHOS_OK)
         ram_unlink(ram, link);
+    return code;
+}
+
+/* ---- scopes --------------------------------------------------------------------------------- */
+
+/* The scope that comes first after this one, among those that were ever written; NULL at the end. */
+static const char *next_scope(const struct ram *ram, const char *last)
+{
+    const char *next = NULL;
+    for (const struct change *change = ram->changes; change; change = change->next) {
+        if (strcmp(change->scope, last) > 0 && (!next || strcmp(change->scope, next) < 0))
+            next = change->scope;
+    }
+    for (const struct node *copy = ram->copies; copy; copy = copy->next) {
+        if (strcmp(copy->scope, last) > 0 && (!next || strcmp(copy->scope, next) < 0))
+            next = copy->scope;
+    }
+    return next;
+}
+
+int ram_scopes(struct ethos_store *self, ethos_scope_fn *each, void *arg, struct ethos_error *error)
+{
+    const struct ram *ram = (const struct ram *)self;
+    int code = ETHOS_OK;
+    (void)error;
+    for (const char *scope = ""; code == ETHOS_OK && (scope = next_scope(ram, scope));)
+        code = each(arg, scope);
     return code;
 }
 
@@ -350,20 +358,6 @@ static bool change_holds(const struct purging *purging, const struct change *cha
             view_contains(change->after, purging->needle));
 }
 
-/* The text without its lines that hold the needle, as `remove` leaves it; others stay as they are. */
-static int cleanse(struct purging *purging, struct ethos_view *text, struct str *out,
-                   uint64_t *out_lines)
-{
-    const struct ethos_update update = {.action = ETHOS_ACTION_REMOVE, .text = purging->needle};
-    struct update_effect effect = {0};
-    if (!view_contains(*text, purging->needle))
-        return ETHOS_OK;
-    int code = update_apply(&update, 1, *text, out, &effect);
-    *text = str_view(out);
-    *out_lines += effect.matched;
-    return code;
-}
-
 static int cleanse_nodes(struct purging *purging, const struct node *list, struct node **end,
                          uint64_t *out_nodes, uint64_t *out_lines)
 {
@@ -374,7 +368,7 @@ static int cleanse_nodes(struct purging *purging, const struct node *list, struc
         struct ethos_view text = view_of(node->text, node->size);
         if (!node_holds(purging, node))
             continue;
-        code = cleanse(purging, &text, &out, out_lines);
+        code = cleanse_text(purging->needle, text, &out, &text, out_lines);
         if (code == ETHOS_OK)
             *end = ram_node(purging->ram, node->scope, node->key, text);
         if (code != ETHOS_OK || !*end)
@@ -391,12 +385,11 @@ static int cleanse_change(struct purging *purging, const struct change *change,
                           struct change **out_change)
 {
     struct str before, after;
-    uint64_t lines = 0;
     struct ethos_view old = change->before, new = change->after;
     str_init(&before, SIZE_MAX);
     str_init(&after, SIZE_MAX);
-    if (cleanse(purging, &old, &before, &lines) == ETHOS_OK &&
-        cleanse(purging, &new, &after, &lines) == ETHOS_OK)
+    if (cleanse_text(purging->needle, old, &before, &old, NULL) == ETHOS_OK &&
+        cleanse_text(purging->needle, new, &after, &new, NULL) == ETHOS_OK)
         *out_change = make_change(purging->ram, change->scope, &change->told, old, new);
     str_release(&before);
     str_release(&after);
@@ -408,10 +401,10 @@ static int cleanse_all(struct purging *purging)
     struct ram *ram = purging->ram;
     struct ethos_purge *found = &purging->found;
     struct change **end = &purging->changes;
-    uint64_t texts = 0, lines = 0;
+    uint64_t texts = 0;
     int code = cleanse_nodes(purging, ram->texts, &purging->texts, &texts, &found->lines);
     if (code == ETHOS_OK)
-        code = cleanse_nodes(purging, ram->copies, &purging->copies, &found->conflicts, &lines);
+        code = cleanse_nodes(purging, ram->copies, &purging->copies, &found->conflicts, NULL);
     for (const struct change *change = ram->changes; code == ETHOS_OK && change;
          change = change->next) {
         if (!change_holds(purging, change))
@@ -457,9 +450,10 @@ int ram_purge(struct ethos_store *self, const char *scope, struct ethos_view nee
     struct ram *ram = (struct ram *)self;
     struct purging purging = {.ram = ram, .scope = scope, .needle = needle};
     (void)origin;
-    if (needle.size == 0)
-        return err_set(error, ETHOS_INVALID, "nothing to purge: the text is empty");
-    int code = cleanse_all(&purging);
+    int code = cleanse_check(needle, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = cleanse_all(&purging);
     if (code == ETHOS_OK && !dry_run) {
         replace_nodes(&purging, &ram->texts, &purging.texts);
         replace_nodes(&purging, &ram->copies, &purging.copies);

@@ -6,6 +6,7 @@
  *   trace   forwards to another store and logs each call (never content)
  *   fault   forwards to another store and fails the calls a test chooses
  *   group   forwards to another store, updates of several threads in one batch: group.h
+ *   rows    makes a whole store of a database that has fetch and commit
  */
 #ifndef ETHOS_STORE_STORE_H
 #define ETHOS_STORE_STORE_H
@@ -26,17 +27,33 @@ extern const struct ethos_store_ops store_files;
 struct history_record;
 bool store_files_pending(int dir, const struct history_record *record);
 
+/*
+ * Of the files store, too: the scopes that may have files below a root, "global" first, then every
+ * personality, user, team and workspace as its directory lists them; trees of the memory tool are not told.
+ * dir: below the root, "." is the root itself. The walk's code, ETHOS_OK at its end; root -1: there is nothing.
+ */
+typedef int store_files_scope_fn(void *arg, const char *scope, const char *dir);
+int store_files_scopes(int root, store_files_scope_fn *each, void *arg, struct ethos_error *error);
+
 /* Both take ownership of inner and close it; NULL and no memory: inner is closed too. */
 int store_trace_new(const struct ethos_host *host, struct ethos_store *inner,
                     struct ethos_store **out_store, struct ethos_error *error);
 
 /*
  * fail(arg, call, number) is asked before each call ("read", "write", "remove", "list", "update",
- * "batch"; numbers count from 1 over all calls) and returns the code to fail with, or ETHOS_OK.
+ * "batch", "gather"; numbers count from 1 over all calls) and returns the code to fail with, or ETHOS_OK.
  */
 typedef int store_fault_fn(void *arg, const char *call, unsigned long number);
 int store_fault_new(const struct ethos_host *host, struct ethos_store *inner, store_fault_fn *fail,
                     void *arg, struct ethos_store **out_store, struct ethos_error *error);
+
+/*
+ * Makes every slot of the contract out of fetch, commit, rows and copies of inner, which has them. Takes
+ * ownership of inner and closes it, also on failure. An update whose scope keeps moving is tried again until
+ * deadline_ms, then ETHOS_BUSY.
+ */
+int store_rows_new(const struct ethos_host *host, struct ethos_store *inner, uint32_t deadline_ms,
+                   struct ethos_store **out_store, struct ethos_error *error);
 
 /*
  * update of any store: its own, or a compare-and-swap loop over read and write, one key after the
@@ -52,5 +69,9 @@ int store_update(struct ethos_store *store, const char *scope, struct ethos_edit
 /* batch of any store: its own, or one update after the other. */
 void store_batch(struct ethos_store *store, const char *scope, struct ethos_edit_call *calls,
                  size_t count);
+
+/* gather of any store: its own, or one read after the other. */
+int store_gather(struct ethos_store *store, const struct ethos_read_how *how,
+                 struct ethos_section *sections, size_t count, struct ethos_error *error);
 
 #endif

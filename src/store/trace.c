@@ -46,6 +46,24 @@ static int trace_remove(struct ethos_store *self, const char *scope, const char 
     return trace(self, "remove", scope, key, 0, code);
 }
 
+static uint64_t bytes_found(const struct ethos_section *sections, size_t count)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += sections[i].code == ETHOS_OK ? sections[i].text.size : 0;
+    return bytes;
+}
+
+/* One line for all: the first of them and what all have together. */
+static int trace_gather(struct ethos_store *self, const struct ethos_read_how *how,
+                        struct ethos_section *sections, size_t count, struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    int code = inner->ops->gather(inner, how, sections, count, error);
+    return trace(self, "gather", count ? sections[0].scope : "-", count ? sections[0].key : "-",
+                 code == ETHOS_OK ? bytes_found(sections, count) : 0, code);
+}
+
 /* Passes entries on and adds up their bytes. */
 struct walk {
     ethos_entry_fn *each;
@@ -115,6 +133,7 @@ static const struct ethos_store_ops trace_ops = {
     .batch = trace_batch,
     .locate = wrap_locate,
     .check = wrap_check,
+    .gather = trace_gather,
 };
 
 int store_trace_new(const struct ethos_host *host, struct ethos_store *inner,

@@ -139,3 +139,16 @@ void store_batch(struct ethos_store *store, const char *scope, struct ethos_edit
                                   call->origin, call->error);
     }
 }
+
+int store_gather(struct ethos_store *store, const struct ethos_read_how *how,
+                 struct ethos_section *sections, size_t count, struct ethos_error *error)
+{
+    if (store->ops->gather)
+        return store->ops->gather(store, how, sections, count, error);
+    for (size_t i = 0; i < count; i++) {
+        struct ethos_section *section = &sections[i];
+        section->code = store->ops->read(store, section->scope, section->key, how, &section->text,
+                                         &section->error);
+    }
+    return ETHOS_OK;
+}

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-/* ---- history and conflicts ------------------------------------------------------------------ */
+/* ---- what goes straight through ------------------------------------------------------------- */
 
 static int wrap_history(struct ethos_store *self, const char *scope, const char *key,
                         ethos_change_fn *each, void *arg, struct ethos_error *error)
@@ -67,6 +67,28 @@ static int wrap_keep(struct ethos_store *self, const char *scope, const char *ke
     return inner->ops->keep(inner, scope, key, text, error);
 }
 
+static int wrap_gather(struct ethos_store *self, const struct ethos_read_how *how,
+                       struct ethos_section *sections, size_t count, struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    return inner->ops->gather(inner, how, sections, count, error);
+}
+
+static int wrap_scopes(struct ethos_store *self, ethos_scope_fn *each, void *arg,
+                       struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    return inner->ops->scopes(inner, each, arg, error);
+}
+
+static int wrap_watch(struct ethos_store *self, ethos_scope_fn *each, void *arg, int *out_fd,
+                      unsigned *out_wait_ms, struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    return inner->ops->watch(inner, each, arg, out_fd, out_wait_ms, error);
+}
+
+/* Not what makes a store of a database: that is for whoever stands right in front of it. */
 static void pass_through(struct ethos_store_ops *ops, const struct ethos_store_ops *inner)
 {
     ops->history = inner->history ? wrap_history : NULL;
@@ -77,6 +99,9 @@ static void pass_through(struct ethos_store_ops *ops, const struct ethos_store_o
     ops->conflict_read = inner->conflict_read ? wrap_conflict_read : NULL;
     ops->conflict_drop = inner->conflict_drop ? wrap_conflict_drop : NULL;
     ops->keep = inner->keep ? wrap_keep : NULL;
+    ops->gather = !inner->gather ? NULL : ops->gather ? ops->gather : wrap_gather;
+    ops->scopes = inner->scopes ? wrap_scopes : NULL;
+    ops->watch = inner->watch ? wrap_watch : NULL;
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */

@@ -2,8 +2,8 @@
  * wrap.h: what the decorators share: a store in front of another store.
  *
  * A decorator's own struct begins with struct wrap. Its table is a copy that offers what the inner
- * store offers: the same capabilities, and no optional call the inner one lacks. History and
- * conflicts go straight through.
+ * store offers: the same capabilities, and no optional call the inner one lacks. History,
+ * conflicts, scopes and watching go straight through, and so does gather where the decorator has none.
  */
 #ifndef ETHOS_STORE_WRAP_H
 #define ETHOS_STORE_WRAP_H

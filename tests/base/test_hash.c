@@ -114,9 +114,22 @@ static void test_crc_is_the_same_for_any_length_and_place(void **state)
                          crc_by_bits(view_of((char[]){(char)byte}, 1)));
 }
 
+static void test_secrets_are_the_same_byte_for_byte(void **state)
+{
+    (void)state;
+    assert_true(hash_same_secret(VIEW("secret"), VIEW("secret")));
+    assert_true(hash_same_secret(VIEW(""), VIEW("")));
+    assert_false(hash_same_secret(VIEW("secret"), VIEW("secreT")));
+    assert_false(hash_same_secret(VIEW("secret"), VIEW("Secret")));
+    assert_false(hash_same_secret(VIEW("secret"), VIEW("secre")));
+    assert_false(hash_same_secret(VIEW("secret"), VIEW("secrets")));
+    assert_false(hash_same_secret(VIEW("secret"), VIEW("")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_secrets_are_the_same_byte_for_byte),
         cmocka_unit_test(test_known_answers_of_the_standard),
         cmocka_unit_test(test_nothing_and_absent_hash_alike),
         cmocka_unit_test(test_a_revision_is_the_prefixed_hash),

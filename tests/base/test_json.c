@@ -241,6 +241,33 @@ static void nest(struct str *out, size_t depth, bool closed)
     assert_int_equal(str_code(out), ETHOS_OK);
 }
 
+/* An array of so many values, itself among them. */
+static void list(struct str *out, size_t count)
+{
+    str_init(out, 100000000);
+    str_addc(out, '[');
+    for (size_t i = 1; i < count; i++)
+        str_adds(out, i > 1 ? ",{}" : "{}");
+    str_addc(out, ']');
+    assert_int_equal(str_code(out), ETHOS_OK);
+}
+
+/* What a value costs in memory is many times its text. */
+static void test_the_number_of_values_is_bounded(void **state)
+{
+    struct str text;
+
+    (void)state;
+    list(&text, ETHOS_MAX_JSON_VALUES);
+    json_decref(parse(str_view(&text)));
+    str_release(&text);
+
+    list(&text, ETHOS_MAX_JSON_VALUES + 1);
+    assert_refused(str_view(&text), ETHOS_LIMIT,
+                   "updates: line 1, column 786431: more than 262144 values");
+    str_release(&text);
+}
+
 static void test_depth_is_bounded(void **state)
 {
     struct str text;
@@ -567,6 +594,7 @@ int main(void)
         cmocka_unit_test(test_what_json_is_not_is_refused),
         cmocka_unit_test(test_invalid_utf8_is_refused_where_it_stands),
         cmocka_unit_test(test_depth_is_bounded),
+        cmocka_unit_test(test_the_number_of_values_is_bounded),
         cmocka_unit_test(test_size_is_bounded),
         cmocka_unit_test(test_nothing_past_the_end_is_read),
         cmocka_unit_test(test_styles),

@@ -60,6 +60,30 @@ static void test_blocks_have_the_line_they_begin_in(void **state)
                                    "{\"t\":\"p\",\"line\":3,\"c\":[\"y\"]}]");
 }
 
+static void test_what_nobody_would_see_is_shown(void **state)
+{
+    (void)state;
+    assert_nodes(
+        "is \u202Eadmin\u2066\u2069\n",
+        "[{\"t\":\"p\",\"line\":1,\"c\":[\"is \",{\"t\":\"hidden\",\"c\":[\"\\\\u{202E}\"]},"
+        "\"admin\",{\"t\":\"hidden\",\"c\":[\"\\\\u{2066}\\\\u{2069}\"]}]}]");
+    assert_nodes("a&#x200B;b\x1B",
+                 "[{\"t\":\"p\",\"line\":1,\"c\":[\"a\",{\"t\":\"hidden\",\"c\":["
+                 "\"\\\\u{200B}\"]},\"b\",{\"t\":\"hidden\",\"c\":[\"\\\\u{1B}\"]}]}]");
+    assert_nodes("`x\u202Ey`", "[{\"t\":\"p\",\"line\":1,\"c\":[{\"t\":\"code-span\",\"c\":[\"x\","
+                               "{\"t\":\"hidden\",\"c\":[\"\\\\u{202E}\"]},\"y\"]}]}]");
+    assert_nodes("[a](http://x/\u202Ey \"t\u202Eu\")",
+                 "[{\"t\":\"p\",\"line\":1,\"c\":[{\"t\":\"a\",\"title\":\"t\\\\u{202E}u\","
+                 "\"c\":[\"a\"]}]}]");
+    assert_nodes("http://x/\u202Ey",
+                 "[{\"t\":\"p\",\"line\":1,\"c\":[\"http://x/\",{\"t\":\"hidden\",\"c\":["
+                 "\"\\\\u{202E}\"]},\"y\"]}]");
+    assert_nodes("![p\u202Eq](x.png)", "[{\"t\":\"p\",\"line\":1,\"c\":[{\"t\":\"img\",\"href\":"
+                                       "\"x.png\",\"c\":[\"p\",\"\\\\u{202E}\",\"q\"]}]}]");
+    assert_nodes("שלום\u200F 👨\u200D👩",
+                 "[{\"t\":\"p\",\"line\":1,\"c\":[\"שלום\u200F 👨\u200D👩\"]}]");
+}
+
 static void test_blocks_without_text_have_the_nearest_line(void **state)
 {
     (void)state;
@@ -428,6 +452,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks_have_the_line_they_begin_in),
+        cmocka_unit_test(test_what_nobody_would_see_is_shown),
         cmocka_unit_test(test_blocks_without_text_have_the_nearest_line),
         cmocka_unit_test(test_github_tables_tasks_strikethrough_and_autolinks),
         cmocka_unit_test(test_spans),

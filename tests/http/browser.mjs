@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { chromium } from 'playwright-core';
 
 import { ELSEWHERE, hostileBodies } from './hostile.mjs';
-import { ethos, ethosIn, makeHome, serve } from './server.mjs';
+import { ethos, ethosIn, makeHome, serve, serveFolder, tree } from './server.mjs';
 import { finish, must, test as told } from './tap.mjs';
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
@@ -113,6 +113,84 @@ await test('without signing in there is only a page that names the command', asy
     await stranger.close();
 });
 
+// ---- loading ------------------------------------------------------------------------------------------
+
+// The modules that a page needs at once: app.js, the first page, and all that they import.
+function staticGraph(...files) {
+    const seen = new Set();
+    const visit = (path) => {
+        if (seen.has(path)) return;
+        seen.add(path);
+        const text = readFileSync(join(tree, path.startsWith('/sdk/') ? `sdk/js${path.slice(4)}` : `web${path}`), 'utf8');
+        for (const [, to] of text.matchAll(/^(?:import|\} from) ?.*'(\.[^']+)';$/gm)) visit(new URL(to, `http://x${path}`).pathname);
+    };
+    files.forEach(visit);
+    return [...seen].sort();
+}
+
+const assets = (page) => page.evaluate(() => performance.getEntriesByType('resource').filter((entry) => entry.name.includes('/assets/')).map(({ name, transferSize }) => ({ name: new URL(name).pathname, transferSize })));
+
+await test('the head names every module of the first page, and no other', async () => {
+    const named = [...readFileSync(join(tree, 'web/index.html'), 'utf8').matchAll(/(?:modulepreload" href|module" src)="\/assets(\/[^"]+)"/g)].map(([, path]) => path);
+    same(named.sort(), staticGraph('/js/app.js', '/js/pages/memory.js'));
+});
+
+await test('who comes back asks for no file of the dashboard again', async () => {
+    await open('#/memory');
+    const page = await open('#/memory');
+    await reads(page, 'Prefers short answers');
+    const asked = await assets(page);
+    must(asked.length > 10, `${asked.length} files`);
+    same(asked.filter(({ transferSize }) => transferSize > 0), []);
+});
+
+await test('a file by its version may be kept for good; by its plain name it is asked for; of another version there is none', async () => {
+    const page = await open('#/memory');
+    const lasting = (await assets(page)).map(({ name }) => name).find((name) => name.endsWith('/js/dom.js'));
+    const get = (path, headers = {}) => context.request.get(server.origin + path, { headers });
+    const kept = await get(lasting), plain = await get('/assets/js/dom.js');
+    same(kept.headers()['cache-control'], 'private, max-age=31536000, immutable');
+    same(plain.headers()['cache-control'], 'no-cache');
+    same(await kept.text(), await plain.text());
+    same((await get('/assets/js/dom.js', { 'if-none-match': plain.headers().etag })).status(), 304);
+    same((await get(lasting.replace(/v[0-9a-f]+/, 'v000000000000'))).status(), 404);
+});
+
+await test('a page whose module is gone says so, and what to do', async () => {
+    const page = await open('#/memory');
+    await page.route('**/js/pages/health.js', (route) => route.fulfill({ status: 404 }));
+    await page.keyboard.press('g');
+    await page.keyboard.press('h');
+    await reads(page, 'This part of the dashboard could not be loaded.');
+    await reads(page, /reload; drafts stay/);
+});
+
+async function otherListener(onEvent) {
+    const { createClient } = await import(join(tree, 'sdk/js/ethos.js'));
+    const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
+    const client = createClient({ baseUrl: server.origin, fetch: (url, init) => fetch(url, { ...init, headers: { ...init.headers, cookie } }) });
+    return new Promise((resolve, reject) => {
+        const stream = client.events({ onEvent, onOpen: () => resolve(stream), onError: reject });
+    });
+}
+
+await test('a change that comes while the page loads is shown', async () => {
+    const page = await context.newPage();
+    const told = [];
+    const stream = await otherListener((event) => told.push(event.line));
+    // What first.js asked is answered; before the page's own stream of events stands, the file changes, and that is told.
+    await page.route('**/events', async (route) => {
+        await reads(page, 'Redis runs on port 6380');
+        write(`${MEMORY}- Between the two\n`);
+        await until(() => told.some((line) => line?.includes('Between the two')), 'others were told');
+        await route.continue();
+    });
+    await page.goto(`${server.origin}/#/memory`);
+    await reads(page, 'Between the two');
+    stream.close();
+    write(MEMORY);
+});
+
 // ---- editing ------------------------------------------------------------------------------------------
 
 const editor = (page) => page.getByRole('textbox', { name: /^Text of / });
@@ -130,6 +208,16 @@ await test('a file is edited and saved', async () => {
     await save(page);
     await until(() => text('user') === `${USER}- Likes trains 🚂\n`, 'it is on the disk');
     await reads(page, 'Likes trains 🚂', '.file');
+});
+
+await test('a link to the editor shows all of a long text, and typing goes there', async () => {
+    const long = `${MEMORY}${'- one more line\n'.repeat(80)}`;
+    write(long);
+    const page = await open('#/memory?edit=memory');
+    await editor(page).waitFor();
+    await until(() => editor(page).evaluate((area) => area.scrollHeight <= area.clientHeight + 2), 'nothing is hidden');
+    await until(() => editor(page).evaluate((area) => area === document.activeElement), 'the focus');
+    write(MEMORY);
 });
 
 await test('what is typed is kept as a draft when the page goes away', async () => {
@@ -262,6 +350,18 @@ await test('an earlier version is restored from the timeline', async () => {
     await page.getByRole('button', { name: 'Restore this version' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Restore it' }).click();
     await until(() => text('memory') === '- first version\n', 'the first version is back');
+});
+
+await test('insights tell who wrote, and how long searches took here; a change on disk is nobody’s dashboard', async () => {
+    writeFileSync(file('memory').path, `${text('memory')}- written by hand\n`);
+    const page = await open('#/memory');
+    await page.keyboard.press('/');
+    await page.keyboard.type('hand');
+    await page.locator('main mark').first().waitFor();
+    await open('#/insights', page);
+    await page.locator('figure[data-plot=search]').getByText(/^Half of the last .* searches? from this browser took /).waitFor();
+    await page.locator('figure[data-plot=writes] .plot-legend').getByText('edits of the file').waitFor();
+    same(await page.evaluate(() => Object.entries(localStorage).filter(([, value]) => value.includes('hand'))), []);
 });
 
 await test('notes: filter, open beside the list, edit, links in both directions, a graph', async () => {
@@ -464,6 +564,56 @@ await test('an empty home: every page says what to do', async () => {
     }
     await visitor.close();
     await other.stop();
+});
+
+// ---- the example of sdk/js ----------------------------------------------------------------------------
+
+const area = (page) => page.getByLabel('USER.md');
+const says = (page, words) => page.locator('#state').getByText(words).waitFor();
+
+await test('the example that the server has: it shows, saves and follows the file', async () => {
+    write(USER, '--store', 'user');
+    const page = await context.newPage();
+    await page.goto(`${server.origin}/assets/sdk/example/index.html`);
+    await until(async () => (await area(page).inputValue()) === USER, 'it shows the file');
+    await area(page).fill(`${USER}- From the example\n`);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await says(page, 'Saved.');
+    same(text('user'), `${USER}- From the example\n`);
+    writeFileSync(file('user').path, USER);
+    await until(async () => (await area(page).inputValue()) === USER, 'it follows');
+    await accessible(page, 'example');
+});
+
+await test('the example on another origin, with a key: it goes on after the server was away', async () => {
+    const other = makeHome();
+    const pages = await serveFolder(join(tree, 'sdk/js'));
+    const key = ethosIn(other, undefined, '', 'api-key', 'create', 'example', '--scope', 'memory:read', '--scope', 'memory:write', '--origin', pages.origin, '--json').key;
+    const elsewhere = ethosIn(other, undefined, '', 'api-key', 'create', 'elsewhere', '--scope', 'memory:read', '--origin', 'http://localhost:1', '--json').key;
+    ethosIn(other, undefined, 'One\n', 'memory', 'write', '--store', 'user');
+    let api = await serve(other);
+    const guest = await browser.newContext();
+    const page = await guest.newPage();
+    const example = (which) => `${pages.origin}/example/index.html?server=${encodeURIComponent(api.origin)}#${which}`;
+    await page.goto(example(key));
+    await until(async () => (await area(page).inputValue()) === 'One\n', 'it shows the file');
+    await area(page).fill('Two\n');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await says(page, 'Saved.');
+    const content = () => ethosIn(other, undefined, '', 'memory', 'get', '--store', 'user');
+    same(content(), 'Two\n');
+    await api.stop();
+    await says(page, 'does not answer');
+    api = await serve(other, '--port', new URL(api.origin).port);
+    ethosIn(other, undefined, 'Three\n', 'memory', 'write', '--store', 'user');
+    await until(async () => (await area(page).inputValue()) === 'Three\n', 'it follows again');
+    const refused = await guest.newPage();
+    await refused.goto(example(elsewhere));
+    await until(async () => (await refused.locator('#state').textContent()) !== '', 'it tells why not');
+    same(await area(refused).inputValue(), '');
+    await guest.close();
+    await api.stop();
+    pages.stop();
 });
 
 await test('no request ever left the origin, nothing ran, nothing was reported', () => {

@@ -4,17 +4,21 @@
 #include "drive.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "base/dir.h"
 
 #define WORDS 24
 #define PATIENCE_SECONDS 30 /* a server that is silent for so long has failed */
@@ -41,6 +45,9 @@ static pid_t spawn(const struct drive *self, const char *const *args, int *out)
     assert_int_equal(pipe(pipes), 0);
     pid_t pid = fork();
     if (pid == 0) {
+        const struct rlimit files = {self->files, self->files};
+        if (self->files)
+            setrlimit(RLIMIT_NOFILE, &files);
         dup2(pipes[1], STDOUT_FILENO);
         close(pipes[0]);
         close(pipes[1]);
@@ -100,7 +107,15 @@ int drive_stop(struct drive *self)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-void drive_key(struct drive *self, const char *scopes, const char *origin, char out[128])
+int drive_end(struct drive *self)
+{
+    int status = drive_stop(self);
+    dir_remove(AT_FDCWD, self->home);
+    return status;
+}
+
+/* more: further words, and NULL. */
+static void make_key(struct drive *self, const char *scopes, const char *const *more, char out[128])
 {
     char names[256], json[1024];
     const char *args[WORDS] = {"--json", "api-key", "create", "test"};
@@ -111,14 +126,22 @@ void drive_key(struct drive *self, const char *scopes, const char *origin, char 
         args[count++] = "--scope";
         args[count++] = name;
     }
-    if (origin) {
-        args[count++] = "--origin";
-        args[count++] = origin;
-    }
+    for (; *more; more++)
+        args[count++] = *more;
     assert_int_equal(drive_run(self, args, json, sizeof json), 0);
     const char *key = strstr(json, "sk-ethos-");
     assert_non_null(key);
     snprintf(out, 128, "%.73s", key);
+}
+
+void drive_key(struct drive *self, const char *scopes, const char *origin, char out[128])
+{
+    make_key(self, scopes, (const char *const[]){origin ? "--origin" : NULL, origin, NULL}, out);
+}
+
+void drive_agent_key(struct drive *self, const char *scopes, char out[128])
+{
+    make_key(self, scopes, (const char *const[]){"--agent", NULL}, out);
 }
 
 /* ---- requests ---------------------------------------------------------------------------------- */
@@ -128,7 +151,7 @@ int drive_connect(const struct drive *self)
     const struct timeval patience = {PATIENCE_SECONDS, 0};
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((in_port_t)self->port)};
     inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
@@ -200,19 +223,35 @@ void reply_release(struct reply *reply)
     reply->body = NULL;
 }
 
-void drive_ask(const struct drive *self, struct reply *out, const char *format, ...)
+static void ask(const struct drive *self, struct reply *out, const char *format, va_list args)
 {
     char *text;
-    va_list args;
-    va_start(args, format);
     int size = vasprintf(&text, format, args);
-    va_end(args);
     assert_true(size > 0);
     int fd = drive_connect(self);
     drive_send(fd, text, (size_t)size);
     drive_read(fd, strncmp(text, "HEAD ", 5) == 0, out);
     close(fd);
     free(text);
+}
+
+void drive_ask(const struct drive *self, struct reply *out, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    ask(self, out, format, args);
+    va_end(args);
+}
+
+int drive_status(const struct drive *self, const char *format, ...)
+{
+    struct reply reply;
+    va_list args;
+    va_start(args, format);
+    ask(self, &reply, format, args);
+    va_end(args);
+    reply_release(&reply);
+    return reply.status;
 }
 
 void drive_login(struct drive *self)

@@ -14,6 +14,7 @@ struct drive {
     char program[512]; /* bin/ethos of this build */
     char token[65];    /* of the printed link */
     char cookie[65];   /* once drive_login was called */
+    unsigned files;    /* descriptors that the programs may have; 0: as many as this one */
     unsigned port;
     pid_t pid;
 };
@@ -21,14 +22,18 @@ struct drive {
 /* Starts a server; args (NULL: none) are further words of its command line, and end with NULL. */
 void drive_start(struct drive *self, const char *const *args);
 
-/* Ends it as a person would; its exit status. */
+/* Ends it as a person would; its exit status. drive_end removes the home, too. */
 int drive_stop(struct drive *self);
+int drive_end(struct drive *self);
 
 /* Exchanges the link for the cookie. */
 void drive_login(struct drive *self);
 
 /* Makes a key of these scopes, separated by blanks; origin may be NULL. */
 void drive_key(struct drive *self, const char *scopes, const char *origin, char out[128]);
+
+/* The same, of an agent. */
+void drive_agent_key(struct drive *self, const char *scopes, char out[128]);
 
 /* Runs the program; its output, cut to size. */
 int drive_run(const struct drive *self, const char *const *args, char *out, size_t size);
@@ -51,5 +56,9 @@ const char *reply_header(const struct reply *reply, const char *name);
 /* One request on a connection of its own; the text is a format, %u is not the port: say so yourself. */
 void drive_ask(const struct drive *self, struct reply *out, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The same, when only the status is wanted. */
+int drive_status(const struct drive *self, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,8 +1,9 @@
 // server.mjs: a home of its own and an `ethos serve` for it.
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 
 export const bin = process.argv[2];
 export const tree = process.env.ETHOS_TREE;
@@ -24,8 +25,13 @@ export function ethosIn(home, cwd, input, ...args) {
 
 // Starts a server; resolves when it told its address. {origin, loginUrl, stop()}
 export function serve(home, ...args) {
+    return serveFrom(bin, home, ...args);
+}
+
+// The same, of another build.
+export function serveFrom(folder, home, ...args) {
     const port = args.includes('--port') ? [] : ['--port', '0'];
-    const child = spawn(join(bin, 'ethos'), ['serve', ...port, ...args], {
+    const child = spawn(join(folder, 'ethos'), ['serve', ...port, ...args], {
         env: { ...process.env, ETHOS_HOME: home },
         stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -47,4 +53,21 @@ function stop(child) {
     const ended = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGTERM');
     return ended;
+}
+
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' };
+
+// The files of a folder on an origin of their own: a page of somebody else. {origin, stop()}
+export async function serveFolder(folder) {
+    const server = createServer((request, response) => {
+        const path = new URL(request.url, 'http://localhost').pathname;
+        try {
+            const body = readFileSync(join(folder, path));
+            response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'text/plain' }).end(body);
+        } catch {
+            response.writeHead(404).end();
+        }
+    });
+    await new Promise((resolve) => server.listen(0, 'localhost', resolve));
+    return { origin: `http://localhost:${server.address().port}`, stop: () => server.close() };
 }

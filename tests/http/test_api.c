@@ -233,6 +233,18 @@ static void test_the_description_has_every_operation(void **state)
     ASSERT_MEMBERS(json_object_get(paths, MEMORY), "get", "put", "delete");
 }
 
+static void test_the_description_is_not_sent_again(void **state)
+{
+    struct world *world = *state;
+    char match[192];
+    struct answer *answer = request(world, HTTP_GET, "/openapi.json", "", browser);
+    assert_int_equal(answer->etag[0], '"');
+    snprintf(match, sizeof match, "If-None-Match: %s", answer->etag);
+    answer = api(world, HTTP_GET, "/openapi.json", NULL, LIST(match), "");
+    assert_int_equal(answer->status, 304);
+    assert_string_equal(answer->text, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +258,7 @@ int main(void)
         WIRE_TEST(test_what_destroys_must_say_what_it_means),
         WIRE_TEST(test_a_reading_key_writes_nothing_through_the_api),
         WIRE_TEST(test_the_description_has_every_operation),
+        WIRE_TEST(test_the_description_is_not_sent_again),
     };
 
     return cmocka_run_group_tests_name("http/api", tests, NULL, NULL);

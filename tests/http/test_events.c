@@ -309,10 +309,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    char command[512];
-    int status = drive_stop(&drive);
-    snprintf(command, sizeof command, "rm -rf '%s'", drive.home);
-    return status || system(command);
+    return drive_end(&drive);
 }
 
 int main(void)

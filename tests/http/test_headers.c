@@ -12,12 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/dir.h"
 #include "drive.h"
 #include "http/http.h"
 #include "ops/op.h"
-
-#include <fcntl.h>
 
 #define MAX_PATHS 1024
 
@@ -73,9 +70,7 @@ static int start(void **state)
 static int end(void **state)
 {
     (void)state;
-    int status = drive_stop(&drive);
-    dir_remove(AT_FDCWD, drive.home);
-    return status;
+    return drive_end(&drive);
 }
 
 /* ---- asking everywhere --------------------------------------------------------------------------- */

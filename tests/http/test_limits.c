@@ -7,7 +7,6 @@
 
 #include <cmocka.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/dir.h"
 #include "drive.h"
 #include "http/http.h"
 
@@ -34,9 +32,7 @@ static int start(void **state)
 static int end(void **state)
 {
     (void)state;
-    int status = drive_stop(&drive);
-    dir_remove(AT_FDCWD, drive.home);
-    return status;
+    return drive_end(&drive);
 }
 
 static char *filled(size_t size, char with)
@@ -48,28 +44,14 @@ static char *filled(size_t size, char with)
     return text;
 }
 
-static int status_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static int status_of(const char *format, ...)
-{
-    char *text;
-    struct reply reply;
-    va_list args;
-    va_start(args, format);
-    assert_true(vasprintf(&text, format, args) > 0);
-    va_end(args);
-    drive_ask(&drive, &reply, "%s", text);
-    free(text);
-    reply_release(&reply);
-    return reply.status;
-}
-
 /* ---- n, n + 1, 100 n ------------------------------------------------------------------------------- */
 
 /* "OPTIONS /... HTTP/1.1" of so many bytes: a method that is answered before all else. */
 static int ask_line(size_t size)
 {
     char *path = filled(size - strlen("OPTIONS / HTTP/1.1"), 'a');
-    int status = status_of("OPTIONS /%s HTTP/1.1\r\nHost: localhost:%u\r\n\r\n", path, drive.port);
+    int status = drive_status(&drive, "OPTIONS /%s HTTP/1.1\r\nHost: localhost:%u\r\n\r\n", path,
+                              drive.port);
     free(path);
     return status;
 }
@@ -90,7 +72,8 @@ static int ask_headers(size_t count)
     assert_non_null(text);
     for (size_t i = 1; i < count; i++)
         size += (size_t)snprintf(text + size, 16, "X-%zu: y\r\n", i);
-    int status = status_of("OPTIONS / HTTP/1.1\r\nHost: localhost:%u\r\n%s\r\n", drive.port, text);
+    int status = drive_status(&drive, "OPTIONS / HTTP/1.1\r\nHost: localhost:%u\r\n%s\r\n",
+                              drive.port, text);
     free(text);
     return status;
 }
@@ -109,7 +92,7 @@ static int ask_header_bytes(size_t size)
     char host[64];
     size_t used = (size_t)snprintf(host, sizeof host, "Host: localhost:%u\r\n", drive.port);
     char *value = filled(size - used - strlen("X: \r\n"), 'a');
-    int status = status_of("OPTIONS / HTTP/1.1\r\n%sX: %s\r\n\r\n", host, value);
+    int status = drive_status(&drive, "OPTIONS / HTTP/1.1\r\n%sX: %s\r\n\r\n", host, value);
     free(value);
     return status;
 }
@@ -132,11 +115,12 @@ static int ask_body(const char *path, size_t size, bool chunked)
     char chunk[32] = "";
     if (chunked)
         snprintf(chunk, sizeof chunk, "%zx\r\n", size);
-    int status = status_of("POST %s HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n"
-                           "Origin: http://localhost:%u\r\nContent-Type: application/json\r\n"
-                           "%s\r\n\r\n%s%s%s",
-                           path, drive.port, drive.cookie, drive.port, head, chunk, body,
-                           chunked ? "\r\n0\r\n\r\n" : "");
+    int status = drive_status(&drive,
+                              "POST %s HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n"
+                              "Origin: http://localhost:%u\r\nContent-Type: application/json\r\n"
+                              "%s\r\n\r\n%s%s%s",
+                              path, drive.port, drive.cookie, drive.port, head, chunk, body,
+                              chunked ? "\r\n0\r\n\r\n" : "");
     free(body);
     return status;
 }
@@ -156,10 +140,11 @@ static void test_a_body_that_is_announced_too_large_is_refused_at_once(void **st
 {
     (void)state;
     assert_int_equal(
-        status_of("POST /rpc/memory/paths HTTP/1.1\r\nHost: localhost:%u\r\n"
-                  "Cookie: ethos_auth=%s\r\nOrigin: http://localhost:%u\r\n"
-                  "Content-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n",
-                  drive.port, drive.cookie, drive.port),
+        drive_status(&drive,
+                     "POST /rpc/memory/paths HTTP/1.1\r\nHost: localhost:%u\r\n"
+                     "Cookie: ethos_auth=%s\r\nOrigin: http://localhost:%u\r\n"
+                     "Content-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n",
+                     drive.port, drive.cookie, drive.port),
         413);
 }
 
@@ -196,19 +181,22 @@ static void test_a_path_names_what_it_names_in_one_way(void **state)
         "/sse/sessions/../../events",
     };
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        int status = status_of(
-            "GET %s HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n\r\n", paths[i],
-            drive.port, drive.cookie);
+        int status = drive_status(
+            &drive, "GET %s HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n\r\n",
+            paths[i], drive.port, drive.cookie);
         if (status != 400)
             fail_msg("%s: %d", paths[i], status);
     }
-    assert_int_equal(status_of("GET /assets/%%69ndex.html?q=%%25 HTTP/1.1\r\nHost: localhost:%u\r\n"
-                               "Cookie: ethos_auth=%s\r\n\r\n",
-                               drive.port, drive.cookie),
-                     200);
-    assert_int_equal(status_of("GET /assets/%%2569ndex.html HTTP/1.1\r\nHost: localhost:%u\r\n"
-                               "Cookie: ethos_auth=%s\r\n\r\n",
-                               drive.port, drive.cookie),
+    assert_int_equal(
+        drive_status(&drive,
+                     "GET /assets/%%69ndex.html?q=%%25 HTTP/1.1\r\nHost: localhost:%u\r\n"
+                     "Cookie: ethos_auth=%s\r\n\r\n",
+                     drive.port, drive.cookie),
+        200);
+    assert_int_equal(drive_status(&drive,
+                                  "GET /assets/%%2569ndex.html HTTP/1.1\r\nHost: localhost:%u\r\n"
+                                  "Cookie: ethos_auth=%s\r\n\r\n",
+                                  drive.port, drive.cookie),
                      404); // decoded once
 }
 
@@ -269,8 +257,9 @@ static void test_half_requests_do_not_disturb_others(void **state)
         drive_send(fds[i], "GET / HT", 8);
     }
     assert_int_equal(
-        status_of("GET / HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n\r\n",
-                  drive.port, drive.cookie),
+        drive_status(&drive,
+                     "GET / HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n\r\n",
+                     drive.port, drive.cookie),
         200);
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         close(fds[i]);
@@ -281,14 +270,18 @@ static void test_half_requests_do_not_disturb_others(void **state)
 static void test_a_link_works_once(void **state)
 {
     (void)state;
-    assert_int_equal(status_of("GET /auth/exchange?t=%s HTTP/1.1\r\nHost: localhost:%u\r\n\r\n",
-                               drive.token, drive.port),
+    assert_int_equal(drive_status(&drive,
+                                  "GET /auth/exchange?t=%s HTTP/1.1\r\nHost: localhost:%u\r\n\r\n",
+                                  drive.token, drive.port),
+                     401);
+    assert_int_equal(drive_status(&drive,
+                                  "GET /auth/exchange HTTP/1.1\r\nHost: localhost:%u\r\n\r\n",
+                                  drive.port),
                      401);
     assert_int_equal(
-        status_of("GET /auth/exchange HTTP/1.1\r\nHost: localhost:%u\r\n\r\n", drive.port), 401);
-    assert_int_equal(
-        status_of("GET / HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n\r\n",
-                  drive.port, drive.cookie),
+        drive_status(&drive,
+                     "GET / HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n\r\n",
+                     drive.port, drive.cookie),
         200);
 }
 
@@ -298,8 +291,9 @@ static void test_the_eleventh_wrong_link_of_a_minute_is_one_too_many(void **stat
     (void)state;
     int last = 0;
     for (int i = 0; i < 12; i++) {
-        last = status_of("GET /auth/exchange?t=%064d HTTP/1.1\r\nHost: localhost:%u\r\n\r\n", i,
-                         drive.port);
+        last = drive_status(&drive,
+                            "GET /auth/exchange?t=%064d HTTP/1.1\r\nHost: localhost:%u\r\n\r\n", i,
+                            drive.port);
         assert_true(last == 401 || last == 429);
     }
     assert_int_equal(last, 429);
@@ -310,8 +304,9 @@ static void test_the_eleventh_wrong_link_of_a_minute_is_one_too_many(void **stat
     assert_string_equal(reply_header(&reply, "retry-after"), "60");
     reply_release(&reply);
     assert_int_equal(
-        status_of("GET / HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n\r\n",
-                  drive.port, drive.cookie),
+        drive_status(&drive,
+                     "GET / HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n\r\n",
+                     drive.port, drive.cookie),
         200); // who is in stays in
 }
 
@@ -360,9 +355,10 @@ static void test_streams_that_were_dropped_leave_their_places_at_once(void **sta
 
 static int ask_with(const char *key)
 {
-    return status_of("GET /api/memory/get HTTP/1.1\r\nHost: localhost:%u\r\n"
-                     "Authorization: Bearer %s\r\n\r\n",
-                     drive.port, key);
+    return drive_status(&drive,
+                        "GET /api/memory/get HTTP/1.1\r\nHost: localhost:%u\r\n"
+                        "Authorization: Bearer %s\r\n\r\n",
+                        drive.port, key);
 }
 
 /* Somebody who asks all the time, so that the server has always looked at the keys just now. */

@@ -10,12 +10,10 @@
 #include <stddef.h>
 
 #include <cmocka.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/dir.h"
 #include "drive.h"
 #include "http/shapes.h"
 #include "mcp/parts.h"
@@ -23,8 +21,9 @@
 
 #define MAX_ROWS 512
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-#define ALL_SCOPES                                                                                 \
+#define AGENT_SCOPES                                                                               \
     "memory:read memory:write sessions:read sessions:write personalities:read chat:send"
+#define ALL_SCOPES AGENT_SCOPES " store"
 
 const struct http_parts http_parts;
 
@@ -40,17 +39,29 @@ static struct caller {
     const char *scopes; /* of a key; NULL: the browser */
     unsigned rights;
     char key[128];
+    bool agent;
 } callers[] = {
-    {"memory:read", OP_RIGHT(OP_MEMORY_READ), ""},
-    {"memory:write", OP_RIGHT(OP_MEMORY_WRITE), ""},
-    {"sessions:read", OP_RIGHT(OP_SESSIONS_READ), ""},
-    {"sessions:write", OP_RIGHT(OP_SESSIONS_WRITE), ""},
-    {"personalities:read", OP_RIGHT(OP_PERSONALITIES_READ), ""},
-    {"chat:send", OP_RIGHT(OP_CHAT_SEND), ""},
-    {ALL_SCOPES, OP_RIGHT(OP_OWNER) - 1, ""},
-    {"personalities:write tools:approve events:subscribe metrics:read", 0, ""}, /* for later */
-    {NULL, (OP_RIGHT(OP_OWNER) << 1) - 1, ""},
+    {"memory:read", OP_RIGHT(OP_MEMORY_READ), "", false},
+    {"memory:write", OP_RIGHT(OP_MEMORY_WRITE), "", false},
+    {"sessions:read", OP_RIGHT(OP_SESSIONS_READ), "", false},
+    {"sessions:write", OP_RIGHT(OP_SESSIONS_WRITE), "", false},
+    {"personalities:read", OP_RIGHT(OP_PERSONALITIES_READ), "", false},
+    {"chat:send", OP_RIGHT(OP_CHAT_SEND), "", false},
+    {"store", OP_RIGHT(OP_STORE), "", false},
+    {ALL_SCOPES, OP_RIGHT(OP_OWNER) - 1, "", false},
+    {"personalities:write tools:approve events:subscribe metrics:read", 0, "",
+     false}, /* for later */
+    {AGENT_SCOPES, ((OP_RIGHT(OP_OWNER) - 1) & ~OP_RIGHTS_NEVER_AGENT) | OP_AGENT, "", true},
+    {NULL, (OP_RIGHT(OP_OWNER) << 1) - 1, "", false},
 };
+
+static void make_key(struct caller *caller)
+{
+    if (caller->agent)
+        drive_agent_key(&drive, caller->scopes, caller->key);
+    else
+        drive_key(&drive, caller->scopes, NULL, caller->key);
+}
 
 static int start(void **state)
 {
@@ -63,20 +74,18 @@ static int start(void **state)
             rows[count++] = *op;
         }
     }
-    drive_start(&drive, NULL);
+    drive_start(&drive, (const char *const[]){"--workspace", "/", NULL});
     drive_login(&drive);
     for (size_t i = 0; i < COUNT(callers); i++)
         if (callers[i].scopes)
-            drive_key(&drive, callers[i].scopes, NULL, callers[i].key);
+            make_key(&callers[i]);
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    int status = drive_stop(&drive);
-    dir_remove(AT_FDCWD, drive.home);
-    return status;
+    return drive_end(&drive);
 }
 
 /* ---- requests ---------------------------------------------------------------------------------- */
@@ -140,6 +149,20 @@ static void test_every_operation_for_every_scope_over_http(void **state)
                          : status_of(caller, "GET", "/api/", op, "?nonsense=1", ""),
                   expected(caller, op, routed && !people));
         }
+    }
+}
+
+/* Approval is a person's act, whatever else the key of an agent may. */
+static void test_an_agent_decides_nothing_that_waits_for_a_person(void **state)
+{
+    static const char *const names[] = {"memory.pendingApprove", "memory.pendingReject"};
+    (void)state;
+    for (size_t i = 0; i < COUNT(callers); i++) {
+        bool may = (callers[i].rights & OP_RIGHT(OP_MEMORY_WRITE)) && !callers[i].agent;
+        for (size_t n = 0; n < COUNT(names); n++)
+            assert_int_equal(status_of(&callers[i], "POST", "/rpc/", op_find(names[n]), "",
+                                       "{\"json\":{\"personalityId\":\"p\",\"id\":\"x\"}}"),
+                             may ? 404 : 403);
     }
 }
 
@@ -242,7 +265,8 @@ static void check_mcp(const struct caller *caller, answer_fn *answer, bool team,
     for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++) {
         for (size_t i = 0; i < MCP_MAX_WAYS && tool->ways[i].op; i++, id++) {
             const struct op *op = op_find(tool->ways[i].op);
-            bool should = op_allowed(op, caller->rights & OP_RIGHTS_AGENT) && (team || !tool->team);
+            bool should = op_allowed(op, caller->rights & OP_RIGHTS_AGENT) &&
+                          (team || tool->about != MCP_TEAM);
             json_t *reply = answer(caller, id);
             json_t *failed = json_object_get(json_object_get(reply, "result"), "isError");
             check(caller, op, where, is_shown(list, tool, &tool->ways[i]), should);
@@ -411,6 +435,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_operation_for_every_scope_over_http),
+        cmocka_unit_test(test_an_agent_decides_nothing_that_waits_for_a_person),
         cmocka_unit_test(test_what_is_allowed_is_run_and_nothing_else),
         cmocka_unit_test(test_what_is_local_is_for_nobody_else),
         cmocka_unit_test(test_every_tool_for_every_scope_over_http),

@@ -379,6 +379,23 @@ static void test_files_are_listed_memory_first(void **state)
     assert_true(json_is_null(json_object_get(page, "nextCursor")));
 }
 
+static void test_a_write_remembers_the_session_it_is_done_in(void **state)
+{
+    struct world *world = *state;
+    output(world, "memory/write",
+           "{\"json\":{\"store\":\"memory\",\"content\":\"One\",\"sessionId\":\"talk-1\"}}");
+    output(world, "memory/sync",
+           "{\"json\":{\"updates\":[{\"action\":\"add\",\"content\":\"Two\"}],\"session\":\"talk-"
+           "2\"}}");
+    const json_t *entries = json_object_get(output(world, "memory/history", "{\"json\":{}}"),
+                                            "entries");
+    assert_string_equal(text_at(json_array_get(entries, 0), "sessionId"), "talk-2");
+    assert_string_equal(text_at(json_array_get(entries, 1), "sessionId"), "talk-1");
+    assert_failed(rpc(world, "memory/write",
+                      "{\"json\":{\"store\":\"memory\",\"content\":\"x\",\"sessionId\":\"\"}}"),
+                  400, "BAD_REQUEST");
+}
+
 static void test_history_is_told_as_the_reference_does(void **state)
 {
     struct world *world = *state;
@@ -669,6 +686,7 @@ int main(void)
         WIRE_TEST(test_a_stale_revision_is_a_conflict_and_nothing_is_lost),
         WIRE_TEST(test_files_are_listed_memory_first),
         WIRE_TEST(test_a_dry_run_changes_nothing),
+        WIRE_TEST(test_a_write_remembers_the_session_it_is_done_in),
         WIRE_TEST(test_history_is_told_as_the_reference_does),
         WIRE_TEST(test_a_long_diff_is_cut_and_its_text_is_a_blob),
         WIRE_TEST(test_a_blob_that_is_none_is_null),

@@ -10,7 +10,7 @@
 #include "http/api.h"
 #include "http/server.h"
 
-#define ALL_RIGHTS (~0u)
+#define ALL_RIGHTS ((OP_RIGHT(OP_OWNER) << 1) - 1)
 
 /* ---- a request without a connection ------------------------------------------------------------- */
 
@@ -123,10 +123,12 @@ static inline struct answer *request(struct world *world, enum http_method metho
     assert_int_equal(str_code(&call.out), ETHOS_OK);
     out->status = call.status;
     snprintf(out->type, sizeof out->type, "%s", call.type ? call.type : "");
-    out->text = strndup(call.out.data, call.out.size);
+    struct ethos_view text = reply.bytes.data ? reply.bytes : str_view(&call.out);
+    out->text = strndup(text.data, text.size);
     out->json = json_loads(out->text, JSON_DECODE_ANY, NULL);
     keep_headers(&reply, out);
     call_release(&call);
+    openapi_free(&http);
     seats_free(http.seats);
     return out;
 }

@@ -133,6 +133,24 @@ static void test_rights_decide_what_is_there(void **state)
     assert_false(world_exists(*state, "home/personalities"));
 }
 
+static void test_without_a_project_nothing_is_about_one(void **state)
+{
+    static const char *const names[] = {"remember", "note_list", "note_read"};
+    struct client client;
+    start(&client, state, OP_RIGHTS_AGENT);
+    for (size_t i = 0; i < COUNT(names); i++)
+        assert_true(has_tool(&client, names[i]));
+    client.mcp.no_project = true;
+    for (size_t i = 0; i < COUNT(names); i++)
+        assert_false(has_tool(&client, names[i]));
+    assert_true(has_tool(&client, "memory_write"));
+    assert_failure(ask(&client, "tools/call", "{'name':'note_list'}"), -32602);
+    const json_t *places = at(ask(&client, "resources/templates/list", "{}"),
+                              "result.resourceTemplates");
+    assert_int_equal(json_array_size(places), 1);
+    client_close(&client);
+}
+
 static void test_the_team_is_there_only_when_named(void **state)
 {
     struct client client;
@@ -450,6 +468,7 @@ int main(void)
         CLIENT_TEST(test_hints_come_from_the_operation),
         CLIENT_TEST(test_schemas_come_from_the_operation),
         CLIENT_TEST(test_rights_decide_what_is_there),
+        CLIENT_TEST(test_without_a_project_nothing_is_about_one),
         CLIENT_TEST(test_the_team_is_there_only_when_named),
         CLIENT_TEST(test_a_fact_is_kept_and_found_again),
         CLIENT_TEST(test_results_are_repeated_as_text),

@@ -6,6 +6,8 @@
 
 #include <sys/wait.h>
 
+#include "base/dir.h"
+
 #define TREE "home/personalities/default/memories"
 
 /* Runs a command; the reply is in a buffer of its own until the next. */
@@ -448,6 +450,88 @@ static void test_a_directory_in_motion_is_whole_for_whoever_looks(void **state)
     assert_int_equal(status, 0);
 }
 
+/*
+ * Another caller whose command ends between two system calls of this one, as long as this one has not taken
+ * the lock: a file becomes a directory, or the other way round.
+ */
+struct other {
+    struct world *world;
+    unsigned long number; /* before which call it comes */
+    bool to_directory, locked, done;
+};
+
+static void remove_all(const struct temp *temp, const char *path)
+{
+    if (unlinkat(temp->fd, path, 0) != 0)
+        dir_remove(temp->fd, path);
+}
+
+static void make_a(struct world *world, bool directory)
+{
+    struct temp *temp = &world->temp;
+    remove_all(temp, TREE "/a");
+    if (directory)
+        mkdirat(temp->fd, TREE "/a", 0700);
+    temp_write(temp, directory ? TREE "/a/x" : TREE "/a", directory ? "below\n" : "file\n");
+}
+
+static int come_between(void *arg, const char *call, unsigned long number)
+{
+    struct other *other = arg;
+    other->locked |= strcmp(call, "flock") == 0;
+    if (other->done || other->locked || number != other->number)
+        return 0;
+    other->done = true;
+    make_a(other->world, other->to_directory);
+    return 0;
+}
+
+/* Runs the command with the other one before each of its calls. */
+static void run_against_other(struct world *world, const char *json, bool to_directory)
+{
+    struct other other = {.done = true};
+    for (unsigned long n = 1; other.done; n++) {
+        struct ethos_reply *reply = NULL;
+        make_a(world, !to_directory);
+        remove_all(&world->temp, TREE "/n");
+        other = (struct other){.world = world, .number = n, .to_directory = to_directory};
+        os_hook(come_between, &other);
+        int code = ethos_memory_tool(world->turn, NULL, view_str(json), NULL, &reply,
+                                     &world->error);
+        os_hook(NULL, NULL);
+        if (code != ETHOS_OK)
+            fail_msg("%s, before call %lu: %s", json, n, world->error.text);
+        ethos_reply_free(reply);
+    }
+}
+
+static void test_what_becomes_a_directory_meanwhile_is_answered_as_such(void **state)
+{
+    static const char *const commands[] = {
+        VIEW_OF("/memories/a"),
+        VIEW_OF("/memories/a/x"),
+        CREATE("/memories/a", "x"),
+        CREATE("/memories/a/y", "x"),
+        CREATE("/memories/a/x/y", "x"),
+        "{\"command\":\"str_replace\",\"path\":\"/memories/"
+        "a\",\"old_str\":\"file\",\"new_str\":\"y\"}",
+        "{\"command\":\"insert\",\"path\":\"/memories/a/"
+        "x\",\"insert_line\":0,\"insert_text\":\"z\"}",
+        DELETE("/memories/a"),
+        DELETE("/memories/a/x"),
+        RENAME("/memories/a", "/memories/n"),
+        RENAME("/memories/a/x", "/memories/n/x"),
+        RENAME("/memories/k", "/memories/a/k"),
+    };
+    struct world *world = *state;
+    world_turn(world, NULL);
+    create(world, "/memories/k", "kept");
+    for (size_t i = 0; i < COUNT(commands); i++) {
+        run_against_other(world, commands[i], true);
+        run_against_other(world, commands[i], false);
+    }
+}
+
 /* ---- without memory --------------------------------------------------------------------------- */
 
 static void test_without_memory_a_command_fails_whole(void **state)
@@ -493,6 +577,7 @@ int main(void)
         WORLD_TEST(test_what_is_no_command_is_an_error_of_the_caller),
         WORLD_LOOP(test_callers_at_the_same_time_lose_nothing),
         WORLD_LOOP(test_a_directory_in_motion_is_whole_for_whoever_looks),
+        WORLD_TEST(test_what_becomes_a_directory_meanwhile_is_answered_as_such),
         WORLD_LOOP(test_without_memory_a_command_fails_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

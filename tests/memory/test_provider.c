@@ -214,9 +214,11 @@ static void test_a_provider_that_cannot_be_had_fails_its_personality_only(void *
     struct world *world = *state;
     const struct ethos_request request = {.personality = "p"};
 
-    world_put(world, "home/personalities/p/config.yaml", "memory.provider: redis\n");
+    world_put(world, "home/personalities/p/config.yaml", "memory.provider: vector\n");
     assert_error(&world->error, world_try_turn(world, &request), ETHOS_INVALID);
-    assert_string_equal(world->error.text, "unknown memory provider: redis");
+    assert_string_equal(world->error.text, "unknown memory provider: vector");
+    world_put(world, "home/personalities/p/config.yaml", "memory.provider: redis\n");
+    assert_error(&world->error, world_try_turn(world, &request), ETHOS_NOTFOUND);
     world_turn(world, NULL);
     assert_ok(world, world_sync(world, ADD));
     configure(world, "home/personalities/p/config.yaml", "modules/slate.so",

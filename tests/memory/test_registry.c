@@ -3,6 +3,7 @@
  */
 #include "memory/registry.h"
 
+#include "base/str.h"
 #include "modules.h"
 
 static int find(struct world *world, const char *name, struct backend *backend)
@@ -22,14 +23,26 @@ static void assert_not_found(struct world *world, const char *name, int code, co
 
 /* ---- by name -------------------------------------------------------------------------------- */
 
-static void test_every_listed_name_is_found(void **state)
+static void test_the_first_name_is_part_of_the_program(void **state)
 {
     struct backend backend;
 
-    for (size_t i = 0; registry_names[i]; i++) {
-        assert_ok(*state, find(*state, registry_names[i], &backend));
-        assert_true((backend.store != NULL) != (backend.provider != NULL));
-        registry_release(&backend);
+    assert_ok(*state, find(*state, registry_names[0], &backend));
+    assert_non_null(backend.store);
+    assert_null(backend.library);
+}
+
+/* This program has no lib/ethos beside it. */
+static void test_a_module_that_is_not_installed_is_named_with_its_package(void **state)
+{
+    struct world *world = *state;
+
+    for (size_t i = 1; registry_names[i]; i++) {
+        char part[64];
+        snprintf(part, sizeof part, "/lib/ethos/%s.so is not there", registry_names[i]);
+        assert_not_found(world, registry_names[i], ETHOS_NOTFOUND, part);
+        snprintf(part, sizeof part, "install the package ethos-%s", registry_names[i]);
+        assert_non_null(strstr(world->error.hint, part));
     }
 }
 
@@ -83,8 +96,8 @@ static void test_bad_modules_are_refused_with_the_reason(void **state)
         int code;
         const char *part;
     } rows[] = {
-        {"modules/old.so", ETHOS_UNSUPPORTED, "ABI 2, not 1"},
-        {"modules/mixed.so", ETHOS_UNSUPPORTED, "ABI 8, not 1"},
+        {"modules/old.so", ETHOS_UNSUPPORTED, "ABI 3, not 2"},
+        {"modules/mixed.so", ETHOS_UNSUPPORTED, "ABI 9, not 2"},
         {"modules/hollow.so", ETHOS_INVALID, "a mandatory function is missing"},
         {"modules/empty.so", ETHOS_INVALID, "offers neither"},
         {"modules/stranger.so", ETHOS_INVALID, "does not define ethos_module"},
@@ -134,26 +147,29 @@ static void test_code_that_others_may_change_is_not_run(void **state)
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-static int open_slate(struct world *world, const char *name, const char *value)
+static int open_module(struct world *world, const struct secrets_given *given)
 {
-    const struct ethos_setting setting = {name, value};
-    const struct ethos_setup setup = {.host = &world->host,
-                                      .settings = &setting,
-                                      .setting_count = name ? 1 : 0,
-                                      .root = world->home};
+    const struct ethos_setup setup = {.host = &world->host, .root = world->home};
     struct backend backend;
     struct ethos_provider *provider = NULL;
     char path[PATH_MAX];
 
     module_path("modules/slate.so", path);
     assert_ok(world, find(world, path, &backend));
-    int code = registry_open(&backend, &setup, (struct registry_group){0}, &provider,
+    int code = registry_open(&backend, &setup, given, (struct registry_group){0}, &provider,
                              &world->error);
     assert_int_equal(provider != NULL, code == ETHOS_OK);
     if (provider)
         provider->ops->close(provider);
     registry_release(&backend);
     return code;
+}
+
+static int open_slate(struct world *world, const char *name, const char *value)
+{
+    const struct ethos_setting setting = {name, value};
+    const struct secrets_given given = {&setting, name ? 1 : 0, NULL, world->temp.path};
+    return open_module(world, &given);
 }
 
 static void test_options_are_checked_before_the_backend_sees_them(void **state)
@@ -172,6 +188,126 @@ static void test_options_are_checked_before_the_backend_sees_them(void **state)
     assert_error(&world->error, open_slate(world, "prefixx", "x"), ETHOS_INVALID);
     assert_string_equal(world->error.text, "unknown option: memory.options.prefixx");
     assert_string_equal(world->error.hint, "did you mean memory.options.prefix?");
+}
+
+/* ---- secrets -------------------------------------------------------------------------------- */
+
+static void test_a_secret_comes_from_a_file_or_a_variable(void **state)
+{
+    struct world *world = *state;
+    char path[128];
+
+    assert_ok(world, open_slate(world, "pin", "1234"));
+    assert_error(&world->error, open_slate(world, "pin", "4321"), ETHOS_DENIED);
+    assert_string_equal(world->error.text, "slate: wrong pin");
+    setenv("SLATE_PIN", "1234", 1);
+    assert_ok(world, open_slate(world, "pinEnv", "SLATE_PIN"));
+    unsetenv("SLATE_PIN");
+    assert_error(&world->error, open_slate(world, "pinEnv", "SLATE_PIN"), ETHOS_INVALID);
+    assert_non_null(strstr(world->error.text, "the variable SLATE_PIN is not set"));
+    temp_write(&world->temp, "pin", "1234\n");
+    assert_ok(world, open_slate(world, "pinFile", "pin"));
+    snprintf(path, sizeof path, "%s/pin", world->temp.path);
+    assert_ok(world, open_slate(world, "pinFile", path));
+    temp_write(&world->temp, "pin", "1234\r\n");
+    assert_ok(world, open_slate(world, "pinFile", "pin"));
+    temp_write(&world->temp, "pin", "1234\n\n");
+    assert_int_equal(open_slate(world, "pinFile", "pin"), ETHOS_DENIED);
+}
+
+static void test_a_file_that_is_no_secret_is_refused(void **state)
+{
+    struct world *world = *state;
+    char path[128], *text = calloc(1, SECRETS_MAX_BYTES + 2);
+
+    assert_int_equal(open_slate(world, "pinFile", "nowhere"), ETHOS_NOTFOUND);
+    assert_int_equal(open_slate(world, "pinFile", "/dev/null"), ETHOS_INVALID);
+    temp_write(&world->temp, "pin", "\n");
+    assert_error(&world->error, open_slate(world, "pinFile", "pin"), ETHOS_INVALID);
+    assert_non_null(strstr(world->error.text, "there is no secret in it"));
+    memset(text, '1', SECRETS_MAX_BYTES + 1);
+    temp_write(&world->temp, "pin", text);
+    assert_int_equal(open_slate(world, "pinFile", "pin"), ETHOS_LIMIT);
+    text[SECRETS_MAX_BYTES] = 0;
+    temp_write(&world->temp, "pin", text);
+    assert_error(&world->error, open_slate(world, "pinFile", "pin"), ETHOS_DENIED);
+    assert_string_equal(world->error.text, "slate: wrong pin");
+    free(text);
+    temp_write(&world->temp, "pin", "1234");
+    snprintf(path, sizeof path, "%s/pin", world->temp.path);
+    for (size_t i = 0; i < 2; i++) {
+        chmod(path, i ? 0604 : 0640);
+        assert_error(&world->error, open_slate(world, "pinFile", "pin"), ETHOS_DENIED);
+        assert_non_null(strstr(world->error.text, "others may read this secret"));
+        assert_non_null(strstr(world->error.hint, "chmod 600"));
+    }
+    chmod(path, 0400);
+    assert_ok(world, open_slate(world, "pinFile", "pin"));
+}
+
+static void test_a_secret_that_others_may_read_is_refused(void **state)
+{
+    struct world *world = *state;
+    const struct ethos_setting settings[] = {{"prefix", "x"}, {"pin", "1234"}};
+    const struct ethos_setting named = {"pinFile", "pin"};
+    const bool exposed[] = {true, true};
+    const struct secrets_given given = {settings, 2, exposed, world->temp.path};
+    const struct secrets_given by_name = {&named, 1, exposed, world->temp.path};
+
+    assert_error(&world->error, open_module(world, &given), ETHOS_DENIED);
+    assert_string_equal(world->error.text,
+                        "memory.options.pin: others may read it where it stands");
+    assert_non_null(strstr(world->error.hint, "pinFile"));
+    temp_write(&world->temp, "pin", "1234");
+    assert_ok(world, open_module(world, &by_name));
+}
+
+static void test_a_secret_is_given_in_one_way(void **state)
+{
+    struct world *world = *state;
+    const struct ethos_setting settings[] = {{"pin", "1234"}, {"pinEnv", "HOME"}};
+    const struct secrets_given given = {settings, 2, NULL, world->temp.path};
+
+    assert_error(&world->error, open_module(world, &given), ETHOS_INVALID);
+    assert_string_equal(world->error.text, "memory.options.pin: given in two ways");
+    assert_int_equal(open_slate(world, "prefixFile", "pin"), ETHOS_INVALID); // is no secret
+}
+
+static void test_what_is_shown_has_no_passwords(void **state)
+{
+    static const struct ethos_option options[] = {{"pin", ETHOS_OPTION_SECRET, NULL, NULL},
+                                                  {NULL, ETHOS_OPTION_STRING, NULL, NULL}};
+    static const struct {
+        const char *key, *value, *shown;
+    } rows[] = {
+        {"memory.options.pin", "1234", "***"},
+        {"memory.options.pinFile", "a/b", "a/b"},
+        {"memory.options.pinEnv", "PIN", "PIN"},
+        {"memory.options.password", "x", "***"},
+        {"memory.options.password", "", ""},
+        {"openai_api_key", "sk-1", "***"},
+        {"bot.TOKEN", "x", "***"},
+        {"maxTokens", "5", "5"},
+        {"memory.options.url", "postgres://ann:pa:ss@db/x?a=b@c", "postgres://ann:***@db/x?a=b@c"},
+        {"memory.options.url", "redis://:pw@db", "redis://:***@db"},
+        {"memory.options.url", "postgres://ann@db:5432/x", "postgres://ann@db:5432/x"},
+        {"memory.options.url", "https://db/x?password=p&q=1", "https://db/x?password=***&q=1"},
+        {"memory.options.dsn", "host=db password=p w=1", "host=db password=*** w=1"},
+        {"memory.options.dsn", "password = 'a b' host=x", "password = *** host=x"},
+        {"memory.options.dsn", "password='a", "password=***"},
+        {"memory.options.dsn", "sslpassword=p", "sslpassword=***"},
+        {"memoryScope", "global", "global"},
+    };
+    struct str out;
+    (void)state;
+
+    str_init(&out, 4096);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        str_clear(&out);
+        assert_int_equal(secrets_mask(options, rows[i].key, rows[i].value, &out), ETHOS_OK);
+        assert_string_equal(out.size ? out.data : "", rows[i].shown);
+    }
+    str_release(&out);
 }
 
 static void test_a_backend_that_does_not_open_says_why(void **state)
@@ -199,12 +335,13 @@ static void test_a_backend_that_opens_to_nothing_is_named(void **state)
     const struct backend backend = {.store = &ops};
     struct world *world = *state;
     const struct ethos_setup setup = {.host = &world->host, .root = world->home};
+    const struct secrets_given none = {0};
 
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
         struct ethos_provider *provider = NULL;
         open_answer = answers[i];
         snprintf(world->error.text, sizeof world->error.text, "of another call");
-        int code = registry_open(&backend, &setup, (struct registry_group){0}, &provider,
+        int code = registry_open(&backend, &setup, &none, (struct registry_group){0}, &provider,
                                  &world->error);
         assert_error(&world->error, code, codes[i]);
         assert_non_null(strstr(world->error.text, "odd: the memory provider failed to open"));
@@ -216,13 +353,13 @@ static void test_a_backend_without_options_takes_none(void **state)
 {
     struct world *world = *state;
     const struct ethos_setting setting = {"anything", "x"};
-    const struct ethos_setup setup = {
-        .host = &world->host, .settings = &setting, .setting_count = 1, .root = world->home};
+    const struct secrets_given given = {&setting, 1, NULL, world->temp.path};
+    const struct ethos_setup setup = {.host = &world->host, .root = world->home};
     struct backend backend;
     struct ethos_provider *provider = NULL;
 
     assert_ok(world, find(world, "markdown", &backend));
-    int code = registry_open(&backend, &setup, (struct registry_group){0}, &provider,
+    int code = registry_open(&backend, &setup, &given, (struct registry_group){0}, &provider,
                              &world->error);
     assert_error(&world->error, code, ETHOS_INVALID);
     registry_release(&backend);
@@ -231,7 +368,8 @@ static void test_a_backend_without_options_takes_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(test_every_listed_name_is_found),
+        WORLD_TEST(test_the_first_name_is_part_of_the_program),
+        WORLD_TEST(test_a_module_that_is_not_installed_is_named_with_its_package),
         WORLD_TEST(test_other_names_are_refused_by_name),
         WORLD_TEST(test_a_relative_path_is_not_a_path),
         WORLD_TEST(test_a_module_offers_a_provider_or_a_store),
@@ -239,6 +377,11 @@ int main(void)
         WORLD_TEST(test_what_is_no_shared_object_is_refused),
         WORLD_TEST(test_code_that_others_may_change_is_not_run),
         WORLD_TEST(test_options_are_checked_before_the_backend_sees_them),
+        WORLD_TEST(test_a_secret_comes_from_a_file_or_a_variable),
+        WORLD_TEST(test_a_file_that_is_no_secret_is_refused),
+        WORLD_TEST(test_a_secret_that_others_may_read_is_refused),
+        WORLD_TEST(test_a_secret_is_given_in_one_way),
+        WORLD_TEST(test_what_is_shown_has_no_passwords),
         WORLD_TEST(test_a_backend_that_does_not_open_says_why),
         WORLD_TEST(test_a_backend_that_opens_to_nothing_is_named),
         WORLD_TEST(test_a_backend_without_options_takes_none),

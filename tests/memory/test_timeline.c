@@ -3,7 +3,9 @@
  */
 #include "memory/timeline.h"
 
+#include "../store/rows_ram.h"
 #include "base/str.h"
+#include "store/store.h"
 #include "world.h"
 
 #define DAY_MS 86400000LL
@@ -254,6 +256,87 @@ static void test_a_scope_that_cannot_be_read_does_not_hide_the_others(void **sta
     str_release(&out);
 }
 
+/* ---- a database ------------------------------------------------------------------------------ */
+
+/* A handle of another machine: a home of its own, the same database. */
+static void move_to(struct world *world, struct rows_ram *db, const char *home)
+{
+    struct ethos_store *store;
+    snprintf(world->home, sizeof world->home, "%s/%s", world->temp.path, home);
+    assert_ok(world, store_rows_new(&world->host, rows_ram_open(db), 1000, &store, &world->error));
+    world->host.now_ms = read_clock;
+    world_open_with(world, (struct ethos_options){.store = store});
+}
+
+static void test_changes_of_other_machines_are_there(void **state)
+{
+    struct world *world = *state;
+    struct rows_ram *db = rows_ram_new(&world->host);
+    struct str out;
+    char cursor[TIMELINE_CURSOR_SIZE];
+    struct timeline_query query = {.filter = {.limit = 3}};
+    str_init(&out, 4096);
+    move_to(world, db, "one");
+    change(world, T(1), "user:u", "x");
+    change(world, T(3), "personality:a", "x");
+    change(world, T(4), "memories:personality:a", "x");
+    move_to(world, db, "other");
+    change(world, T(2), "workspace:w", "x");
+    assert_ok(world, page(world, &query, &out, cursor));
+    assert_string_equal(out.data, "4 memories:personality:a 1;3 personality:a 1;2 workspace:w 1;");
+    query.cursor = cursor;
+    str_clear(&out);
+    assert_ok(world, page(world, &query, &out, cursor));
+    assert_string_equal(out.data, "1 user:u 1;");
+    query = (struct timeline_query){.user = "u", .filter = {.limit = 3}};
+    str_clear(&out);
+    assert_ok(world, page(world, &query, &out, cursor));
+    assert_string_equal(out.data, "1 user:u 1;");
+    world_close(world);
+    rows_ram_free(db);
+    str_release(&out);
+}
+
+static void test_files_beside_a_database_are_not_told(void **state)
+{
+    struct world *world = *state;
+    struct rows_ram *db = rows_ram_new(&world->host);
+    struct str out;
+    char cursor[TIMELINE_CURSOR_SIZE];
+    const struct timeline_query query = {.filter = {.limit = 3}};
+    str_init(&out, 4096);
+    change(world, T(1), "user:u", "in files");
+    move_to(world, db, "home");
+    change(world, T(2), "user:u", "in the database");
+    assert_ok(world, page(world, &query, &out, cursor));
+    assert_string_equal(out.data, "2 user:u 1;");
+    world_close(world);
+    rows_ram_free(db);
+    str_release(&out);
+}
+
+static void test_a_database_that_does_not_answer_is_a_problem(void **state)
+{
+    struct world *world = *state;
+    struct rows_ram *db = rows_ram_new(&world->host);
+    struct ethos_error problem = {0};
+    struct str out;
+    int code;
+    char cursor[TIMELINE_CURSOR_SIZE];
+    const struct timeline_query query = {.filter = {.limit = 3}};
+    str_init(&out, 4096);
+    move_to(world, db, "one");
+    change(world, T(1), "user:u", "x");
+    world_turn(world, NULL);
+    rows_ram_hooks(db)->down = ETHOS_BUSY;
+    assert_ok(world, timeline_page(world->turn, &query, add_change, &out, cursor, &code, &problem,
+                                   &world->error));
+    assert_error(&problem, code, ETHOS_BUSY);
+    world_close(world);
+    rows_ram_free(db);
+    str_release(&out);
+}
+
 /* ---- what it costs --------------------------------------------------------------------------- */
 
 static unsigned long opens;
@@ -331,6 +414,9 @@ int main(void)
         WORLD_TEST(test_a_cursor_of_another_list_is_refused),
         WORLD_TEST(test_an_edit_made_outside_is_there),
         WORLD_TEST(test_a_scope_that_cannot_be_read_does_not_hide_the_others),
+        WORLD_TEST(test_changes_of_other_machines_are_there),
+        WORLD_TEST(test_files_beside_a_database_are_not_told),
+        WORLD_TEST(test_a_database_that_does_not_answer_is_a_problem),
         WORLD_TEST(test_only_the_histories_of_the_page_are_opened),
         WORLD_TEST(test_without_memory_there_is_no_page),
     };

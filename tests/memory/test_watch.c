@@ -3,6 +3,7 @@
  */
 #include <poll.h>
 
+#include "../store/rows_ram.h"
 #include "base/os.h"
 #include "base/str.h"
 #include "memory/service.h"
@@ -476,7 +477,344 @@ static void test_memory_in_another_backend_is_asked_for(void **state)
     assert_ok(world, ethos_sync(own, &update, 1, NULL, &world->error));
     ethos_turn_free(own);
     assert_true(watch_wait_ms(w.watch) <= WATCH_PERIOD_MS);
-    assert_heard(&w, "memory personality:default MEMORY.md add -\n");
+    assert_heard(&w, "personalities\nmemory personality:default MEMORY.md add -\n");
+    assert_silence(&w);
+    stop(&w);
+}
+
+/* ---- a database ------------------------------------------------------------------------------ */
+
+static struct ethos_store *database_store(struct world *world, struct rows_ram *db)
+{
+    struct ethos_store *store;
+    assert_ok(world, store_rows_new(&world->host, rows_ram_open(db), 1000, &store, &world->error));
+    return store;
+}
+
+/* The world's own handle writes to a database, and the watcher is another machine. */
+static struct rows_ram *database(struct world *world)
+{
+    struct rows_ram *db = rows_ram_new(&world->host);
+    assert_non_null(db);
+    world->host.now_ms = log_default_host.now_ms;
+    world_open_with(world, (struct ethos_options){.store = database_store(world, db)});
+    world_personality(world, "tester");
+    return db;
+}
+
+static void start_on(struct world *world, struct rows_ram *db, struct watching *w)
+{
+    start_with(world, w, (struct ethos_options){.store = database_store(world, db)});
+}
+
+static void stop_on(struct watching *w, struct rows_ram *db)
+{
+    stop(w);
+    world_close(w->world);
+    rows_ram_free(db);
+}
+
+/* One turn of the loop, whatever comes of it. */
+static int try_turn(struct watching *w, int most_ms)
+{
+    struct pollfd ready = {watch_fd(w->watch), POLLIN, 0};
+    int wait = watch_wait_ms(w->watch);
+    os_poll(&ready, 1, wait >= 0 && wait < most_ms ? wait : most_ms);
+    return watch_take(w->watch, note, &w->heard, &w->world->error);
+}
+
+static void test_a_database_tells_what_other_machines_change(void **state)
+{
+    struct watching w;
+    struct rows_ram *db = database(*state);
+    past_add(*state, "ann", "was there");
+    start_on(*state, db, &w);
+    assert_silence(&w);
+    past_add(w.world, "ann", "one");
+    past_add(w.world, "ann", "two");
+    assert_true(watch_fd(w.watch) >= 0);
+    struct pollfd ready = {watch_fd(w.watch), POLLIN, 0};
+    assert_int_equal(os_poll(&ready, 1, 0), 1); // nobody has to come by for that
+    assert_heard(&w, "memory personality:tester MEMORY.md add test\n"
+                     "memory personality:tester MEMORY.md add test\n");
+    assert_silence(&w);
+    stop_on(&w, db);
+}
+
+static void test_a_quiet_database_is_not_asked(void **state)
+{
+    struct watching w;
+    struct rows_ram *db = database(*state);
+    past_add(*state, "ann", "one");
+    start_on(*state, db, &w);
+    assert_silence(&w);
+    const struct rows_ram_hooks before = *rows_ram_hooks(db);
+    assert_silence(&w);
+    assert_int_equal(rows_ram_hooks(db)->pages, before.pages);
+    assert_int_equal(rows_ram_hooks(db)->watches, before.watches);
+    stop_on(&w, db);
+}
+
+static void test_scopes_that_others_write_first_appear(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    struct rows_ram *db = database(world);
+    const struct ethos_request ann = {.personality = "writer", .user = "ann"};
+    const struct ethos_update profile = {
+        .action = ETHOS_ACTION_ADD, .store = "user", .text = VIEW("likes tea")};
+    start_on(world, db, &w);
+    assert_silence(&w);
+    past_add(world, "ann", "one");
+    assert_heard(&w, "personalities\nmemory personality:tester MEMORY.md add test\n");
+    world_turn(world, &ann);
+    assert_ok(world, ethos_sync(world->turn, &profile, 1, NULL, &world->error));
+    assert_heard(&w, "users\nmemory user:ann USER.md add -\n");
+    assert_silence(&w);
+    stop_on(&w, db);
+}
+
+static void test_copies_in_a_database_are_counted(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    struct rows_ram *db = database(world);
+    struct ethos_provider *provider = service_provider(world->turn);
+    past_add(world, "ann", "one");
+    assert_ok(world, provider->ops->set_aside(provider, "personality:tester", "MEMORY.md",
+                                              VIEW("theirs"), &world->error));
+    start_on(world, db, &w);
+    assert_silence(&w);
+    assert_ok(world, provider->ops->set_aside(provider, "personality:tester", "MEMORY.md",
+                                              VIEW("others'"), &world->error));
+    assert_heard(&w, "conflict personality:tester MEMORY.md 2\n");
+    assert_silence(&w);
+    stop_on(&w, db);
+}
+
+/* How often it is called in vain while the database answers nothing. */
+static unsigned count_tries(struct watching *w, struct rows_ram *db, int64_t for_ms)
+{
+    int64_t end = os_monotonic_ms() + for_ms;
+    unsigned before = rows_ram_hooks(db)->watches + rows_ram_hooks(db)->pages, turns = 0;
+    for (; os_monotonic_ms() < end; turns++)
+        try_turn(w, 100);
+    assert_true(turns <= 2 + for_ms / 100 * 2);
+    return rows_ram_hooks(db)->watches + rows_ram_hooks(db)->pages - before;
+}
+
+static void test_a_database_that_was_away_is_made_up_for(void **state)
+{
+    struct watching w;
+    struct rows_ram *db = database(*state);
+    past_add(*state, "ann", "one");
+    start_on(*state, db, &w);
+    past_add(w.world, "ann", "two");
+    rows_ram_hooks(db)->down = ETHOS_BUSY;
+    assert_int_equal(try_turn(&w, 1000), ETHOS_BUSY);
+    assert_true(watch_wait_ms(w.watch) > 0);
+    assert_in_range(count_tries(&w, db, 500), 0, 3);
+    assert_string_equal(w.heard.text, "");
+    rows_ram_hooks(db)->down = ETHOS_OK;
+    past_add(w.world, "ann", "three");
+    assert_heard(&w, "memory personality:tester MEMORY.md add test\n"
+                     "memory personality:tester MEMORY.md add test\n");
+    assert_silence(&w);
+    stop_on(&w, db);
+}
+
+static void test_changes_of_a_time_when_nobody_was_told_are_made_up_for(void **state)
+{
+    struct watching w;
+    struct world *world = *state;
+    struct rows_ram *db = database(world);
+    past_add(world, "ann", "one");
+    start_on(world, db, &w);
+    rows_ram_hooks(db)->deaf = true;
+    past_add(world, "ann", "two"); // not told, as the next look shows that it is deaf
+    rows_ram_hooks(db)->deaf = false;
+    past_add(world, "ann", "three");
+    rows_ram_hooks(db)->deaf = true;
+    assert_heard(&w, "memory personality:tester MEMORY.md add test\n"
+                     "memory personality:tester MEMORY.md add test\n");
+    past_add(world, "ann", "four");
+    world_personality(world, "other");
+    past_add(world, "ann", "five");
+    assert_silence(&w);
+    rows_ram_hooks(db)->deaf = false;
+    assert_heard(&w, "personalities\n"
+                     "memory personality:other MEMORY.md add test\n"
+                     "memory personality:tester MEMORY.md add test\n");
+    assert_silence(&w);
+    stop_on(&w, db);
+}
+
+static void test_a_database_that_comes_late_is_told_as_lost(void **state)
+{
+    struct watching w;
+    struct rows_ram *db = database(*state);
+    past_add(*state, "ann", "one");
+    rows_ram_hooks(db)->down = ETHOS_BUSY;
+    start_on(*state, db, &w);
+    assert_in_range(count_tries(&w, db, 500), 0, 3);
+    rows_ram_hooks(db)->down = ETHOS_OK;
+    past_add(w.world, "ann", "two");
+    assert_heard(&w, "lost\n");
+    past_add(w.world, "ann", "three");
+    assert_heard(&w, "memory personality:tester MEMORY.md add test\n");
+    assert_silence(&w);
+    stop_on(&w, db);
+}
+
+static void test_another_database_in_its_place_is_told_as_lost(void **state)
+{
+    struct watching w;
+    struct rows_ram *db = database(*state);
+    past_add(*state, "ann", "one");
+    past_add(*state, "ann", "two");
+    start_on(*state, db, &w);
+    rows_ram_clear(db);
+    past_add(w.world, "ann", "one");
+    assert_heard(&w, "lost\n");
+    past_add(w.world, "ann", "two");
+    assert_heard(&w, "memory personality:tester MEMORY.md add test\n");
+    stop_on(&w, db);
+}
+
+/* Makes rows of which nobody asks what they lead to. */
+static void commit_rows(struct world *world, struct rows_ram *db, size_t count)
+{
+    struct ethos_store *store = rows_ram_open(db);
+    struct ethos_row *rows = calloc(count, sizeof *rows);
+    assert_non_null(rows);
+    for (size_t i = 0; i < count; i++)
+        rows[i].change = (struct ethos_change){.number = count - i,
+                                               .time_ms = os_now_ms(),
+                                               .key = "MEMORY.md",
+                                               .actions = "add",
+                                               .before = "absent",
+                                               .after = "absent",
+                                               .diff = VIEW("")};
+    const struct ethos_commit commit = {.next = count,
+                                        .token = "00000000000000000000000000000000",
+                                        .time_ms = os_now_ms(),
+                                        .rows = rows,
+                                        .row_count = count};
+    assert_ok(world, store->ops->commit(store, "personality:busy", &commit, &world->error));
+    store->ops->close(store);
+    free(rows);
+}
+
+static void test_more_changes_than_can_be_told_are_told_as_lost(void **state)
+{
+    struct watching w;
+    struct rows_ram *db = database(*state);
+    start_on(*state, db, &w);
+    commit_rows(w.world, db, 8193);
+    assert_heard(&w, "personalities\nlost\n");
+    assert_silence(&w);
+    stop_on(&w, db);
+}
+
+/* ---- when calls fail --------------------------------------------------------------------------- */
+
+/* Which calls fail, and how. */
+struct failing {
+    const char *call;     /* NULL: any */
+    unsigned long number; /* only this one since the hook was set; 0: all */
+    int errnum;
+    bool hit;
+};
+
+static int fails(void *arg, const char *call, unsigned long number)
+{
+    struct failing *self = arg;
+    if ((self->call && strcmp(self->call, call) != 0) || (self->number && self->number != number))
+        return 0;
+    self->hit = true;
+    return strcmp(call, "close") == 0 ? 0 : self->errnum; // one that failed has closed, too
+}
+
+/* Where the kernel tells nothing, it is asked. */
+static void test_without_watches_everything_is_told_nevertheless(void **state)
+{
+    static struct failing rows[] = {
+        {.call = "watch", .errnum = EMFILE}, // inotify instances of the user
+        {.call = "watch", .errnum = ENFILE},
+        {.call = "watch_add", .errnum = ENOSPC}, // watches of the user
+        {.call = "watch_add", .errnum = ENOMEM},
+    };
+    struct world *world = *state;
+    world_mkdir(world, "home/personalities/tester");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct watching w;
+        char text[32];
+        os_hook(fails, &rows[i]);
+        start(world, &w);
+        assert_true(rows[i].hit);
+        snprintf(text, sizeof text, "entry %zu", i);
+        past_add(world, "ann", text);
+        assert_heard(&w, "memory personality:tester MEMORY.md add test\n");
+        world_put(world, "home/personalities/tester/MEMORY.md", "typed\n");
+        await(&w, 1);
+        assert_non_null(strstr(w.heard.text, "memory personality:tester MEMORY.md"));
+        os_hook(NULL, NULL);
+        stop(&w);
+    }
+}
+
+/* The watches run out while it runs: what was there is watched, and what comes is asked for. */
+static void test_a_scope_that_gets_no_watch_is_asked_for(void **state)
+{
+    struct failing failing = {.call = "watch_add", .errnum = ENOSPC};
+    struct watching w;
+    struct world *world = *state;
+    world_mkdir(world, "home/personalities/tester");
+    start(world, &w);
+    os_hook(fails, &failing);
+    const struct ethos_update update = {
+        .action = ETHOS_ACTION_ADD, .scope = "user:new", .key = "USER.md", .text = VIEW("x")};
+    assert_ok(world, ethos_sync(world->turn, &update, 1, NULL, &world->error));
+    int64_t end = os_monotonic_ms() + PATIENCE_MS;
+    while (!strstr(w.heard.text, "memory user:new USER.md add") && os_monotonic_ms() < end)
+        turn(&w, 100);
+    os_hook(NULL, NULL);
+    assert_non_null(strstr(w.heard.text, "memory user:new USER.md add"));
+    stop(&w);
+}
+
+/* Each of the calls of a look fails once; what it was about is told later, once, and in order. */
+static void test_a_call_that_fails_costs_no_change(void **state)
+{
+    static const int errnums[] = {EIO, EMFILE, EACCES, ENOMEM};
+    struct watching w;
+    struct world *world = *state;
+    char expected[sizeof w.heard.text] = "";
+    world_mkdir(world, "home/personalities/tester");
+    start(world, &w);
+    struct failing failing = {.hit = true};
+    unsigned changes = 0;
+    for (unsigned long n = 1; failing.hit; n++) {
+        char text[32];
+        snprintf(text, sizeof text, "entry %u", changes);
+        past_update(world, "ann", changes % 2 ? ETHOS_ACTION_REPLACE : ETHOS_ACTION_ADD, text);
+        snprintf(expected + strlen(expected), sizeof expected - strlen(expected),
+                 "memory personality:tester MEMORY.md %s test\n", changes % 2 ? "replace" : "add");
+        changes++;
+        failing = (struct failing){.number = n, .errnum = errnums[n % COUNT(errnums)]};
+        os_hook(fails, &failing);
+        (void)watch_take(w.watch, note, &w.heard, &world->error);
+        os_hook(NULL, NULL);
+    }
+    assert_true(changes > 10);
+    int64_t end = os_monotonic_ms() + PATIENCE_MS;
+    while (!strstr(w.heard.text, "lost") && w.heard.count < changes && os_monotonic_ms() < end)
+        turn(&w, 100);
+    if (!strstr(w.heard.text, "lost")) // who is told that has to look for itself
+        assert_string_equal(w.heard.text, expected);
+    w.heard = (struct heard){0};
+    past_add(world, "ann", "afterwards");
+    assert_heard(&w, "memory personality:tester MEMORY.md add test\n");
     assert_silence(&w);
     stop(&w);
 }
@@ -503,6 +841,18 @@ int main(void)
         WORLD_TEST(test_a_home_that_appears_is_watched_from_then_on),
         WORLD_TEST(test_a_scope_that_goes_and_comes_back_is_followed),
         WORLD_TEST(test_memory_in_another_backend_is_asked_for),
+        WORLD_TEST(test_a_database_tells_what_other_machines_change),
+        WORLD_TEST(test_a_quiet_database_is_not_asked),
+        WORLD_TEST(test_scopes_that_others_write_first_appear),
+        WORLD_TEST(test_copies_in_a_database_are_counted),
+        WORLD_TEST(test_a_database_that_was_away_is_made_up_for),
+        WORLD_TEST(test_changes_of_a_time_when_nobody_was_told_are_made_up_for),
+        WORLD_TEST(test_a_database_that_comes_late_is_told_as_lost),
+        WORLD_TEST(test_another_database_in_its_place_is_told_as_lost),
+        WORLD_TEST(test_more_changes_than_can_be_told_are_told_as_lost),
+        WORLD_TEST(test_without_watches_everything_is_told_nevertheless),
+        WORLD_TEST(test_a_scope_that_gets_no_watch_is_asked_for),
+        WORLD_TEST(test_a_call_that_fails_costs_no_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

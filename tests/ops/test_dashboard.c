@@ -3,8 +3,10 @@
  */
 #include "../memory/world.h"
 
+#include "../store/rows_ram.h"
 #include "base/json.h"
 #include "ops/op.h"
+#include "store/store.h"
 
 #define DAY_MS 86400000LL
 
@@ -125,6 +127,46 @@ static void test_by_hand_counts_too(void **state)
     open_home(world);
     world_put(world, "home/users/somebody/USER.md", "x\n");
     assert_answer(world, "meta.home", "{}", "firstRun", "false");
+}
+
+/* ---- a database ------------------------------------------------------------------------------ */
+
+/* A handle of another machine: a home of its own, the same database. */
+static void move_to(struct world *world, struct rows_ram *db, const char *home)
+{
+    struct ethos_store *store;
+    snprintf(world->home, sizeof world->home, "%s/%s", world->temp.path, home);
+    assert_ok(world, store_rows_new(&world->host, rows_ram_open(db), 1000, &store, &world->error));
+    world->host.now_ms = read_clock;
+    world_open_with(world, (struct ethos_options){.store = store});
+}
+
+static void test_what_another_machine_remembers_is_not_new_here(void **state)
+{
+    struct world *world = *state;
+    struct rows_ram *db = rows_ram_new(&world->host);
+    move_to(world, db, "one");
+    assert_answer(world, "meta.home", "{}", "firstRun", "true");
+    const struct ethos_request ann = {.personality = "tester", .user = "ann"};
+    const struct ethos_update updates[] = {
+        {.action = ETHOS_ACTION_ADD, .text = VIEW("x")},
+        {.action = ETHOS_ACTION_ADD, .store = "user", .text = VIEW("y")}};
+    world_turn(world, &ann);
+    assert_ok(world, ethos_sync(world->turn, updates, 2, NULL, &world->error));
+    move_to(world, db, "other");
+    assert_answer(world, "meta.home", "{}", "firstRun", "false");
+    assert_answer(world, "personalities.list", "{}", "items.1.id", "\"tester\"");
+    assert_answer(world, "personalities.get", "{\"id\":\"tester\"}", "personality.id",
+                  "\"tester\"");
+    assert_refused(world, "personalities.get", "{\"id\":\"nobody\"}", ETHOS_NOTFOUND);
+    assert_answer(world, "users.list", "{}", "users.0.userId", "\"ann\"");
+    assert_answer(world, "users.list", "{}", "users.0.platform", "null");
+    assert_answer(world, "memory.insights", "{}", "writes.1.scope", "\"user:ann\"");
+    rows_ram_hooks(db)->down = ETHOS_BUSY;
+    assert_answer(world, "meta.home", "{}", "firstRun", "false");
+    assert_answer(world, "personalities.list", "{}", "items.0.id", "\"default\"");
+    world_close(world);
+    rows_ram_free(db);
 }
 
 static void test_health_is_an_answer_whatever_it_is(void **state)
@@ -270,6 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_a_home_is_new_until_something_is_kept),
         WORLD_TEST(test_by_hand_counts_too),
+        WORLD_TEST(test_what_another_machine_remembers_is_not_new_here),
         WORLD_TEST(test_health_is_an_answer_whatever_it_is),
         WORLD_TEST(test_what_other_programs_ask_for_is_not_there),
         WORLD_TEST(test_a_series_has_its_start_and_the_end_of_each_day),

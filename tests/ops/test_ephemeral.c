@@ -92,6 +92,8 @@ static json_t *some_value(const struct op_arg *arg)
         return json_string(choice);
     case OP_TIME:
         return json_string("7d");
+    case OP_VALUE:
+        return json_array();
     case OP_TEXT:
         break;
     }

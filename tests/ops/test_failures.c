@@ -20,6 +20,7 @@ struct row {
 #define PAIR "\"platform\":\"telegram\",\"platformUserId\":\"4711\""
 
 #define IN_P "\"scope\":\"personality\""
+#define OF_P "\"scope\":\"personality:p\""
 
 static const struct row rows[] = {
     {"memory.prefetch", "{}", false},
@@ -127,6 +128,28 @@ static const struct row rows[] = {
     {"admin.doctor", "{\"fix\":true}", false},
     {"meta.health", "{}", false},
     {"memory.forget", "{\"substringMatch\":\"new\"}", true},
+    {"store.info", "{}", false},
+    {"store.gather", "{\"at\":[\"personality:p/MEMORY.md\",\"global/none.md\"]}", false},
+    {"store.swap",
+     "{" OF_P ",\"edits\":[{\"key\":\"note.md\",\"text\":{\"base64\":\"AP8=\"}},"
+     "{\"key\":\"new.md\",\"expect\":\"absent\",\"text\":\"new\"}],"
+     "\"origin\":{\"actor\":\"ann\"}}",
+     false},
+    {"store.swap", "{" OF_P ",\"edits\":[{\"key\":\"note.md\",\"drop\":true}]}", true},
+    {"store.swap", "{" OF_P ",\"edits\":[{\"key\":\"note.md\",\"expect\":\"absent\"}]}", false},
+    {"store.list", "{" OF_P "}", false},
+    {"store.scopes", "{}", false},
+    {"store.history", "{" OF_P ",\"key\":\"MEMORY.md\"}", false},
+    {"store.version",
+     "{" OF_P ",\"key\":\"MEMORY.md\",\"revision\":"
+     "\"sha256:fec46c06bca4bf3ffdad6e13d40c97f2e3daba6c3f4b7bb43cd8d0d2ab90b2c3\"}",
+     false},
+    {"store.purge", "{" OF_P ",\"needle\":\"fact\"}", true},
+    {"store.setAside", "{" OF_P ",\"key\":\"note.md\",\"text\":\"beside\"}", false},
+    {"store.conflicts", "{" OF_P "}", false},
+    {"store.conflictRead", "{" OF_P ",\"id\":\"" COPY "\"}", false},
+    {"store.conflictDrop", "{" OF_P ",\"id\":\"" COPY "\"}", true},
+    {"store.keep", "{" OF_P ",\"key\":\"note.md\",\"text\":\"beside\"}", true},
 };
 
 /* Two changes and a conflict copy, for the operations that look back. */
@@ -176,7 +199,7 @@ static void drop_times(json_t *value)
     const char *name;
     json_t *member;
     size_t index;
-    static const char *const times[] = {"modifiedAt", "time"};
+    static const char *const times[] = {"modifiedAt", "time", "mtimeMs", "timeMs"};
     for (size_t i = 0; i < COUNT(times); i++)
         if (json_object_get(value, times[i]))
             json_object_set_new(value, times[i], json_null());

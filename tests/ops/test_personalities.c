@@ -196,6 +196,36 @@ static void test_a_deleted_one_keeps_its_memory_and_may_be_made_again(void **sta
     assert_true(world_exists(world, "home/personalities/x"));
 }
 
+struct synced {
+    bool moved;
+    unsigned folders; /* since then */
+};
+
+static int note_sync(void *arg, const char *call, unsigned long number)
+{
+    struct synced *synced = arg;
+    (void)number;
+    synced->folders += synced->moved && strcmp(call, "fsync") == 0;
+    synced->moved |= strcmp(call, "renameat") == 0;
+    return 0;
+}
+
+/* Else a crash could bring it back, or leave it nowhere. */
+static void test_where_a_deleted_one_was_and_is_are_both_synced(void **state)
+{
+    struct world *world = *state;
+    struct synced synced = {0};
+    json_t *answer;
+    assert_ok(world, change(world, "personalities.create", "{}"));
+    os_hook(note_sync, &synced);
+    int code = run(world, "personalities.delete", json_pack("{s:s}", "id", "x"), &answer);
+    os_hook(NULL, NULL);
+    json_decref(answer);
+    assert_ok(world, code);
+    assert_true(synced.moved);
+    assert_int_equal(synced.folders, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +236,7 @@ int main(void)
         WORLD_TEST(test_no_file_is_named_as_the_backend),
         WORLD_TEST(test_tools_of_servers_are_told_as_a_policy),
         WORLD_TEST(test_a_deleted_one_keeps_its_memory_and_may_be_made_again),
+        WORLD_TEST(test_where_a_deleted_one_was_and_is_are_both_synced),
     };
     return cmocka_run_group_tests_name("ops/personalities", tests, NULL, NULL);
 }

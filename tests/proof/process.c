@@ -128,21 +128,31 @@ int program_run(const char *const *words, const char *input, char **out)
     return status;
 }
 
+/* A path in the directory of this program. */
+static void find_beside(const char *name, char out[PATH_MAX])
+{
+    ssize_t size = readlink("/proc/self/exe", out, PATH_MAX - 64);
+    if (size < 0)
+        proof_die("/proc/self/exe");
+    out[size] = 0;
+    snprintf(strrchr(out, '/') + 1, 60, "%s", name);
+}
+
+char *program_beside(const char *name)
+{
+    char path[PATH_MAX];
+    find_beside(name, path);
+    return text_format("%s", path);
+}
+
 const char *ethos_program(void)
 {
     static char path[PATH_MAX];
     const char *given = getenv("ETHOS_BIN");
     if (given)
         return given;
-    if (!*path) { // .../tests/proof/NAME -> .../bin/ethos
-        ssize_t size = readlink("/proc/self/exe", path, sizeof path - 32);
-        if (size < 0)
-            proof_die("/proc/self/exe");
-        path[size] = 0;
-        for (int i = 0; i < 3; i++)
-            *strrchr(path, '/') = 0;
-        memcpy(path + strlen(path), "/bin/ethos", sizeof "/bin/ethos");
-    }
+    if (!*path)
+        find_beside("../../bin/ethos", path);
     return path;
 }
 

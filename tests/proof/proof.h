@@ -152,6 +152,9 @@ int program_run(const char *const *words, const char *input, char **out);
 /* The program under test: $ETHOS_BIN, or the one built beside this program. */
 const char *ethos_program(void);
 
+/* The absolute path of what was built beside this program. free() it. */
+char *program_beside(const char *name);
+
 /* Starts `ethos --home HOME sync --op-id ID` (or without one) with a JSON update on its input. */
 pid_t ethos_start(const struct home *home, const char *op_id, const char *json);
 

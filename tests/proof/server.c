@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ANSWER 65536 /* bytes; more is not asked for */
+#define ANSWER 4096 /* bytes: room for an answer, at first */
 
 void server_key(struct server *server, const struct home *home)
 {
@@ -109,37 +109,81 @@ static bool send_all(int fd, const char *data, size_t size)
     return true;
 }
 
-/* Head and body, terminated; the body's place, or NULL when the connection broke before its end. */
-static const char *receive(int fd, char answer[ANSWER])
+/* All of an answer, in memory that grows with it. */
+struct answer {
+    char *data;
+    size_t size, room;
+    size_t body; /* where it begins */
+};
+
+/* Whether everything has come; the head says how much that is. */
+static bool is_whole(struct answer *answer)
 {
-    size_t size = 0;
-    for (;;) {
-        answer[size] = 0;
-        const char *body = strstr(answer, "\r\n\r\n");
-        const char *length = strcasestr(answer, "\r\nContent-Length:");
-        if (body && length && size >= (size_t)(body + 4 - answer) + strtoul(length + 17, NULL, 10))
-            return body + 4;
-        ssize_t got = size < ANSWER - 1 ? recv(fd, answer + size, ANSWER - 1 - size, 0) : -1;
+    const char *end = answer->size ? strstr(answer->data, "\r\n\r\n") : NULL;
+    const char *length = end ? strcasestr(answer->data, "\r\nContent-Length:") : NULL;
+    if (!length || length > end)
+        return false;
+    answer->body = (size_t)(end + 4 - answer->data);
+    return answer->size >= answer->body + strtoul(length + 17, NULL, 10);
+}
+
+/* False when the connection broke before its end. */
+static bool receive(int fd, struct answer *answer)
+{
+    while (!is_whole(answer)) {
+        if (answer->room - answer->size < 2) {
+            answer->room = answer->room ? 2 * answer->room : ANSWER;
+            answer->data = realloc(answer->data, answer->room);
+            if (!answer->data)
+                proof_die("out of memory");
+        }
+        ssize_t got = recv(fd, answer->data + answer->size, answer->room - answer->size - 1, 0);
         if (got <= 0)
-            return NULL;
-        size += (size_t)got;
+            return false;
+        answer->size += (size_t)got;
+        answer->data[answer->size] = 0;
     }
+    return true;
+}
+
+/* The status, 0 when the connection broke; the body is the caller's. */
+static unsigned ask(const struct server *server, int fd, const char *head, const char *body,
+                    char **out, size_t *out_size)
+{
+    struct answer answer = {0};
+    char *request = text_format("%s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n"
+                                "Authorization: Bearer %s\r\nContent-Type: application/json\r\n"
+                                "Accept: text/markdown, application/json\r\n"
+                                "Content-Length: %zu\r\n\r\n%s",
+                                head, server->port, server->key, strlen(body), body);
+    bool whole = send_all(fd, request, strlen(request)) && receive(fd, &answer);
+    unsigned status = whole ? (unsigned)strtoul(answer.data + strlen("HTTP/1.1 "), NULL, 10) : 0;
+    free(request);
+    if (whole && out) {
+        *out_size = answer.size - answer.body;
+        memmove(answer.data, answer.data + answer.body, *out_size + 1);
+        *out = answer.data;
+        return status;
+    }
+    free(answer.data);
+    return status;
 }
 
 unsigned server_post(const struct server *server, int fd, const char *path, const char *json,
                      char **out)
 {
-    static char answer[ANSWER];
-    char *request = text_format("POST %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n"
-                                "Authorization: Bearer %s\r\nContent-Type: application/json\r\n"
-                                "Content-Length: %zu\r\n\r\n%s",
-                                path, server->port, server->key, strlen(json), json);
-    bool sent = send_all(fd, request, strlen(request));
-    free(request);
-    const char *body = sent ? receive(fd, answer) : NULL;
-    if (!body)
-        return 0;
-    if (out)
-        *out = text_format("%s", body);
-    return (unsigned)strtoul(answer + strlen("HTTP/1.1 "), NULL, 10);
+    size_t size;
+    char *head = text_format("POST %s", path);
+    unsigned status = ask(server, fd, head, json, out, &size);
+    free(head);
+    return status;
+}
+
+unsigned server_get(const struct server *server, int fd, const char *path, char **out,
+                    size_t *out_size)
+{
+    char *head = text_format("GET %s", path);
+    unsigned status = ask(server, fd, head, "", out, out_size);
+    free(head);
+    return status;
 }

@@ -31,4 +31,8 @@ int server_connect(const struct server *server);
 unsigned server_post(const struct server *server, int fd, const char *path, const char *json,
                      char **out);
 
+/* GET, in the same way; a file comes as its bytes. */
+unsigned server_get(const struct server *server, int fd, const char *path, char **out,
+                    size_t *out_size);
+
 #endif

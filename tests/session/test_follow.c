@@ -1,7 +1,11 @@
 /*
  * Following the database: what others do is told once, by what is new, whatever happens to rows.
  */
+#include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#include "../support/alloc.h"
 
 #include "base/os.h"
 #include "world.h"
@@ -263,6 +267,100 @@ static void quiet_costs_no_statement_but_one(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
+/* ---- failures ---------------------------------------------------------------------------------- */
+
+struct counted {
+    unsigned created, messages, others;
+};
+
+static void count(void *arg, const struct ethos_followed *followed)
+{
+    struct counted *counted = arg;
+    bool created = strcmp(followed->what, "created") == 0;
+    bool message = strcmp(followed->what, "message") == 0;
+    counted->created += created;
+    counted->messages += message;
+    counted->others += !created && !message && strcmp(followed->what, "updated") != 0;
+}
+
+/* What could not be told for want of memory is told later, once. */
+static void without_memory_nothing_is_lost(void **state)
+{
+    struct world *w = *state;
+    struct follower f;
+    struct counted counted = {0};
+    unsigned made = 0;
+    int code = ETHOS_NOMEM;
+    create_as(w, "aaaa");
+    follow(w, &f);
+    for (unsigned long n = 1; code != ETHOS_OK; n++) {
+        char id[16];
+        snprintf(id, sizeof id, "s%04u", made++);
+        create_as(w, id);
+        say(w, "user", "one");
+        alloc_fail_at(n);
+        code = sessions_sqlite.follow(f.sessions, count, &counted, &f.wait_ms, &w->error);
+        alloc_fail_at(0);
+        assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
+    }
+    assert_true(made > 1);
+    do {
+        os_sleep_ms(f.wait_ms);
+        assert_int_equal(sessions_sqlite.follow(f.sessions, count, &counted, &f.wait_ms, &w->error),
+                         ETHOS_OK);
+    } while (f.wait_ms);
+    assert_int_equal(counted.created, made);
+    assert_int_equal(counted.messages, made);
+    assert_int_equal(counted.others, 0);
+    sessions_sqlite.close(f.sessions);
+}
+
+/* No descriptor for the database: the next look has one. */
+static void without_descriptors_nothing_is_lost(void **state)
+{
+    struct world *w = *state;
+    struct follower f;
+    struct rlimit before, none;
+    follow(w, &f); // there is no database yet
+    create_as(w, "aaaa");
+    say(w, "user", "one");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){3, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int code = sessions_sqlite.follow(f.sessions, note, &f.heard, &f.wait_ms, &w->error);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(code, ETHOS_IO);
+    assert_string_equal(f.heard.text, "");
+    assert_heard(w, &f, "message user\ncreated aaaa\n");
+    sessions_sqlite.close(f.sessions);
+}
+
+/* A database that is none: it is said each time, and when it is one again nothing is told twice. */
+static void a_database_that_cannot_be_read_is_said(void **state)
+{
+    struct world *w = *state;
+    struct follower f;
+    create_as(w, "aaaa");
+    follow(w, &f);
+    sessions_sqlite.close(w->sessions);
+    assert_int_equal(renameat(w->temp.fd, "sessions.db", w->temp.fd, "aside.db"), 0);
+    temp_write(&w->temp, "sessions.db",
+               "this is no database, and longer than its header would be; "
+               "sixteen bytes are looked at, and a hundred are read.....");
+    for (int i = 0; i < 2; i++)
+        assert_int_not_equal(
+            sessions_sqlite.follow(f.sessions, note, &f.heard, &f.wait_ms, &w->error), ETHOS_OK);
+    assert_int_equal(renameat(w->temp.fd, "aside.db", w->temp.fd, "sessions.db"), 0);
+    f.heard = (struct heard){0};
+    listen(w, &f);
+    assert_null(strstr(f.heard.text, "created"));
+    const struct ethos_setup setup = {.host = &w->host, .root = w->temp.path, .deadline_ms = 60000};
+    assert_int_equal(sessions_sqlite.open(&setup, &w->sessions, &w->error), ETHOS_OK);
+    create_as(w, "bbbb");
+    assert_heard(w, &f, "created bbbb\n");
+    sessions_sqlite.close(f.sessions);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +375,9 @@ int main(void)
         TEST(another_database_in_its_place_is_said),
         TEST(of_many_sessions_the_newest_are_compared),
         TEST(quiet_costs_no_statement_but_one),
+        TEST(without_memory_nothing_is_lost),
+        TEST(without_descriptors_nothing_is_lost),
+        TEST(a_database_that_cannot_be_read_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -264,6 +264,39 @@ static int nested_conflict_drop(struct ethos_store *self, const char *scope, con
     return inner->ops->conflict_drop(inner, nested_place(scope, "").scope, id, error);
 }
 
+static int nested_gather(struct ethos_store *self, const struct ethos_read_how *how,
+                         struct ethos_section *sections, size_t count, struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    for (size_t i = 0; i < count; i++) {
+        struct nested_place to = nested_place(sections[i].scope, sections[i].key);
+        snprintf(sections[i].scope, sizeof sections[i].scope, "%s", to.scope);
+        snprintf(sections[i].key, sizeof sections[i].key, "%.*s", ETHOS_MAX_KEY, to.key);
+    }
+    int code = inner->ops->gather(inner, how, sections, count, error);
+    for (size_t i = 0; i < count; i++) {
+        struct ethos_section *section = &sections[i];
+        const char *scope = scope_owner(section->scope), *key = nested_strip(section->key);
+        memmove(section->scope, scope, strlen(scope) + 1);
+        memmove(section->key, key, strlen(key) + 1);
+    }
+    return code;
+}
+
+static int nested_scope(void *arg, const char *scope)
+{
+    struct nested_walk *walk = arg;
+    return ((ethos_scope_fn *)walk->each)(walk->arg, scope_owner(scope));
+}
+
+static int nested_scopes(struct ethos_store *self, ethos_scope_fn *each, void *arg,
+                         struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    struct nested_walk walk = {(void *)each, arg};
+    return inner->ops->scopes(inner, nested_scope, &walk, error);
+}
+
 static inline int nested_new(const struct ethos_host *host, struct ethos_store *inner,
                              struct ethos_store **out_store, struct ethos_error *error)
 {
@@ -277,7 +310,8 @@ static inline int nested_new(const struct ethos_host *host, struct ethos_store *
                                                .update = nested_update,
                                                .batch = nested_batch,
                                                .locate = nested_locate,
-                                               .check = wrap_check};
+                                               .check = wrap_check,
+                                               .gather = nested_gather};
     struct wrap *wrap;
     int code = wrap_new(host, &ops, sizeof *wrap, inner, &wrap, error);
     if (code != ETHOS_OK)
@@ -290,6 +324,7 @@ static inline int nested_new(const struct ethos_host *host, struct ethos_store *
     wrap->ops.conflict_read = nested_conflict_read;
     wrap->ops.conflict_drop = nested_conflict_drop;
     wrap->ops.keep = nested_keep;
+    wrap->ops.scopes = inner->ops->scopes ? nested_scopes : NULL;
     *out_store = &wrap->store;
     return ETHOS_OK;
 }

@@ -1,18 +1,15 @@
 /*
  * test_conformance.c: the conformance suite over the stores of this project. A new store is a row.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../support/alloc.h"
 #include "../support/temp.h"
 #include "conformance.h"
 #include "nested.h"
+#include "rows_ram.h"
 #include "store/group.h"
 #include "store/store.h"
 
@@ -111,6 +108,34 @@ static int open_grouped_files(const struct ethos_host *host, struct ethos_store 
     return code ? code : store_group_new(host, inner, group, "files", 1000, out_store, error);
 }
 
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* Two stores see the same database, as two machines do. */
+static struct rows_ram *database;
+
+static void reset_rows(void)
+{
+    rows_ram_free(database);
+    database = NULL;
+}
+
+static int open_rows(const struct ethos_host *host, struct ethos_store **out_store,
+                     struct ethos_error *error)
+{
+    if (!database)
+        database = rows_ram_new(host);
+    struct ethos_store *inner = database ? rows_ram_open(database) : NULL;
+    return inner ? store_rows_new(host, inner, 1000, out_store, error) : ETHOS_NOMEM;
+}
+
+static int open_grouped_rows(const struct ethos_host *host, struct ethos_store **out_store,
+                             struct ethos_error *error)
+{
+    struct ethos_store *inner;
+    int code = open_rows(host, &inner, error);
+    return code ? code : store_group_new(host, inner, group, "rows", 1000, out_store, error);
+}
+
 /* ---- in a tree ------------------------------------------------------------------------------ */
 
 static int open_nested_ram(const struct ethos_host *host, struct ethos_store **out_store,
@@ -126,6 +151,14 @@ static int open_nested_files(const struct ethos_host *host, struct ethos_store *
 {
     struct ethos_store *inner;
     int code = open_files(host, &inner, error);
+    return code ? code : nested_new(host, inner, out_store, error);
+}
+
+static int open_nested_rows(const struct ethos_host *host, struct ethos_store **out_store,
+                            struct ethos_error *error)
+{
+    struct ethos_store *inner;
+    int code = open_rows(host, &inner, error);
     return code ? code : nested_new(host, inner, out_store, error);
 }
 
@@ -159,27 +192,42 @@ static int open_plain_files(const struct ethos_host *host, struct ethos_store **
 }
 
 static const struct conformance_subject subjects[] = {
-    {"ram", open_ram, NULL},
-    {"files", open_files, reset_files},
-    {"files, fast", open_fast_files, reset_files},
-    {"trace of ram", open_traced_ram, NULL},
-    {"trace of files", open_traced_files, reset_files},
-    {"ram, in a tree", open_nested_ram, NULL},
-    {"files, in a tree", open_nested_files, reset_files},
-    {"fault of ram, without faults", open_faultless_ram, NULL},
-    {"group of ram", open_grouped_ram, NULL},
-    {"group of files", open_grouped_files, reset_files},
-    {"ram without update", open_plain_ram, NULL},
-    {"files without update", open_plain_files, reset_files},
+    {.name = "ram", .open = open_ram},
+    {.name = "files", .open = open_files, .reset = reset_files},
+    {.name = "files, fast", .open = open_fast_files, .reset = reset_files},
+    {.name = "trace of ram", .open = open_traced_ram},
+    {.name = "trace of files", .open = open_traced_files, .reset = reset_files},
+    {.name = "ram, in a tree", .open = open_nested_ram},
+    {.name = "files, in a tree", .open = open_nested_files, .reset = reset_files},
+    {.name = "fault of ram, without faults", .open = open_faultless_ram},
+    {.name = "group of ram", .open = open_grouped_ram},
+    {.name = "group of files", .open = open_grouped_files, .reset = reset_files},
+    {.name = "rows of ram", .open = open_rows, .reset = reset_rows, .in_process = true},
+    {.name = "rows of ram, in a tree",
+     .open = open_nested_rows,
+     .reset = reset_rows,
+     .in_process = true},
+    {.name = "group of rows of ram",
+     .open = open_grouped_rows,
+     .reset = reset_rows,
+     .in_process = true},
+    {.name = "ram without update", .open = open_plain_ram},
+    {.name = "files without update", .open = open_plain_files, .reset = reset_files},
 };
+
+/* Every allocation of ours fails once, not only those that go through the host. */
+static const struct conformance_memory memory = {alloc_fail_at, alloc_count};
 
 int main(void)
 {
     int failed = 0;
     if (group_new(&group, NULL) != ETHOS_OK)
         return 1;
-    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
-        failed += conformance_run(&subjects[i]);
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+        struct conformance_subject subject = subjects[i];
+        subject.memory = &memory;
+        failed += conformance_run(&subject);
+    }
     group_free(group);
     return failed;
 }

@@ -119,6 +119,96 @@ static void test_many_texts_do_not_get_in_each_others_way(void **state)
     }
 }
 
+/* ---- known to be the same ------------------------------------------------------------------------ */
+
+/* Whether a text that somebody has is left with him, who watches the directories. */
+static bool is_same(struct home *home, const char *key)
+{
+    static const struct ethos_read_how again = {0, ETHOS_READ_REVISION | ETHOS_READ_AGAIN};
+    struct ethos_text text = {.stamp = home->text.stamp};
+    calls[0] = 0;
+    os_hook(log_call, NULL);
+    int code = home->store->ops->read(home->store, SCOPE, key, &again, &text, NULL);
+    os_hook(NULL, NULL);
+    bool same = code == ETHOS_OK && !text.data && text.stamp == home->text.stamp;
+    home->host->resize(home->host->arg, text.data, 0);
+    return same;
+}
+
+static void test_a_text_that_is_the_same_stays_with_who_has_it(void **state)
+{
+    struct home *home = *state;
+    keep(home, "one\n");
+    if (!keeps(home))
+        return;
+    assert_true(home->text.stamp);
+    assert_true(is_same(home, "a.md"));
+    assert_true(is_same(home, "a.md"));
+    assert_string_equal(calls, "fstatat ");
+    put_old(home, NOTE, "two\n");
+    assert_false(is_same(home, "a.md"));
+    assert_reads(home, "a.md", "two\n");
+    assert_int_equal(home->text.stamp, 0); // read, not kept
+    assert_false(is_same(home, "a.md"));
+}
+
+static void test_one_that_was_exchanged_does_not(void **state)
+{
+    struct home *home = *state;
+    put_old(home, FILE_OF("b.md"), "two\n");
+    keep(home, "one\n");
+    assert_true(is_same(home, "a.md") || !keeps(home));
+    assert_int_equal(
+        renameat2(home->temp.fd, FILE_OF("b.md"), home->temp.fd, NOTE, RENAME_EXCHANGE), 0);
+    assert_false(is_same(home, "a.md"));
+    assert_reads(home, "a.md", "two\n");
+}
+
+/* A directory is kept no longer than until somebody reads without watching. */
+static void test_who_does_not_watch_the_way_goes_it(void **state)
+{
+    struct home *home = *state;
+    keep(home, "one\n");
+    if (!keeps(home))
+        return;
+    assert_true(is_same(home, "a.md"));
+    assert_int_equal(home_read(home, SCOPE, "a.md"), ETHOS_OK);
+    assert_true(is_same(home, "a.md"));
+    assert_string_equal(calls, "openat2 fstatat ");
+    assert_int_equal(renameat(home->temp.fd, DIR_OF_SCOPE, home->temp.fd, "outside"), 0);
+    home_link(home, "../../outside", DIR_OF_SCOPE);
+    assert_int_equal(home_read(home, SCOPE, "a.md"), ETHOS_DENIED);
+    assert_false(is_same(home, "a.md"));
+}
+
+static int count_open(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < 256; fd++)
+        count += fcntl(fd, F_GETFD) != -1;
+    return count;
+}
+
+static void test_few_directories_stay_open(void **state)
+{
+    struct home *home = *state;
+    char key[32], path[64];
+    int before = count_open();
+    for (int i = 0; i < 20; i++) {
+        snprintf(key, sizeof key, "n%d.md", i);
+        snprintf(path, sizeof path, DIR_OF_SCOPE "/%s", key);
+        put_old(home, path, key);
+    }
+    usleep(SETTLE_US);
+    for (int i = 0; i < 20 && keeps(home); i++) {
+        snprintf(key, sizeof key, "n%d.md", i);
+        for (int j = 0; j < 3; j++)
+            assert_reads(home, key, key);
+        assert_true(is_same(home, key));
+    }
+    assert_true(count_open() - before <= 9); // and the root
+}
+
 /* ---- not given -------------------------------------------------------------------------------- */
 
 static void test_a_text_of_the_same_size_and_time_is_seen(void **state)
@@ -228,6 +318,10 @@ int main(void)
         HOME_TEST(test_a_kept_text_is_what_a_read_gives),
         HOME_TEST(test_a_revision_is_made_when_it_is_first_asked_for),
         HOME_TEST(test_many_texts_do_not_get_in_each_others_way),
+        HOME_TEST(test_a_text_that_is_the_same_stays_with_who_has_it),
+        HOME_TEST(test_one_that_was_exchanged_does_not),
+        HOME_TEST(test_who_does_not_watch_the_way_goes_it),
+        HOME_TEST(test_few_directories_stay_open),
         HOME_TEST(test_a_text_of_the_same_size_and_time_is_seen),
         HOME_TEST(test_a_text_changed_just_now_is_not_kept),
         HOME_TEST(test_another_file_of_that_name_is_seen),

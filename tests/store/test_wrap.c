@@ -79,6 +79,9 @@ static void test_trace_logs_one_line_per_call_and_no_content(void **state)
     struct ethos_edit_call calls[2] = {{.edits = &more[0], .count = 1, .edit = put_two},
                                        {.edits = &more[1], .count = 1, .edit = refuse}};
     ops->batch(store, "user:u", calls, 2);
+    struct ethos_section sections[2] = {{.scope = "user:u", .key = "c.md"},
+                                        {.scope = "user:u", .key = "none.md"}};
+    ops->gather(store, &whole, sections, 2, NULL);
     ops->remove(store, "user:u", "a.md", NULL, NULL, NULL);
     ops->close(store);
     assert_string_equal(lines, "store read user:u a.md 0 bytes: notfound\n"
@@ -88,7 +91,9 @@ static void test_trace_logs_one_line_per_call_and_no_content(void **state)
                                "store update user:u a.md 22 bytes: ok\n"
                                "store list user:u * 22 bytes: ok\n"
                                "store batch user:u c.md 11 bytes: denied\n"
+                               "store gather user:u c.md 11 bytes: ok\n"
                                "store remove user:u a.md 0 bytes: ok\n");
+    free(sections[0].text.data);
     free(text.data);
     free(edits[0].old.data);
     free(edits[1].old.data);
@@ -166,6 +171,74 @@ static void test_fault_fails_every_update_of_a_chosen_batch(void **state)
     store->ops->close(store);
 }
 
+static int tell_code(struct ethos_store *self, ethos_scope_fn *each, void *arg, int *out_fd,
+                     unsigned *out_wait_ms, struct ethos_error *error)
+{
+    (void)self, (void)error;
+    *out_fd = 7;
+    *out_wait_ms = 70;
+    return each(arg, "user:u");
+}
+
+static int fetch_nothing(struct ethos_store *self, const char *scope, struct ethos_fetch *fetch,
+                         struct ethos_error *error)
+{
+    (void)self, (void)scope, (void)fetch, (void)error;
+    return ETHOS_OK;
+}
+
+static int note_scope(void *arg, const char *scope)
+{
+    snprintf(arg, 16, "%s", scope);
+    return 0;
+}
+
+/* Whoever wraps a database is no database: it would be written past what stands in front of it. */
+static void test_a_decorator_hands_on_watching_and_not_what_a_database_is_made_of(void **state)
+{
+    struct ethos_store_ops ops = store_ram;
+    struct ethos_store *ram, *store;
+    char scope[16] = "";
+    int fd = -1;
+    unsigned wait_ms = 0;
+    (void)state;
+    assert_int_equal(store_ram.open(&(struct ethos_setup){.host = &log_default_host}, &ram, NULL),
+                     ETHOS_OK);
+    ops.watch = tell_code;
+    ops.fetch = fetch_nothing;
+    ram->ops = &ops;
+    assert_int_equal(store_trace_new(&log_default_host, ram, &store, NULL), ETHOS_OK);
+    assert_non_null(store->ops->scopes);
+    assert_null(store->ops->fetch);
+    assert_null(store->ops->commit);
+    assert_null(store->ops->rows);
+    assert_null(store->ops->copies);
+    assert_int_equal(store->ops->watch(store, note_scope, scope, &fd, &wait_ms, NULL), ETHOS_OK);
+    assert_string_equal(scope, "user:u");
+    assert_int_equal(fd, 7);
+    assert_int_equal(wait_ms, 70);
+    store->ops->close(store);
+}
+
+static void test_a_chosen_gather_fails_and_asks_nobody(void **state)
+{
+    struct ethos_store *ram, *store;
+    struct ethos_read_how whole = {0, 0};
+    struct ethos_section section = {.scope = "user:u", .key = "a.md", .code = ETHOS_INTERNAL};
+    unsigned long n = 1;
+    (void)state;
+    lines[0] = 0;
+    assert_int_equal(store_ram.open(&(struct ethos_setup){.host = &log_default_host}, &ram, NULL),
+                     ETHOS_OK);
+    assert_int_equal(store_fault_new(&log_default_host, ram, fail_nth, &n, &store, NULL), ETHOS_OK);
+    assert_int_equal(store->ops->gather(store, &whole, &section, 1, NULL), ETHOS_BUSY);
+    assert_int_equal(section.code, ETHOS_INTERNAL);
+    assert_int_equal(store->ops->gather(store, &whole, &section, 1, NULL), ETHOS_OK);
+    assert_int_equal(section.code, ETHOS_NOTFOUND);
+    assert_string_equal(lines, "1 gather, 2 gather, ");
+    store->ops->close(store);
+}
+
 static void test_a_decorator_without_memory_closes_what_it_was_given(void **state)
 {
     struct ethos_store *ram, *store = NULL;
@@ -191,6 +264,8 @@ int main(void)
         cmocka_unit_test(test_trace_logs_one_line_per_call_and_no_content),
         cmocka_unit_test(test_fault_fails_the_chosen_call_before_it_happens),
         cmocka_unit_test(test_fault_fails_every_update_of_a_chosen_batch),
+        cmocka_unit_test(test_a_decorator_hands_on_watching_and_not_what_a_database_is_made_of),
+        cmocka_unit_test(test_a_chosen_gather_fails_and_asks_nobody),
         cmocka_unit_test(test_a_decorator_without_memory_closes_what_it_was_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,6 @@
  * app.js: starts everything: pages by address, what each page is given, shortcuts, badges.
  */
 import * as api from './client.js';
-import { dialog } from './dialog.js';
 import { $, fill, h } from './dom.js';
 import { plural } from './format.js';
 import * as frame from './frame.js';
@@ -188,8 +187,15 @@ async function show() {
     }
 }
 
+/* What came with the page is of its version; the server may be of another by now. */
+function notLoaded() {
+    const action = 'Is “ethos serve” still running? If it was updated, reload; drafts stay.';
+    const error = new Error('This part of the dashboard could not be loaded.');
+    throw Object.assign(error, { code: 'NOT_LOADED', data: { action } });
+}
+
 async function mount(row, mine) {
-    const { default: page } = await row.load();
+    const { default: page } = await row.load().catch(notLoaded);
     if (mine !== turn) return;
     const root = h('div', { class: `page page-${row.route}` });
     const { ctx, leave } = makeContext(row);
@@ -249,7 +255,8 @@ const HELP = [
     ],
 ];
 
-function help() {
+async function help() {
+    const { dialog } = await import('./dialog.js');
     dialog({
         title: 'Keyboard',
         wide: true,
@@ -289,7 +296,8 @@ async function openPalette() {
     });
 }
 
-function more() {
+async function more() {
+    const { dialog } = await import('./dialog.js');
     const params = scopeParams(address.params);
     const box = dialog({
         title: 'More',
@@ -395,7 +403,7 @@ function watchBadges() {
     api.onEvent('conflict.changed', quietly(countConflicts));
     api.onEvent('health.changed', quietly(countFindings));
     api.onEvent('reset', refresh);
-    setTimeout(refresh, 300); // after the first page is there
+    return refresh;
 }
 
 /* ---- start ------------------------------------------------------------------------------------ */
@@ -412,4 +420,9 @@ $('.skip').addEventListener('click', (event) => {
 setInterval(refreshTimes, 30e3);
 show();
 api.listen();
-watchBadges();
+const countAll = watchBadges();
+setTimeout(() => {
+    // The first page is there. A key that opens a dialog must not wait while somebody types on.
+    quietly(() => import('./palette.js'))();
+    countAll();
+}, 300);

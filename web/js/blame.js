@@ -4,11 +4,19 @@
  */
 import { undoChange } from './change.js';
 import { $$, h, uid } from './dom.js';
-import { moment, plural, who } from './format.js';
+import { ago, moment, plural, who } from './format.js';
 import { button, time } from './ui.js';
 
 const HOVER_MS = 280; // reading is not asking
 const LEAVE_MS = 220; // to get the pointer across
+
+/** How long ago, and when; what is long ago only tells its day, and that once. */
+function when(at) {
+    const exact = moment(at);
+    return exact.startsWith(ago(at))
+        ? exact
+        : [time(at), h('span', { class: 'faint' }, ` · ${exact}`)];
+}
 
 export class Blame {
     /** body: holds blocks with class blk and data-line. file(): the file as it is shown now. */
@@ -137,8 +145,7 @@ export class Blame {
                 { class: 'small' },
                 h('strong', who(change)),
                 ', ',
-                time(change.time),
-                h('span', { class: 'faint' }, ` · ${moment(change.time)}`),
+                when(change.time),
             ),
             replaced
                 ? h(

@@ -3,8 +3,17 @@
  */
 import { createClient } from '../sdk/ethos.js';
 import { sharedEvents } from './share.js';
+import { searches } from './state.js';
 
-export const client = createClient();
+/* What first.js asked before we were there; else a request like any other. */
+function fetchOnce(url, init) {
+    const asked = url + (init.body ?? '');
+    const answer = globalThis.early?.get(asked);
+    globalThis.early?.delete(asked);
+    return answer ?? fetch(url, init);
+}
+
+export const client = createClient({ fetch: fetchOnce });
 
 const listeners = new Map(); // event type -> functions
 const watchers = new Set(); // of the connection state
@@ -42,7 +51,12 @@ async function tried(promise) {
 }
 
 /** An operation by its wire name; the reference's forms where it has such a call. */
-export const call = (name, input = {}, options = {}) => tried(client.call(name, input, options));
+export async function call(name, input = {}, options = {}) {
+    const start = performance.now();
+    const value = await tried(client.call(name, input, options));
+    if (name.endsWith('.search')) searches.add(name, performance.now() - start);
+    return value;
+}
 
 /** A reading operation with its own JSON, whatever the reference calls it. */
 export const own = (name, input = {}, options = {}) => tried(ownCall(name, input, options));
@@ -76,7 +90,10 @@ function tell(event) {
 export function listen() {
     return sharedEvents(client, {
         onEvent: tell,
-        onOpen: () => become('online'),
+        onOpen: () => {
+            become('online');
+            tell({ type: 'open' });
+        },
         onError: (error) => {
             if (error.status === 401) become('signed-out');
             else if (state !== 'signed-out') become('offline');

@@ -2,7 +2,7 @@
  * diff.js: changes as lines: from a unified diff, or between two texts.
  */
 import { h } from './dom.js';
-import { plural } from './format.js';
+import { linesOf, plural } from './format.js';
 
 /** Lines of a unified diff: {kind: 'same'|'add'|'del'|'skip'|'note', text, a, b}. */
 export function parseDiff(text) {
@@ -70,12 +70,6 @@ export function diffView(rows, { label = 'Changes', limit = 2000 } = {}) {
 /* ---- between two texts ------------------------------------------------------------------------ */
 
 const MAX_EDITS = 1200; // beyond that, all of the middle counts as changed
-
-export const linesOf = (text) => {
-    const lines = text.split('\n');
-    if (lines.at(-1) === '') lines.pop();
-    return lines;
-};
 
 /** Rows {kind, text, a, b} that turn one text into the other: greedy, fewest edits (Myers). */
 export function lineDiff(before, after) {

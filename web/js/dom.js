@@ -86,6 +86,13 @@ export function typing(target) {
     );
 }
 
+/** Resolves when what is there now is on the screen; soon, when nobody sees it. */
+export const painted = () =>
+    new Promise((resolve) => {
+        requestAnimationFrame(() => setTimeout(resolve));
+        setTimeout(resolve, 200);
+    });
+
 let serial = 0;
 
 /** A fresh id, to tie labels to what they label. */

@@ -113,8 +113,16 @@ export class Editor {
         this.tellNews();
     }
 
+    /* The page may come to be seen later than this: then it is as tall as its text, and has the focus. */
     start() {
-        this.grow();
+        let width = 0;
+        new ResizeObserver(() => {
+            const { clientWidth } = this.area;
+            if (clientWidth === width) return;
+            if (width === 0) this.area.focus({ preventScroll: true });
+            width = clientWidth;
+            this.grow();
+        }).observe(this.area);
         this.area.focus({ preventScroll: true });
     }
 

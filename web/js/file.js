@@ -1,10 +1,8 @@
 /*
  * file.js: one file of memory, to read: its head, its text, where lines came from, what just changed.
  */
-import { Blame } from './blame.js';
-import { freshLines, linesOf } from './diff.js';
 import { $$, fill, h } from './dom.js';
-import { clock, count, who } from './format.js';
+import { clock, count, linesOf, who } from './format.js';
 import { cutLines, cutWords, LABELS, storeOf } from './gauge.js';
 import { article, noteLinks, render } from './markdown.js';
 import { button, copyable, empty, linkButton, notice, skeleton, time } from './ui.js';
@@ -36,7 +34,7 @@ export class FilePane {
         this.path = h('span', { class: 'file-path' });
         this.notices = h('div', { class: 'file-notices' });
         this.body = h('div', { class: 'file-body' }, skeleton());
-        this.blame = new Blame(ctx, this.body, () => this.file);
+        this.blame = null; // a promise, from when there are lines to ask about
         this.node = h(
             'section',
             {
@@ -73,24 +71,11 @@ export class FilePane {
     /** Draws everything; view is 'read' or 'source'. Gives a promise: of the text. */
     async paint(view, fresh = new Set()) {
         this.view = view;
-        this.paintHead();
-        this.blame.hide();
-        if (this.file.error) return void fill(this.body, notice('danger', this.file.error.message));
-        if (!this.file.content.trim()) return void fill(this.body, this.nothing());
+        this.blame?.then((blame) => blame.hide());
         const text = this.file.content;
-        let made;
-        try {
-            made =
-                view === 'source'
-                    ? this.source(text)
-                    : article(await render(this.ctx, text), {
-                          lines: true,
-                          link: noteLinks(this.ctx),
-                      });
-        } catch (error) {
-            if (error.name === 'AbortError') throw error;
-            made = this.source(text); // the words at least
-        }
+        const making = this.text(view); // first: the text is what people wait for
+        this.paintHead();
+        const made = await making;
         if (this.file.content !== text || this.view !== view) return;
         const keep = this.body.contains(document.activeElement)
             ? document.activeElement.closest('.blk')?.dataset.line
@@ -99,6 +84,32 @@ export class FilePane {
         this.mark(fresh);
         if (keep) this.at(Number(keep))?.focus({ preventScroll: true });
     }
+
+    async text(view) {
+        const { error, content } = this.file;
+        if (error) return notice('danger', error.message);
+        if (!content.trim()) return this.nothing();
+        if (view === 'source') return this.source(content);
+        try {
+            const options = { lines: true, link: noteLinks(this.ctx) };
+            return article(await render(this.ctx, content), options);
+        } catch (error) {
+            if (error.name === 'AbortError') throw error;
+            return this.source(content); // the words at least
+        }
+    }
+
+    /** What can come after the text: who wrote it, and where each line came from. */
+    complete() {
+        this.paintChange();
+        this.blame ??= import('./blame.js').then(
+            ({ Blame }) => new Blame(this.ctx, this.body, () => this.file),
+        );
+    }
+
+    /** Where a block came from, with the focus there; its last change undone. */
+    ask = async (block) => (await this.blame)?.enter(block);
+    undo = async (block) => (await this.blame)?.undoBlock(block);
 
     nothing() {
         const [words, line] = EMPTY[this.store];
@@ -169,7 +180,6 @@ export class FilePane {
                   )
                 : null,
         );
-        this.paintChange();
     }
 
     discard() {
@@ -218,11 +228,14 @@ export class FilePane {
         const before = this.file;
         this.data = data;
         this.file = file;
-        if (before.revision === file.revision) return this.paintHead();
+        if (before.revision === file.revision) return void this.paintHead();
+        const { freshLines } = await import('./diff.js');
+        if (this.file !== file) return; // a later one came meanwhile
         await this.paint(
             this.view,
             before.error || file.error ? new Set() : freshLines(before.content, file.content),
         );
+        this.complete();
     }
 
     /** The block that holds a line. */

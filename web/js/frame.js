@@ -311,8 +311,12 @@ async function selector(name, params, set) {
     ];
 }
 
-/** The top line of a page. */
-export async function head({ title, selectors = [], search = null, actions = [] }, params, set) {
+/** The top line of a page; its selectors ask the server, and may wait for something that matters more. */
+export async function head(
+    { title, selectors = [], search = null, actions = [], after = null },
+    params,
+    set,
+) {
     $('.top .title').textContent = title;
     document.title = `${title} · ethos`;
     refill($('.top-search'), search ? searchField(search) : null);
@@ -332,6 +336,7 @@ export async function head({ title, selectors = [], search = null, actions = [] 
     );
     const box = $('.top-selectors');
     if (selectors.length === 0) return void fill(box);
+    await after?.catch(() => {});
     const made = await Promise.all(
         selectors.map((name) => selector(name, params, set).catch(() => null)),
     );

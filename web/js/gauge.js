@@ -55,6 +55,7 @@ function part(file, data) {
 export function gauge(data) {
     const parts = data.files.filter((file) => !file.error).map((file) => part(file, data));
     const cut = parts.reduce((sum, p) => sum + p.cut, 0);
+    const around = data.chars - parts.reduce((sum, p) => sum + p.shown, 0);
     const total = Math.max(data.budget, data.chars + cut);
     const share = (n) => `${(100 * n) / total}%`;
     return h(
@@ -87,6 +88,7 @@ export function gauge(data) {
                     `${p.label} ${count(p.shown)}`,
                 ),
             ),
+            around > 0 ? h('span', { class: 'num faint' }, `headings ${count(around)}`) : null,
             cut
                 ? h(
                       'span',

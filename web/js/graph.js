@@ -203,6 +203,7 @@ export class GraphView {
         const texture = alone.length > RIM_DOTS;
         const stale = dots.filter((dot) => dot.stale).length;
         this.words.textContent = `${plural(dots.length, 'note')}, ${plural(links.length, 'link')}; ${count(alone.length)} without links, ${count(stale)} stale.`;
+        this.svg.style.setProperty('--line', Math.min(0.7, 14 / Math.sqrt(links.length + 1)).toFixed(2)); // many lines are a mist
         for (const link of links) {
             link.node = s('line', { x1: link.a.x, y1: link.a.y, x2: link.b.x, y2: link.b.y });
             this.lines.append(link.node);

@@ -145,7 +145,7 @@ class Maker {
                 'aria-label': node.lang ? `Code, ${node.lang}` : 'Code',
                 role: 'group',
             },
-            h('code', node.c?.join('') ?? ''),
+            h('code', this.children(node)),
         );
     }
 
@@ -199,8 +199,13 @@ class Maker {
         return h(
             'pre',
             { class: 'front', tabindex: '0', role: 'group', 'aria-label': 'Head of the note' },
-            node.c?.join('') ?? '',
+            this.children(node),
         );
+    }
+
+    /* Invisible characters, and those that reorder text, by their numbers. */
+    make_hidden(node) {
+        return h('span', { class: 'unseen', title: 'invisible character' }, node.c);
     }
 
     make_a(node) {

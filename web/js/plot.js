@@ -4,7 +4,7 @@
  * sign: lines are named where they end, bars by their legend.
  */
 import { fill, h, s } from './dom.js';
-import { count } from './format.js';
+import { count, dayMonth } from './format.js';
 
 const HEIGHT = 240; // pixels
 const PAD = { top: 28, right: 16, bottom: 28, left: 48 };
@@ -20,8 +20,9 @@ export function ticks(most, wanted = 4) {
 }
 
 const short = (n) => (n >= 1e6 ? `${+(n / 1e6).toFixed(1)} M` : n >= 1e4 ? `${Math.round(n / 1e3)} k` : n >= 1e3 ? `${+(n / 1e3).toFixed(1)} k` : String(n));
-const dayName = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-export const dayLabel = (ms) => dayName.format(ms);
+
+/** Days here are those of UTC, as the server counts them. */
+export const dayLabel = (ms) => dayMonth(ms, 'UTC');
 
 /** A plot in its frame: title, what it answers, picture, table. */
 export function figure({ title, answer, picture, table, legend = null, wide = false }) {
@@ -59,7 +60,7 @@ function axes(scale, { first, last, unit, width }) {
         scale.marks.map((mark) => [
             s('line', { class: 'plot-grid', x1: PAD.left, x2: width - PAD.right, y1: scale.y(mark), y2: scale.y(mark) }),
             s('text', { class: 'plot-word', x: PAD.left - 8, y: scale.y(mark) + 4, 'text-anchor': 'end' }, short(mark))]),
-        days.map((at) => s('text', { class: 'plot-word', x: x(at), y: HEIGHT - 6, 'text-anchor': x(at) > width - 40 ? 'end' : x(at) < 40 ? 'start' : 'middle' }, dayLabel(at))),
+        days.map((at) => s('text', { class: 'plot-word', x: x(at), y: HEIGHT - 6, 'text-anchor': x(at) > width - 24 ? 'end' : x(at) < 24 ? 'start' : 'middle' }, dayLabel(at))),
         s('text', { class: 'plot-word plot-unit', x: 0, y: 10 }, unit),
     ];
     return { x, grid };

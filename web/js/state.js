@@ -72,6 +72,23 @@ function kept(key) {
 
 export const preference = { get: kept, set: keep };
 
+const SEARCHES = 200; // how many are kept
+
+/** How long searches took in this browser, the last ones: [{name, ms}]. What was looked for is not kept. */
+export const searches = {
+    all() {
+        try {
+            return JSON.parse(kept('searches')) ?? [];
+        } catch {
+            return [];
+        }
+    },
+    add(name, ms) {
+        const rows = [...searches.all(), { name, ms: Math.round(ms * 10) / 10 }];
+        keep('searches', JSON.stringify(rows.slice(-SEARCHES)));
+    },
+};
+
 /** Drafts of texts, by the file they belong to: {text, base, revision, time}. */
 export const drafts = {
     get(id) {

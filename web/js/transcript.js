@@ -63,7 +63,7 @@ export class Transcript {
         fill(this.headBox,
             h('h2', { class: 'lead', dir: 'auto' }, session.pinned ? icon('pin', 16) : null, nameOf(session)),
             h('div', { class: 'note-facts small muted' },
-                h('span', `${day(session.createdAt)}, ${clock(session.createdAt)}`), h('span', 'last ', time(session.updatedAt)),
+                h('span', `${day(session.createdAt)}, ${clock(session.createdAt)}`), h('span', 'last message ', time(session.updatedAt)),
                 session.turnCount === undefined ? null : h('span', plural(session.turnCount, 'turn')),
                 h('span', [session.platform, session.model].filter(Boolean).join(' · ')),
                 tokens ? h('span', { class: 'num' }, `${count(tokens)} tokens`) : null,

@@ -97,7 +97,7 @@ export function command(text) {
     return h(
         'div',
         { class: 'command' },
-        h('code', { tabindex: '0', role: 'group', 'aria-label': `Command: ${text}` }, text),
+        h('code', text),
         iconButton({ label: 'Copy the command', icon: 'copy', run: () => copy(text) }),
     );
 }

@@ -1,7 +1,13 @@
 // example.js: a page that shows USER.md, saves it, and follows it.
+//
+// Shown by the server itself it needs nothing. On an origin of its own it is told where the server is, and
+// by which key it comes: index.html?server=http://localhost:3000#sk-ethos-... (what follows # stays here).
 import { createClient } from '../ethos.js';
 
-const ethos = createClient(); // the server that shows this page, as whoever is logged in
+const ethos = createClient({
+    baseUrl: new URLSearchParams(location.search).get('server') ?? undefined,
+    apiKey: location.hash.slice(1) || undefined,
+});
 const element = (id) => document.getElementById(id);
 const say = (words) => { element('state').value = words; };
 let file;
@@ -23,13 +29,13 @@ async function save(event) {
     }
 }
 
+async function follow(event) {
+    if (event.type !== 'reset' && !(event.type === 'memory.changed' && event.key === 'USER.md')) return;
+    if (event.revision && event.revision === file?.revision) return; // our own
+    if (file && element('text').value !== file.content) say('The file changed; your text is not saved yet.');
+    else await load().then(() => say('Up to date.'), (error) => say(error.message));
+}
+
 element('form').addEventListener('submit', save);
-ethos.events({
-    onEvent(event) {
-        const edited = file && element('text').value !== file.content;
-        if (event.type === 'memory.changed' && event.key === 'USER.md')
-            edited ? say('The file changed; your text is not saved yet.') : load();
-    },
-    onError: (error) => say(error.message),
-});
+ethos.events({ onEvent: follow, onError: (error) => say(error.message) });
 load().catch((error) => say(error.message));

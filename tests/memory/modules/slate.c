@@ -1,6 +1,6 @@
 /*
  * slate.c: a store in a module: one text in all, with options of every type. Without an update
- * function, so that the host loops over read and write. Refuses to open when told to fail.
+ * function, so that the host loops over read and write. Refuses to open when told to fail or given a wrong pin.
  */
 #include <ethos/provider.h>
 
@@ -22,6 +22,7 @@ static const struct ethos_option options[] = {
     {"prefix", ETHOS_OPTION_STRING, NULL, "put before every text that is read"},
     {"size", ETHOS_OPTION_INTEGER, "10", "not used"},
     {"fail", ETHOS_OPTION_BOOLEAN, "false", "refuse to open"},
+    {"pin", ETHOS_OPTION_SECRET, NULL, "1234, or it does not open"},
     {NULL, ETHOS_OPTION_STRING, NULL, NULL},
 };
 
@@ -49,6 +50,10 @@ static int slate_open(const struct ethos_setup *setup, struct ethos_store **out_
         const struct ethos_setting *setting = &setup->settings[i];
         if (strcmp(setting->name, "prefix") == 0)
             strncpy(self->prefix, setting->value, sizeof self->prefix - 1);
+        if (strcmp(setting->name, "pin") == 0 && strcmp(setting->value, "1234") != 0) {
+            setup->host->resize(setup->host->arg, self, 0);
+            return fail(error, ETHOS_DENIED, "slate: wrong pin");
+        }
         if (strcmp(setting->name, "fail") == 0 && strcmp(setting->value, "true") == 0) {
             setup->host->resize(setup->host->arg, self, 0);
             return fail(error, ETHOS_IO, "slate: told to fail");

@@ -1,12 +1,13 @@
 /*
  * pages/insights.js: how memory grows: size against the budget, who writes how much, what prompts leave out,
- * what got stale. Parameters: days (7, 30, 90, 365).
+ * what got stale, how long searches take. Parameters: days (7, 30, 90, 365).
  */
 import { fill, h } from '../dom.js';
 import { count, plural, via } from '../format.js';
 import { LABELS, storeOf } from '../gauge.js';
 import { bars, dayLabel, figure, legend, lines, share, table } from '../plot.js';
 import { sheet } from '../sheet.js';
+import { searches } from '../state.js';
 import { empty, problem, segmented } from '../ui.js';
 
 const DAY = 864e5;
@@ -14,15 +15,30 @@ const SPANS = [['7', 'Week'], ['30', 'Month'], ['90', '3 months'], ['365', 'Year
 const USUAL = '30';
 const TINTS = 6;
 const tint = (index) => `tint-${(index % TINTS) + 1}`;
+const STORES = ['user', 'memory', 'workspace']; // in the colours that the Memory page gives them
 
 /* What agents and people write is told by the way it came; the rest by what it is. */
 const SOURCES = {
     capture: 'capture', consolidation: 'consolidation', dream: 'dreams', 'web-editor': 'the dashboard', external: 'edits of the file',
     restore: 'restore', undo: 'undo', import: 'import', 'global-entry': 'shared entries',
 };
-const sourceName = ({ source, via: way }) => SOURCES[source] ?? via(way ?? source ?? 'unknown');
+const sourceName = ({ source, via: way }) => SOURCES[way === 'external' ? way : source] ?? via(way ?? source ?? 'unknown');
+
+/* The colour of each file: those of the Memory page have their own, the rest what is left. */
+function tints(files) {
+    const own = new Map(STORES.map((store, i) => [files.find((file) => !isNote(file) && storeOf(file) === store), tint(i)]));
+    const rest = files.filter((file) => !own.has(file));
+    const free = Array.from({ length: TINTS }, (_, i) => tint(i)).filter((name) => ![...own].some(([file, taken]) => file && taken === name));
+    return (file) => own.get(file) ?? free[rest.indexOf(file) % free.length];
+}
+
+const isNote = ({ key }) => key !== 'USER.md' && key !== 'MEMORY.md';
 
 const midnight = (ms) => Math.floor(ms / DAY) * DAY;
+
+const STEPS = [10, 30, 100, 300, Infinity]; // milliseconds
+const stepLabel = (from, below) => (from === undefined ? `under ${below} ms` : below === Infinity ? `${from} ms and more` : `${from} to ${below} ms`);
+const milliseconds = (ms) => (ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
 
 const page = {
     title: 'Insights',
@@ -62,7 +78,7 @@ const page = {
         const [seen, prompt] = await Promise.all([ctx.call('memory.insights', { days }), ctx.own('memory.list').catch((error) => error)]);
         const last = Date.now(), first = Math.max(midnight(last - (days - 1) * DAY), this.began(seen, last));
         const opened = new Set([...this.body.querySelectorAll('details[open]')].map((node) => node.closest('figure').dataset.plot));
-        const plots = { size: this.size(seen, first, last), writes: this.writes(seen, first, last), cut: this.cut(prompt), stale: this.stale(seen) };
+        const plots = { size: this.size(seen, first, last), writes: this.writes(seen, first, last), cut: this.cut(prompt), stale: this.stale(seen), search: this.search() };
         for (const [name, node] of Object.entries(plots)) {
             node.dataset.plot = name;
             if (opened.has(name)) node.querySelector('details').open = true;
@@ -81,13 +97,14 @@ const page = {
     /* ---- size --------------------------------------------------------------------------------- */
 
     size({ files, budget }, first, last) {
-        const shown = files.filter((file) => file.series.length).sort((a, b) => b.bytes - a.bytes);
-        const drawn = shown.slice(0, TINTS).map((file, i) => ({
-            label: file.label ?? file.key, tint: tint(i), file,
+        const shown = files.filter((file) => file.series.some(({ bytes }) => bytes > 0)).sort((a, b) => b.bytes - a.bytes);
+        const tintOf = tints(shown);
+        const drawn = shown.slice(0, TINTS).map((file) => ({
+            label: file.label ?? file.key, tint: tintOf(file), file,
             points: file.series.map(({ time, bytes }) => ({ time: Date.parse(time), value: bytes })).sort((a, b) => a.time - b.time),
         }));
         const total = shown.reduce((sum, file) => sum + file.chars, 0);
-        if (drawn.length === 0) return this.nothing('Size of the files', 'Nothing was written yet.');
+        if (drawn.length === 0) return this.nothing('Size of the files', 'Nothing was written yet.', "ethos memory add 'We deploy on Fridays'");
         return figure({
             title: 'Size of the files', wide: true,
             answer: shown.length > TINTS ? `The ${TINTS} largest of ${plural(shown.length, 'file')}. A prompt has room for ${count(budget)} characters.` : `${plural(total, 'character')} in ${plural(shown.length, 'file')}. A prompt has room for ${count(budget)}.`,
@@ -160,6 +177,26 @@ const page = {
             legend: legend([{ label: 'fresh', tint: 'tint-1' }, { label: 'stale', tint: 'tint-cut' }]),
             picture: share({ label: 'Notes', whole: total, parts: [{ label: 'fresh', tint: 'tint-1', value: total - stale }, { label: 'stale', tint: 'tint-cut', value: stale }] }),
             table: table(['Notes', 'Number'], [['Fresh', count(total - stale)], ['Stale', count(stale)]]),
+        });
+    },
+
+    /* ---- search ------------------------------------------------------------------------------- */
+
+    /* Only what this browser waited for: the server keeps no times. */
+    search() {
+        const title = 'How long searches take';
+        const rows = searches.all().filter(({ ms }) => Number.isFinite(ms));
+        if (!rows.length) return this.nothing(title, ['Nobody searched from this browser yet. Press ', h('kbd', '/'), ' on the page Memory or Sessions.']);
+        const sorted = rows.map(({ ms }) => ms).sort((a, b) => a - b);
+        const at = (share) => milliseconds(sorted[Math.floor((sorted.length - 1) * share)]);
+        const steps = STEPS.map((below, i) => ({ label: stepLabel(STEPS[i - 1], below), number: sorted.filter((ms) => ms >= (STEPS[i - 1] ?? 0) && ms < below).length }));
+        return figure({
+            title,
+            answer: `Half of the last ${plural(rows.length, 'search', 'searches')} from this browser took ${at(0.5)} or less, the slowest ${at(1)}.`,
+            legend: null,
+            picture: h('dl', { class: 'plot-rows' }, steps.map((step) => [h('dt', { class: 'small' }, step.label, h('span', { class: 'num muted' }, ` ${count(step.number)}`)),
+                h('dd', share({ label: step.label, whole: rows.length, parts: [{ label: 'searches', tint: 'tint-1', value: step.number }] }))])),
+            table: table(['Took', 'Searches'], [...steps.map((step) => [step.label, count(step.number)]), ['half of them, at most', at(0.5)], ['nine of ten, at most', at(0.9)], ['the slowest', at(1)]]),
         });
     },
 

@@ -2,7 +2,7 @@
  * pages/memory.js: what agents know: the files themselves, side by side, with what of them goes into a
  * prompt. Parameters: p u w (whose), v=source, edit=STORE, tab=STORE, q (search), line=SCOPE/KEY:N.
  */
-import { $, fill, h, refill } from '../dom.js';
+import { $, fill, h, painted, refill } from '../dom.js';
 import { fileLabel, plural } from '../format.js';
 import { FilePane } from '../file.js';
 import { gauge, LABELS, storeOf } from '../gauge.js';
@@ -33,16 +33,17 @@ const page = {
         root.append(this.results, this.gauge, this.tabs, this.files);
         ctx.on('memory.changed', (event) => this.happened(event));
         ctx.on('reset', () => this.reload());
+        ctx.on('open', () => this.loaded.then(painted).then(() => this.reload())); // what nobody told us
         ctx.on('config.changed', () => this.reload());
         ctx.keys({
             e: () => this.startEdit(this.here()),
             'mod+s': () => this.editor?.save(),
             u: () => this.undo(),
         });
-        ctx.list(root, '.blk', { open: (block) => this.paneOf(block)?.blame.enter(block) });
-        const loaded = this.load(); // first: the text is what people wait for
+        ctx.list(root, '.blk', { open: (block) => this.paneOf(block)?.ask(block) });
+        this.loaded = this.load(); // first: the text is what people wait for
         this.head();
-        await loaded;
+        await this.loaded;
     },
 
     /* Only what the address says anew is done anew: the search field must not go while it is typed in. */
@@ -65,6 +66,7 @@ const page = {
         const editing = Boolean(ctx.params.edit);
         ctx.head({
             selectors: ['personality', 'user', 'workspace'],
+            after: this.loaded.then(painted),
             search: {
                 label: 'Search memory',
                 value: ctx.params.q ?? '',
@@ -140,14 +142,20 @@ const page = {
                 },
             ),
         );
-        const painted = [...this.panes.values()].map((pane) => pane.paint(this.view()));
+        const texts = [...this.panes.values()].map((pane) => pane.paint(this.view()));
         fill(
             this.files,
             [...this.panes.values()].map((pane) => pane.node),
         );
         this.tabs.hidden = false;
-        await Promise.all(painted);
+        await Promise.all(texts);
         this.jump();
+        painted().then(() => this.complete());
+    },
+
+    /* What is not seen at once. */
+    complete() {
+        for (const pane of this.panes.values()) pane.complete();
     },
 
     /* line=SCOPE/KEY:N of the address. */
@@ -173,7 +181,7 @@ const page = {
     undo() {
         const block = document.activeElement?.closest('.blk');
         if (!block) return this.ctx.toast('Move to a line with j and k first.');
-        return this.paneOf(block)?.blame.undoBlock(block);
+        return this.paneOf(block)?.undo(block);
     },
 
     /* ---- editing ------------------------------------------------------------------------------ */

@@ -155,7 +155,7 @@ const page = {
         fill(this.facts,
             h('span', { class: 'num' }, shown.length === notes.length ? plural(notes.length, 'note') : `${count(shown.length)} of ${plural(notes.length, 'note')}`),
             select('Whose notes', SCOPES, this.ctx.params.of ?? '', (of) => this.ctx.go('notes', { ...(of ? { of } : {}), ...(this.view() === 'graph' ? { view: 'graph' } : {}) }), { plain: true }),
-            index ? h('span', { class: 'num', title: 'The list of notes goes into every prompt' }, `index ${count(index.chars)} of ${count(index.budget)} characters`) : null,
+            index ? h('span', { class: 'num', title: 'The index, one line for each note, goes into every prompt' }, `the index takes ${count(index.chars)} of ${count(index.budget)} characters`) : null,
             index?.omittedChars ? notice('warning', `The index does not fit into the prompt: ${plural(index.omittedChars, 'character')} would be left out.`) : null);
         fill(this.filters, notes.length ? [this.chip('All', !this.ctx.params.type && !this.ctx.params.stale, { type: null, stale: null }),
             TYPES.filter((type) => notes.some((note) => note.type === type)).map((type) => this.chip(type, this.ctx.params.type === type, { type: this.ctx.params.type === type ? null : type })),

@@ -7,7 +7,7 @@ import { count, plural } from '../format.js';
 import { icon } from '../icons.js';
 import { sheet } from '../sheet.js';
 import { Transcript } from '../transcript.js';
-import { button, empty, problem, time } from '../ui.js';
+import { button, command, empty, problem, time } from '../ui.js';
 
 const PAGE = 50;
 const HITS = 60; // of a search
@@ -81,7 +81,8 @@ const page = {
     paintRecent() {
         this.status.textContent = this.sessions.length ? `${plural(this.sessions.length, 'conversation')}${this.cursor ? ' and more' : ''}` : '';
         fill(this.rows, this.sessions.length ? h('ul', this.sessions.map((session) => h('li', this.row(session))))
-            : empty('Nothing was said yet, or no agent tells. Let one:', 'ethos install claude-code', h('p', 'or take in conversations that other programs kept:'), h('p', h('code', 'ethos sessions import'))));
+            : empty('Nothing was said yet, or no agent tells. Let one:', 'ethos install claude-code', h('p', 'or take in conversations that other programs kept:'), command('ethos sessions import ~/.claude/projects')));
+        this.root.dataset.none = this.sessions.length ? '' : 'yes';
         fill(this.more, this.cursor ? button({ label: 'Show more', run: () => this.loadMore().catch(this.ctx.fail) }) : null);
         this.markOpen();
     },

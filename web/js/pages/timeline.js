@@ -149,7 +149,7 @@ const page = {
             .call('memory.timeline', { ...this.filter(), limit })
             .catch(() => null);
         if (!answer) return;
-        const known = new Set(this.items.map(rowId));
+        const known = new Set((this.items ?? answer.items).map(rowId)); // none is new before the first load
         this.items = answer.items;
         this.cursor = answer.nextCursor;
         this.paint(new Set(answer.items.map(rowId).filter((id) => !known.has(id))));

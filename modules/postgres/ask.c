@@ -1,0 +1,348 @@
+/*
+ * ask.c: one statement and its answer; what an error of the server means.
+ *
+ * A statement is done when the server is ready for the next one, not when its result is here: in between
+ * it commits. Whoever hears an error on a connection that stands knows that nothing was done; when the
+ * connection is gone, nothing is known, whatever was said before.
+ */
+#include <poll.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/os.h"
+#include "base/view.h"
+#include "postgres.h"
+
+/* ---- the statements -------------------------------------------------------------------------- */
+
+/* Of a text: all that is known of it but what it is in; $1 is the longest end, $2 whether the revision. */
+#define GATHERED                                                                                   \
+    "SELECT scope, key, length(content)::int8, time_ms, CASE WHEN $2 THEN revision END,"           \
+    " CASE WHEN length(content) > $1 THEN substr(content, (length(content) - $1 + 1)::int4)"       \
+    " ELSE content END FROM @.text WHERE "
+
+#define OF(scope, key) "scope = $" #scope " AND key = $" #key
+
+static const char *const statements[PG_STATEMENTS] = {
+    [PG_GATHER] = GATHERED OF(3, 4),
+    [PG_GATHER + 1] = GATHERED OF(3, 4) " OR " OF(5, 6),
+    [PG_GATHER + 2] = GATHERED OF(3, 4) " OR " OF(5, 6) " OR " OF(7, 8),
+    [PG_GATHER + 3] = GATHERED OF(3, 4) " OR " OF(5, 6) " OR " OF(7, 8) " OR " OF(9, 10),
+    [PG_GATHER +
+        4] = GATHERED OF(3, 4) " OR " OF(5, 6) " OR " OF(7, 8) " OR " OF(9, 10) " OR " OF(11, 12),
+    [PG_GATHER_MANY] = GATHERED "(scope, key) IN (SELECT * FROM unnest($3, $4))",
+    [PG_LIST] = "SELECT key, length(content)::int8, time_ms FROM @.text WHERE scope = $1"
+                " ORDER BY key",
+    [PG_SCOPES] = "SELECT name FROM @.scope ORDER BY name",
+    [PG_FETCH] = "SELECT 0, name, version, NULL::text, NULL::bytea FROM @.scope WHERE name = $1"
+                 " UNION ALL SELECT 1, key, time_ms, revision, content FROM @.text"
+                 " WHERE scope = $1 AND key = ANY ($2)"
+                 " UNION ALL SELECT 2, id, time_ms, NULL::text, record FROM @.operation"
+                 " WHERE scope = $1 AND id = ANY ($3)",
+#define ROW                                                                                        \
+    "SELECT number, time_ms, key, actions, source, via, actor, session, session_key, \"user\","    \
+    " op_id, event, undoes, before, after, bytes_before, bytes_after, diff, diff_whole, whole"     \
+    " FROM @.history WHERE scope = $1 AND "
+    [PG_ROWS] = ROW "number < $2 ORDER BY number DESC LIMIT $3",
+    [PG_ROWS_OF_KEY] = ROW "number < $2 AND key = $4 ORDER BY number DESC LIMIT $3",
+#undef ROW
+    [PG_COPIES] = "SELECT id, key, time_ms, content FROM @.copy WHERE scope = $1"
+                  " AND ($2 IS NULL OR id = $2) ORDER BY time_ms, id",
+    /* Of a commit: the version its scope has, and whether it was this one that made it or its rows. */
+    [PG_SEEN] = "SELECT version, version = $2 AND token = $3 OR EXISTS (SELECT FROM @.history"
+                " WHERE scope = $1 AND number > $4 AND number <= $2 AND token = $3)"
+                " FROM @.scope WHERE name = $1",
+    [PG_VERSIONS] = "SELECT name, version FROM @.scope ORDER BY name",
+};
+
+int pg_sql(const struct pg_settings *settings, const char *from, char out[PG_MAX_STATEMENT])
+{
+    size_t size = strlen(settings->schema), used = 0;
+    for (; *from; from++) {
+        size_t more = *from == '@' ? size : 1;
+        if (used + more >= PG_MAX_STATEMENT)
+            return ETHOS_INTERNAL;
+        memcpy(out + used, *from == '@' ? settings->schema : from, more);
+        used += more;
+    }
+    out[used] = 0;
+    return ETHOS_OK;
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static bool in_pipeline(const struct pg_link *self)
+{
+    return PQpipelineStatus(self->conn) != PQ_PIPELINE_OFF;
+}
+
+/* Prepares and executes in one go. */
+static int send_first(struct pg_link *self, const struct pg_query *query, const struct pg_params *p)
+{
+    return PQenterPipelineMode(self->conn) &&
+           PQsendPrepare(self->conn, query->name, query->sql, p->count, p->types) &&
+           PQsendQueryPrepared(self->conn, query->name, p->count, p->values, p->lengths, p->formats,
+                               1) &&
+           PQpipelineSync(self->conn);
+}
+
+static int send_query(struct pg_link *self, const struct pg_query *query)
+{
+    static const struct pg_params none;
+    const struct pg_params *p = query->params ? query->params : &none;
+    if (query->script)
+        return PQsendQuery(self->conn, query->sql);
+    if (!query->name || self->facts.pooled)
+        return PQsendQueryParams(self->conn, query->sql, p->count, p->types, p->values, p->lengths,
+                                 p->formats, 1);
+    if (query->alone)
+        return PQsendPrepare(self->conn, query->name, query->sql, p->count, p->types);
+    if (!*query->prepared)
+        return send_first(self, query, p);
+    return PQsendQueryPrepared(self->conn, query->name, p->count, p->values, p->lengths, p->formats,
+                               1);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+/* Until PQgetResult has something to say without waiting, or the deadline. */
+static bool wait_for_result(struct pg_link *self, int64_t until)
+{
+    for (;;) {
+        int unsent = PQflush(self->conn);
+        if (unsent < 0 || !PQisBusy(self->conn))
+            return true;
+        int64_t left = until - os_monotonic_ms();
+        struct pollfd fd = {PQsocket(self->conn), (short)(POLLIN | (unsent ? POLLOUT : 0)), 0};
+        if (os_poll(&fd, 1, left > 0 ? (int)left : 0) == 0)
+            return false;
+        if ((fd.revents & ~POLLOUT) && !PQconsumeInput(self->conn))
+            return true;
+    }
+}
+
+/* Keeps the first error, else the last answer. True: go on. A statement that fails stays prepared. */
+static bool take_result(struct pg_link *self, const struct pg_query *query, PGresult *result,
+                        PGresult **kept, bool *failed)
+{
+    ExecStatusType status = PQresultStatus(result);
+    if (status == PGRES_COMMAND_OK && (in_pipeline(self) || query->alone))
+        *query->prepared = true;
+    if (status == PGRES_PIPELINE_SYNC) {
+        PQclear(result);
+        return false;
+    }
+    bool good = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
+    if (*failed || (!good && status != PGRES_FATAL_ERROR)) {
+        PQclear(result);
+        return true;
+    }
+    if (!good) {
+        const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+        const char *primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+        pg_note(self, state ? state : "", primary ? primary : PQresultErrorMessage(result));
+        *failed = true;
+    }
+    PQclear(*kept);
+    *kept = result;
+    return true;
+}
+
+/* What the connection knows of statements, types and tables is no longer so. */
+static bool is_stale(const char *state)
+{
+    return (strncmp(state, "42", 2) == 0 && strcmp(state, "42501") != 0) ||
+           strcmp(state, "26000") == 0 || strcmp(state, "0A000") == 0 ||
+           strcmp(state, "3F000") == 0;
+}
+
+enum pg_answer pg_exchange(struct pg_link *self, const struct pg_query *query, int64_t until,
+                           PGresult **out_result)
+{
+    PGresult *kept = NULL, *result;
+    *self->sqlstate = 0;
+    bool failed = !send_query(self, query), more = !failed;
+    if (failed)
+        pg_note(self, "", PQerrorMessage(self->conn));
+    while (more) {
+        if (!wait_for_result(self, until)) {
+            pg_note(self, "", "no answer within the deadline");
+            pg_link_drop(self);
+            PQclear(kept);
+            return PG_LOST;
+        }
+        result = PQgetResult(self->conn);
+        if (result)
+            more = take_result(self, query, result, &kept, &failed);
+        else
+            more = in_pipeline(self) && PQstatus(self->conn) == CONNECTION_OK;
+    }
+    if (in_pipeline(self) && PQstatus(self->conn) == CONNECTION_OK)
+        PQexitPipelineMode(self->conn);
+    if (PQstatus(self->conn) == CONNECTION_OK && !failed && kept) {
+        *out_result = kept;
+        return PG_ANSWERED;
+    }
+    PQclear(kept);
+    bool refused = PQstatus(self->conn) == CONNECTION_OK && *self->sqlstate;
+    if (!refused || (self->state == PG_READY && is_stale(self->sqlstate)))
+        pg_link_drop(self);
+    return refused ? PG_REFUSED : PG_LOST;
+}
+
+/* The first time: SQL is long, and nobody needs it later. */
+static enum pg_answer say_first(struct pg_link *self, struct pg_query *query, const char *template,
+                                int64_t until, PGresult **out_result)
+{
+    char sql[PG_MAX_STATEMENT];
+    if (pg_sql(self->settings, template, sql) != ETHOS_OK) {
+        pg_note(self, "54000", "a statement is too long");
+        return PG_REFUSED;
+    }
+    query->sql = sql;
+    return pg_exchange(self, query, until, out_result);
+}
+
+enum pg_answer pg_say(struct pg_link *self, enum pg_statement which, const struct pg_params *params,
+                      int64_t until, PGresult **out_result)
+{
+    char name[24];
+    struct pg_query query = {.name = name, .prepared = &self->prepared[which], .params = params};
+    snprintf(name, sizeof name, "ethos_%d", which);
+    return self->prepared[which] ? pg_exchange(self, &query, until, out_result)
+                                 : say_first(self, &query, statements[which], until, out_result);
+}
+
+int pg_ask(struct pg_link *self, enum pg_statement which, const struct pg_params *params,
+           uint32_t ms, PGresult **out_result, struct ethos_error *error)
+{
+    int64_t until = pg_until(ms);
+    for (;;) {
+        int code = pg_link_ready(self, until, error);
+        if (code != ETHOS_OK)
+            return code;
+        enum pg_answer answer = pg_say(self, which, params, until, out_result);
+        if (answer == PG_ANSWERED)
+            return ETHOS_OK;
+        if ((answer == PG_REFUSED && !pg_may_pass(self)) || !pg_link_pause(self, until))
+            return pg_error(self, error);
+    }
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/* One line. Whatever holds the password is not shown at all. */
+void pg_note(struct pg_link *self, const char *sqlstate, const char *message)
+{
+    const char *password = self->settings->password;
+    struct ethos_view rest = view_str(message), line = {0};
+    view_line(&rest, &line);
+    if (*password && view_contains(line, view_str(password)))
+        line = VIEW("(the reason is not shown: it holds the password)");
+    snprintf(self->sqlstate, sizeof self->sqlstate, "%s", sqlstate);
+    snprintf(self->message, sizeof self->message, "%.*s", VIEW_ARG(line));
+}
+
+/* What an error of the server means. A state of two letters stands for its whole class. */
+static const struct {
+    const char *state;
+    int code;
+    bool passes; /* tried again it may work */
+    const char *hint;
+} meanings[] = {
+    {"57P01", ETHOS_BUSY, true, NULL},
+    {"57P02", ETHOS_BUSY, true, NULL},
+    {"57P03", ETHOS_BUSY, true, NULL},
+    {"53300", ETHOS_BUSY, true, "raise max_connections, or put pgbouncer before the server"},
+    {"40", ETHOS_CONFLICT, true, NULL},
+    {"08", ETHOS_BUSY, true, NULL},
+    {"26000", ETHOS_BUSY, true, "set memory.options.pooled: true"},
+    {"42P05", ETHOS_BUSY, true, "set memory.options.pooled: true"},
+    {"0A000", ETHOS_UNSUPPORTED, true, NULL},
+    {"57014", ETHOS_BUSY, false, "see memory.options.statementTimeoutMs"},
+    {"55P03", ETHOS_BUSY, false, NULL},
+    {"53100", ETHOS_IO, false, "make room on the disk of the database server"},
+    {"25006", ETHOS_DENIED, false,
+     "write to the primary: add target_session_attrs=read-write to memory.options.url"},
+    {"28", ETHOS_DENIED, false,
+     "see memory.options.url and the password; pg_hba.conf on the server"},
+    {"3D000", ETHOS_INVALID, false, "make it (createdb NAME), or correct memory.options.url"},
+    {"22021", ETHOS_INVALID, false, "use UTF-8"},
+    {"54000", ETHOS_LIMIT, false, NULL},
+};
+
+static size_t meaning_of(const char *state)
+{
+    size_t i = 0;
+    while (i < sizeof meanings / sizeof *meanings &&
+           strncmp(state, meanings[i].state, strlen(meanings[i].state)) != 0)
+        i++;
+    return i;
+}
+
+bool pg_may_pass(const struct pg_link *self)
+{
+    size_t i = meaning_of(self->sqlstate);
+    return i < sizeof meanings / sizeof *meanings && meanings[i].passes;
+}
+
+static int missing_right(const struct pg_link *self, struct ethos_error *error)
+{
+    const char *role = self->conn ? PQuser(self->conn) : NULL;
+    int code = err_set(error, ETHOS_DENIED, "postgres: %s (role %s)", self->message,
+                       role ? role : "unknown");
+    return err_hint(error, code,
+                    "GRANT USAGE ON SCHEMA %s TO %s; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL "
+                    "TABLES IN SCHEMA %s TO %s;",
+                    self->settings->schema, role ? role : "ROLE", self->settings->schema,
+                    role ? role : "ROLE");
+}
+
+int pg_error(const struct pg_link *self, struct ethos_error *error)
+{
+    size_t i = meaning_of(self->sqlstate);
+    if (strcmp(self->sqlstate, "42501") == 0)
+        return missing_right(self, error);
+    if (!*self->sqlstate) {
+        int code = err_set(error, ETHOS_BUSY, "postgres: %s", self->message);
+        return err_hint(error, code, "is the server there? see memory.options.url");
+    }
+    if (i == sizeof meanings / sizeof *meanings)
+        return err_set(error, ETHOS_IO, "postgres: %s (%s)", self->message, self->sqlstate);
+    int code = err_set(error, meanings[i].code, "postgres: %s", self->message);
+    return meanings[i].hint ? err_hint(error, code, "%s", meanings[i].hint) : code;
+}
+
+/* ---- errors of connecting -------------------------------------------------------------------- */
+
+/* "...: FATAL:  28P01: password authentication failed": the code, and what comes after it. */
+static const char *find_state(const char *message, char out[6])
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    for (const char *at = message; (at = strstr(at, ":  ")); at++) {
+        if (strspn(at + 3, digits) == 5 && at[8] == ':' && at[9] == ' ') {
+            memcpy(out, at + 3, 5);
+            out[5] = 0;
+            return at + 10;
+        }
+    }
+    *out = 0;
+    return message;
+}
+
+int pg_connect_error(struct pg_link *self, struct ethos_error *error)
+{
+    const char *message = PQerrorMessage(self->conn);
+    char state[6];
+    const char *reason = find_state(message, state);
+    if (!*state && PQconnectionNeedsPassword(self->conn)) {
+        int code = err_set(error, ETHOS_DENIED, "postgres: the server wants a password");
+        return err_hint(error, code, "name its file: memory.options.passwordFile");
+    }
+    bool tls = !*state && (strstr(message, "SSL") || strstr(message, "certificate"));
+    pg_note(self, state, reason);
+    if (!tls)
+        return pg_error(self, error);
+    int code = err_set(error, ETHOS_DENIED, "postgres: %s", self->message);
+    return err_hint(error, code, "see memory.options.sslmode, sslrootcert, sslcert, sslkey");
+}

@@ -1,0 +1,123 @@
+/*
+ * hidden.c: characters that show nothing, or reorder what stands around them.
+ */
+#include "base/hidden.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "base/utf8.h"
+
+#define FIRST 0xAD /* below there are none */
+#define TAG_SIZE 4 /* bytes */
+#define FLAG_TAGS 6
+
+struct span {
+    uint32_t first, last;
+};
+
+static bool is_within(const struct span *spans, size_t count, uint32_t cp)
+{
+    for (size_t i = 0; i < count; i++)
+        if (cp >= spans[i].first && cp <= spans[i].last)
+            return true;
+    return false;
+}
+#define WITHIN(spans, cp) is_within(spans, sizeof(spans) / sizeof *(spans), cp)
+
+/* The characters before and after a place; 0: none. */
+static uint32_t before(struct ethos_view text, size_t at)
+{
+    uint32_t cp = 0;
+    if (at > 0) {
+        size_t start = utf8_before(text, at);
+        utf8_decode(text.data + start, at - start, &cp, NULL);
+    }
+    return cp;
+}
+
+static uint32_t after(struct ethos_view text, size_t at)
+{
+    uint32_t cp = 0;
+    at += utf8_decode(text.data + at, text.size - at, &cp, NULL);
+    cp = 0;
+    if (at < text.size)
+        utf8_decode(text.data + at, text.size - at, &cp, NULL);
+    return cp;
+}
+
+static bool is_right_to_left(uint32_t cp)
+{
+    static const struct span spans[] = {{0x0590, 0x061B}, {0x061D, 0x08FF},   {0xFB1D, 0xFDFF},
+                                        {0xFE70, 0xFEFC}, {0x10800, 0x10FFF}, {0x1E800, 0x1EFFF}};
+    return WITHIN(spans, cp);
+}
+
+static bool is_selector(uint32_t cp)
+{
+    return (cp >= 0xFE00 && cp <= 0xFE0F) || (cp >= 0xE0100 && cp <= 0xE01EF);
+}
+
+static bool is_ideograph(uint32_t cp)
+{
+    static const struct span spans[] = {{0x3400, 0x9FFF}, {0xF900, 0xFAFF}, {0x20000, 0x3FFFD}};
+    return WITHIN(spans, cp);
+}
+
+/* Emoji, and what becomes one: digits of keycaps, signs and arrows. */
+static bool takes_emoji_style(uint32_t cp)
+{
+    static const struct span spans[] = {{'#', '#'},        {'*', '*'},   {'0', '9'},
+                                        {0xA9, 0xA9},      {0xAE, 0xAE}, {0x203C, 0x3299},
+                                        {0x1F000, 0x1FAFF}};
+    return WITHIN(spans, cp);
+}
+
+/* One selector after a character that has variants; a second one carries something else. */
+static bool selects(struct ethos_view text, size_t at, uint32_t cp)
+{
+    uint32_t base = before(text, at);
+    if (cp == 0xFE0E || cp == 0xFE0F)
+        return takes_emoji_style(base);
+    return cp >= 0xE0100 && is_ideograph(base);
+}
+
+/* Whether a tag is one of those that make a black flag that of a country. */
+static bool is_of_flag(struct ethos_view text, size_t at)
+{
+#define TAG(c) "\xF3\xA0\x81" c
+#define FLAG(a, b, c) "\xF0\x9F\x8F\xB4" TAG("\xA7") TAG("\xA2") TAG(a) TAG(b) TAG(c) TAG("\xBF")
+    static const char flags[][TAG_SIZE * (1 + FLAG_TAGS) + 1] = {
+        FLAG("\xA5", "\xAE", "\xA7"), FLAG("\xB3", "\xA3", "\xB4"), FLAG("\xB7", "\xAC", "\xB3")};
+    const size_t size = sizeof flags[0] - 1;
+    for (size_t back = TAG_SIZE; back <= TAG_SIZE * FLAG_TAGS; back += TAG_SIZE) {
+        if (back > at || text.size - (at - back) < size)
+            continue;
+        for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+            if (memcmp(text.data + at - back, flags[i], size) == 0)
+                return true;
+    }
+    return false;
+}
+
+bool hidden_at(struct ethos_view text, size_t at, uint32_t cp)
+{
+    static const struct span spans[] = {
+        {0x00AD, 0x00AD}, {0x061C, 0x061C}, {0x115F, 0x1160},  {0x180E, 0x180E}, {0x200B, 0x200B},
+        {0x200E, 0x200F}, {0x202A, 0x202E}, {0x2060, 0x2064},  {0x2066, 0x2069}, {0x3164, 0x3164},
+        {0xFEFF, 0xFEFF}, {0xFFA0, 0xFFA0}, {0xE0000, 0xE007F}};
+    if (cp < FIRST)
+        return false;
+    if (is_selector(cp))
+        return !selects(text, at, cp);
+    if (!WITHIN(spans, cp))
+        return false;
+    if (cp == 0x200E || cp == 0x200F || cp == 0x061C)
+        return !is_right_to_left(before(text, at)) && !is_right_to_left(after(text, at));
+    return cp < 0xE0000 || !is_of_flag(text, at);
+}
+
+int hidden_show(uint32_t cp, struct str *out)
+{
+    return str_printf(out, "\\u{%X}", (unsigned)cp);
+}

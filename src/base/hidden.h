@@ -1,0 +1,23 @@
+/*
+ * hidden.h: characters that show nothing, or reorder what stands around them: what they do must be seen.
+ *
+ * Where a script needs one it hides nothing: a direction mark beside a letter that is written from right to
+ * left, the tags of the flags of England, Scotland and Wales, the variation selector of an emoji or of an
+ * ideograph. Joiners are letters' matter and never hidden.
+ */
+#ifndef ETHOS_BASE_HIDDEN_H
+#define ETHOS_BASE_HIDDEN_H
+
+#include <stdbool.h>
+
+#include <ethos/types.h>
+
+struct str;
+
+/* Whether the character cp, which begins at text.data + at, is one. */
+bool hidden_at(struct ethos_view text, size_t at, uint32_t cp);
+
+/* As something to read: "\u{202E}". Returns str_code. */
+int hidden_show(uint32_t cp, struct str *out);
+
+#endif

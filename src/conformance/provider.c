@@ -1,0 +1,364 @@
+/*
+ * provider.c: what every provider must do: what the host itself would do over the store in memory.
+ *
+ * Both are given the same updates, and must answer with the same codes and the same bytes. A provider
+ * need not take every action, and may leave every optional slot empty: then the rule is about something it
+ * does not offer.
+ */
+#include "conformance/fixture.h"
+#include "memory/registry.h"
+
+#define STEPS 200     /* of a generated sequence */
+#define MAX_STEP 3    /* updates in one call */
+#define TEXT_SIZE 256 /* bytes of a generated text */
+
+/* ---- a context, and the reference -------------------------------------------------------------- */
+
+static struct ethos_context context_of(const struct fixture *f)
+{
+    return (struct ethos_context){.personality = f->scope + strlen("personality:"),
+                                  .user = f->other_scope + strlen("user:"),
+                                  .platform = "cli",
+                                  .memory_scope = f->scope,
+                                  .user_scope = f->other_scope};
+}
+
+static struct ethos_provider *open_reference(struct fixture *f)
+{
+    const struct ethos_setup setup = {.host = f->host};
+    struct ethos_store *store = NULL;
+    struct ethos_provider *reference = NULL;
+    assert_int_equal(store_ram.open(&setup, &store, &f->error), ETHOS_OK);
+    assert_int_equal(provider_over_store(f->host, store, &reference, &f->error), ETHOS_OK);
+    return reference;
+}
+
+/* ---- calls, shortened -------------------------------------------------------------------------- */
+
+static int do_sync(struct fixture *f, struct ethos_provider *provider,
+                   const struct ethos_update *updates, size_t count)
+{
+    const struct ethos_context context = context_of(f);
+    static const struct ethos_sync_how how;
+    memset(&f->error, 0, sizeof f->error);
+    return provider->ops->sync(provider, &context, updates, count, &how, &f->error);
+}
+
+static struct ethos_update update_of(const struct fixture *f, enum ethos_action action, bool user,
+                                     const char *text)
+{
+    return (struct ethos_update){.action = action,
+                                 .scope = user ? f->other_scope : f->scope,
+                                 .key = user ? "USER.md" : "MEMORY.md",
+                                 .text = view_str(text)};
+}
+
+static int do_one(struct fixture *f, enum ethos_action action, bool user, const char *text)
+{
+    const struct ethos_update update = update_of(f, action, user, text);
+    return do_sync(f, f->provider, &update, 1);
+}
+
+/* What the host would be given for the prompt. */
+struct shown {
+    struct ethos_section sections[ETHOS_SECTIONS];
+};
+
+static void do_prefetch(struct fixture *f, struct ethos_provider *provider,
+                        const struct ethos_context *context, struct shown *out)
+{
+    static const struct ethos_read_how how;
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < ETHOS_SECTIONS; i++)
+        out->sections[i].code = ETHOS_NOTFOUND;
+    assert_int_equal(
+        provider->ops->prefetch(provider, context, &how, out->sections, ETHOS_SECTIONS, &f->error),
+        ETHOS_OK);
+}
+
+static void forget(const struct fixture *f, struct shown *shown)
+{
+    for (size_t i = 0; i < ETHOS_SECTIONS; i++)
+        f->host->resize(f->host->arg, shown->sections[i].text.data, 0);
+}
+
+/* Nothing to show, be it that there is no text or an empty one. */
+static struct ethos_view text_of(const struct shown *shown, size_t section)
+{
+    const struct ethos_section *at = &shown->sections[section];
+    return at->code == ETHOS_OK ? view_of(at->text.data, at->text.size) : view_of("", 0);
+}
+
+static void assert_same(struct ethos_view got, struct ethos_view wanted, const char *what)
+{
+    if (!view_eq(got, wanted))
+        fail("%s: \"%.*s\" instead of \"%.*s\"", what, (int)(got.size < 200 ? got.size : 200),
+             got.data, (int)(wanted.size < 200 ? wanted.size : 200), wanted.data);
+}
+
+static void assert_shows_the_same(struct fixture *f, struct ethos_provider *reference)
+{
+    static const char *const names[] = {"USER.md", "MEMORY.md", "the workspace's MEMORY.md"};
+    const struct ethos_context context = context_of(f);
+    struct shown got, wanted;
+    do_prefetch(f, f->provider, &context, &got);
+    do_prefetch(f, reference, &context, &wanted);
+    for (size_t i = 0; i < ETHOS_SECTIONS; i++)
+        assert_same(text_of(&got, i), text_of(&wanted, i), names[i]);
+    forget(f, &got);
+    forget(f, &wanted);
+}
+
+static void assert_shows(struct fixture *f, size_t section, const char *text)
+{
+    const struct ethos_context context = context_of(f);
+    struct shown got;
+    do_prefetch(f, f->provider, &context, &got);
+    assert_same(text_of(&got, section), view_str(text), "what prefetch shows");
+    forget(f, &got);
+}
+
+/* ---- rules ------------------------------------------------------------------------------------- */
+
+static void test_of_nothing_nothing_is_shown(struct fixture *f)
+{
+    assert_shows(f, ETHOS_SECTION_MEMORY, "");
+    assert_shows(f, ETHOS_SECTION_USER, "");
+}
+
+static void test_what_is_added_is_shown(struct fixture *f)
+{
+    assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, "one"), ETHOS_OK);
+    assert_shows(f, ETHOS_SECTION_MEMORY, "one\n");
+    assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, "  two\n"), ETHOS_OK);
+    assert_shows(f, ETHOS_SECTION_MEMORY, "one\n\ntwo\n");
+    assert_shows(f, ETHOS_SECTION_USER, "");
+    assert_int_equal(do_one(f, ETHOS_ACTION_ADD, true, "likes tea"), ETHOS_OK);
+    assert_shows(f, ETHOS_SECTION_USER, "likes tea\n");
+    assert_shows(f, ETHOS_SECTION_MEMORY, "one\n\ntwo\n");
+}
+
+static void test_what_somebody_keeps_is_not_shown_to_others(struct fixture *f)
+{
+    struct ethos_context other = context_of(f);
+    struct shown got;
+    assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, "one"), ETHOS_OK);
+    assert_int_equal(do_one(f, ETHOS_ACTION_ADD, true, "likes tea"), ETHOS_OK);
+    other.personality = other.user = "somebody-else";
+    other.memory_scope = "personality:somebody-else";
+    other.user_scope = "user:somebody-else";
+    do_prefetch(f, f->provider, &other, &got);
+    assert_same(text_of(&got, ETHOS_SECTION_MEMORY), VIEW(""), "another personality's MEMORY.md");
+    assert_same(text_of(&got, ETHOS_SECTION_USER), VIEW(""), "another person's USER.md");
+    forget(f, &got);
+}
+
+/* ---- generated updates ------------------------------------------------------------------------- */
+
+/* The same every time: a failure can be looked at again. */
+static unsigned pick(uint64_t *seed, unsigned below)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*seed >> 33) % below;
+}
+
+static void make_text(uint64_t *seed, char out[TEXT_SIZE])
+{
+    static const char *const words[] = {"tea", "coffee", " likes ", "\n",       "\n\n",
+                                        "- ",  "  ",     "\t",      "# ",       "caf\xc3\xa9",
+                                        "0",   "\r\n",   "deploys", "on Friday"};
+    *out = 0;
+    for (unsigned left = pick(seed, 9); left > 0; left--)
+        strncat(out, words[pick(seed, sizeof words / sizeof *words)], TEXT_SIZE - strlen(out) - 1);
+}
+
+static struct ethos_update make_update(const struct fixture *f, uint64_t *seed, bool adds_only,
+                                       char text[TEXT_SIZE])
+{
+    static const enum ethos_action actions[] = {ETHOS_ACTION_ADD,    ETHOS_ACTION_ADD,
+                                                ETHOS_ACTION_ADD,    ETHOS_ACTION_REPLACE,
+                                                ETHOS_ACTION_REMOVE, ETHOS_ACTION_DELETE};
+    enum ethos_action action = actions[adds_only ? 0 : pick(seed, 6)];
+    make_text(seed, text);
+    return update_of(f, action, pick(seed, 3) == 0, text);
+}
+
+static void play(struct fixture *f, bool adds_only)
+{
+    struct ethos_provider *reference = open_reference(f);
+    uint64_t seed = 20251116;
+    for (int step = 0; step < STEPS; step++) {
+        struct ethos_update updates[MAX_STEP];
+        char texts[MAX_STEP][TEXT_SIZE];
+        size_t count = 1 + pick(&seed, MAX_STEP);
+        for (size_t i = 0; i < count; i++)
+            updates[i] = make_update(f, &seed, adds_only, texts[i]);
+        int got = do_sync(f, f->provider, updates, count);
+        if (got == ETHOS_UNSUPPORTED && !adds_only)
+            not_offered("replace, remove and delete");
+        assert_int_equal(got, do_sync(f, reference, updates, count));
+        assert_shows_the_same(f, reference);
+    }
+    reference->ops->close(reference);
+}
+
+static void test_additions_mean_what_they_mean_in_files(struct fixture *f)
+{
+    play(f, true);
+}
+
+static void test_every_action_means_what_it_means_in_files(struct fixture *f)
+{
+    play(f, false);
+}
+
+/* ---- conflicts and repeats --------------------------------------------------------------------- */
+
+static void test_an_update_of_another_text_than_was_seen_is_a_conflict(struct fixture *f)
+{
+    struct ethos_update update = update_of(f, ETHOS_ACTION_ADD, false, "two");
+    update.if_match = "absent";
+    assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, "one"), ETHOS_OK);
+    assert_int_equal(do_sync(f, f->provider, &update, 1), ETHOS_CONFLICT);
+    assert_shows(f, ETHOS_SECTION_MEMORY, "one\n");
+}
+
+static void test_a_repeated_sync_is_done_once(struct fixture *f)
+{
+    const struct ethos_context context = context_of(f);
+    const struct ethos_update update = update_of(f, ETHOS_ACTION_ADD, false, "one");
+    const struct ethos_origin origin = {.op_id = f->tag, .op_digest = "d"};
+    const struct ethos_sync_how how = {.origin = &origin};
+    need(f->provider->capabilities & ETHOS_PROVIDER_ONCE, "operation ids");
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(f->provider->ops->sync(f->provider, &context, &update, 1, &how, &f->error),
+                         ETHOS_OK);
+    assert_shows(f, ETHOS_SECTION_MEMORY, "one\n");
+}
+
+static void test_a_dry_run_changes_nothing(struct fixture *f)
+{
+    const struct ethos_context context = context_of(f);
+    const struct ethos_update update = update_of(f, ETHOS_ACTION_ADD, false, "one");
+    const struct ethos_sync_how how = {.flags = ETHOS_SYNC_DRY_RUN};
+    need(f->provider->capabilities & ETHOS_PROVIDER_DRY_RUN, "dry runs");
+    assert_int_equal(f->provider->ops->sync(f->provider, &context, &update, 1, &how, &f->error),
+                     ETHOS_OK);
+    assert_shows(f, ETHOS_SECTION_MEMORY, "");
+}
+
+/* ---- optional slots ----------------------------------------------------------------------------- */
+
+static int read_memory(struct fixture *f)
+{
+    static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
+    return f->provider->ops->read(f->provider, f->scope, "MEMORY.md", &whole, &f->text, &f->error);
+}
+
+static void test_read_gives_the_text_that_is_shown(struct fixture *f)
+{
+    need(f->provider->ops->read, "read");
+    assert_int_equal(read_memory(f), ETHOS_NOTFOUND);
+    assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, "one"), ETHOS_OK);
+    assert_int_equal(read_memory(f), ETHOS_OK);
+    assert_same(view_of(f->text.data, f->text.size), VIEW("one\n"), "what read gives");
+    assert_string_not_equal(f->text.revision, "");
+}
+
+static void test_write_holds_for_the_text_that_was_read(struct fixture *f)
+{
+    const struct ethos_provider_ops *ops = f->provider->ops;
+    char revision[ETHOS_REVISION_SIZE];
+    need(ops->write && ops->read, "write");
+    assert_int_equal(ops->write(f->provider, f->scope, "MEMORY.md", "absent", VIEW("1\n"), NULL,
+                                revision, &f->error),
+                     ETHOS_OK);
+    assert_int_equal(ops->write(f->provider, f->scope, "MEMORY.md", "absent", VIEW("x\n"), NULL,
+                                revision, &f->error),
+                     ETHOS_CONFLICT);
+    assert_shows(f, ETHOS_SECTION_MEMORY, "1\n");
+    assert_int_equal(ops->write(f->provider, f->scope, "MEMORY.md", revision, VIEW("2\n"), NULL,
+                                revision, &f->error),
+                     ETHOS_OK);
+    assert_shows(f, ETHOS_SECTION_MEMORY, "2\n");
+    assert_int_equal(read_memory(f), ETHOS_OK);
+    assert_string_equal(f->text.revision, revision);
+}
+
+static void test_list_names_what_was_written(struct fixture *f)
+{
+    struct listing listing = {0};
+    need(f->provider->ops->list, "list");
+    assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, "one"), ETHOS_OK);
+    assert_int_equal(f->provider->ops->list(f->provider, f->scope, collect, &listing, &f->error),
+                     ETHOS_OK);
+    assert_string_equal(listing.keys, "MEMORY.md ");
+}
+
+/* ---- several at a time -------------------------------------------------------------------------- */
+
+static void *race_open(struct fixture *f)
+{
+    struct ethos_provider *provider = NULL;
+    return f->subject->open_provider(f->host, &provider, &f->error) == ETHOS_OK ? provider : NULL;
+}
+
+static int race_add(struct fixture *f, void *opened, const char *line)
+{
+    const struct ethos_update update = update_of(f, ETHOS_ACTION_ADD, false, line);
+    return do_sync(f, opened, &update, 1);
+}
+
+static const char *race_read(struct fixture *f)
+{
+    const struct ethos_context context = context_of(f);
+    static struct shown shown; // until the process ends
+    do_prefetch(f, f->provider, &context, &shown);
+    struct ethos_view text = text_of(&shown, ETHOS_SECTION_MEMORY);
+    char *copy = f->host->resize(f->host->arg, f->text.data, text.size + 1);
+    assert_non_null(copy);
+    memcpy(copy, text.data, text.size);
+    copy[text.size] = 0;
+    f->text.data = copy;
+    forget(f, &shown);
+    return copy;
+}
+
+static void test_no_addition_is_lost_among_several_writers(struct fixture *f)
+{
+    static const struct race race = {race_open, race_add, race_read};
+    struct ethos_provider *first = f->provider;
+    assert_int_equal(do_one(f, ETHOS_ACTION_ADD, true, "shared"), ETHOS_OK);
+    assert_int_equal(f->subject->open_provider(f->host, &f->provider, &f->error), ETHOS_OK);
+    const struct ethos_context context = context_of(f);
+    struct shown shown;
+    do_prefetch(f, f->provider, &context, &shown);
+    bool shared = text_of(&shown, ETHOS_SECTION_USER).size > 0;
+    forget(f, &shown);
+    f->provider->ops->close(f->provider);
+    f->provider = first;
+    need(shared, "texts that handles share");
+    race_run(f, &race);
+}
+
+/* ---- the rules ---------------------------------------------------------------------------------- */
+
+static const struct rule rules[] = {
+    RULE(test_of_nothing_nothing_is_shown),
+    RULE(test_what_is_added_is_shown),
+    RULE(test_what_somebody_keeps_is_not_shown_to_others),
+    RULE(test_additions_mean_what_they_mean_in_files),
+    RULE(test_every_action_means_what_it_means_in_files),
+    RULE(test_an_update_of_another_text_than_was_seen_is_a_conflict),
+    RULE(test_a_repeated_sync_is_done_once),
+    RULE(test_a_dry_run_changes_nothing),
+    RULE(test_read_gives_the_text_that_is_shown),
+    RULE(test_write_holds_for_the_text_that_was_read),
+    RULE(test_list_names_what_was_written),
+    RULE(test_no_addition_is_lost_among_several_writers),
+};
+
+const struct rule *conformance_provider_rule(size_t index)
+{
+    return index < sizeof rules / sizeof *rules ? &rules[index] : NULL;
+}

@@ -1,0 +1,112 @@
+/*
+ * race.c: several who change one text at the same time, each in a process of its own.
+ *
+ * Each adds lines that nobody else adds, by reading, thinking and writing back, which is what every
+ * update is. A backend that compares the revision and then writes, without anything that holds the two
+ * together, answers "done" to two of them and keeps the text of one.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conformance/fixture.h"
+
+#define WRITERS 4
+#define LINES 25 /* of each writer */
+#define LINE_SIZE 32
+
+/* What each writer was told of each line, in memory that the processes share. */
+struct answers {
+    int codes[WRITERS][LINES];
+    struct ethos_error errors[WRITERS];
+};
+
+static void name_line(int writer, int number, char out[LINE_SIZE])
+{
+    snprintf(out, LINE_SIZE, "writer %d line %d.\n", writer, number);
+}
+
+static _Noreturn void write_lines(struct fixture *f, const struct race *race, int writer,
+                                  struct answers *answers, int start)
+{
+    char byte, line[LINE_SIZE];
+    void *opened = race->open(f);
+    while (read(start, &byte, 1) < 0 && errno == EINTR) // ends for all of them at once
+        continue;
+    for (int i = 0; opened && i < LINES; i++) {
+        name_line(writer, i, line);
+        answers->codes[writer][i] = race->add(f, opened, line);
+    }
+    answers->errors[writer] = f->error;
+    _exit(opened ? 0 : 1);
+}
+
+static void run_writers(struct fixture *f, const struct race *race, struct answers *answers)
+{
+    pid_t writers[WRITERS];
+    int start[2], status;
+    assert_int_equal(pipe(start), 0);
+    fflush(stdout);
+    for (int i = 0; i < WRITERS; i++) {
+        writers[i] = fork();
+        if (writers[i] == 0) {
+            close(start[1]);
+            write_lines(f, race, i, answers, start[0]);
+        }
+    }
+    close(start[0]);
+    close(start[1]);
+    bool ended = true;
+    for (int i = 0; i < WRITERS; i++)
+        ended &= writers[i] > 0 && waitpid(writers[i], &status, 0) == writers[i] && status == 0;
+    if (!ended)
+        fail("one of %d that write at the same time did not end well: %s", WRITERS,
+             answers->errors[0].text);
+}
+
+static int count_line(const char *text, const char *line)
+{
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, line)) != NULL; at += strlen(line))
+        count += at == text || at[-1] == '\n';
+    return count;
+}
+
+/* Done is there once; refused is not there. */
+static void judge(const char *text, const struct answers *answers)
+{
+    char line[LINE_SIZE], lost[LINE_SIZE] = "";
+    int done = 0, gone = 0;
+    for (int at = 0; at < WRITERS * LINES; at++) {
+        int writer = at / LINES, code = answers->codes[writer][at % LINES];
+        name_line(writer, at % LINES, line);
+        int count = count_line(text, line);
+        line[strlen(line) - 1] = 0;
+        if (code != ETHOS_OK && code != ETHOS_BUSY && code != ETHOS_CONFLICT)
+            fail("an addition among others failed: %s", answers->errors[writer].text);
+        if (count > 1 || (count == 1 && code != ETHOS_OK))
+            fail("an addition that was %s is there %d times: %s",
+                 code == ETHOS_OK ? "done once" : "refused", count, line);
+        if (code == ETHOS_OK && count == 0 && gone++ == 0)
+            memcpy(lost, line, sizeof lost);
+        done += code == ETHOS_OK;
+    }
+    if (gone > 0)
+        fail("lost update: of %d additions that were acknowledged %d are gone, first \"%s\"; "
+             "comparing the revision and writing must be one step",
+             done, gone, lost);
+    if (done == 0)
+        fail("none of %d writers got anything done", WRITERS);
+}
+
+void race_run(struct fixture *f, const struct race *race)
+{
+    struct answers *answers = mmap(NULL, sizeof *answers, PROT_READ | PROT_WRITE,
+                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(answers != MAP_FAILED);
+    run_writers(f, race, answers);
+    struct answers copy = *answers;
+    munmap(answers, sizeof *answers);
+    judge(race->read(f), &copy);
+}

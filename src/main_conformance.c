@@ -1,0 +1,16 @@
+/*
+ * main_conformance.c: the program ethos-conformance: ethos with the rules for backends, and without SQLite.
+ */
+#include "cli/cli.h"
+#include "conformance/surface.h"
+#include "session/session.h"
+
+const struct ethos_sessions_ops *const sessions_builtin = NULL;
+
+static const struct surface surfaces[] = {{.name = "admin.conformance", .run = conformance_serve},
+                                          {0}};
+
+int main(int argc, char **argv)
+{
+    return cli_main(argc, argv, surfaces);
+}

@@ -1,0 +1,13 @@
+/*
+ * again.h: for operations that can tell whether they would give the same again (op_again in op.h).
+ */
+#ifndef ETHOS_OPS_AGAIN_H
+#define ETHOS_OPS_AGAIN_H
+
+#include "memory/service.h"
+#include "ops/op.h"
+
+/* Of a result that is made of one file and nothing else. NULL: no memory, which is no failure. */
+struct op_again *again_new(const struct service_seen *seen);
+
+#endif

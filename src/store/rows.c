@@ -1,0 +1,165 @@
+/*
+ * rows.c: a whole store out of a database that has fetch and commit.
+ *
+ * Nothing is locked: an update reads, works out what follows, and commits it on condition that the scope
+ * still has the version it read. Where somebody else was faster it does so again, after a short pause of
+ * random length, so that those who met do not meet again.
+ */
+#include "store/rows.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/os.h"
+#include "store/edit.h"
+#include "store/store.h"
+
+#define PAUSE_MS 64 /* the longest between two tries */
+#define TOKEN_BYTES 16
+
+/* ---- trying again --------------------------------------------------------------------------- */
+
+/* Up to 1, 3, 7, ... ms. */
+static void pause_after(unsigned tries)
+{
+    unsigned most = tries < 6 ? 2u << tries : PAUSE_MS;
+    unsigned char random = 0;
+    os_random(&random, sizeof random); // without it: no pause
+    os_sleep_ms(random % most);
+}
+
+static int busy(const char *scope, struct ethos_error *error)
+{
+    int code = err_set(error, ETHOS_BUSY, "%s: others keep changing it", scope);
+    return err_hint(error, code, "try again");
+}
+
+int rows_repeat(const struct rows *self, const char *scope, rows_round_fn *round, void *arg,
+                struct ethos_error *error)
+{
+    int64_t deadline = os_monotonic_ms() + self->deadline_ms;
+    int code = round(arg, error);
+    for (unsigned tries = 0; code == ETHOS_CONFLICT; tries++) {
+        if (os_monotonic_ms() >= deadline)
+            return busy(scope, error);
+        pause_after(tries);
+        code = round(arg, error);
+    }
+    return code;
+}
+
+/* ---- committing ----------------------------------------------------------------------------- */
+
+static int make_token(char out[2 * TOKEN_BYTES + 1], struct ethos_error *error)
+{
+    unsigned char random[TOKEN_BYTES];
+    if (os_random(random, sizeof random) != 0)
+        return err_errno(error, errno, "random numbers");
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(out + 2 * i, 3, "%02x", random[i]);
+    return ETHOS_OK;
+}
+
+/* Every commit takes a number at least. */
+static uint64_t next_version(const struct ethos_commit *commit)
+{
+    uint64_t next = commit->version + 1;
+    for (size_t i = 0; i < commit->row_count; i++) {
+        if (commit->rows[i].change.number > next)
+            next = commit->rows[i].change.number;
+    }
+    return next;
+}
+
+int rows_commit(const struct rows *self, const char *scope, struct ethos_commit *commit,
+                struct ethos_error *error)
+{
+    struct ethos_store *inner = self->wrap.inner;
+    char token[2 * TOKEN_BYTES + 1];
+    int code = make_token(token, error);
+    if (code != ETHOS_OK)
+        return code;
+    commit->next = next_version(commit);
+    commit->token = token;
+    commit->time_ms = rows_now_ms(self);
+    return inner->ops->commit(inner, scope, commit, error);
+}
+
+/* ---- one key -------------------------------------------------------------------------------- */
+
+static int rows_write(struct ethos_store *self, const char *scope, const char *key,
+                      const char *expect, struct ethos_view text, const struct ethos_origin *origin,
+                      char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error)
+{
+    return edit_swap(((struct wrap *)self)->host, rows_update, self, scope, key, expect, &text,
+                     origin, out_revision, error);
+}
+
+static int rows_remove(struct ethos_store *self, const char *scope, const char *key,
+                       const char *expect, const struct ethos_origin *origin,
+                       struct ethos_error *error)
+{
+    return edit_swap(((struct wrap *)self)->host, rows_update, self, scope, key, expect, NULL,
+                     origin, NULL, error);
+}
+
+/* ---- what goes straight through ------------------------------------------------------------- */
+
+static int rows_read(struct ethos_store *self, const char *scope, const char *key,
+                     const struct ethos_read_how *how, struct ethos_text *out_text,
+                     struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    return inner->ops->read(inner, scope, key, how, out_text, error);
+}
+
+static int rows_list(struct ethos_store *self, const char *scope, ethos_entry_fn *each, void *arg,
+                     struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    return inner->ops->list(inner, scope, each, arg, error);
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+/* What is asked of the inner store; wrap_new adds what else that one has. */
+static const struct ethos_store_ops straight_ops = {
+    .abi = ETHOS_ABI,
+    .close = wrap_close,
+    .read = rows_read,
+    .list = rows_list,
+    .check = wrap_check,
+};
+
+static void fill(struct ethos_store_ops *ops)
+{
+    ops->write = rows_write;
+    ops->remove = rows_remove;
+    ops->update = rows_update;
+    ops->batch = rows_batch;
+    ops->history = rows_history;
+    ops->version = rows_version;
+    ops->purge = rows_purge;
+    ops->set_aside = rows_set_aside;
+    ops->conflicts = rows_conflicts;
+    ops->conflict_read = rows_conflict_read;
+    ops->conflict_drop = rows_conflict_drop;
+    ops->keep = rows_keep;
+}
+
+int store_rows_new(const struct ethos_host *host, struct ethos_store *inner, uint32_t deadline_ms,
+                   struct ethos_store **out_store, struct ethos_error *error)
+{
+    struct wrap *wrap;
+    int code = wrap_new(host, &straight_ops, sizeof(struct rows), inner, &wrap, error);
+    if (code != ETHOS_OK)
+        return code;
+    fill(&wrap->ops);
+    wrap->ops.name = inner->ops->name;
+    wrap->store.capabilities |= ETHOS_STORE_ONCE | ETHOS_STORE_HISTORY;
+    ((struct rows *)wrap)->deadline_ms = deadline_ms;
+    *out_store = &wrap->store;
+    return ETHOS_OK;
+}

@@ -1,0 +1,326 @@
+/*
+ * rows_history.c: rows as changes: making one, telling of them, and a recorded text again.
+ *
+ * A row keeps the diff from the text before it, and now and then the whole text after it. So a version is
+ * looked for backwards, by its hash, until a text is met that needs no other; from there the diffs lead back,
+ * and every text on the way must have the hash that its row names.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/str.h"
+#include "base/view.h"
+#include "core/diff.h"
+#include "core/history.h"
+#include "core/patch.h"
+#include "store/edit.h"
+#include "store/rows.h"
+
+#define ENOUGH 1 /* what our own callbacks end a page with */
+
+/* ---- describing ----------------------------------------------------------------------------- */
+
+/*
+ * Numbers are the scope's: the rows of one key may be every other one, or every tenth. These multiples
+ * are spread evenly over any such row (the golden ratio), so each key has its share of whole texts.
+ */
+static bool keeps_whole(uint64_t number)
+{
+    return number * UINT64_C(0x9E3779B97F4A7C15) >> (64 - ROWS_WHOLE_BITS) == 0;
+}
+
+static int leads_there(struct ethos_view diff, struct ethos_view before, struct ethos_view after,
+                       bool *out_exact)
+{
+    struct str text;
+    str_init(&text, SIZE_MAX);
+    int code = patch_apply(diff, before, false, &text);
+    *out_exact = code == ETHOS_OK && view_eq(str_view(&text), after);
+    str_release(&text);
+    return code == ETHOS_NOMEM ? code : ETHOS_OK;
+}
+
+static const char *name_revision(struct ethos_view text, struct arena *arena)
+{
+    char revision[ETHOS_REVISION_SIZE];
+    if (!text.data)
+        return "absent";
+    hash_revision(text, revision);
+    return arena_str(arena, revision);
+}
+
+/* A text that is there whole needs no long diff; between characters, not within one. */
+static void cut(struct str *diff)
+{
+    size_t size = HISTORY_DIFF_BYTES;
+    while (size > 0 && ((unsigned char)diff->data[size] & 0xC0) == 0x80)
+        size--;
+    str_truncate(diff, size);
+}
+
+static int set_diff(struct str *diff, struct ethos_view before, struct ethos_view after,
+                    struct arena *arena, struct ethos_row *row)
+{
+    bool exact;
+    if (leads_there(str_view(diff), before, after, &exact) != ETHOS_OK)
+        return ETHOS_NOMEM;
+    bool whole = !exact || diff->size >= after.size || keeps_whole(row->change.number);
+    row->whole = whole ? after : (struct ethos_view){0};
+    if (row->whole.data && diff->size > HISTORY_DIFF_BYTES) {
+        cut(diff);
+        exact = false;
+    }
+    const char *copy = arena_copy(arena, str_view(diff));
+    row->change.diff = view_of(copy, diff->size);
+    row->change.diff_whole = exact;
+    return copy ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+int rows_describe(struct ethos_view before, struct ethos_view after, struct arena *arena,
+                  struct ethos_row *row)
+{
+    struct ethos_change *change = &row->change;
+    struct str diff;
+    if (!change->before)
+        change->before = name_revision(before, arena);
+    if (!change->after)
+        change->after = name_revision(after, arena);
+    if (!change->before || !change->after)
+        return ETHOS_NOMEM;
+    change->bytes_before = before.size;
+    change->bytes_after = after.size;
+    str_init(&diff, SIZE_MAX);
+    int code = diff_unified(before, after, change->key, &diff);
+    if (code == ETHOS_OK)
+        code = set_diff(&diff, before, after, arena, row);
+    str_release(&diff);
+    return code == ETHOS_OK ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+int rows_follow(const struct ethos_row *row, struct ethos_view before, struct str *out,
+                bool *out_known)
+{
+    char revision[ETHOS_REVISION_SIZE];
+    int code = ETHOS_OK;
+    str_clear(out);
+    if (row->whole.data)
+        code = str_add(out, row->whole);
+    else
+        code = patch_apply(row->change.diff, before, false, out);
+    hash_revision(str_view(out), revision);
+    *out_known = code == ETHOS_OK && strcmp(revision, row->change.after) == 0;
+    return code == ETHOS_NOMEM ? code : ETHOS_OK;
+}
+
+/* ---- page by page --------------------------------------------------------------------------- */
+
+/* Where a walk is; each is asked for every row of one page. */
+struct page {
+    const char *scope, *key;
+    ethos_row_fn *each;
+    void *arg;
+    uint64_t below; /* 0: from the newest on */
+    size_t count;
+    bool last; /* there are no rows below */
+};
+
+static int take_row(void *arg, const struct ethos_row *row)
+{
+    struct page *page = arg;
+    page->below = row->change.number;
+    page->count++;
+    return page->each(page->arg, row);
+}
+
+static int next_page(const struct rows *self, struct page *page, struct ethos_error *error)
+{
+    struct ethos_store *inner = self->wrap.inner;
+    page->count = 0;
+    int code = inner->ops->rows(inner, page->scope, page->key, page->below, ROWS_PAGE, take_row,
+                                page, error);
+    page->last = code == ETHOS_OK && (page->count < ROWS_PAGE || page->below <= 1);
+    return code;
+}
+
+int rows_each(const struct rows *self, const char *scope, const char *key, ethos_row_fn *each,
+              void *arg, struct ethos_error *error)
+{
+    struct page page = {.scope = scope, .key = key, .each = each, .arg = arg};
+    int code = ETHOS_OK;
+    while (code == ETHOS_OK && !page.last)
+        code = next_page(self, &page, error);
+    return code;
+}
+
+/* ---- history -------------------------------------------------------------------------------- */
+
+/* The changes of a page, so that whoever is told of them may call the store. */
+struct kept {
+    struct arena arena;
+    struct ethos_change changes[ROWS_PAGE];
+    size_t count, bytes;
+};
+
+static int keep_change(void *arg, const struct ethos_row *row)
+{
+    struct kept *kept = arg;
+    if (kept->count == ROWS_PAGE)
+        return ENOUGH; // of a store that gives more than it was asked for
+    if (history_copy(&row->change, &kept->arena, &kept->changes[kept->count]) != ETHOS_OK)
+        return ETHOS_NOMEM;
+    kept->count++;
+    kept->bytes += row->change.diff.size;
+    return kept->bytes < ROWS_PAGE_BYTES ? ETHOS_OK : ENOUGH;
+}
+
+static int tell_page(const struct rows *self, struct page *page, ethos_change_fn *each, void *arg,
+                     struct ethos_error *error)
+{
+    struct kept kept = {0};
+    arena_init(&kept.arena);
+    page->arg = &kept;
+    int code = next_page(self, page, error);
+    if (code == ETHOS_NOMEM)
+        err_nomem(error);
+    if (code == ENOUGH)
+        code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < kept.count; i++)
+        code = each(arg, &kept.changes[i]);
+    arena_release(&kept.arena);
+    return code;
+}
+
+int rows_history(struct ethos_store *self, const char *scope, const char *key,
+                 ethos_change_fn *each, void *arg, struct ethos_error *error)
+{
+    struct page page = {.scope = scope, .key = key, .each = keep_change};
+    int code = ETHOS_OK;
+    while (code == ETHOS_OK && !page.last)
+        code = tell_page((const struct rows *)self, &page, each, arg, error);
+    return code;
+}
+
+/* ---- versions ------------------------------------------------------------------------------- */
+
+/* A row on the way to a text, oldest first. */
+struct step {
+    struct step *next;
+    struct ethos_row row;
+};
+
+struct way {
+    struct arena arena;
+    const char *wanted; /* the revision that an older row must lead to */
+    struct step *steps;
+    int64_t time_ms; /* of the row that leads to the version itself */
+    bool founded;    /* the oldest step needs no text before it */
+};
+
+static int copy_view(struct arena *arena, struct ethos_view *view)
+{
+    if (!view->data)
+        return ETHOS_OK;
+    view->data = arena_copy(arena, *view);
+    return view->data ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+static int add_step(struct way *way, const struct ethos_row *row)
+{
+    struct step *step = arena_alloc(&way->arena, sizeof *step);
+    if (!step)
+        return ETHOS_NOMEM;
+    step->row.whole = row->whole;
+    step->row.change.after = way->wanted;
+    step->row.change.diff = row->whole.data ? (struct ethos_view){0} : row->change.diff;
+    if (copy_view(&way->arena, &step->row.whole) != ETHOS_OK ||
+        copy_view(&way->arena, &step->row.change.diff) != ETHOS_OK)
+        return ETHOS_NOMEM;
+    step->next = way->steps;
+    way->steps = step;
+    return ETHOS_OK;
+}
+
+static int look_back(void *arg, const struct ethos_row *row)
+{
+    struct way *way = arg;
+    if (strcmp(row->change.after, way->wanted) != 0)
+        return ETHOS_OK;
+    if (!way->steps)
+        way->time_ms = row->change.time_ms;
+    if (add_step(way, row) != ETHOS_OK)
+        return ETHOS_NOMEM;
+    way->founded = row->whole.data || strcmp(row->change.before, "absent") == 0;
+    if (way->founded)
+        return ENOUGH;
+    way->wanted = arena_str(&way->arena, row->change.before);
+    return way->wanted ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+static int find_way(const struct rows *self, const char *scope, const char *key, struct way *way,
+                    struct ethos_error *error)
+{
+    const char *revision = way->wanted;
+    int code = strcmp(revision, "absent") == 0 ? ETHOS_OK
+                                               : rows_each(self, scope, key, look_back, way, error);
+    if (code == ETHOS_NOMEM)
+        return err_nomem(error);
+    if (code != ETHOS_OK && code != ENOUGH)
+        return code;
+    if (!way->steps)
+        return err_set(error, ETHOS_NOTFOUND, "%s: never had the revision %s", key, revision);
+    return ETHOS_OK;
+}
+
+/* Goes the way; ETHOS_CORRUPT where it does not lead on. */
+static int go(const struct way *way, struct str *text, struct str *spare)
+{
+    bool known = way->founded;
+    for (const struct step *step = way->steps; known && step; step = step->next) {
+        if (rows_follow(&step->row, str_view(text), spare, &known) != ETHOS_OK)
+            return ETHOS_NOMEM;
+        struct str swap = *text;
+        *text = *spare;
+        *spare = swap;
+    }
+    return known ? ETHOS_OK : ETHOS_CORRUPT;
+}
+
+static int corrupt(const char *key, const char *revision, struct ethos_error *error)
+{
+    int code = err_set(error, ETHOS_CORRUPT, "%s: the history does not lead to the revision %s",
+                       key, revision);
+    return err_hint(error, code, "choose another version of its history");
+}
+
+static int rebuild(const struct rows *self, const char *scope, const char *key,
+                   const char *revision, struct ethos_text *out_text, struct ethos_error *error)
+{
+    struct way way = {.wanted = revision};
+    struct str text, spare;
+    arena_init(&way.arena);
+    str_init(&text, ETHOS_MAX_STORE_BYTES);
+    str_init(&spare, ETHOS_MAX_STORE_BYTES);
+    int code = find_way(self, scope, key, &way, error);
+    if (code == ETHOS_OK) {
+        code = go(&way, &text, &spare);
+        if (code == ETHOS_OK)
+            code = edit_give(self->wrap.host, str_view(&text), revision, way.time_ms, out_text,
+                             error);
+        else
+            code = code == ETHOS_NOMEM ? err_nomem(error) : corrupt(key, revision, error);
+    }
+    str_release(&text);
+    str_release(&spare);
+    arena_release(&way.arena);
+    return code;
+}
+
+int rows_version(struct ethos_store *self, const char *scope, const char *key, const char *revision,
+                 struct ethos_text *out_text, struct ethos_error *error)
+{
+    const struct rows *rows = (const struct rows *)self;
+    int code = rebuild(rows, scope, key, revision, out_text, error);
+    // A purge that came between two pages has replaced half of the way.
+    return code == ETHOS_CORRUPT ? rebuild(rows, scope, key, revision, out_text, error) : code;
+}

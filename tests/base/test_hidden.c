@@ -1,0 +1,113 @@
+/*
+ * test_hidden.c: which characters hide, in all planes, and where scripts need them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/hidden.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "base/view.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* How many characters of a text hide. */
+static size_t count_hidden(struct ethos_view text)
+{
+    size_t count = 0, taken;
+    for (size_t at = 0; at < text.size; at += taken) {
+        uint32_t cp;
+        taken = utf8_decode(text.data + at, text.size - at, &cp, NULL);
+        count += hidden_at(text, at, cp);
+    }
+    return count;
+}
+
+static void test_all_planes_have_these_and_no_others(void **state)
+{
+    static const uint32_t spans[][2] = {{0xAD, 0xAD},     {0x61C, 0x61C},     {0x115F, 0x1160},
+                                        {0x180E, 0x180E}, {0x200B, 0x200B},   {0x200E, 0x200F},
+                                        {0x202A, 0x202E}, {0x2060, 0x2064},   {0x2066, 0x2069},
+                                        {0x3164, 0x3164}, {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF},
+                                        {0xFFA0, 0xFFA0}, {0xE0000, 0xE007F}, {0xE0100, 0xE01EF}};
+    (void)state;
+    for (uint32_t cp = 1; cp < 0x110000; cp++) {
+        char bytes[6] = "a";
+        bool listed = false;
+        if (cp == 0xD800)
+            cp = 0xE000; // those between are none
+        for (size_t i = 0; i < COUNT(spans); i++)
+            listed |= cp >= spans[i][0] && cp <= spans[i][1];
+        size_t size = 1 + utf8_put(cp, bytes + 1);
+        if (count_hidden(view_of(bytes, size)) != listed)
+            fail_msg("U+%04X", (unsigned)cp);
+    }
+}
+
+static void test_what_scripts_and_emoji_need_hides_nothing(void **state)
+{
+    static const char *const texts[] = {
+        "שלום\u200F, עולם",                                     // a mark beside its letters
+        "\u200Eעברית",                                          // before them
+        "العربية\u061C",                                        // Arabic's own
+        "می\u200Cخواهم क्\u200Dष",                               // joiners
+        "👨\u200D👩\u200D👧\u200D👦 ❤\uFE0F 1\uFE0F\u20E3 ☎\uFE0E", // families, styles, keycaps
+        "\U0001F3F4\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F",
+        "\U0001F3F4\U000E0067\U000E0062\U000E0073\U000E0063\U000E0074\U000E007F",
+        "\U0001F3F4\U000E0067\U000E0062\U000E0077\U000E006C\U000E0073\U000E007F",
+        "葛\U000E0100城", // a variant of an ideograph
+        "Привет, 世界, สวัสดี, 안녕, Γειά, ÀÉÎ",
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(texts); i++)
+        if (count_hidden(view_str(texts[i])) != 0)
+            fail_msg("%s", texts[i]);
+}
+
+static void test_the_same_characters_elsewhere_do(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t count;
+    } rows[] = {
+        {"plain\u200F text", 1},
+        {"if (admin\u202E \u2066// check\u2069 \u2066) {", 4},
+        {"❤\uFE0F\uFE0E\uFE0F", 2},             // one selector is enough
+        {"a\uFE0F", 1},                         // a letter has no style
+        {"葛\U000E0100\U000E0101", 1},          // the second selects nothing
+        {"x\U000E0041\U000E0042\U000E007F", 3}, // tags without a flag
+        {"\U0001F3F4\U000E0067\U000E0062\U000E0041\U000E0041\U000E0041\U000E007F", 6},
+        {"\uFEFFbegin", 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (count_hidden(view_str(rows[i].text)) != rows[i].count)
+            fail_msg("%s: %zu", rows[i].text, count_hidden(view_str(rows[i].text)));
+}
+
+static void test_it_is_shown_by_its_number(void **state)
+{
+    struct str out;
+    (void)state;
+    str_init(&out, 100);
+    assert_int_equal(hidden_show(0x202E, &out), ETHOS_OK);
+    assert_int_equal(hidden_show(0xE0041, &out), ETHOS_OK);
+    assert_string_equal(out.data, "\\u{202E}\\u{E0041}");
+    str_release(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_planes_have_these_and_no_others),
+        cmocka_unit_test(test_what_scripts_and_emoji_need_hides_nothing),
+        cmocka_unit_test(test_the_same_characters_elsewhere_do),
+        cmocka_unit_test(test_it_is_shown_by_its_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
