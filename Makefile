@@ -248,10 +248,14 @@ $(addprefix $(O)/tests/http/,test_wire test_api): $(patsubst %,$(O)/src/http/%.o
 $(addprefix $(O)/tests/,api/test_vectors modules/test_vectors): $(O)/tests/api/vectors.o
 # Stores are judged by the suite that others run, too.
 $(O)/tests/store/test_conformance: $(SUITE_OBJ)
-$(addprefix $(O)/tests/,store/test_conformance store/test_rows memory/test_watch memory/test_timeline \
+$(addprefix $(O)/tests/,store/test_conformance store/test_rows memory/test_migrate memory/test_offline memory/test_watch memory/test_timeline \
 	ops/test_dashboard): $(O)/tests/store/rows_ram.o
 $(patsubst %.c,$(O)/%,$(wildcard tests/modules/test_*.c)): $(SUITE_OBJ) $(MODULES) \
 	$(patsubst %.c,$(O)/%.o,$(filter-out tests/modules/test_%,$(wildcard tests/modules/*.c)))
+$(O)/tests/modules/test_migrate: | $(O)/bin/ethos $(O)/libexec/ethos-db
+# And so are session stores.
+$(addprefix $(O)/tests/session/test_,sessions list search keys follow): $(O)/tests/modules/postgres.o \
+	$(O)/lib/ethos/postgres.so
 
 # Modules that the registry's tests load, good and bad; like the examples they see public headers only.
 TEST_MODULES = $(patsubst %.c,$(O)/%.so,$(wildcard tests/memory/modules/*.c)) \

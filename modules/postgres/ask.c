@@ -7,6 +7,7 @@
  */
 #include <poll.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
 #include "base/err.h"
 #include "base/os.h"
@@ -41,8 +42,8 @@ static const char *const statements[PG_STATEMENTS] = {
                  " WHERE scope = $1 AND id = ANY ($3)",
 #define ROW                                                                                        \
     "SELECT number, time_ms, key, actions, source, via, actor, session, session_key, \"user\","    \
-    " op_id, event, undoes, before, after, bytes_before, bytes_after, diff, diff_whole, whole"     \
-    " FROM @.history WHERE scope = $1 AND "
+    " op_id, event, undoes, before, after, bytes_before, bytes_after, diff, diff_whole, whole,"    \
+    " base FROM @.history WHERE scope = $1 AND "
     [PG_ROWS] = ROW "number < $2 ORDER BY number DESC LIMIT $3",
     [PG_ROWS_OF_KEY] = ROW "number < $2 AND key = $4 ORDER BY number DESC LIMIT $3",
 #undef ROW
@@ -58,12 +59,15 @@ static const char *const statements[PG_STATEMENTS] = {
 int pg_sql(const struct pg_settings *settings, const char *from, char out[PG_MAX_STATEMENT])
 {
     size_t size = strlen(settings->schema), used = 0;
-    for (; *from; from++) {
-        size_t more = *from == '@' ? size : 1;
+    while (*from) {
+        size_t taken = from[0] == '@' && from[1] == '@' ? 2 : 1;
+        bool named = *from == '@' && taken == 1;
+        size_t more = named ? size : taken;
         if (used + more >= PG_MAX_STATEMENT)
             return ETHOS_INTERNAL;
-        memcpy(out + used, *from == '@' ? settings->schema : from, more);
+        memcpy(out + used, named ? settings->schema : from, more);
         used += more;
+        from += taken;
     }
     out[used] = 0;
     return ETHOS_OK;
@@ -190,27 +194,80 @@ enum pg_answer pg_exchange(struct pg_link *self, const struct pg_query *query, i
     return refused ? PG_REFUSED : PG_LOST;
 }
 
-/* The first time: SQL is long, and nobody needs it later. */
-static enum pg_answer say_first(struct pg_link *self, struct pg_query *query, const char *template,
-                                int64_t until, PGresult **out_result)
+typedef enum pg_answer exchange_fn(struct pg_link *self, struct pg_query *query, int64_t until,
+                                   PGresult **out_result);
+
+/*
+ * libpq moves all that is left each time a socket takes a part of it: the less often, the better. And the
+ * server's clock runs from the first message: what takes long to be sent is prepared before.
+ */
+enum pg_answer pg_exchange_large(struct pg_link *self, struct pg_query *query, int64_t until,
+                                 PGresult **out_result)
+{
+    int most = PG_LARGE;
+    setsockopt(PQsocket(self->conn), SOL_SOCKET, SO_SNDBUF, &most, sizeof most);
+    if (!*query->prepared && !self->facts.pooled) {
+        query->alone = true;
+        enum pg_answer answer = pg_exchange(self, query, until, out_result);
+        if (answer != PG_ANSWERED)
+            return answer;
+        PQclear(*out_result);
+        query->alone = false;
+    }
+    return pg_exchange(self, query, until, out_result);
+}
+
+uint32_t pg_patience(const struct pg_settings *settings, size_t size)
+{
+    uint32_t ms = settings->deadline_ms > settings->statement_ms ? settings->deadline_ms
+                                                                 : settings->statement_ms;
+    return ms + (uint32_t)(size / PG_SLOWEST);
+}
+
+/* The first time: SQL is long, and nobody needs it later. Behind a pooler every time is. */
+static enum pg_answer say_first(struct pg_link *self, struct pg_query *query,
+                                enum pg_statement which, exchange_fn *exchange, int64_t until,
+                                PGresult **out_result)
 {
     char sql[PG_MAX_STATEMENT];
+    const char *template = which < PG_OF_SESSIONS ? statements[which]
+                                                  : pg_session_statements[which - PG_OF_SESSIONS];
     if (pg_sql(self->settings, template, sql) != ETHOS_OK) {
         pg_note(self, "54000", "a statement is too long");
         return PG_REFUSED;
     }
     query->sql = sql;
+    return exchange(self, query, until, out_result);
+}
+
+static enum pg_answer say(struct pg_link *self, enum pg_statement which,
+                          const struct pg_params *params, exchange_fn *exchange, int64_t until,
+                          PGresult **out_result)
+{
+    char name[24];
+    struct pg_query query = {.name = name, .prepared = &self->prepared[which], .params = params};
+    snprintf(name, sizeof name, "ethos_%d", which);
+    return self->prepared[which] ? exchange(self, &query, until, out_result)
+                                 : say_first(self, &query, which, exchange, until, out_result);
+}
+
+static enum pg_answer exchange_small(struct pg_link *self, struct pg_query *query, int64_t until,
+                                     PGresult **out_result)
+{
     return pg_exchange(self, query, until, out_result);
 }
 
 enum pg_answer pg_say(struct pg_link *self, enum pg_statement which, const struct pg_params *params,
                       int64_t until, PGresult **out_result)
 {
-    char name[24];
-    struct pg_query query = {.name = name, .prepared = &self->prepared[which], .params = params};
-    snprintf(name, sizeof name, "ethos_%d", which);
-    return self->prepared[which] ? pg_exchange(self, &query, until, out_result)
-                                 : say_first(self, &query, statements[which], until, out_result);
+    return say(self, which, params, exchange_small, until, out_result);
+}
+
+enum pg_answer pg_say_sized(struct pg_link *self, enum pg_statement which,
+                            const struct pg_params *params, size_t size, PGresult **out_result)
+{
+    return say(self, which, params, size > PG_LARGE ? pg_exchange_large : exchange_small,
+               pg_until(pg_patience(self->settings, size)), out_result);
 }
 
 int pg_ask(struct pg_link *self, enum pg_statement which, const struct pg_params *params,
@@ -230,6 +287,14 @@ int pg_ask(struct pg_link *self, enum pg_statement which, const struct pg_params
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */
+
+int pg_not_known(const char *subject, const char *reason, struct ethos_error *error)
+{
+    int code = err_set(error, ETHOS_IO, "%s: whether it was changed is not known: %s", subject,
+                       reason);
+    return err_hint(error, code,
+                    "look before you repeat it; with the same operation id it is safe");
+}
 
 /* One line. Whatever holds the password is not shown at all. */
 void pg_note(struct pg_link *self, const char *sqlstate, const char *message)

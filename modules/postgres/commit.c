@@ -8,7 +8,6 @@
  * When the answer is lost the same statement is sent again: see docs/internals/backends.md.
  */
 #include <stdio.h>
-#include <sys/socket.h>
 
 #include "base/err.h"
 #include "base/os.h"
@@ -43,7 +42,7 @@ static const char *const parts[PARTS] = {
                  " before = excluded.before, after = excluded.after,"
                  " bytes_before = excluded.bytes_before, bytes_after = excluded.bytes_after,"
                  " diff = excluded.diff, diff_whole = excluded.diff_whole,"
-                 " plain = excluded.plain, whole = excluded.whole)",
+                 " plain = excluded.plain, whole = excluded.whole, base = excluded.base)",
     [REMEMBER] = "done AS (INSERT INTO @.operation SELECT row.* FROM won, unnest($9) AS row)",
     [FORGET] = "forgotten AS (DELETE FROM @.operation USING won"
                " WHERE scope = $1 AND operation.time_ms < $10)",
@@ -53,10 +52,8 @@ static const char *const parts[PARTS] = {
     [LEAVE] = "left_copies AS (DELETE FROM @.copy USING won WHERE scope = $1 AND id = ANY ($12))",
 };
 
-/* One row if the version was there. The answer is worth something only if it waits for the disk. */
+/* One row if the version was there. */
 static const char told[] = " SELECT pg_notify('@', $1)::text";
-static const char durable[] = ", CASE WHEN current_setting('synchronous_commit') = 'off'"
-                              " THEN set_config('synchronous_commit', 'on', true) END";
 
 /* A bit for each part, and one for a scope that was never written. */
 static unsigned shape_of(const struct ethos_commit *commit)
@@ -87,7 +84,7 @@ static void make_sql(const struct pg_settings *settings, unsigned shape, char ou
         if (shape & 1u << i)
             str_printf(&template, ", %s", parts[i]);
     }
-    str_printf(&template, "%s%s FROM won", told, settings->fast ? "" : durable);
+    str_printf(&template, "%s%s FROM won", told, settings->fast ? "" : PG_DURABLE);
     pg_sql(settings, template.data, out);
     str_release(&template);
 }
@@ -143,7 +140,7 @@ static void pack_row(struct packed *to, const char *scope, const char *token,
                                  change->actor,   change->session, change->session_key,
                                  change->user,    change->op_id,   change->event,
                                  change->undoes,  change->before,  change->after};
-    pg_array_row(&to->rows, 23);
+    pg_array_row(&to->rows, 24);
     pg_field_text(&to->rows, scope);
     pg_field_number(&to->rows, (int64_t)change->number);
     pg_field_text(&to->rows, token);
@@ -157,6 +154,7 @@ static void pack_row(struct packed *to, const char *scope, const char *token,
     pg_field_bool(&to->rows, change->diff_whole);
     pg_field_bool(&to->rows, is_plain(change->diff));
     pg_field(&to->rows, PG_BYTEA, row->whole);
+    pg_field(&to->rows, PG_BYTEA, row->base);
 }
 
 static void pack_done(struct packed *to, const char *scope, const struct ethos_commit *commit)
@@ -263,33 +261,6 @@ static int pack(struct packed *to, const struct pg_facts *facts, const char *sco
 
 /* ---- sending it ------------------------------------------------------------------------------ */
 
-/*
- * libpq moves all that is left each time a socket takes a part of it: the less often, the better. And the
- * server's clock runs from the first message: what takes long to be sent is prepared before.
- */
-static enum pg_answer send_large(struct pg_link *link, struct pg_query *query, int64_t until,
-                                 PGresult **out_result)
-{
-    int most = PG_LARGE;
-    setsockopt(PQsocket(link->conn), SOL_SOCKET, SO_SNDBUF, &most, sizeof most);
-    if (!*query->prepared && !link->facts.pooled) {
-        query->alone = true;
-        enum pg_answer answer = pg_exchange(link, query, until, out_result);
-        if (answer != PG_ANSWERED)
-            return answer;
-        PQclear(*out_result);
-        query->alone = false;
-    }
-    return pg_exchange(link, query, until, out_result);
-}
-
-static uint32_t patience_for(const struct pg_settings *settings, size_t size)
-{
-    uint32_t ms = settings->deadline_ms > settings->statement_ms ? settings->deadline_ms
-                                                                 : settings->statement_ms;
-    return ms + (uint32_t)(size / PG_SLOWEST);
-}
-
 /* One attempt; *out_won: the scope had the version. */
 static enum pg_answer send_once(struct pg_link *link, unsigned shape, const struct packed *packed,
                                 bool *out_won)
@@ -297,13 +268,14 @@ static enum pg_answer send_once(struct pg_link *link, unsigned shape, const stru
     char sql[PG_MAX_STATEMENT], name[24];
     struct pg_query query = {
         .sql = sql, .name = name, .prepared = &link->shapes[shape], .params = &packed->params};
-    int64_t until = pg_until(patience_for(link->settings, size_of(packed)));
+    int64_t until = pg_until(pg_patience(link->settings, size_of(packed)));
     PGresult *result;
     snprintf(name, sizeof name, "ethos_commit_%u", shape);
     if (!link->shapes[shape])
         make_sql(link->settings, shape, sql);
-    enum pg_answer answer = size_of(packed) > PG_LARGE ? send_large(link, &query, until, &result)
-                                                       : pg_exchange(link, &query, until, &result);
+    enum pg_answer answer = size_of(packed) > PG_LARGE
+                                ? pg_exchange_large(link, &query, until, &result)
+                                : pg_exchange(link, &query, until, &result);
     if (answer != PG_ANSWERED)
         return answer;
     *out_won = PQntuples(result) > 0;
@@ -314,14 +286,6 @@ static enum pg_answer send_once(struct pg_link *link, unsigned shape, const stru
 static int moved(const char *scope, struct ethos_error *error)
 {
     return err_set(error, ETHOS_CONFLICT, "%s: changed meanwhile", scope);
-}
-
-static int not_known(const char *scope, const char *reason, struct ethos_error *error)
-{
-    int code = err_set(error, ETHOS_IO, "%s: whether it was changed is not known: %s", scope,
-                       reason);
-    return err_hint(error, code,
-                    "look before you repeat it; with the same operation id it is safe");
 }
 
 /*
@@ -339,7 +303,7 @@ static int look_back(struct pg_store *self, const char *scope, const struct etho
     pg_add_text(&params, commit->token);
     pg_add_number(&params, (int64_t)commit->version);
     if (pg_ask(&self->link, PG_SEEN, &params, ms, &result, error) != ETHOS_OK)
-        return not_known(scope, self->link.message, error);
+        return pg_not_known(scope, self->link.message, error);
     for (size_t i = 0; i < commit->row_count; i++)
         has_row |= commit->rows[i].change.number > commit->version;
     bool there = PQntuples(result) > 0;
@@ -349,7 +313,7 @@ static int look_back(struct pg_store *self, const char *scope, const struct etho
     if (ours)
         return ETHOS_OK;
     if (version > commit->next && !has_row)
-        return not_known(scope, "others have changed it since", error);
+        return pg_not_known(scope, "others have changed it since", error);
     return moved(scope, error);
 }
 
@@ -367,10 +331,10 @@ static int send_until_known(struct pg_store *self, const char *scope,
         bool won = false;
         int code = pg_link_ready(link, until, error);
         if (code != ETHOS_OK)
-            return lost ? not_known(scope, link->message, error) : code;
+            return lost ? pg_not_known(scope, link->message, error) : code;
         code = pack(&packed, &link->facts, scope, commit, error);
         if (code != ETHOS_OK)
-            return lost ? not_known(scope, "no memory", error) : code;
+            return lost ? pg_not_known(scope, "no memory", error) : code;
         enum pg_answer answer = send_once(link, shape_of(commit), &packed, &won);
         release(&packed);
         if (answer == PG_ANSWERED && won)
@@ -382,7 +346,7 @@ static int send_until_known(struct pg_store *self, const char *scope,
             lost = true;
         }
         if ((answer == PG_REFUSED && !pg_may_pass(link)) || !pg_link_pause(link, until))
-            return lost ? not_known(scope, link->message, error) : pg_error(link, error);
+            return lost ? pg_not_known(scope, link->message, error) : pg_error(link, error);
     }
 }
 

@@ -179,6 +179,12 @@ bool pg_link_pause(struct pg_link *self, int64_t until)
     return true;
 }
 
+int pg_link_once(struct pg_link *self, int64_t until, struct ethos_error *error)
+{
+    pg_link_drop(self);
+    return connect_once(self, until, error);
+}
+
 int pg_link_ready(struct pg_link *self, int64_t until, struct ethos_error *error)
 {
     if (stands(self))

@@ -6,7 +6,7 @@
  * with that reason at once instead of waiting for the server a second time.
  */
 #include "base/err.h"
-#include "postgres.h"
+#include "sessions.h"
 
 /* ---- what the parts share -------------------------------------------------------------------- */
 
@@ -70,12 +70,14 @@ static int pg_open(const struct ethos_setup *setup, struct ethos_store **out_sto
     *self = (struct pg_store){.store.ops = &pg_store_ops, .host = host};
     int code = pg_settings_read(&self->settings, setup, error);
     const struct pg_settings *settings = &self->settings;
+    bool reach = setup->flags & ETHOS_SETUP_REACH;
     pg_link_init(&self->link, host, settings, &settings->target);
     pg_link_init(&self->watch.link, host, settings,
                  settings->direct.count > 0 ? &settings->direct : &settings->target);
     if (code == ETHOS_OK)
-        code = pg_link_ready(&self->link, pg_until(settings->deadline_ms), &self->excuse);
-    if (code != ETHOS_OK && code != ETHOS_BUSY) {
+        code = reach ? pg_link_once(&self->link, pg_until(settings->deadline_ms), &self->excuse)
+                     : pg_link_ready(&self->link, pg_until(settings->deadline_ms), &self->excuse);
+    if (code != ETHOS_OK && (reach || code != ETHOS_BUSY)) {
         if (error && self->excuse.code != ETHOS_OK)
             *error = self->excuse;
         pg_close(&self->store);
@@ -91,7 +93,7 @@ static int pg_open(const struct ethos_setup *setup, struct ethos_store **out_sto
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static const struct ethos_option options[] = {
+const struct ethos_option pg_options[] = {
     {"url", ETHOS_OPTION_STRING, NULL,
      "where the database is: postgresql://user@host:5432/database, or key=value words"},
     {"password", ETHOS_OPTION_SECRET, NULL, "of the user; never in the url"},
@@ -113,7 +115,7 @@ static const struct ethos_option options[] = {
 const struct ethos_store_ops pg_store_ops = {
     .abi = ETHOS_ABI,
     .name = "postgres",
-    .options = options,
+    .options = pg_options,
     .open = pg_open,
     .close = pg_close,
     .read = pg_read,
@@ -132,4 +134,5 @@ const struct ethos_module ethos_module = {
     .abi = ETHOS_ABI,
     .name = "postgres",
     .store = &pg_store_ops,
+    .sessions = &pg_sessions_ops,
 };

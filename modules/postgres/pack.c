@@ -35,6 +35,30 @@ void pg_add_number(struct pg_params *self, int64_t number)
     pg_add_bytes(self, PG_INT8, view_of(bytes, sizeof value));
 }
 
+/* Its bits in the order of the net. */
+static uint64_t net_double(double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return htobe64(bits);
+}
+
+void pg_add_double(struct pg_params *self, double number)
+{
+    char *bytes = self->numbers[self->count];
+    uint64_t value = net_double(number);
+    memcpy(bytes, &value, sizeof value);
+    pg_add_bytes(self, PG_FLOAT8, view_of(bytes, sizeof value));
+}
+
+void pg_add_written(struct pg_params *self, Oid type, const char *text)
+{
+    self->formats[self->count] = 0;
+    self->types[self->count] = type;
+    self->lengths[self->count] = 0;
+    self->values[self->count++] = text;
+}
+
 void pg_add_bool(struct pg_params *self, bool value)
 {
     char *byte = self->numbers[self->count];
@@ -86,6 +110,24 @@ void pg_array_text(struct pg_array *self, const char *text)
 {
     add_value(&self->bytes, view_str(text));
     self->count++;
+}
+
+void pg_array_bytes(struct pg_array *self, struct ethos_view bytes)
+{
+    add_value(&self->bytes, bytes);
+    self->count++;
+}
+
+void pg_array_number(struct pg_array *self, int64_t number)
+{
+    uint64_t value = htobe64((uint64_t)number);
+    pg_array_bytes(self, view_of((const char *)&value, sizeof value));
+}
+
+void pg_array_double(struct pg_array *self, double number)
+{
+    uint64_t value = net_double(number);
+    pg_array_bytes(self, view_of((const char *)&value, sizeof value));
 }
 
 static void end_row(struct pg_array *self)
@@ -149,6 +191,14 @@ int64_t pg_number(const PGresult *result, int row, int column)
     if (PQgetlength(result, row, column) == sizeof wide)
         memcpy(&wide, value, sizeof wide);
     return (int64_t)be64toh(wide);
+}
+
+double pg_double(const PGresult *result, int row, int column)
+{
+    int64_t bits = pg_number(result, row, column);
+    double number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
 }
 
 bool pg_bool(const PGresult *result, int row, int column)

@@ -13,6 +13,8 @@
  *   watch     watch
  *   check     what doctor is told
  *
+ *   sessions*  conversations: sessions.h
+ *
  * Every call of the store is one statement, hence one round trip and one transaction: there is no time
  * between two messages in which a stopped program could hold a lock.
  */
@@ -35,7 +37,7 @@
 #define PG_LARGE 1048576          /* bytes: a commit that takes time to be sent */
 #define PG_SLOWEST 4096 /* bytes: it is waited for as if at least so many were sent in a ms */
 #define PG_KEYWORDS 48  /* parameters of a connection */
-#define PG_PARAMS 16    /* of a statement */
+#define PG_PARAMS 28    /* of a statement */
 #define PG_FEW 5        /* texts that are gathered the fastest way */
 #define PG_SHAPES 512   /* of a commit */
 #define PG_LEAST_TIMEOUT_MS 10     /* of both timeouts */
@@ -48,7 +50,24 @@
 #define PG_CLOCK_MS 2000           /* clocks may differ by this much */
 
 /* Types of the server, by their fixed numbers. */
-enum { PG_BOOL = 16, PG_BYTEA = 17, PG_INT8 = 20, PG_TEXT = 25, PG_TEXTS = 1009 };
+enum {
+    PG_BOOL = 16,
+    PG_BYTEA = 17,
+    PG_INT8 = 20,
+    PG_TEXT = 25,
+    PG_FLOAT8 = 701,
+    PG_BOOLS = 1000,
+    PG_BYTEAS = 1001,
+    PG_TEXTS = 1009,
+    PG_INT8S = 1016,
+    PG_FLOAT8S = 1022,
+    PG_TSQUERY = 3615
+};
+
+/* A column of what a change gives: its answer is worth something only if it waits for the disk. */
+#define PG_DURABLE                                                                                 \
+    ", CASE WHEN current_setting('synchronous_commit') = 'off'"                                    \
+    " THEN set_config('synchronous_commit', 'on', true) END"
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
@@ -74,7 +93,7 @@ void pg_settings_release(struct pg_settings *self);
 
 /* ---- link ------------------------------------------------------------------------------------ */
 
-/* The statements that every connection has; `@` in their text is the schema. */
+/* The statements that every connection has; `@` in their text is the schema (pg_sql). */
 enum pg_statement {
     PG_GATHER,                           /* of one text; up to PG_FEW follow, */
     PG_GATHER_MANY = PG_GATHER + PG_FEW, /* and of any number */
@@ -86,8 +105,37 @@ enum pg_statement {
     PG_COPIES,
     PG_SEEN,
     PG_VERSIONS,
+    PG_OF_SESSIONS, /* those of conversations: sessions_sql.c */
+    PG_S_CREATE = PG_OF_SESSIONS,
+    PG_S_GET,
+    PG_S_GET_BY_KEY,
+    PG_S_UPDATE,
+    PG_S_REMOVE,
+    PG_S_CALL,
+    PG_S_FORGET,
+    PG_S_SAY,
+    PG_S_TAIL,
+    PG_S_MESSAGES,
+    PG_S_TAKEN,
+    PG_S_LIST,
+    PG_S_LIST_ON,
+    PG_S_FORK,
+    PG_S_COUNT_OLD,
+    PG_S_PRUNE,
+    PG_S_KEYS,
+    PG_S_KEY_ADD,
+    PG_S_KEY_REVOKE,
+    PG_S_KEY_USED,
+    PG_S_KEYS_VERSION,
+    PG_S_SEARCH,
+    PG_S_FOLLOW,
+    PG_S_SEQUENCES,
+    PG_S_TERMS,
+    PG_S_TERMS_FIX,
     PG_STATEMENTS
 };
+
+extern const char *const pg_session_statements[PG_STATEMENTS - PG_OF_SESSIONS];
 
 /* Tables whose rows a commit hands over: their row types, and the arrays of these. */
 enum pg_table { PG_TABLE_TEXT, PG_TABLE_HISTORY, PG_TABLE_OPERATION, PG_TABLE_COPY, PG_TABLES };
@@ -141,6 +189,9 @@ int64_t pg_until(uint32_t ms); /* from now, by the monotonic clock */
  */
 int pg_link_ready(struct pg_link *self, int64_t until, struct ethos_error *error);
 
+/* The same for a link that has none, with one try. */
+int pg_link_once(struct pg_link *self, int64_t until, struct ethos_error *error);
+
 /* One step of connecting, waiting for nothing: ETHOS_OK when self->state is PG_CONNECTING or PG_UP. */
 int pg_link_step(struct pg_link *self, struct ethos_error *error);
 
@@ -181,9 +232,20 @@ enum pg_answer {
 enum pg_answer pg_exchange(struct pg_link *self, const struct pg_query *query, int64_t until,
                            PGresult **out_result);
 
+/* The same where much is sent. */
+enum pg_answer pg_exchange_large(struct pg_link *self, struct pg_query *query, int64_t until,
+                                 PGresult **out_result);
+
+/* ms that are waited for the answer to so many bytes. */
+uint32_t pg_patience(const struct pg_settings *settings, size_t size);
+
 /* The same for a statement of the table. */
 enum pg_answer pg_say(struct pg_link *self, enum pg_statement which, const struct pg_params *params,
                       int64_t until, PGresult **out_result);
+
+/* The same with so many bytes of parameters, within the time that they take. */
+enum pg_answer pg_say_sized(struct pg_link *self, enum pg_statement which,
+                            const struct pg_params *params, size_t size, PGresult **out_result);
 
 /* The same with everything it takes, for statements that may be repeated: a connection, and again. */
 int pg_ask(struct pg_link *self, enum pg_statement which, const struct pg_params *params,
@@ -191,6 +253,9 @@ int pg_ask(struct pg_link *self, enum pg_statement which, const struct pg_params
 
 /* Whether what was refused may work when it is tried again. */
 bool pg_may_pass(const struct pg_link *self);
+
+/* What a caller hears when an answer was lost and nobody can tell what became of it. */
+int pg_not_known(const char *subject, const char *reason, struct ethos_error *error);
 
 /* What the last refusal or loss means to a caller. */
 int pg_error(const struct pg_link *self, struct ethos_error *error);
@@ -201,14 +266,17 @@ int pg_connect_error(struct pg_link *self, struct ethos_error *error);
 /* Remembers what libpq says; nothing of the password. */
 void pg_note(struct pg_link *self, const char *sqlstate, const char *message);
 
-/* SQL with the schema in the place of each `@`. */
+/* SQL with the schema in the place of each `@`; `@@` is the operator. */
 int pg_sql(const struct pg_settings *settings, const char *template, char out[PG_MAX_STATEMENT]);
 
 /* ---- pack ------------------------------------------------------------------------------------ */
 
 void pg_add_text(struct pg_params *self, const char *text); /* NULL: null */
 void pg_add_number(struct pg_params *self, int64_t number);
+void pg_add_double(struct pg_params *self, double number);
 void pg_add_bool(struct pg_params *self, bool value);
+/* A value as the server writes it, NULL: null. */
+void pg_add_written(struct pg_params *self, Oid type, const char *text);
 void pg_add_bytes(struct pg_params *self, Oid type, struct ethos_view bytes); /* or absent: null */
 
 /* An array of strings, or of rows: pg_array_row() begins one, its fields follow in their order. */
@@ -221,6 +289,9 @@ struct pg_array {
 void pg_array_init(struct pg_array *self, Oid element);
 void pg_array_release(struct pg_array *self);
 void pg_array_text(struct pg_array *self, const char *text);
+void pg_array_number(struct pg_array *self, int64_t number);
+void pg_array_double(struct pg_array *self, double number);
+void pg_array_bytes(struct pg_array *self, struct ethos_view bytes); /* absent: null */
 void pg_array_row(struct pg_array *self, uint32_t fields);
 void pg_field(struct pg_array *self, Oid type, struct ethos_view value); /* absent: null */
 void pg_field_text(struct pg_array *self, const char *text);
@@ -230,6 +301,7 @@ int pg_array_end(struct pg_array *self); /* of it all; str_code */
 
 /* Values of an answer. */
 int64_t pg_number(const PGresult *result, int row, int column);
+double pg_double(const PGresult *result, int row, int column);
 bool pg_bool(const PGresult *result, int row, int column);
 const char *pg_text(const PGresult *result, int row, int column);        /* NULL for null */
 struct ethos_view pg_bytes(const PGresult *result, int row, int column); /* absent for null */
@@ -262,6 +334,7 @@ struct pg_store {
     struct ethos_error excuse; /* why open had no connection: the answer to the first call */
 };
 
+extern const struct ethos_option pg_options[];
 extern const struct ethos_store_ops pg_store_ops;
 
 /* pg_ask of the store's connection within its deadline. */

@@ -31,6 +31,7 @@ static struct ethos_row read_row(const PGresult *result, int row)
     change->diff = pg_bytes(result, row, column++);
     change->diff_whole = pg_bool(result, row, column++);
     out.whole = pg_bytes(result, row, column++);
+    out.base = pg_bytes(result, row, column++);
     return out;
 }
 

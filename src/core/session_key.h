@@ -25,8 +25,9 @@ int session_key_parts(const struct ethos_view *parts, size_t count, struct str *
 bool session_key_of_family(struct ethos_view key, struct ethos_view base);
 
 /*
- * Appends a title for a conversation that has none: the first line of the text that is not blank, without
- * the marks of a heading, list or quote, at most 60 CH, cut between words. Returns str_code.
+ * Appends a title for a conversation that has none: the first line of the text that is not blank,
+ * without the marks of a heading, list or quote, at most 60 CH, cut between words. Returns
+ * str_code.
  */
 int session_title(struct ethos_view text, struct str *out);
 

@@ -82,6 +82,7 @@ static const struct mcp_field report_fields[] = {
     {"applied", MCP_INTEGER, "changes that were made", NULL},
     {"written", MCP_ROWS, "files that changed", touched_fields},
     {"unchanged", MCP_ROWS, "files that already said so", touched_fields},
+    {"queued", MCP_FLAG, "true: memory is out of reach; the change is made when it is back", NULL},
     WITHHELD,
     END};
 

@@ -28,7 +28,7 @@ static int find_key(struct db *self, const char *id, struct str *out, struct eth
     db_bind(statement, 1, id);
     code = db_step(self, statement, "read a session", error);
     if (code != SQLITE_ROW)
-        return code < 0 ? code : session_unknown(id, error);
+        return code < 0 ? code : form_no_session(id, error);
     str_printf(out, "%s:fork:", (const char *)sqlite3_column_text(statement, 1));
     sqlite3_reset(statement);
     code = db_prepare(self, DB_SESSION_BY_KEY, &statement, error);

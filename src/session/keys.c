@@ -111,18 +111,12 @@ int keys_add(struct ethos_sessions *sessions, const struct ethos_key *key,
     struct db *self = db_of(sessions);
     char created[CLOCK_ISO_SIZE];
     const char *texts[] = {key->prefix, key->hash, key->name, key->scopes, key->origins};
-    int code = session_texts(texts, sizeof texts / sizeof *texts, error);
+    int code = form_texts(texts, sizeof texts / sizeof *texts, error);
     if (code == ETHOS_OK)
         code = session_time(self, key->created_at, created, error);
     if (code == ETHOS_OK)
         code = db_begin(self, error);
     return code == ETHOS_OK ? db_end(self, insert(self, key, created, error), error) : code;
-}
-
-static int unknown_key(const char *name, struct ethos_error *error)
-{
-    int code = err_set(error, ETHOS_NOTFOUND, "no such key: %s", name);
-    return err_hint(error, code, "list the keys to see which there are");
 }
 
 /* Runs a statement about one key: its name, and the time of now. */
@@ -134,7 +128,7 @@ static int change_key(struct db *self, enum db_statement which, const char *name
     int64_t changed = 0;
     int code = keys_present(self, error);
     if (code <= 0)
-        return code < 0 ? code : unknown_key(name, error);
+        return code < 0 ? code : form_no_key(name, error);
     code = session_time(self, NULL, now, error);
     if (code == ETHOS_OK)
         code = db_begin(self, error);
@@ -147,7 +141,7 @@ static int change_key(struct db *self, enum db_statement which, const char *name
         code = db_run(self, statement, "change a key", &changed, error);
     }
     if (code == ETHOS_OK && changed == 0)
-        code = unknown_key(name, error);
+        code = form_no_key(name, error);
     return db_end(self, code, error);
 }
 

@@ -9,8 +9,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/view.h"
-#include "session/cursor.h"
+#include "core/cursor.h"
 #include "session/rows.h"
 #include "session/sessions.h"
 
@@ -19,14 +18,8 @@
 
 enum { COLUMN_ROW = SESSION_COLUMN_COUNT, COLUMN_PLACE };
 
-/* The times as they are stored; NULL: no bound. */
-struct span {
-    const char *since, *until;
-    char from[CLOCK_ISO_SIZE], to[CLOCK_ISO_SIZE];
-};
-
 static void bind_query(sqlite3_stmt *statement, const struct ethos_session_query *query,
-                       const struct span *span)
+                       const struct form_span *span)
 {
     db_bind(statement, 1, query->platform);
     db_bind(statement, 2, query->personality);
@@ -106,7 +99,7 @@ static void note_place(sqlite3_stmt *statement, int pinned, struct cursor *curso
 struct pages {
     struct db *db;
     const struct ethos_session_query *query;
-    struct span span;
+    struct form_span span;
     struct cursor cursor;
     char ahead[CLOCK_ISO_SIZE];
     ethos_session_fn *each;
@@ -157,23 +150,6 @@ static int run_list(struct pages *self, struct ethos_error *error)
     return code;
 }
 
-static int read_span(const struct db *self, const struct ethos_session_query *query,
-                     struct span *out, struct ethos_error *error)
-{
-    const char *const given[] = {query->since, query->until};
-    char *const stored[] = {out->from, out->to};
-    int64_t ms, now = self->host->now_ms(self->host->arg);
-    for (int i = 0; i < 2; i++) {
-        if (given[i] && !clock_parse(view_str(given[i]), now, i == 1, &ms, NULL))
-            return err_set(error, ETHOS_INVALID, "not a time: %s", given[i]);
-        if (given[i])
-            clock_iso(ms, stored[i]);
-    }
-    out->since = query->since ? out->from : NULL;
-    out->until = query->until ? out->to : NULL;
-    return ETHOS_OK;
-}
-
 int sessions_list(struct ethos_sessions *sessions, const struct ethos_session_query *query,
                   ethos_session_fn *each, void *arg, char out_cursor[ETHOS_CURSOR_SIZE],
                   struct ethos_error *error)
@@ -186,7 +162,8 @@ int sessions_list(struct ethos_sessions *sessions, const struct ethos_session_qu
     int code = query->cursor && *query->cursor ? cursor_read(query->cursor, &self.cursor, error)
                                                : ETHOS_OK;
     if (code == ETHOS_OK)
-        code = read_span(self.db, query, &self.span, error);
+        code = form_span(query->since, query->until, self.db->host->now_ms(self.db->host->arg),
+                         &self.span, error);
     if (code == ETHOS_OK)
         code = db_ready(self.db, false, error);
     if (code == ETHOS_OK)

@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/choice.h"
 #include "base/err.h"
-#include "base/utf8.h"
 #include "base/uuid.h"
 #include "base/view.h"
 #include "core/transcript.h"
@@ -79,22 +77,6 @@ static int check_sequence(struct db *self, const char *id, const struct ethos_me
 
 /* ---- append ---------------------------------------------------------------------------------- */
 
-static int check_message(const struct ethos_message *message, struct ethos_error *error)
-{
-    const char *texts[] = {message->id,         message->tool_call_id,   message->tool_name,
-                           message->tool_calls, message->content_blocks, message->trace_id};
-    if (!message->role ||
-        !choice_has("user|assistant|tool_result|system|user_steer", view_str(message->role)))
-        return err_set(error, ETHOS_INVALID, "no such role: %s",
-                       message->role ? message->role : "(none)");
-    if (message->content.size > DB_MAX_TEXT / 2)
-        return err_set(error, ETHOS_LIMIT, "a message of %zu bytes is too large",
-                       message->content.size);
-    if (!utf8_valid(message->content))
-        return err_set(error, ETHOS_INVALID, "a message is not valid UTF-8");
-    return session_texts(texts, sizeof texts / sizeof *texts, error);
-}
-
 /* The time of the session's newest message, "" without one or when that is no time. */
 static int read_last_time(struct db *self, const char *id, char out[CLOCK_ISO_SIZE],
                           struct ethos_error *error)
@@ -109,7 +91,7 @@ static int read_last_time(struct db *self, const char *id, char out[CLOCK_ISO_SI
     if (code < 0)
         return code;
     if (code != SQLITE_ROW)
-        return session_unknown(id, error);
+        return form_no_session(id, error);
     struct ethos_view last = view_str((const char *)sqlite3_column_text(statement, 0));
     out[0] = 0;
     if (last.data && last.size < CLOCK_ISO_SIZE && clock_parse(last, 0, false, &ms, NULL))
@@ -152,7 +134,7 @@ static int insert(struct db *self, const char *session, const struct ethos_messa
     db_bind(statement, 15, time);
     code = db_run(self, statement, "append a message", NULL, error);
     if (code == ETHOS_EXISTS)
-        err_set(error, code, "there is a message with this id: %s", message->id);
+        form_message_exists(message->id, error);
     return code;
 }
 
@@ -190,21 +172,12 @@ static int insert_all(struct db *self, const char *id, const struct ethos_messag
     return code == ETHOS_OK ? raise_session(self, id, last, turns, error) : code;
 }
 
-static int check_messages(const struct ethos_message *messages, size_t count,
-                          struct ethos_error *error)
-{
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < count; i++)
-        code = check_message(&messages[i], error);
-    return code;
-}
-
 int messages_append(struct ethos_sessions *sessions, const char *id,
                     const struct ethos_message *messages, size_t count, unsigned flags,
                     struct ethos_error *error)
 {
     struct db *self = db_of(sessions);
-    int code = check_messages(messages, count, error);
+    int code = form_messages(messages, count, error);
     if (code == ETHOS_OK)
         code = session_begin(self, id, error);
     if (code != ETHOS_OK)
@@ -270,7 +243,7 @@ int messages_read(struct ethos_sessions *sessions, const char *id, unsigned last
     bool any = false;
     int code = db_ready(self, false, error);
     if (code == ETHOS_NOTFOUND)
-        return session_unknown(id, error);
+        return form_no_session(id, error);
     if (code == ETHOS_OK)
         code = db_prepare(self, last ? DB_LAST_MESSAGES : DB_MESSAGES, &statement, error);
     if (code != ETHOS_OK)
@@ -282,7 +255,7 @@ int messages_read(struct ethos_sessions *sessions, const char *id, unsigned last
     if (code != ETHOS_OK || any)
         return code;
     int exists = session_exists(self, id, error);
-    return exists < 0 ? exists : exists ? ETHOS_OK : session_unknown(id, error);
+    return exists < 0 ? exists : exists ? ETHOS_OK : form_no_session(id, error);
 }
 
 /* ---- hide ------------------------------------------------------------------------------------ */
@@ -347,9 +320,9 @@ static int hide(struct db *self, const char *id, struct start *start, int64_t *o
     *out_count = 0;
     int code = session_exists(self, id, error);
     if (code >= 0)
-        code = code ? find_start(self, id, start, error) : session_unknown(id, error);
+        code = code ? find_start(self, id, start, error) : form_no_session(id, error);
     if (code == ETHOS_OK && start->message && !start->found)
-        code = err_set(error, ETHOS_NOTFOUND, "no such message in the session: %s", start->message);
+        code = form_no_message(start->message, error);
     if (code == ETHOS_OK && start->found)
         code = hide_from(self, id, start->row, out_count, error);
     return code;
@@ -377,7 +350,7 @@ int messages_rewind(struct ethos_sessions *sessions, const char *id, const char 
     struct db *self = db_of(sessions);
     struct start start = {.message = message, .turns = 1};
     int64_t hidden;
-    int code = check_messages(messages, count, error);
+    int code = form_messages(messages, count, error);
     if (code == ETHOS_OK)
         code = session_begin(self, id, error);
     if (code != ETHOS_OK)

@@ -9,51 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "base/utf8.h"
 #include "base/view.h"
-#include "core/scan.h"
+#include "core/session_search.h"
 #include "session/db.h"
 #include "session/rows.h"
 #include "session/search_add.h"
 #include "session/search_find.h"
 
-#define BEFORE_UNITS 50 /* CH of a snippet before the hit */
-#define AFTER_UNITS 150 /* and from its beginning on */
-
 /* One search under way. */
 struct run {
     struct db *db;
-    const struct ethos_search *search;
-    struct query query;
-    int64_t since, until;
-    ethos_hit_fn *each;
-    void *arg;
-    int stopped; /* what the callback returned */
-    struct arena arena;
-    struct str safe; /* of the message at hand, when guarded */
-    char **shown;    /* ids */
-    size_t shown_count, shown_capacity, limit;
+    struct search_show show;
     int64_t *stale; /* numbers of messages that are no more, or read otherwise now */
     size_t stale_count, stale_capacity;
 };
 
 /* ---- one hit --------------------------------------------------------------------------------- */
-
-/* The hit is at [start, end) of the content, or nowhere. */
-static void cut_snippet(struct ethos_view content, size_t start, size_t end, struct ethos_hit *out)
-{
-    size_t from = utf8_tail(view_of(content.data, start), BEFORE_UNITS);
-    size_t to = start < end ? start + utf8_head(view_from(content, start), AFTER_UNITS)
-                            : utf8_head(content, BEFORE_UNITS + AFTER_UNITS);
-    out->snippet = view_of(content.data + from, to - from);
-    out->hit = start - from;
-    out->hit_end = (end < to ? end : to) - from;
-    out->cut_before = from > 0;
-    out->cut_after = to < content.size;
-}
 
 static bool same(const char *wanted, const char *is)
 {
@@ -64,74 +37,21 @@ static bool same(const char *wanted, const char *is)
 static bool is_within(const struct run *run, const struct ethos_message *message,
                       const struct ethos_session *session)
 {
-    const struct ethos_search *search = run->search;
+    const struct ethos_search *search = run->show.search;
     int64_t time = index_time(message->timestamp);
     return same(search->session, message->session) && same(search->role, message->role) &&
-           same(search->working_dir, session->working_dir) && time >= run->since &&
-           time <= run->until;
-}
-
-static bool was_shown(const struct run *run, const char *id)
-{
-    for (size_t i = 0; i < run->shown_count; i++) {
-        if (strcmp(run->shown[i], id) == 0)
-            return true;
-    }
-    return false;
-}
-
-static int note_shown(struct run *run, const char *id, struct ethos_error *error)
-{
-    char **shown = arena_grow(&run->arena, run->shown, run->shown_count, &run->shown_capacity,
-                              sizeof *shown);
-    if (!shown)
-        return err_nomem(error);
-    run->shown = shown;
-    shown[run->shown_count] = arena_str(&run->arena, id);
-    if (!shown[run->shown_count])
-        return err_nomem(error);
-    run->shown_count++;
-    return ETHOS_OK;
+           same(search->working_dir, session->working_dir) && time >= run->show.since &&
+           time <= run->show.until;
 }
 
 static int note_stale(struct run *run, int64_t doc, struct ethos_error *error)
 {
-    int64_t *stale = arena_grow(&run->arena, run->stale, run->stale_count, &run->stale_capacity,
-                                sizeof *stale);
+    int64_t *stale = arena_grow(&run->show.arena, run->stale, run->stale_count,
+                                &run->stale_capacity, sizeof *stale);
     if (!stale)
         return err_nomem(error);
     run->stale = stale;
     stale[run->stale_count++] = doc;
-    return ETHOS_OK;
-}
-
-/* Of a guarded search, the message becomes what a model may read of it. */
-static int guard(struct run *run, struct ethos_message *message, struct ethos_hit *hit,
-                 struct ethos_error *error)
-{
-    if (!run->search->guarded)
-        return ETHOS_OK;
-    struct ethos_view visible = scan_visible(message->content, &run->safe);
-    hit->withheld = visible.data != message->content.data;
-    message->content = visible;
-    return str_code(&run->safe) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
-}
-
-static int show(struct run *run, struct ethos_message *message, const struct ethos_session *session,
-                struct ethos_error *error)
-{
-    struct ethos_hit hit = {.message = message, .session = session};
-    size_t start = 0, end = 0;
-    if (!is_within(run, message, session) || was_shown(run, message->id))
-        return ETHOS_OK;
-    int code = guard(run, message, &hit, error);
-    if (code != ETHOS_OK || !query_matches(&run->query, message->content, &start, &end))
-        return code;
-    code = note_shown(run, message->id, error);
-    if (code != ETHOS_OK)
-        return code;
-    cut_snippet(message->content, start, end, &hit);
-    run->stopped = run->each(run->arg, &hit);
     return ETHOS_OK;
 }
 
@@ -150,7 +70,9 @@ static int show_row(struct run *run, sqlite3_stmt *statement, int64_t doc, int64
                                           .timestamp = message.timestamp,
                                           .content = message.content}) != sum)
         code = note_stale(run, doc, error);
-    return code == ETHOS_OK && !hidden ? show(run, &message, &session, error) : code;
+    if (code != ETHOS_OK || hidden || !is_within(run, &message, &session))
+        return code;
+    return search_show(&run->show, &message, &session, error);
 }
 
 /* Reads the message that the index proposes. */
@@ -193,17 +115,13 @@ static int by_fit(const void *a, const void *b)
     return (left->doc < right->doc) - (left->doc > right->doc);
 }
 
-static bool is_full(const struct run *run)
-{
-    return run->stopped != 0 || run->shown_count >= run->limit;
-}
-
 static int show_found(struct run *run, struct find *find, struct ethos_error *error)
 {
     int code = ETHOS_OK;
-    if (!run->search->newest && find->found_count)
+    if (!run->show.search->newest && find->found_count)
         qsort(find->found, find->found_count, sizeof *find->found, by_fit);
-    for (size_t i = 0; code == ETHOS_OK && i < find->found_count && !is_full(run); i++)
+    for (size_t i = 0; code == ETHOS_OK && i < find->found_count && !search_show_full(&run->show);
+         i++)
         code = look_at(run, find->found[i].doc, error);
     return code;
 }
@@ -216,11 +134,12 @@ static int list_folder(struct run *run, struct find *find, struct ethos_error *e
     int code = index_prepare(run->db->search, ASK_FOLDER, &statement, error);
     if (code != ETHOS_OK)
         return code;
-    db_bind(statement, 1, run->search->working_dir);
+    db_bind(statement, 1, run->show.search->working_dir);
     while ((code = index_step(run->db->search, statement, error)) == SQLITE_ROW) {
-        const char **ids = arena_grow(&run->arena, find->folder, find->folder_count, &capacity,
+        const char **ids = arena_grow(&run->show.arena, find->folder, find->folder_count, &capacity,
                                       sizeof *ids);
-        const char *id = arena_str(&run->arena, (const char *)sqlite3_column_text(statement, 0));
+        const char *id = arena_str(&run->show.arena,
+                                   (const char *)sqlite3_column_text(statement, 0));
         if (!ids || !id) {
             code = err_nomem(error);
             break;
@@ -240,7 +159,7 @@ static int show_windows(struct run *run, struct find *find, struct ethos_error *
         int64_t time = find->found[find->found_count - 1].time;
         int64_t doc = find->found[find->found_count - 1].doc;
         code = show_found(run, find, error);
-        if (code != ETHOS_OK || !find->more || is_full(run))
+        if (code != ETHOS_OK || !find->more || search_show_full(&run->show))
             break;
         code = find_next(find, time, doc, error);
         if (code != ETHOS_OK)
@@ -252,7 +171,7 @@ static int show_windows(struct run *run, struct find *find, struct ethos_error *
 /* Those that are as they were typed, and older than all that can be ranked. */
 static int show_best(struct run *run, const struct find *find, struct ethos_error *error)
 {
-    struct find *best = arena_alloc(&run->arena, sizeof *best);
+    struct find *best = arena_alloc(&run->show.arena, sizeof *best);
     if (!best)
         return err_nomem(error);
     find_best_of(find, best);
@@ -262,25 +181,27 @@ static int show_best(struct run *run, const struct find *find, struct ethos_erro
 
 static int show_all(struct run *run, struct ethos_error *error)
 {
-    struct find *find = arena_alloc(&run->arena, sizeof *find);
+    struct find *find = arena_alloc(&run->show.arena, sizeof *find);
     if (!find)
         return err_nomem(error);
     *find = (struct find){.index = run->db->search,
-                          .arena = &run->arena,
-                          .query = &run->query,
-                          .session = run->search->session,
-                          .role = run->search->role,
-                          .since = run->since,
-                          .until = run->until};
-    int code = run->search->working_dir ? list_folder(run, find, error) : ETHOS_OK;
-    if (code != ETHOS_OK || (run->search->working_dir && find->folder_count == 0))
+                          .arena = &run->show.arena,
+                          .query = &run->show.query,
+                          .session = run->show.search->session,
+                          .role = run->show.search->role,
+                          .since = run->show.since,
+                          .until = run->show.until};
+    int code = run->show.search->working_dir ? list_folder(run, find, error) : ETHOS_OK;
+    if (code != ETHOS_OK || (run->show.search->working_dir && find->folder_count == 0))
         return code;
     code = find_begin(find, error);
     if (code == ETHOS_OK)
         code = find_next(find, INT64_MAX, INT64_MAX, error);
-    if (code == ETHOS_OK && find->more && find->best_count < run->limit && !run->search->newest)
+    if (code == ETHOS_OK && find->more && find->best_count < run->show.limit &&
+        !run->show.search->newest)
         code = show_best(run, find, error);
-    return code == ETHOS_OK && !is_full(run) ? show_windows(run, find, error) : code;
+    return code == ETHOS_OK && !search_show_full(&run->show) ? show_windows(run, find, error)
+                                                             : code;
 }
 
 /* ---- the index ------------------------------------------------------------------------------- */
@@ -335,31 +256,6 @@ static int settle_file(struct run *run, struct ethos_error *error)
 
 /* ---- from outside ---------------------------------------------------------------------------- */
 
-static int parse_time(const struct run *run, const char *name, const char *text, bool end,
-                      int64_t *out, struct ethos_error *error)
-{
-    int64_t now = run->db->host->now_ms(run->db->host->arg);
-    if (!text || clock_parse(view_str(text), now, end, out, NULL))
-        return ETHOS_OK;
-    return err_set(error, ETHOS_INVALID, "%s: \"%s\" is no time", name, text);
-}
-
-static int prepare_run(struct run *run, struct ethos_error *error)
-{
-    const struct ethos_search *search = run->search;
-    run->since = INT64_MIN + 1; // more than INDEX_GONE
-    run->until = INT64_MAX;
-    run->limit = search->limit ? search->limit : SEARCH_LIMIT;
-    if (run->limit > SEARCH_RANKED)
-        run->limit = SEARCH_RANKED;
-    int code = parse_time(run, "since", search->since, false, &run->since, error);
-    if (code == ETHOS_OK)
-        code = parse_time(run, "until", search->until, true, &run->until, error);
-    if (code == ETHOS_OK && query_parse(search->text, &run->arena, &run->query) != ETHOS_OK)
-        code = err_nomem(error);
-    return code;
-}
-
 /* What the search found out about the index is put right, when nobody waits for it. */
 static void tidy(struct run *run)
 {
@@ -370,11 +266,10 @@ static void tidy(struct run *run)
 int search_run(struct db *self, const struct ethos_search *search, ethos_hit_fn *each, void *arg,
                struct ethos_error *error)
 {
-    struct run run = {.db = self, .search = search, .each = each, .arg = arg};
-    arena_init(&run.arena);
-    str_init(&run.safe, SIZE_MAX);
-    int code = prepare_run(&run, error);
-    if (code == ETHOS_OK && run.query.count > 0) {
+    struct run run = {.db = self};
+    int code = search_show_begin(&run.show, search, self->host->now_ms(self->host->arg), each, arg,
+                                 error);
+    if (code == ETHOS_OK && run.show.query.count > 0) {
         code = db_ready(self, false, error);
         if (code == ETHOS_OK)
             code = with_index(&run, catch_up_and_show, error);
@@ -382,9 +277,7 @@ int search_run(struct db *self, const struct ethos_search *search, ethos_hit_fn 
             code = ETHOS_OK; // nobody said anything yet
         tidy(&run);
     }
-    str_release(&run.safe);
-    arena_release(&run.arena);
-    return code == ETHOS_OK ? run.stopped : code;
+    return search_show_end(&run.show, code);
 }
 
 static int run_without_query(struct db *self, work_fn *work, struct ethos_error *error)

@@ -12,10 +12,9 @@
 
 #include <ethos/session.h>
 
-struct db;
+#include "core/session_search.h"
 
-#define SEARCH_RANKED 2000 /* and the most that one search shows */
-#define SEARCH_LIMIT 20    /* when none is given */
+struct db;
 
 /* As the search of struct ethos_sessions_ops. Without a database nothing fits. */
 int search_run(struct db *self, const struct ethos_search *search, ethos_hit_fn *each, void *arg,

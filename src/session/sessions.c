@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/utf8.h"
 #include "base/uuid.h"
-#include "base/view.h"
 #include "session/rows.h"
 #include "session/search.h"
 #include "session/session.h"
@@ -70,17 +68,11 @@ static void sessions_close(struct ethos_sessions *sessions)
 
 /* ---- shared ---------------------------------------------------------------------------------- */
 
-int session_unknown(const char *id, struct ethos_error *error)
-{
-    int code = err_set(error, ETHOS_NOTFOUND, "no such session: %s", id);
-    return err_hint(error, code, "list the sessions to see which there are");
-}
-
 int session_begin(struct db *self, const char *id, struct ethos_error *error)
 {
     int code = db_ready(self, false, error);
     if (code == ETHOS_NOTFOUND)
-        return session_unknown(id, error);
+        return form_no_session(id, error);
     return code == ETHOS_OK ? db_begin(self, error) : code;
 }
 
@@ -96,46 +88,13 @@ int session_exists(struct db *self, const char *id, struct ethos_error *error)
     return code < 0 ? code : code == SQLITE_ROW;
 }
 
-int session_texts(const char *const *texts, size_t count, struct ethos_error *error)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (texts[i] && !utf8_valid(view_str(texts[i])))
-            return err_set(error, ETHOS_INVALID, "not valid UTF-8: %s", texts[i]);
-    }
-    return ETHOS_OK;
-}
-
 int session_time(const struct db *self, const char *given, char out[CLOCK_ISO_SIZE],
                  struct ethos_error *error)
 {
-    int64_t now = self->host->now_ms(self->host->arg), ms = now;
-    if (given && !clock_parse(view_str(given), now, false, &ms, NULL))
-        return err_set(error, ETHOS_INVALID, "not a time: %s", given);
-    clock_iso(ms, out);
-    return ETHOS_OK;
+    return form_time(given, self->host->now_ms(self->host->arg), out, error);
 }
 
 /* ---- create ---------------------------------------------------------------------------------- */
-
-static bool is_id(const char *id)
-{
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                  "0123456789-_";
-    size_t size = strspn(id, allowed);
-    return size > 0 && size < ETHOS_UUID_SIZE && id[size] == 0;
-}
-
-static int check_session(const struct ethos_session *session, struct ethos_error *error)
-{
-    const char *texts[] = {session->key,         session->platform, session->model,
-                           session->provider,    session->parent,   session->personality,
-                           session->working_dir, session->title,    session->metadata};
-    if (!session->key || !*session->key || !session->platform || !*session->platform)
-        return err_set(error, ETHOS_INVALID, "a session needs a key and a platform");
-    if (session->id && !is_id(session->id))
-        return err_set(error, ETHOS_INVALID, "bad session id: %s", session->id);
-    return session_texts(texts, sizeof texts / sizeof *texts, error);
-}
 
 static void bind_usage(sqlite3_stmt *statement, int at, const struct ethos_usage *usage)
 {
@@ -168,49 +127,27 @@ static int insert(struct db *self, const struct ethos_session *session, struct e
     db_bind(statement, 22, session->updated_at);
     code = db_run(self, statement, "create a session", NULL, error);
     if (code == ETHOS_EXISTS)
-        err_set(error, code, "there is a session with this key or id: %s", session->key);
+        form_session_exists(session->key, error);
     return code;
-}
-
-/* What was not given. The strings live in the arrays. */
-static int complete(struct db *self, struct ethos_session *session, char id[ETHOS_UUID_SIZE],
-                    char created[CLOCK_ISO_SIZE], char updated[CLOCK_ISO_SIZE],
-                    struct ethos_error *error)
-{
-    int code = session_time(self, session->created_at, created, error);
-    if (code == ETHOS_OK)
-        code = session_time(self, session->updated_at ? session->updated_at : created, updated,
-                            error);
-    if (code != ETHOS_OK)
-        return code;
-    if (session->id)
-        memcpy(id, session->id, strlen(session->id) + 1);
-    else if (uuid_make(id) != 0)
-        return err_errno(error, errno, "random");
-    session->id = id;
-    session->created_at = created;
-    session->updated_at = updated;
-    session->model = session->model ? session->model : "";
-    session->provider = session->provider ? session->provider : "";
-    return ETHOS_OK;
 }
 
 static int sessions_create(struct ethos_sessions *sessions, const struct ethos_session *session,
                            char out_id[ETHOS_UUID_SIZE], struct ethos_error *error)
 {
     struct db *self = db_of(sessions);
-    struct ethos_session whole = *session;
-    char id[ETHOS_UUID_SIZE], created[CLOCK_ISO_SIZE], updated[CLOCK_ISO_SIZE];
-    int code = check_session(session, error);
-    if (code == ETHOS_OK)
-        code = complete(self, &whole, id, created, updated, error);
+    struct form_session form;
+    char id[ETHOS_UUID_SIZE];
+    int code = form_session(session, self->host->now_ms(self->host->arg), &form, error);
+    if (code == ETHOS_OK && !session->id && uuid_make(id) != 0)
+        code = err_errno(error, errno, "random");
     if (code == ETHOS_OK)
         code = db_begin(self, error);
     if (code != ETHOS_OK)
         return code;
-    code = db_end(self, insert(self, &whole, error), error);
+    form.session.id = session->id ? session->id : id;
+    code = db_end(self, insert(self, &form.session, error), error);
     if (code == ETHOS_OK)
-        memcpy(out_id, id, sizeof id);
+        memcpy(out_id, form.session.id, strlen(form.session.id) + 1);
     return code;
 }
 
@@ -223,7 +160,7 @@ static int give(struct db *self, enum db_statement which, const char *name, etho
     struct ethos_session session;
     int code = db_ready(self, false, error);
     if (code == ETHOS_NOTFOUND)
-        return session_unknown(name, error);
+        return form_no_session(name, error);
     if (code == ETHOS_OK)
         code = db_prepare(self, which, &statement, error);
     if (code != ETHOS_OK)
@@ -233,7 +170,7 @@ static int give(struct db *self, enum db_statement which, const char *name, etho
     if (code < 0)
         return code;
     if (code != SQLITE_ROW)
-        return session_unknown(name, error);
+        return form_no_session(name, error);
     session_row(statement, 0, &session);
     code = each(arg, &session);
     sqlite3_reset(statement);
@@ -259,7 +196,7 @@ static int change(struct db *self, sqlite3_stmt *statement, const char *id, cons
     int64_t changed = 0;
     db_bind(statement, 1, id);
     int code = db_run(self, statement, what, &changed, error);
-    return code == ETHOS_OK && changed == 0 ? session_unknown(id, error) : code;
+    return code == ETHOS_OK && changed == 0 ? form_no_session(id, error) : code;
 }
 
 static int patch_row(struct db *self, const char *id, const struct ethos_session_patch *patch,
@@ -284,9 +221,7 @@ static int sessions_update(struct ethos_sessions *sessions, const char *id,
                            const struct ethos_session_patch *patch, struct ethos_error *error)
 {
     struct db *self = db_of(sessions);
-    const char *texts[] = {patch->title,       patch->model,    patch->provider,
-                           patch->personality, patch->metadata, patch->working_dir};
-    int code = session_texts(texts, sizeof texts / sizeof *texts, error);
+    int code = form_patch(patch, error);
     if (code == ETHOS_OK)
         code = session_begin(self, id, error);
     return code == ETHOS_OK ? db_end(self, patch_row(self, id, patch, error), error) : code;

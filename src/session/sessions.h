@@ -6,7 +6,7 @@
 #ifndef ETHOS_SESSION_SESSIONS_H
 #define ETHOS_SESSION_SESSIONS_H
 
-#include "base/clock.h"
+#include "core/session_form.h"
 #include "session/db.h"
 
 /* messages.c */
@@ -58,19 +58,13 @@ int sessions_check(struct ethos_sessions *self, int fix, ethos_finding_fn *each,
 
 /* ---- what they share (sessions.c) ------------------------------------------------------------ */
 
-/* "no such session: ID" */
-int session_unknown(const char *id, struct ethos_error *error);
-
 /* db_begin for a session that must be there, without making a database. */
 int session_begin(struct db *self, const char *id, struct ethos_error *error);
 
 /* Whether there is a session of this id: 1 or 0, or a code. */
 int session_exists(struct db *self, const char *id, struct ethos_error *error);
 
-/* ETHOS_INVALID unless every one is valid UTF-8 or NULL. */
-int session_texts(const char *const *texts, size_t count, struct ethos_error *error);
-
-/* A time that was given, as it is stored; NULL is now. ETHOS_INVALID when it is none. */
+/* form_time at this moment. */
 int session_time(const struct db *self, const char *given, char out[CLOCK_ISO_SIZE],
                  struct ethos_error *error);
 

@@ -255,8 +255,8 @@ bool pg_server_say(const struct pg_server *self, const char *sql, char *out, siz
         dup2(pipes[1], STDOUT_FILENO);
         if (!getenv("PG_SERVER_LOUD"))
             dup2(null, STDERR_FILENO);
-        execl(path, "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-h", self->temp.path, "-p", port,
-              "-U", "owner", "-d", "postgres", "-c", sql, NULL);
+        execl(path, "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-P", "null=NULL", "-h",
+              self->temp.path, "-p", port, "-U", "owner", "-d", "postgres", "-c", sql, NULL);
         _exit(127);
     }
     close(pipes[1]);
@@ -340,7 +340,7 @@ static void *load_module(void)
     return library;
 }
 
-const struct ethos_store_ops *pg_ops(void)
+const struct ethos_module *pg_module(void)
 {
     static const struct ethos_module *module;
     void *library = module ? NULL : load_module();
@@ -350,7 +350,12 @@ const struct ethos_store_ops *pg_ops(void)
         fprintf(stderr, "%s\n", dlerror());
         exit(1);
     }
-    return module->store;
+    return module;
+}
+
+const struct ethos_store_ops *pg_ops(void)
+{
+    return pg_module()->store;
 }
 
 int pg_open_with(const struct ethos_host *host, const struct ethos_setting *settings,

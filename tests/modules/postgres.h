@@ -47,7 +47,8 @@ long pg_server_ask(const struct pg_server *self, const char *sql);
 /* pgbouncer in transaction mode with two connections to the server. It ends with the server. */
 void pg_pooler_start(struct pg_server *self);
 
-/* The store of the module that was built beside this test. */
+/* The module that was built beside this test, and its store. */
+const struct ethos_module *pg_module(void);
 const struct ethos_store_ops *pg_ops(void);
 
 /* Opens it; settings end with a name NULL. */

@@ -27,7 +27,7 @@ static inline int note_hit(void *arg, const struct ethos_hit *hit)
 static inline struct hits do_search(struct world *w, const struct ethos_search *search)
 {
     struct hits hits = {.count = 0};
-    int code = sessions_sqlite.search(w->sessions, search, note_hit, &hits, &w->error);
+    int code = w->ops->search(w->sessions, search, note_hit, &hits, &w->error);
     if (code != ETHOS_OK)
         fail_msg("%.*s: %s", VIEW_ARG(search->text), w->error.text);
     return hits;

@@ -8,7 +8,7 @@
 #include "../support/alloc.h"
 
 #include "base/os.h"
-#include "world.h"
+#include "subjects.h"
 
 /* What was told, a line each: "created KEY", "message ROLE", "lost". */
 struct heard {
@@ -37,32 +37,34 @@ static void note(void *arg, const struct ethos_followed *followed)
     heard->count++;
 }
 
+/* What a store says when nothing is left: a file is watched, a server has to be asked. */
+static unsigned quiet_ms(const struct world *w)
+{
+    return w->subject ? 500 : 0;
+}
+
 static void look(struct world *w, struct follower *f)
 {
-    int code = sessions_sqlite.follow(f->sessions, note, &f->heard, &f->wait_ms, &w->error);
+    int code = w->ops->follow(f->sessions, note, &f->heard, &f->wait_ms, &w->error);
     if (code != ETHOS_OK)
         fail_msg("%s", w->error.text);
 }
 
 static void follow(struct world *w, struct follower *f)
 {
-    const struct ethos_setup setup = {.host = &w->host, .root = w->temp.path, .deadline_ms = 60000};
-    assert_int_equal(sessions_sqlite.open(&setup, &f->sessions, &w->error), ETHOS_OK);
+    world_open_another(w, &f->sessions);
     f->heard = (struct heard){0};
     look(w, f);
     assert_string_equal(f->heard.text, "");
-    assert_int_equal(f->wait_ms, 0);
+    assert_int_equal(f->wait_ms, quiet_ms(w));
 }
 
 /* Looks until everything is told. */
 static void listen(struct world *w, struct follower *f)
 {
     f->heard = (struct heard){0};
-    do {
-        look(w, f);
-        if (f->wait_ms)
-            os_sleep_ms(f->wait_ms);
-    } while (f->wait_ms);
+    for (look(w, f); f->wait_ms != quiet_ms(w); look(w, f))
+        os_sleep_ms(f->wait_ms);
 }
 
 static void assert_heard(struct world *w, struct follower *f, const char *expected)
@@ -76,7 +78,7 @@ static void assert_heard(struct world *w, struct follower *f, const char *expect
 static void create_as(struct world *w, const char *id)
 {
     const struct ethos_session session = {.id = id, .key = id, .platform = "cli"};
-    assert_int_equal(sessions_sqlite.create(w->sessions, &session, w->id, &w->error), ETHOS_OK);
+    assert_int_equal(w->ops->create(w->sessions, &session, w->id, &w->error), ETHOS_OK);
 }
 
 static void what_is_there_is_not_told(void **state)
@@ -87,7 +89,7 @@ static void what_is_there_is_not_told(void **state)
     say(w, "user", "one");
     follow(w, &f);
     assert_heard(w, &f, "");
-    sessions_sqlite.close(f.sessions);
+    w->ops->close(f.sessions);
 }
 
 static void a_database_that_appears_is_told_from_its_beginning(void **state)
@@ -98,7 +100,7 @@ static void a_database_that_appears_is_told_from_its_beginning(void **state)
     create_as(w, "aaaa");
     say(w, "user", "one");
     assert_heard(w, &f, "message user\ncreated aaaa\n");
-    sessions_sqlite.close(f.sessions);
+    w->ops->close(f.sessions);
 }
 
 static void what_is_appended_is_told_in_order_and_the_session_once(void **state)
@@ -111,7 +113,7 @@ static void what_is_appended_is_told_in_order_and_the_session_once(void **state)
     say(w, "user", "one");
     say(w, "assistant", "two");
     assert_heard(w, &f, "message user\nmessage assi\nupdated aaaa\n");
-    sessions_sqlite.close(f.sessions);
+    w->ops->close(f.sessions);
 }
 
 static void a_title_a_pin_and_a_deletion_are_told(void **state)
@@ -124,12 +126,12 @@ static void a_title_a_pin_and_a_deletion_are_told(void **state)
     create_as(w, "bbbb");
     create_as(w, "cccc");
     follow(w, &f);
-    assert_int_equal(sessions_sqlite.update(w->sessions, "aaaa", &title, &w->error), ETHOS_OK);
+    assert_int_equal(w->ops->update(w->sessions, "aaaa", &title, &w->error), ETHOS_OK);
     assert_heard(w, &f, "updated aaaa\n");
-    assert_int_equal(sessions_sqlite.update(w->sessions, "bbbb", &pin, &w->error), ETHOS_OK);
-    assert_int_equal(sessions_sqlite.remove(w->sessions, "cccc", &w->error), ETHOS_OK);
+    assert_int_equal(w->ops->update(w->sessions, "bbbb", &pin, &w->error), ETHOS_OK);
+    assert_int_equal(w->ops->remove(w->sessions, "cccc", &w->error), ETHOS_OK);
     assert_heard(w, &f, "updated bbbb\ndeleted cccc\n");
-    sessions_sqlite.close(f.sessions);
+    w->ops->close(f.sessions);
 }
 
 static void rows_that_were_given_free_hide_no_message(void **state)
@@ -141,7 +143,7 @@ static void rows_that_were_given_free_hide_no_message(void **state)
     create_as(w, "bbbb");
     say(w, "user", "two");
     follow(w, &f);
-    assert_int_equal(sessions_sqlite.remove(w->sessions, "bbbb", &w->error), ETHOS_OK);
+    assert_int_equal(w->ops->remove(w->sessions, "bbbb", &w->error), ETHOS_OK);
     snprintf(w->id, sizeof w->id, "aaaa");
     say(w, "assistant", "three"); // in the row of "two"
     listen(w, &f);
@@ -149,7 +151,7 @@ static void rows_that_were_given_free_hide_no_message(void **state)
     assert_null(strstr(f.heard.text, "message user\n"));
     assert_non_null(strstr(f.heard.text, "deleted bbbb\n"));
     assert_null(strstr(f.heard.text, "lost"));
-    sessions_sqlite.close(f.sessions);
+    w->ops->close(f.sessions);
 }
 
 static void rows_that_were_numbered_anew_are_not_told_again(void **state)
@@ -163,13 +165,13 @@ static void rows_that_were_numbered_anew_are_not_told_again(void **state)
     say(w, "user", "y");
     follow(w, &f);
     raw_run(w, "DELETE FROM messages WHERE session_id='aaaa' AND rowid<4");
-    assert_int_equal(sessions_sqlite.vacuum(w->sessions, &w->error), ETHOS_OK);
+    assert_int_equal(w->ops->vacuum(w->sessions, &w->error), ETHOS_OK);
     say(w, "assistant", "z");
     listen(w, &f);
     assert_null(strstr(f.heard.text, "message user"));
     assert_non_null(strstr(f.heard.text, "message assi\n"));
     assert_null(strstr(f.heard.text, "created"));
-    sessions_sqlite.close(f.sessions);
+    w->ops->close(f.sessions);
 }
 
 static void deleting_what_was_said_last_loses_nothing(void **state)
@@ -183,13 +185,13 @@ static void deleting_what_was_said_last_loses_nothing(void **state)
     for (int i = 0; i < 70; i++)
         say(w, "user", "y");
     listen(w, &f);
-    assert_int_equal(sessions_sqlite.remove(w->sessions, "bbbb", &w->error), ETHOS_OK);
+    assert_int_equal(w->ops->remove(w->sessions, "bbbb", &w->error), ETHOS_OK);
     assert_heard(w, &f, "deleted bbbb\n");
     snprintf(w->id, sizeof w->id, "aaaa");
     say(w, "assistant", "z");
     listen(w, &f);
     assert_non_null(strstr(f.heard.text, "message assi\n"));
-    sessions_sqlite.close(f.sessions);
+    w->ops->close(f.sessions);
 }
 
 static void when_all_that_was_known_is_gone_it_says_so(void **state)
@@ -199,14 +201,14 @@ static void when_all_that_was_known_is_gone_it_says_so(void **state)
     create_as(w, "aaaa");
     say(w, "user", "x");
     follow(w, &f);
-    assert_int_equal(sessions_sqlite.remove(w->sessions, "aaaa", &w->error), ETHOS_OK);
+    assert_int_equal(w->ops->remove(w->sessions, "aaaa", &w->error), ETHOS_OK);
     create_as(w, "bbbb");
     say(w, "user", "y");
     listen(w, &f);
     assert_non_null(strstr(f.heard.text, "lost \n"));
     assert_non_null(strstr(f.heard.text, "created bbbb\n"));
     assert_non_null(strstr(f.heard.text, "deleted aaaa\n"));
-    sessions_sqlite.close(f.sessions);
+    w->ops->close(f.sessions);
 }
 
 static void another_database_in_its_place_is_said(void **state)
@@ -226,7 +228,7 @@ static void another_database_in_its_place_is_said(void **state)
     assert_non_null(strstr(f.heard.text, "lost \n"));
     create_as(w, "cccc");
     assert_heard(w, &f, "created cccc\n");
-    sessions_sqlite.close(f.sessions);
+    w->ops->close(f.sessions);
 }
 
 /* More sessions than are remembered: the old ones are neither news nor deleted. */
@@ -249,7 +251,7 @@ static void of_many_sessions_the_newest_are_compared(void **state)
     w->now = 4102444800000;
     say(w, "user", "an old one speaks");
     assert_heard(w, &f, "message user\nupdated aaaa\n");
-    sessions_sqlite.close(f.sessions);
+    w->ops->close(f.sessions);
 }
 
 static void quiet_costs_no_statement_but_one(void **state)
@@ -261,8 +263,8 @@ static void quiet_costs_no_statement_but_one(void **state)
     for (int i = 0; i < 100; i++)
         look(w, &f);
     assert_int_equal(f.heard.count, 0);
-    assert_int_equal(f.wait_ms, 0);
-    sessions_sqlite.close(f.sessions);
+    assert_int_equal(f.wait_ms, quiet_ms(w));
+    w->ops->close(f.sessions);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
@@ -363,21 +365,23 @@ static void a_database_that_cannot_be_read_is_said(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    static const struct CMUnitTest all[] = {
         TEST(what_is_there_is_not_told),
         TEST(a_database_that_appears_is_told_from_its_beginning),
         TEST(what_is_appended_is_told_in_order_and_the_session_once),
         TEST(a_title_a_pin_and_a_deletion_are_told),
         TEST(rows_that_were_given_free_hide_no_message),
-        TEST(rows_that_were_numbered_anew_are_not_told_again),
         TEST(deleting_what_was_said_last_loses_nothing),
+        TEST(quiet_costs_no_statement_but_one),
+    };
+    static const struct CMUnitTest sqlite[] = {
+        TEST(rows_that_were_numbered_anew_are_not_told_again),
         TEST(when_all_that_was_known_is_gone_it_says_so),
         TEST(another_database_in_its_place_is_said),
         TEST(of_many_sessions_the_newest_are_compared),
-        TEST(quiet_costs_no_statement_but_one),
         TEST(without_memory_nothing_is_lost),
         TEST(without_descriptors_nothing_is_lost),
         TEST(a_database_that_cannot_be_read_is_said),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return subjects_run(all, COUNT_OF(all), sqlite, COUNT_OF(sqlite));
 }

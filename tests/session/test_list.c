@@ -3,8 +3,8 @@
  */
 #include <unistd.h>
 
-#include "session/cursor.h"
-#include "world.h"
+#include "core/cursor.h"
+#include "subjects.h"
 
 #define MORNING 1794729600000 /* ms */
 
@@ -24,7 +24,7 @@ static int note_key(void *arg, const struct ethos_session *session)
 static void read_page(struct world *w, struct ethos_session_query query, struct page *page)
 {
     page->keys[0] = 0;
-    int code = sessions_sqlite.list(w->sessions, &query, note_key, page, page->cursor, &w->error);
+    int code = w->ops->list(w->sessions, &query, note_key, page, page->cursor, &w->error);
     if (code != ETHOS_OK)
         fail_msg("%s", w->error.text);
 }
@@ -45,7 +45,7 @@ static void make_at(struct world *w, const char *key, int64_t ms)
 static void pin(struct world *w, int pinned)
 {
     struct ethos_session_patch patch = {.pinned = &pinned};
-    assert_int_equal(sessions_sqlite.update(w->sessions, w->id, &patch, &w->error), ETHOS_OK);
+    assert_int_equal(w->ops->update(w->sessions, w->id, &patch, &w->error), ETHOS_OK);
 }
 
 static void pinned_come_first_then_the_latest_then_the_newest_row(void **state)
@@ -71,7 +71,7 @@ static void filters_hold_together(void **state)
                                     .working_dir = "/x",
                                     .title = "Über Größe"};
     w->now = MORNING;
-    assert_int_equal(sessions_sqlite.create(w->sessions, &session, w->id, &w->error), ETHOS_OK);
+    assert_int_equal(w->ops->create(w->sessions, &session, w->id, &w->error), ETHOS_OK);
     make_at(w, "cli:1", MORNING + 1000);
 #define PAGE(...) (struct ethos_session_query){__VA_ARGS__}
     assert_page(w, PAGE(.platform = "web"), "web:1,");
@@ -82,6 +82,7 @@ static void filters_hold_together(void **state)
     assert_page(w, PAGE(.text = "über grÖ"), "web:1,");
     assert_page(w, PAGE(.text = "CLI:"), "cli:1,");
     assert_page(w, PAGE(.text = "%"), "");
+    assert_page(w, PAGE(.working_dir = "/\xff"), "");
     assert_page(w, PAGE(.since = "2026-11-15T08:00:00.001Z"), "cli:1,");
     assert_page(w, PAGE(.since = "2026-11-15T08:00:00Z"), "cli:1,web:1,");
     assert_page(w, PAGE(.until = "2026-11-15T08:00:00.999Z"), "web:1,");
@@ -95,7 +96,7 @@ static void filters_hold_together(void **state)
     const struct ethos_session_query wrong[] = {{.since = "some day"}, {.until = "some day"}};
     for (int i = 0; i < 2; i++)
         assert_int_equal(
-            sessions_sqlite.list(w->sessions, &wrong[i], note_key, &page, page.cursor, &w->error),
+            w->ops->list(w->sessions, &wrong[i], note_key, &page, page.cursor, &w->error),
             ETHOS_INVALID);
 #undef PAGE
 }
@@ -205,7 +206,7 @@ static void rows_that_were_given_free_do_not_make_a_message_old(void **state)
     struct page page;
     char ids[4][ETHOS_UUID_SIZE];
     read_first(w, ids, &page);
-    assert_int_equal(sessions_sqlite.remove(w->sessions, ids[3], &w->error), ETHOS_OK);
+    assert_int_equal(w->ops->remove(w->sessions, ids[3], &w->error), ETHOS_OK);
     go_on(w, ids[0], MORNING + 200000);
     assert_rest(w, &page, "c,b,a,");
 }
@@ -234,8 +235,7 @@ static void messages_of_an_earlier_time_do_not_move_a_session(void **state)
     assert_string_equal(page.keys, "c,b,");
     w->now = MORNING + 10000000;
     assert_int_equal(
-        sessions_sqlite.append(w->sessions, ids[0], &old, 1, ETHOS_APPEND_KEEP_TIME, &w->error),
-        ETHOS_OK);
+        w->ops->append(w->sessions, ids[0], &old, 1, ETHOS_APPEND_KEEP_TIME, &w->error), ETHOS_OK);
     assert_rest(w, &page, "a,");
 }
 
@@ -360,7 +360,7 @@ static void a_place_that_is_no_time_does_not_stop_the_pages(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    static const struct CMUnitTest all[] = {
         TEST(pinned_come_first_then_the_latest_then_the_newest_row),
         TEST(filters_hold_together),
         TEST(a_page_goes_on_where_the_last_one_ended),
@@ -374,7 +374,9 @@ int main(void)
         TEST(an_old_one_that_is_pinned_does_not_spoil_the_order),
         TEST(a_count_of_other_programs_is_taken),
         TEST(garbage_is_no_cursor),
+    };
+    static const struct CMUnitTest sqlite[] = {
         TEST(a_place_that_is_no_time_does_not_stop_the_pages),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return subjects_run(all, COUNT_OF(all), sqlite, COUNT_OF(sqlite));
 }

@@ -1,6 +1,9 @@
 /*
  * world.h: what the tests of the session store share: a store in a directory of its own, a second
- * connection that looks at the same file without our code, calls shortened.
+ * connection that looks at the same rows without our code, calls shortened.
+ *
+ * The store is SQLite's, unless a subject says otherwise (subjects.h). Raw SQL names tables and columns as the
+ * schema of the memory format does.
  */
 #ifndef TESTS_SESSION_WORLD_H
 #define TESTS_SESSION_WORLD_H
@@ -25,8 +28,25 @@
 #include "base/view.h"
 #include "session/session.h"
 
+struct world;
+
+/* Another store than SQLite's. */
+struct subject {
+    const char *name;
+    int (*open)(struct world *w, struct ethos_sessions **out_sessions);
+    void (*prepare)(struct world *w); /* for raw SQL, when the store is open */
+    void (*run)(struct world *w, const char *sql);
+    char *(*query)(struct world *w, const char *sql); /* as raw_query */
+    void (*drop)(struct world *w);
+};
+
+static const struct subject *world_subject; /* NULL: SQLite */
+
 struct world {
     struct temp temp;
+    const struct ethos_sessions_ops *ops;
+    const struct subject *subject;
+    char schema[32]; /* of the subject */
     struct ethos_host host;
     int64_t now; /* what the store takes for the time; 0: the real one */
     struct ethos_sessions *sessions;
@@ -55,17 +75,29 @@ static inline int world_open_with(struct world *w, uint32_t flags, uint32_t dead
                                 .deadline_ms = deadline_ms,
                                 .settings = settings,
                                 .setting_count = count};
-    return sessions_sqlite.open(&setup, &w->sessions, &w->error);
+    w->ops = &sessions_sqlite;
+    return w->ops->open(&setup, &w->sessions, &w->error);
+}
+
+/* One more store over the same rows. */
+static inline void world_open_another(struct world *w, struct ethos_sessions **out_sessions)
+{
+    const struct ethos_setup setup = {.host = &w->host, .root = w->temp.path, .deadline_ms = 60000};
+    int code = w->subject ? w->subject->open(w, out_sessions)
+                          : sessions_sqlite.open(&setup, out_sessions, &w->error);
+    if (code != ETHOS_OK)
+        fail_msg("%s", w->error.text);
 }
 
 static inline void world_open(struct world *w)
 {
-    assert_int_equal(world_open_with(w, 0, 60000, NULL, 0), ETHOS_OK);
+    world_open_another(w, &w->sessions);
+    w->ops = w->sessions->ops;
 }
 
 static inline void world_close(struct world *w)
 {
-    sessions_sqlite.close(w->sessions);
+    w->ops->close(w->sessions);
     w->sessions = NULL;
 }
 
@@ -84,7 +116,10 @@ static inline int world_setup(void **state)
     w->host.arg = w;
     w->host.now_ms = world_now;
     w->host.resize = world_resize;
+    w->subject = world_subject;
     world_open(w);
+    if (w->subject)
+        w->subject->prepare(w);
     *state = w;
     return 0;
 }
@@ -93,6 +128,8 @@ static inline int world_teardown(void **state)
 {
     struct world *w = *state;
     world_close(w);
+    if (w->subject)
+        w->subject->drop(w);
     temp_remove(&w->temp);
     free(w);
     return 0;
@@ -119,7 +156,7 @@ static inline void become_ordinary(struct world *w)
 static inline int do_create(struct world *w, const char *key)
 {
     struct ethos_session session = {.key = key, .platform = "cli"};
-    return sessions_sqlite.create(w->sessions, &session, w->id, &w->error);
+    return w->ops->create(w->sessions, &session, w->id, &w->error);
 }
 
 static inline void make_session(struct world *w, const char *key)
@@ -132,7 +169,7 @@ static inline void make_session(struct world *w, const char *key)
 static inline int do_append(struct world *w, const char *role, const char *text)
 {
     struct ethos_message message = {.role = role, .content = view_str(text)};
-    return sessions_sqlite.append(w->sessions, w->id, &message, 1, 0, &w->error);
+    return w->ops->append(w->sessions, w->id, &message, 1, 0, &w->error);
 }
 
 static inline void say(struct world *w, const char *role, const char *text)
@@ -162,7 +199,7 @@ static inline int hear(void *arg, const struct ethos_message *message)
 static inline void assert_said(struct world *w, const char *id, unsigned last, const char *expected)
 {
     struct said said = {{0}, {0}, 0};
-    int code = sessions_sqlite.messages(w->sessions, id, last, hear, &said, &w->error);
+    int code = w->ops->messages(w->sessions, id, last, hear, &said, &w->error);
     if (code != ETHOS_OK)
         fail_msg("%s", w->error.text);
     assert_string_equal(said.text, expected);
@@ -198,6 +235,10 @@ static inline sqlite3 *raw_open(struct world *w)
 
 static inline void raw_run(struct world *w, const char *sql)
 {
+    if (w->subject) {
+        w->subject->run(w, sql);
+        return;
+    }
     sqlite3 *raw = raw_open(w);
     char *message = NULL;
     if (sqlite3_exec(raw, sql, NULL, NULL, &message) != SQLITE_OK)
@@ -208,6 +249,8 @@ static inline void raw_run(struct world *w, const char *sql)
 /* All values that a query gives, separated by "|", rows by a line feed; free() it. */
 static inline char *raw_query(struct world *w, const char *sql)
 {
+    if (w->subject)
+        return w->subject->query(w, sql);
     sqlite3 *raw = raw_open(w);
     sqlite3_stmt *statement;
     char *text = NULL;
@@ -235,9 +278,19 @@ static inline void assert_query(struct world *w, const char *sql, const char *ex
     free(text);
 }
 
+static inline void no_words(void *arg, const struct ethos_finding *finding)
+{
+    (void)arg;
+    assert_null(strstr(finding->problem, "words"));
+}
+
 /* The database is whole, and the full-text index says what the messages say. */
 static inline void assert_sound(struct world *w)
 {
+    if (w->subject) {
+        assert_int_equal(w->ops->check(w->sessions, 0, no_words, NULL, &w->error), ETHOS_OK);
+        return;
+    }
     assert_query(w, "PRAGMA integrity_check", "ok\n");
     assert_query(w, "PRAGMA foreign_key_check", "");
     raw_run(w, "INSERT INTO messages_fts(messages_fts,rank) VALUES('integrity-check',1)");

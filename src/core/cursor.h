@@ -1,11 +1,11 @@
 /*
- * cursor.h: where a page of sessions ended, as an opaque word. Private to src/session.
+ * cursor.h: where a page of sessions ended, as an opaque word.
  *
  * The word is base64url of the members below and a checksum, so that garbage is told from a place. Other
  * programs of the family count instead: base64url of a decimal number of sessions to leave out.
  */
-#ifndef ETHOS_SESSION_CURSOR_H
-#define ETHOS_SESSION_CURSOR_H
+#ifndef ETHOS_CORE_CURSOR_H
+#define ETHOS_CORE_CURSOR_H
 
 #include <stdbool.h>
 
@@ -18,7 +18,7 @@ struct cursor {
     int64_t offset;
     bool pinned;
     int64_t row;    /* of the last session shown */
-    int64_t newest; /* rowid of the newest message when the first page was read */
+    int64_t newest; /* number of the newest message when the first page was read */
     char place[CURSOR_PLACE_SIZE];
     char latest[CURSOR_PLACE_SIZE]; /* the latest place of all when the first page was read */
 };

@@ -3,7 +3,7 @@
  *
  *     kind 1, pinned 1, row 8, newest 8, CRC-32C 4, place, 0, latest: big-endian
  */
-#include "session/cursor.h"
+#include "core/cursor.h"
 
 #include <string.h>
 
