@@ -128,6 +128,7 @@ struct ethos_block {
     uint64_t chars; /* CH */
     int code;
     struct ethos_error error;
+    int64_t known_ms; /* 0: as it is now; else the backend is out of reach, and this was so then */
     /* with receipt: */
     struct ethos_view user_memory, project_memory, workspace_memory; /* as shown, or absent */
     struct ethos_omission *omitted;
@@ -166,7 +167,8 @@ struct ethos_file {
     char *path;
     int64_t mtime_ms; /* or -1 */
     char revision[ETHOS_REVISION_SIZE];
-    int unsettled; /* somebody is saving the file; this is the last recorded version instead */
+    int unsettled;    /* somebody is saving the file; this is the last recorded version instead */
+    int64_t known_ms; /* 0: as it is now; else the backend is out of reach, and this was so then */
 };
 
 /* target NULL is the memory store. A key that is no memory (settings, sidecars) is ETHOS_NOTFOUND. */

@@ -77,8 +77,9 @@ struct ethos_setting {
 enum {
     ETHOS_SETUP_FAST = 1, /* durability: fast */
     ETHOS_SETUP_IN_PLACE =
-        2,                /* write_in_place: a file that cannot be replaced may be overwritten */
-    ETHOS_SETUP_BRIEF = 4 /* somebody waits: what can be done later by others is left to them */
+        2,                 /* write_in_place: a file that cannot be replaced may be overwritten */
+    ETHOS_SETUP_BRIEF = 4, /* somebody waits: what can be done later by others is left to them */
+    ETHOS_SETUP_REACH = 8  /* open asks once, and is ETHOS_BUSY when nobody answers */
 };
 
 /*
@@ -112,6 +113,7 @@ struct ethos_text {
     int unsettled;    /* somebody is writing the file; this is the last recorded version instead */
     char revision[ETHOS_REVISION_SIZE]; /* "" unless asked for */
     uint64_t stamp; /* which reading this is, for ETHOS_READ_AGAIN; 0: unknown */
+    int64_t known_ms; /* 0: as it is now; else the host's copy of that time. Not set by a backend */
 };
 
 /*
@@ -267,12 +269,14 @@ struct ethos_fetch {
 
 /*
  * A change. Its diff leads from the text before to the text after, or `whole` is the text after: so every
- * version can be made from the rows of its key, the first of which starts from no text. A store keeps every
- * member as it is: strings that are NULL, a diff and a whole of any bytes, an absent view other than an empty one.
+ * version can be made from the rows of its key, the first of which starts from no text, or from its `base`. A
+ * store keeps every member as it is: strings that are NULL, a diff, a whole and a base of any bytes, an absent view
+ * other than an empty one.
  */
 struct ethos_row {
     struct ethos_change change;
     struct ethos_view whole; /* or absent */
+    struct ethos_view base;  /* the text before, where no earlier row leads to it; else absent */
 };
 
 /* Must not call the store; nor must one of copies. A value other than 0 ends the walk and is returned by it. */
@@ -479,6 +483,19 @@ struct ethos_store_ops {
     /* The kept copy with this id, if there is one (NULL: every one), oldest first. */
     int (*copies)(struct ethos_store *self, const char *scope, const char *id, ethos_copy_fn *each,
                   void *arg, struct ethos_error *error);
+
+    /*
+     * Optional, with ETHOS_STORE_HISTORY; the host makes it where there is commit. Appends changes as another
+     * store had them: every member stays what it is, number and time included. The rows are in order, with
+     * growing numbers above `version`, which is the number of the newest change there is (0: none), else
+     * ETHOS_CONFLICT. A row has both its texts, base before and whole after it; one that is absent, though its
+     * revision is not, is lost, and then the diff is all there is. `edits` are the texts as they are after the last row, each
+     * key once, KEEP for one that stays. A text that no change led to (a file put there by hand) is ETHOS_CONFLICT,
+     * too. Of `copies`, time and key are kept; a store may leave them to set_aside. next, token and time are not
+     * looked at, nor is done. All or nothing, durable.
+     */
+    int (*graft)(struct ethos_store *self, const char *scope, const struct ethos_commit *commit,
+                 struct ethos_error *error);
 };
 
 /* ---- provider ------------------------------------------------------------------------------ */

@@ -172,7 +172,8 @@ enum ethos_outcome_kind {
     ETHOS_OUTCOME_WRITTEN,
     ETHOS_OUTCOME_UNCHANGED,
     ETHOS_OUTCOME_CONFLICT,
-    ETHOS_OUTCOME_FAILED
+    ETHOS_OUTCOME_FAILED,
+    ETHOS_OUTCOME_QUEUED /* the backend is out of reach: it is done when it is back */
 };
 
 /* What became of one key. Strings are borrowed for the length of the call. */
@@ -180,7 +181,7 @@ struct ethos_outcome {
     enum ethos_outcome_kind kind;
     const char *scope;
     const char *key;
-    const char *revision;            /* now; "absent" when there is no such file */
+    const char *revision;            /* now; "absent" when there is no such file, or queued */
     uint64_t chars;                  /* CH of the text now */
     uint64_t applied;                /* updates that changed it */
     uint64_t removals;               /* remove updates among those asked for */

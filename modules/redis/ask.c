@@ -143,12 +143,12 @@ int ask_script(struct redis *self, enum script script, const struct request *wor
     return code;
 }
 
-int ask_nothing(struct redis *self, struct ethos_error *error)
+int ask_nothing(struct redis *self, bool once, struct ethos_error *error)
 {
     int64_t pause = PAUSE_MS;
     int code;
     do
         code = connected(self, error);
-    while (code == ETHOS_BUSY && pause_ms(self, &pause));
+    while (code == ETHOS_BUSY && !once && pause_ms(self, &pause));
     return code;
 }

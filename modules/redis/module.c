@@ -145,7 +145,7 @@ static int redis_open(const struct ethos_setup *setup, struct ethos_store **out_
     redis_begin(self);
     int code = configure(self, setup, error);
     if (code == ETHOS_OK)
-        code = ask_nothing(self, error);
+        code = ask_nothing(self, setup->flags & ETHOS_SETUP_REACH, error);
     if (code != ETHOS_OK) {
         redis_close(&self->store);
         return code;

@@ -211,7 +211,8 @@ int ask_script(struct redis *self, enum script script, const struct request *wor
                redisReply **out_reply, struct ethos_error *error);
 
 /* Only makes sure that there is a connection. */
-int ask_nothing(struct redis *self, struct ethos_error *error);
+int ask_nothing(struct redis *self, bool once,
+                struct ethos_error *error); /* once: without a second try */
 
 /* What an error reply means. *out_again: the same request may do in a moment. */
 int refusal_set(const struct redis *self, const redisReply *reply, bool *out_again,
@@ -222,7 +223,7 @@ int refusal_odd(const struct redis *self, const char *what, struct ethos_error *
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-#define ROW_FIELDS 20
+#define ROW_FIELDS 21
 
 /* A row as name and value, those that are there; numbers are written into scratch. */
 struct row_field {

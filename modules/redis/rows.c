@@ -33,7 +33,7 @@ static const struct {
 };
 #define STRINGS (sizeof strings / sizeof *strings)
 
-_Static_assert(STRINGS + 7 <= ROW_FIELDS, "every member of a row has its field");
+_Static_assert(STRINGS + 8 <= ROW_FIELDS, "every member of a row has its field");
 
 static const char **member(struct ethos_change *change, size_t i)
 {
@@ -64,6 +64,8 @@ size_t row_fields(const struct ethos_row *row, const char *token, struct row_scr
         out_fields[count++] = (struct row_field){"diff", change.diff};
     if (row->whole.data)
         out_fields[count++] = (struct row_field){"whole", row->whole};
+    if (row->base.data)
+        out_fields[count++] = (struct row_field){"base", row->base};
     return count;
 }
 
@@ -95,6 +97,8 @@ static void set_field(struct ethos_row *row, const char *name, const redisReply 
         change->diff = view_of(value->str, value->len);
     else if (strcmp(name, "whole") == 0)
         row->whole = view_of(value->str, value->len);
+    else if (strcmp(name, "base") == 0)
+        row->base = view_of(value->str, value->len);
 }
 
 /* An entry of a stream: its id, then names and values in turn. */

@@ -320,7 +320,7 @@ static int remote_open(const struct ethos_setup *setup, struct ethos_store **out
         code = ask_info(self, ASK_READ | ASK_ONCE, link_deadline(&self->link), &info, error);
     if (code == ETHOS_OK)
         take_offers(self, info);
-    if (code == ETHOS_BUSY)
+    if (code == ETHOS_BUSY && !(setup->flags & ETHOS_SETUP_REACH))
         code = ETHOS_OK; // it is not there now, which the first call tells if it still is so
     if (code == ETHOS_OK)
         *out_store = &self->store;

@@ -4,13 +4,18 @@
  * Without a receipt only the tails that the budget can use are read. With one, files are read whole:
  * their revisions and the counts of what was left out need every byte.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/view.h"
 #include "core/render.h"
 #include "memory/handle.h"
+
+#define NOTE "\n\n(memory is out of reach; this is what was known at %s)"
+#define NOTE_SIZE (sizeof NOTE + CLOCK_ISO_SIZE)
 
 /* ---- reading and rendering ----------------------------------------------------------------- */
 
@@ -42,6 +47,48 @@ static int fetch(struct ethos_turn *turn, uint64_t tail_bytes, bool receipt,
     return code;
 }
 
+/* ---- what is out of reach ------------------------------------------------------------------ */
+
+/* The time of the oldest text that is not as it is now; 0: all are. */
+static int64_t oldest(const struct ethos_section *sections)
+{
+    int64_t known_ms = 0;
+    for (size_t i = 0; i < ETHOS_SECTIONS; i++) {
+        int64_t own = sections[i].code == ETHOS_OK ? sections[i].text.known_ms : 0;
+        if (own && (!known_ms || own < known_ms))
+            known_ms = own;
+    }
+    return known_ms;
+}
+
+/* What the reader of the block is told then; "" when there is nothing to tell. */
+static void make_note(const struct ethos_section *sections, char out[NOTE_SIZE])
+{
+    char iso[CLOCK_ISO_SIZE];
+    int64_t known_ms = oldest(sections);
+    *out = 0;
+    if (!known_ms)
+        return;
+    clock_iso(known_ms, iso);
+    snprintf(out, NOTE_SIZE, NOTE, iso);
+}
+
+/* Renders with room for the note, which follows what there is. */
+static int render_noted(const struct render_input inputs[ETHOS_SECTIONS],
+                        const struct ethos_section *sections, struct render_options options,
+                        struct str *out, struct render_result *result)
+{
+    char note[NOTE_SIZE];
+    size_t before = out->size;
+    make_note(sections, note);
+    size_t room = *note ? strlen(note) : 0; // it is ASCII
+    bool fits = room > 0 && options.cap > room;
+    if (fits)
+        options.cap -= room;
+    int code = render_block(inputs, &options, out, result);
+    return code == ETHOS_OK && fits && out->size > before ? str_adds(out, note) : code;
+}
+
 /*
  * Reads tails that grow until rendering has enough. A text of one endless line ends that: what was
  * read by then is shown.
@@ -67,7 +114,7 @@ static int fetch_and_render(struct ethos_turn *turn, struct render_options optio
             inputs[i] = (struct render_input){view_of(text->data, text->size), text->offset,
                                               sections[i].key};
         }
-        code = render_block(inputs, &options, out, result);
+        code = render_noted(inputs, sections, options, out, result);
         if (code != ETHOS_OK)
             return err_set(error, code, "prefetch: out of memory");
         if (!result->more)
@@ -209,8 +256,13 @@ static int make_block(struct ethos_turn *turn, struct str *text, const struct re
         *out_block = NULL;
         return ETHOS_OK;
     }
+    char note[NOTE_SIZE];
+    make_note(turn->ethos->sections, note);
+    block->known_ms = oldest(turn->ethos->sections);
     for (size_t i = 0; i < ETHOS_SECTIONS; i++)
         block->chars += result->parts[i].chars;
+    if (*note && view_ends(str_view(text), view_str(note)))
+        block->chars += strlen(note);
     block->text = str_steal(text, &block->size);
     int code = block->text ? ETHOS_OK : err_nomem(error);
     if (code == ETHOS_OK && receipt)

@@ -44,13 +44,18 @@ static const struct ethos_option *find_option(const struct ethos_option *options
     return NULL;
 }
 
-static int unknown_option(const struct ethos_option *options, const char *name,
-                          struct ethos_error *error)
+static size_t add_names(const struct ethos_option *options, const char **names, size_t count)
 {
-    const char *names[SECRETS_MAX_SETTINGS];
-    size_t count = 0;
     for (; options && options->name && count < SECRETS_MAX_SETTINGS - 1; options++)
         names[count++] = options->name;
+    return count;
+}
+
+static int unknown_option(const struct ethos_option *options, const struct ethos_option *also,
+                          const char *name, struct ethos_error *error)
+{
+    const char *names[SECRETS_MAX_SETTINGS];
+    size_t count = add_names(also, names, add_names(options, names, 0));
     names[count] = NULL;
     const char *nearest = nearest_name(name, names);
     int code = err_set(error, ETHOS_INVALID, "unknown option: " PREFIX "%s", name);
@@ -163,9 +168,11 @@ static int resolve_one(const struct ethos_option *options, const struct secrets_
 {
     const struct ethos_setting *setting = &given->settings[at];
     enum source source = DIRECT;
+    if (find_option(given->also, setting->name, &source))
+        return ETHOS_OK;
     const struct ethos_option *option = find_option(options, setting->name, &source);
     if (!option)
-        return unknown_option(options, setting->name, error);
+        return unknown_option(options, given->also, setting->name, error);
     bool secret = option->type == ETHOS_OPTION_SECRET;
     int code = find_twice(out, option->name, error);
     if (code == ETHOS_OK && secret && source == DIRECT && given->exposed && given->exposed[at])
@@ -268,6 +275,34 @@ static void mask_within(const char *value, struct str *out)
             str_adds(out, MASK);
         value += kept ? kept + password : 1;
     }
+}
+
+/* The setting whose name comes next after a name; NULL: none does. */
+static const struct ethos_setting *next_setting(const struct secrets_given *given, const char *name)
+{
+    const struct ethos_setting *next = NULL;
+    for (size_t i = 0; i < given->count; i++) {
+        const struct ethos_setting *setting = &given->settings[i];
+        if (strcmp(setting->name, name) > 0 && (!next || strcmp(setting->name, next->name) < 0))
+            next = setting;
+    }
+    return next;
+}
+
+int secrets_place(const struct ethos_option *options, const struct secrets_given *given,
+                  struct str *out)
+{
+    const struct ethos_setting *setting = next_setting(given, "");
+    for (; setting; setting = next_setting(given, setting->name)) {
+        enum source source;
+        const struct ethos_option *option = find_option(options, setting->name, &source);
+        if (!option || option->type == ETHOS_OPTION_SECRET || looks_secret(setting->name))
+            continue; // the options of the host are not in the table
+        str_printf(out, "%s=", setting->name);
+        mask_within(setting->value, out);
+        str_addc(out, '\n');
+    }
+    return str_code(out);
 }
 
 int secrets_mask(const struct ethos_option *options, const char *key, const char *value,

@@ -23,6 +23,8 @@ struct secrets_given {
     size_t count;
     const bool *exposed; /* of each: others may read where it stands; NULL: none */
     const char *home;    /* what the file of a secret is relative to */
+    const struct ethos_option
+        *also; /* options of the host itself, which the backend does not get */
 };
 
 /* Settings as a backend gets them. All zero: none. */
@@ -40,6 +42,13 @@ struct secrets {
 int secrets_resolve(const struct ethos_option *options, const struct secrets_given *given,
                     struct secrets *out, struct ethos_error *error);
 void secrets_release(struct secrets *self);
+
+/*
+ * Appends "name=value" of every setting that is neither a secret, nor where one is found, nor one of the
+ * host, in byte order, a line each, without passwords: which place this is.
+ */
+int secrets_place(const struct ethos_option *options, const struct secrets_given *given,
+                  struct str *out);
 
 /*
  * Appends what may be shown of the value of a key of config.yaml: all but passwords. options is the table

@@ -16,6 +16,7 @@
 #include "core/scope.h"
 #include "memory/ephemeral.h"
 #include "memory/handle.h"
+#include "memory/offline.h"
 
 #define PATH_LIMIT 4096 /* bytes */
 #define OPTIONS_PREFIX "memory.options."
@@ -355,7 +356,8 @@ static struct ethos_setup make_setup(const struct ethos *self, const struct choi
 
 static struct secrets_given make_given(const struct ethos *self, const struct choice *choice)
 {
-    return (struct secrets_given){choice->settings, choice->count, choice->exposed, self->home};
+    return (struct secrets_given){choice->settings, choice->count, choice->exposed, self->home,
+                                  NULL};
 }
 
 static int open_backend(struct ethos *self, const struct choice *choice, const char *signature,
@@ -370,9 +372,9 @@ static int open_backend(struct ethos *self, const struct choice *choice, const c
     const struct secrets_given given = make_given(self, choice);
     int code = registry_find(choice->name, &entry->backend, error);
     if (code == ETHOS_OK)
-        code = registry_open(&entry->backend, &setup, &given,
-                             (struct registry_group){self->group, entry->signature},
-                             &entry->provider, error);
+        code = offline_open(&entry->backend, &setup, &given,
+                            (struct registry_group){self->group, entry->signature},
+                            &entry->provider, error);
     if (code != ETHOS_OK) {
         close_opened(entry);
         return code;
@@ -439,7 +441,8 @@ int handle_sessions(struct ethos *self, struct ethos_sessions **out, struct etho
     if (code != ETHOS_OK)
         return code;
     struct ethos_setup setup = make_setup(self, &choice);
-    const struct secrets_given given = make_given(self, &choice);
+    struct secrets_given given = make_given(self, &choice);
+    given.also = offline_options(&self->sessions_backend);
     setup.flags |= self->brief ? (uint32_t)ETHOS_SETUP_BRIEF : 0u;
     if (self->sessions_backend.sessions)
         code = registry_open_sessions(&self->sessions_backend, &setup, &given, out, error);

@@ -292,6 +292,7 @@ int handle_file(struct ethos_turn *turn, const struct scope_target *target,
     memcpy(file->revision, text ? text->revision : "absent", text ? sizeof file->revision : 7);
     file->mtime_ms = text ? text->mtime_ms : -1;
     file->unsettled = text && text->unsettled;
+    file->known_ms = text ? text->known_ms : 0;
     int code = service_path(turn, target->scope, target->key, &file->path, error);
     if (code == ETHOS_OK && text)
         code = copy_text(text, file, error);
@@ -299,6 +300,16 @@ int handle_file(struct ethos_turn *turn, const struct scope_target *target,
         *out_file = file;
     else
         ethos_file_free(file);
+    return code;
+}
+
+/* known_ms: when there was none, if that is not now. */
+static int give_absent(struct ethos_turn *turn, const struct scope_target *target, int64_t known_ms,
+                       struct ethos_file **out_file, struct ethos_error *error)
+{
+    int code = handle_file(turn, target, NULL, out_file, error);
+    if (code == ETHOS_OK)
+        (*out_file)->known_ms = known_ms;
     return code;
 }
 
@@ -330,7 +341,7 @@ int service_read(struct ethos_turn *turn, const struct ethos_target *target,
     if (code == ETHOS_OK)
         code = handle_file(turn, &found, &text, out_file, error);
     else if (code == ETHOS_NOTFOUND)
-        code = handle_file(turn, &found, NULL, out_file, error);
+        code = give_absent(turn, &found, text.known_ms, out_file, error);
     if (code == ETHOS_OK && out_seen)
         note_seen(turn, &aimed, text.stamp, *out_file, out_seen);
     const struct ethos_host *host = turn->ethos->host;

@@ -14,6 +14,7 @@
 #include "base/os.h"
 #include "base/view.h"
 #include "core/scope.h"
+#include "memory/offline.h"
 #include "memory/service.h"
 #include "memory/spool.h"
 #include "memory/workspace.h"
@@ -344,6 +345,14 @@ static void check_spool(struct visit *visit)
              "they hold what the agent said; look at them, then delete them");
 }
 
+/* What could not reach its backend, or was refused there. */
+static void check_offline(struct visit *visit)
+{
+    struct ethos_error error;
+    if (offline_check(service_root(visit->call->ethos), add, visit, &error) != ETHOS_OK)
+        find_error(visit, "offline", &error);
+}
+
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 static bool home_exists(struct op_call *call)
@@ -366,6 +375,7 @@ static void check_all(struct visit *visit)
     check_memory(visit);
     check_sessions(visit);
     check_spool(visit);
+    check_offline(visit);
     if (!service_ephemeral(visit->call->ethos) &&
         !install_check(service_home(visit->call->ethos), visit->ask, add, visit))
         op_json_push(&visit->findings, NULL);

@@ -59,14 +59,25 @@ static json_t *index_rows(struct ethos_turn *turn)
     return code == ETHOS_OK || code == ETHOS_NOMEM ? rows : json_array();
 }
 
+/* Of what is out of reach: that it is old, and how old. */
+static void put_known(json_t **json, int64_t known_ms)
+{
+    if (known_ms == 0)
+        return;
+    op_json_put(json, "stale", json_true());
+    op_json_put(json, "knownAt", op_json_time(known_ms));
+}
+
 static json_t *block_json(struct ethos_turn *turn, const struct ethos_block *block)
 {
-    return json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "text",
-                     json_text(view_of(block->text, block->size)), "chars",
-                     (json_int_t)block->chars, "userMemory", json_part(block->user_memory),
-                     "projectMemory", json_part(block->project_memory), "workspaceMemory",
-                     json_part(block->workspace_memory), "omitted", omission_rows(block), "sources",
-                     source_rows(block), "index", index_rows(turn));
+    json_t *json = json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "text",
+                             json_text(view_of(block->text, block->size)), "chars",
+                             (json_int_t)block->chars, "userMemory", json_part(block->user_memory),
+                             "projectMemory", json_part(block->project_memory), "workspaceMemory",
+                             json_part(block->workspace_memory), "omitted", omission_rows(block),
+                             "sources", source_rows(block), "index", index_rows(turn));
+    put_known(&json, block->known_ms);
+    return json;
 }
 
 static int show_block(const struct op_call *call, struct ethos_turn *turn,
@@ -198,7 +209,7 @@ static void file_members(const struct ethos_file *file, char iso[CLOCK_ISO_SIZE]
                          struct file_member out[FILE_MEMBERS])
 {
     const char *store = strcmp(file->key, "USER.md") == 0 ? "user" : "memory";
-    bool absent = strcmp(file->revision, "absent") == 0;
+    bool absent = strcmp(file->revision, "absent") == 0 || !*file->revision;
     if (file->mtime_ms >= 0)
         clock_iso(file->mtime_ms, iso);
     const struct file_member members[FILE_MEMBERS] = {
@@ -222,6 +233,7 @@ static json_t *file_json(const struct ethos_file *file)
         op_json_put(&json, members[i].name, json_part(members[i].text));
     if (file->unsettled)
         op_json_put(&json, "unsettled", json_true());
+    put_known(&json, file->known_ms);
     return json;
 }
 
@@ -241,7 +253,13 @@ static int print_file(const struct ethos_file *file, struct str *out)
         else
             str_adds(out, "null");
     }
-    return str_adds(out, file->unsettled ? ",\"unsettled\":true}" : "}");
+    if (file->unsettled)
+        str_adds(out, ",\"unsettled\":true");
+    if (file->known_ms) {
+        clock_iso(file->known_ms, iso);
+        str_printf(out, ",\"stale\":true,\"knownAt\":\"%s\"", iso);
+    }
+    return str_addc(out, '}');
 }
 
 /* Text, and with it which text these bytes are. */
@@ -285,7 +303,8 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
 static int run_write(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     int code = run_replace(call, result, error);
-    if (code != ETHOS_OK || result->code != ETHOS_OK || call->dry_run || !call->want_json)
+    if (code != ETHOS_OK || result->code != ETHOS_OK || call->dry_run || !call->want_json ||
+        json_object_get(result->json, "queued"))
         return code;
     json_decref(result->json);
     result->json = NULL;

@@ -54,7 +54,7 @@ int report_whole(const struct ethos_context *context, struct ethos_error *error)
 }
 
 struct report {
-    json_t *written, *unchanged, *conflicts, *failed, *warnings;
+    json_t *written, *unchanged, *conflicts, *failed, *waiting, *warnings;
     size_t rows;
     json_int_t applied;
     struct str diff;
@@ -77,7 +77,8 @@ static json_t *outcome_json(const struct ethos_outcome *outcome)
 static void collect(void *arg, const struct ethos_outcome *outcome)
 {
     struct report *report = arg;
-    json_t **lists[] = {&report->written, &report->unchanged, &report->conflicts, &report->failed};
+    json_t **lists[] = {&report->written, &report->unchanged, &report->conflicts, &report->failed,
+                        &report->waiting};
     op_json_push(lists[outcome->kind], outcome_json(outcome));
     report->rows++;
     report->applied += (json_int_t)outcome->applied;
@@ -90,7 +91,8 @@ static void collect(void *arg, const struct ethos_outcome *outcome)
 static void report_init(struct report *report)
 {
     *report = (struct report){
-        json_array(), json_array(), json_array(), json_array(), json_array(), 0, 0, {0}};
+        json_array(), json_array(), json_array(), json_array(), json_array(), json_array(), 0, 0,
+        {0}};
     str_init(&report->diff, ETHOS_MAX_STORE_BYTES);
 }
 
@@ -102,6 +104,10 @@ static json_t *report_json(struct report *report, bool dry_run)
                              report->conflicts);
     if (!report->failed || json_array_size(report->failed) > 0)
         op_json_put(&json, "failed", json_incref(report->failed));
+    if (!report->waiting || json_array_size(report->waiting) > 0) {
+        op_json_put(&json, "queued", json_true());
+        op_json_put(&json, "waiting", json_incref(report->waiting));
+    }
     if (!report->warnings || json_array_size(report->warnings) > 0)
         op_json_put(&json, "warnings", json_incref(report->warnings));
     if (dry_run)
@@ -115,6 +121,7 @@ static void report_release(struct report *report)
     json_decref(report->unchanged);
     json_decref(report->conflicts);
     json_decref(report->failed);
+    json_decref(report->waiting);
     json_decref(report->warnings);
     str_release(&report->diff);
 }

@@ -2,6 +2,9 @@
  * report.h: running what changes files, and telling what became of each.
  *
  *     {"applied", "written": [...], "unchanged": [...], "conflicts": [...]}
+ *
+ * and where there is something to say "failed", "warnings", and "queued": true with "waiting": [...] for what
+ * is done when the backend can be reached again.
  */
 #ifndef ETHOS_OPS_REPORT_H
 #define ETHOS_OPS_REPORT_H

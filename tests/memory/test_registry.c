@@ -168,7 +168,7 @@ static int open_module(struct world *world, const struct secrets_given *given)
 static int open_slate(struct world *world, const char *name, const char *value)
 {
     const struct ethos_setting setting = {name, value};
-    const struct secrets_given given = {&setting, name ? 1 : 0, NULL, world->temp.path};
+    const struct secrets_given given = {&setting, name ? 1 : 0, NULL, world->temp.path, NULL};
     return open_module(world, &given);
 }
 
@@ -251,8 +251,8 @@ static void test_a_secret_that_others_may_read_is_refused(void **state)
     const struct ethos_setting settings[] = {{"prefix", "x"}, {"pin", "1234"}};
     const struct ethos_setting named = {"pinFile", "pin"};
     const bool exposed[] = {true, true};
-    const struct secrets_given given = {settings, 2, exposed, world->temp.path};
-    const struct secrets_given by_name = {&named, 1, exposed, world->temp.path};
+    const struct secrets_given given = {settings, 2, exposed, world->temp.path, NULL};
+    const struct secrets_given by_name = {&named, 1, exposed, world->temp.path, NULL};
 
     assert_error(&world->error, open_module(world, &given), ETHOS_DENIED);
     assert_string_equal(world->error.text,
@@ -266,7 +266,7 @@ static void test_a_secret_is_given_in_one_way(void **state)
 {
     struct world *world = *state;
     const struct ethos_setting settings[] = {{"pin", "1234"}, {"pinEnv", "HOME"}};
-    const struct secrets_given given = {settings, 2, NULL, world->temp.path};
+    const struct secrets_given given = {settings, 2, NULL, world->temp.path, NULL};
 
     assert_error(&world->error, open_module(world, &given), ETHOS_INVALID);
     assert_string_equal(world->error.text, "memory.options.pin: given in two ways");
@@ -353,7 +353,7 @@ static void test_a_backend_without_options_takes_none(void **state)
 {
     struct world *world = *state;
     const struct ethos_setting setting = {"anything", "x"};
-    const struct secrets_given given = {&setting, 1, NULL, world->temp.path};
+    const struct secrets_given given = {&setting, 1, NULL, world->temp.path, NULL};
     const struct ethos_setup setup = {.host = &world->host, .root = world->home};
     struct backend backend;
     struct ethos_provider *provider = NULL;

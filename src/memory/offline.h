@@ -1,0 +1,68 @@
+/*
+ * offline.h: a provider in front of one that may be out of reach: what is known is shown, what is to be
+ * changed waits.
+ *
+ *     memory.options.offline: fail | cached        what reading does meanwhile
+ *     memory.options.onOffline: refuse | queue     what sync does meanwhile
+ *
+ * Out of reach is what answers ETHOS_BUSY, which means that nothing was or will be done; also when it is
+ * opened. Then it is left alone for OFFLINE_PAUSE_MS, so that one who is in a hurry waits once. ETHOS_IO
+ * and every other failure pass as they are.
+ *
+ * In <root>/offline/<place>/, a place being a backend with its settings, secrets left out:
+ *
+ *     place           what that is, for people
+ *     known/          texts as they were when prefetch last had them, one file each; may be deleted
+ *     queue/          calls of sync that wait, one file each, in order
+ *     refused/        calls that the backend refused for good, with the reason
+ *
+ * cached: prefetch keeps the texts of its sections (a tail where a tail was read), the file's time saying
+ * when they were so; they are written when they changed and not made durable: a torn one is not known.
+ * Every other read only refreshes what is kept already. What comes from there has known_ms set. A purge
+ * takes the texts of its scope away; one made on another machine does as soon as they are read again.
+ *
+ * queue: a call that asks for what stands there now (if_match, a dry run) is refused, as is one
+ * whose texts are no UTF-8; every other one is durable before it is told as ETHOS_OUTCOME_QUEUED. A file
+ * is JSON that `ethos sync` takes, too; its name holds the order and a checksum. Of a call that
+ * was done for some scopes the rest waits. Before anything else is asked of the backend the
+ * calls are made, in order, one process at a time, each with its operation id: one that died in between
+ * is made again, and nothing happens twice (a backend without operation ids may do it twice). A reader
+ * gives that half of its deadline and then reads; a writer all of it, and then is queued behind.
+ * ETHOS_BUSY, ETHOS_IO and ETHOS_NOMEM leave a call where it is; every other failure is for
+ * good and puts it aside: a person applies it (ethos sync < FILE) or deletes it.
+ *
+ * Files instead of one that grows: nothing is ever torn, striking off is one unlink, and what was put aside
+ * can be applied as it is. A purge does not look into calls.
+ */
+#ifndef ETHOS_MEMORY_OFFLINE_H
+#define ETHOS_MEMORY_OFFLINE_H
+
+#include "memory/registry.h"
+
+#define OFFLINE_PAUSE_MS 1000      /* a backend that was out of reach is not asked again before */
+#define OFFLINE_MAX_CALLS 10000    /* that wait at one place */
+#define OFFLINE_MAX_BYTES 67108864 /* of all of them */
+#define OFFLINE_MAX_REFUSED 1000   /* files that doctor tells of */
+
+/* The two options, for the check of settings; NULL for a backend that keeps files here. */
+const struct ethos_option *offline_options(const struct backend *backend);
+
+/*
+ * registry_open, with this in front where an option says so or calls wait. Then it succeeds though the
+ * backend is out of reach. backend and shared.name outlive the provider; setup and given are copied.
+ */
+int offline_open(const struct backend *backend, const struct ethos_setup *setup,
+                 const struct secrets_given *given, struct registry_group shared,
+                 struct ethos_provider **out_provider, struct ethos_error *error);
+
+/*
+ * What is behind: the provider itself where nothing is in front; else it is opened and what waits is done.
+ * ETHOS_BUSY when it is out of reach. Borrowed.
+ */
+int offline_behind(struct ethos_provider *provider, struct ethos_provider **out_provider,
+                   struct ethos_error *error);
+
+/* For doctor: what waits, since when, and what was refused, at every place of a root. */
+int offline_check(const char *root, ethos_finding_fn *each, void *arg, struct ethos_error *error);
+
+#endif
