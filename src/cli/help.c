@@ -95,6 +95,11 @@ static const char *const shapes[][2] = {
     {"transfer.export",
      "{format, scope, path, counts: {written, ...}, rows: [{what, file, scope, key, why, diff}], "
      "text, dryRun}; what is written, unchanged or skipped; text only without PATH"},
+    {"memory.migrate",
+     "{from, to, scopes: [{scope, changes, moved, added, renumbered, lost, skipped, texts, copies, "
+     "from, to, same, passes}], sessions: {sessions, messages, keys, movedSessions, movedMessages, "
+     "movedKeys, from, to, same}, config: [lines], dryRun}; from and to are digests; sessions is "
+     "null where they stay"},
     {"sessions.list",
      "{items: [session], nextCursor}; session is {id, key, platform, model, provider, "
      "personalityId, parentSessionId, workingDir, title, pinned, usage: {}, createdAt, updatedAt, "

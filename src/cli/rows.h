@@ -82,6 +82,9 @@ void view_progress(void *arg, uint64_t done, uint64_t total);
 /* "3 taken, 1 skipped" in the order of the kinds; "nothing to do" when there was nothing. */
 void view_counts(const json_t *counts, const char *const *kinds, struct str *out);
 
+/* view_migrate.c */
+void view_migrated(struct cli *self, const json_t *json);
+
 /* view_sessions_transfer.c */
 void view_sessions_imported(struct cli *self, const json_t *json);
 

@@ -83,6 +83,9 @@ void view_report(struct cli *self, const json_t *json)
     }
     json_array_foreach (json_object_get(json, "unchanged"), index, row)
         say_row(self, row, "unchanged", false);
+    json_array_foreach (json_object_get(json, "waiting"), index, row)
+        view_say(self, "queued: %s (%s), to be changed when the backend is back",
+                 text_of(row, "key"), text_of(row, "scope"));
     json_array_foreach (json_object_get(json, "warnings"), index, row)
         view_say(self, "warning: %s", json_string_value(row));
 }
@@ -120,7 +123,8 @@ static void print_file(struct cli *self, const json_t *file)
                     plural(number_of(file, "chars")),
                     json_is_true(json_object_get(file, "unsettled"))
                         ? ", as last recorded while somebody saves it,"
-                        : "");
+                    : json_is_true(json_object_get(file, "stale")) ? ", as last known,"
+                                                                   : "");
     view_path(self, TERM_DIM, text_of(file, "path"));
     term_printf(&self->term, "\n\n");
     if (shown.size == 0)
@@ -399,6 +403,7 @@ static const struct {
     {"notes.promote", view_promoted},
     {"transfer.import", view_imported},
     {"transfer.export", view_exported},
+    {"memory.migrate", view_migrated},
     {"sessions.list", view_sessions},
     {"sessions.get", view_session},
     {"sessions.search", view_hits},

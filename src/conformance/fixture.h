@@ -176,6 +176,8 @@ extern const size_t rules_store_count;
 /* store_history.c */
 extern const struct rule rules_history[];
 extern const size_t rules_history_count;
+extern const struct rule rules_graft[];
+extern const size_t rules_graft_count;
 
 /* store_batch.c */
 extern const struct rule rules_batch[];

@@ -57,6 +57,7 @@ const struct rule *conformance_rule(size_t index)
         size_t count;
     } parts[] = {{rules_store, rules_store_count},
                  {rules_history, rules_history_count},
+                 {rules_graft, rules_graft_count},
                  {rules_batch, rules_batch_count},
                  {rules_several, rules_several_count},
                  {rules_race, rules_race_count}};

@@ -54,7 +54,7 @@ static struct ethos_setup setup_with(const struct ethos_host *host)
 /* A secret's file is relative to where the command was typed. */
 static struct secrets_given given_settings(void)
 {
-    return (struct secrets_given){object.settings, object.count, object.exposed, "."};
+    return (struct secrets_given){object.settings, object.count, object.exposed, ".", NULL};
 }
 
 static int open_store(const struct ethos_host *host, struct ethos_store **out_store,

@@ -138,6 +138,7 @@ static void print_ours(const struct history_record *r, struct str *out)
                    (unsigned long long)r->voids_last);
     print_if(out, "beforeBlob", r->before_blob);
     print_if(out, "afterBlob", r->after_blob);
+    print_if(out, "graft", r->graft);
 }
 
 int history_print(const struct history_record *record, struct str *out)
@@ -196,6 +197,7 @@ static const struct member {
     MEMBER("trust", TEXT, trust),
     MEMBER("beforeBlob", BLOB, before_blob),
     MEMBER("afterBlob", BLOB, after_blob),
+    MEMBER("graft", TEXT, graft),
 };
 
 struct parse {

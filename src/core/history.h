@@ -45,6 +45,11 @@ struct history_record {
     struct ethos_view actor, trust;
     uint64_t voids_first, voids_last; /* 0: no void */
     struct ethos_view before_blob, after_blob;
+    /*
+     * Of a line that was brought here from another store, with its time and its number: on the first line of a
+     * key in its append, the revision that the key had here ("absent": none); else "".
+     */
+    struct ethos_view graft;
 };
 
 /* Whether a source is one of the seven that readers of the format accept. */

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "core/scope.h"
 #include "memory/handle.h"
+#include "memory/offline.h"
 #include "memory/registry.h"
 
 int lend_store(struct ethos *self, struct lent *out, struct ethos_error *error)
@@ -15,6 +16,8 @@ int lend_store(struct ethos *self, struct lent *out, struct ethos_error *error)
     const char *name;
     struct ethos_provider *provider;
     int code = service_provider_for(self, NULL, &name, &provider, error);
+    if (code == ETHOS_OK)
+        code = offline_behind(provider, &provider, error);
     if (code != ETHOS_OK)
         return code;
     *out = (struct lent){provider_store(provider), self->host};

@@ -95,6 +95,14 @@ static void fault_batch(struct ethos_store *self, const char *scope, struct etho
     }
 }
 
+static int fault_graft(struct ethos_store *self, const char *scope,
+                       const struct ethos_commit *commit, struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    int code = ask(self, "graft", error);
+    return code ? code : inner->ops->graft(inner, scope, commit, error);
+}
+
 static const struct ethos_store_ops fault_ops = {
     .abi = ETHOS_ABI,
     .name = "fault",
@@ -108,6 +116,7 @@ static const struct ethos_store_ops fault_ops = {
     .locate = wrap_locate,
     .check = wrap_check,
     .gather = fault_gather,
+    .graft = fault_graft,
 };
 
 int store_fault_new(const struct ethos_host *host, struct ethos_store *inner, store_fault_fn *fail,

@@ -389,4 +389,5 @@ const struct ethos_store_ops store_files = {
     .conflict_drop = files_conflict_drop,
     .keep = files_keep,
     .scopes = files_scopes,
+    .graft = files_graft,
 };

@@ -15,6 +15,7 @@
  *   files_judge.c     what was changed outside
  *   files_write.c     update and batch: the write protocol, with files_ask.c, files_allow.c and
  *                     files_publish.c
+ *   files_graft.c     changes of another store
  *   files_conflict.c  conflict copies
  *   files_purge.c     purge; files_purge_history.c: the lines of the history
  *   files_check.c     check; files_check_history.c: of what is remembered
@@ -330,8 +331,8 @@ int files_journal_last(const struct files_journal *journal, const char *key,
 int files_txn_name(char out[FILES_TXN_SIZE]);
 
 /*
- * Appends records as one transaction (txn NULL: under a new name): gives them ts, seq and txn. Blobs
- * stand already. Without sync they become durable with the next append that has it. After a
+ * Appends records as one transaction (txn NULL: under a new name): gives them ts, seq and txn; those of
+ * another store (graft) keep ts and seq. Blobs stand already. Without sync they become durable with the next append that has it. After a
  * failure nothing was appended.
  */
 int files_journal_append(struct files *self, struct files_hold *hold, struct files_journal *journal,
@@ -498,6 +499,11 @@ int files_update(struct ethos_store *self, const char *scope, struct ethos_edit 
 
 void files_batch(struct ethos_store *self, const char *scope, struct ethos_edit_call *calls,
                  size_t count);
+
+/* ---- files_graft.c -------------------------------------------------------------------------- */
+
+int files_graft(struct ethos_store *self, const char *scope, const struct ethos_commit *commit,
+                struct ethos_error *error);
 
 /* ---- files_conflict.c ----------------------------------------------------------------------- */
 

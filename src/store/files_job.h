@@ -6,6 +6,7 @@
  *   files_ask.c      the question: each update in turn, and the lines that tell of its answer
  *   files_allow.c    what must not be replaced
  *   files_publish.c  from drafts to the acknowledgement, or back
+ *   files_graft.c    changes of another store instead of a question
  */
 #ifndef ETHOS_STORE_FILES_JOB_H
 #define ETHOS_STORE_FILES_JOB_H
@@ -27,6 +28,7 @@ struct change {
     bool in_place; /* it was overwritten, nothing was displaced */
     bool watched;  /* somebody may still write to what was displaced */
     bool answers;  /* an update that changes nothing rests on it */
+    bool told;     /* a line of a graft is about it */
 };
 
 /* One edit of one update. */
@@ -83,6 +85,16 @@ static inline struct ethos_view job_file_text(const struct change *change)
 {
     return (struct ethos_view){change->file->data, change->file->size};
 }
+
+/* ---- files_write.c -------------------------------------------------------------------------- */
+
+/* A round: begin, lock, settle (under the lock: everything that comes before the question), ..., end. */
+void job_begin(struct job *job);
+int job_settle(struct job *job, struct ethos_error *error);
+void job_end(struct job *job);
+
+/* A name for the transaction that comes. */
+int job_name_txn(struct job *job, struct ethos_error *error);
 
 /* ---- files_ask.c ---------------------------------------------------------------------------- */
 

@@ -714,12 +714,14 @@ static int rotate(struct files *self, struct files_hold *hold, struct files_jour
     return make_live(self, hold, journal, error);
 }
 
+/* Lines of another store keep their times and numbers. */
 static void number_records(struct files_journal *journal, struct history_record *records,
                            size_t count, const char *txn, int64_t ts_ms)
 {
     for (size_t i = 0; i < count; i++) {
-        records[i].ts_ms = ts_ms;
-        records[i].seq = journal->seq + 1 + i;
+        bool own = !records[i].graft.data;
+        records[i].ts_ms = own ? ts_ms : records[i].ts_ms;
+        records[i].seq = own ? journal->seq + 1 + i : records[i].seq;
         records[i].txn_id = view_str(txn);
         records[i].txn_index = (unsigned)i + 1;
         records[i].txn_count = (unsigned)count;
@@ -777,12 +779,24 @@ int files_txn_name(char out[FILES_TXN_SIZE])
     return 0;
 }
 
+/* What comes next has a higher number and no earlier time. */
+static void note_appended(struct files_journal *journal, const struct history_record *records,
+                          size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (records[i].seq > journal->seq)
+            journal->seq = records[i].seq;
+        if (records[i].ts_ms > journal->ts_ms)
+            journal->ts_ms = records[i].ts_ms;
+    }
+}
+
 int files_journal_append(struct files *self, struct files_hold *hold, struct files_journal *journal,
                          const char *txn, struct history_record *records, size_t count, bool sync,
                          struct ethos_error *error)
 {
     char own[FILES_TXN_SIZE];
-    int64_t now_ms = self->host->now_ms(self->host->arg);
+    int64_t now_ms = records->graft.data ? records->ts_ms : self->host->now_ms(self->host->arg);
     int code = rotate(self, hold, journal, now_ms, error);
     if (code == ETHOS_OK)
         code = make_live(self, hold, journal, error);
@@ -804,8 +818,7 @@ int files_journal_append(struct files *self, struct files_hold *hold, struct fil
         str_truncate(&journal->tail, start);
         return code;
     }
-    journal->seq += count;
-    journal->ts_ms = ts_ms;
+    note_appended(journal, records, count);
     return code;
 }
 

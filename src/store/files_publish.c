@@ -159,7 +159,8 @@ static struct history_record *first_line(struct history_record *records, size_t 
                                          const char *key)
 {
     for (size_t i = 0; i < count; i++) {
-        if (view_eq_str(records[i].key, key) && !view_eq(records[i].actions, VIEW("external")))
+        bool ours = records[i].graft.data || !view_eq(records[i].actions, VIEW("external"));
+        if (ours && view_eq_str(records[i].key, key))
             return &records[i];
     }
     return NULL;

@@ -29,6 +29,8 @@
 #include "core/verdict.h"
 
 #define PASSES 100
+#define HASH_OF_NOTHING                                                                            \
+    VIEW("sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
 #define TXN_MEMBER "\"txn\":\""
 
 /* ---- finding a transaction -------------------------------------------------------------------- */
@@ -42,7 +44,18 @@ static bool has_txn(struct ethos_view line, const char *id)
 
 static bool is_external(const struct history_record *record)
 {
-    return view_eq(record->actions, VIEW("external"));
+    return !record->graft.data && view_eq(record->actions, VIEW("external"));
+}
+
+/* A line of another store says by itself what stood here before. */
+static struct history_record as_began(const struct history_record *record)
+{
+    struct history_record began = *record;
+    if (record->graft.size == 0)
+        return began;
+    began.absent_before = view_eq(record->graft, VIEW("absent"));
+    began.before_hash = began.absent_before ? HASH_OF_NOTHING : record->graft;
+    return began;
 }
 
 static struct part *part_of(struct txn *txn, struct ethos_view key)
@@ -59,8 +72,9 @@ static void add_line(struct txn *txn, const struct history_record *record)
     struct part *part = part_of(txn, record->key);
     if (!part) {
         part = &txn->parts[txn->count++];
-        *part = (struct part){
-            .spot = {.dir = -1, .lock = -1}, .opening = *record, .first = *record};
+        *part = (struct part){.spot = {.dir = -1, .lock = -1},
+                              .opening = as_began(record),
+                              .first = as_began(record)};
     } else if (is_external(&part->first)) {
         part->first = *record;
     }
@@ -389,11 +403,15 @@ static int recorded_text(struct recovery *r, const struct part *part,
 {
     struct files_past past = {0};
     int code = files_past_load(r->self, r->hold->dir, r->hold->path, part->spot.key, &past, NULL);
-    size_t i = past.history.count;
-    while (code == ETHOS_OK && i > 0 && past.history.records[i - 1].seq != line->seq)
+    bool stood = before && line->graft.size > 0; // which need not be what the line began with
+    size_t count = past.history.count, i = count;
+    if (code == ETHOS_OK && stood)
+        i = (history_find(&past.history, line->before_hash) + 1) % (count + 1);
+    while (code == ETHOS_OK && !stood && i > 0 && past.history.records[i - 1].seq != line->seq)
         i--;
     if (code == ETHOS_OK)
-        code = i > 0 ? files_past_text(r->self, &past, i - 1, before, out, NULL) : ETHOS_NOTFOUND;
+        code = i > 0 ? files_past_text(r->self, &past, i - 1, before && !stood, out, NULL)
+                     : ETHOS_NOTFOUND;
     files_past_release(&past);
     return code;
 }

@@ -94,7 +94,7 @@ static int load_all(struct job *job, struct ethos_error *error)
 
 /* ---- what was changed outside --------------------------------------------------------------- */
 
-static int start_txn(struct job *job, struct ethos_error *error)
+int job_name_txn(struct job *job, struct ethos_error *error)
 {
     job->journaled = job->inspected = false;
     return files_txn_name(job->txn) == 0 ? ETHOS_OK
@@ -176,7 +176,7 @@ static int judge_all(struct job *job, struct ethos_error *error)
     }
     if (code != ETHOS_OK || all.count == 0)
         return code;
-    code = start_txn(job, error);
+    code = job_name_txn(job, error);
     if (code == ETHOS_OK && all.rewrites) {
         code = job_carry_out(job, all.records, all.count, error);
         return code == ETHOS_OK ? FILES_MOVED : code;
@@ -194,14 +194,14 @@ static int judge_all(struct job *job, struct ethos_error *error)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static void begin_round(struct job *job)
+void job_begin(struct job *job)
 {
     files_journal_init(&job->journal);
     arena_init(&job->arena);
     job->journaled = job->written = false;
 }
 
-static void end_round(struct job *job)
+void job_end(struct job *job)
 {
     for (size_t i = 0; i < job->count; i++)
         files_spot_close(&job->hold, &job->spots[i]);
@@ -210,8 +210,7 @@ static void end_round(struct job *job)
     arena_release(&job->arena);
 }
 
-/* Under the lock: everything that comes before the question. */
-static int settle(struct job *job, struct ethos_error *error)
+int job_settle(struct job *job, struct ethos_error *error)
 {
     int code = files_journal_open(job->self, &job->hold, &job->journal, error);
     if (code == ETHOS_OK)
@@ -319,7 +318,7 @@ static int write_changes(struct job *job, struct ethos_error *error)
     size_t count = 0;
     int code = job_allow_all(job, error);
     if (code == ETHOS_OK)
-        code = start_txn(job, error);
+        code = job_name_txn(job, error);
     if (code == ETHOS_OK)
         code = job_make_records(job, &records, &count, error);
     if (code == ETHOS_OK)
@@ -334,7 +333,7 @@ static int write_changes(struct job *job, struct ethos_error *error)
 
 static int answer(struct job *job, struct ethos_error *error)
 {
-    int code = settle(job, error);
+    int code = job_settle(job, error);
     if (code != ETHOS_OK)
         return code;
     job_ask_all(job);
@@ -345,11 +344,11 @@ static int answer(struct job *job, struct ethos_error *error)
 static int round_trip(struct job *job, struct ethos_error *error)
 {
     bool asked;
-    begin_round(job);
+    job_begin(job);
     int code = lock(job, &asked, error);
     if (code == ETHOS_OK && !asked)
         code = answer(job, error);
-    end_round(job);
+    job_end(job);
     return code;
 }
 

@@ -123,6 +123,15 @@ struct node *ram_node(struct ram *ram, const char *scope, const char *key, struc
     return node;
 }
 
+void ram_put(struct ram *ram, const char *scope, const char *key, struct node *node)
+{
+    struct node **link = find(&ram->texts, scope, key);
+    if (is_key(*link, scope, key))
+        ram_unlink(ram, link);
+    if (node)
+        ram_link(link, node);
+}
+
 /* Appends to *chain one node for each text that is to be put, in the order of the edits. */
 static int make_nodes(struct ram *ram, const char *scope, const struct ethos_edit *edits,
                       size_t count, struct node **chain, struct ethos_error *error)
@@ -307,4 +316,5 @@ const struct ethos_store_ops store_ram = {
     .keep = ram_keep,
     .gather = ram_gather,
     .scopes = ram_scopes,
+    .graft = ram_graft,
 };

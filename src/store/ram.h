@@ -43,6 +43,9 @@ void ram_unlink(struct ram *ram, struct node **link); /* takes the node out and 
 /* The node of a key, or NULL. */
 const struct node *ram_find(struct ram *ram, const char *scope, const char *key);
 
+/* Puts a node in the place of the one its key has; NULL only takes that away. */
+void ram_put(struct ram *ram, const char *scope, const char *key, struct node *node);
+
 /* ---- ram_history.c ------------------------------------------------------------------------- */
 
 /* The changes that the edits make, oldest first; ram_record links them, which cannot fail. */
@@ -69,6 +72,8 @@ int ram_conflict_drop(struct ethos_store *self, const char *scope, const char *i
                       struct ethos_error *error);
 int ram_keep(struct ethos_store *self, const char *scope, const char *key, struct ethos_view text,
              struct ethos_error *error);
+int ram_graft(struct ethos_store *self, const char *scope, const struct ethos_commit *commit,
+              struct ethos_error *error);
 int ram_scopes(struct ethos_store *self, ethos_scope_fn *each, void *arg,
                struct ethos_error *error);
 

@@ -157,6 +157,84 @@ int ram_describe(struct ram *ram, const char *scope, const struct ethos_edit *ed
     return ETHOS_OK;
 }
 
+/* ---- grafting ------------------------------------------------------------------------------- */
+
+static uint64_t newest_number(const struct ram *ram, const char *scope)
+{
+    for (const struct change *change = ram->changes; change; change = change->next)
+        if (strcmp(change->scope, scope) == 0)
+            return change->told.number;
+    return 0;
+}
+
+/* A text that is lost stays so; the rest is as it was told. */
+static struct change *graft_row(struct ram *ram, const char *scope, const struct ethos_row *row)
+{
+    struct ethos_change told = row->change;
+    bool lost = (!row->base.data && strcmp(told.before, "absent") != 0) ||
+                (!row->whole.data && strcmp(told.after, "absent") != 0);
+    return lost ? copy_change(ram, scope, &told, row->base, row->whole)
+                : make_change(ram, scope, &told, row->base, row->whole);
+}
+
+/* Everything that needs memory, in order: the changes, and a node for each text that is put. */
+static int prepare_graft(struct ram *ram, const char *scope, const struct ethos_commit *commit,
+                         struct change **changes, struct node **nodes)
+{
+    for (size_t i = 0; i < commit->row_count; i++, changes = &(*changes)->next)
+        if (!(*changes = graft_row(ram, scope, &commit->rows[i])))
+            return ETHOS_NOMEM;
+    for (size_t i = 0; i < commit->edit_count; i++) {
+        const struct ethos_edit *edit = &commit->edits[i];
+        if (edit->verdict != ETHOS_EDIT_PUT)
+            continue;
+        if (!(*nodes = ram_node(ram, scope, edit->key, edit->text)))
+            return ETHOS_NOMEM;
+        nodes = &(*nodes)->next;
+    }
+    return ETHOS_OK;
+}
+
+static void link_graft(struct ram *ram, const char *scope, const struct ethos_commit *commit,
+                       struct change *changes, struct node *nodes)
+{
+    while (changes) {
+        struct change *change = changes;
+        changes = change->next;
+        change->next = ram->changes;
+        ram->changes = change;
+        if (change->told.number > ram->numbers)
+            ram->numbers = change->told.number;
+    }
+    for (size_t i = 0; i < commit->edit_count; i++) {
+        const struct ethos_edit *edit = &commit->edits[i];
+        struct node *node = edit->verdict == ETHOS_EDIT_PUT ? nodes : NULL;
+        if (edit->verdict == ETHOS_EDIT_KEEP)
+            continue;
+        nodes = node ? node->next : nodes;
+        ram_put(ram, scope, edit->key, node);
+    }
+}
+
+int ram_graft(struct ethos_store *self, const char *scope, const struct ethos_commit *commit,
+              struct ethos_error *error)
+{
+    struct ram *ram = (struct ram *)self;
+    struct change *changes = NULL;
+    struct node *nodes = NULL;
+    if (newest_number(ram, scope) != commit->version)
+        return err_set(error, ETHOS_CONFLICT, "%s: has other changes than those up to %" PRIu64,
+                       scope, commit->version);
+    if (prepare_graft(ram, scope, commit, &changes, &nodes) == ETHOS_OK) {
+        link_graft(ram, scope, commit, changes, nodes);
+        return ETHOS_OK;
+    }
+    ram_free_changes(ram, &changes);
+    while (nodes)
+        ram_unlink(ram, &nodes);
+    return err_nomem(error);
+}
+
 /* ---- looking back --------------------------------------------------------------------------- */
 
 static bool is_about(const struct change *change, const char *scope, const char *key)

@@ -147,6 +147,7 @@ static void fill(struct ethos_store_ops *ops)
     ops->conflict_read = rows_conflict_read;
     ops->conflict_drop = rows_conflict_drop;
     ops->keep = rows_keep;
+    ops->graft = rows_graft;
 }
 
 int store_rows_new(const struct ethos_host *host, struct ethos_store *inner, uint32_t deadline_ms,

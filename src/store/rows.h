@@ -6,6 +6,7 @@
  *     rows_history.c  describing a change; history and version
  *     rows_copies.c   conflict copies, and texts that were met beside a key
  *     rows_purge.c    purge
+ *     rows_graft.c    graft
  *
  * All that changes a scope is a round: fetch, work out, commit. A round that returns ETHOS_CONFLICT came too
  * late and is made again from the start.
@@ -95,6 +96,11 @@ int rows_keep(struct ethos_store *self, const char *scope, const char *key, stru
 
 int rows_purge(struct ethos_store *self, const char *scope, struct ethos_view needle, int dry_run,
                const struct ethos_origin *origin, struct ethos_purge *out_purge,
+               struct ethos_error *error);
+
+/* ---- rows_graft.c -------------------------------------------------------------------------- */
+
+int rows_graft(struct ethos_store *self, const char *scope, const struct ethos_commit *commit,
                struct ethos_error *error);
 
 #endif

@@ -213,8 +213,9 @@ struct way {
     struct arena arena;
     const char *wanted; /* the revision that an older row must lead to */
     struct step *steps;
-    int64_t time_ms; /* of the row that leads to the version itself */
-    bool founded;    /* the oldest step needs no text before it */
+    struct ethos_view base; /* what the oldest step starts from, where it needs a text */
+    int64_t time_ms;        /* of the row that leads to the version itself */
+    bool found, founded;    /* it is there; the base is known or not needed */
 };
 
 static int copy_view(struct arena *arena, struct ethos_view *view)
@@ -241,20 +242,37 @@ static int add_step(struct way *way, const struct ethos_row *row)
     return ETHOS_OK;
 }
 
+/* The way begins with the text before a row. */
+static int take_base(struct way *way, const struct ethos_row *row)
+{
+    way->base = row->base;
+    way->time_ms = way->found ? way->time_ms : row->change.time_ms;
+    way->found = way->founded = true;
+    return copy_view(&way->arena, &way->base) == ETHOS_OK ? ENOUGH : ETHOS_NOMEM;
+}
+
+static bool has_base(const struct ethos_row *row, const char *wanted)
+{
+    return row->base.data && strcmp(row->change.before, wanted) == 0;
+}
+
 static int look_back(void *arg, const struct ethos_row *row)
 {
     struct way *way = arg;
-    if (strcmp(row->change.after, way->wanted) != 0)
-        return ETHOS_OK;
-    if (!way->steps)
-        way->time_ms = row->change.time_ms;
-    if (add_step(way, row) != ETHOS_OK)
-        return ETHOS_NOMEM;
-    way->founded = row->whole.data || strcmp(row->change.before, "absent") == 0;
-    if (way->founded)
-        return ENOUGH;
-    way->wanted = arena_str(&way->arena, row->change.before);
-    return way->wanted ? ETHOS_OK : ETHOS_NOMEM;
+    if (strcmp(row->change.after, way->wanted) == 0) {
+        if (!way->found)
+            way->time_ms = row->change.time_ms;
+        way->found = true;
+        if (add_step(way, row) != ETHOS_OK)
+            return ETHOS_NOMEM;
+        way->founded = row->whole.data || strcmp(row->change.before, "absent") == 0;
+        if (way->founded)
+            return ENOUGH;
+        way->wanted = arena_str(&way->arena, row->change.before);
+        if (!way->wanted)
+            return ETHOS_NOMEM;
+    }
+    return has_base(row, way->wanted) ? take_base(way, row) : ETHOS_OK;
 }
 
 static int find_way(const struct rows *self, const char *scope, const char *key, struct way *way,
@@ -267,7 +285,7 @@ static int find_way(const struct rows *self, const char *scope, const char *key,
         return err_nomem(error);
     if (code != ETHOS_OK && code != ENOUGH)
         return code;
-    if (!way->steps)
+    if (!way->found)
         return err_set(error, ETHOS_NOTFOUND, "%s: never had the revision %s", key, revision);
     return ETHOS_OK;
 }
@@ -275,7 +293,11 @@ static int find_way(const struct rows *self, const char *scope, const char *key,
 /* Goes the way; ETHOS_CORRUPT where it does not lead on. */
 static int go(const struct way *way, struct str *text, struct str *spare)
 {
-    bool known = way->founded;
+    char revision[ETHOS_REVISION_SIZE];
+    if (str_add(text, way->base) != ETHOS_OK)
+        return ETHOS_NOMEM;
+    hash_revision(way->base, revision);
+    bool known = way->founded && (!way->base.data || strcmp(revision, way->wanted) == 0);
     for (const struct step *step = way->steps; known && step; step = step->next) {
         if (rows_follow(&step->row, str_view(text), spare, &known) != ETHOS_OK)
             return ETHOS_NOMEM;

@@ -231,7 +231,10 @@ static int cleanse_change(struct purge *purge, struct change change)
         return ETHOS_NOMEM;
     if (row->whole.data)
         row->whole.data = arena_copy(&purge->arena, row->whole);
-    return row->whole.data || row->whole.size == 0 ? ETHOS_OK : ETHOS_NOMEM;
+    if (row->base.data)
+        row->base = view_of(arena_copy(&purge->arena, change.before), change.before.size);
+    bool whole = row->whole.data || row->whole.size == 0;
+    return whole && (row->base.data || row->base.size == 0) ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 static bool change_holds(const struct purge *purge, const struct change *change)
@@ -275,10 +278,10 @@ static int cleanse_row(struct purge *purge, const struct ethos_row *row)
     struct change change = {.row = row};
     if (!past)
         return ETHOS_NOMEM;
-    change.before_known = is_absent(row->change.before) ||
+    change.before_known = is_absent(row->change.before) || row->base.data ||
                           (past->known && strcmp(past->revision, row->change.before) == 0);
     if (change.before_known && !is_absent(row->change.before))
-        change.before = str_view(&past->text);
+        change.before = row->base.data ? row->base : str_view(&past->text);
     if (follow(purge, &change) != ETHOS_OK)
         return ETHOS_NOMEM;
     if (change_holds(purge, &change)) {
@@ -298,12 +301,15 @@ static int note_row(void *arg, const struct ethos_row *row)
     struct purge *purge = arg;
     if (!GROW(purge, rows, row_count, row_room))
         return ETHOS_NOMEM;
-    purge->row_bytes += row->change.diff.size + row->whole.size;
+    purge->row_bytes += row->change.diff.size + row->whole.size + row->base.size;
     if (purge->row_bytes > ETHOS_MAX_HISTORY_BYTES)
         return ETHOS_LIMIT;
     struct ethos_row *copy = &purge->rows[purge->row_count++];
     copy->whole = row->whole;
+    copy->base = row->base;
     if (row->whole.data && !(copy->whole.data = arena_copy(&purge->arena, row->whole)))
+        return ETHOS_NOMEM;
+    if (row->base.data && !(copy->base.data = arena_copy(&purge->arena, row->base)))
         return ETHOS_NOMEM;
     return history_copy(&row->change, &purge->arena, &copy->change);
 }

@@ -88,6 +88,13 @@ static int wrap_watch(struct ethos_store *self, ethos_scope_fn *each, void *arg,
     return inner->ops->watch(inner, each, arg, out_fd, out_wait_ms, error);
 }
 
+static int wrap_graft(struct ethos_store *self, const char *scope,
+                      const struct ethos_commit *commit, struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    return inner->ops->graft(inner, scope, commit, error);
+}
+
 /* Not what makes a store of a database: that is for whoever stands right in front of it. */
 static void pass_through(struct ethos_store_ops *ops, const struct ethos_store_ops *inner)
 {
@@ -102,6 +109,7 @@ static void pass_through(struct ethos_store_ops *ops, const struct ethos_store_o
     ops->gather = !inner->gather ? NULL : ops->gather ? ops->gather : wrap_gather;
     ops->scopes = inner->scopes ? wrap_scopes : NULL;
     ops->watch = inner->watch ? wrap_watch : NULL;
+    ops->graft = !inner->graft ? NULL : ops->graft ? ops->graft : wrap_graft;
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */

@@ -297,6 +297,33 @@ static int nested_scopes(struct ethos_store *self, ethos_scope_fn *each, void *a
     return inner->ops->scopes(inner, nested_scope, &walk, error);
 }
 
+#define NESTED_GRAFT 16 /* rows and keys of one graft, at most */
+
+static int nested_graft(struct ethos_store *self, const char *scope,
+                        const struct ethos_commit *commit, struct ethos_error *error)
+{
+    struct ethos_store *inner = wrap_inner(self);
+    struct nested_place of_edits[NESTED_GRAFT], of_rows[NESTED_GRAFT];
+    struct ethos_edit edits[NESTED_GRAFT];
+    struct ethos_row rows[NESTED_GRAFT];
+    struct ethos_commit mapped = *commit;
+    if (commit->edit_count > NESTED_GRAFT || commit->row_count > NESTED_GRAFT)
+        return ETHOS_LIMIT;
+    for (size_t i = 0; i < commit->edit_count; i++) {
+        of_edits[i] = nested_place(scope, commit->edits[i].key);
+        edits[i] = commit->edits[i];
+        edits[i].key = of_edits[i].key;
+    }
+    for (size_t i = 0; i < commit->row_count; i++) {
+        of_rows[i] = nested_place(scope, commit->rows[i].change.key);
+        rows[i] = commit->rows[i];
+        rows[i].change.key = of_rows[i].key;
+    }
+    mapped.edits = edits;
+    mapped.rows = rows;
+    return inner->ops->graft(inner, nested_place(scope, NULL).scope, &mapped, error);
+}
+
 static inline int nested_new(const struct ethos_host *host, struct ethos_store *inner,
                              struct ethos_store **out_store, struct ethos_error *error)
 {
@@ -325,6 +352,7 @@ static inline int nested_new(const struct ethos_host *host, struct ethos_store *
     wrap->ops.conflict_drop = nested_conflict_drop;
     wrap->ops.keep = nested_keep;
     wrap->ops.scopes = inner->ops->scopes ? nested_scopes : NULL;
+    wrap->ops.graft = inner->ops->graft ? nested_graft : NULL;
     *out_store = &wrap->store;
     return ETHOS_OK;
 }

@@ -284,6 +284,9 @@ static bool make_rows(const char *scope, const struct ethos_commit *commit, stru
         item->row.whole = row->whole;
         if (row->whole.data && !(item->row.whole.data = arena_copy(&item->arena, row->whole)))
             return false;
+        item->row.base = row->base;
+        if (row->base.data && !(item->row.base.data = arena_copy(&item->arena, row->base)))
+            return false;
     }
     return true;
 }
@@ -498,7 +501,7 @@ bool rows_ram_holds(const struct rows_ram *db, struct ethos_view needle)
 {
     for (const struct item *item = db->items; item; item = item->next) {
         if (view_contains(item->text, needle) || view_contains(item->row.change.diff, needle) ||
-            view_contains(item->row.whole, needle))
+            view_contains(item->row.whole, needle) || view_contains(item->row.base, needle))
             return true;
     }
     return false;

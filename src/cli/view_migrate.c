@@ -1,0 +1,85 @@
+/*
+ * view_migrate.c: what went from one backend to another, and what to set then.
+ *
+ * One line per scope with the digest of both sides, which are the data; the rest is said on stderr.
+ */
+#include <string.h>
+
+#include "cli/rows.h"
+
+#define DIGEST_SHOWN 16 /* hex digits of a digest, on a line for people */
+
+static void say_scope(struct cli *self, const json_t *row, bool dry)
+{
+    long long changes = number_of(row, "changes"), moved = number_of(row, "moved");
+    long long texts = number_of(row, "texts");
+    term_printf(&self->term, "%s  %lld change%s, %lld text%s", text_of(row, "scope"), changes,
+                plural(changes), texts, plural(texts));
+    if (dry)
+        term_printf(&self->term, ", %lld to move\n", moved);
+    else if (json_is_true(json_object_get(row, "same")))
+        term_printf(&self->term, ", %lld moved  %.*s\n", moved, DIGEST_SHOWN, text_of(row, "from"));
+    else
+        term_printf(&self->term, ", %lld moved  DIFFERS: %.*s, %.*s\n", moved, DIGEST_SHOWN,
+                    text_of(row, "from"), DIGEST_SHOWN, text_of(row, "to"));
+}
+
+/* What is not as it was, and why. */
+static void say_notes(const struct cli *self, const json_t *row)
+{
+    const char *scope = text_of(row, "scope");
+    long long added = number_of(row, "added"), renumbered = number_of(row, "renumbered");
+    long long lost = number_of(row, "lost"), skipped = number_of(row, "skipped");
+    if (number_of(row, "passes") > 1)
+        view_say(self, "%s: the source changed meanwhile; that went over, too", scope);
+    if (added > 0)
+        view_say(self, "%s: %lld text%s that no change led to got one, via migrate", scope, added,
+                 plural(added));
+    if (renumbered > 0)
+        view_say(self, "%s: %lld change%s got another number", scope, renumbered,
+                 plural(renumbered));
+    if (lost > 0)
+        view_say(self, "%s: the source cannot tell %lld version%s any more", scope, lost,
+                 plural(lost));
+    if (skipped > 0)
+        view_say(self, "%s: %lld line%s about no file of memory stayed", scope, skipped,
+                 plural(skipped));
+}
+
+static void say_sessions(struct cli *self, const json_t *sessions, bool dry)
+{
+    long long count = number_of(sessions, "sessions"), messages = number_of(sessions, "messages");
+    long long keys = number_of(sessions, "keys");
+    if (!json_is_object(sessions)) {
+        view_say(self, "Sessions stay where they are.");
+        return;
+    }
+    term_printf(&self->term, "sessions  %lld session%s, %lld message%s, %lld key%s", count,
+                plural(count), messages, plural(messages), keys, plural(keys));
+    if (!dry)
+        term_printf(&self->term, ", %lld moved  %s%.*s", number_of(sessions, "movedSessions"),
+                    json_is_true(json_object_get(sessions, "same")) ? "" : "DIFFERS: ",
+                    DIGEST_SHOWN, text_of(sessions, "from"));
+    term_printf(&self->term, "\n");
+}
+
+void view_migrated(struct cli *self, const json_t *json)
+{
+    bool dry = json_is_true(json_object_get(json, "dryRun"));
+    const json_t *scopes = json_object_get(json, "scopes");
+    size_t index;
+    json_t *row;
+    json_array_foreach ((json_t *)scopes, index, row)
+        say_scope(self, row, dry);
+    say_sessions(self, json_object_get(json, "sessions"), dry);
+    json_array_foreach ((json_t *)scopes, index, row)
+        say_notes(self, row);
+    if (dry) {
+        view_say(self, "Nothing was moved.");
+        return;
+    }
+    view_say(self, "A repeated operation id is judged afresh there. To use %s from now on, set:",
+             text_of(json, "to"));
+    json_array_foreach (json_object_get(json, "config"), index, row)
+        view_say(self, "  %s", json_string_value(row));
+}
