@@ -108,8 +108,19 @@ void view_gauge(struct cli *self, long long chars, long long budget)
     term_printf(&self->term, " %lld of %lld characters\n", chars, budget);
 }
 
+/* The path of a text or, where it is no file, who has it and under which name. */
+static void print_place(struct cli *self, const json_t *json, const json_t *file,
+                        enum term_style style)
+{
+    if (json_is_null(json_object_get(file, "path")))
+        term_styled(&self->term, style, "%s, %s/%s", text_of(json, "backend"),
+                    text_of(file, "scope"), text_of(file, "key"));
+    else
+        view_path(self, style, text_of(file, "path"));
+}
+
 /* "Memory: 21 characters in ~/.ethos/...", then the text. */
-static void print_file(struct cli *self, const json_t *file)
+static void print_file(struct cli *self, const json_t *json, const json_t *file)
 {
     struct ethos_view shown = json_view(file, "shown");
     bool absent = json_is_null(json_object_get(file, "revision"));
@@ -125,7 +136,7 @@ static void print_file(struct cli *self, const json_t *file)
                         ? ", as last recorded while somebody saves it,"
                     : json_is_true(json_object_get(file, "stale")) ? ", as last known,"
                                                                    : "");
-    view_path(self, TERM_DIM, text_of(file, "path"));
+    print_place(self, json, file, TERM_DIM);
     term_printf(&self->term, "\n\n");
     if (shown.size == 0)
         return;
@@ -147,7 +158,7 @@ static void view_show(struct cli *self, const json_t *json)
     if (!self->no_pager)
         term_page(&self->term);
     json_array_foreach (json_object_get(json, "files"), index, row)
-        print_file(self, row);
+        print_file(self, json, row);
     term_styled(&self->term, TERM_BOLD, "In the prompt");
     term_printf(&self->term, ": ");
     view_gauge(self, number_of(json, "chars"), number_of(json, "budget"));
@@ -164,8 +175,14 @@ static void view_paths(struct cli *self, const json_t *json)
     size_t index;
     json_t *row;
     term_printf(&self->term, "%-12s%s\n", "Home", text_of(json, "home"));
-    json_array_foreach (json_object_get(json, "files"), index, row)
-        term_printf(&self->term, "%-12s%s\n", text_of(row, "label"), text_of(row, "path"));
+    json_array_foreach (json_object_get(json, "files"), index, row) {
+        term_printf(&self->term, "%-12s", text_of(row, "label"));
+        if (json_is_null(json_object_get(json, "backend")))
+            term_printf(&self->term, "%s\n", text_of(row, "path"));
+        else
+            term_printf(&self->term, "%s, %s/%s\n", text_of(json, "backend"),
+                        text_of(row, "scope"), text_of(row, "key"));
+    }
 }
 
 /* ---- people, personalities, settings ------------------------------------------------------- */
@@ -289,11 +306,14 @@ static void view_settings(struct cli *self, const json_t *json)
     json_array_foreach ((json_t *)json, index, row) {
         bool own = strcmp(text_of(row, "from"), "default") != 0;
         any = any || own;
-        term_styled(&self->term, own ? TERM_BOLD : TERM_PLAIN, "%s %-18s", own ? "*" : " ",
+        const char *value =
+            json_is_null(json_object_get(row, "value")) ? "-" : text_of(row, "value");
+        term_styled(&self->term, own ? TERM_BOLD : TERM_PLAIN, "%s %-24s", own ? "*" : " ",
                     text_of(row, "key"));
-        term_printf(&self->term, " %-15s ",
-                    json_is_null(json_object_get(row, "value")) ? "-" : text_of(row, "value"));
-        print_wrapped(self, 37, text_of(row, "help"));
+        term_printf(&self->term, " %-15s ", value);
+        if (self->term.tty && strlen(value) > 15)
+            term_printf(&self->term, "\n%*s", 43, "");
+        print_wrapped(self, 43, text_of(row, "help"));
     }
     view_say(self, any ? "* set in config.yaml; ethos config set KEY VALUE changes one"
                        : "All are defaults; ethos config set KEY VALUE changes one");

@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "base/view.h"
 #include "core/scope.h"
+#include "memory/backends.h"
 #include "memory/notes_check.h"
 #include "memory/service.h"
 #include "ops/again.h"
@@ -479,6 +480,18 @@ static int add_budget(struct ethos_turn *turn, json_t **json, struct op_result *
     return code;
 }
 
+/* What the configuration calls the place of texts that are no files here; null otherwise. */
+static json_t *backend_json(struct op_call *call, const char *personality)
+{
+    const char *name;
+    struct ethos_provider *provider;
+    struct ethos_error error;
+    if (service_provider_for(call->ethos, personality, &name, &provider, &error) != ETHOS_OK ||
+        backends_here(call->ethos, provider))
+        return json_null();
+    return op_json_string(name);
+}
+
 static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct ethos_turn *turn;
@@ -488,8 +501,9 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
     const struct ethos_context *context = ethos_turn_context(turn);
     json_t *files = json_array();
     code = collect_files(turn, &files, result, error);
-    json_t *json = json_pack("{s:s, s:s, s:o}", "personality", context->personality, "user",
-                             context->user, "files", files);
+    json_t *json = json_pack("{s:s, s:s, s:o, s:o}", "personality", context->personality, "user",
+                             context->user, "backend", backend_json(call, context->personality),
+                             "files", files);
     if (code == ETHOS_OK)
         code = json ? add_budget(turn, &json, result, error) : err_nomem(error);
     if (code == ETHOS_OK)
@@ -513,10 +527,11 @@ static int run_paths(struct op_call *call, struct op_result *result, struct etho
     json_t *files = json_array();
     for (size_t i = 0; i < count; i++)
         op_json_push(&files, path_row(turn, &targets[i], labels[i]));
-    json_t *json = json_pack("{s:o, s:s, s:s, s:o, s:o}", "home",
+    json_t *json = json_pack("{s:o, s:s, s:s, s:o, s:o, s:o}", "home",
                              op_json_string(service_home(call->ethos)), "personality",
                              context->personality, "user", context->user, "workspace",
-                             op_json_string(context->workspace), "files", files);
+                             op_json_string(context->workspace), "backend",
+                             backend_json(call, context->personality), "files", files);
     report_workspace(context, result);
     code = op_return(result, json, error);
     ethos_turn_free(turn);
