@@ -80,13 +80,19 @@ static const struct passwd *servant(void)
     return geteuid() != 0 ? NULL : user ? user : getpwnam("nobody");
 }
 
-/* A child that says nothing and does not outlive us. The signal is forgotten by a change of user. */
+/*
+ * A child that says nothing and does not outlive us. The signal is forgotten by a change of user. initdb finds
+ * the server by the name it was called by, which is to be the whole path: its folder is on nobody's PATH.
+ */
 static pid_t start_program(const char *const *words, const char *log)
 {
     char path[512];
+    const char *argv[WORDS] = {path};
     const struct passwd *user = servant();
     if (!find_program(words[0], path, sizeof path))
         give_up(words[0]);
+    for (size_t i = 1; i + 1 < WORDS && words[i]; i++)
+        argv[i] = words[i];
     pid_t parent = getpid(), pid = fork();
     if (pid < 0)
         give_up("fork");
@@ -103,7 +109,7 @@ static pid_t start_program(const char *const *words, const char *log)
     prctl(PR_SET_PDEATHSIG, SIGQUIT);
     if (getppid() != parent)
         _exit(1);
-    execv(path, (char *const *)words);
+    execv(path, (char *const *)argv);
     give_up(path);
 }
 
