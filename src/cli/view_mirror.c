@@ -1,0 +1,107 @@
+/*
+ * view_mirror.c: what a mirror does, a line for each file as it happens, and what a person should know of it.
+ *
+ * The lines are data (stdout): which backend, an arrow for the direction, the file.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/view.h"
+#include "cli/rows.h"
+
+static const char *error_of(const json_t *event)
+{
+    return text_of(json_object_get(event, "error"), "message");
+}
+
+static void say_begin(const struct cli *self, const json_t *event)
+{
+    bool two_way = json_is_true(json_object_get(event, "twoWay"));
+    if (isatty(STDERR_FILENO))
+        view_say(self, "%s %s %s%s. Ctrl-C ends it.", text_of(event, "backend"),
+                 two_way ? "<->" : "->", text_of(event, "folder"),
+                 two_way ? "" : ", read-only (--two-way takes edits)");
+}
+
+static void print_change(struct cli *self, const json_t *event, const char *arrow)
+{
+    const char *more = json_is_true(json_object_get(event, "removed"))  ? "  removed"
+                       : json_is_true(json_object_get(event, "merged")) ? "  merged"
+                                                                        : "";
+    term_printf(&self->term, "%s %s %s%s\n", text_of(event, "backend"), arrow,
+                text_of(event, "path"), more);
+    fflush(self->term.out);
+}
+
+/* The option with which a command means a scope: " -p muse"; "" for one that every command means. */
+static void name_option(const char *scope, char out[256])
+{
+    static const struct {
+        const char *start, *option;
+    } kinds[] = {{"personality:", " -p "}, {"user:", " -u "}, {"workspace:", " -w workspace:"}};
+    *out = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t size = strlen(kinds[i].start);
+        if (strncmp(scope, kinds[i].start, size) == 0)
+            snprintf(out, 256, "%s%s", kinds[i].option, scope + size);
+    }
+}
+
+static void say_kept(const struct cli *self, const json_t *event)
+{
+    const char *path = text_of(event, "path"), *backend = text_of(event, "backend");
+    char option[256];
+    name_option(text_of(event, "scope"), option);
+    if (json_is_true(json_object_get(event, "merged")))
+        view_say(self,
+                 "warning: %s contradicts what %s has, which stays; the whole text of the file is "
+                 "kept: ethos%s conflicts list",
+                 path, backend, option);
+    else if (json_is_true(json_object_get(event, "twoWay")))
+        view_say(self, "warning: a text of %s is kept beside it: ethos --home %s%s conflicts list",
+                 path, text_of(event, "folder"), option);
+    else
+        view_say(self,
+                 "warning: %s was edited, and this folder is read-only; the edit is kept: ethos "
+                 "--home %s%s conflicts list. With --two-way edits go to %s",
+                 path, text_of(event, "folder"), option, backend);
+}
+
+static void say_failed(const struct cli *self, const json_t *event)
+{
+    const char *hint = text_of(json_object_get(event, "error"), "hint");
+    view_say(self, "warning: %s: %s%s%s", text_of(event, "path"), error_of(event),
+             *hint ? "; " : "", hint);
+}
+
+void view_tell(void *arg, const json_t *event)
+{
+    struct cli *self = arg;
+    const char *what = text_of(event, "what"), *backend = text_of(event, "backend");
+    if (strcmp(what, "begin") == 0)
+        say_begin(self, event);
+    else if (strcmp(what, "file") == 0 && !self->json)
+        print_change(self, event, "->");
+    else if (strcmp(what, "backend") == 0 && !self->json)
+        print_change(self, event, "<-");
+    else if (strcmp(what, "kept") == 0)
+        say_kept(self, event);
+    else if (strcmp(what, "failed") == 0)
+        say_failed(self, event);
+    else if (strcmp(what, "skipped") == 0)
+        view_say(self, "%s at %s is not in this folder: the home has it elsewhere",
+                 text_of(event, "scope"), backend);
+    else if (strcmp(what, "emptied") == 0)
+        view_say(self, "The folder was emptied; it is filled again, and nothing is removed.");
+    else if (strcmp(what, "away") == 0)
+        view_say(self, "%s is out of reach: %s. It is tried again.", backend, error_of(event));
+    else if (strcmp(what, "back") == 0)
+        view_say(self, "%s is back.", backend);
+}
+
+void view_mirrored(struct cli *self, const json_t *json)
+{
+    long long texts = number_of(json, "texts");
+    if (json_is_true(json_object_get(json, "once")))
+        view_say(self, "%lld text%s in step.", texts, plural(texts));
+}
