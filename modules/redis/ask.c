@@ -13,7 +13,14 @@
 
 void redis_begin(struct redis *self)
 {
-    self->deadline = os_monotonic_ms() + self->deadline_ms;
+    self->began = os_monotonic_ms();
+    self->deadline = self->began + self->deadline_ms;
+}
+
+void redis_begin_texts(struct redis *self)
+{
+    redis_begin(self);
+    self->deadline = reach_attempt(&self->reach, self->began, self->deadline);
 }
 
 int64_t redis_left_ms(const struct redis *self)
@@ -26,9 +33,12 @@ int64_t redis_left_ms(const struct redis *self)
 static int connected(struct redis *self, struct ethos_error *error)
 {
     struct server server = {0};
+    int64_t deadline = self->deadline;
     if (link_idle(&self->link))
         return ETHOS_OK;
+    self->deadline = reach_attempt(&self->reach, os_monotonic_ms(), deadline);
     int code = link_open(self, &self->link, &server, error);
+    self->deadline = deadline;
     if (code != ETHOS_OK)
         return code;
     if (server_durable(&self->server) && !server_durable(&server))
@@ -36,6 +46,7 @@ static int connected(struct redis *self, struct ethos_error *error)
                  "Redis at %s no longer keeps what it acknowledges; ethos doctor says why",
                  self->place.shown);
     self->server = server;
+    self->store.capabilities = server_durable(&server) ? ETHOS_STORE_DURABLE : 0;
     return ETHOS_OK;
 }
 
@@ -76,11 +87,12 @@ static int attempt(struct redis *self, const struct question *question, bool *ou
 
 /*
  * False when another attempt would have less time than was waited before it: its answer might be
- * lost for that alone.
+ * lost for that alone. What was lost is asked for until the deadline.
  */
-static bool pause_ms(const struct redis *self, int64_t *pause)
+static bool pause_ms(const struct redis *self, bool lost, int64_t *pause)
 {
-    if (redis_left_ms(self) < 2 * *pause)
+    int64_t until = lost ? self->deadline : reach_again(&self->reach, self->began, self->deadline);
+    if (until - os_monotonic_ms() < 2 * *pause)
         return false;
     os_sleep_ms((unsigned)*pause);
     *pause = *pause * 2 < MAX_PAUSE_MS ? *pause * 2 : MAX_PAUSE_MS;
@@ -107,7 +119,7 @@ static int ask_until(struct redis *self, const struct question *question, bool *
         return code;
     do
         code = attempt(self, question, out_lost, &again, out_reply, error);
-    while (code != ETHOS_OK && again && pause_ms(self, &pause));
+    while (code != ETHOS_OK && again && pause_ms(self, *out_lost, &pause));
     return code;
 }
 
@@ -143,12 +155,12 @@ int ask_script(struct redis *self, enum script script, const struct request *wor
     return code;
 }
 
-int ask_nothing(struct redis *self, bool once, struct ethos_error *error)
+int ask_nothing(struct redis *self, struct ethos_error *error)
 {
     int64_t pause = PAUSE_MS;
     int code;
     do
         code = connected(self, error);
-    while (code == ETHOS_BUSY && !once && pause_ms(self, &pause));
+    while (code == ETHOS_BUSY && pause_ms(self, false, &pause));
     return code;
 }

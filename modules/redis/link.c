@@ -322,6 +322,7 @@ int link_open(struct redis *self, struct link *link, struct server *server,
         code = judge(self, &greeting, server, error);
     else if (code == ETHOS_BUSY && !greeting.database && !greeting.login)
         code = read_farewell(self, link, code, error);
+    self->reach.waits |= greeting.login || greeting.database; // somebody is there, ready or not
     forget_greeting(&greeting);
     if (code != ETHOS_OK)
         link_close(link);

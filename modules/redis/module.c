@@ -138,6 +138,7 @@ static int redis_open(const struct ethos_setup *setup, struct ethos_store **out_
         .store.ops = &ops,
         .host = host,
         .deadline_ms = setup->deadline_ms ? setup->deadline_ms : ETHOS_LOCK_DEADLINE_MS,
+        .reach = reach_make(setup),
         .link.fd = -1,
         .watch.link.fd = -1,
     };
@@ -145,13 +146,11 @@ static int redis_open(const struct ethos_setup *setup, struct ethos_store **out_
     redis_begin(self);
     int code = configure(self, setup, error);
     if (code == ETHOS_OK)
-        code = ask_nothing(self, setup->flags & ETHOS_SETUP_REACH, error);
+        code = ask_nothing(self, error);
     if (code != ETHOS_OK) {
         redis_close(&self->store);
         return code;
     }
-    if (server_durable(&self->server))
-        self->store.capabilities |= ETHOS_STORE_DURABLE;
     *out_store = &self->store;
     return ETHOS_OK;
 }

@@ -20,6 +20,11 @@ int64_t link_deadline(const struct link *self)
     return os_monotonic_ms() + self->deadline_ms;
 }
 
+int64_t link_deadline_texts(const struct link *self)
+{
+    return reach_attempt(&self->reach, os_monotonic_ms(), link_deadline(self));
+}
+
 int link_too_late(const struct link *self, struct ethos_error *error)
 {
     return err_set(error, ETHOS_BUSY, "%s: not done within %u ms, nothing was changed", self->url,
@@ -104,7 +109,8 @@ CURLcode link_prepare(const struct link *self, CURL *curl, const char *path,
     curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(curl, CURLOPT_MAXAGE_CONN, (long)REMOTE_IDLE_SECONDS);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)self->connect_ms);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
+                     (long)reach_attempt(&self->reach, 0, self->connect_ms));
     str_release(&url);
     return code;
 }
@@ -228,10 +234,21 @@ static int give_up(const struct link *self, bool lost, int code, struct ethos_er
                    self->url, reason);
 }
 
+/* Until when it is asked again: what was lost, and one who says that he is not ready, to the end. */
+static int64_t again_until(const struct link *self, const struct answer *answer, bool lost,
+                           int64_t began, int64_t deadline)
+{
+    struct reach reach = self->reach;
+    reach.once = reach.once && !lost;
+    reach.waits = reach.waits || lost || answer->status > 0;
+    return reach_again(&reach, began, deadline);
+}
+
 static int ask_until(struct link *self, const struct ask *ask, const struct str *body,
                      int64_t deadline, json_t **out, struct ethos_error *error)
 {
     bool lost = false;
+    int64_t began = os_monotonic_ms();
     for (unsigned attempt = 0;; attempt++) {
         int64_t retry_ms;
         int code = ETHOS_OK;
@@ -240,11 +257,13 @@ static int ask_until(struct link *self, const struct ask *ask, const struct str 
         bool again = verdict == VERDICT_LATER ||
                      (verdict == VERDICT_LOST && (ask->flags & ASK_AGAIN));
         lost |= verdict == VERDICT_LOST;
+        self->reach.waits |= answer.status > 0 && verdict == VERDICT_DONE;
         if (verdict == VERDICT_DONE)
             return code;
         json_decref(*out);
         *out = NULL;
-        if (!again || (ask->flags & ASK_ONCE) || !wait_for(attempt, retry_ms, deadline))
+        int64_t until = again_until(self, &answer, lost, began, deadline);
+        if (!again || !wait_for(attempt, retry_ms, until))
             return give_up(self, lost, code, error);
     }
 }

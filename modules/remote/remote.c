@@ -150,6 +150,7 @@ static int set_up(struct remote *self, const struct ethos_setup *setup, struct e
     link->deadline_ms = setup->deadline_ms ? setup->deadline_ms : ETHOS_LOCK_DEADLINE_MS;
     link->timeout_ms = number(setup, "timeoutMs");
     link->connect_ms = number(setup, "connectTimeoutMs");
+    link->reach = reach_make(setup);
     int code = need(url, "url", error);
     if (code == ETHOS_OK)
         code = need(key, "keyFile", error);
@@ -174,13 +175,20 @@ static bool offers(const json_t *info, const char *name)
     return false;
 }
 
-/* What the server's store lacks is lacking here. */
+static void take_capabilities(struct remote *self, const json_t *info)
+{
+    self->known = true;
+    self->once = offers(info, "once");
+    self->settles = offers(info, "history");
+    self->store.capabilities = (self->once ? (uint32_t)ETHOS_STORE_ONCE : 0u) |
+                               (offers(info, "durable") ? (uint32_t)ETHOS_STORE_DURABLE : 0u) |
+                               (self->settles ? (uint32_t)ETHOS_STORE_HISTORY : 0u);
+}
+
+/* What the server's store lacks is lacking here; after opening the host counts on the slots. */
 static void take_offers(struct remote *self, const json_t *info)
 {
     struct ethos_store_ops *ops = &self->ops;
-    self->store.capabilities = (offers(info, "once") ? (uint32_t)ETHOS_STORE_ONCE : 0u) |
-                               (offers(info, "durable") ? (uint32_t)ETHOS_STORE_DURABLE : 0u) |
-                               (offers(info, "history") ? (uint32_t)ETHOS_STORE_HISTORY : 0u);
     ops->history = self->settles ? ops->history : NULL;
     ops->version = self->settles ? ops->version : NULL;
     ops->scopes = offers(info, "scopes") ? ops->scopes : NULL;
@@ -193,18 +201,15 @@ static void take_offers(struct remote *self, const json_t *info)
     ops->conflict_drop = conflicts ? ops->conflict_drop : NULL;
 }
 
-static int ask_info(struct remote *self, unsigned flags, int64_t deadline, json_t **out,
-                    struct ethos_error *error)
+static int ask_info(struct remote *self, int64_t deadline, json_t **out, struct ethos_error *error)
 {
-    const struct ask ask = {"info", "", NULL, NULL, flags};
+    const struct ask ask = {"info", "", NULL, NULL, ASK_READ};
     int code = link_ask(&self->link, &ask, deadline, out, error);
     if (code != ETHOS_OK)
         return code;
     uint64_t version = wire_number(*out, "wire", 0);
     if (version == WIRE_VERSION) {
-        self->known = true;
-        self->once = offers(*out, "once");
-        self->settles = offers(*out, "history");
+        take_capabilities(self, *out);
         return ETHOS_OK;
     }
     code = err_set(error, ETHOS_UNSUPPORTED, "%s: speaks version %llu of this, not %d",
@@ -216,7 +221,9 @@ int remote_ask(struct remote *self, const struct ask *ask, int64_t deadline, jso
                struct ethos_error *error)
 {
     json_t *info = NULL;
-    int code = self->known ? ETHOS_OK : ask_info(self, ASK_READ, deadline, &info, error);
+    int code = reach_excuse(&self->excuse, os_monotonic_ms(), error);
+    if (code == ETHOS_OK && !self->known)
+        code = ask_info(self, deadline, &info, error);
     json_decref(info);
     *out = NULL;
     return code == ETHOS_OK ? link_ask(&self->link, ask, deadline, out, error) : code;
@@ -257,7 +264,9 @@ static int remote_check(struct ethos_store *store, int fix, ethos_finding_fn *ea
     struct remote *self = remote_of(store);
     json_t *info = NULL;
     (void)fix;
-    int code = ask_info(self, ASK_READ, link_deadline(&self->link), &info, error);
+    int code = reach_excuse(&self->excuse, os_monotonic_ms(), error);
+    if (code == ETHOS_OK)
+        code = ask_info(self, link_deadline(&self->link), &info, error);
     int64_t skew = (int64_t)wire_number(info, "timeMs", 0) - self->host->now_ms(self->host->arg);
     if (code == ETHOS_OK && (skew > REMOTE_SKEW_MS || skew < -REMOTE_SKEW_MS))
         find(each, arg, self->link.url, "its clock and ours differ by more than 5 seconds",
@@ -317,11 +326,15 @@ static int remote_open(const struct ethos_setup *setup, struct ethos_store **out
     self->host = setup->host;
     int code = set_up(self, setup, error);
     if (code == ETHOS_OK)
-        code = ask_info(self, ASK_READ | ASK_ONCE, link_deadline(&self->link), &info, error);
+        code = ask_info(self, link_deadline_texts(&self->link), &info, &self->excuse.error);
     if (code == ETHOS_OK)
         take_offers(self, info);
-    if (code == ETHOS_BUSY && !(setup->flags & ETHOS_SETUP_REACH))
-        code = ETHOS_OK; // it is not there now, which the first call tells if it still is so
+    else if (self->excuse.error.code != ETHOS_OK && error)
+        *error = self->excuse.error;
+    if (code == ETHOS_BUSY && !self->link.reach.once) {
+        self->excuse.until = os_monotonic_ms() + ETHOS_REACH_MS;
+        code = ETHOS_OK; // it is not there now, which the first call tells
+    }
     if (code == ETHOS_OK)
         *out_store = &self->store;
     else

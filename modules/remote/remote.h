@@ -19,6 +19,7 @@
 #include <ethos/provider.h>
 
 #include "base/json.h"
+#include "base/reach.h"
 #include "base/str.h"
 
 #define REMOTE_MAX_URL 2048       /* bytes of the address in the configuration */
@@ -45,13 +46,13 @@ struct link {
     char *ca_file;    /* or NULL */
     bool local;       /* the server is on this machine */
     uint32_t deadline_ms, timeout_ms, connect_ms;
+    struct reach reach;
     struct str body; /* of the answer at hand */
 };
 
 enum {
     ASK_AGAIN = 1, /* asking twice does what asking once does: a lost answer is asked for again */
     ASK_READ = 3,  /* the same, and nothing is changed by it */
-    ASK_ONCE = 4,  /* not again, whatever happens */
 };
 
 struct ask {
@@ -64,6 +65,7 @@ struct ask {
 
 /* When a call must be over, by os_monotonic_ms. */
 int64_t link_deadline(const struct link *self);
+int64_t link_deadline_texts(const struct link *self); /* of which the host may have others */
 int link_too_late(const struct link *self, struct ethos_error *error); /* ETHOS_BUSY */
 
 /*
@@ -141,6 +143,7 @@ struct remote {
     bool known;          /* the server has told what it offers; the two below follow from that */
     bool once;           /* it remembers operation ids */
     bool settles;        /* its history notices edits made outside */
+    struct reach_excuse excuse;
 };
 
 static inline struct remote *remote_of(struct ethos_store *self)
@@ -150,7 +153,7 @@ static inline struct remote *remote_of(struct ethos_store *self)
 
 /*
  * link_ask, of a server that is known: one that was not there when the store was opened is asked first what
- * it offers.
+ * it offers. A call right after that is answered with the reason: it was waited for already.
  */
 int remote_ask(struct remote *self, const struct ask *ask, int64_t deadline, json_t **out,
                struct ethos_error *error);

@@ -207,7 +207,8 @@ int remote_read(struct ethos_store *store, const char *scope, const char *key,
 {
     struct remote *self = remote_of(store);
     struct spot spot = {.scope = scope, .key = key, .text = out_text};
-    int code = texts_fetch(self, &spot, 1, how->tail_bytes, link_deadline(&self->link), error);
+    int code = texts_fetch(self, &spot, 1, how->tail_bytes, link_deadline_texts(&self->link),
+                           error);
     if (code != ETHOS_OK)
         return code;
     if (spot.code != ETHOS_OK && error)
@@ -227,7 +228,8 @@ int remote_gather(struct ethos_store *store, const struct ethos_read_how *how,
     for (size_t i = 0; i < count; i++)
         spots[i] = (struct spot){
             .scope = sections[i].scope, .key = sections[i].key, .text = &sections[i].text};
-    int code = texts_fetch(self, spots, count, how->tail_bytes, link_deadline(&self->link), error);
+    int code = texts_fetch(self, spots, count, how->tail_bytes, link_deadline_texts(&self->link),
+                           error);
     for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
         sections[i].code = spots[i].code;
         sections[i].error = spots[i].error;

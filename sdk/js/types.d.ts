@@ -130,6 +130,11 @@ export interface MemoryFile {
     modifiedAt: string | null;
     /** For `expectedRevision`; null when there is no file. */
     revision: string | null;
+    /** The backend is out of reach: the text is what was known at `knownAt`. */
+    stale?: true;
+    knownAt?: string;
+    /** Of a write: the backend is out of reach, it is done when it is back. */
+    queued?: true;
 }
 
 export interface Session {

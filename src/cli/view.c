@@ -180,8 +180,8 @@ static void view_paths(struct cli *self, const json_t *json)
         if (json_is_null(json_object_get(json, "backend")))
             term_printf(&self->term, "%s\n", text_of(row, "path"));
         else
-            term_printf(&self->term, "%s, %s/%s\n", text_of(json, "backend"),
-                        text_of(row, "scope"), text_of(row, "key"));
+            term_printf(&self->term, "%s, %s/%s\n", text_of(json, "backend"), text_of(row, "scope"),
+                        text_of(row, "key"));
     }
 }
 
@@ -306,8 +306,8 @@ static void view_settings(struct cli *self, const json_t *json)
     json_array_foreach ((json_t *)json, index, row) {
         bool own = strcmp(text_of(row, "from"), "default") != 0;
         any = any || own;
-        const char *value =
-            json_is_null(json_object_get(row, "value")) ? "-" : text_of(row, "value");
+        const char *value = json_is_null(json_object_get(row, "value")) ? "-"
+                                                                        : text_of(row, "value");
         term_styled(&self->term, own ? TERM_BOLD : TERM_PLAIN, "%s %-24s", own ? "*" : " ",
                     text_of(row, "key"));
         term_printf(&self->term, " %-15s ", value);
@@ -330,6 +330,8 @@ static void view_set(struct cli *self, const json_t *json)
     view_say(self, "%s is now %s", text_of(json, "key"), text_of(json, "value"));
     if (*text_of(json, "warning"))
         view_say(self, "warning: %s", text_of(json, "warning"));
+    if (*text_of(json, "hint"))
+        view_say(self, "%s", text_of(json, "hint"));
 }
 
 /* ---- doctor -------------------------------------------------------------------------------- */
@@ -352,6 +354,8 @@ static void view_doctor(struct cli *self, const json_t *json)
     json_t *findings = json_object_get(json, "findings");
     term_printf(&self->term, "ethos %s, home ", text_of(json, "version"));
     view_path(self, TERM_PLAIN, text_of(json, "home"));
+    if (strcmp(text_of(json, "backend"), "markdown") != 0)
+        term_printf(&self->term, ", memory in %s", text_of(json, "backend"));
     term_printf(&self->term, "%s\n",
                 json_is_true(json_object_get(json, "exists"))
                     ? ""
@@ -424,6 +428,7 @@ static const struct {
     {"transfer.import", view_imported},
     {"transfer.export", view_exported},
     {"memory.migrate", view_migrated},
+    {"memory.mirror", view_mirrored},
     {"sessions.list", view_sessions},
     {"sessions.get", view_session},
     {"sessions.search", view_hits},

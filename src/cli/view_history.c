@@ -336,6 +336,7 @@ void view_forget(struct cli *self, const json_t *json)
 {
     long long lines = number_of(json, "lines"), versions = number_of(json, "versions");
     long long copies = number_of(json, "conflicts"), blobs = number_of(json, "blobs");
+    long long calls = number_of(json, "calls");
     bool dry = json_is_true(json_object_get(json, "dryRun"));
     term_printf(&self->term, "%s: %lld line%s of the files, %lld recorded change%s",
                 dry ? "Would be purged" : "Purged", lines, plural(lines), versions,
@@ -344,6 +345,9 @@ void view_forget(struct cli *self, const json_t *json)
         term_printf(&self->term, ", %lld whole version%s", blobs, plural(blobs));
     if (copies > 0)
         term_printf(&self->term, ", %lld conflict cop%s", copies, copies == 1 ? "y" : "ies");
+    if (calls > 0)
+        term_printf(&self->term, ", %lld change%s that waited or %s refused", calls, plural(calls),
+                    calls == 1 ? "was" : "were");
     term_printf(&self->term, "\n");
 }
 

@@ -191,6 +191,11 @@ static json_t *check(struct http_call *call, const struct op *op, json_t *given)
 
 /* ---- answers ------------------------------------------------------------------------------------------ */
 
+bool api_queued(const json_t *result)
+{
+    return json_is_true(json_object_get(result, "queued"));
+}
+
 void api_answer(struct http_call *call, const json_t *result)
 {
     const char *revision = json_view(result, "revision").data;
@@ -199,7 +204,8 @@ void api_answer(struct http_call *call, const json_t *result)
     if (revision && api_has_tag(http_header(call, "If-None-Match"), revision))
         call->status = 304;
     else
-        http_answer_json(call, 200, result ? json_incref((json_t *)result) : json_null());
+        http_answer_json(call, api_queued(result) ? 202 : 200,
+                         result ? json_incref((json_t *)result) : json_null());
 }
 
 /* The revision that a report gives as the one that is there now; NULL when it says none. */

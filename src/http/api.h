@@ -31,6 +31,9 @@ void api_fail(struct http_call *call, const struct op *op, const struct ethos_er
 /* The answer to a read: 304 when the client has it already. */
 void api_answer(struct http_call *call, const json_t *result);
 
+/* Whether a result says that a change waits for its backend: 202. */
+bool api_queued(const json_t *result);
+
 /* 428: a write that would not say which text it replaces. */
 void api_require_match(struct http_call *call);
 

@@ -112,10 +112,14 @@ static bool read_revision(const struct file *file, char out[ETHOS_REVISION_SIZE]
 }
 
 /* JSON is in the answer already; bytes are taken. */
-static void answer_file(struct http_call *call, const char *revision, struct str *bytes)
+static void answer_file(struct http_call *call, const json_t *about, struct str *bytes)
 {
     size_t size;
+    const char *revision = json_view(about, "revision").data,
+               *known_at = json_view(about, "knownAt").data;
     api_tag(call, revision);
+    if (known_at) // the backend is out of reach
+        http_answer_header(call, "Ethos-Known-At", known_at);
     if (api_has_tag(http_header(call, "If-None-Match"), revision)) {
         str_clear(&call->out);
         call->status = 304;
@@ -154,7 +158,7 @@ static void get(const struct file *file)
     else if (!revision)
         answer_absent(call);
     else
-        answer_file(call, revision, &result.text);
+        answer_file(call, result.json, &result.text);
     op_result_release(&result);
 }
 
@@ -231,7 +235,8 @@ static void put(const struct file *file)
             const char *now = json_view(result.json, "revision").data;
             if (now)
                 api_tag(file->call, now);
-            http_answer_json(file->call, created ? 201 : 200, json_incref(result.json));
+            unsigned status = api_queued(result.json) ? 202 : created ? 201 : 200;
+            http_answer_json(file->call, status, json_incref(result.json));
         }
         op_result_release(&result);
     }
@@ -268,8 +273,12 @@ static void delete (const struct file *file)
     struct op_result result;
     if (!read_condition(file, false, revision))
         return;
-    if (write_with(file, file->sync, delete_args(file, revision), &result))
-        file->call->status = 204;
+    if (write_with(file, file->sync, delete_args(file, revision), &result)) {
+        if (api_queued(result.json))
+            http_answer_json(file->call, 202, json_incref(result.json));
+        else
+            file->call->status = 204;
+    }
     op_result_release(&result);
 }
 

@@ -25,6 +25,7 @@ static const struct mcp_field file_fields[] = {
     {"content", MCP_TEXT, "its text; empty when there is no such file", NULL},
     {"revision", MCP_TEXT_OR_NULL, "for if_match; null when there is no such file", NULL},
     {"modifiedAt", MCP_TEXT_OR_NULL, NULL, NULL},
+    {"knownAt", MCP_TEXT, "memory is out of reach; this is what was known then", NULL},
     WITHHELD,
     END};
 

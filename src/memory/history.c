@@ -7,6 +7,7 @@
 #include "base/view.h"
 #include "memory/changes.h"
 #include "memory/notes_check.h"
+#include "memory/offline.h"
 
 static const struct ethos_sync_how plain_how;
 static const struct ethos_filter everything;
@@ -126,6 +127,35 @@ static int check_needle(struct ethos_view needle, struct ethos_error *error)
     return ETHOS_OK;
 }
 
+int service_forget_kept(struct ethos *self, const char *scope, struct ethos_view needle,
+                        bool dry_run, uint64_t *calls, struct ethos_error *error)
+{
+    const struct ethos_setup setup = {
+        .host = self->host, .root = self->root, .deadline_ms = self->wait_ms};
+    return offline_forget(&setup, scope, needle, dry_run, calls, error);
+}
+
+/*
+ * What waits is cleansed first: who has sent a password to a backend that is out of reach can take it back
+ * before it gets there. And once more, for what was put or put aside meanwhile.
+ */
+static int forget_all(struct ethos *self, struct ethos_provider *provider, const char *scope,
+                      struct ethos_view needle, bool dry_run, const struct ethos_origin *origin,
+                      struct ethos_purge *purge, struct ethos_error *error)
+{
+    uint64_t calls = 0;
+    int code = service_forget_kept(self, scope, needle, dry_run, &calls, error);
+    if (code == ETHOS_OK)
+        code = provider->ops->purge(provider, scope, needle, dry_run, origin, purge, error);
+    if (code == ETHOS_OK && !dry_run)
+        code = service_forget_kept(self, scope, needle, dry_run, &calls, error);
+    else if (code == ETHOS_BUSY && calls > 0 && !dry_run)
+        err_hint(error, code, "only %llu calls that waited here were rid of it; try again later",
+                 (unsigned long long)calls);
+    purge->calls = calls;
+    return code;
+}
+
 int ethos_forget(struct ethos_turn *turn, const struct ethos_target *target,
                  struct ethos_view needle, const struct ethos_sync_how *how,
                  struct ethos_purge *out_purge, struct ethos_error *error)
@@ -141,15 +171,15 @@ int ethos_forget(struct ethos_turn *turn, const struct ethos_target *target,
                        provider->ops->name);
     if (!how)
         how = &plain_how;
+    bool dry_run = how->flags & ETHOS_SYNC_DRY_RUN;
     if (code == ETHOS_OK)
-        code = provider->ops->purge(provider, aimed.scope, needle,
-                                    (how->flags & ETHOS_SYNC_DRY_RUN) != 0, how->origin, &purge,
-                                    error);
-    if (code == ETHOS_OK && !(how->flags & ETHOS_SYNC_DRY_RUN) && !scope_is_tree(aimed.scope))
+        code = forget_all(turn->ethos, provider, aimed.scope, needle, dry_run, how->origin, &purge,
+                          error);
+    if (code == ETHOS_OK && !dry_run && !scope_is_tree(aimed.scope))
         code = notes_check_forget(turn, aimed.scope, error); // it quotes words of the notes
     if (code != ETHOS_OK)
         return code;
-    if (purge.lines + purge.versions + purge.blobs + purge.conflicts == 0)
+    if (purge.lines + purge.versions + purge.blobs + purge.conflicts + purge.calls == 0)
         return err_set(error, ETHOS_NOTFOUND, "%s: nothing holds this text", aimed.scope);
     *out_purge = purge;
     return ETHOS_OK;

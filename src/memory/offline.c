@@ -20,7 +20,8 @@ int offline_heard(struct offline *self, int code, const struct ethos_error *erro
 {
     if (code != ETHOS_BUSY)
         return code;
-    self->down_until = os_monotonic_ms() + OFFLINE_PAUSE_MS;
+    int64_t now = os_monotonic_ms(), pause = 3 * (now - self->asked);
+    self->down_until = now + (pause > OFFLINE_PAUSE_MS ? pause : OFFLINE_PAUSE_MS);
     if (error)
         self->down = *error;
     else
@@ -41,6 +42,7 @@ int offline_open_inner(struct offline *self, struct ethos_error *error)
 {
     struct ethos_error why = {0};
     struct ethos_setup setup = self->setup;
+    self->asked = os_monotonic_ms();
     setup.flags |= (uint32_t)ETHOS_SETUP_REACH;
     int code = registry_open(self->backend, &setup, &self->given, self->shared, &self->inner, &why);
     if (code == ETHOS_OK)
@@ -55,6 +57,7 @@ int offline_reach(struct offline *self, enum offline_wish wish, struct ethos_err
     bool later = false;
     struct ethos_error why = {0};
     int code = still_down(self, error);
+    self->asked = os_monotonic_ms();
     if (code == ETHOS_OK && !self->inner)
         code = offline_open_inner(self, error);
     if (code != ETHOS_OK || !queue_waits(self))
@@ -248,24 +251,6 @@ static int off_read(struct ethos_provider *provider, const char *scope, const ch
     return code;
 }
 
-static int off_purge(struct ethos_provider *provider, const char *scope, struct ethos_view needle,
-                     int dry_run, const struct ethos_origin *origin, struct ethos_purge *out_purge,
-                     struct ethos_error *error)
-{
-    struct offline *self = (struct offline *)provider;
-    int code = offline_reach(self, OFFLINE_WRITE, error);
-    if (code == ETHOS_OK && !self->inner->ops->purge)
-        code = lacks(self, "way to forget", error);
-    if (code == ETHOS_OK && !dry_run)
-        code = known_forget(self, scope, error); // it must not outlive the others
-    if (code == ETHOS_OK)
-        code = self->inner->ops->purge(self->inner, scope, needle, dry_run, origin, out_purge,
-                                       error);
-    if (code == ETHOS_OK && !dry_run)
-        code = known_forget(self, scope, error); // what others have kept meanwhile
-    return code;
-}
-
 /* ---- what goes straight through ---------------------------------------------------------------- */
 
 #define PASS(wish, slot, ...)                                                                      \
@@ -273,7 +258,20 @@ static int off_purge(struct ethos_provider *provider, const char *scope, struct 
     int code = offline_reach(front, wish, error);                                                  \
     if (code == ETHOS_OK && !front->inner->ops->slot)                                              \
         code = lacks(front, #slot, error);                                                         \
-    return code == ETHOS_OK ? front->inner->ops->slot(front->inner, __VA_ARGS__) : code
+    else if (code == ETHOS_OK)                                                                     \
+        code = front->inner->ops->slot(front->inner, __VA_ARGS__);                                 \
+    else                                                                                           \
+        return code;                                                                               \
+    return (wish) == OFFLINE_READ ? offline_heard(front, code, error) : code // writers may meet
+
+/* What is kept here is cleansed by the caller, for every place at once (offline_forget). */
+static int off_purge(struct ethos_provider *self, const char *scope, struct ethos_view needle,
+                     int dry_run, const struct ethos_origin *origin, struct ethos_purge *out_purge,
+                     struct ethos_error *error)
+{
+    PASS(dry_run ? OFFLINE_READ : OFFLINE_WRITE, purge, scope, needle, dry_run, origin, out_purge,
+         error);
+}
 
 static int off_write(struct ethos_provider *self, const char *scope, const char *key,
                      const char *expect, struct ethos_view text, const struct ethos_origin *origin,

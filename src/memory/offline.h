@@ -6,8 +6,9 @@
  *     memory.options.onOffline: refuse | queue     what sync does meanwhile
  *
  * Out of reach is what answers ETHOS_BUSY, which means that nothing was or will be done; also when it is
- * opened. Then it is left alone for OFFLINE_PAUSE_MS, so that one who is in a hurry waits once. ETHOS_IO
- * and every other failure pass as they are.
+ * opened. It is asked once and briefly (ETHOS_SETUP_REACH), and then left alone three times as long as that
+ * took, OFFLINE_PAUSE_MS at least: whoever comes meanwhile does not wait. ETHOS_IO and every other failure
+ * pass as they are.
  *
  * In <root>/offline/<place>/, a place being a backend with its settings, secrets left out:
  *
@@ -32,14 +33,19 @@
  * good and puts it aside: a person applies it (ethos sync < FILE) or deletes it.
  *
  * Files instead of one that grows: nothing is ever torn, striking off is one unlink, and what was put aside
- * can be applied as it is. A purge does not look into calls.
+ * can be applied as it is.
+ *
+ * What is forgotten (offline_forget) goes from all of these, at every place: lines of calls, and texts of the
+ * scope as a whole.
  */
 #ifndef ETHOS_MEMORY_OFFLINE_H
 #define ETHOS_MEMORY_OFFLINE_H
 
+#include <stdbool.h>
+
 #include "memory/registry.h"
 
-#define OFFLINE_PAUSE_MS 1000      /* a backend that was out of reach is not asked again before */
+#define OFFLINE_PAUSE_MS 1000      /* a backend that was out of reach is left alone, at least */
 #define OFFLINE_MAX_CALLS 10000    /* that wait at one place */
 #define OFFLINE_MAX_BYTES 67108864 /* of all of them */
 #define OFFLINE_MAX_REFUSED 1000   /* files that doctor tells of */
@@ -61,6 +67,20 @@ int offline_open(const struct backend *backend, const struct ethos_setup *setup,
  */
 int offline_behind(struct ethos_provider *provider, struct ethos_provider **out_provider,
                    struct ethos_error *error);
+
+/*
+ * Makes the calls that wait for a backend with these settings, for one who is about to open it past this.
+ * ETHOS_BUSY tells how many still wait; with `look` they are only counted.
+ */
+int offline_settle(const struct backend *backend, const struct ethos_setup *setup,
+                   const struct secrets_given *given, bool look, struct ethos_error *error);
+
+/*
+ * Takes a text of a scope out of what is kept at every place of setup->root; with dry_run it is only
+ * looked for. Adds to *calls how many calls, that wait or were refused, held it. Asks no backend.
+ */
+int offline_forget(const struct ethos_setup *setup, const char *scope, struct ethos_view needle,
+                   bool dry_run, uint64_t *calls, struct ethos_error *error);
 
 /* For doctor: what waits, since when, and what was refused, at every place of a root. */
 int offline_check(const char *root, ethos_finding_fn *each, void *arg, struct ethos_error *error);

@@ -95,11 +95,10 @@ static void tell_one(struct look *look, int dir, const char *name)
     struct str text;
     json_t *json = NULL;
     char path[SHOWN_SIZE], problem[SHOWN_SIZE + 512];
-    str_init(&text, (size_t)ETHOS_MAX_INPUT_BYTES * 8);
+    str_init(&text, OFFLINE_FILE_BYTES);
     struct ethos_view why = VIEW("cannot be read");
-    if (home_read(dir, name, (size_t)ETHOS_MAX_INPUT_BYTES * 8, &text, NULL, NULL) == ETHOS_OK &&
-        json_parse_most(str_view(&text), (size_t)ETHOS_MAX_INPUT_BYTES * 8, name, &json, NULL) ==
-            ETHOS_OK)
+    if (home_read(dir, name, OFFLINE_FILE_BYTES, &text, NULL, NULL) == ETHOS_OK &&
+        json_parse_most(str_view(&text), OFFLINE_FILE_BYTES, name, &json, NULL) == ETHOS_OK)
         why = json_view(json_object_get(json, "refused"), "text");
     snprintf(path, sizeof path, OFFLINE_FOLDER "/%s/refused/%s", look->place, name);
     snprintf(problem, sizeof problem, "a change that waited was refused: %.*s", VIEW_ARG(why));
@@ -126,26 +125,43 @@ static int tell_refused(struct look *look, struct ethos_error *error)
 
 /* ---- every place ------------------------------------------------------------------------------- */
 
-static int look_at(struct look *look, struct ethos_error *error)
+static int walk(int root, offline_place_fn *each, void *arg, struct ethos_error *error)
 {
+    struct arena arena;
     struct dir_names places = {0};
-    int dir = os_open_beneath(look->root, OFFLINE_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    int dir = os_open_beneath(root, OFFLINE_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (dir < 0)
         return errno == ENOENT ? ETHOS_OK : err_errno(error, errno, OFFLINE_FOLDER);
-    int code = dir_names(dir, &look->arena, MAX_PLACES, &places) == 0
+    arena_init(&arena);
+    int code = dir_names(dir, &arena, MAX_PLACES, &places) == 0
                    ? ETHOS_OK
                    : err_errno(error, errno, OFFLINE_FOLDER);
     os_close(dir);
-    for (size_t i = 0; i < places.count && code == ETHOS_OK; i++) {
-        look->place = places.list[i];
-        if (strlen(look->place) != OFFLINE_PLACE_SIZE - 1)
-            continue;
-        read_place(look);
-        code = tell_waiting(look, error);
-        if (code == ETHOS_OK)
-            code = tell_refused(look, error);
-    }
+    for (size_t i = 0; i < places.count && code == ETHOS_OK; i++)
+        if (strlen(places.list[i]) == OFFLINE_PLACE_SIZE - 1)
+            code = each(arg, places.list[i], error);
+    arena_release(&arena);
     return code;
+}
+
+int offline_places(const char *root, offline_place_fn *each, void *arg, struct ethos_error *error)
+{
+    int dir;
+    int code = home_open(root, false, &dir, error);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+    code = walk(dir, each, arg, error);
+    os_close(dir);
+    return code;
+}
+
+static int look_at(void *arg, const char *place, struct ethos_error *error)
+{
+    struct look *look = arg;
+    look->place = place;
+    read_place(look);
+    int code = tell_waiting(look, error);
+    return code == ETHOS_OK ? tell_refused(look, error) : code;
 }
 
 int offline_check(const char *root, ethos_finding_fn *each, void *arg, struct ethos_error *error)
@@ -155,7 +171,7 @@ int offline_check(const char *root, ethos_finding_fn *each, void *arg, struct et
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
     arena_init(&look.arena);
-    code = look_at(&look, error);
+    code = walk(look.root, look_at, &look, error);
     arena_release(&look.arena);
     os_close(look.root);
     return code;

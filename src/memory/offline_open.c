@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -252,5 +253,44 @@ int offline_behind(struct ethos_provider *provider, struct ethos_provider **out_
     int code = in_front ? offline_reach(self, OFFLINE_READ, error) : ETHOS_OK;
     if (code == ETHOS_OK)
         *out_provider = in_front ? self->inner : provider;
+    return code;
+}
+
+/* How many, and what keeps them. */
+static int tell_waiting(struct offline *self, const struct ethos_error *why,
+                        struct ethos_error *error)
+{
+    struct arena arena;
+    struct dir_names names;
+    arena_init(&arena);
+    int code = queue_list(self, &arena, &names, error);
+    size_t count = names.count;
+    arena_release(&arena);
+    if (code != ETHOS_OK || count == 0)
+        return code;
+    code = err_set(error, ETHOS_BUSY, "%s: %zu change%s still wait%s for it in %s/%s%s%s",
+                   self->ops.name, count, count == 1 ? "" : "s", count == 1 ? "s" : "",
+                   OFFLINE_FOLDER, self->place, *why->text ? ": " : "", why->text);
+    return err_hint(error, code,
+                    "the first command that reaches it makes them, such as "
+                    "ethos prefetch; ethos doctor tells more");
+}
+
+int offline_settle(const struct backend *backend, const struct ethos_setup *setup,
+                   const struct secrets_given *given, bool look, struct ethos_error *error)
+{
+    struct offline *self = NULL;
+    struct ethos_error why = {0};
+    if (!offline_options(backend))
+        return ETHOS_OK;
+    int code = make(backend, setup, given, (struct registry_group){0}, &self, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (queue_waits(self)) {
+        if (!look)
+            offline_reach(self, OFFLINE_WRITE, &why);
+        code = tell_waiting(self, &why, error);
+    }
+    offline_close(&self->base);
     return code;
 }

@@ -7,6 +7,7 @@
  *   offline_known.c  texts as they were
  *   offline_queue.c  calls that wait
  *   offline_check.c  what doctor tells
+ *   offline_forget.c what is forgotten
  */
 #ifndef ETHOS_MEMORY_OFFLINE_PARTS_H
 #define ETHOS_MEMORY_OFFLINE_PARTS_H
@@ -20,6 +21,7 @@
 #define OFFLINE_PLACE_SIZE 33 /* hex digits and terminator */
 #define OFFLINE_PATH_SIZE 96  /* of a folder of a place, below the root */
 #define OFFLINE_NAME_SIZE 32  /* of a call that waits: its number and its checksum */
+#define OFFLINE_FILE_BYTES ((size_t)ETHOS_MAX_INPUT_BYTES * 8) /* of a call that was refused */
 
 struct offline {
     struct ethos_provider base;
@@ -30,7 +32,7 @@ struct offline {
     char *shown; /* the place, for people */
     bool told;   /* that what is shown is old */
 
-    int64_t down_until; /* by os_monotonic_ms: not asked again before */
+    int64_t asked, down_until; /* by os_monotonic_ms: since, and not asked again before */
     struct ethos_error down;
 
     /* what it is opened with */
@@ -97,7 +99,7 @@ int known_forget(struct offline *self, const char *scope, struct ethos_error *er
 
 /* ---- offline_queue.c -------------------------------------------------------------------------- */
 
-/* Whether anything waits: one system call when nothing does. */
+/* Whether anything waits, in doubt that it does: one system call when nothing does. */
 bool queue_waits(const struct offline *self);
 
 /* Adds a call, durably. ETHOS_LIMIT when there are too many. */
@@ -133,7 +135,15 @@ void queue_leave(struct offline *self);
 int queue_refuse(struct offline *self, const char *name, const struct ethos_error *why,
                  struct ethos_error *error);
 
-/* One process at a time does what waits; released by closing. */
+/* One process at a time does what waits; released by closing. Another one is for those who put. */
 int queue_lock(struct offline *self, uint32_t wait_ms, int *out_lock, struct ethos_error *error);
+int queue_lock_put(struct offline *self, uint32_t wait_ms, int *out_lock,
+                   struct ethos_error *error);
+
+/* ---- offline_check.c -------------------------------------------------------------------------- */
+
+/* Every place of a root, until each fails. A root that is not there has none. */
+typedef int offline_place_fn(void *arg, const char *place, struct ethos_error *error);
+int offline_places(const char *root, offline_place_fn *each, void *arg, struct ethos_error *error);
 
 #endif

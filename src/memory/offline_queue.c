@@ -24,6 +24,7 @@
 #include "base/utf8.h"
 #include "base/uuid.h"
 #include "base/view.h"
+#include "core/scope.h"
 #include "core/update.h"
 #include "memory/home.h"
 #include "memory/offline_parts.h"
@@ -49,7 +50,6 @@ static const struct member of_context[] = {CONTEXT("personality", personality),
                                            CONTEXT("session", session),
                                            CONTEXT("platform", platform),
                                            CONTEXT("workspace", workspace),
-                                           CONTEXT("query", query),
                                            CONTEXT("memoryScope", memory_scope),
                                            CONTEXT("userScope", user_scope),
                                            CONTEXT("workspaceScope", workspace_scope),
@@ -150,10 +150,10 @@ static int print_call(int64_t now_ms, const struct ethos_context *context,
 bool queue_waits(const struct offline *self)
 {
     int dir;
-    if (offline_folder(self, FOLDER, false, &dir, NULL) != ETHOS_OK)
-        return false;
-    os_close(dir);
-    return true;
+    int code = offline_folder(self, FOLDER, false, &dir, NULL);
+    if (code == ETHOS_OK)
+        os_close(dir);
+    return code != ETHOS_NOTFOUND;
 }
 
 static int lock_by(const struct offline *self, const char *what, uint32_t wait_ms, int *out_lock,
@@ -175,19 +175,30 @@ int queue_lock(struct offline *self, uint32_t wait_ms, int *out_lock, struct eth
     return lock_by(self, "do", wait_ms, out_lock, error);
 }
 
+int queue_lock_put(struct offline *self, uint32_t wait_ms, int *out_lock, struct ethos_error *error)
+{
+    return lock_by(self, "put", wait_ms, out_lock, error);
+}
+
 static bool is_call(const char *name)
 {
     return name[0] >= '0' && name[0] <= '9' && strlen(name) < OFFLINE_NAME_SIZE;
 }
 
-/* Which names there are, in order, drafts left out. */
+static bool is_file(int dir, const char *name)
+{
+    struct stat info;
+    return os_fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || S_ISREG(info.st_mode);
+}
+
+/* Which names there are, in order, drafts left out, and what is no file and so no call of ours. */
 static int list(int dir, struct arena *arena, struct dir_names *out, struct ethos_error *error)
 {
     if (dir_names(dir, arena, (size_t)OFFLINE_MAX_CALLS * 2, out) != 0)
         return err_errno(error, errno, FOLDER);
     size_t count = 0;
     for (size_t i = 0; i < out->count; i++)
-        if (is_call(out->list[i]))
+        if (is_call(out->list[i]) && is_file(dir, out->list[i]))
             out->list[count++] = out->list[i];
     out->count = count;
     return ETHOS_OK;
@@ -278,7 +289,7 @@ int queue_put(struct offline *self, const struct ethos_context *context,
                    ? err_nomem(error)
                    : err_set(error, code, "not queued: more than %d bytes", ETHOS_MAX_INPUT_BYTES);
     if (code == ETHOS_OK)
-        code = lock_by(self, "put", self->setup.deadline_ms, &lock, error);
+        code = queue_lock_put(self, self->setup.deadline_ms, &lock, error);
     if (code == ETHOS_OK) {
         code = put_locked(self, str_view(&text), error);
         os_close(lock);
@@ -339,9 +350,15 @@ static int parse(struct ethos_view text, struct queue_call *out, struct ethos_er
     out->count = batch.count;
     out->origin.op_id = batch.op_id;
     bool whole = out->context.user_scope && out->context.memory_scope && batch.op_id;
-    for (size_t i = 0; i < batch.count; i++)
-        whole = whole && batch.updates[i].scope && batch.updates[i].key;
-    return code == ETHOS_OK && !whole ? err_set(error, ETHOS_INVALID, "members are missing") : code;
+    for (size_t i = 0; i < batch.count; i++) {
+        const struct ethos_update *update = &batch.updates[i];
+        whole = whole && update->scope && update->key &&
+                scope_parse(update->scope, NULL, NULL, NULL) == ETHOS_OK &&
+                scope_key_check(update->scope, update->key, NULL) == ETHOS_OK;
+    }
+    return code == ETHOS_OK && !whole
+               ? err_set(error, ETHOS_INVALID, "members are missing or wrong")
+               : code;
 }
 
 int queue_read(struct offline *self, const char *name, struct queue_call *out,
@@ -382,7 +399,7 @@ void queue_leave(struct offline *self)
 {
     int lock, dir, root;
     char path[OFFLINE_PATH_SIZE];
-    if (lock_by(self, "put", self->setup.deadline_ms, &lock, NULL) != ETHOS_OK)
+    if (queue_lock_put(self, self->setup.deadline_ms, &lock, NULL) != ETHOS_OK)
         return;
     if (offline_folder(self, FOLDER, false, &dir, NULL) == ETHOS_OK) {
         os_list(dir, drop_draft, &dir);
@@ -447,7 +464,7 @@ int queue_refuse(struct offline *self, const char *name, const struct ethos_erro
     char aside[HASH_HEX_SIZE + 8];
     const struct ethos_host *host = self->setup.host;
     str_init(&text, ETHOS_MAX_INPUT_BYTES + 1);
-    str_init(&kept, (size_t)ETHOS_MAX_INPUT_BYTES * 8);
+    str_init(&kept, OFFLINE_FILE_BYTES);
     int code = read_text(self, name, &text, error);
     name_refused(name, str_view(&text), aside);
     if (code == ETHOS_OK &&

@@ -17,7 +17,7 @@
 #include "base/str.h"
 #include "base/view.h"
 
-#define PREFIX "memory.options."
+#define PREFIX SECRETS_PREFIX
 #define MASK "***"
 
 enum source { DIRECT, FROM_FILE, FROM_ENV };
@@ -161,6 +161,17 @@ static int find_twice(const struct secrets *self, const char *name, struct ethos
         if (strcmp(self->settings[i].name, name) == 0)
             return err_set(error, ETHOS_INVALID, PREFIX "%s: given in two ways", name);
     return ETHOS_OK;
+}
+
+int secrets_check(const struct ethos_option *options, const struct ethos_option *also,
+                  const struct ethos_setting *setting, struct ethos_error *error)
+{
+    enum source source = DIRECT;
+    const struct ethos_option *option = find_option(also, setting->name, &source);
+    if (!option)
+        option = find_option(options, setting->name, &source);
+    return option ? check_value(option, setting->value, error)
+                  : unknown_option(options, also, setting->name, error);
 }
 
 static int resolve_one(const struct ethos_option *options, const struct secrets_given *given,

@@ -12,6 +12,7 @@
 
 #include <ethos/provider.h>
 
+#define SECRETS_PREFIX "memory.options."
 #define SECRETS_MAX_SETTINGS 64 /* memory.options.* of one backend */
 #define SECRETS_MAX_BYTES 4096  /* of one secret */
 
@@ -42,6 +43,10 @@ struct secrets {
 int secrets_resolve(const struct ethos_option *options, const struct secrets_given *given,
                     struct secrets *out, struct ethos_error *error);
 void secrets_release(struct secrets *self);
+
+/* Whether a setting is one of a table or the other: its name, and the type of its value. ETHOS_INVALID. */
+int secrets_check(const struct ethos_option *options, const struct ethos_option *also,
+                  const struct ethos_setting *setting, struct ethos_error *error);
 
 /*
  * Appends "name=value" of every setting that is neither a secret, nor where one is found, nor one of the

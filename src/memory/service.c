@@ -19,7 +19,6 @@
 #include "memory/offline.h"
 
 #define PATH_LIMIT 4096 /* bytes */
-#define OPTIONS_PREFIX "memory.options."
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
@@ -277,11 +276,11 @@ struct choice {
 /* Adds the memory.options.* of a file; what is there already is replaced. */
 static int add_settings(struct choice *choice, const struct config *from, struct ethos_error *error)
 {
-    size_t prefix = strlen(OPTIONS_PREFIX);
+    size_t prefix = strlen(SECRETS_PREFIX);
     for (size_t i = 0; i < from->table.count; i++) {
         const struct yaml_pair *pair = &from->table.pairs[i];
         size_t at = 0;
-        if (strncmp(pair->key, OPTIONS_PREFIX, prefix) != 0)
+        if (strncmp(pair->key, SECRETS_PREFIX, prefix) != 0)
             continue;
         while (at < choice->count && strcmp(choice->settings[at].name, pair->key + prefix) != 0)
             at++;
@@ -350,7 +349,8 @@ static struct ethos_setup make_setup(const struct ethos *self, const struct choi
     return (struct ethos_setup){.host = self->host,
                                 .root = self->root,
                                 .allow = choice->allow,
-                                .flags = choice->flags,
+                                .flags = choice->flags |
+                                         (self->group ? (uint32_t)ETHOS_SETUP_STAYS : 0u),
                                 .deadline_ms = self->wait_ms};
 }
 
@@ -425,30 +425,72 @@ int service_provider_for(struct ethos *self, const char *personality, const char
     return provider_of(self, own, out, error);
 }
 
-/* What the home's own backend keeps besides memory; a personality's may be another one. */
-int handle_sessions(struct ethos *self, struct ethos_sessions **out, struct ethos_error *error)
+int service_place(struct ethos *self, const char *personality, struct str *out,
+                  struct ethos_error *error)
 {
+    const struct config *home, *own;
     struct choice choice;
-    *out = NULL;
+    struct backend backend;
+    if (self->injected)
+        return str_printf(out, "%s\n", self->injected->ops->name) == ETHOS_OK ? ETHOS_OK
+                                                                              : err_nomem(error);
+    int code = service_config(self, personality, &home, &own, error);
+    if (code == ETHOS_OK)
+        code = choose_backend(self, own, &choice, error);
+    if (code == ETHOS_OK)
+        code = registry_find(choice.name, &backend, error);
+    if (code != ETHOS_OK)
+        return code;
+    struct secrets_given given = make_given(self, &choice);
+    given.also = offline_options(&backend);
+    str_printf(out, "%s\n", choice.name);
+    secrets_place(registry_options(&backend), &given, out);
+    registry_release(&backend);
+    return str_code(out) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+}
+
+/* What the home's own backend keeps besides memory; a personality's may be another one. */
+static int find_sessions(struct ethos *self, struct choice *out, struct ethos_error *error)
+{
     if (self->injected || self->ephemeral)
         return ETHOS_OK;
     int code = service_config(self, NULL, NULL, NULL, error);
     if (code != ETHOS_OK || strcmp(config_get(&self->config, NULL, "sessions.provider"), "auto"))
         return code;
-    code = choose_backend(self, NULL, &choice, error);
+    code = choose_backend(self, NULL, out, error);
     if (code == ETHOS_OK)
-        code = registry_find(choice.name, &self->sessions_backend, error);
-    if (code != ETHOS_OK)
+        code = registry_find(out->name, &self->sessions_backend, error);
+    if (code == ETHOS_OK && !self->sessions_backend.sessions)
+        registry_release(&self->sessions_backend);
+    return code;
+}
+
+int handle_sessions(struct ethos *self, struct ethos_sessions **out, struct ethos_error *error)
+{
+    struct choice choice;
+    *out = NULL;
+    int code = find_sessions(self, &choice, error);
+    if (code != ETHOS_OK || !self->sessions_backend.sessions)
         return code;
     struct ethos_setup setup = make_setup(self, &choice);
     struct secrets_given given = make_given(self, &choice);
     given.also = offline_options(&self->sessions_backend);
     setup.flags |= self->brief ? (uint32_t)ETHOS_SETUP_BRIEF : 0u;
-    if (self->sessions_backend.sessions)
-        code = registry_open_sessions(&self->sessions_backend, &setup, &given, out, error);
-    if (!*out)
+    code = registry_open_sessions(&self->sessions_backend, &setup, &given, out, error);
+    if (code != ETHOS_OK)
         registry_release(&self->sessions_backend);
     return code;
+}
+
+bool service_sessions_there(struct ethos *self)
+{
+    struct choice choice;
+    if (!self->sessions)
+        find_sessions(self, &choice, NULL);
+    bool there = self->sessions_backend.sessions;
+    if (!self->sessions)
+        registry_release(&self->sessions_backend);
+    return there;
 }
 
 /* ---- small answers ------------------------------------------------------------------------- */

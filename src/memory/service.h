@@ -52,6 +52,24 @@ struct ethos_provider *service_provider(const struct ethos_turn *turn);
 int service_provider_for(struct ethos *self, const char *personality, const char **out_name,
                          struct ethos_provider **out, struct ethos_error *error);
 
+/*
+ * Appends which place that is: the name of the backend and its settings, a line each, secrets left out. Another
+ * password is the same place, another database is not.
+ */
+struct str;
+int service_place(struct ethos *self, const char *personality, struct str *out,
+                  struct ethos_error *error);
+
+/*
+ * Takes a text of a scope out of what is kept here of backends: texts as they were known, calls that wait or
+ * were refused. Adds to *calls how many of these held it.
+ */
+int service_forget_kept(struct ethos *self, const char *scope, struct ethos_view needle,
+                        bool dry_run, uint64_t *calls, struct ethos_error *error);
+
+/* Whether conversations are kept by the backend of the home's memory. Nobody is asked. */
+bool service_sessions_there(struct ethos *self);
+
 /* The prefetch settings a turn was made with. */
 struct service_settings {
     uint64_t max_chars;

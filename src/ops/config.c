@@ -10,6 +10,8 @@
 #include "base/view.h"
 #include "core/diff.h"
 #include "core/scope.h"
+#include "memory/backends.h"
+#include "memory/offline.h"
 #include "memory/registry.h"
 #include "memory/service.h"
 #include "ops/settings.h"
@@ -242,6 +244,11 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
                      error);
 }
 
+static bool names_provider(const char *key)
+{
+    return strcmp(key, "memory.provider") == 0 || strcmp(key, "memory") == 0;
+}
+
 /* A value that would make every later command fail is refused now. */
 static int check_meaning(const char *key, const char *value, struct ethos_error *error)
 {
@@ -251,12 +258,55 @@ static int check_meaning(const char *key, const char *value, struct ethos_error 
         return scope_make(SCOPE_PERSONALITY, value, scope, error);
     if (strcmp(key, "user.id") == 0)
         return scope_make(SCOPE_USER, value, scope, error);
-    bool provider = strcmp(key, "memory.provider") == 0 || strcmp(key, "memory") == 0;
-    if (!provider || *value == '/') // a shared object is looked at when it is used
+    if (!names_provider(key) || *value == '/') // a shared object is looked at when it is used
         return ETHOS_OK;
     int code = registry_find(value, &backend, error);
     registry_release(&backend);
     return code;
+}
+
+/* An option is one that the backend has; a shared object that is not there yet cannot be asked. */
+static int check_option(struct op_call *call, const struct settings_change *change,
+                        struct ethos_error *error)
+{
+    static const struct yaml_table none;
+    struct backend backend = {0};
+    const size_t prefix = strlen(SECRETS_PREFIX);
+    const char *name = backend_name(call, &none);
+    if (strncmp(change->key, SECRETS_PREFIX, prefix) != 0 || !name)
+        return ETHOS_OK;
+    int code = registry_find(name, &backend, error);
+    if (code != ETHOS_OK)
+        return *name == '/' ? ETHOS_OK : code;
+    const struct ethos_setting setting = {change->key + prefix, change->value};
+    code = secrets_check(registry_options(&backend), offline_options(&backend), &setting, error);
+    registry_release(&backend);
+    if (code == ETHOS_OK || strcmp(name, config_find("memory.provider")->fallback) != 0)
+        return code;
+    code = err_set(error, ETHOS_INVALID,
+                   "%s: memory.provider is not set, and files have no options", change->key);
+    return err_hint(error, code, "first: ethos config set memory.provider NAME");
+}
+
+static int stop_at(void *arg, const char *scope)
+{
+    (void)arg;
+    (void)scope;
+    return 1;
+}
+
+/* Whether memory that is in files now would be out of sight with another backend. */
+static bool leaves_files(struct op_call *call, const struct settings_change *change)
+{
+    const char *name;
+    struct ethos_provider *provider;
+    struct ethos_error why;
+    if (!names_provider(change->key) ||
+        strcmp(change->value, config_find("memory.provider")->fallback) == 0 ||
+        service_provider_for(call->ethos, NULL, &name, &provider, &why) != ETHOS_OK)
+        return false;
+    return backends_here(call->ethos, provider) && provider->ops->scopes &&
+           provider->ops->scopes(provider, stop_at, NULL, &why) == 1;
 }
 
 static int run_set(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -270,6 +320,9 @@ static int run_set(struct op_call *call, struct op_result *result, struct ethos_
     if (code == ETHOS_OK)
         code = check_meaning(change.key, change.value, error);
     if (code == ETHOS_OK)
+        code = check_option(call, &change, error);
+    bool left = code == ETHOS_OK && leaves_files(call, &change);
+    if (code == ETHOS_OK)
         code = settings_write(call, "", &change, 1, result, error);
     if (code != ETHOS_OK)
         return code;
@@ -277,6 +330,11 @@ static int run_set(struct op_call *call, struct op_result *result, struct ethos_
                              shown_value(backend_name(call, &none), change.key, change.value));
     if (option->where & CONFIG_KEPT)
         op_json_put(&json, "warning", json_string("without effect in this version"));
+    if (left)
+        op_json_put(&json, "hint",
+                    json_sprintf("memory in files stays there; to take it along: "
+                                 "ethos memory migrate --from %s --to %s",
+                                 config_find("memory.provider")->fallback, change.value));
     return op_return_change(call, result, json, error);
 }
 

@@ -29,7 +29,8 @@ struct visit {
     bool fix;
     bool ask; /* other programs may be run */
     int errors;
-    bool absent; /* a backend of memory is not to be had, and that is told */
+    bool absent;      /* a backend of memory is not to be had, and that is told, */
+    bool home_absent; /* the home's own */
 };
 
 static void add(void *arg, const struct ethos_finding *finding)
@@ -285,6 +286,7 @@ static bool check_providers(struct visit *visit)
     json_t *ids = NULL;
     struct ethos_error error;
     bool ok = check_provider(visit, NULL);
+    visit->home_absent = !ok;
     if (personalities_ids(visit->call, &ids, &error) != ETHOS_OK) {
         find_error(visit, "personalities", &error);
         return false;
@@ -319,6 +321,8 @@ static void check_sessions(struct visit *visit)
 {
     struct ethos_sessions *store = NULL;
     struct ethos_error error = {0};
+    if (visit->home_absent && service_sessions_there(visit->call->ethos))
+        return; // nobody is asked twice
     int code = ethos_sessions(visit->call->ethos, &store, &error);
     if (code == ETHOS_OK && store->ops->check)
         code = store->ops->check(store, visit->fix, add, visit, &error);
@@ -381,14 +385,24 @@ static void check_all(struct visit *visit)
         op_json_push(&visit->findings, NULL);
 }
 
+/* What the home's configuration calls its backend; one that cannot be read is told as a finding. */
+static const char *backend_of(struct visit *visit)
+{
+    const struct config *home;
+    struct ethos_error error;
+    return service_config(visit->call->ethos, NULL, &home, NULL, &error) == ETHOS_OK
+               ? config_get(home, NULL, "memory.provider")
+               : config_find("memory.provider")->fallback;
+}
+
 /* Takes the findings. */
 static int return_visit(struct visit *visit, struct op_result *result, struct ethos_error *error)
 {
     return op_return(result,
-                     json_pack("{s:b, s:o, s:b, s:s, s:o}", "ok", visit->errors == 0, "home",
+                     json_pack("{s:b, s:o, s:b, s:s, s:s, s:o}", "ok", visit->errors == 0, "home",
                                op_json_string(service_home(visit->call->ethos)), "exists",
-                               home_exists(visit->call), "version", ethos_version(), "findings",
-                               visit->findings),
+                               home_exists(visit->call), "version", ethos_version(), "backend",
+                               backend_of(visit), "findings", visit->findings),
                      error);
 }
 

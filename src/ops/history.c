@@ -335,6 +335,8 @@ static void put_counts(json_t **json, const struct ethos_purge *purge)
     op_json_put(json, "versions", json_integer((json_int_t)purge->versions));
     op_json_put(json, "blobs", json_integer((json_int_t)purge->blobs));
     op_json_put(json, "conflicts", json_integer((json_int_t)purge->conflicts));
+    if (purge->calls > 0)
+        op_json_put(json, "calls", json_integer((json_int_t)purge->calls));
 }
 
 /* The scopes that are meant: that of the file that is named, else all of the context. */
@@ -362,6 +364,7 @@ static void add_purge(const char *scope, const struct ethos_purge *purge, struct
     total->versions += purge->versions;
     total->blobs += purge->blobs;
     total->conflicts += purge->conflicts;
+    total->calls += purge->calls;
 }
 
 static int forget_all(struct ethos_turn *turn, const struct op_call *call,

@@ -274,8 +274,9 @@ static int give_text(const struct op_call *call, const struct ethos_file *file,
     if (code != ETHOS_OK)
         return code == ETHOS_LIMIT ? err_set(error, code, "too large to be shown whole")
                                    : err_nomem(error);
-    json_t *revision = op_json_revision(file->revision);
-    return op_return(result, json_pack("{s:o}", "revision", revision), error);
+    json_t *json = json_pack("{s:o}", "revision", op_json_revision(file->revision));
+    put_known(&json, file->known_ms);
+    return op_return(result, json, error);
 }
 
 static int run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -300,13 +301,29 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
     return code;
 }
 
-/* An overwrite is a replace; the answer is the entry as it is now. */
+/* The entry that waits for its backend: nobody knows its revision yet. */
+static int give_queued(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    const json_t *row = json_array_get(json_object_get(result->json, "waiting"), 0);
+    struct ethos_view text = op_text(call, "content");
+    struct ethos_file file = {.text = (char *)text.data, .size = text.size, .mtime_ms = -1};
+    snprintf(file.scope, sizeof file.scope, "%.*s", VIEW_ARG(json_view(row, "scope")));
+    snprintf(file.key, sizeof file.key, "%.*s", VIEW_ARG(json_view(row, "key")));
+    json_decref(result->json);
+    result->json = NULL;
+    json_t *json = file_json(&file);
+    op_json_put(&json, "queued", json_true());
+    return op_return(result, json, error);
+}
+
+/* An overwrite is a replace; the answer is the entry as it is now, or as it is to be. */
 static int run_write(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     int code = run_replace(call, result, error);
-    if (code != ETHOS_OK || result->code != ETHOS_OK || call->dry_run || !call->want_json ||
-        json_object_get(result->json, "queued"))
+    if (code != ETHOS_OK || result->code != ETHOS_OK || call->dry_run || !call->want_json)
         return code;
+    if (json_object_get(result->json, "queued"))
+        return give_queued(call, result, error);
     json_decref(result->json);
     result->json = NULL;
     return run_get(call, result, error);

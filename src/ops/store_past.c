@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/view.h"
 #include "core/wire.h"
+#include "memory/service.h"
 #include "ops/store.h"
 
 #define PAGE_ROWS 1000
@@ -102,6 +103,8 @@ int store_run_purge(struct op_call *call, struct op_result *result, struct ethos
     struct ethos_purge purge = {0};
     struct ethos_view needle;
     struct str scratch;
+    uint64_t calls =
+        0; // that wait or were refused here: they are cleansed, and nobody else's business
     str_init(&scratch, WIRE_MAX_BYTES);
     int code = lending_begin(call, &lending);
     if (code == ETHOS_OK)
@@ -113,6 +116,9 @@ int store_run_purge(struct op_call *call, struct op_result *result, struct ethos
     if (code == ETHOS_OK)
         code = lending.store->ops->purge(lending.store, lending.scope, needle, call->dry_run,
                                          &origin, &purge, &lending.error);
+    if (code == ETHOS_OK)
+        code = service_forget_kept(call->ethos, lending.scope, needle, call->dry_run, &calls,
+                                   &lending.error);
     str_release(&scratch);
     return lending_end(&lending, code,
                        json_pack("{s:I, s:I, s:I, s:I}", "lines", (json_int_t)purge.lines,

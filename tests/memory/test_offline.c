@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "../store/rows_ram.h"
+#include "base/hash.h"
 #include "world.h"
 
 #define SCOPE "personality:default"
@@ -391,6 +392,145 @@ static void test_what_was_forgotten_leaves_it(void **state)
     free(tree);
 }
 
+#define NEEDLE VIEW("swordfish")
+#define WORDS                                                                                      \
+    "[{\"action\":\"add\",\"content\":\"the word is swordfish\\nand \\\"more\\\"\"},"              \
+    "{\"action\":\"remove\",\"substringMatch\":\"swordfish\"},"                                    \
+    "{\"action\":\"add\",\"content\":\"only swordfish\"}]"
+
+static int forget(struct world *world, bool dry_run, struct ethos_purge *purge)
+{
+    const struct ethos_sync_how how = {.flags = dry_run ? ETHOS_SYNC_DRY_RUN : 0};
+    memset(&world->error, 0, sizeof world->error);
+    return ethos_forget(world->turn, NULL, NEEDLE, &how, purge, &world->error);
+}
+
+static bool tells(struct world *world, const char *text)
+{
+    char *tree = world_tree(world, "home", TREE_ALL);
+    bool found = strstr(tree, text) != NULL;
+    free(tree);
+    return found;
+}
+
+static void test_what_was_forgotten_leaves_calls_that_wait_even_when_nobody_is_there(void **state)
+{
+    struct world *world = *state;
+    struct ethos_purge purge = {0};
+
+    go_down(ETHOS_BUSY);
+    begin(world, QUEUE);
+    assert_ok(world, world_sync(world, WORDS));
+    assert_ok(world, add(world, "only swordfish"));
+    assert_ok(world, add(world, "last"));
+    assert_error(&world->error, forget(world, true, &purge), ETHOS_BUSY);
+    assert_true(tells(world, "swordfish"));
+    assert_error(&world->error, forget(world, false, &purge), ETHOS_BUSY);
+    assert_non_null(strstr(world->error.hint, "2 calls"));
+    assert_false(tells(world, "swordfish"));
+    assert_int_equal(count_in(world, "queue"), 2);
+    go_down(0);
+    begin(world, QUEUE);
+    assert_log(world, "and \"more\"\n\nlast\n");
+    assert_int_equal(count_in(world, "refused"), 0);
+}
+
+static void test_what_was_forgotten_leaves_what_was_refused(void **state)
+{
+    struct world *world = *state;
+    struct ethos_purge purge = {0};
+    char path[PATH_SIZE], here[2 * PATH_SIZE];
+
+    begin(world, QUEUE);
+    assert_ok(world, world_sync(world, "{\"opId\":\"a\",\"updates\":[{\"action\":\"add\","
+                                       "\"content\":\"first\"}]}"));
+    go_down(ETHOS_BUSY);
+    begin(world, QUEUE);
+    assert_ok(world, add(world, "a torn swordfish of some length, so that its end can go"));
+    first_in(world, "queue", path);
+    snprintf(here, sizeof here, "%s/%s", world->temp.path, path);
+    assert_int_equal(truncate(here, 160), 0);
+    assert_ok(world, world_sync(world, "{\"opId\":\"a\",\"updates\":" WORDS "}"));
+    go_down(0);
+    begin(world, 0); // also without the option
+    assert_log(world, "first\n");
+    assert_int_equal(count_in(world, "refused"), 2);
+    assert_true(tells(world, "swordfish"));
+    assert_ok(world, forget(world, true, &purge));
+    assert_int_equal(purge.calls, 2);
+    assert_true(tells(world, "swordfish"));
+    assert_ok(world, forget(world, false, &purge));
+    assert_int_equal(purge.calls, 2);
+    assert_int_equal(purge.lines, 0);
+    assert_false(tells(world, "swordfish"));
+    assert_int_equal(count_in(world, "refused"), 1);
+    assert_true(tells(world, "operation id used for other updates: a"));
+    assert_error(&world->error, forget(world, false, &purge), ETHOS_NOTFOUND);
+}
+
+static void test_only_the_scope_that_is_meant_is_cleansed(void **state)
+{
+    struct world *world = *state;
+    struct ethos_purge purge = {0};
+
+    go_down(ETHOS_BUSY);
+    begin(world, QUEUE);
+    assert_ok(world, world_sync(world, "[{\"action\":\"add\",\"scope\":\"global\",\"key\":"
+                                       "\"a.md\",\"content\":\"a swordfish\"}]"));
+    assert_error(&world->error, forget(world, false, &purge), ETHOS_BUSY);
+    assert_true(tells(world, "swordfish"));
+}
+
+/* Whichever call fails, one that was told done is done, and no other change is lost. */
+static void test_forgetting_fails_or_is_whole(void **state)
+{
+    struct world *world = *state;
+    struct nth nth = {.failed = "yes"};
+
+    for (unsigned long i = 1; *nth.failed; i++) {
+        uint64_t calls = 0;
+        const struct ethos_setup setup = {
+            .host = &world->host, .root = world->home, .deadline_ms = 1000};
+        rows_ram_clear(db);
+        world_remove(world, "home/offline");
+        go_down(ETHOS_BUSY);
+        begin(world, QUEUE);
+        assert_ok(world, world_sync(world, WORDS));
+        assert_ok(world, add(world, "last"));
+        nth = (struct nth){.number = i, .errnum = EIO};
+        os_hook(nth_fails, &nth);
+        int code = offline_forget(&setup, SCOPE, NEEDLE, false, &calls, &world->error);
+        os_hook(NULL, NULL);
+        if (code == ETHOS_OK && tells(world, "swordfish"))
+            fail_msg("%s failed, and nobody said so", nth.failed);
+        go_down(0);
+        begin(world, QUEUE);
+        struct ethos_file *file = read_log(world);
+        assert_non_null(strstr(file->text, "and \"more\"\n"));
+        assert_non_null(strstr(file->text, "last\n"));
+        ethos_file_free(file);
+    }
+}
+
+static void test_forgetting_needs_memory(void **state)
+{
+    struct world *world = *state;
+    const struct ethos_setup setup = {
+        .host = &world->host, .root = world->home, .deadline_ms = 1000};
+    int code = ETHOS_NOMEM;
+
+    go_down(ETHOS_BUSY);
+    begin(world, QUEUE);
+    assert_ok(world, world_sync(world, WORDS));
+    ALLOC_EACH(n, code == ETHOS_OK)
+    {
+        uint64_t calls = 0;
+        code = offline_forget(&setup, SCOPE, NEEDLE, false, &calls, &world->error);
+        assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
+    }
+    assert_false(tells(world, "swordfish"));
+}
+
 static void test_a_backend_that_is_gone_is_asked_once(void **state)
 {
     struct world *world = *state;
@@ -560,6 +700,74 @@ static void test_a_torn_call_is_put_aside_and_the_rest_done(void **state)
     begin(world, QUEUE);
     assert_log(world, "two\n");
     assert_int_equal(count_in(world, "refused"), 1);
+}
+
+/* As a call of that number would be named, and what it holds is told by a checksum. */
+static void put_call(struct world *world, unsigned number, const char *text)
+{
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "%s/%012u-%08x.json", folder(world, "queue"), number,
+             hash_crc32c(view_str(text)));
+    temp_write(&world->temp, path, text);
+}
+
+static void test_what_another_program_put_there_is_put_aside_and_the_rest_done(void **state)
+{
+    static const char *const odd[] = {
+        "",
+        "[]",
+        "{\"opId\":\"x\",\"updates\":[]}",
+        "{\"version\":9,\"calls\":[{\"do\":\"add\"}]}",
+        "{\"opId\":\"x\",\"updates\":[{\"action\":\"append\",\"scope\":\"global\",\"key\":\"a.md\"}"
+        "],"
+        "\"context\":{\"userScope\":\"user:u\",\"memoryScope\":\"global\"}}",
+        "{\"opId\":\"x\",\"updates\":[{\"action\":\"add\",\"scope\":\"../up\",\"key\":\"a.md\","
+        "\"content\":\"x\"}],\"context\":{\"userScope\":\"user:u\",\"memoryScope\":\"global\"}}",
+        "{\"opId\":\"x\",\"updates\":[{\"action\":\"add\",\"scope\":\"global\",\"key\":\"../"
+        "up.md\","
+        "\"content\":\"x\"}],\"context\":{\"userScope\":\"user:u\",\"memoryScope\":\"global\"}}",
+        "{\"opId\":7,\"updates\":{},\"context\":[]}",
+    };
+    struct world *world = *state;
+
+    go_down(ETHOS_BUSY);
+    begin(world, QUEUE);
+    assert_ok(world, add(world, "one"));
+    for (unsigned i = 0; i < COUNT(odd); i++)
+        put_call(world, 10 + i, odd[i]);
+    assert_ok(world, add(world, "two"));
+    go_down(0);
+    begin(world, QUEUE);
+    assert_log(world, "one\n\ntwo\n");
+    assert_int_equal(count_in(world, "refused"), COUNT(odd));
+    assert_int_equal(count_in(world, "queue"), 0);
+    assert_int_equal(rows_ram_version(db, "../up"), 0);
+}
+
+static void test_what_is_no_file_there_does_not_stop_the_others(void **state)
+{
+    struct world *world = *state;
+    char path[PATH_SIZE], here[2 * PATH_SIZE];
+
+    go_down(ETHOS_BUSY);
+    begin(world, QUEUE);
+    assert_ok(world, add(world, "one"));
+    snprintf(path, sizeof path, "%s", folder(world, "queue"));
+    snprintf(here, sizeof here, "%s/%s/000000000000-00000000.json", world->temp.path, path);
+    assert_int_equal(mkdir(here, 0700), 0);
+    snprintf(here, sizeof here, "%s/%s/000000000000-00000001.json", world->temp.path, path);
+    assert_int_equal(mkfifo(here, 0600), 0);
+    snprintf(here, sizeof here, "%s/%s/000000000000-00000002.json", world->temp.path, path);
+    assert_int_equal(symlink("/etc/passwd", here), 0);
+    snprintf(here, sizeof here, "%s/%s/000000000000-00000003.json", world->temp.path, path);
+    assert_int_equal(symlink("nowhere", here), 0);
+    go_down(0);
+    begin(world, QUEUE);
+    assert_log(world, "one\n");
+    assert_ok(world, add(world, "two"));
+    assert_log(world, "one\n\ntwo\n");
+    assert_int_equal(count_in(world, "queue"), 4);
+    assert_int_equal(count_in(world, "refused"), 0);
 }
 
 static void test_a_call_that_has_rotten_is_not_done(void **state)
@@ -863,6 +1071,11 @@ int main(void)
         OFFLINE_TEST(test_it_is_written_when_it_changed_and_private),
         OFFLINE_TEST(test_a_torn_one_is_not_known),
         OFFLINE_TEST(test_what_was_forgotten_leaves_it),
+        OFFLINE_TEST(test_what_was_forgotten_leaves_calls_that_wait_even_when_nobody_is_there),
+        OFFLINE_TEST(test_what_was_forgotten_leaves_what_was_refused),
+        OFFLINE_TEST(test_only_the_scope_that_is_meant_is_cleansed),
+        OFFLINE_TEST(test_forgetting_fails_or_is_whole),
+        OFFLINE_TEST(test_forgetting_needs_memory),
         OFFLINE_TEST(test_a_backend_that_is_gone_is_asked_once),
         OFFLINE_TEST(test_sync_is_refused_by_default_and_nothing_is_kept),
         OFFLINE_TEST(test_a_call_waits_survives_and_is_done_once_in_order),
@@ -871,6 +1084,8 @@ int main(void)
         OFFLINE_TEST(test_doctor_tells_what_waits),
         OFFLINE_TEST(test_what_is_refused_for_good_is_put_aside_and_the_rest_done),
         OFFLINE_TEST(test_a_torn_call_is_put_aside_and_the_rest_done),
+        OFFLINE_TEST(test_what_another_program_put_there_is_put_aside_and_the_rest_done),
+        OFFLINE_TEST(test_what_is_no_file_there_does_not_stop_the_others),
         OFFLINE_TEST(test_a_call_that_has_rotten_is_not_done),
         OFFLINE_TEST(test_one_that_died_before_striking_off_does_no_harm),
         OFFLINE_TEST(test_a_full_disk_refuses_the_call),

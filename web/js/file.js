@@ -198,6 +198,8 @@ export class FilePane {
     async paintChange() {
         const { scope, key, revision, chars } = this.file;
         const size = h('span', { class: 'num' }, `${count(chars ?? 0)} characters`);
+        if (this.file.knownAt)
+            return void fill(this.changed, `memory is out of reach; as known at ${this.file.knownAt}`);
         if (!revision) return void fill(this.changed, 'not written yet');
         if (this.last?.after !== revision) {
             if (!this.last) fill(this.changed, size);
