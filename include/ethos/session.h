@@ -254,7 +254,10 @@ struct ethos_sessions_ops {
     int (*keys)(struct ethos_sessions *self, ethos_key_fn *each, void *arg,
                 struct ethos_error *error);
 
-    /* created_at NULL: now. ETHOS_EXISTS for a prefix or hash that is there. */
+    /*
+     * created_at NULL: now; last_used_at and revoked_at as given, for one that comes from elsewhere.
+     * ETHOS_EXISTS for a prefix or hash that is there.
+     */
     int (*key_add)(struct ethos_sessions *self, const struct ethos_key *key,
                    struct ethos_error *error);
 

@@ -6,14 +6,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "base/view.h"
-#include "core/quote.h"
-#include "core/transcript.h"
+#include "core/session_check.h"
 #include "sessions.h"
-
-#define SHOWN 5 /* findings of one kind; the others are counted */
 
 struct check {
     struct pg_sessions *sessions;
@@ -22,91 +18,62 @@ struct check {
     void *arg;
 };
 
-static void report(const struct check *check, enum ethos_severity severity, const char *subject,
-                   const char *problem, const char *remedy)
+static void report(const struct check *check, enum ethos_severity severity, const char *problem,
+                   const char *remedy)
 {
-    char subject_line[QUOTE_SIZE], problem_line[QUOTE_SIZE];
-    const struct ethos_finding finding = {
-        .severity = severity,
-        .subject = quote_line(view_str(subject), subject_line),
-        .problem = quote_line(view_str(problem), problem_line),
-        .remedy = remedy,
-    };
-    check->each(check->arg, &finding);
+    session_finding(check->each, check->arg, severity, "postgres sessions", problem, remedy);
 }
 
 /* ---- sequences ------------------------------------------------------------------------------- */
 
-/* The session that is being read, and where the last part ended. */
-struct sequence {
+/* Where the last part ended. */
+struct place {
     char id[ETHOS_UUID_SIZE], time[64];
     int64_t number;
-    struct arena arena;
-    struct transcript transcript;
-    bool wrong;
-    size_t wrong_count;
 };
 
-static int take_message(const struct check *check, struct sequence *self, const PGresult *result,
+static int take_message(struct session_check *sequence, struct place *place, const PGresult *result,
                         int row, struct ethos_error *error)
 {
-    struct ethos_error why = {0};
-    const char *id = pg_text(result, row, 0);
-    if (strcmp(id, self->id) != 0) {
-        arena_release(&self->arena);
-        arena_init(&self->arena);
-        self->transcript = (struct transcript){.arena = &self->arena};
-        self->wrong = false;
-        snprintf(self->id, sizeof self->id, "%s", id);
-    }
-    snprintf(self->time, sizeof self->time, "%s", pg_text(result, row, 4));
-    self->number = pg_number(result, row, 5);
     const struct ethos_message message = {.role = pg_text(result, row, 1),
                                           .content = VIEW(""),
                                           .tool_call_id = pg_text(result, row, 2),
                                           .tool_calls = pg_text(result, row, 3)};
-    int code = self->wrong ? ETHOS_OK : transcript_next(&self->transcript, &message, &why);
-    if (code == ETHOS_NOMEM)
-        return err_nomem(error);
-    self->wrong = self->wrong || code != ETHOS_OK;
-    if (code != ETHOS_OK && self->wrong_count++ < SHOWN)
-        report(check, ETHOS_FINDING_WARNING, self->id, why.text, NULL);
-    return ETHOS_OK;
+    snprintf(place->id, sizeof place->id, "%s", pg_text(result, row, 0));
+    snprintf(place->time, sizeof place->time, "%s", pg_text(result, row, 4));
+    place->number = pg_number(result, row, 5);
+    return session_check_take(sequence, place->id, &message, error);
 }
 
-static int check_some(const struct check *check, struct sequence *self, int *out_count,
-                      struct ethos_error *error)
+static int check_some(const struct check *check, struct session_check *sequence,
+                      struct place *place, int *out_count, struct ethos_error *error)
 {
     struct pg_params params = {0};
     PGresult *result;
-    pg_add_text(&params, self->id);
-    pg_add_text(&params, self->time);
-    pg_add_number(&params, self->number);
+    pg_add_text(&params, place->id);
+    pg_add_text(&params, place->time);
+    pg_add_number(&params, place->number);
     pg_add_number(&params, PG_CHECKED);
     int code = pg_sessions_ask(check->sessions, PG_S_SEQUENCES, &params, &result, error);
     if (code != ETHOS_OK)
         return code;
     *out_count = PQntuples(result);
     for (int i = 0; code == ETHOS_OK && i < *out_count; i++)
-        code = take_message(check, self, result, i, error);
+        code = take_message(sequence, place, result, i, error);
     PQclear(result);
     return code;
 }
 
 static int check_sequences(const struct check *check, struct ethos_error *error)
 {
-    struct sequence self = {.number = 0};
-    char subject[64];
+    struct session_check sequence;
+    struct place place = {.number = 0};
     int code = ETHOS_OK, count = PG_CHECKED;
-    arena_init(&self.arena);
+    session_check_begin(&sequence, check->each, check->arg);
     while (code == ETHOS_OK && count == PG_CHECKED)
-        code = check_some(check, &self, &count, error);
-    arena_release(&self.arena);
-    if (code != ETHOS_OK || self.wrong_count <= SHOWN)
-        return code;
-    snprintf(subject, sizeof subject, "%zu more sessions", self.wrong_count - SHOWN);
-    report(check, ETHOS_FINDING_WARNING, subject, "have messages that a model would refuse", NULL);
-    return ETHOS_OK;
+        code = check_some(check, &sequence, &place, &count, error);
+    session_check_end(&sequence, code == ETHOS_OK);
+    return code;
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
@@ -181,8 +148,8 @@ static int check_words(const struct check *check, struct ethos_error *error)
         return code;
     snprintf(problem, sizeof problem, "the words of %" PRId64 " message%s are not as they read",
              wrong, wrong == 1 ? "" : "s");
-    report(check, check->fix ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, "postgres sessions",
-           problem, check->fix ? "put right" : "ethos doctor --fix puts it right");
+    report(check, check->fix ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, problem,
+           check->fix ? "put right" : "ethos doctor --fix puts it right");
     return ETHOS_OK;
 }
 
@@ -199,7 +166,6 @@ int pg_sessions_check(struct ethos_sessions *sessions, int fix, ethos_finding_fn
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     if (code != ETHOS_OK)
-        report(&check, ETHOS_FINDING_ERROR, "postgres sessions", why.text,
-               *why.hint ? why.hint : NULL);
+        report(&check, ETHOS_FINDING_ERROR, why.text, *why.hint ? why.hint : NULL);
     return ETHOS_OK;
 }

@@ -48,17 +48,16 @@ int pg_key_add(struct ethos_sessions *sessions, const struct ethos_key *key,
 {
     struct pg_sessions *self = pg_sessions_of(sessions);
     struct pg_change change;
-    char created[CLOCK_ISO_SIZE];
-    const char *texts[] = {key->prefix, key->hash, key->name, key->scopes, key->origins, created};
-    size_t count = sizeof texts / sizeof *texts;
-    int code = form_texts(texts, count - 1, error);
-    if (code == ETHOS_OK)
-        code = form_time(key->created_at, pg_sessions_now(self), created, error);
+    struct form_key form;
+    int code = form_key(key, pg_sessions_now(self), &form, error);
     if (code == ETHOS_OK)
         code = pg_change_init(&change, PG_S_KEY_ADD, "a key", error);
     if (code != ETHOS_OK)
         return code;
-    for (size_t i = 0; i < count; i++)
+    key = &form.key;
+    const char *texts[] = {key->prefix,  key->hash,       key->name,         key->scopes,
+                           key->origins, key->created_at, key->last_used_at, key->revoked_at};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         pg_add_text(&change.params, texts[i]);
     pg_add_bool(&change.params, key->agent != 0);
     code = pg_change_send(self, &change, error);

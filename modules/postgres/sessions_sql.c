@@ -180,7 +180,8 @@ const char *const pg_session_statements[PG_STATEMENTS - PG_OF_SESSIONS] = {
                     " last_used_at, revoked_at FROM @.api_key ORDER BY number",
     AT(PG_S_KEY_ADD) =
         "WITH made AS (INSERT INTO @.api_key (prefix, hash, name, scopes, allowed_origins,"
-        " created_at, agent) VALUES ($2, $3, $4, $5, $6, $7, $8) RETURNING prefix),"
+        " created_at, last_used_at, revoked_at, agent)"
+        " VALUES ($2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING prefix),"
         " call AS (INSERT INTO @.session_call (token, what) SELECT $1, 'key' FROM made)"
         " SELECT 0, 0::int8" PG_DURABLE,
     AT(PG_S_KEY_REVOKE) = "UPDATE @.api_key SET revoked_at = coalesce(revoked_at, $2)"

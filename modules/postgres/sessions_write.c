@@ -91,7 +91,7 @@ static int send_until_known(struct pg_sessions *self, struct pg_change *change,
     uint32_t patience = ms > PG_RESOLVE_MS ? ms : PG_RESOLVE_MS;
     int64_t until = pg_until(ms);
     for (bool lost = false;;) {
-        int code = pg_link_ready(link, until, error);
+        int code = (lost ? pg_link_wait : pg_link_ready)(link, until, error);
         if (code != ETHOS_OK)
             return lost ? pg_not_known(change->subject, link->message, error) : code;
         enum pg_answer answer = send_once(self, change);

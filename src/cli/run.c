@@ -222,15 +222,33 @@ static bool env_on(const char *name)
     return value && *value && strcmp(value, "0") != 0;
 }
 
-/* Throwaway memory is thrown away even when interrupted: the signal waits until that is done. */
+static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
+
+/*
+ * Signals wait: throwaway memory is thrown away even when interrupted, and a move says how it goes on. Then they
+ * are delivered.
+ */
 static void hold_signals(bool hold)
 {
     sigset_t signals;
     sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        sigaddset(&signals, endings[i]);
     sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &signals, NULL);
+}
+
+/* One that is ignored waits, too, and does not count: nohup. */
+static bool is_ending(void *arg)
+{
+    sigset_t waiting;
+    struct sigaction action;
+    bool any = false;
+    (void)arg;
+    sigpending(&waiting);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        any = any || (sigismember(&waiting, endings[i]) == 1 &&
+                      sigaction(endings[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN);
+    return any;
 }
 
 /* What a call is made with; the members of struct cli outlive it. */
@@ -265,8 +283,12 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
                            .dry_run = self->dry_run,
                            .via = strcmp(op->name, "memory.save") == 0 ? "editor" : "cli",
                            .progress = view_progress,
+                           .tell = view_tell,
                            .progress_arg = self};
-    if (setting.options.ephemeral)
+    self->held = strcmp(op->name, "memory.migrate") == 0;
+    if (self->held)
+        call.stopped = is_ending;
+    if (self->held || setting.options.ephemeral)
         hold_signals(true);
     int code = op->effect & OP_NO_HOME ? ETHOS_OK
                                        : ethos_open(&setting.options, &call.ethos, error);
@@ -274,7 +296,7 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
         code = op_run(op, &call, result, error);
     view_progress(self, 0, 0); // whatever became of it
     ethos_close(call.ethos);
-    if (setting.options.ephemeral)
+    if (!self->held && setting.options.ephemeral)
         hold_signals(false);
     return code;
 }
@@ -495,6 +517,8 @@ int cli_main(int argc, char **argv, const struct surface *surfaces)
         fprintf(stderr, "ethos: standard output: %s\n", strerror(errno));
         status = CLI_STORAGE;
     }
+    if (self.held)
+        hold_signals(false);
     json_decref(self.args);
     if (status == CLI_DONE || !self.instead)
         return status;

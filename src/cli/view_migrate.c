@@ -56,7 +56,7 @@ static void say_sessions(struct cli *self, const json_t *sessions, bool dry)
     }
     term_printf(&self->term, "sessions  %lld session%s, %lld message%s, %lld key%s", count,
                 plural(count), messages, plural(messages), keys, plural(keys));
-    if (!dry)
+    if (!dry && count + keys > 0)
         term_printf(&self->term, ", %lld moved  %s%.*s", number_of(sessions, "movedSessions"),
                     json_is_true(json_object_get(sessions, "same")) ? "" : "DIFFERS: ",
                     DIGEST_SHOWN, text_of(sessions, "from"));

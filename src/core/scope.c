@@ -15,6 +15,7 @@
 #define TREE "memories:"
 #define MEMORY_KEY "MEMORY.md"
 #define USER_KEY "USER.md"
+#define ARCHIVE_KEY "memory-archive.md"
 
 static const char *const kind_words[] = {
     [SCOPE_GLOBAL] = "global", [SCOPE_PERSONALITY] = "personality", [SCOPE_USER] = "user",
@@ -22,7 +23,7 @@ static const char *const kind_words[] = {
 };
 
 /* Files of a scope that are not the model's to write or a reader's to see. */
-static const char *const reserved_keys[] = {"SOUL.md", "memory-archive.md"};
+static const char *const reserved_keys[] = {"SOUL.md", ARCHIVE_KEY};
 
 static bool is_word_byte(char c)
 {
@@ -195,6 +196,11 @@ int scope_key_check(const char *scope, const char *key, struct ethos_error *erro
 bool scope_key_shown(const char *scope, const char *key)
 {
     return scope_is_tree(scope) ? path_is_safe(key) : scope_key_visible(key);
+}
+
+bool scope_key_kept(const char *scope, const char *key)
+{
+    return scope_key_shown(scope, key) || strcmp(key, ARCHIVE_KEY) == 0;
 }
 
 int scope_key_safe(const char *key, struct ethos_error *error)

@@ -53,6 +53,9 @@ bool scope_key_reserved(const char *key);
 /* Whether lists and readers show it: scope_key_visible, or any key of a tree. */
 bool scope_key_shown(const char *scope, const char *key);
 
+/* Whether it is memory at all: what is shown, and the archive. */
+bool scope_key_kept(const char *scope, const char *key);
+
 /* Safe to name a file with; reserved and unlisted keys pass. */
 int scope_key_safe(const char *key, struct ethos_error *error);
 

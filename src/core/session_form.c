@@ -88,6 +88,22 @@ int form_session(const struct ethos_session *given, int64_t now_ms, struct form_
     return code;
 }
 
+int form_key(const struct ethos_key *given, int64_t now_ms, struct form_key *out,
+             struct ethos_error *error)
+{
+    const char *texts[] = {given->prefix, given->hash, given->name, given->scopes, given->origins};
+    out->key = *given;
+    out->key.created_at = out->created;
+    out->key.last_used_at = given->last_used_at ? out->used : NULL;
+    out->key.revoked_at = given->revoked_at ? out->revoked : NULL;
+    int code = form_texts(texts, sizeof texts / sizeof *texts, error);
+    if (code == ETHOS_OK)
+        code = form_time(given->created_at, now_ms, out->created, error);
+    if (code == ETHOS_OK)
+        code = form_time(given->last_used_at, now_ms, out->used, error);
+    return code == ETHOS_OK ? form_time(given->revoked_at, now_ms, out->revoked, error) : code;
+}
+
 int form_patch(const struct ethos_session_patch *patch, struct ethos_error *error)
 {
     const char *texts[] = {patch->title,       patch->model,    patch->provider,

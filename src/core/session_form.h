@@ -38,6 +38,15 @@ struct form_session {
 int form_session(const struct ethos_session *given, int64_t now_ms, struct form_session *out,
                  struct ethos_error *error);
 
+/* A key that is to be kept, likewise. */
+struct form_key {
+    struct ethos_key key;
+    char created[CLOCK_ISO_SIZE], used[CLOCK_ISO_SIZE], revoked[CLOCK_ISO_SIZE];
+};
+
+int form_key(const struct ethos_key *given, int64_t now_ms, struct form_key *out,
+             struct ethos_error *error);
+
 /* ETHOS_INVALID or ETHOS_LIMIT for what no store keeps. */
 int form_patch(const struct ethos_session_patch *patch, struct ethos_error *error);
 int form_messages(const struct ethos_message *messages, size_t count, struct ethos_error *error);

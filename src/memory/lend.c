@@ -32,7 +32,7 @@ int lend_check(const char *scope, const char *key, struct ethos_error *error)
     int code = scope_parse(scope, NULL, NULL, error);
     if (code == ETHOS_OK)
         code = scope_key_check(scope, key, error);
-    if (code != ETHOS_OK || scope_key_shown(scope, key) || strcmp(key, "memory-archive.md") == 0)
+    if (code != ETHOS_OK || scope_key_kept(scope, key))
         return code;
     return err_set(error, ETHOS_DENIED, "reserved memory key: %s", key);
 }

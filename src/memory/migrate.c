@@ -13,6 +13,14 @@
 #include "base/view.h"
 #include "memory/migrate_past.h"
 
+int migrate_go_on(const struct migrate *self, struct ethos_error *error)
+{
+    if (!self->stopped || !self->stopped(self->arg))
+        return ETHOS_OK;
+    int code = err_set(error, ETHOS_BUSY, "interrupted");
+    return err_hint(error, code, "what went over stays; run the same again: it goes on from there");
+}
+
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 static int note_copy(void *arg, const struct ethos_conflict *conflict)
@@ -130,6 +138,8 @@ static int digest_rows(const struct migrate *self, struct ethos_store *store, co
             code = replay_step(&replay, &rows[i], &arena, &row, error);
             if (code == ETHOS_OK)
                 code = digest_row(digest, &row, error);
+            if (code == ETHOS_OK)
+                code = migrate_go_on(self, error);
             bytes += row.base.size + row.whole.size;
         }
         if (code == ETHOS_OK)
@@ -261,33 +271,39 @@ static void add_up(struct migrate_count *total, const struct migrate_count *pass
     total->added = added;
 }
 
-/* *out_more: something went over; then the source is looked at once more. */
+static bool differs(const struct migrate_scope *scope)
+{
+    return strcmp(scope->from, scope->to) != 0;
+}
+
+/* *out_more: something went over, or is to; then the source is looked at once more. */
 static int pass(struct run *run, struct migrate_scope *out, bool *out_more,
                 struct ethos_error *error)
 {
     const struct migrate *move = run->move;
     struct plan plan;
-    int code = plan_make(&plan, move, out->scope, error);
+    int code = migrate_go_on(move, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = plan_make(&plan, move, out->scope, error);
     if (code == ETHOS_OK) {
-        *out_more = plan.there < plan.count && !move->dry_run;
+        *out_more = (plan.there < plan.count || plan.old) && !move->dry_run;
         code = plan_carry_out(&plan, tell_progress, run, error);
     }
     if (code == ETHOS_OK) {
         add_up(&out->count, &plan.counts);
         out->passes += plan.there < plan.count;
     }
-    if (code == ETHOS_OK && !*out_more && !move->dry_run)
+    if (code == ETHOS_OK && !*out_more && !move->dry_run) {
         code = compare(move, &plan, out, error);
+        if (code == ETHOS_OK && differs(out))
+            code = plan_is_old(&plan, out_more, error);
+    }
     plan_release(&plan);
     return code;
 }
 
-static bool differs(const struct migrate_scope *scope)
-{
-    return strcmp(scope->from, scope->to) != 0;
-}
-
-/* Until nothing more comes and both are the same; what differs twice in a row differs. */
+/* Until nothing more comes; a difference without a change may be an edit that is recorded the next time. */
 static int move_scope(struct run *run, const char *scope, struct ethos_error *error)
 {
     struct migrate_scope out = {.scope = scope};
@@ -349,8 +365,10 @@ static int count_all(struct run *run, struct ethos_error *error)
     int code = ETHOS_OK;
     uint64_t there = 0;
     for (size_t i = 0; run->move->progress && code == ETHOS_OK && i < run->scopes.count; i++) {
-        code = from->ops->history(from, run->scopes.list[i], NULL, count_change, &run->total,
-                                  error);
+        code = migrate_go_on(run->move, error);
+        if (code == ETHOS_OK)
+            code = from->ops->history(from, run->scopes.list[i], NULL, count_change, &run->total,
+                                      error);
         if (code == ETHOS_OK)
             code = to->ops->history(to, run->scopes.list[i], NULL, count_change, &there, error);
     }

@@ -57,13 +57,17 @@ typedef void migrate_progress_fn(void *arg, size_t index, size_t count, uint64_t
                                  uint64_t total);
 typedef void migrate_scope_fn(void *arg, const struct migrate_scope *scope);
 
+/* Whether somebody wants it to end; asked between steps. */
+typedef bool migrate_stop_fn(void *arg);
+
 struct migrate {
     const struct ethos_host *host;
     struct ethos_store *from, *to; /* borrowed */
     bool dry_run;
     migrate_progress_fn *progress; /* or NULL */
     migrate_scope_fn *each;        /* or NULL */
-    void *arg;
+    migrate_stop_fn *stopped;      /* or NULL */
+    void *arg;                     /* of all of them */
 };
 
 /* ETHOS_UNSUPPORTED names the store that cannot, and what it lacks. */
@@ -72,9 +76,12 @@ int migrate_check(const struct migrate *self, struct ethos_error *error);
 /*
  * Moves every scope. ETHOS_CONFLICT for a target that has other history, before anything of that scope was
  * written; ETHOS_INTERNAL when a scope is not the same on both sides at the end, once all were moved;
- * ETHOS_BUSY when the source does not stop changing. Called again it goes on.
+ * ETHOS_BUSY when the source does not stop changing, or it was to end. Called again it goes on.
  */
 int migrate_stores(const struct migrate *self, struct ethos_error *error);
+
+/* ETHOS_BUSY when it is to end. */
+int migrate_go_on(const struct migrate *self, struct ethos_error *error);
 
 /* What the digest of a scope is made of: every change, whether its texts can be had, every text and copy. */
 int migrate_digest(const struct migrate *self, struct ethos_store *store, const char *scope,
@@ -85,16 +92,18 @@ int migrate_digest(const struct migrate *self, struct ethos_store *store, const 
 struct migrate_talk_count {
     uint64_t sessions, messages, keys; /* in the source */
     uint64_t moved_sessions, moved_messages, moved_keys;
-    uint64_t differ; /* sessions that are not the same afterwards */
+    uint64_t differ; /* sessions and keys that are not the same afterwards */
+    char first[700]; /* of them, and why where that is known */
 };
 
 /*
- * Copies sessions, their messages that are shown, and keys; what is there already, by its id, stays. One of
- * the same id or key with other content is counted in `differ`. dry_run only counts.
+ * Copies sessions, their messages that are shown, and keys. What is there already, by its id, becomes as it is
+ * in the source by now; but a conversation that went on in the target by itself stays, and so does one
+ * of which the target takes no message. Those are counted in `differ`. Of `self` only how it is done is used.
  */
-int migrate_sessions(struct ethos_sessions *from, struct ethos_sessions *to, bool dry_run,
-                     struct migrate_talk_count *out, char out_digests[2][HASH_HEX_SIZE],
-                     struct ethos_error *error);
+int migrate_sessions(const struct migrate *self, struct ethos_sessions *from,
+                     struct ethos_sessions *to, struct migrate_talk_count *out,
+                     char out_digests[2][HASH_HEX_SIZE], struct ethos_error *error);
 
 /* ---- by name (migrate_open.c) --------------------------------------------------------------- */
 
@@ -109,11 +118,12 @@ struct migrate_opened;
 
 /*
  * Opens both sides of a home. A side without options is the backend that the home is configured with, if that
- * has its name, with the options of the configuration; one with options has just those. A secret is given as NAMEFile or NAMEEnv only. ETHOS_INVALID when
- * both sides are one store.
+ * has its name, with the options of the configuration; one with options has just those. A secret is given as
+ * NAMEFile or NAMEEnv only. ETHOS_INVALID when both sides are one store. Changes that wait for a side that
+ * was out of reach are made first; ETHOS_BUSY when some still wait, and in a dry run when any do.
  */
 int migrate_open(struct ethos *ethos, const struct migrate_side *from,
-                 const struct migrate_side *to, struct migrate_opened **out,
+                 const struct migrate_side *to, bool dry_run, struct migrate_opened **out,
                  struct ethos_error *error);
 void migrate_close(struct migrate_opened *self);
 

@@ -3,12 +3,14 @@
  *
  * A side with options of its own is opened with those; one without is the backend that the home is
  * configured with, if it has that name, as configured, else one that needs no options. It is opened as itself,
- * without what stands in front of a store for others.
+ * without what stands in front of a store for others; changes that wait there for it are made first.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/str.h"
+#include "base/view.h"
 #include "memory/handle.h"
 #include "memory/migrate.h"
 #include "memory/offline.h"
@@ -18,6 +20,7 @@
 
 struct opened_side {
     struct backend backend;
+    struct str place; /* its name and settings, secrets left out */
     struct ethos_store *store;
     struct ethos_sessions *sessions;
 };
@@ -98,20 +101,51 @@ static int open_talks(const struct config *home, const struct ethos_setup *setup
     return sessions_builtin->open(setup, &out->sessions, error);
 }
 
+/* As far as it can be told: one place under two names is found the same at the end, and nothing moves. */
+static int check_place(const struct migrate_side *side, const struct secrets_given *given,
+                       const struct opened_side *other, struct opened_side *out,
+                       struct ethos_error *error)
+{
+    str_printf(&out->place, "%s\n", side->name);
+    if (secrets_place(registry_options(&out->backend), given, &out->place) != ETHOS_OK)
+        return err_nomem(error);
+    if (!other || !view_eq(str_view(&out->place), str_view(&other->place)))
+        return ETHOS_OK;
+    int code = err_set(error, ETHOS_INVALID, "%s: moving it to itself", side->name);
+    return err_hint(error, code, "say where to with --to-option NAME=VALUE, or name another one");
+}
+
+static struct ethos_setup setup_of(struct ethos *ethos, const struct config *home)
+{
+    bool fast = ethos->fast || strcmp(config_get(home, NULL, "durability"), "fast") == 0;
+    bool in_place = config_switch(home, NULL, "write_in_place");
+    return (struct ethos_setup){.host = ethos->host,
+                                .root = ethos->root,
+                                .allow = config_get(home, NULL, "paths.allow"),
+                                .flags = (fast ? (uint32_t)ETHOS_SETUP_FAST : 0u) |
+                                         (in_place ? (uint32_t)ETHOS_SETUP_IN_PLACE : 0u),
+                                .deadline_ms = ethos->wait_ms};
+}
+
+static int open_chosen(struct ethos *ethos, const struct config *home,
+                       const struct secrets_given *given, bool dry_run, struct opened_side *out,
+                       struct ethos_error *error)
+{
+    const struct ethos_setup setup = setup_of(ethos, home);
+    int code = offline_settle(&out->backend, &setup, given, dry_run, error);
+    if (code == ETHOS_OK)
+        code = registry_open_store(&out->backend, &setup, given, &out->store, error);
+    return code == ETHOS_OK ? open_talks(home, &setup, given, out, error) : code;
+}
+
+/* other: the side that is open already, or NULL. */
 static int open_side(struct ethos *ethos, const struct config *home,
-                     const struct migrate_side *side, struct opened_side *out,
-                     struct ethos_error *error)
+                     const struct migrate_side *side, bool dry_run, const struct opened_side *other,
+                     struct opened_side *out, struct ethos_error *error)
 {
     struct choice choice = {0};
     arena_init(&choice.arena);
-    bool fast = ethos->fast || strcmp(config_get(home, NULL, "durability"), "fast") == 0;
-    bool in_place = config_switch(home, NULL, "write_in_place");
-    const struct ethos_setup setup = {.host = ethos->host,
-                                      .root = ethos->root,
-                                      .allow = config_get(home, NULL, "paths.allow"),
-                                      .flags = (fast ? (uint32_t)ETHOS_SETUP_FAST : 0u) |
-                                               (in_place ? (uint32_t)ETHOS_SETUP_IN_PLACE : 0u),
-                                      .deadline_ms = ethos->wait_ms};
+    str_init(&out->place, SIZE_MAX);
     int code = choose(home, side, &choice, error);
     if (code == ETHOS_OK)
         code = registry_find(side->name, &out->backend, error);
@@ -121,9 +155,9 @@ static int open_side(struct ethos *ethos, const struct config *home,
                                             .exposed = choice.exposed,
                                             .home = ethos->home,
                                             .also = offline_options(&out->backend)};
-        code = registry_open_store(&out->backend, &setup, &given, &out->store, error);
+        code = check_place(side, &given, other, out, error);
         if (code == ETHOS_OK)
-            code = open_talks(home, &setup, &given, out, error);
+            code = open_chosen(ethos, home, &given, dry_run, out, error);
     }
     arena_release(&choice.arena);
     return code;
@@ -136,35 +170,26 @@ static void close_side(struct opened_side *side)
     if (side->store)
         side->store->ops->close(side->store);
     registry_release(&side->backend);
+    str_release(&side->place);
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static int check_sides(const struct migrate_side *from, const struct migrate_side *to,
-                       struct ethos_error *error)
-{
-    if (strcmp(from->name, to->name) != 0 || from->option_count + to->option_count > 0)
-        return ETHOS_OK;
-    int code = err_set(error, ETHOS_INVALID, "%s: moving it to itself", from->name);
-    return err_hint(error, code, "say where to with --to-option NAME=VALUE, or name another one");
-}
-
 int migrate_open(struct ethos *ethos, const struct migrate_side *from,
-                 const struct migrate_side *to, struct migrate_opened **out,
+                 const struct migrate_side *to, bool dry_run, struct migrate_opened **out,
                  struct ethos_error *error)
 {
     const struct config *home;
-    int code = check_sides(from, to, error);
-    if (code == ETHOS_OK)
-        code = service_config(ethos, NULL, &home, NULL, error);
+    int code = service_config(ethos, NULL, &home, NULL, error);
     if (code != ETHOS_OK)
         return code;
     struct migrate_opened *opened = calloc(1, sizeof *opened);
     if (!opened)
         return err_nomem(error);
-    code = open_side(ethos, home, from, &opened->sides[0], error);
+    struct opened_side *sides = opened->sides;
+    code = open_side(ethos, home, from, dry_run, NULL, &sides[0], error);
     if (code == ETHOS_OK)
-        code = open_side(ethos, home, to, &opened->sides[1], error);
+        code = open_side(ethos, home, to, dry_run, &sides[0], &sides[1], error);
     if (code != ETHOS_OK) {
         migrate_close(opened);
         return code;

@@ -195,7 +195,7 @@ struct key_walk {
 static int note_key(void *arg, const struct ethos_entry *entry)
 {
     struct key_walk *walk = arg;
-    return scope_key_shown(walk->scope, entry->key) ? names_add(walk->names, entry->key) : ETHOS_OK;
+    return scope_key_kept(walk->scope, entry->key) ? names_add(walk->names, entry->key) : ETHOS_OK;
 }
 
 int names_of_keys(struct ethos_store *store, const char *scope, const struct past *past,

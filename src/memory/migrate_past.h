@@ -129,6 +129,7 @@ struct plan {
     uint64_t *old_numbers; /* of each row */
     size_t old_capacity;
     struct migrate_count counts;
+    bool old; /* the source had more changes when its texts were looked at */
 };
 
 /*
@@ -138,6 +139,9 @@ struct plan {
 int plan_make(struct plan *plan, const struct migrate *move, const char *scope,
               struct ethos_error *error);
 void plan_release(struct plan *plan);
+
+/* Whether the source has changes by now that the plan was made without. */
+int plan_is_old(const struct plan *plan, bool *out, struct ethos_error *error);
 
 /* Carries it out; told after each step how many changes went over. */
 int plan_carry_out(struct plan *plan, void (*told)(void *arg, size_t rows), void *arg,

@@ -8,10 +8,11 @@
 #include "base/err.h"
 #include "base/view.h"
 #include "core/history.h"
+#include "core/scope.h"
 #include "memory/migrate_past.h"
 #include "store/store.h"
 
-#define TRIES 3 /* at a text that is not what its last change led to */
+#define WALK_ENDS 1 /* what was looked for is found */
 
 static bool is_absent(const char *revision)
 {
@@ -201,8 +202,33 @@ static int add_change(struct plan *plan, const char *key, const char *before, co
     return ETHOS_OK;
 }
 
-/* A text other than its last change led to gets a change; but first, whether that is only on its way. */
-static int compare_key(struct plan *plan, const char *key, bool last_try, struct ethos_error *error)
+/* The newest change of a walk. */
+struct newest {
+    const struct plan *plan;
+    bool known; /* it is the last one that the plan was made of */
+};
+
+static int look_at_newest(void *arg, const struct ethos_change *change)
+{
+    struct newest *newest = arg;
+    const struct past *source = &newest->plan->source;
+    if (scope_key_check(newest->plan->scope, change->key, NULL) != ETHOS_OK)
+        return ETHOS_OK;
+    newest->known = source->count > 0 && past_same(&source->rows[source->count - 1], change);
+    return WALK_ENDS;
+}
+
+int plan_is_old(const struct plan *plan, bool *out, struct ethos_error *error)
+{
+    struct ethos_store *from = plan->move->from;
+    struct newest newest = {plan, plan->source.count == 0};
+    int code = from->ops->history(from, plan->scope, NULL, look_at_newest, &newest, error);
+    *out = !newest.known;
+    return code == WALK_ENDS ? ETHOS_OK : code;
+}
+
+/* A text other than its last change led to gets a change; but not one whose change came meanwhile. */
+static int compare_key(struct plan *plan, const char *key, struct ethos_error *error)
 {
     const struct ethos_host *host = plan->move->host;
     struct ethos_text text = {0};
@@ -213,9 +239,10 @@ static int compare_key(struct plan *plan, const char *key, bool last_try, struct
         hash_revision(view_of(text.data, text.size), revision);
         plan->counts.texts++;
     }
-    if (code == ETHOS_OK && strcmp(revision, end) != 0)
-        code = is_absent(end) || last_try ? add_change(plan, key, end, revision, &text, error)
-                                          : ETHOS_EXISTS;
+    if (code == ETHOS_OK && strcmp(revision, end) != 0 && !plan->old)
+        code = plan_is_old(plan, &plan->old, error);
+    if (code == ETHOS_OK && strcmp(revision, end) != 0 && !plan->old)
+        code = add_change(plan, key, end, revision, &text, error);
     host->resize(host->arg, text.data, 0);
     return code;
 }
@@ -246,27 +273,26 @@ static int settle_all(const struct plan *plan, struct ethos_store *store, struct
     return code;
 }
 
-static int compare_all(struct plan *plan, bool last_try, struct ethos_error *error)
+static int compare_all(struct plan *plan, struct ethos_error *error)
 {
     struct names keys = {0};
     const struct past all = {.rows = plan->rows, .count = plan->count};
     int code = names_of_keys(plan->move->from, plan->scope, &all, &keys, error);
     for (size_t i = 0; code == ETHOS_OK && i < keys.count; i++)
-        code = compare_key(plan, keys.list[i], last_try, error);
+        code = compare_key(plan, keys.list[i], error);
     names_release(&keys);
     return code;
 }
 
-static int draw_up(struct plan *plan, bool last_try, struct ethos_error *error)
+static int draw_up(struct plan *plan, struct ethos_error *error)
 {
-    arena_init(&plan->arena);
     int code = past_collect(plan->move->from, plan->scope, &plan->source, error);
     if (code == ETHOS_OK)
         code = accept_all(plan, error);
     if (code == ETHOS_OK)
         code = add_rest(plan, error);
     if (code == ETHOS_OK)
-        code = compare_all(plan, last_try, error);
+        code = compare_all(plan, error);
     plan->counts.changes = plan->source.count;
     plan->counts.skipped = plan->source.skipped;
     plan->counts.moved = plan->count - plan->there - plan->counts.added;
@@ -277,18 +303,11 @@ int plan_make(struct plan *plan, const struct migrate *move, const char *scope,
               struct ethos_error *error)
 {
     *plan = (struct plan){.move = move, .scope = scope};
+    arena_init(&plan->arena);
     int code = settle_all(plan, move->from, error);
     if (code == ETHOS_OK)
         code = settle_all(plan, move->to, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = ETHOS_EXISTS;
-    for (int i = 1; code == ETHOS_EXISTS && i <= TRIES; i++) {
-        plan_release(plan);
-        *plan = (struct plan){.move = move, .scope = scope};
-        code = draw_up(plan, i == TRIES, error);
-    }
-    return code;
+    return code == ETHOS_OK ? draw_up(plan, error) : code;
 }
 
 void plan_release(struct plan *plan)
@@ -330,6 +349,8 @@ static int fill(struct hand *hand, struct replay *replay, const struct plan *pla
         code = replay_step(replay, &plan->rows[from + hand->count], &hand->arena, row, error);
         hand->bytes += row->base.size + row->whole.size;
         hand->count++;
+        if (code == ETHOS_OK)
+            code = migrate_go_on(plan->move, error);
     }
     return code;
 }

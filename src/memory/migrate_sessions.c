@@ -2,11 +2,14 @@
  * migrate_sessions.c: conversations and keys from one place to another.
  *
  * A session goes over with its id, its times and the messages that are shown, oldest first; whoever
- * comes again goes on after the messages that are there. Then both sides are read and compared.
+ * comes again goes on after the messages that are there. Then both sides are read and compared, as a store keeps
+ * them: times in one form, a session no older than its messages, at least a turn for each question.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/view.h"
 #include "memory/migrate_past.h"
@@ -25,11 +28,23 @@ struct talk {
 };
 
 struct moving {
+    const struct migrate *how;
     struct ethos_sessions *from, *to;
     struct migrate_talk_count count;
-    struct names order; /* "<created_at> <id>" */
+    struct names order; /* "<time it was made>\n<id>" */
     char digests[2][HASH_HEX_SIZE];
+    struct ethos_error why; /* of the conversation at hand: what the target says to it */
 };
+
+/* A time in the form that every store gives it; "" when it is none. */
+static const char *in_form(const char *time, char out[CLOCK_ISO_SIZE])
+{
+    int64_t ms;
+    if (!time || !clock_parse(view_str(time), 0, false, &ms, NULL))
+        return "";
+    clock_iso(ms, out);
+    return out;
+}
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -99,8 +114,9 @@ static int note_order(void *arg, const struct ethos_session *session)
 {
     struct moving *moving = arg;
     struct str line;
+    char made[CLOCK_ISO_SIZE];
     str_init(&line, SIZE_MAX);
-    str_printf(&line, "%s %s", session->created_at ? session->created_at : "", session->id);
+    str_printf(&line, "%s\n%s", in_form(session->created_at, made), session->id);
     int code = str_code(&line) == ETHOS_OK ? names_add(&moving->order, line.data) : ETHOS_NOMEM;
     str_release(&line);
     return code;
@@ -134,25 +150,56 @@ static void print_usage(struct str *out, const struct ethos_usage *usage)
                usage->cache_creation_tokens, usage->cost_usd, usage->api_calls, usage->compactions);
 }
 
-static void print_session(const struct ethos_session *session, struct str *out)
+static void print_time(struct str *out, const char *time)
 {
-    const char *const texts[] = {session->id,       session->key,         session->platform,
-                                 session->model,    session->provider,    session->personality,
-                                 session->parent,   session->working_dir, session->title,
-                                 session->metadata, session->created_at,  session->updated_at};
+    char made[CLOCK_ISO_SIZE];
+    print_text(out, in_form(time, made));
+}
+
+static size_t questions(const struct talk *talk, size_t first)
+{
+    size_t count = 0;
+    for (size_t i = first; i < talk->count; i++)
+        count += strcmp(talk->messages[i].role, "user") == 0;
+    return count;
+}
+
+/* A session was changed when its last message came, if not later. */
+static const char *changed_at(const struct talk *talk)
+{
+    const char *last = talk->session.updated_at;
+    for (size_t i = 0; i < talk->count; i++) {
+        if (!last || strcmp(talk->messages[i].timestamp, last) > 0)
+            last = talk->messages[i].timestamp;
+    }
+    return last;
+}
+
+static void print_session(const struct talk *talk, struct str *out)
+{
+    const struct ethos_session *session = &talk->session;
+    const char *const texts[] = {session->id,      session->key,         session->platform,
+                                 session->model,   session->provider,    session->personality,
+                                 session->parent,  session->working_dir, session->title,
+                                 session->metadata};
+    int64_t asked = (int64_t)questions(talk, 0);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         print_text(out, texts[i]);
+    print_time(out, session->created_at);
+    print_time(out, changed_at(talk));
     print_usage(out, &session->usage);
-    str_printf(out, " %" PRId64 " %d\n", session->turns, session->pinned != 0);
+    str_printf(out, " %" PRId64 " %d\n", session->turns > asked ? session->turns : asked,
+               session->pinned != 0);
 }
 
 static void print_message(const struct ethos_message *message, struct str *out)
 {
     const char *const texts[] = {message->id,        message->role,       message->tool_call_id,
                                  message->tool_name, message->tool_calls, message->content_blocks,
-                                 message->trace_id,  message->timestamp};
+                                 message->trace_id};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         print_text(out, texts[i]);
+    print_time(out, message->timestamp);
     str_printf(out, " %d %zu:", message->has_usage != 0, message->content.size);
     str_add(out, message->content);
     if (message->has_usage)
@@ -167,13 +214,21 @@ static int digest_talk(const struct talk *talk, char digest[HASH_HEX_SIZE])
     str_init(&text, SIZE_MAX);
     str_adds(&text, digest);
     if (talk->there)
-        print_session(&talk->session, &text);
+        print_session(talk, &text);
     for (size_t i = 0; i < talk->count; i++)
         print_message(&talk->messages[i], &text);
     int code = str_code(&text);
     hash_hex(str_view(&text), digest);
     str_release(&text);
     return code;
+}
+
+static void note_difference(struct moving *moving, const char *name)
+{
+    const char *why = moving->why.text;
+    if (moving->count.differ++ == 0)
+        snprintf(moving->count.first, sizeof moving->count.first, "%s%s%s", name, *why ? ": " : "",
+                 why);
 }
 
 static int compare(struct moving *moving, const char *id, struct ethos_error *error)
@@ -189,7 +244,8 @@ static int compare(struct moving *moving, const char *id, struct ethos_error *er
         if (code != ETHOS_OK)
             return code;
     }
-    moving->count.differ += strcmp(alone[0], alone[1]) != 0;
+    if (strcmp(alone[0], alone[1]) != 0)
+        note_difference(moving, id);
     return ETHOS_OK;
 }
 
@@ -200,12 +256,53 @@ static int create(struct moving *moving, const struct talk *talk, struct ethos_e
 {
     struct ethos_session session = talk->session;
     char id[ETHOS_UUID_SIZE];
-    for (size_t i = 0; i < talk->count && session.turns > 0; i++)
-        session.turns -= strcmp(talk->messages[i].role, "user") == 0;
+    int64_t asked = (int64_t)questions(talk, 0);
+    session.turns = session.turns > asked ? session.turns - asked : 0;
     int code = moving->to->ops->create(moving->to, &session, id, error);
     if (code == ETHOS_OK)
         moving->count.moved_sessions++;
     return code;
+}
+
+static const char *unless_same(const char *from, const char *there)
+{
+    return from && (!there || strcmp(from, there) != 0) ? from : NULL;
+}
+
+static struct ethos_usage usage_since(const struct ethos_usage *from,
+                                      const struct ethos_usage *there)
+{
+    return (struct ethos_usage){
+        .input_tokens = from->input_tokens - there->input_tokens,
+        .output_tokens = from->output_tokens - there->output_tokens,
+        .cache_read_tokens = from->cache_read_tokens - there->cache_read_tokens,
+        .cache_creation_tokens = from->cache_creation_tokens - there->cache_creation_tokens,
+        .cost_usd = from->cost_usd - there->cost_usd,
+        .api_calls = from->api_calls - there->api_calls,
+        .compactions = from->compactions - there->compactions};
+}
+
+/* What was set since it went over: a title, a pin, what it has cost. */
+static int update(struct moving *moving, const struct ethos_session *from,
+                  const struct ethos_session *there, struct ethos_error *error)
+{
+    static const struct ethos_usage none;
+    const struct ethos_usage more = usage_since(&from->usage, &there->usage);
+    const struct ethos_session_patch patch = {
+        .title = unless_same(from->title    ? from->title
+                             : there->title ? ""
+                                            : NULL,
+                             there->title),
+        .model = unless_same(from->model, there->model),
+        .provider = unless_same(from->provider, there->provider),
+        .personality = unless_same(from->personality, there->personality),
+        .metadata = unless_same(from->metadata, there->metadata),
+        .working_dir = unless_same(from->working_dir, there->working_dir),
+        .pinned = from->pinned != there->pinned ? &from->pinned : NULL,
+        .usage = memcmp(&more, &none, sizeof more) != 0 ? &more : NULL};
+    bool same = !patch.title && !patch.model && !patch.provider && !patch.personality &&
+                !patch.metadata && !patch.working_dir && !patch.pinned && !patch.usage;
+    return same ? ETHOS_OK : moving->to->ops->update(moving->to, from->id, &patch, error);
 }
 
 /* How many of its messages the target has: the first ones, if it is ours. */
@@ -235,22 +332,61 @@ static int append(struct moving *moving, const struct talk *talk, size_t first,
     return code;
 }
 
-/* What is taken by others stays theirs, and shows as a difference. */
-static int move_talk(struct moving *moving, const char *id, bool dry_run, struct ethos_error *error)
+/* Whether the source had these messages: then it took them back, and they are not the target's own. */
+static int were_there(struct moving *moving, const struct talk *there, size_t first, bool *out,
+                      struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    *out = true;
+    for (size_t i = first; code == ETHOS_OK && *out && i < there->count; i++) {
+        size_t at = 1;
+        code = moving->from->ops->taken(moving->from, &there->messages[i], 1, &at, error);
+        *out = at == 0;
+    }
+    return code;
+}
+
+static int follow(struct moving *moving, const struct talk *from, const struct talk *there,
+                  struct ethos_error *error)
+{
+    struct ethos_sessions *to = moving->to;
+    size_t first = common(from, there);
+    bool ours = true;
+    uint64_t hidden;
+    int code = were_there(moving, there, first, &ours, error);
+    if (code != ETHOS_OK || !ours)
+        return code;
+    if (first < there->count)
+        code = to->ops->rewind(to, from->session.id, there->messages[first].id, NULL, 0, 0, &hidden,
+                               error);
+    if (code == ETHOS_OK)
+        code = update(moving, &from->session, &there->session, error);
+    return code == ETHOS_OK ? append(moving, from, first, error) : code;
+}
+
+/* What is taken by others stays theirs, what the target does not take stays: it shows as a difference. */
+static bool is_refused(int code)
+{
+    return code == ETHOS_EXISTS || code == ETHOS_INVALID || code == ETHOS_LIMIT;
+}
+
+static int move_talk(struct moving *moving, const char *id, struct ethos_error *error)
 {
     struct talk from = {0}, there = {0};
+    moving->why = (struct ethos_error){0};
     int code = read_talk(moving->from, id, &from, error);
     if (code == ETHOS_OK)
         code = read_talk(moving->to, id, &there, error);
     moving->count.messages += from.count;
-    if (code == ETHOS_OK && !dry_run) {
-        if (!there.there)
-            code = create(moving, &from, error);
-        size_t first = common(&from, &there);
-        if (code == ETHOS_OK && first == there.count)
-            code = append(moving, &from, first, error);
-        if (code == ETHOS_EXISTS)
+    if (code == ETHOS_OK && from.there && !moving->how->dry_run) {
+        code = there.there ? follow(moving, &from, &there, &moving->why)
+                           : create(moving, &from, &moving->why);
+        if (code == ETHOS_OK && !there.there)
+            code = append(moving, &from, 0, &moving->why);
+        if (is_refused(code))
             code = ETHOS_OK;
+        else if (code != ETHOS_OK && error)
+            *error = moving->why;
     }
     release_talk(&from);
     release_talk(&there);
@@ -284,52 +420,128 @@ static int note_key(void *arg, const struct ethos_key *key)
     return ETHOS_OK;
 }
 
-/* One that is there stays as it is, unless it was revoked. */
-static int move_key(struct moving *moving, const struct ethos_key *key, struct ethos_error *error)
+static int list_keys(struct ethos_sessions *store, struct key_list *out, struct ethos_error *error)
 {
-    struct ethos_sessions *to = moving->to;
-    int code = to->ops->key_add(to, key, error);
-    if (code != ETHOS_OK && code != ETHOS_EXISTS)
-        return code;
-    moving->count.moved_keys += code == ETHOS_OK;
-    return key->revoked_at ? to->ops->key_revoke(to, key->prefix, error) : ETHOS_OK;
+    *out = (struct key_list){0};
+    arena_init(&out->arena);
+    int code = store->ops->keys ? store->ops->keys(store, note_key, out, error) : ETHOS_OK;
+    return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
-static int move_keys(struct moving *moving, bool dry_run, struct ethos_error *error)
+static void release_keys(struct key_list *keys)
 {
-    struct key_list keys = {0};
-    if (!moving->from->ops->keys || !moving->to->ops->key_add)
+    arena_release(&keys->arena);
+}
+
+static const struct ethos_key *find_key(const struct key_list *keys, const char *prefix)
+{
+    for (size_t i = 0; i < keys->count; i++) {
+        if (strcmp(keys->list[i].prefix, prefix) == 0)
+            return &keys->list[i];
+    }
+    return NULL;
+}
+
+/* One that is there stays as it is, unless it was revoked. */
+static int move_key(struct moving *moving, const struct ethos_key *key,
+                    const struct ethos_key *there, struct ethos_error *error)
+{
+    struct ethos_sessions *to = moving->to;
+    if (there)
+        return key->revoked_at && !there->revoked_at ? to->ops->key_revoke(to, key->prefix, error)
+                                                     : ETHOS_OK;
+    int code = to->ops->key_add(to, key, error);
+    moving->count.moved_keys += code == ETHOS_OK;
+    return is_refused(code) ? ETHOS_OK : code;
+}
+
+/* When it was used is not compared: it may be by now. */
+static int digest_key(const struct ethos_key *key, char digest[HASH_HEX_SIZE])
+{
+    struct str text;
+    str_init(&text, SIZE_MAX);
+    str_adds(&text, digest);
+    if (key) {
+        const char *const texts[] = {key->prefix, key->hash, key->name, key->scopes, key->origins};
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+            print_text(&text, texts[i]);
+        print_time(&text, key->created_at);
+        str_printf(&text, " %d %d\n", key->agent != 0, key->revoked_at != NULL);
+    }
+    int code = str_code(&text);
+    hash_hex(str_view(&text), digest);
+    str_release(&text);
+    return code;
+}
+
+static int compare_keys(struct moving *moving, const struct key_list *keys,
+                        struct ethos_error *error)
+{
+    struct key_list there;
+    moving->why = (struct ethos_error){0};
+    int code = list_keys(moving->to, &there, error);
+    for (size_t i = 0; code == ETHOS_OK && i < keys->count; i++) {
+        char alone[2][HASH_HEX_SIZE] = {"", ""};
+        const struct ethos_key *sides[2] = {&keys->list[i], find_key(&there, keys->list[i].prefix)};
+        for (int side = 0; code == ETHOS_OK && side < 2; side++) {
+            if (digest_key(sides[side], alone[side]) != ETHOS_OK ||
+                digest_key(sides[side], moving->digests[side]) != ETHOS_OK)
+                code = err_nomem(error);
+        }
+        if (code == ETHOS_OK && strcmp(alone[0], alone[1]) != 0)
+            note_difference(moving, keys->list[i].prefix);
+    }
+    release_keys(&there);
+    return code;
+}
+
+static int move_keys(struct moving *moving, struct ethos_error *error)
+{
+    struct key_list keys, there;
+    struct ethos_sessions *to = moving->to;
+    if (!moving->from->ops->keys || !to->ops->keys || !to->ops->key_add)
         return ETHOS_OK;
-    arena_init(&keys.arena);
-    int code = moving->from->ops->keys(moving->from, note_key, &keys, error);
-    if (code == ETHOS_NOMEM)
-        err_nomem(error);
+    int code = list_keys(moving->from, &keys, error);
     moving->count.keys = keys.count;
-    for (size_t i = 0; code == ETHOS_OK && !dry_run && i < keys.count; i++)
-        code = move_key(moving, &keys.list[i], error);
-    arena_release(&keys.arena);
+    if (code == ETHOS_OK && !moving->how->dry_run) {
+        code = list_keys(to, &there, error);
+        for (size_t i = 0; code == ETHOS_OK && i < keys.count; i++)
+            code = move_key(moving, &keys.list[i], find_key(&there, keys.list[i].prefix), error);
+        release_keys(&there);
+        if (code == ETHOS_OK)
+            code = compare_keys(moving, &keys, error);
+    }
+    release_keys(&keys);
     return code;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-int migrate_sessions(struct ethos_sessions *from, struct ethos_sessions *to, bool dry_run,
-                     struct migrate_talk_count *out, char out_digests[2][HASH_HEX_SIZE],
-                     struct ethos_error *error)
+static int move_talks(struct moving *moving, struct ethos_error *error)
 {
-    struct moving moving = {.from = from, .to = to};
-    names_init(&moving.order);
-    int code = list_all(&moving, error);
-    moving.count.sessions = moving.order.count;
-    for (size_t i = 0; code == ETHOS_OK && i < moving.order.count; i++) {
-        const char *id = strchr(moving.order.list[i], ' ') + 1;
-        code = move_talk(&moving, id, dry_run, error);
-        if (code == ETHOS_OK && !dry_run)
-            code = compare(&moving, id, error);
+    int code = list_all(moving, error);
+    moving->count.sessions = moving->order.count;
+    for (size_t i = 0; code == ETHOS_OK && i < moving->order.count; i++) {
+        const char *id = strchr(moving->order.list[i], '\n') + 1;
+        code = migrate_go_on(moving->how, error);
+        if (code == ETHOS_OK)
+            code = move_talk(moving, id, error);
+        if (code == ETHOS_OK && !moving->how->dry_run)
+            code = compare(moving, id, error);
     }
+    return code;
+}
+
+int migrate_sessions(const struct migrate *self, struct ethos_sessions *from,
+                     struct ethos_sessions *to, struct migrate_talk_count *out,
+                     char out_digests[2][HASH_HEX_SIZE], struct ethos_error *error)
+{
+    struct moving moving = {.how = self, .from = from, .to = to};
+    names_init(&moving.order);
+    int code = move_talks(&moving, error);
     if (code == ETHOS_OK)
-        code = move_keys(&moving, dry_run, error);
-    if (code == ETHOS_OK && !dry_run && to->ops->settle)
+        code = move_keys(&moving, error);
+    if (code == ETHOS_OK && !self->dry_run && to->ops->settle)
         code = to->ops->settle(to, error);
     names_release(&moving.order);
     *out = moving.count;

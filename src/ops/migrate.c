@@ -34,6 +34,12 @@ static void tell_progress(void *arg, size_t index, size_t count, uint64_t done, 
         report->call->progress(report->call->progress_arg, done, total);
 }
 
+static bool is_stopped(void *arg)
+{
+    const struct report *report = arg;
+    return report->call->stopped && report->call->stopped(report->call->progress_arg);
+}
+
 static json_t *number(uint64_t value)
 {
     return json_integer((json_int_t)value);
@@ -99,32 +105,32 @@ static json_t *talks_json(const struct migrate_talk_count *count, char digests[2
     return json;
 }
 
+/* Lines are whole or there are none. */
+static void push_line(json_t **lines, const char *name, struct ethos_view option, const char *value)
+{
+    struct str line;
+    str_init(&line, SIZE_MAX);
+    str_printf(&line, "%s%.*s: %s", name, VIEW_ARG(option), value);
+    op_json_push(lines, str_code(&line) == ETHOS_OK ? json_text(str_view(&line)) : NULL);
+    str_release(&line);
+}
+
 /* The lines that make the home use the target; where a secret is, only its owner knows. */
 static json_t *config_json(const struct migrate_side *to)
 {
-    struct str line;
     json_t *lines = json_array();
-    str_init(&line, SIZE_MAX);
-    str_printf(&line, "memory.provider: %s", to->name);
-    op_json_push(&lines, json_text(str_view(&line)));
+    push_line(&lines, "memory.provider", VIEW(""), to->name);
     for (size_t i = 0; i < to->option_count; i++) {
-        const char *equals = strchr(to->options[i], '=');
-        str_clear(&line);
-        str_printf(&line, "memory.options.%.*s: %s", (int)(equals - to->options[i]), to->options[i],
-                   equals + 1);
-        op_json_push(&lines, json_text(str_view(&line)));
+        const char *option = to->options[i], *equals = strchr(option, '=');
+        push_line(&lines, "memory.options.", view_of(option, (size_t)(equals - option)),
+                  equals + 1);
     }
-    if (str_code(&line) != ETHOS_OK) {
-        json_decref(lines);
-        lines = NULL;
-    }
-    str_release(&line);
     return lines;
 }
 
 /* ---- the operation --------------------------------------------------------------------------- */
 
-static int move_talks(const struct op_call *call, const struct migrate_opened *opened,
+static int move_talks(const struct migrate *move, const struct migrate_opened *opened,
                       struct op_result *result, json_t **out, struct ethos_error *error)
 {
     struct migrate_talk_count count;
@@ -135,14 +141,14 @@ static int move_talks(const struct op_call *call, const struct migrate_opened *o
         *out = json_null();
         return ETHOS_OK;
     }
-    int code = migrate_sessions(from, migrate_talks(opened, true), call->dry_run, &count, digests,
-                                error);
+    int code = migrate_sessions(move, from, migrate_talks(opened, true), &count, digests, error);
     if (code != ETHOS_OK)
         return code;
-    *out = talks_json(&count, digests, call->dry_run);
-    if (count.differ > 0)
-        result->code = err_set(&result->error, ETHOS_INTERNAL, "%llu sessions differ",
-                               (unsigned long long)count.differ);
+    *out = talks_json(&count, digests, move->dry_run);
+    if (count.differ > 0 && result->code == ETHOS_OK)
+        result->code = err_set(&result->error, ETHOS_INTERNAL,
+                               "%llu conversations or keys differ, %s first",
+                               (unsigned long long)count.differ, count.first);
     return ETHOS_OK;
 }
 
@@ -158,6 +164,7 @@ static int move_all(struct op_call *call, const struct migrate_opened *opened,
                                  .dry_run = call->dry_run,
                                  .progress = call->progress ? tell_progress : NULL,
                                  .each = tell_scope,
+                                 .stopped = is_stopped,
                                  .arg = &report};
     int code = migrate_stores(&move, error);
     if (code == ETHOS_INTERNAL && report.scopes) { // every scope was told, which differ, too
@@ -167,7 +174,7 @@ static int move_all(struct op_call *call, const struct migrate_opened *opened,
         code = ETHOS_OK;
     }
     if (code == ETHOS_OK)
-        code = move_talks(call, opened, result, &talks, error);
+        code = move_talks(&move, opened, result, &talks, error);
     if (code != ETHOS_OK) {
         json_decref(report.scopes);
         return code;
@@ -190,7 +197,7 @@ static int run_migrate(struct op_call *call, struct op_result *result, struct et
     if (code == ETHOS_OK)
         code = take_side(call, "to", "toOption", options[1], &to, error);
     if (code == ETHOS_OK)
-        code = migrate_open(call->ethos, &from, &to, &opened, error);
+        code = migrate_open(call->ethos, &from, &to, call->dry_run, &opened, error);
     if (code != ETHOS_OK)
         return code;
     code = move_all(call, opened, &from, &to, result, error);
@@ -209,6 +216,6 @@ static const struct op_arg migrate_args[] = {
 
 const struct op ops_migrate[] = {
     {"memory.migrate", "memory migrate", "Move memory, history and sessions to another backend",
-     "ethos memory migrate --from markdown --to postgres --to-option urlFile=pg.url", migrate_args,
+     "ethos memory migrate --from markdown --to redis --to-option url=redis://db", migrate_args,
      OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL | OP_DATABASE, run_migrate},
     {0}};

@@ -93,6 +93,12 @@ enum {
 /* How far a long operation is, for a display; called often. */
 typedef void op_progress_fn(void *arg, uint64_t done, uint64_t total);
 
+/* Whether somebody wants a long operation to end; one that goes on later asks between its steps. */
+typedef bool op_stop_fn(void *arg);
+
+/* What one that goes on and on has just done: an object, borrowed. */
+typedef void op_tell_fn(void *arg, const json_t *event);
+
 struct op_call {
     struct ethos *ethos; /* NULL for OP_NO_HOME */
     const char *home;    /* as the surface was told, for OP_NO_HOME; NULL: by the environment */
@@ -107,7 +113,9 @@ struct op_call {
     const char *actor;        /* who writes, for history; NULL: the owner */
     const char *source;       /* one of the seven of the history format; NULL: "tool" */
     op_progress_fn *progress; /* or NULL */
-    void *progress_arg;
+    op_stop_fn *stopped;      /* or NULL */
+    op_tell_fn *tell;         /* or NULL */
+    void *progress_arg;       /* of all three */
 };
 
 /*

@@ -8,18 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "base/view.h"
-#include "core/quote.h"
-#include "core/transcript.h"
+#include "core/session_check.h"
 #include "session/fulltext.h"
 #include "session/schema.h"
 #include "session/search.h"
 #include "session/search_index.h"
 #include "session/sessions.h"
-
-#define SHOWN 5 /* findings of one kind; the others are counted */
 
 struct check {
     struct db *db;
@@ -32,14 +28,7 @@ struct check {
 static void report(const struct check *check, enum ethos_severity severity, const char *subject,
                    const char *problem, const char *remedy)
 {
-    char subject_line[QUOTE_SIZE], problem_line[QUOTE_SIZE], remedy_line[QUOTE_SIZE];
-    const struct ethos_finding finding = {
-        .severity = severity,
-        .subject = quote_line(view_str(subject), subject_line),
-        .problem = quote_line(view_str(problem), problem_line),
-        .remedy = remedy ? quote_line(view_str(remedy), remedy_line) : NULL,
-    };
-    check->each(check->arg, &finding);
+    session_finding(check->each, check->arg, severity, subject, problem, remedy);
 }
 
 typedef void row_fn(struct check *check, sqlite3_stmt *row);
@@ -108,7 +97,7 @@ static void report_page(struct check *check, sqlite3_stmt *row)
 static int check_pages(struct check *check, struct ethos_error *error)
 {
     char sql[64];
-    snprintf(sql, sizeof sql, "PRAGMA quick_check(%d)", SHOWN);
+    snprintf(sql, sizeof sql, "PRAGMA quick_check(%d)", SESSION_CHECK_SHOWN);
     return each_row(check, sql, report_page, error);
 }
 
@@ -146,85 +135,31 @@ static int check_fulltext(struct check *check, struct ethos_error *error)
 
 /* ---- sequences ------------------------------------------------------------------------------- */
 
-/* The session that is being read. */
-struct sequence {
-    struct arena arena;
-    struct transcript transcript;
-    char id[128];
-    size_t messages;
-    bool wrong; /* said so already */
-    size_t wrong_count;
-};
-
-static void begin_session(struct sequence *sequence, const char *id)
-{
-    arena_release(&sequence->arena);
-    arena_init(&sequence->arena);
-    sequence->transcript = (struct transcript){.arena = &sequence->arena};
-    snprintf(sequence->id, sizeof sequence->id, "%s", id);
-    sequence->messages = 0;
-    sequence->wrong = false;
-}
-
-static void report_sequence(const struct check *check, struct sequence *sequence, const char *why)
-{
-    char subject[sizeof sequence->id + 16], problem[600];
-    sequence->wrong = true;
-    if (++sequence->wrong_count > SHOWN)
-        return;
-    snprintf(subject, sizeof subject, "session %s", sequence->id);
-    snprintf(problem, sizeof problem, "message %zu: %s: a model would refuse it",
-             sequence->messages, why);
-    report(check, ETHOS_FINDING_WARNING, subject, problem,
-           "ethos sessions undo takes its last turns back; or go on in a new session");
-}
-
-static int take_message(const struct check *check, struct sequence *sequence, sqlite3_stmt *row,
+static int take_message(struct session_check *sequence, sqlite3_stmt *row,
                         struct ethos_error *error)
 {
-    const char *id = text_of(row, 0);
-    struct ethos_error why = {0};
-    if (sequence->messages == 0 || strncmp(id, sequence->id, sizeof sequence->id - 1) != 0)
-        begin_session(sequence, id);
-    sequence->messages++;
-    if (sequence->wrong)
-        return ETHOS_OK;
     const struct ethos_message message = {.role = text_of(row, 1),
                                           .content = VIEW(""),
                                           .tool_call_id = (const char *)sqlite3_column_text(row, 2),
                                           .tool_calls = (const char *)sqlite3_column_text(row, 3)};
-    int code = transcript_next(&sequence->transcript, &message, &why);
-    if (code == ETHOS_NOMEM)
-        return err_nomem(error);
-    if (code != ETHOS_OK)
-        report_sequence(check, sequence, why.text);
-    if (sequence->transcript.call_count == 0) { // nothing is kept of what was before
-        arena_release(&sequence->arena);
-        arena_init(&sequence->arena);
-    }
-    return ETHOS_OK;
+    return session_check_take(sequence, text_of(row, 0), &message, error);
 }
 
 static int check_sequences(struct check *check, struct ethos_error *error)
 {
-    struct sequence sequence = {.messages = 0};
-    char subject[64];
+    struct session_check sequence;
     sqlite3_stmt *statement;
     int code = db_prepare(check->db, DB_SEQUENCES, &statement, error);
     if (code != ETHOS_OK)
         return code;
-    arena_init(&sequence.arena);
+    session_check_begin(&sequence, check->each, check->arg);
     while ((code = db_step(check->db, statement, "read messages", error)) == SQLITE_ROW) {
-        if ((code = take_message(check, &sequence, statement, error)) != ETHOS_OK)
+        if ((code = take_message(&sequence, statement, error)) != ETHOS_OK)
             break;
     }
     sqlite3_reset(statement);
-    arena_release(&sequence.arena);
-    if (code < 0 || sequence.wrong_count <= SHOWN)
-        return code < 0 ? code : ETHOS_OK;
-    snprintf(subject, sizeof subject, "%zu more sessions", sequence.wrong_count - SHOWN);
-    report(check, ETHOS_FINDING_WARNING, subject, "have messages that a model would refuse", NULL);
-    return ETHOS_OK;
+    session_check_end(&sequence, code >= 0);
+    return code < 0 ? code : ETHOS_OK;
 }
 
 /* ---- searching ------------------------------------------------------------------------------- */

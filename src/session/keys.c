@@ -89,19 +89,20 @@ int keys_version(struct ethos_sessions *sessions, uint64_t *out_version, struct 
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static int insert(struct db *self, const struct ethos_key *key, const char *created,
-                  struct ethos_error *error)
+static int insert(struct db *self, const struct ethos_key *key, struct ethos_error *error)
 {
     sqlite3_stmt *statement;
-    const char *texts[] = {key->prefix, key->hash, key->name, key->scopes, key->origins, created};
+    const char *texts[] = {key->prefix,  key->hash,       key->name,         key->scopes,
+                           key->origins, key->created_at, key->last_used_at, key->revoked_at};
+    const int count = sizeof texts / sizeof *texts;
     int code = db_exec(self, MAKE_TABLE, "make the table of keys", error);
     if (code == ETHOS_OK)
         code = db_prepare(self, DB_INSERT_KEY, &statement, error);
     if (code != ETHOS_OK)
         return code;
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < count; i++)
         db_bind(statement, i + 1, texts[i]);
-    sqlite3_bind_int(statement, 7, key->agent != 0);
+    sqlite3_bind_int(statement, count + 1, key->agent != 0);
     return db_run(self, statement, "keep a key", NULL, error);
 }
 
@@ -109,14 +110,11 @@ int keys_add(struct ethos_sessions *sessions, const struct ethos_key *key,
              struct ethos_error *error)
 {
     struct db *self = db_of(sessions);
-    char created[CLOCK_ISO_SIZE];
-    const char *texts[] = {key->prefix, key->hash, key->name, key->scopes, key->origins};
-    int code = form_texts(texts, sizeof texts / sizeof *texts, error);
-    if (code == ETHOS_OK)
-        code = session_time(self, key->created_at, created, error);
+    struct form_key form;
+    int code = form_key(key, self->host->now_ms(self->host->arg), &form, error);
     if (code == ETHOS_OK)
         code = db_begin(self, error);
-    return code == ETHOS_OK ? db_end(self, insert(self, key, created, error), error) : code;
+    return code == ETHOS_OK ? db_end(self, insert(self, &form.key, error), error) : code;
 }
 
 /* Runs a statement about one key: its name, and the time of now. */

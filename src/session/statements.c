@@ -115,8 +115,8 @@ const char *const db_statements[DB_STATEMENTS] = {
     [DB_KEYS] = "SELECT prefix,hash,name,scopes,allowed_origins,agent,created_at,last_used_at,"
                 "revoked_at FROM api_keys ORDER BY rowid",
     [DB_INSERT_KEY] =
-        "INSERT INTO api_keys(prefix,hash,name,scopes,allowed_origins,created_at,agent)"
-        " VALUES(?1,?2,?3,?4,?5,?6,?7)",
+        "INSERT INTO api_keys(prefix,hash,name,scopes,allowed_origins,created_at,last_used_at,"
+        "revoked_at,agent) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
     [DB_REVOKE_KEY] = "UPDATE api_keys SET revoked_at=coalesce(revoked_at,?2) WHERE prefix=?1",
     [DB_USE_KEY] = "UPDATE api_keys SET last_used_at=?2 WHERE hash=?1",
 

@@ -31,6 +31,12 @@
 
 enum kind { RAM, ROWS, FILES, KINDS };
 
+/* Calls are much the same as their neighbours: each of them only with CHECK_LONG in the environment. */
+static unsigned long stride(unsigned long usual)
+{
+    return getenv("CHECK_LONG") ? 1 : usual;
+}
+
 /* ---- stores ---------------------------------------------------------------------------------- */
 
 struct side {
@@ -263,9 +269,10 @@ static void test_every_pair_of_stores_gives_equal_digests(void **state)
 {
     (void)state;
     for (int from = 0; from < KINDS; from++) {
+        struct side *a = side_new((enum kind)from);
+        fill_some(a);
         for (int to = 0; to < KINDS; to++) {
-            struct side *a = side_new((enum kind)from), *b = side_new((enum kind)to);
-            fill_some(a);
+            struct side *b = side_new((enum kind)to);
             struct seen seen = move(a, b);
             assert_int_equal(seen.scopes, 3);
             assert_int_equal(seen.total.lost, 0);
@@ -276,8 +283,9 @@ static void test_every_pair_of_stores_gives_equal_digests(void **state)
             seen = move(a, b);
             assert_int_equal(seen.total.moved, 0);
             expect_equal(a, b);
-            reset(NULL);
+            side_free();
         }
+        side_free();
     }
 }
 
@@ -296,9 +304,10 @@ static void test_a_round_trip_comes_home_as_it_left(void **state)
 static void test_the_target_goes_on_after_the_move(void **state)
 {
     (void)state;
+    struct side *a = side_new(FILES);
+    fill_some(a);
     for (int to = 0; to < KINDS; to++) {
-        struct side *a = side_new(FILES), *b = side_new((enum kind)to), *c = side_new(RAM);
-        fill_some(a);
+        struct side *b = side_new((enum kind)to), *c = side_new(RAM);
         move(a, b);
         put(b, "MEMORY.md", "one\ntwo\nnew\n");
         put(b, "fresh.md", "fresh\n");
@@ -306,7 +315,8 @@ static void test_the_target_goes_on_after_the_move(void **state)
         struct seen seen = move(b, c);
         assert_int_equal(seen.total.lost, 0);
         expect_same(b, c, SCOPE);
-        reset(NULL);
+        side_free();
+        side_free();
     }
 }
 
@@ -325,17 +335,19 @@ static void test_what_came_meanwhile_goes_over_with_the_next_run(void **state)
 static void test_a_target_with_other_history_is_refused_and_stays(void **state)
 {
     (void)state;
+    struct side *a = side_new(FILES);
+    put(a, "MEMORY.md", "one\n");
+    put_long(a, "long.md", 7);
     for (int to = 0; to < KINDS; to++) {
-        struct side *a = side_new(FILES), *b = side_new((enum kind)to);
+        struct side *b = side_new((enum kind)to);
         struct ethos_error error = {0};
         struct seen seen;
-        fill_some(a);
         put(b, "MEMORY.md", "mine\n");
         assert_int_equal(try_move(a->store, b->store, &seen, &error), ETHOS_CONFLICT);
         assert_non_null(strstr(error.text, SCOPE));
         expect_text(b, SCOPE, "MEMORY.md", "mine\n");
         expect_text(b, SCOPE, "long.md", NULL);
-        reset(NULL);
+        side_free();
     }
 }
 
@@ -370,16 +382,17 @@ static int break_graft(void *arg, const char *call, unsigned long number)
 static void test_a_move_that_was_broken_off_at_any_commit_goes_on(void **state)
 {
     (void)state;
+    struct side *a = side_new(FILES);
+    fill_some(a);
+    for (int i = 0; i < 100; i++)
+        put(a, "many.md", i % 2 ? "even\n" : "odd\n");
     for (int to = ROWS; to < KINDS; to++) {
         bool whole = false;
         for (unsigned long n = 0; !whole; n++) {
-            struct side *a = side_new(FILES), *b = side_new((enum kind)to);
+            struct side *b = side_new((enum kind)to);
             struct breaking breaking = {n};
             struct ethos_error error = {0};
             struct seen seen;
-            fill_some(a);
-            for (int i = 0; i < 100; i++)
-                put(a, "many.md", i % 2 ? "even\n" : "odd\n");
             struct ethos_store *faulty;
             assert_int_equal(store_fault_new(&log_default_host, b->store, break_graft, &breaking,
                                              &faulty, &error),
@@ -390,7 +403,7 @@ static void test_a_move_that_was_broken_off_at_any_commit_goes_on(void **state)
             move(a, b);
             expect_equal(a, b);
             expect_some(b);
-            reset(NULL);
+            side_free();
         }
     }
 }
@@ -426,10 +439,20 @@ static int die_at(void *arg, const char *call, unsigned long number)
     return 0;
 }
 
+/* The call that fails, and whether there was one. */
+struct failing {
+    unsigned long at, calls;
+    bool reached;
+};
+
 static int fail_at(void *arg, const char *call, unsigned long number)
 {
-    (void)call;
-    return number == *(unsigned long *)arg ? EIO : 0;
+    struct failing *failing = arg;
+    (void)number;
+    if (strcmp(call, "close") == 0) // one that failed has closed, too
+        return 0;
+    failing->reached = failing->reached || failing->calls + 1 == failing->at;
+    return ++failing->calls == failing->at ? EIO : 0;
 }
 
 /* Whether it died on the way, in a process of its own. */
@@ -468,14 +491,14 @@ static void test_a_move_into_files_that_is_killed_at_any_call_goes_on(void **sta
     (void)state;
     struct side *from = make_odd(), *to = side_new(FILES);
     bool died = true;
-    for (unsigned long at = 1; died; at++) {
+    for (unsigned long n = 1, at = 1; died; n++, at += stride(31)) {
         died = move_and_die(from, to, at);
         reopen(to);
         move(from, to);
         expect_same(from, to, SCOPE);
         expect_same(from, to, TREE);
         expect_text(to, SCOPE, "old.md", "after all\n");
-        if (at % 8 == 0) { // with lines that were taken back among its own
+        if (n % 8 == 0) { // with lines that were taken back among its own
             struct side *next = side_new(RAM);
             move(to, next);
             expect_same(to, next, SCOPE);
@@ -489,14 +512,17 @@ static void test_a_move_into_files_that_fails_at_any_call_goes_on(void **state)
 {
     (void)state;
     struct side *from = make_odd(), *to = side_new(FILES);
-    bool failed = true;
-    for (unsigned long at = 1; failed; at++) {
+    struct failing failing = {.at = 1, .reached = true};
+    for (; failing.reached; failing.at += stride(31)) {
         struct ethos_error error = {0};
         struct seen seen;
-        os_hook(fail_at, &at);
+        failing.reached = false;
+        failing.calls = 0;
+        os_hook(fail_at, &failing);
         int code = try_move(from->store, to->store, &seen, &error);
         os_hook(NULL, NULL);
-        failed = at < 40 || code != ETHOS_OK;
+        if (code != ETHOS_OK)
+            assert_true(*error.text && error.code == code);
         reopen(to);
         move(from, to);
         expect_same(from, to, SCOPE);
@@ -512,15 +538,16 @@ static void test_a_move_without_memory_fails_and_goes_on(void **state)
     put(from, "MEMORY.md", "one\n");
     put(from, "MEMORY.md", "two\n");
     put(from, "other.md", "x\n");
-    int code = ETHOS_NOMEM;
-    for (unsigned long at = 1; code != ETHOS_OK; at++) {
+    bool failed = true;
+    for (unsigned long at = 1; failed; at += stride(7)) {
         struct side *to = side_new(ROWS);
         struct ethos_error error = {0};
         struct seen seen;
         alloc_fail_at(at);
-        code = try_move(from->store, to->store, &seen, &error);
+        int code = try_move(from->store, to->store, &seen, &error);
+        failed = alloc_count() >= at;
         alloc_fail_at(0);
-        assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
+        assert_int_equal(code, failed ? ETHOS_NOMEM : ETHOS_OK);
         move(from, to);
         expect_same(from, to, SCOPE);
         side_free();
@@ -536,9 +563,13 @@ static void test_edits_made_outside_are_recorded_and_go_over(void **state)
     put(a, "MEMORY.md", "one\n");
     shell(a, "printf 'by hand\\n' > personalities/p/MEMORY.md");
     shell(a, "printf 'never recorded\\n' > personalities/p/hand.md");
+    shell(a, "printf 'old things\\n' > personalities/p/memory-archive.md");
+    shell(a, "printf 'no memory\\n' > personalities/p/SOUL.md");
     struct seen seen = move(a, b);
     assert_int_equal(seen.total.changes, 2);
-    assert_int_equal(seen.total.added, 1);
+    assert_int_equal(seen.total.added, 2);
+    expect_text(b, SCOPE, "memory-archive.md", "old things\n");
+    expect_text(b, SCOPE, "SOUL.md", NULL);
     expect_text(b, SCOPE, "MEMORY.md", "by hand\n");
     expect_text(b, SCOPE, "hand.md", "never recorded\n");
     put(a, "MEMORY.md", "later\n");
@@ -751,33 +782,91 @@ static void make_talks(struct ethos_sessions *talks)
     assert_int_equal(talks->ops->key_add(talks, &key, &error), ETHOS_OK);
 }
 
+static struct migrate_talk_count move_talks(struct ethos_sessions *a, struct ethos_sessions *b,
+                                            bool dry_run)
+{
+    const struct migrate how = {.host = &log_default_host, .dry_run = dry_run};
+    struct migrate_talk_count count;
+    struct ethos_error error = {0};
+    char digests[2][HASH_HEX_SIZE];
+    assert_int_equal(migrate_sessions(&how, a, b, &count, digests, &error), ETHOS_OK);
+    if (!dry_run)
+        assert_int_equal(count.differ == 0, strcmp(digests[0], digests[1]) == 0);
+    return count;
+}
+
 static void test_conversations_go_over_by_their_ids(void **state)
 {
     (void)state;
     struct ethos_sessions *a = open_talks(side_new(RAM)), *b = open_talks(side_new(RAM));
-    struct migrate_talk_count count;
-    struct ethos_error error = {0};
-    char digests[2][HASH_HEX_SIZE];
     make_talks(a);
-    assert_int_equal(migrate_sessions(a, b, true, &count, digests, &error), ETHOS_OK);
+    struct migrate_talk_count count = move_talks(a, b, true);
     assert_int_equal(count.sessions, 1);
     assert_int_equal(count.messages, 2);
     assert_int_equal(count.moved_sessions, 0);
-    assert_int_equal(migrate_sessions(a, b, false, &count, digests, &error), ETHOS_OK);
+    count = move_talks(a, b, false);
     assert_int_equal(count.moved_sessions, 1);
     assert_int_equal(count.moved_messages, 2);
     assert_int_equal(count.moved_keys, 1);
     assert_int_equal(count.differ, 0);
-    assert_string_equal(digests[0], digests[1]);
     say(a, TALK_ID, "m3", "user", "and more", "2026-01-02T03:04:08.000Z");
-    assert_int_equal(migrate_sessions(a, b, false, &count, digests, &error), ETHOS_OK);
+    count = move_talks(a, b, false);
     assert_int_equal(count.moved_sessions, 0);
     assert_int_equal(count.moved_messages, 1);
     assert_int_equal(count.moved_keys, 0);
     assert_int_equal(count.differ, 0);
     say(b, TALK_ID, "m4", "user", "only here", "2026-01-02T03:04:09.000Z");
-    assert_int_equal(migrate_sessions(a, b, false, &count, digests, &error), ETHOS_OK);
+    count = move_talks(a, b, false);
     assert_int_equal(count.differ, 1);
+    assert_non_null(strstr(count.first, TALK_ID));
+    a->ops->close(a);
+    b->ops->close(b);
+}
+
+static void test_what_happened_to_a_conversation_since_goes_over(void **state)
+{
+    (void)state;
+    struct ethos_sessions *a = open_talks(side_new(RAM)), *b = open_talks(side_new(RAM));
+    struct ethos_error error = {0};
+    const int pinned = 0;
+    const struct ethos_usage more = {.input_tokens = 5, .cost_usd = 0.1, .compactions = 1};
+    const struct ethos_session_patch patch = {.title = "", .pinned = &pinned, .usage = &more};
+    uint64_t hidden;
+    make_talks(a);
+    say(a, TALK_ID, "m3", "user", "and more", "2026-01-02T03:04:08.000Z");
+    assert_int_equal(move_talks(a, b, false).differ, 0);
+    assert_int_equal(a->ops->update(a, TALK_ID, &patch, &error), ETHOS_OK);
+    assert_int_equal(a->ops->undo(a, TALK_ID, 1, &hidden, &error), ETHOS_OK);
+    say(a, TALK_ID, "m4", "user", "instead", "2026-01-02T03:04:09.000Z");
+    assert_int_equal(a->ops->key_revoke(a, "ek_1", &error), ETHOS_OK);
+    struct migrate_talk_count count = move_talks(a, b, false);
+    assert_int_equal(count.differ, 0);
+    assert_int_equal(count.moved_messages, 1);
+    a->ops->close(a);
+    b->ops->close(b);
+}
+
+static void test_a_conversation_that_the_target_does_not_take_stays_alone(void **state)
+{
+    (void)state;
+    struct side *side = side_new(RAM);
+    struct ethos_sessions *a = open_talks(side), *b = open_talks(side_new(RAM));
+    char command[512];
+    make_talks(a);
+    snprintf(command, sizeof command,
+             "sqlite3 %s/sessions.db \"INSERT INTO sessions(id,key,platform,model,provider,"
+             "created_at,updated_at) VALUES('a b','k2','cli','','','2026-01-01 00:00:00','never');"
+             "INSERT INTO sessions(id,key,platform,model,provider,created_at,updated_at)"
+             " VALUES('s3','k3','cli','','','2026-01-01 00:00:00','2026-01-01');\"",
+             side->temp.path);
+    if (system("command -v sqlite3 >/dev/null") != 0)
+        skip();
+    assert_int_equal(system(command), 0);
+    struct migrate_talk_count count = move_talks(a, b, false);
+    assert_int_equal(count.sessions, 3);
+    assert_int_equal(count.moved_sessions, 2);
+    assert_int_equal(count.differ, 1);
+    assert_string_equal(count.first, "a b: bad session id: a b");
     a->ops->close(a);
     b->ops->close(b);
 }
@@ -807,6 +896,9 @@ int main(void)
         cmocka_unit_test_teardown(test_a_key_with_changes_in_two_stores_keeps_undo_references,
                                   reset),
         cmocka_unit_test_teardown(test_conversations_go_over_by_their_ids, reset),
+        cmocka_unit_test_teardown(test_what_happened_to_a_conversation_since_goes_over, reset),
+        cmocka_unit_test_teardown(test_a_conversation_that_the_target_does_not_take_stays_alone,
+                                  reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

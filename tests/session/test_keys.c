@@ -133,6 +133,21 @@ static void test_a_revoked_key_stays_revoked(void **state)
     assert_int_equal(w->ops->key_revoke(w->sessions, "sk-ethos-", &w->error), ETHOS_NOTFOUND);
 }
 
+static void test_a_key_from_elsewhere_keeps_its_times(void **state)
+{
+    struct world *w = *state;
+    struct ethos_key old = second;
+    old.created_at = "2023-01-01";
+    old.last_used_at = "2023-02-01 10:00";
+    old.revoked_at = "2023-03-01T10:00:00+01:00";
+    assert_int_equal(add(w, &old), ETHOS_OK);
+    assert_keys(w, "sk-ethos-bbbbbbbb phone memory:read  0 2023-02-01T10:00:00.000Z "
+                   "2023-03-01T09:00:00.000Z|");
+    old = first;
+    old.last_used_at = "never";
+    assert_int_equal(add(w, &old), ETHOS_INVALID);
+}
+
 static void test_a_use_is_noted(void **state)
 {
     struct world *w = *state;
@@ -197,6 +212,7 @@ int main(void)
         TEST(test_keys_are_listed_as_they_came),
         TEST(test_prefix_and_secret_are_given_once),
         TEST(test_a_revoked_key_stays_revoked),
+        TEST(test_a_key_from_elsewhere_keeps_its_times),
         TEST(test_a_use_is_noted),
         TEST(test_the_version_changes_when_others_change_keys),
     };
