@@ -355,7 +355,8 @@ ETHOS_API int ethos_blame(struct ethos_turn *turn, const struct ethos_target *ta
 
 /*
  * Takes every line that contains needle out of the file's scope, its archive, its history and its
- * conflict copies, for good. needle is one line, not blank. ETHOS_NOTFOUND when nothing has it.
+ * conflict copies, and out of calls that wait for a backend, for good. needle is one line, not blank.
+ * ETHOS_NOTFOUND when nothing has it. With ETHOS_BUSY only the calls were rid of it, if any.
  */
 ETHOS_API int ethos_forget(struct ethos_turn *turn, const struct ethos_target *target,
                            struct ethos_view needle, const struct ethos_sync_how *how,

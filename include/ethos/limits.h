@@ -12,8 +12,9 @@
 #define ETHOS_MAX_OPID 128  /* bytes */
 #define ETHOS_MAX_SCOPE 160 /* bytes: kind, colon, id, terminator */
 
-#define ETHOS_OPID_DAYS 30     /* days an operation id is remembered at least */
-#define ETHOS_OPID_COUNT 10000 /* operation ids a scope remembers at least */
+#define ETHOS_OPID_DAYS 30      /* days an operation id is remembered at least */
+#define ETHOS_OPID_COUNT 10000  /* operation ids a scope remembers at least, however old */
+#define ETHOS_OPID_AT_ONCE 1024 /* operation ids that a database forgets in one commit */
 
 #define ETHOS_RECEIPT_SIZE 128 /* bytes with terminator: what a callback wants remembered */
 #define ETHOS_REVISION_SIZE 80 /* bytes with terminator; "sha256:" and 64 hex digits are 71 */
@@ -40,6 +41,8 @@
 
 #define ETHOS_LOCK_DEADLINE_MS 10000 /* ms */
 #define ETHOS_BRIEF_DEADLINE_MS 100  /* ms: of those in a hurry */
+#define ETHOS_REACH_MS 1000          /* ms: one whom nobody has reached yet is tried again */
+#define ETHOS_ATTEMPT_MS 2000        /* ms: of one attempt, where the host has another answer */
 
 #define ETHOS_DIFF_CONTEXT 4 /* lines */
 

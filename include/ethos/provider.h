@@ -79,7 +79,10 @@ enum {
     ETHOS_SETUP_IN_PLACE =
         2,                 /* write_in_place: a file that cannot be replaced may be overwritten */
     ETHOS_SETUP_BRIEF = 4, /* somebody waits: what can be done later by others is left to them */
-    ETHOS_SETUP_REACH = 8  /* open asks once, and is ETHOS_BUSY when nobody answers */
+    ETHOS_SETUP_REACH = 8, /* the host has another answer: who is not there is asked once, for
+                              ETHOS_ATTEMPT_MS, and open is ETHOS_BUSY then */
+    ETHOS_SETUP_STAYS = 16 /* a server: who is not there is waited for until the deadline; by others
+                              for ETHOS_REACH_MS, until he has answered once */
 };
 
 /*
@@ -112,7 +115,7 @@ struct ethos_text {
     int64_t mtime_ms; /* last change, or -1 */
     int unsettled;    /* somebody is writing the file; this is the last recorded version instead */
     char revision[ETHOS_REVISION_SIZE]; /* "" unless asked for */
-    uint64_t stamp; /* which reading this is, for ETHOS_READ_AGAIN; 0: unknown */
+    uint64_t stamp;   /* which reading this is, for ETHOS_READ_AGAIN; 0: unknown */
     int64_t known_ms; /* 0: as it is now; else the host's copy of that time. Not set by a backend */
 };
 
@@ -319,7 +322,13 @@ struct ethos_commit {
     size_t done_count;
     const struct ethos_copy *copies;
     size_t copy_count;
-    int64_t forget_ms; /* operations done before are forgotten; 0: none */
+    /*
+     * Operations done before forget_ms (0: none) are forgotten, but for the `keep` newest of the scope, by
+     * their times: one that is old and that many came after. The oldest go first, ETHOS_OPID_AT_ONCE or more;
+     * the others may wait for the next time, for more go then than have come.
+     */
+    int64_t forget_ms;
+    uint64_t keep; /* 1 at least; a store may keep others of the same time as the last of them */
 };
 
 /*

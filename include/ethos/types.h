@@ -164,6 +164,7 @@ struct ethos_purge {
     uint64_t versions;  /* recorded changes that held it */
     uint64_t blobs;     /* whole versions kept aside that held it */
     uint64_t conflicts; /* conflict copies that held it */
+    uint64_t calls;     /* calls that wait for a backend, or were refused there; not set by one */
 };
 
 /* ---- sync ---------------------------------------------------------------------------------- */

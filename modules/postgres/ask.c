@@ -54,19 +54,31 @@ static const char *const statements[PG_STATEMENTS] = {
                 " WHERE scope = $1 AND number > $4 AND number <= $2 AND token = $3)"
                 " FROM @.scope WHERE name = $1",
     [PG_VERSIONS] = "SELECT name, version FROM @.scope ORDER BY name",
+    /* Of the commit that had this token, unless another came, which is told then. Nothing waits for the disk. */
+    [PG_TELL] = "SELECT set_config('synchronous_commit', 'off', true), pg_notify('@', name)::text"
+                " FROM @.scope WHERE name = $1 AND token = $2",
 };
 
-int pg_sql(const struct pg_settings *settings, const char *from, char out[PG_MAX_STATEMENT])
+/* Whether the name is a string of its own, not part of SQL. */
+static bool is_string(const char *template, const char *at)
 {
-    size_t size = strlen(settings->schema), used = 0;
-    while (*from) {
+    return at > template && at[-1] == '\'' && at[1] == '\'';
+}
+
+int pg_sql(const struct pg_settings *settings, const char *template, char out[PG_MAX_STATEMENT])
+{
+    char quoted[PG_MAX_SCHEMA + 3];
+    size_t used = 0;
+    snprintf(quoted, sizeof quoted, "\"%s\"", settings->schema);
+    for (const char *from = template; *from;) {
         size_t taken = from[0] == '@' && from[1] == '@' ? 2 : 1;
         bool named = *from == '@' && taken == 1;
-        size_t more = named ? size : taken;
-        if (used + more >= PG_MAX_STATEMENT)
+        const char *more = !named ? from : is_string(template, from) ? settings->schema : quoted;
+        size_t size = named ? strlen(more) : taken;
+        if (used + size >= PG_MAX_STATEMENT)
             return ETHOS_INTERNAL;
-        memcpy(out + used, named ? settings->schema : from, more);
-        used += more;
+        memcpy(out + used, more, size);
+        used += size;
         from += taken;
     }
     out[used] = 0;
@@ -80,31 +92,35 @@ static bool in_pipeline(const struct pg_link *self)
     return PQpipelineStatus(self->conn) != PQ_PIPELINE_OFF;
 }
 
-/* Prepares and executes in one go. */
-static int send_first(struct pg_link *self, const struct pg_query *query, const struct pg_params *p)
+static bool has_name(const struct pg_link *self, const struct pg_query *query)
 {
-    return PQenterPipelineMode(self->conn) &&
-           PQsendPrepare(self->conn, query->name, query->sql, p->count, p->types) &&
-           PQsendQueryPrepared(self->conn, query->name, p->count, p->values, p->lengths, p->formats,
-                               1) &&
-           PQpipelineSync(self->conn);
+    return query->name && !self->facts.pooled;
+}
+
+/* Prepares and executes in one go. */
+static int send_one(struct pg_link *self, const struct pg_query *query)
+{
+    static const struct pg_params none;
+    const struct pg_params *p = query->params ? query->params : &none;
+    if (!has_name(self, query))
+        return PQsendQueryParams(self->conn, query->sql, p->count, p->types, p->values, p->lengths,
+                                 p->formats, 1);
+    if (!*query->prepared &&
+        !PQsendPrepare(self->conn, query->name, query->sql, p->count, p->types))
+        return 0;
+    return query->alone || PQsendQueryPrepared(self->conn, query->name, p->count, p->values,
+                                               p->lengths, p->formats, 1);
 }
 
 static int send_query(struct pg_link *self, const struct pg_query *query)
 {
-    static const struct pg_params none;
-    const struct pg_params *p = query->params ? query->params : &none;
     if (query->script)
         return PQsendQuery(self->conn, query->sql);
-    if (!query->name || self->facts.pooled)
-        return PQsendQueryParams(self->conn, query->sql, p->count, p->types, p->values, p->lengths,
-                                 p->formats, 1);
-    if (query->alone)
-        return PQsendPrepare(self->conn, query->name, query->sql, p->count, p->types);
-    if (!*query->prepared)
-        return send_first(self, query, p);
-    return PQsendQueryPrepared(self->conn, query->name, p->count, p->values, p->lengths, p->formats,
-                               1);
+    bool several = query->also || (has_name(self, query) && !*query->prepared);
+    if (!several || query->alone)
+        return send_one(self, query);
+    return PQenterPipelineMode(self->conn) && send_one(self, query) && PQpipelineSync(self->conn) &&
+           (!query->also || (send_one(self, query->also) && PQpipelineSync(self->conn)));
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -130,7 +146,7 @@ static bool take_result(struct pg_link *self, const struct pg_query *query, PGre
                         PGresult **kept, bool *failed)
 {
     ExecStatusType status = PQresultStatus(result);
-    if (status == PGRES_COMMAND_OK && (in_pipeline(self) || query->alone))
+    if (status == PGRES_COMMAND_OK && has_name(self, query) && (in_pipeline(self) || query->alone))
         *query->prepared = true;
     if (status == PGRES_PIPELINE_SYNC) {
         PQclear(result);
@@ -160,35 +176,63 @@ static bool is_stale(const char *state)
            strcmp(state, "3F000") == 0;
 }
 
-enum pg_answer pg_exchange(struct pg_link *self, const struct pg_query *query, int64_t until,
-                           PGresult **out_result)
+/* All that comes up to the end of a transaction. False when it does not come in time. */
+static bool collect(struct pg_link *self, const struct pg_query *query, int64_t until,
+                    PGresult **kept, bool *failed)
 {
-    PGresult *kept = NULL, *result;
-    *self->sqlstate = 0;
-    bool failed = !send_query(self, query), more = !failed;
-    if (failed)
-        pg_note(self, "", PQerrorMessage(self->conn));
+    bool more = true;
     while (more) {
-        if (!wait_for_result(self, until)) {
-            pg_note(self, "", "no answer within the deadline");
-            pg_link_drop(self);
-            PQclear(kept);
-            return PG_LOST;
-        }
-        result = PQgetResult(self->conn);
+        if (!wait_for_result(self, until))
+            return false;
+        PGresult *result = PQgetResult(self->conn);
         if (result)
-            more = take_result(self, query, result, &kept, &failed);
+            more = take_result(self, query, result, kept, failed);
         else
             more = in_pipeline(self) && PQstatus(self->conn) == CONNECTION_OK;
     }
+    return true;
+}
+
+/* Whatever it says; if it says nothing, the connection goes. */
+static void collect_also(struct pg_link *self, const struct pg_query *query, int64_t until)
+{
+    PGresult *result = NULL;
+    bool failed = false;
+    char sqlstate[sizeof self->sqlstate], message[sizeof self->message];
+    memcpy(sqlstate, self->sqlstate, sizeof sqlstate);
+    memcpy(message, self->message, sizeof message);
+    if (PQstatus(self->conn) == CONNECTION_OK && !collect(self, query, until, &result, &failed))
+        pg_link_drop(self);
+    PQclear(result);
+    memcpy(self->sqlstate, sqlstate, sizeof sqlstate);
+    memcpy(self->message, message, sizeof message);
+}
+
+enum pg_answer pg_exchange(struct pg_link *self, const struct pg_query *query, int64_t until,
+                           PGresult **out_result)
+{
+    PGresult *kept = NULL;
+    *self->sqlstate = 0;
+    bool failed = !send_query(self, query);
+    if (failed) {
+        pg_note(self, "", PQerrorMessage(self->conn));
+    } else if (!collect(self, query, until, &kept, &failed)) {
+        pg_note(self, "", "no answer within the deadline");
+        pg_link_drop(self);
+        PQclear(kept);
+        return PG_LOST;
+    }
+    bool whole = PQstatus(self->conn) == CONNECTION_OK;
+    if (whole && query->also && !query->alone && in_pipeline(self))
+        collect_also(self, query->also, until);
     if (in_pipeline(self) && PQstatus(self->conn) == CONNECTION_OK)
         PQexitPipelineMode(self->conn);
-    if (PQstatus(self->conn) == CONNECTION_OK && !failed && kept) {
+    if (whole && !failed && kept) {
         *out_result = kept;
         return PG_ANSWERED;
     }
     PQclear(kept);
-    bool refused = PQstatus(self->conn) == CONNECTION_OK && *self->sqlstate;
+    bool refused = whole && *self->sqlstate;
     if (!refused || (self->state == PG_READY && is_stale(self->sqlstate)))
         pg_link_drop(self);
     return refused ? PG_REFUSED : PG_LOST;
@@ -224,31 +268,31 @@ uint32_t pg_patience(const struct pg_settings *settings, size_t size)
     return ms + (uint32_t)(size / PG_SLOWEST);
 }
 
-/* The first time: SQL is long, and nobody needs it later. Behind a pooler every time is. */
-static enum pg_answer say_first(struct pg_link *self, struct pg_query *query,
-                                enum pg_statement which, exchange_fn *exchange, int64_t until,
-                                PGresult **out_result)
+int pg_query_of(struct pg_link *self, enum pg_statement which, const struct pg_params *params,
+                struct pg_written *room, struct pg_query *out)
 {
-    char sql[PG_MAX_STATEMENT];
     const char *template = which < PG_OF_SESSIONS ? statements[which]
                                                   : pg_session_statements[which - PG_OF_SESSIONS];
-    if (pg_sql(self->settings, template, sql) != ETHOS_OK) {
+    *out = (struct pg_query){
+        .sql = room->sql, .name = room->name, .prepared = &self->prepared[which], .params = params};
+    snprintf(room->name, sizeof room->name, "ethos_%d", which);
+    if (self->prepared[which])
+        return ETHOS_OK;
+    int code = pg_sql(self->settings, template, room->sql);
+    if (code != ETHOS_OK)
         pg_note(self, "54000", "a statement is too long");
-        return PG_REFUSED;
-    }
-    query->sql = sql;
-    return exchange(self, query, until, out_result);
+    return code;
 }
 
 static enum pg_answer say(struct pg_link *self, enum pg_statement which,
                           const struct pg_params *params, exchange_fn *exchange, int64_t until,
                           PGresult **out_result)
 {
-    char name[24];
-    struct pg_query query = {.name = name, .prepared = &self->prepared[which], .params = params};
-    snprintf(name, sizeof name, "ethos_%d", which);
-    return self->prepared[which] ? exchange(self, &query, until, out_result)
-                                 : say_first(self, &query, which, exchange, until, out_result);
+    struct pg_written room;
+    struct pg_query query;
+    if (pg_query_of(self, which, params, &room, &query) != ETHOS_OK)
+        return PG_REFUSED;
+    return exchange(self, &query, until, out_result);
 }
 
 static enum pg_answer exchange_small(struct pg_link *self, struct pg_query *query, int64_t until,

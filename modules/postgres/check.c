@@ -135,29 +135,20 @@ static int check_by_asking(struct pg_store *self, int64_t until, const struct re
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static void check_connection(const struct report *report, const struct ethos_error *error)
-{
-    find(report, ETHOS_FINDING_ERROR, "postgres connection", error->text,
-         *error->hint ? error->hint : "see memory.options.url");
-}
-
 int pg_check(struct ethos_store *store, int fix, ethos_finding_fn *each, void *arg,
              struct ethos_error *error)
 {
     struct pg_store *self = (struct pg_store *)store;
     const struct report report = {each, arg};
-    struct ethos_error reason = {0};
     int64_t until = pg_until(self->settings.deadline_ms);
-    (void)fix, (void)error; /* nothing here is for a client to mend; what fails is a finding */
-    int code = pg_store_excuse(self, &reason);
+    (void)fix; /* nothing here is for a client to mend */
+    int code = pg_store_excuse(self, error);
     if (code == ETHOS_OK)
-        code = pg_link_ready(&self->link, until, &reason);
+        code = pg_link_ready(&self->link, until, error);
     if (code == ETHOS_OK)
-        code = check_by_asking(self, until, &report, &reason);
-    if (code != ETHOS_OK) {
-        check_connection(&report, &reason);
-        return ETHOS_OK;
-    }
+        code = check_by_asking(self, until, &report, error);
+    if (code != ETHOS_OK)
+        return code;
     check_server(self, &report);
     check_durability(self, &report);
     check_pooler(self, &report);

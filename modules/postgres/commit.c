@@ -43,17 +43,21 @@ static const char *const parts[PARTS] = {
                  " bytes_before = excluded.bytes_before, bytes_after = excluded.bytes_after,"
                  " diff = excluded.diff, diff_whole = excluded.diff_whole,"
                  " plain = excluded.plain, whole = excluded.whole, base = excluded.base)",
-    [REMEMBER] = "done AS (INSERT INTO @.operation SELECT row.* FROM won, unnest($9) AS row)",
-    [FORGET] = "forgotten AS (DELETE FROM @.operation USING won"
-               " WHERE scope = $1 AND operation.time_ms < $10)",
+    [REMEMBER] = "done AS (INSERT INTO @.operation SELECT row.* FROM won, unnest($9) AS row"
+                 " ON CONFLICT (scope, id) DO UPDATE SET record = excluded.record,"
+                 " time_ms = excluded.time_ms)",
+    /* Three bounds of a walk along the index; without constants, or a server that knows little sorts all. */
+    [FORGET] = "forgotten AS (DELETE FROM @.operation USING won WHERE scope = $1"
+               " AND operation.time_ms < $10 AND operation.time_ms <"
+               " (SELECT time_ms FROM @.operation WHERE scope = $1"
+               " ORDER BY time_ms DESC OFFSET $13 - 1 LIMIT 1) AND operation.time_ms <="
+               " (SELECT max(time_ms) FROM (SELECT time_ms FROM @.operation WHERE scope = $1"
+               " ORDER BY time_ms LIMIT $14) AS oldest))",
     [KEEP] = "kept AS (INSERT INTO @.copy SELECT row.* FROM won, unnest($11) AS row"
              " ON CONFLICT (scope, id) DO UPDATE SET key = excluded.key,"
              " time_ms = excluded.time_ms, content = excluded.content, plain = excluded.plain)",
     [LEAVE] = "left_copies AS (DELETE FROM @.copy USING won WHERE scope = $1 AND id = ANY ($12))",
 };
-
-/* One row if the version was there. */
-static const char told[] = " SELECT pg_notify('@', $1)::text";
 
 /* A bit for each part, and one for a scope that was never written. */
 static unsigned shape_of(const struct ethos_commit *commit)
@@ -84,7 +88,8 @@ static void make_sql(const struct pg_settings *settings, unsigned shape, char ou
         if (shape & 1u << i)
             str_printf(&template, ", %s", parts[i]);
     }
-    str_printf(&template, "%s%s FROM won", told, settings->fast ? "" : PG_DURABLE);
+    // one row if the version was there
+    str_printf(&template, " SELECT 1%s FROM won", settings->fast ? "" : PG_DURABLE);
     pg_sql(settings, template.data, out);
     str_release(&template);
 }
@@ -216,6 +221,8 @@ static int add_all(struct packed *to, const struct pg_facts *facts, const char *
         (pg_add_number(params, commit->forget_ms), ETHOS_OK),
         add_array(params, facts->arrays[PG_TABLE_COPY], &to->copies),
         add_array(params, PG_TEXTS, &to->leave),
+        (pg_add_number(params, (int64_t)commit->keep), ETHOS_OK),
+        (pg_add_number(params, ETHOS_OPID_AT_ONCE), ETHOS_OK),
     };
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (codes[i] != ETHOS_OK)
@@ -261,18 +268,29 @@ static int pack(struct packed *to, const struct pg_facts *facts, const char *sco
 
 /* ---- sending it ------------------------------------------------------------------------------ */
 
-/* One attempt; *out_won: the scope had the version. */
-static enum pg_answer send_once(struct pg_link *link, unsigned shape, const struct packed *packed,
-                                bool *out_won)
+/*
+ * One attempt; *out_won: the scope had the version. Who listens is told by a transaction of its own behind it:
+ * the server lets one after the other commit what notifies, and would let all scopes wait for one disk.
+ */
+static enum pg_answer send_once(struct pg_link *link, unsigned shape, const char *scope,
+                                const char *token, const struct packed *packed, bool *out_won)
 {
-    char sql[PG_MAX_STATEMENT], name[24];
-    struct pg_query query = {
-        .sql = sql, .name = name, .prepared = &link->shapes[shape], .params = &packed->params};
+    struct pg_written room, told_room;
+    struct pg_params told = {0};
+    struct pg_query tell, query = {.sql = room.sql,
+                                   .name = room.name,
+                                   .prepared = &link->shapes[shape],
+                                   .params = &packed->params,
+                                   .also = &tell};
     int64_t until = pg_until(pg_patience(link->settings, size_of(packed)));
     PGresult *result;
-    snprintf(name, sizeof name, "ethos_commit_%u", shape);
+    pg_add_text(&told, scope);
+    pg_add_text(&told, token);
+    if (pg_query_of(link, PG_TELL, &told, &told_room, &tell) != ETHOS_OK)
+        return PG_REFUSED;
+    snprintf(room.name, sizeof room.name, "ethos_commit_%u", shape);
     if (!link->shapes[shape])
-        make_sql(link->settings, shape, sql);
+        make_sql(link->settings, shape, room.sql);
     enum pg_answer answer = size_of(packed) > PG_LARGE
                                 ? pg_exchange_large(link, &query, until, &result)
                                 : pg_exchange(link, &query, until, &result);
@@ -329,13 +347,14 @@ static int send_until_known(struct pg_store *self, const char *scope,
     bool lost = false;
     for (;;) {
         bool won = false;
-        int code = pg_link_ready(link, until, error);
+        int code = (lost ? pg_link_wait : pg_link_ready)(link, until, error);
         if (code != ETHOS_OK)
             return lost ? pg_not_known(scope, link->message, error) : code;
         code = pack(&packed, &link->facts, scope, commit, error);
         if (code != ETHOS_OK)
             return lost ? pg_not_known(scope, "no memory", error) : code;
-        enum pg_answer answer = send_once(link, shape_of(commit), &packed, &won);
+        enum pg_answer answer = send_once(link, shape_of(commit), scope, commit->token, &packed,
+                                          &won);
         release(&packed);
         if (answer == PG_ANSWERED && won)
             return ETHOS_OK;

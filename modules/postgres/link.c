@@ -16,7 +16,8 @@
 void pg_link_init(struct pg_link *self, const struct ethos_host *host,
                   const struct pg_settings *settings, const struct pg_target *target)
 {
-    *self = (struct pg_link){.host = host, .settings = settings, .target = target};
+    *self = (struct pg_link){
+        .host = host, .settings = settings, .target = target, .reach = settings->reach};
 }
 
 int64_t pg_until(uint32_t ms)
@@ -130,7 +131,7 @@ static int time_left(int64_t until)
 static int connect_once(struct pg_link *self, int64_t until, struct ethos_error *error)
 {
     int64_t own = pg_until(self->settings->connect_ms);
-    int64_t end = own < until ? own : until;
+    int64_t end = reach_attempt(&self->reach, os_monotonic_ms(), own < until ? own : until);
     int code = pg_link_step(self, error);
     while (code == ETHOS_OK && self->state == PG_CONNECTING) {
         struct pollfd fd = {PQsocket(self->conn), events(self), 0};
@@ -148,6 +149,7 @@ static int connect_once(struct pg_link *self, int64_t until, struct ethos_error 
         pg_link_drop(self);
     else
         self->state = PG_READY;
+    self->reach.waits |= code == ETHOS_OK;
     return code;
 }
 
@@ -179,21 +181,28 @@ bool pg_link_pause(struct pg_link *self, int64_t until)
     return true;
 }
 
-int pg_link_once(struct pg_link *self, int64_t until, struct ethos_error *error)
+/* Again while there is time, after one who was not there, or said that he is not ready. */
+static int connect_until(struct pg_link *self, struct reach reach, int64_t until,
+                         struct ethos_error *error)
 {
-    pg_link_drop(self);
-    return connect_once(self, until, error);
-}
-
-int pg_link_ready(struct pg_link *self, int64_t until, struct ethos_error *error)
-{
-    if (stands(self))
-        return ETHOS_OK;
+    int64_t began = os_monotonic_ms();
     self->pause_ms = 0;
     for (;;) {
         pg_link_drop(self);
         int code = connect_once(self, until, error);
-        if (code != ETHOS_BUSY || !pg_link_pause(self, until))
+        reach.waits |= *self->sqlstate != 0;
+        if (code != ETHOS_BUSY || !pg_link_pause(self, reach_again(&reach, began, until)))
             return code;
     }
+}
+
+int pg_link_ready(struct pg_link *self, int64_t until, struct ethos_error *error)
+{
+    return stands(self) ? ETHOS_OK : connect_until(self, self->reach, until, error);
+}
+
+int pg_link_wait(struct pg_link *self, int64_t until, struct ethos_error *error)
+{
+    const struct reach reach = {.waits = true};
+    return stands(self) ? ETHOS_OK : connect_until(self, reach, until, error);
 }

@@ -2,10 +2,11 @@
  * module.c: the tables of functions and options, open and close.
  *
  * open has a connection before it returns, for what the server promises decides what this store does; but
- * one that is not to be had now is no reason to fail: the store opens, and the first call is answered
- * with that reason at once instead of waiting for the server a second time.
+ * one that is not to be had now is no reason to fail: the store opens, and a call right after that is
+ * answered with that reason instead of waiting for the server a second time.
  */
 #include "base/err.h"
+#include "base/os.h"
 #include "sessions.h"
 
 /* ---- what the parts share -------------------------------------------------------------------- */
@@ -21,11 +22,14 @@ static void take_capabilities(struct pg_store *self)
 
 int pg_store_excuse(struct pg_store *self, struct ethos_error *error)
 {
-    int code = self->excuse.code;
-    if (code != ETHOS_OK && error)
-        *error = self->excuse;
-    self->excuse = (struct ethos_error){0};
-    return code;
+    return reach_excuse(&self->excuse, os_monotonic_ms(), error);
+}
+
+/* Of texts there is another answer, where the host says so. */
+static uint32_t patience(const struct pg_store *self, enum pg_statement which)
+{
+    int64_t ms = self->settings.deadline_ms;
+    return (uint32_t)(which <= PG_GATHER_MANY ? reach_attempt(&self->link.reach, 0, ms) : ms);
 }
 
 int pg_store_ask(struct pg_store *self, enum pg_statement which, const struct pg_params *params,
@@ -33,7 +37,7 @@ int pg_store_ask(struct pg_store *self, enum pg_statement which, const struct pg
 {
     int code = pg_store_excuse(self, error);
     if (code == ETHOS_OK)
-        code = pg_ask(&self->link, which, params, self->settings.deadline_ms, out_result, error);
+        code = pg_ask(&self->link, which, params, patience(self, which), out_result, error);
     take_capabilities(self);
     return code;
 }
@@ -70,21 +74,19 @@ static int pg_open(const struct ethos_setup *setup, struct ethos_store **out_sto
     *self = (struct pg_store){.store.ops = &pg_store_ops, .host = host};
     int code = pg_settings_read(&self->settings, setup, error);
     const struct pg_settings *settings = &self->settings;
-    bool reach = setup->flags & ETHOS_SETUP_REACH;
     pg_link_init(&self->link, host, settings, &settings->target);
     pg_link_init(&self->watch.link, host, settings,
                  settings->direct.count > 0 ? &settings->direct : &settings->target);
     if (code == ETHOS_OK)
-        code = reach ? pg_link_once(&self->link, pg_until(settings->deadline_ms), &self->excuse)
-                     : pg_link_ready(&self->link, pg_until(settings->deadline_ms), &self->excuse);
-    if (code != ETHOS_OK && (reach || code != ETHOS_BUSY)) {
-        if (error && self->excuse.code != ETHOS_OK)
-            *error = self->excuse;
+        code = pg_link_ready(&self->link, pg_until(settings->deadline_ms), &self->excuse.error);
+    if (code != ETHOS_OK && (settings->reach.once || code != ETHOS_BUSY)) {
+        if (error && self->excuse.error.code != ETHOS_OK)
+            *error = self->excuse.error;
         pg_close(&self->store);
         return code;
     }
-    if (code == ETHOS_OK)
-        self->excuse = (struct ethos_error){0};
+    if (code != ETHOS_OK)
+        self->excuse.until = pg_until(ETHOS_REACH_MS);
     take_capabilities(self);
     log_doubt(self);
     *out_store = &self->store;

@@ -27,6 +27,7 @@
 
 #include <ethos/provider.h>
 
+#include "base/reach.h"
 #include "base/str.h"
 
 #define PG_LEAST_SERVER 130000    /* server_version_num */
@@ -45,7 +46,8 @@
 #define PG_FIRST_PAUSE_MS 10       /* before a connection is tried again; */
 #define PG_LONGEST_PAUSE_MS 500    /* doubled each time, but no longer than this */
 #define PG_RESOLVE_MS 2000         /* ms at least to find out what became of a commit */
-#define PG_POLL_MS 2000            /* between two looks, where nothing can be listened to */
+#define PG_POLL_MS 2000            /* between two looks, where nothing can be listened to, */
+#define PG_LOOK_MS 10000           /* and where it can */
 #define PG_POLL_PATIENCE_MS 1000   /* for such a look */
 #define PG_CLOCK_MS 2000           /* clocks may differ by this much */
 
@@ -85,6 +87,7 @@ struct pg_settings {
     uint32_t statement_ms, connect_ms, deadline_ms;
     bool pooled; /* as set; a pooler is found out anyway */
     bool fast;
+    struct reach reach; /* to begin with */
 };
 
 int pg_settings_read(struct pg_settings *self, const struct ethos_setup *setup,
@@ -105,6 +108,7 @@ enum pg_statement {
     PG_COPIES,
     PG_SEEN,
     PG_VERSIONS,
+    PG_TELL,
     PG_OF_SESSIONS, /* those of conversations: sessions_sql.c */
     PG_S_CREATE = PG_OF_SESSIONS,
     PG_S_GET,
@@ -165,6 +169,7 @@ struct pg_link {
     enum pg_state state;
     PostgresPollingStatusType wants; /* while connecting */
     unsigned pause_ms;               /* before the next attempt */
+    struct reach reach;
     struct pg_facts facts;
     bool dismissed; /* the server has said that it hangs up */
     /* statements that this connection has */
@@ -185,12 +190,12 @@ int64_t pg_until(uint32_t ms); /* from now, by the monotonic clock */
 
 /*
  * A connection that stands, is introduced, and has a schema of this version. ETHOS_BUSY when none is to
- * be had until then; any other code is one that waiting does not mend.
+ * be had until then, or sooner (base/reach.h); any other code is one that waiting does not mend.
  */
 int pg_link_ready(struct pg_link *self, int64_t until, struct ethos_error *error);
 
-/* The same for a link that has none, with one try. */
-int pg_link_once(struct pg_link *self, int64_t until, struct ethos_error *error);
+/* The same for one who must know what became of something: it is tried until then. */
+int pg_link_wait(struct pg_link *self, int64_t until, struct ethos_error *error);
 
 /* One step of connecting, waiting for nothing: ETHOS_OK when self->state is PG_CONNECTING or PG_UP. */
 int pg_link_step(struct pg_link *self, struct ethos_error *error);
@@ -220,6 +225,11 @@ struct pg_query {
     bool alone;       /* is only prepared */
     bool script;
     const struct pg_params *params; /* or NULL */
+    /*
+     * Or NULL: one that is sent along, in the same round trip, as a transaction of its own. What becomes of it is
+     * nobody's concern, but the next statement comes after it.
+     */
+    const struct pg_query *also;
 };
 
 enum pg_answer {
@@ -238,6 +248,14 @@ enum pg_answer pg_exchange_large(struct pg_link *self, struct pg_query *query, i
 
 /* ms that are waited for the answer to so many bytes. */
 uint32_t pg_patience(const struct pg_settings *settings, size_t size);
+
+/* A statement of the table. Its SQL is written only for a connection that has yet to be told it. */
+struct pg_written {
+    char name[24];
+    char sql[PG_MAX_STATEMENT];
+};
+int pg_query_of(struct pg_link *self, enum pg_statement which, const struct pg_params *params,
+                struct pg_written *room, struct pg_query *out);
 
 /* The same for a statement of the table. */
 enum pg_answer pg_say(struct pg_link *self, enum pg_statement which, const struct pg_params *params,
@@ -266,7 +284,7 @@ int pg_connect_error(struct pg_link *self, struct ethos_error *error);
 /* Remembers what libpq says; nothing of the password. */
 void pg_note(struct pg_link *self, const char *sqlstate, const char *message);
 
-/* SQL with the schema in the place of each `@`; `@@` is the operator. */
+/* SQL with the schema, quoted, in the place of each `@`, plain where it is a string: '@'; `@@` is the operator. */
 int pg_sql(const struct pg_settings *settings, const char *template, char out[PG_MAX_STATEMENT]);
 
 /* ---- pack ------------------------------------------------------------------------------------ */
@@ -320,6 +338,8 @@ struct pg_watch {
     struct pg_link link; /* of one who listens */
     bool began;          /* by an earlier call */
     bool listening, told_down;
+    bool asking;        /* for the versions; */
+    int64_t look_ms;    /* when that is due, or when the answer is */
     int64_t next_ms;    /* no attempt to connect before */
     int64_t give_up_ms; /* the present one, when it has not come so far */
     PGresult *versions; /* of one who looks: the last ones */
@@ -331,7 +351,7 @@ struct pg_store {
     struct pg_settings settings;
     struct pg_link link;
     struct pg_watch watch;
-    struct ethos_error excuse; /* why open had no connection: the answer to the first call */
+    struct reach_excuse excuse; /* why open had no connection: the answer to a call right after */
 };
 
 extern const struct ethos_option pg_options[];

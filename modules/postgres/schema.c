@@ -59,6 +59,7 @@ static const char *const steps[] = {
     " record bytea NOT NULL,"
     " time_ms bigint NOT NULL,"
     " PRIMARY KEY (scope, id));"
+    "CREATE INDEX operation_time ON @.operation (scope, time_ms);"
 
     "CREATE TABLE @.copy ("
     " scope text COLLATE \"C\" NOT NULL,"
@@ -147,7 +148,7 @@ static const char *const steps[] = {
     " created_at text NOT NULL, last_used_at text, revoked_at text);"
 
     "CREATE VIEW @.conversation AS SELECT s.key, s.title, m.timestamp, m.role,"
-    " CASE WHEN position('\\x00'::bytea IN m.content) = 0"
+    " CASE WHEN position(decode('00', 'hex') IN m.content) = 0"
     " THEN convert_from(m.content, 'UTF8') ELSE encode(m.content, 'escape') END AS text"
     " FROM @.session s JOIN @.message m ON m.session_id = s.id WHERE m.deleted_at IS NULL"
     " ORDER BY s.number, m.timestamp, m.number;"

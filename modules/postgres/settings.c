@@ -140,13 +140,15 @@ static int read_schema(struct pg_settings *self, const char *name, struct ethos_
     snprintf(allowed, sizeof allowed, "%s%s", first, later);
     size_t size = strlen(name);
     if (size > 0 && size <= PG_MAX_SCHEMA && strspn(name, first) > 0 &&
-        strspn(name, allowed) == size && strncmp(name, "pg_", 3) != 0) {
+        strspn(name, allowed) == size && strncmp(name, "pg_", 3) != 0 &&
+        strcmp(name, "information_schema") != 0) {
         memcpy(self->schema, name, size + 1);
         return ETHOS_OK;
     }
     int code = err_set(error, ETHOS_INVALID, "memory.options.schema: '%s' cannot name a schema",
                        name);
-    return err_hint(error, code, "use at most %d of a-z, 0-9 and _, no digit first, not pg_",
+    return err_hint(error, code,
+                    "use at most %d of a-z, 0-9 and _, no digit first, none of the server's own",
                     PG_MAX_SCHEMA);
 }
 
@@ -201,6 +203,7 @@ static int read_values(struct pg_settings *self, const struct ethos_setup *setup
         code = read_password(self, setting(setup, "password"), error);
     self->pooled = pooled && strcmp(pooled, "true") == 0;
     self->fast = setup->flags & ETHOS_SETUP_FAST;
+    self->reach = reach_make(setup);
     return code;
 }
 

@@ -1,10 +1,11 @@
 /*
  * watch.c: who changed what, by LISTEN on a connection of its own.
  *
- * A commit notifies the channel that has the schema's name; what it says is the scope. After the first call
- * nothing here waits: a connection that was lost is had again step by step, from call to call, and then any
- * scope may have changed. Behind a pooler nothing can be listened to: without directUrl the versions of all
- * scopes are compared every PG_POLL_MS.
+ * Behind each commit the channel that has the schema's name is notified; what it says is the scope. One who died
+ * between the two has not said it: so the versions of all scopes are compared, too, every PG_LOOK_MS, over the
+ * same connection, whose silence is noticed by that. After the first call nothing here waits: a connection that
+ * was lost is had again step by step, from call to call, and then any scope may have changed. Behind a pooler
+ * nothing can be listened to: without directUrl the versions are compared every PG_POLL_MS.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -13,6 +14,36 @@
 #include "base/os.h"
 #include "base/view.h"
 #include "postgres.h"
+
+/* ---- versions -------------------------------------------------------------------------------- */
+
+/* Both are sorted by name, and no scope ever goes. */
+static int compare(const PGresult *before, const PGresult *now, ethos_scope_fn *each, void *arg)
+{
+    int code = ETHOS_OK, old = 0;
+    for (int row = 0; code == ETHOS_OK && row < PQntuples(now); row++) {
+        const char *name = pg_text(now, row, 0);
+        while (old < PQntuples(before) && strcmp(pg_text(before, old, 0), name) < 0)
+            old++;
+        bool same = old < PQntuples(before) && strcmp(pg_text(before, old, 0), name) == 0 &&
+                    pg_number(before, old, 1) == pg_number(now, row, 1);
+        if (!same)
+            code = each(arg, name);
+    }
+    return code;
+}
+
+/* Tells what is another one than last time, if there was one, and keeps these; else it is told again. */
+static int take_versions(struct pg_watch *watch, PGresult *now, ethos_scope_fn *each, void *arg)
+{
+    int code = watch->versions ? compare(watch->versions, now, each, arg) : ETHOS_OK;
+    PQclear(code == ETHOS_OK ? watch->versions : now);
+    if (code == ETHOS_OK)
+        watch->versions = now;
+    else
+        watch->look_ms = 0;
+    return code;
+}
 
 /* ---- listening ------------------------------------------------------------------------------- */
 
@@ -32,7 +63,10 @@ static void fall_back(struct pg_store *self, const char *why)
     struct pg_watch *watch = &self->watch;
     say_down(self, why);
     pg_link_drop(&watch->link);
-    watch->listening = false;
+    PQclear(watch->versions);
+    watch->versions = NULL;
+    watch->listening = watch->asking = false;
+    watch->look_ms = 0;
     unsigned pause = watch->link.pause_ms ? watch->link.pause_ms * 2 : PG_FIRST_PAUSE_MS;
     watch->link.pause_ms = pause < PG_POLL_MS ? pause : PG_POLL_MS;
     watch->next_ms = os_monotonic_ms() + watch->link.pause_ms;
@@ -52,7 +86,7 @@ static void connect_step(struct pg_store *self)
     if (pg_link_step(link, &error) != ETHOS_OK) {
         fall_back(self, error.text);
     } else if (link->state == PG_UP) {
-        snprintf(sql, sizeof sql, "LISTEN %s", self->settings.schema);
+        snprintf(sql, sizeof sql, "LISTEN \"%s\"", self->settings.schema);
         if (!PQsendQuery(link->conn, sql))
             fall_back(self, "nothing could be sent");
         else
@@ -82,6 +116,34 @@ static bool listen_step(struct pg_store *self)
         PQclear(result);
     }
     return watch->listening;
+}
+
+/* Asks for the versions when it is time, and takes them in when they are there. */
+static int look_step(struct pg_store *self, ethos_scope_fn *each, void *arg)
+{
+    struct pg_watch *watch = &self->watch;
+    PGconn *conn = watch->link.conn;
+    struct pg_written room;
+    struct pg_query query;
+    int code = ETHOS_OK;
+    bool due = os_monotonic_ms() >= watch->look_ms;
+    if (due && watch->asking) {
+        fall_back(self, "no answer for a while");
+        return ETHOS_OK;
+    }
+    if (due && pg_query_of(&watch->link, PG_VERSIONS, NULL, &room, &query) == ETHOS_OK) {
+        watch->asking = PQsendQueryParams(conn, query.sql, 0, NULL, NULL, NULL, NULL, 1) == 1;
+        watch->look_ms = os_monotonic_ms() + PG_LOOK_MS;
+    }
+    while (watch->asking && PQflush(conn) >= 0 && !PQisBusy(conn)) {
+        PGresult *result = PQgetResult(conn);
+        watch->asking = result != NULL;
+        if (PQresultStatus(result) == PGRES_TUPLES_OK && code == ETHOS_OK)
+            code = take_versions(watch, result, each, arg);
+        else
+            PQclear(result);
+    }
+    return code;
 }
 
 /* As far as it goes without waiting. */
@@ -122,6 +184,12 @@ static int tell(struct pg_store *self, ethos_scope_fn *each, void *arg)
     return code;
 }
 
+static unsigned wait_for_look(const struct pg_watch *watch)
+{
+    int64_t left = watch->look_ms - os_monotonic_ms();
+    return left > 0 ? (unsigned)left : 1;
+}
+
 static int watch_by_listening(struct pg_store *self, ethos_scope_fn *each, void *arg, int *out_fd,
                               unsigned *out_wait_ms)
 {
@@ -134,9 +202,11 @@ static int watch_by_listening(struct pg_store *self, ethos_scope_fn *each, void 
         watch->told_down = false;
         watch->link.pause_ms = 0;
         if (code == ETHOS_OK)
-            code = tell(self, each, arg);
-        *out_fd = PQsocket(watch->link.conn);
-        *out_wait_ms = code == ETHOS_OK ? 0 : PG_FIRST_PAUSE_MS;
+            code = look_step(self, each, arg);
+        if (code == ETHOS_OK && watch->listening)
+            code = tell(self, each, arg); // the last: what came behind an answer is told, too
+        *out_fd = watch->link.conn ? PQsocket(watch->link.conn) : -1;
+        *out_wait_ms = code == ETHOS_OK ? wait_for_look(watch) : PG_FIRST_PAUSE_MS;
         return code;
     }
     *out_wait_ms = watch->link.conn ? PG_FIRST_PAUSE_MS : watch->link.pause_ms;
@@ -144,22 +214,6 @@ static int watch_by_listening(struct pg_store *self, ethos_scope_fn *each, void 
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
-
-/* Both are sorted by name, and no scope ever goes. */
-static int compare(const PGresult *before, const PGresult *now, ethos_scope_fn *each, void *arg)
-{
-    int code = ETHOS_OK, old = 0;
-    for (int row = 0; code == ETHOS_OK && row < PQntuples(now); row++) {
-        const char *name = pg_text(now, row, 0);
-        while (old < PQntuples(before) && strcmp(pg_text(before, old, 0), name) < 0)
-            old++;
-        bool same = old < PQntuples(before) && strcmp(pg_text(before, old, 0), name) == 0 &&
-                    pg_number(before, old, 1) == pg_number(now, row, 1);
-        if (!same)
-            code = each(arg, name);
-    }
-    return code;
-}
 
 static int watch_by_looking(struct pg_store *self, ethos_scope_fn *each, void *arg)
 {
@@ -173,13 +227,10 @@ static int watch_by_looking(struct pg_store *self, ethos_scope_fn *each, void *a
         return ETHOS_OK;
     }
     watch->told_down = false;
-    if (watch->versions)
-        code = compare(watch->versions, now, each, arg);
-    else if (watch->began)
+    if (!watch->versions && watch->began)
         code = each(arg, NULL);
-    PQclear(watch->versions);
-    watch->versions = now;
-    return code;
+    int told = take_versions(watch, now, each, arg);
+    return code == ETHOS_OK ? told : code;
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */

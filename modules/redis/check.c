@@ -90,6 +90,7 @@ static const char *const probes[][7] = {
     {"HDEL", "%s", ""},
     {"ZREM", "%s", ""},
     {"ZRANGEBYSCORE", "%s", "0", "0"},
+    {"ZCARD", "%s"},
     {"ZREVRANGEBYLEX", "%s", "+", "-"},
     {"SMEMBERS", "%s"},
     {"XRANGE", "%s", "-", "+"},
@@ -246,7 +247,7 @@ int check_look(struct ethos_store *store, int fix, ethos_finding_fn *each, void 
     redis_begin(look.self);
     snprintf(look.subject, sizeof look.subject, "Redis at %s", look.self->place.shown);
     link_close(&look.self->link);
-    int code = ask_nothing(look.self, false, error);
+    int code = ask_nothing(look.self, error);
     if (code != ETHOS_OK)
         return code;
     look_at_settings(&look);

@@ -134,6 +134,7 @@ static void put_commit(struct request *request, const struct redis *self, const 
     request_string(request, commit->token);
     request_number(request, (uint64_t)commit->time_ms);
     request_number(request, (uint64_t)commit->forget_ms);
+    request_number(request, commit->keep);
     request_number(request, commit->version + 1);
     put_rows(request, commit, false);
     put_rows(request, commit, true);

@@ -36,6 +36,7 @@
 #include <ethos/provider.h>
 #include <hiredis/hiredis.h>
 
+#include "base/reach.h"
 #include "base/str.h"
 #include "base/view.h"
 
@@ -118,14 +119,16 @@ struct redis {
     char prefix[REDIS_MAX_PREFIX + 1];
     char shas[SCRIPTS][41];                       /* what the server calls the scripts */
     uint32_t deadline_ms, connect_ms, timeout_ms; /* of a call, a connection, an answer */
-    int64_t deadline;                             /* of the call under way, monotonic ms */
+    int64_t began, deadline;                      /* of the call under way, monotonic ms */
+    struct reach reach;
     struct link link;
     struct server server;
     struct watch watch;
 };
 
-/* Every slot begins with this: from now on the deadline runs. */
+/* Every slot begins with this: from now on the deadline runs; for texts it may be a shorter one. */
 void redis_begin(struct redis *self);
+void redis_begin_texts(struct redis *self);
 int64_t redis_left_ms(const struct redis *self);
 
 /* "<prefix>:{<scope>}:<table><key>", or without a scope "<prefix>:<table>". */
@@ -202,7 +205,7 @@ int link_look(struct redis *self, struct link *link, redisReply **out_reply,
 
 /*
  * The reply to a command. A connection that is lost, and a server that is only not ready, is tried
- * again until the deadline. *out_lost (or NULL) tells that it was sent at least once without an answer:
+ * again until the deadline, or not as long (base/reach.h). *out_lost (or NULL) tells that it was sent at least once without an answer:
  * unless ETHOS_OK is returned it is then not known whether it was done.
  */
 int ask(struct redis *self, const struct request *request, redisReply **out_reply,
@@ -211,8 +214,7 @@ int ask_script(struct redis *self, enum script script, const struct request *wor
                redisReply **out_reply, struct ethos_error *error);
 
 /* Only makes sure that there is a connection. */
-int ask_nothing(struct redis *self, bool once,
-                struct ethos_error *error); /* once: without a second try */
+int ask_nothing(struct redis *self, struct ethos_error *error);
 
 /* What an error reply means. *out_again: the same request may do in a moment. */
 int refusal_set(const struct redis *self, const redisReply *reply, bool *out_again,

@@ -7,7 +7,7 @@
  *
  * Words of a commit, each list led by how many there are:
  *
- *   scope version next token time forget first     first is version + 1
+ *   scope version next token time forget keep first     first is version + 1
  *   replaced rows   number  key  fields, then name and value of each
  *   new rows        the same
  *   edits           key "put" revision text  |  key "drop"
@@ -44,7 +44,7 @@ static const char commit_text[] =
     "  for i = 1, tonumber(count) do act(i) end\n"
     "end\n"
     "local scope, version, after, token = take(), take(), take(), take()\n"
-    "local time, forget, first = take(), take(), take()\n"
+    "local time, forget, keep, first = take(), take(), take(), take()\n"
 
     /* Whoever asks again after a lost answer finds its own token; anybody else is too late. */
     "local now = call('HGET', meta, 'version') or '0'\n"
@@ -78,7 +78,7 @@ static const char commit_text[] =
     "must('XADD', draft, '*', '', '') must('DEL', draft)\n"
     "must('ZADD', index, '0', '') must('ZREM', index, '')\n"
     "must('HSET', ops, '', '') must('HDEL', ops, '')\n"
-    "must('ZADD', times, '0', '') must('ZREM', times, '') must('ZRANGEBYSCORE', times, '0', '0')\n"
+    "must('ZADD', times, '0', '') must('ZREM', times, '') must('ZRANGEBYSCORE', times, '0', '0') must('ZCARD', times)\n"
     "must('HSET', copies, '', '') must('HDEL', copies, '')\n"
     "must('SADD', scopes, '') must('XADD', changes, '*', '', '')\n"
     "for i = 11, #KEYS do must('SET', KEYS[i], '') must('DEL', KEYS[i]) end\n"
@@ -176,11 +176,13 @@ static const char commit_text[] =
     "  end\n"
     "end)\n"
 
-    "while forget ~= '0' do\n"
-    "  local old = call('ZRANGEBYSCORE', times, '-inf', '(' .. forget, 'LIMIT', 0, 500)\n"
-    "  if #old == 0 then break end\n"
-    "  call('HDEL', ops, unpack(old))\n"
-    "  call('ZREM', times, unpack(old))\n"
+    "if forget ~= '0' then\n"
+    "  local most = math.min(call('ZCARD', times) - keep, " TEXT(ETHOS_OPID_AT_ONCE) ")\n"
+    "  local old = call('ZRANGEBYSCORE', times, '-inf', '(' .. forget, 'LIMIT', 0, math.max(most, 0))\n"
+    "  if #old > 0 then\n"
+    "    call('HDEL', ops, unpack(old))\n"
+    "    call('ZREM', times, unpack(old))\n"
+    "  end\n"
     "end\n"
 
     /* Numbered without a gap: who finds one has missed something. */

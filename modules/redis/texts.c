@@ -114,7 +114,7 @@ int texts_gather(struct ethos_store *store, const struct ethos_read_how *how,
     struct redis *self = (struct redis *)store;
     struct request request;
     redisReply *reply = NULL;
-    redis_begin(self);
+    redis_begin_texts(self);
     request_init(&request);
     request_sections(&request, self, how, sections, count);
     int code = ask_script(self, SCRIPT_READ, &request, NULL, &reply, error);

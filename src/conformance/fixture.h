@@ -135,6 +135,11 @@ unsigned long memory_count(struct fixture *f);
     for (unsigned long n = (memory_fail_at(f, 1), 1), ended_ = 0; !ended_;                         \
          ended_ = (done) ? 1 : 0, n++, memory_fail_at(f, ended_ ? 0 : n))
 
+/* ---- time ----------------------------------------------------------------------------------- */
+
+/* From now on the host says that so much more time has passed, until the rule ends. */
+void clock_forward(int64_t ms);
+
 /* ---- lists and edits ----------------------------------------------------------------------- */
 
 struct listing {

@@ -191,6 +191,64 @@ static void test_each_operation_id_of_a_batch_is_remembered(struct fixture *f)
     forget(f, turns, 4);
 }
 
+/* ---- how long an operation id is remembered ------------------------------------------------- */
+
+/*
+ * So many operations of one letter each, many at once; ids of later calls come before those of earlier ones,
+ * which is quick for a store that keeps them in a list.
+ */
+static void do_others(struct fixture *f, unsigned count)
+{
+    static struct turn turns[MOST];
+    static char ids[MOST][24];
+    static unsigned done;
+    int codes[MOST];
+    for (unsigned left = count, some; left > 0; left -= some) {
+        some = left < MOST ? left : MOST;
+        for (unsigned i = 0; i < some; i++) {
+            snprintf(ids[i], sizeof ids[i], "other-%08u", 99999999 - done++);
+            turns[i] = (struct turn){
+                .keys = {"b.md"}, .op_id = ids[i], .digest = "d", .text = i % 2 ? NULL : "x"};
+        }
+        hand_over(f, turns, some, codes);
+        forget(f, turns, some);
+        for (unsigned i = 0; i < some; i++)
+            assert_int_equal(codes[i], ETHOS_OK);
+    }
+}
+
+/* Does it, lets something happen, and does it again: that must change nothing. */
+static void assert_remembered(struct fixture *f, int64_t later_ms, unsigned others)
+{
+    struct turn turn = {.keys = {"a.md"}, .text = "1", .op_id = "op", .digest = "d"};
+    int code;
+    for (int i = 0; i < 2; i++) {
+        hand_over(f, &turn, 1, &code);
+        forget(f, &turn, 1);
+        assert_int_equal(code, ETHOS_OK);
+        if (i > 0)
+            break;
+        clock_forward(later_ms);
+        do_others(f, others);
+    }
+    assert_int_equal(turn.edits[0].verdict, ETHOS_EDIT_REPEATED);
+    assert_string_equal(turn.edits[0].receipt, "of 1");
+    assert_text(f, "a.md", "1");
+}
+
+static void test_an_old_operation_id_is_remembered_among_few(struct fixture *f)
+{
+    need_once(f);
+    assert_remembered(f, 2 * ETHOS_OPID_DAYS * INT64_C(86400000), 600);
+}
+
+/* A store that takes one at a time is spared the whole number. */
+static void test_a_recent_operation_id_is_remembered_among_many(struct fixture *f)
+{
+    need_once(f);
+    assert_remembered(f, 0, f->store->ops->batch ? ETHOS_OPID_COUNT + 600 : 600);
+}
+
 /* ---- history -------------------------------------------------------------------------------- */
 
 struct walked {
@@ -359,6 +417,8 @@ const struct rule rules_batch[] = {
     RULE(test_a_batch_that_keeps_everything_leaves_the_store_untouched),
     RULE(test_an_operation_id_holds_within_a_batch),
     RULE(test_each_operation_id_of_a_batch_is_remembered),
+    RULE(test_an_old_operation_id_is_remembered_among_few),
+    RULE(test_a_recent_operation_id_is_remembered_among_many),
     RULE(test_each_update_of_a_batch_has_its_own_history),
     RULE(test_what_a_batch_takes_back_is_still_in_the_history),
     RULE(test_a_batch_that_changes_nothing_in_the_end_is_recorded),

@@ -37,6 +37,21 @@ unsigned long memory_count(struct fixture *f)
     return f->subject->memory ? f->subject->memory->count() : asked;
 }
 
+/* ---- time ----------------------------------------------------------------------------------- */
+
+static _Atomic int64_t later_ms; /* by which the clock of the host goes ahead */
+
+static int64_t now_ms(void *arg)
+{
+    (void)arg;
+    return log_default_host.now_ms(log_default_host.arg) + later_ms;
+}
+
+void clock_forward(int64_t ms)
+{
+    later_ms += ms;
+}
+
 /* ---- revisions ------------------------------------------------------------------------------ */
 
 void revision_of(struct fixture *f, const char *text, char out[ETHOS_REVISION_SIZE])
@@ -55,12 +70,9 @@ const struct rule *conformance_rule(size_t index)
     const struct {
         const struct rule *rules;
         size_t count;
-    } parts[] = {{rules_store, rules_store_count},
-                 {rules_history, rules_history_count},
-                 {rules_graft, rules_graft_count},
-                 {rules_batch, rules_batch_count},
-                 {rules_several, rules_several_count},
-                 {rules_race, rules_race_count}};
+    } parts[] = {{rules_store, rules_store_count},     {rules_history, rules_history_count},
+                 {rules_graft, rules_graft_count},     {rules_batch, rules_batch_count},
+                 {rules_several, rules_several_count}, {rules_race, rules_race_count}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (index < parts[i].count)
             return &parts[i].rules[index];
@@ -95,6 +107,8 @@ enum rule_result conformance_check(const struct conformance_subject *subject,
     struct fixture fixture = {.subject = subject, .host = &host}, *f = &fixture;
     host = log_default_host;
     host.resize = resize;
+    host.now_ms = now_ms;
+    later_ms = 0;
     name_scopes(f);
     memory_fail_at(f, 0);
     if (subject->reset)

@@ -18,6 +18,8 @@
 
 #define PAUSE_MS 64 /* the longest between two tries */
 #define TOKEN_BYTES 16
+#define DAY_MS 86400000
+#define FORGET_EVERY 256 /* versions between two times that operation ids are forgotten */
 
 /* ---- trying again --------------------------------------------------------------------------- */
 
@@ -73,6 +75,16 @@ static uint64_t next_version(const struct ethos_commit *commit)
     return next;
 }
 
+/* Now and then; never by a clock that stands at its beginning. */
+static void forget_some(struct ethos_commit *commit)
+{
+    int64_t before_ms = commit->time_ms - (int64_t)ETHOS_OPID_DAYS * DAY_MS;
+    if (commit->version / FORGET_EVERY == commit->next / FORGET_EVERY || before_ms <= 0)
+        return;
+    commit->forget_ms = before_ms;
+    commit->keep = ETHOS_OPID_COUNT;
+}
+
 int rows_commit(const struct rows *self, const char *scope, struct ethos_commit *commit,
                 struct ethos_error *error)
 {
@@ -84,6 +96,7 @@ int rows_commit(const struct rows *self, const char *scope, struct ethos_commit 
     commit->next = next_version(commit);
     commit->token = token;
     commit->time_ms = rows_now_ms(self);
+    forget_some(commit);
     return inner->ops->commit(inner, scope, commit, error);
 }
 

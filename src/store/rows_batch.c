@@ -14,9 +14,6 @@
 #include "store/opid.h"
 #include "store/rows.h"
 
-#define DAY_MS 86400000
-#define FORGET_EVERY 256 /* versions between two times that old operation ids are forgotten */
-
 struct job {
     const struct rows *self;
     const char *scope;
@@ -263,8 +260,6 @@ static int commit(struct job *job, struct ethos_error *error)
         bool same = strcmp(key->revision, key->old.revision) == 0; // both "" when absent
         key->verdict = same ? ETHOS_EDIT_KEEP : key->text.data ? ETHOS_EDIT_PUT : ETHOS_EDIT_DROP;
     }
-    if (job->fetch.version % FORGET_EVERY < job->row_count)
-        commit.forget_ms = rows_now_ms(job->self) - (int64_t)ETHOS_OPID_DAYS * DAY_MS;
     return rows_commit(job->self, job->scope, &commit, error);
 }
 

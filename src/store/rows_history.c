@@ -136,10 +136,11 @@ static int take_row(void *arg, const struct ethos_row *row)
 static int next_page(const struct rows *self, struct page *page, struct ethos_error *error)
 {
     struct ethos_store *inner = self->wrap.inner;
+    size_t limit = page->below ? ROWS_PAGE : ROWS_FIRST;
     page->count = 0;
-    int code = inner->ops->rows(inner, page->scope, page->key, page->below, ROWS_PAGE, take_row,
-                                page, error);
-    page->last = code == ETHOS_OK && (page->count < ROWS_PAGE || page->below <= 1);
+    int code = inner->ops->rows(inner, page->scope, page->key, page->below, limit, take_row, page,
+                                error);
+    page->last = code == ETHOS_OK && (page->count < limit || page->below <= 1);
     return code;
 }
 

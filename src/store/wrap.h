@@ -28,9 +28,13 @@ int wrap_locate(struct ethos_store *self, const char *scope, const char *key, ch
 int wrap_check(struct ethos_store *self, int fix, ethos_finding_fn *each, void *arg,
                struct ethos_error *error);
 
+/* Whether changes are durable is found out anew by a backend that was reached late, or again. */
 static inline struct ethos_store *wrap_inner(struct ethos_store *self)
 {
-    return ((struct wrap *)self)->inner;
+    struct ethos_store *inner = ((struct wrap *)self)->inner;
+    self->capabilities &= ~(uint32_t)ETHOS_STORE_DURABLE;
+    self->capabilities |= inner->capabilities & ETHOS_STORE_DURABLE;
+    return inner;
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -40,17 +41,20 @@ static pid_t spawn(const struct drive *self, const char *const *args, int *out)
 {
     const char *words[WORDS] = {self->program, "--home", self->home};
     int pipes[2];
+    pid_t parent = getpid();
     for (size_t i = 0; args[i]; i++)
         words[3 + i] = args[i];
-    assert_int_equal(pipe(pipes), 0);
+    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+    fflush(stdout);
     pid_t pid = fork();
     if (pid == 0) {
         const struct rlimit files = {self->files, self->files};
         if (self->files)
             setrlimit(RLIMIT_NOFILE, &files);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(127);
         dup2(pipes[1], STDOUT_FILENO);
-        close(pipes[0]);
-        close(pipes[1]);
         execv(self->program, (char **)words);
         _exit(127);
     }
@@ -85,26 +89,40 @@ static void read_link(struct drive *self, int fd)
 
 void drive_start(struct drive *self, const char *const *args)
 {
-    const char *words[WORDS] = {"serve", "--port", "0"};
+    char port[16];
+    const char *words[WORDS] = {"serve", "--port", port};
     int out;
-    signal(SIGPIPE, SIG_IGN);
     if (!*self->home) {
         snprintf(self->home, sizeof self->home, "/tmp/ethos-http-XXXXXX");
         assert_non_null(mkdtemp(self->home));
     }
     for (size_t i = 0; args && args[i]; i++)
         words[3 + i] = args[i];
+    snprintf(port, sizeof port, "%u", self->port);
     find_program(self);
     self->pid = spawn(self, words, &out);
     read_link(self, out);
 }
 
+static int end(struct drive *self, int signal)
+{
+    int status = 0;
+    if (self->pid) {
+        kill(self->pid, signal);
+        waitpid(self->pid, &status, 0);
+    }
+    self->pid = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 int drive_stop(struct drive *self)
 {
-    int status;
-    kill(self->pid, SIGTERM);
-    waitpid(self->pid, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return end(self, SIGTERM);
+}
+
+void drive_kill(struct drive *self)
+{
+    end(self, SIGKILL);
 }
 
 int drive_end(struct drive *self)

@@ -15,16 +15,20 @@ struct drive {
     char token[65];    /* of the printed link */
     char cookie[65];   /* once drive_login was called */
     unsigned files;    /* descriptors that the programs may have; 0: as many as this one */
-    unsigned port;
-    pid_t pid;
+    unsigned port;     /* the same again after the first start */
+    pid_t pid;         /* 0: it does not run */
 };
 
-/* Starts a server; args (NULL: none) are further words of its command line, and end with NULL. */
+/*
+ * Starts a server, which ends with this process, too; args (NULL: none) are further words of its command line,
+ * and end with NULL.
+ */
 void drive_start(struct drive *self, const char *const *args);
 
 /* Ends it as a person would; its exit status. drive_end removes the home, too. */
 int drive_stop(struct drive *self);
 int drive_end(struct drive *self);
+void drive_kill(struct drive *self); /* with -9 */
 
 /* Exchanges the link for the cookie. */
 void drive_login(struct drive *self);

@@ -4,7 +4,6 @@
 #include "postgres.h"
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <grp.h>
@@ -20,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
-#include "store/store.h"
+#include "module.h"
 
 #define START_MS 30000 /* until a server must answer */
 #define WORDS 64
@@ -327,36 +326,9 @@ void pg_pooler_start(struct pg_server *self)
 
 /* ---- stores ---------------------------------------------------------------------------------- */
 
-/* Beside tests/modules/ of the build, and beside bench/. */
-static void *load_module(void)
-{
-    static const char *const places[] = {"/../../lib/ethos/postgres.so",
-                                         "/../lib/ethos/postgres.so"};
-    char path[4096];
-    void *library = NULL;
-    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 64);
-    if (size < 0)
-        give_up("/proc/self/exe");
-    path[size] = 0;
-    char *end = strrchr(path, '/');
-    for (size_t i = 0; !library && i < sizeof places / sizeof *places; i++) {
-        snprintf(end, 64, "%s", places[i]);
-        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    }
-    return library;
-}
-
 const struct ethos_module *pg_module(void)
 {
-    static const struct ethos_module *module;
-    void *library = module ? NULL : load_module();
-    if (library)
-        module = dlsym(library, "ethos_module");
-    if (!module) {
-        fprintf(stderr, "%s\n", dlerror());
-        exit(1);
-    }
-    return module;
+    return module_load("postgres");
 }
 
 const struct ethos_store_ops *pg_ops(void)
@@ -367,19 +339,12 @@ const struct ethos_store_ops *pg_ops(void)
 int pg_open_with(const struct ethos_host *host, const struct ethos_setting *settings,
                  uint32_t deadline_ms, struct ethos_store **out_store, struct ethos_error *error)
 {
-    size_t count = 0;
-    while (settings[count].name)
-        count++;
-    const struct ethos_setup setup = {
-        .host = host, .settings = settings, .setting_count = count, .deadline_ms = deadline_ms};
-    return pg_ops()->open(&setup, out_store, error);
+    return module_open("postgres", host, settings, deadline_ms, out_store, error);
 }
 
 int pg_open_rows(const struct ethos_host *host, const char *url, uint32_t deadline_ms,
                  struct ethos_store **out_store, struct ethos_error *error)
 {
     const struct ethos_setting settings[] = {{"url", url}, {NULL, NULL}};
-    struct ethos_store *inner;
-    int code = pg_open_with(host, settings, deadline_ms, &inner, error);
-    return code ? code : store_rows_new(host, inner, deadline_ms, out_store, error);
+    return module_open_rows("postgres", host, settings, deadline_ms, out_store, error);
 }

@@ -4,7 +4,6 @@
 #include "redis.h"
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
-#include "store/store.h"
+#include "module.h"
 
 #define START_MS 20000 /* until it must answer */
 
@@ -204,34 +203,13 @@ void redis_server_stop(struct redis_server *self)
 
 const struct ethos_store_ops *redis_ops(void)
 {
-    static const struct ethos_module *module;
-    char path[4096];
-    if (module)
-        return module->store;
-    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 64);
-    if (size < 0)
-        give_up("/proc/self/exe");
-    path[size] = 0;
-    char *end = strrchr(path, '/');
-    snprintf(end, 64, "/../../lib/ethos/redis.so");
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    module = library ? dlsym(library, "ethos_module") : NULL;
-    if (!module) {
-        fprintf(stderr, "%s\n", dlerror());
-        exit(1);
-    }
-    return module->store;
+    return module_load("redis")->store;
 }
 
 int redis_open(const struct ethos_host *host, const struct ethos_setting *settings,
                uint32_t deadline_ms, struct ethos_store **out_store, struct ethos_error *error)
 {
-    size_t count = 0;
-    while (settings[count].name)
-        count++;
-    const struct ethos_setup setup = {
-        .host = host, .settings = settings, .setting_count = count, .deadline_ms = deadline_ms};
-    return redis_ops()->open(&setup, out_store, error);
+    return module_open("redis", host, settings, deadline_ms, out_store, error);
 }
 
 int redis_open_rows(const struct ethos_host *host, const char *url, uint32_t deadline_ms,
@@ -239,8 +217,6 @@ int redis_open_rows(const struct ethos_host *host, const char *url, uint32_t dea
 {
     char patience[16];
     const struct ethos_setting settings[] = {{"url", url}, {"timeoutMs", patience}, {NULL, NULL}};
-    struct ethos_store *inner;
     snprintf(patience, sizeof patience, "%u", deadline_ms);
-    int code = redis_open(host, settings, deadline_ms, &inner, error);
-    return code ? code : store_rows_new(host, inner, deadline_ms, out_store, error);
+    return module_open_rows("redis", host, settings, deadline_ms, out_store, error);
 }

@@ -4,16 +4,15 @@
 #ifndef TESTS_MODULES_REMOTE_H
 #define TESTS_MODULES_REMOTE_H
 
-#include <sys/types.h>
-
 #include <ethos/provider.h>
 
-#define REMOTE_KEY_SIZE 80
+#include "../http/drive.h"
+
+#define REMOTE_KEY_SIZE 128
 
 struct remote_server {
-    char home[64];
+    struct drive drive;
     unsigned port; /* the same again after a restart */
-    pid_t pid;     /* 0: it does not run */
     char key[REMOTE_KEY_SIZE];
 };
 
@@ -32,8 +31,7 @@ int remote_server_run(const struct remote_server *self, const char *const *words
                       size_t size);
 
 /* Makes a key with these scopes, separated by blanks. */
-void remote_server_key(const struct remote_server *self, const char *scopes,
-                       char out[REMOTE_KEY_SIZE]);
+void remote_server_key(struct remote_server *self, const char *scopes, char out[REMOTE_KEY_SIZE]);
 
 /* A proxy in front of it, whose address the server is told to answer to: it is started again for that. */
 struct proxy *remote_server_proxy(struct remote_server *self);

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../store/forgetting.h"
 #include "postgres_calls.h"
 
 #define BRIEF_MS 300 /* for what is not to be had */
@@ -188,9 +189,9 @@ static void test_a_server_that_is_away_lets_open_but_nothing_else(void **state)
         assert_int_equal(store->ops->read(store, SCOPE, "a.md", &whole, &text, &error), ETHOS_BUSY);
         assert_non_null(strstr(error.text, "refused"));
     }
-    struct findings found = check(store);
-    assert_int_equal(found.count, 1);
-    assert_non_null(strstr(found.all, "postgres connection: postgres: "));
+    struct findings found = {0};
+    assert_int_equal(store->ops->check(store, 0, collect, &found, &error), ETHOS_BUSY);
+    assert_non_null(strstr(error.text, "refused"));
     close_store(store);
 }
 
@@ -324,6 +325,92 @@ static void test_schemas_are_separate(void **state)
     assert_int_equal(version_of(two, SCOPE), 0);
     close_store(one);
     close_store(two);
+}
+
+static int note_key(void *arg, const struct ethos_entry *entry)
+{
+    size_t used = strlen(arg);
+    snprintf((char *)arg + used, 64 - used, "%s ", entry->key);
+    return 0;
+}
+
+static void drop_schema(const char *name)
+{
+    char sql[128];
+    snprintf(sql, sizeof sql, "DROP SCHEMA IF EXISTS \"%s\" CASCADE", name);
+    say(sql);
+}
+
+/* Words of SQL are names like others. */
+static void test_any_name_of_a_schema_will_do(void **state)
+{
+    static const char *const names[] = {"user", "select", "_",
+                                        "a23456789_123456789_123456789_123456789_12345678"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct ethos_setting settings[] = {
+            {"url", server.url}, {"schema", names[i]}, {NULL, NULL}};
+        struct ethos_store *store;
+        struct ethos_error error = {0};
+        drop_schema(names[i]);
+        if (try_open(settings, &store, &error) != ETHOS_OK)
+            fail_msg("%s: %s", names[i], error.text);
+        assert_int_equal(
+            commit_small(store, &(struct small_commit){"a.md", "x", "t", 0, false}, &error),
+            ETHOS_OK);
+        assert_holds(store, "a.md", "x");
+        assert_int_equal(check(store).count, 0);
+        close_store(store);
+        drop_schema(names[i]);
+    }
+    refuses(ETHOS_INVALID, "cannot name a schema", "schema", "information_schema");
+}
+
+/* Whatever is set for a database, its texts are the same bytes. */
+static void test_settings_of_a_database_do_not_matter(void **state)
+{
+    static const char *const settings[] = {"search_path = 'nowhere'",
+                                           "bytea_output = 'escape'",
+                                           "standard_conforming_strings = off",
+                                           "backslash_quote = on",
+                                           "datestyle = 'German'",
+                                           "timezone = 'Asia/Kolkata'",
+                                           "extra_float_digits = -15",
+                                           "default_transaction_isolation = 'serializable'",
+                                           "default_toast_compression = 'pglz'",
+                                           "client_encoding = 'LATIN1'",
+                                           "quote_all_identifiers = on",
+                                           "plan_cache_mode = 'force_custom_plan'",
+                                           "enable_indexscan = off",
+                                           "jit_above_cost = 0"};
+    static const struct ethos_view text = VIEW("gr\xc3\xbc\xc3\x9f \\x00 '' \0 \xff");
+    struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
+    struct ethos_text read = {0};
+    struct ethos_error error = {0};
+    char sql[192], url[192], revision[ETHOS_REVISION_SIZE];
+    (void)state;
+    say("CREATE DATABASE odd TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'de-DE'");
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        snprintf(sql, sizeof sql, "ALTER DATABASE odd SET %s", settings[i]);
+        say(sql);
+    }
+    snprintf(url, sizeof url, "host=%s port=%u user=owner dbname=odd", server.temp.path,
+             server.port);
+    struct ethos_store *store = open_whole(url, DEADLINE_MS);
+    static const char *const keys[] = {"Z.md", "a.md", "\xc3\xa4.md", "_.md"};
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(
+            store->ops->write(store, SCOPE, keys[i], NULL, text, NULL, revision, &error), ETHOS_OK);
+    assert_int_equal(store->ops->read(store, SCOPE, keys[2], &whole, &read, &error), ETHOS_OK);
+    assert_int_equal(read.size, text.size);
+    assert_memory_equal(read.data, text.data, text.size);
+    assert_string_equal(read.revision, revision);
+    char listed[64] = "";
+    assert_int_equal(store->ops->list(store, SCOPE, note_key, listed, &error), ETHOS_OK);
+    assert_string_equal(listed, "Z.md _.md a.md \xc3\xa4.md ");
+    free(read.data);
+    close_store(store);
+    say("DROP DATABASE odd");
 }
 
 /* ---- durability ------------------------------------------------------------------------------ */
@@ -500,6 +587,15 @@ static void test_an_origin_that_is_not_utf8_is_made_so(void **state)
     close_store(store);
 }
 
+static void test_operations_are_forgotten_when_they_are_old_and_many(void **state)
+{
+    struct ethos_store *store = open_inner(server.url, DEADLINE_MS);
+    (void)state;
+    check_forgetting(store);
+    check_done_again(store);
+    close_store(store);
+}
+
 #define TEST(function) cmocka_unit_test_setup(function, begin)
 
 int main(void)
@@ -519,6 +615,8 @@ int main(void)
         TEST(test_a_schema_of_a_newer_version_is_refused),
         TEST(test_a_database_of_another_encoding_is_refused),
         TEST(test_schemas_are_separate),
+        TEST(test_any_name_of_a_schema_will_do),
+        TEST(test_settings_of_a_database_do_not_matter),
         TEST(test_a_server_without_fsync_is_not_durable_and_doctor_says_so),
         TEST(test_a_commit_waits_for_the_disk_whatever_is_set),
         TEST(test_clocks_that_differ_are_told),
@@ -526,6 +624,7 @@ int main(void)
         TEST(test_the_longest_text_is_kept_and_its_end_can_be_had),
         TEST(test_people_can_read_it),
         TEST(test_an_origin_that_is_not_utf8_is_made_so),
+        TEST(test_operations_are_forgotten_when_they_are_old_and_many),
     };
     const char *missing = pg_server_missing();
     if (missing) {

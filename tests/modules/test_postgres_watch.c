@@ -131,6 +131,43 @@ static void test_what_was_refused_is_not_told(void **state)
     close_store(store);
 }
 
+/* A change that nobody told of, as when its writer died right after it. */
+static void test_what_nobody_told_of_is_found(void **state)
+{
+    struct ethos_store *store = open_whole(server.url, DEADLINE_MS);
+    (void)state;
+    change(store, "user:one");
+    change(store, "user:two");
+    struct watcher watcher = watch_url(server.url);
+    struct pollfd fd = {watcher.fd, POLLIN, 0};
+    poll(&fd, 1, PATIENCE_MS); // the versions as they are
+    look(&watcher);
+    assert_true(pg_server_say(&server,
+                              "UPDATE ethos.scope SET version = version + 1, token = 'x' WHERE name"
+                              " = 'user:two'",
+                              NULL, 0));
+    wait_for(&watcher, &watcher.told.scopes, 1);
+    assert_string_equal(watcher.told.last, "user:two");
+    assert_int_equal(watcher.told.any, 0);
+    close_store(watcher.store);
+    close_store(store);
+}
+
+/* What is told comes after what it is about: who hears of it finds it. */
+static void test_who_is_told_finds_the_change(void **state)
+{
+    struct ethos_store *store = open_whole(server.url, DEADLINE_MS);
+    struct watcher watcher = watch_url(server.url);
+    (void)state;
+    for (unsigned i = 1; i <= 50; i++) {
+        change(store, "user:one");
+        wait_for(&watcher, &watcher.told.scopes, i);
+        assert_true(version_of(watcher.store, "user:one") >= i);
+    }
+    close_store(watcher.store);
+    close_store(store);
+}
+
 static void test_a_watcher_who_was_cut_off_is_told_that_anything_may_have_changed(void **state)
 {
     struct ethos_store *store = open_whole(server.url, DEADLINE_MS);
@@ -138,7 +175,7 @@ static void test_a_watcher_who_was_cut_off_is_told_that_anything_may_have_change
     (void)state;
     assert_true(pg_server_say(&server,
                               "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query"
-                              " LIKE 'LISTEN%'",
+                              " LIKE 'LISTEN%' OR query LIKE 'SELECT name, version %'",
                               NULL, 0));
     wait_for(&watcher, &watcher.told.any, 1);
     change(store, "user:one");
@@ -260,6 +297,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(test_two_watchers_hear_what_either_changes),
         TEST(test_what_was_refused_is_not_told),
+        TEST(test_what_nobody_told_of_is_found),
+        TEST(test_who_is_told_finds_the_change),
         TEST(test_a_watcher_who_was_cut_off_is_told_that_anything_may_have_changed),
         TEST(test_a_watcher_may_begin_before_the_server_does),
         TEST(test_behind_a_pooler_changes_are_looked_for),

@@ -4,6 +4,7 @@
  */
 #include <sys/wait.h>
 
+#include "../store/forgetting.h"
 #include "conformance/conformance.h"
 #include "redis_calls.h"
 
@@ -315,67 +316,12 @@ static void test_rows_out_of_order_are_refused(void **state)
 
 /* ---- operations and copies ------------------------------------------------------------------ */
 
-static void commit_operations(struct ethos_store *store, uint64_t version, int64_t time_ms,
-                              const char *id, int64_t forget_ms)
+static void test_operations_are_forgotten_when_they_are_old_and_many(void **state)
 {
-    const struct ethos_done done = {id, VIEW("record \0 of it")};
-    const struct ethos_commit commit = {.version = version,
-                                        .next = version + 1,
-                                        .token = "t",
-                                        .time_ms = time_ms,
-                                        .done = &done,
-                                        .done_count = id ? 1 : 0,
-                                        .forget_ms = forget_ms};
-    assert_int_equal(store->ops->commit(store, SCOPE, &commit, NULL), ETHOS_OK);
-}
-
-static void test_operations_are_forgotten_when_their_time_has_come(void **state)
-{
-    static const char *const ids[] = {"old", "edge", "new", "never"};
     struct ethos_store *store = open_plain();
-    struct ethos_text records[4] = {0};
-    struct ethos_fetch fetch = {.op_ids = ids, .records = records, .op_count = 4};
     (void)state;
-    commit_operations(store, 0, 999, "old", 0);
-    commit_operations(store, 1, 1000, "edge", 0);
-    commit_operations(store, 2, 1001, "new", 0);
-    assert_int_equal(store->ops->fetch(store, SCOPE, &fetch, NULL), ETHOS_OK);
-    assert_int_equal(fetch.version, 3);
-    for (size_t i = 0; i < 3; i++)
-        assert_int_equal(records[i].size, 14);
-    assert_memory_equal(records[0].data, "record \0 of it", 15);
-    assert_null(records[3].data);
-    commit_operations(store, 3, 2000, NULL, 1000);
-    assert_int_equal(store->ops->fetch(store, SCOPE, &fetch, NULL), ETHOS_OK);
-    assert_null(records[0].data);
-    assert_non_null(records[1].data);
-    assert_non_null(records[2].data);
-    free(records[1].data);
-    free(records[2].data);
-    store->ops->close(store);
-}
-
-static void test_many_operations_are_forgotten_at_once(void **state)
-{
-    static char names[1200][8];
-    static struct ethos_done done[1200];
-    static const char *ids[1200];
-    static struct ethos_text records[1200];
-    struct ethos_store *store = open_plain();
-    struct ethos_fetch fetch = {.op_ids = ids, .records = records, .op_count = 1200};
-    const struct ethos_commit commit = {
-        .next = 1, .token = "t", .time_ms = 1, .done = done, .done_count = 1200};
-    (void)state;
-    for (unsigned i = 0; i < 1200; i++) {
-        snprintf(names[i], sizeof names[i], "op%u", i);
-        ids[i] = names[i];
-        done[i] = (struct ethos_done){names[i], VIEW("{}")};
-    }
-    assert_int_equal(store->ops->commit(store, SCOPE, &commit, NULL), ETHOS_OK);
-    commit_operations(store, 1, 3, NULL, 2);
-    assert_int_equal(store->ops->fetch(store, SCOPE, &fetch, NULL), ETHOS_OK);
-    for (unsigned i = 0; i < 1200; i++)
-        assert_null(records[i].data);
+    check_forgetting(store);
+    check_done_again(store);
     store->ops->close(store);
 }
 
@@ -607,8 +553,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup(test_rows_are_told_newest_first_page_by_page, empty_server),
     cmocka_unit_test_setup(test_every_member_of_a_row_is_kept_as_it_is, empty_server),
     cmocka_unit_test_setup(test_rows_out_of_order_are_refused, empty_server),
-    cmocka_unit_test_setup(test_operations_are_forgotten_when_their_time_has_come, empty_server),
-    cmocka_unit_test_setup(test_many_operations_are_forgotten_at_once, empty_server),
+    cmocka_unit_test_setup(test_operations_are_forgotten_when_they_are_old_and_many, empty_server),
     cmocka_unit_test_setup(test_copies_are_told_in_the_order_of_their_ids, empty_server),
     cmocka_unit_test_setup(test_what_is_purged_is_in_no_key_and_soon_in_no_file, empty_server),
     cmocka_unit_test_setup(test_two_who_watch_are_told_what_a_third_changes, empty_server),

@@ -13,7 +13,9 @@
  * be judged by the text at the end (check_scope): an addition that was acknowledged stands in it once;
  * one that was refused for certain does not; what was added later than another was acknowledged stands
  * behind it; every text that was read is a beginning of the last one, and holds all that was
- * acknowledged before it was asked for.
+ * acknowledged before it was asked for. That takes time as sorting does, whatever their number.
+ *
+ * --adds, --clients, --scopes and --naive are how many; after --minutes no more are begun, which fails.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -27,7 +29,7 @@
 #define MOST_CLIENTS 64
 #define MOST_SCOPES 64
 #define MOST_ADDS 200000 /* of a run */
-#define MOST_READS 20000
+#define MOST_READS 100000
 #define TRIES 600 /* of one addition whose fate is not known; a pause before each */
 #define PAUSE_US 20000
 
@@ -38,18 +40,19 @@ struct add {
     bool refused;            /* for certain */
 };
 
-/* One text that was read: its size and hash say whether it was a beginning of the last one. */
+/* One text that was read: its size and print say whether it was a beginning of the last one. */
 struct seen {
     unsigned scope;
     int64_t asked;
     size_t size;
-    char hash[HASH_SIZE];
+    uint64_t print;
 };
 
 /* Shared by all clients. */
 struct load {
     struct server servers[SERVERS];
     unsigned scopes, goal;
+    int64_t began, ended, until;
     unsigned next_add, next_seen;
     unsigned unknown; /* additions whose fate nobody could tell */
     struct add adds[MOST_ADDS];
@@ -60,6 +63,18 @@ struct client {
     struct load *load;
     unsigned number;
 };
+
+/* ---- prints --------------------------------------------------------------------------------- */
+
+/* FNV-1a: that of a text goes on from that of its beginning. */
+#define NO_PRINT UINT64_C(0xcbf29ce484222325)
+
+static uint64_t print_on(uint64_t print, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        print = (print ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    return print;
+}
 
 /* ---- clients -------------------------------------------------------------------------------- */
 
@@ -138,11 +153,8 @@ static void read_one(struct load *load, struct wire *wire)
                           : 0;
     unsigned at = status == 200 ? __atomic_fetch_add(&load->next_seen, 1, __ATOMIC_RELAXED)
                                 : MOST_READS;
-    if (at < MOST_READS) {
-        struct seen *seen = &load->seen[at];
-        *seen = (struct seen){.scope = scope, .asked = asked, .size = size};
-        text_hash(text, size, seen->hash);
-    }
+    if (at < MOST_READS)
+        load->seen[at] = (struct seen){scope, asked, size, print_on(NO_PRINT, text, size)};
     if (status != 200 && status != 404)
         wire_turn(wire);
     free(text);
@@ -157,7 +169,7 @@ static int run_client(void *arg)
     proof_reseed(client->number + 1);
     for (;;) {
         unsigned number = __atomic_fetch_add(&load->next_add, 1, __ATOMIC_RELAXED);
-        if (number >= load->goal)
+        if (number >= load->goal || proof_us() > load->until)
             break;
         load->adds[number].scope = proof_random(load->scopes);
         add_one(load, &wire, number);
@@ -177,110 +189,166 @@ struct verdict {
     unsigned disordered, unread, torn;
 };
 
-/* The numbers of the lines of a text, in order. */
-static unsigned *numbers_of(const char *text, size_t *out_count)
+static void *room_for(size_t count, size_t size)
 {
-    size_t room = 1024, count = 0;
-    unsigned *list = malloc(room * sizeof *list);
-    for (const char *at = text; list && at && (at = strstr(at, "e-")); at += 2) {
-        if (count == room)
-            list = realloc(list, (room *= 2) * sizeof *list);
-        if (list)
-            list[count++] = (unsigned)strtoul(at + 2, NULL, 10);
-    }
-    if (!list)
+    void *room = calloc(count + 1, size);
+    if (!room)
         proof_die("out of memory");
+    return room;
+}
+
+/* A line of a memory: which addition, and where it ends in the text. */
+struct line {
+    const struct add *add;
+    size_t end;
+};
+
+/* The lines of a text, in order; what nobody ever added there is one that was never asked for. */
+static struct line *lines_of(const struct load *load, unsigned scope, const char *text,
+                             unsigned *times, size_t *out_count)
+{
+    static const struct add nobody;
+    struct line *lines = room_for(strlen(text) / 3, sizeof *lines); // "e-0"
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, "e-")); at += 2) {
+        char *end;
+        unsigned long number = strtoul(at + 2, &end, 10);
+        bool known = number < load->goal && load->adds[number].scope == scope;
+        if (known)
+            times[number]++;
+        lines[count++] = (struct line){known ? &load->adds[number] : &nobody, (size_t)(end - text)};
+    }
     *out_count = count;
-    return list;
+    return lines;
 }
 
 /* What was asked for after another was answered must not stand before it. */
-static unsigned count_disorder(const struct load *load, const unsigned *order, size_t count)
+static unsigned count_disorder(const struct line *lines, size_t count)
 {
     unsigned found = 0;
     int64_t latest = 0; /* when the last asked for of those before was asked for */
     for (size_t i = 0; i < count; i++) {
-        const struct add *add = order[i] < load->goal ? &load->adds[order[i]] : NULL;
-        if (!add)
-            continue;
-        found += add->answered && add->answered < latest;
+        const struct add *add = lines[i].add;
+        found += !add->asked || (add->answered && add->answered < latest);
         if (add->asked > latest)
             latest = add->asked;
     }
     return found;
 }
 
-/* How much of a text holds everything that was acknowledged before a moment: its size. */
-static size_t size_needed(const struct load *load, unsigned scope, const char *text, int64_t moment)
+static int by_answer(const void *a, const void *b)
 {
-    size_t needed = 0;
-    for (const char *at = text; (at = strstr(at, "e-")); at += 2) {
-        char *end;
-        unsigned long number = strtoul(at + 2, &end, 10);
-        if (number < load->goal && load->adds[number].scope == scope &&
-            load->adds[number].answered && load->adds[number].answered < moment)
-            needed = (size_t)(end - text);
-    }
-    return needed;
+    int64_t x = ((const struct line *)a)->add->answered,
+            y = ((const struct line *)b)->add->answered;
+    return (x > y) - (x < y);
 }
 
-static void check_reads(const struct load *load, unsigned scope, const char *text, size_t size,
-                        struct verdict *verdict)
+/*
+ * Those that were acknowledged, in that order; the end of each becomes the size that holds all up to it. Returns
+ * how many.
+ */
+static size_t sort_by_answer(struct line *lines, size_t count)
 {
-    unsigned count = load->next_seen < MOST_READS ? load->next_seen : MOST_READS;
-    for (unsigned i = 0; i < count; i++) {
-        const struct seen *seen = &load->seen[i];
-        char hash[HASH_SIZE];
-        if (seen->scope != scope)
-            continue;
-        text_hash(text, seen->size < size ? seen->size : size, hash);
-        verdict->torn += seen->size > size || strcmp(hash, seen->hash) != 0;
-        verdict->unread += seen->size < size_needed(load, scope, text, seen->asked);
-    }
-}
-
-static void check_scope(const struct load *load, unsigned scope, const char *text, size_t size,
-                        struct verdict *verdict)
-{
-    size_t count;
-    unsigned *order = numbers_of(text, &count), *times = calloc(load->goal, sizeof *times);
-    if (!times)
-        proof_die("out of memory");
+    size_t kept = 0;
     for (size_t i = 0; i < count; i++)
-        if (order[i] < load->goal)
-            times[order[i]]++;
+        if (lines[i].add->answered)
+            lines[kept++] = lines[i];
+    qsort(lines, kept, sizeof *lines, by_answer);
+    for (size_t i = 1; i < kept; i++)
+        if (lines[i].end < lines[i - 1].end)
+            lines[i].end = lines[i - 1].end;
+    return kept;
+}
+
+/* How much of a text holds everything that was acknowledged before a moment. */
+static size_t size_needed(const struct line *lines, size_t count, int64_t moment)
+{
+    size_t low = 0;
+    while (count > 0) { // all below `low` were answered before it, none from low + count on
+        size_t half = count / 2;
+        bool before = lines[low + half].add->answered < moment;
+        low = before ? low + half + 1 : low;
+        count = before ? count - half - 1 : half;
+    }
+    return low > 0 ? lines[low - 1].end : 0;
+}
+
+/* What was read of one memory, the shortest text first. */
+static void check_reads(const struct seen *seen, size_t count, const struct line *lines,
+                        size_t line_count, const char *text, size_t size, struct verdict *verdict)
+{
+    uint64_t print = NO_PRINT;
+    size_t printed = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (seen[i].size <= size) {
+            print = print_on(print, text + printed, seen[i].size - printed);
+            printed = seen[i].size;
+        }
+        verdict->torn += seen[i].size > size || print != seen[i].print;
+        verdict->unread += seen[i].size < size_needed(lines, line_count, seen[i].asked);
+    }
+}
+
+/* The text of a memory as it is at the end, through a server that answers. */
+static char *last_text(const struct load *load, unsigned scope, size_t *out_size)
+{
+    char *path = text_format("/api/memory/memory?personality=p%u", scope), *text = NULL;
+    int fd = server_connect(&load->servers[0]);
+    unsigned status = fd >= 0 ? server_get(&load->servers[0], fd, path, &text, out_size) : 0;
+    if (fd >= 0)
+        close(fd);
+    if (status != 200 && status != 404)
+        proof_say(false, "spread: the last read answers %u: %.300s", status, text ? text : "");
+    free(path);
+    if (status == 200 && text)
+        return text;
+    free(text);
+    *out_size = 0;
+    return text_format("%s", "");
+}
+
+static void check_adds(const struct load *load, const unsigned *times, struct verdict *verdict)
+{
     for (unsigned i = 0; i < load->goal; i++) {
         const struct add *add = &load->adds[i];
-        if (add->scope != scope || !add->asked)
-            continue;
         verdict->acknowledged += add->answered != 0;
         verdict->refused += add->refused;
         verdict->lost += add->answered && times[i] == 0;
         verdict->doubled += times[i] > 1;
         verdict->risen += add->refused && times[i] > 0;
     }
-    verdict->disordered += count_disorder(load, order, count);
-    check_reads(load, scope, text, size, verdict);
-    free(times);
-    free(order);
 }
 
-/* Every memory as it is at the end, through a server that answers. */
-static void check_all(const struct load *load, struct verdict *verdict)
+static int by_scope_and_size(const void *a, const void *b)
 {
-    for (unsigned scope = 0; scope < load->scopes; scope++) {
-        char *path = text_format("/api/memory/memory?personality=p%u", scope), *text = NULL;
-        size_t size = 0;
-        int fd = server_connect(&load->servers[0]);
-        unsigned status = fd >= 0 ? server_get(&load->servers[0], fd, path, &text, &size) : 0;
-        if (fd >= 0)
-            close(fd);
-        if (status != 200 && status != 404)
-            proof_say(false, "spread: the last read answers %u", status);
-        check_scope(load, scope, text ? text : "", size, verdict);
+    const struct seen *x = a, *y = b;
+    int order = (x->scope > y->scope) - (x->scope < y->scope);
+    return order ? order : (x->size > y->size) - (x->size < y->size);
+}
+
+static unsigned count_reads(const struct load *load)
+{
+    return load->next_seen < MOST_READS ? load->next_seen : MOST_READS;
+}
+
+static void check_all(struct load *load, struct verdict *verdict)
+{
+    unsigned *times = room_for(load->goal, sizeof *times), reads = count_reads(load), from = 0;
+    qsort(load->seen, reads, sizeof *load->seen, by_scope_and_size);
+    for (unsigned scope = 0, to; scope < load->scopes; scope++, from = to) {
+        size_t size, count;
+        char *text = last_text(load, scope, &size);
+        struct line *lines = lines_of(load, scope, text, times, &count);
+        verdict->disordered += count_disorder(lines, count);
+        count = sort_by_answer(lines, count);
+        for (to = from; to < reads && load->seen[to].scope == scope; to++)
+            continue;
+        check_reads(&load->seen[from], to - from, lines, count, text, size, verdict);
+        free(lines);
         free(text);
-        free(path);
     }
+    check_adds(load, times, verdict);
+    free(times);
 }
 
 static unsigned anomalies(const struct verdict *v)
@@ -290,14 +358,15 @@ static unsigned anomalies(const struct verdict *v)
 
 static void say(bool ok, const char *what, const struct load *load, const struct verdict *v)
 {
-    unsigned reads = load->next_seen < MOST_READS ? load->next_seen : MOST_READS;
+    double seconds = (double)(load->ended - load->began) / 1e6;
     proof_say(
         ok,
-        "spread: %s: %u additions acknowledged, %u lost, %u doubled; %u refused, %u of them there; "
-        "%u out of order, %u of unknown fate; %u reads, %u not a beginning, %u without what "
-        "was there",
-        what, v->acknowledged, v->lost, v->doubled, v->refused, v->risen, v->disordered,
-        load->unknown, reads, v->torn, v->unread);
+        "spread: %s: of %u additions %u acknowledged, %u lost, %u doubled; %u refused, %u of them "
+        "there; %u out of order, %u of unknown fate; %u reads, %u not a beginning, %u without what "
+        "was there; %.0f s, %.0f additions a second",
+        what, load->goal, v->acknowledged, v->lost, v->doubled, v->refused, v->risen, v->disordered,
+        load->unknown, count_reads(load), v->torn, v->unread, seconds,
+        seconds > 0 ? v->acknowledged / seconds : 0);
 }
 
 /* ---- what goes wrong ------------------------------------------------------------------------ */
@@ -314,12 +383,18 @@ static void stop_and_go(const struct load *load)
     kill(pid, SIGCONT);
 }
 
+static bool is_under_way(const struct load *load)
+{
+    return __atomic_load_n(&load->next_add, __ATOMIC_RELAXED) < load->goal &&
+           proof_us() < load->until;
+}
+
 /* One after the other, as long as something is to be added. */
 static void do_harm(struct pg_server *database, struct load *load, struct faults *faults)
 {
     unsigned done = 0;
     // Each kind first, then any.
-    for (; __atomic_load_n(&load->next_add, __ATOMIC_RELAXED) < load->goal || done < 3; done++) {
+    for (; is_under_way(load) || done < 3; done++) {
         proof_sleep_us(50000 + proof_random(proof_long() ? 1500000 : 100000));
         switch (done < 3 ? done : proof_random(3)) {
         case 0:
@@ -365,6 +440,8 @@ static void run(struct pg_server *database, const char *provider, bool harm, str
         server_key(&load->servers[i], &homes[i]);
         server_start(&load->servers[i], &homes[i]);
     }
+    load->began = proof_us();
+    load->until = load->began + proof_number("minutes", 10, 60) * INT64_C(60000000);
     for (unsigned i = 0; i < clients && i < MOST_CLIENTS; i++) {
         struct client client = {load, i};
         pids[i] = child_start(run_client, &client);
@@ -373,9 +450,11 @@ static void run(struct pg_server *database, const char *provider, bool harm, str
         do_harm(database, load, faults);
     for (unsigned i = 0; i < clients && i < MOST_CLIENTS; i++)
         child_wait(pids[i]);
+    load->ended = proof_us();
     struct verdict verdict = {0};
     check_all(load, &verdict);
-    bool sound = anomalies(&verdict) == 0 && load->unknown == 0 && verdict.acknowledged > 0;
+    bool sound = anomalies(&verdict) == 0 && verdict.acknowledged > 0 &&
+                 verdict.acknowledged + verdict.refused == load->goal;
     if (harm)
         say(sound, "two servers, one database", load, &verdict);
     else
@@ -397,7 +476,8 @@ static struct load *load_make(unsigned goal, unsigned scopes)
 
 int main(int argc, char **argv)
 {
-    struct pg_server database = {0};
+    // each server may have one for every client, for memory and for conversations
+    struct pg_server database = {.options = {"max_connections=200"}};
     struct faults faults = {0};
     proof_begin(argc, argv);
     const char *missing = pg_server_missing();

@@ -1,7 +1,7 @@
 /*
  * rows_ram.c: the smallest database: four tables and a number for each scope, in memory.
  *
- * One list of items, ordered by scope, table and name; an item never changes. A commit makes all its items
+ * A list of items for each table; an item never changes. A commit makes all its items
  * first and links them afterwards, which cannot fail: an item takes the place of the one with its name, and
  * one that says nothing takes it away.
  */
@@ -19,9 +19,8 @@
 #include "base/view.h"
 #include "core/history.h"
 #include "store/edit.h"
-#include "store/opid.h"
 
-enum table { VERSION, TEXTS, ROWS, OPERATIONS, COPIES };
+enum table { VERSION, TEXTS, ROWS, OPERATIONS, COPIES, TABLES };
 
 struct item {
     struct item *next;
@@ -40,7 +39,7 @@ struct handle;
 
 struct rows_ram {
     const struct ethos_host *host;
-    struct item *items;
+    struct item *tables[TABLES]; /* each ordered by scope and name */
     struct handle *handles;
     struct rows_ram_hooks hooks;
 };
@@ -75,26 +74,24 @@ static int is_down(const struct rows_ram *db, struct ethos_error *error)
 static struct item **find(struct rows_ram *db, const char *scope, enum table table,
                           const char *name)
 {
-    struct item **link = &db->items;
+    struct item **link = &db->tables[table];
     for (; *link; link = &(*link)->next) {
         int order = strcmp((*link)->scope, scope);
-        if (order == 0)
-            order = (int)(*link)->table - (int)table;
         if (order > 0 || (order == 0 && strcmp((*link)->name, name) >= 0))
             break;
     }
     return link;
 }
 
-static bool is_in(const struct item *item, const char *scope, enum table table)
+static bool is_in(const struct item *item, const char *scope)
 {
-    return item && strcmp(item->scope, scope) == 0 && item->table == table;
+    return item && strcmp(item->scope, scope) == 0;
 }
 
 static struct item *get(struct rows_ram *db, const char *scope, enum table table, const char *name)
 {
     struct item *item = *find(db, scope, table, name);
-    return is_in(item, scope, table) && strcmp(item->name, name) == 0 ? item : NULL;
+    return is_in(item, scope) && strcmp(item->name, name) == 0 ? item : NULL;
 }
 
 static void free_item(struct item *item)
@@ -102,6 +99,15 @@ static void free_item(struct item *item)
     if (item)
         arena_release(&item->arena);
     free(item);
+}
+
+static void free_chain(struct item *chain)
+{
+    while (chain) {
+        struct item *item = chain;
+        chain = item->next;
+        free_item(item);
+    }
 }
 
 /* At the front of *chain. NULL without memory. */
@@ -166,7 +172,7 @@ static int db_list(struct ethos_store *self, const char *scope, ethos_entry_fn *
 {
     int code = is_down(db_of(self), error);
     for (const struct item *item = *find(db_of(self), scope, TEXTS, "");
-         code == ETHOS_OK && is_in(item, scope, TEXTS); item = item->next) {
+         code == ETHOS_OK && is_in(item, scope); item = item->next) {
         const struct ethos_entry entry = {item->name, item->text.size, item->time_ms};
         code = each(arg, &entry);
     }
@@ -220,7 +226,7 @@ static int db_rows(struct ethos_store *self, const char *scope, const char *key,
     name_row(below ? below - 1 : UINT64_MAX, first);
     db_of(self)->hooks.pages++;
     for (const struct item *item = *find(db_of(self), scope, ROWS, first);
-         code == ETHOS_OK && limit > 0 && is_in(item, scope, ROWS); item = item->next) {
+         code == ETHOS_OK && limit > 0 && is_in(item, scope); item = item->next) {
         if (key && strcmp(item->row.change.key, key) != 0)
             continue;
         code = each(arg, &item->row);
@@ -235,7 +241,7 @@ static int db_copies(struct ethos_store *self, const char *scope, const char *id
 {
     int code = is_down(db_of(self), error);
     for (const struct item *item = *find(db_of(self), scope, COPIES, id ? id : "");
-         code == ETHOS_OK && is_in(item, scope, COPIES); item = item->next) {
+         code == ETHOS_OK && is_in(item, scope); item = item->next) {
         const struct ethos_copy copy = {item->name, item->key, item->time_ms, item->text};
         if (id && strcmp(item->name, id) != 0)
             break;
@@ -248,9 +254,9 @@ static int db_scopes(struct ethos_store *self, ethos_scope_fn *each, void *arg,
                      struct ethos_error *error)
 {
     int code = is_down(db_of(self), error);
-    for (const struct item *item = db_of(self)->items; code == ETHOS_OK && item; item = item->next)
-        if (item->table == VERSION)
-            code = each(arg, item->scope);
+    for (const struct item *item = db_of(self)->tables[VERSION]; code == ETHOS_OK && item;
+         item = item->next)
+        code = each(arg, item->scope);
     return code;
 }
 
@@ -293,9 +299,13 @@ static bool make_rows(const char *scope, const struct ethos_commit *commit, stru
 
 static bool make_rest(const char *scope, const struct ethos_commit *commit, struct item **chain)
 {
-    for (size_t i = 0; i < commit->done_count; i++)
-        if (!make(chain, scope, OPERATIONS, commit->done[i].op_id, commit->done[i].record))
+    for (size_t i = 0; i < commit->done_count; i++) {
+        const struct ethos_done *done = &commit->done[i];
+        struct item *item = make(chain, scope, OPERATIONS, done->op_id, done->record);
+        if (!item)
             return false;
+        item->time_ms = commit->time_ms;
+    }
     for (size_t i = 0; i < commit->copy_count; i++) {
         const struct ethos_copy *copy = &commit->copies[i];
         struct item *item = make(chain, scope, COPIES, copy->id, copy->text);
@@ -309,15 +319,22 @@ static bool make_rest(const char *scope, const struct ethos_commit *commit, stru
     return version;
 }
 
-static void forget(struct rows_ram *db, const char *scope, int64_t before_ms)
+static struct item **find_oldest(struct rows_ram *db, const char *scope)
 {
-    struct item **link = find(db, scope, OPERATIONS, "");
-    while (is_in(*link, scope, OPERATIONS)) {
-        struct item *item = *link;
-        if (opid_time(item->text) >= before_ms) {
-            link = &item->next;
-            continue;
-        }
+    struct item **oldest = find(db, scope, OPERATIONS, "");
+    for (struct item **link = oldest; is_in(*link, scope); link = &(*link)->next)
+        if ((*link)->time_ms < (*oldest)->time_ms)
+            oldest = link;
+    return oldest;
+}
+
+static void forget(struct rows_ram *db, const char *scope, const struct ethos_commit *commit)
+{
+    size_t count = rows_ram_operations(db, scope);
+    for (unsigned i = 0; count > commit->keep && i < ETHOS_OPID_AT_ONCE; i++, count--) {
+        struct item **link = find_oldest(db, scope), *item = *link;
+        if (item->time_ms >= commit->forget_ms)
+            break;
         *link = item->next;
         free_item(item);
     }
@@ -347,14 +364,10 @@ static int commit_now(struct rows_ram *db, const char *scope, const struct ethos
         link_items(db, chain);
         notify(db, scope);
         if (commit->forget_ms)
-            forget(db, scope, commit->forget_ms);
+            forget(db, scope, commit);
         return ETHOS_OK;
     }
-    while (chain) {
-        struct item *item = chain;
-        chain = item->next;
-        free_item(item);
-    }
+    free_chain(chain);
     return err_nomem(error);
 }
 
@@ -364,6 +377,7 @@ static int db_commit(struct ethos_store *self, const char *scope, const struct e
     struct rows_ram *db = db_of(self);
     int fails = db->hooks.fails ? db->hooks.fails : db->hooks.down, loses = db->hooks.loses;
     db->hooks.commits++;
+    db->hooks.forgets += commit->forget_ms != 0;
     db->hooks.fails = db->hooks.loses = 0;
     if (db->hooks.conflicts > 0) {
         db->hooks.conflicts--;
@@ -454,10 +468,9 @@ struct rows_ram *rows_ram_new(const struct ethos_host *host)
 
 void rows_ram_clear(struct rows_ram *db)
 {
-    while (db->items) {
-        struct item *item = db->items;
-        db->items = item->next;
-        free_item(item);
+    for (size_t i = 0; i < TABLES; i++) {
+        free_chain(db->tables[i]);
+        db->tables[i] = NULL;
     }
 }
 
@@ -484,8 +497,8 @@ uint64_t rows_ram_version(struct rows_ram *db, const char *scope)
 size_t rows_ram_operations(const struct rows_ram *db, const char *scope)
 {
     size_t count = 0;
-    for (const struct item *item = db->items; item; item = item->next)
-        count += is_in(item, scope, OPERATIONS) ? 1 : 0;
+    for (const struct item *item = db->tables[OPERATIONS]; item; item = item->next)
+        count += is_in(item, scope) ? 1 : 0;
     return count;
 }
 
@@ -499,10 +512,10 @@ struct ethos_row *rows_ram_row(struct rows_ram *db, const char *scope, uint64_t 
 
 bool rows_ram_holds(const struct rows_ram *db, struct ethos_view needle)
 {
-    for (const struct item *item = db->items; item; item = item->next) {
-        if (view_contains(item->text, needle) || view_contains(item->row.change.diff, needle) ||
-            view_contains(item->row.whole, needle) || view_contains(item->row.base, needle))
-            return true;
-    }
+    for (size_t i = 0; i < TABLES; i++)
+        for (const struct item *item = db->tables[i]; item; item = item->next)
+            if (view_contains(item->text, needle) || view_contains(item->row.change.diff, needle) ||
+                view_contains(item->row.whole, needle) || view_contains(item->row.base, needle))
+                return true;
     return false;
 }

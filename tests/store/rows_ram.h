@@ -31,8 +31,8 @@ struct rows_ram_hooks {
     void *arg;
     int down;  /* every call answers this */
     bool deaf; /* nobody is told of what changes, only afterwards that it may have */
-    unsigned fetches, commits; /* counted */
-    unsigned pages, watches;   /* of rows; the same */
+    unsigned fetches, commits, forgets; /* counted; commits that want operations forgotten */
+    unsigned pages, watches;            /* of rows; the same */
 };
 struct rows_ram_hooks *rows_ram_hooks(struct rows_ram *db);
 

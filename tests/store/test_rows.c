@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/view.h"
 #include "core/history.h"
+#include "forgetting.h"
 #include "rows_ram.h"
 #include "store/rows.h"
 #include "store/store.h"
@@ -350,28 +351,73 @@ static int64_t now_then(void *arg)
     return *(int64_t *)arg;
 }
 
-static void test_operations_are_forgotten_after_a_month(void **state)
+/* Operations of a store whose clock can be moved; ids go down, so that the list of them is short to search. */
+static void do_operations(struct scene *s, struct ethos_store *store, unsigned count)
+{
+    static unsigned next = 999999;
+    for (unsigned i = 0; i < count; i++) {
+        char id[16], revision[ETHOS_REVISION_SIZE];
+        const struct ethos_origin origin = {.op_id = id, .op_digest = "d"};
+        snprintf(id, sizeof id, "op%06u", next--);
+        assert_int_equal(store->ops->write(store, SCOPE, KEY, NULL, i % 2 ? VIEW("a") : VIEW("b"),
+                                           &origin, revision, &s->error),
+                         ETHOS_OK);
+    }
+}
+
+static void test_operations_are_forgotten_after_a_month_and_ten_thousand_others(void **state)
 {
     struct scene *s = *state;
-    const int64_t day_ms = 86400000;
-    int64_t now_ms = INT64_C(1700000000000);
+    int64_t now_ms = 1000;
     struct ethos_host host = log_default_host;
     host.now_ms = now_then;
     host.arg = &now_ms;
     struct ethos_store *store, *inner = rows_ram_open(s->db);
     assert_int_equal(store_rows_new(&host, inner, 1000, &store, &s->error), ETHOS_OK);
-    for (int i = 0; i < 600; i++) {
-        char id[16];
-        struct adding adding = {.text = i % 2 ? "a" : "b"};
-        const struct ethos_origin origin = {.op_id = id, .op_digest = "d"};
-        snprintf(id, sizeof id, "op%d", i);
-        if (i == 300)
-            now_ms += (ETHOS_OPID_DAYS + 1) * day_ms;
-        assert_int_equal(add_through(s, store, &adding, &origin), ETHOS_OK);
-        assert_true(rows_ram_operations(s->db, SCOPE) >= (size_t)(i < 300 ? i + 1 : i - 299));
-    }
-    assert_true(rows_ram_operations(s->db, SCOPE) < 600);
+    do_operations(s, store, 300); // when the clock stood at its beginning
+    now_ms = INT64_C(1700000000000);
+    do_operations(s, store, 600);
+    assert_int_equal(rows_ram_operations(s->db, SCOPE), 900); // old, but few came after
+    do_operations(s, store, ETHOS_OPID_COUNT);
+    assert_int_equal(rows_ram_operations(s->db, SCOPE), ETHOS_OPID_COUNT + 600);
+    now_ms += (ETHOS_OPID_DAYS - 1) * INT64_C(86400000);
+    do_operations(s, store, 600); // many, but none is old
+    assert_int_equal(rows_ram_operations(s->db, SCOPE), ETHOS_OPID_COUNT + 1200);
+    now_ms += 2 * INT64_C(86400000);
+    do_operations(s, store, 600);
+    assert_in_range(rows_ram_operations(s->db, SCOPE), ETHOS_OPID_COUNT, ETHOS_OPID_COUNT + 300);
     store->ops->close(store);
+}
+
+/* Commits of any size pass every number that is due. */
+static void test_operations_are_forgotten_whatever_the_commits_are_like(void **state)
+{
+    struct scene *s = *state;
+    uint64_t due = 0;
+    for (unsigned i = 0; i < 700; i++) {
+        struct batch batch = {
+            .addings = {{.text = "1"}, {.text = "2"}, {.text = "3"}, {.text = "4"}}};
+        bool alone = i % 3 == 0;
+        struct adding adding = {.text = "0"};
+        uint64_t before = rows_ram_version(s->db, SCOPE);
+        s->hooks->forgets = 0;
+        if (alone)
+            assert_int_equal(add_through(s, s->store, &adding, NULL), ETHOS_OK);
+        else
+            hand_over(s, &batch);
+        due += rows_ram_version(s->db, SCOPE) / 256 - before / 256;
+        assert_int_equal(s->hooks->forgets, rows_ram_version(s->db, SCOPE) / 256 - before / 256);
+    }
+    assert_true(due > 5);
+}
+
+static void test_the_database_of_the_tests_forgets_as_it_should(void **state)
+{
+    struct scene *s = *state;
+    struct ethos_store *inner = rows_ram_open(s->db);
+    check_forgetting(inner);
+    check_done_again(inner);
+    inner->ops->close(inner);
 }
 
 /* ---- versions ------------------------------------------------------------------------------- */
@@ -678,7 +724,7 @@ static void test_a_version_is_found_while_a_purge_goes_on(void **state)
     while (rows_ram_row(s->db, SCOPE, last)->whole.data || last % 3 != 1)
         last--;
     snprintf(revision, sizeof revision, "%s", rows_ram_row(s->db, SCOPE, last)->change.after);
-    for (int i = 31; rows_ram_version(s->db, SCOPE) < last + ROWS_PAGE - 1; i++)
+    for (int i = 31; rows_ram_version(s->db, SCOPE) < last + ROWS_FIRST - 1; i++)
         put_secret(s, KEY, i);
     s->hooks->after_page = purge_meanwhile;
     s->hooks->arg = s;
@@ -801,7 +847,9 @@ int main(void)
         TEST(test_a_batch_is_one_fetch_and_one_commit),
         TEST(test_a_commit_that_fails_fails_those_who_changed_and_all_after),
         TEST(test_a_lost_answer_is_found_by_the_operation_id),
-        TEST(test_operations_are_forgotten_after_a_month),
+        TEST(test_operations_are_forgotten_after_a_month_and_ten_thousand_others),
+        TEST(test_operations_are_forgotten_whatever_the_commits_are_like),
+        TEST(test_the_database_of_the_tests_forgets_as_it_should),
         TEST(test_every_version_of_many_random_edits_is_rebuilt),
         TEST(test_every_key_keeps_some_texts_whole_and_not_all),
         TEST(test_a_long_diff_is_cut_where_the_text_is_whole),

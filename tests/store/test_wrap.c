@@ -258,9 +258,28 @@ static void test_a_decorator_without_memory_closes_what_it_was_given(void **stat
     assert_null(store);
 }
 
+static void test_what_a_backend_promises_is_found_out_when_it_is_reached(void **state)
+{
+    const struct ethos_host *host = &log_default_host;
+    struct ethos_store *inner, *store;
+    (void)state;
+    assert_int_equal(store_ram.open(&(struct ethos_setup){.host = host}, &inner, NULL), ETHOS_OK);
+    assert_int_equal(store_trace_new(host, inner, &store, NULL), ETHOS_OK);
+    uint32_t others = store->capabilities;
+    assert_int_equal(others & ETHOS_STORE_DURABLE, 0);
+    inner->capabilities |= ETHOS_STORE_DURABLE;
+    assert_int_equal(store->ops->list(store, "global", pass, NULL, NULL), ETHOS_OK);
+    assert_int_equal(store->capabilities, others | ETHOS_STORE_DURABLE);
+    inner->capabilities &= ~(uint32_t)ETHOS_STORE_DURABLE;
+    assert_int_equal(store->ops->list(store, "global", pass, NULL, NULL), ETHOS_OK);
+    assert_int_equal(store->capabilities, others);
+    store->ops->close(store);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_a_backend_promises_is_found_out_when_it_is_reached),
         cmocka_unit_test(test_trace_logs_one_line_per_call_and_no_content),
         cmocka_unit_test(test_fault_fails_the_chosen_call_before_it_happens),
         cmocka_unit_test(test_fault_fails_every_update_of_a_chosen_batch),
