@@ -248,21 +248,22 @@ $(addprefix $(O)/tests/http/,test_wire test_api): $(patsubst %,$(O)/src/http/%.o
 $(addprefix $(O)/tests/,api/test_vectors modules/test_vectors): $(O)/tests/api/vectors.o
 # Stores are judged by the suite that others run, too.
 $(O)/tests/store/test_conformance: $(SUITE_OBJ)
-$(addprefix $(O)/tests/,store/test_conformance store/test_rows memory/test_migrate memory/test_offline memory/test_watch memory/test_timeline \
+$(addprefix $(O)/tests/,store/test_conformance store/test_rows memory/test_migrate memory/test_mirror memory/test_mirror_killed memory/test_offline memory/test_watch memory/test_timeline \
 	ops/test_dashboard): $(O)/tests/store/rows_ram.o
-$(patsubst %.c,$(O)/%,$(wildcard tests/modules/test_*.c)): $(SUITE_OBJ) $(MODULES) \
+$(patsubst %.c,$(O)/%,$(wildcard tests/modules/test_*.c)): $(SUITE_OBJ) $(MODULES) $(O)/tests/http/drive.o \
 	$(patsubst %.c,$(O)/%.o,$(filter-out tests/modules/test_%,$(wildcard tests/modules/*.c)))
-$(O)/tests/modules/test_migrate: | $(O)/bin/ethos $(O)/libexec/ethos-db
+$(addprefix $(O)/tests/modules/,test_migrate test_mirror test_reach): | $(O)/bin/ethos $(O)/libexec/ethos-db
+$(O)/tests/ops/test_failures: | $(O)/tests/ops/beside.so
 # And so are session stores.
-$(addprefix $(O)/tests/session/test_,sessions list search keys follow): $(O)/tests/modules/postgres.o \
+$(addprefix $(O)/tests/session/test_,sessions list search keys follow): $(O)/tests/modules/postgres.o $(O)/tests/modules/module.o \
 	$(O)/lib/ethos/postgres.so
 
 # Modules that the registry's tests load, good and bad; like the examples they see public headers only.
 TEST_MODULES = $(patsubst %.c,$(O)/%.so,$(wildcard tests/memory/modules/*.c)) \
 	$(O)/examples/provider_hello.so $(O)/examples/store_scroll.so $(O)/tests/conformance/relay.so
 
-# One that is made of our own code.
-$(O)/tests/conformance/relay.so: $(O)/tests/conformance/relay.o $(O)/libethos-all.a
+# Those that are made of our own code.
+$(O)/tests/conformance/relay.so $(O)/tests/ops/beside.so: %.so: %.o $(O)/libethos-all.a
 	$(CC) -shared $(filter-out -pie,$(LDFLAGS)) -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -o $@ $^ \
 		$(STATIC_LIBS)
 
@@ -281,7 +282,7 @@ PROOF_HOOKED = kills faults crash
 PROOF_PLAIN = check_history group ledger_test storm editors power undo notes served sessions spread streams crowd
 PROOF_BIN = $(addprefix $(O)/tests/proof/,$(if $(filter test,$(VARIANT)),$(PROOF_HOOKED),$(PROOF_PLAIN)))
 
-$(O)/tests/proof/spread: $(O)/tests/proof/spread_seen.o $(O)/tests/modules/postgres.o $(O)/tests/support/temp.o $(O)/tests/proof/naive_postgres.so
+$(O)/tests/proof/spread: $(O)/tests/proof/spread_seen.o $(O)/tests/modules/postgres.o $(O)/tests/modules/module.o $(O)/tests/support/temp.o $(O)/tests/proof/naive_postgres.so
 $(O)/tests/proof/naive_postgres.so: tests/proof/naive_postgres.c
 	@mkdir -p $(@D)
 	$(CC) $(EXAMPLE_CFLAGS) $$(pkg-config --cflags libpq) -fPIC -shared -o $@ $< $$(pkg-config --libs libpq)
@@ -382,7 +383,7 @@ bench-postgres: $(O)/bench/postgres
 	$< --rounds $(PG_ROUNDS)
 
 $(O)/bench/postgres.o: CFLAGS += $$(pkg-config --cflags libpq)
-$(O)/bench/postgres: $(O)/bench/postgres.o $(O)/bench/text.o $(O)/tests/modules/postgres.o \
+$(O)/bench/postgres: $(O)/bench/postgres.o $(O)/bench/text.o $(O)/tests/modules/postgres.o $(O)/tests/modules/module.o \
 		$(O)/tests/support/temp.o $(O)/libethos-all.a $(O)/lib/ethos/postgres.so
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) $$(pkg-config --libs libpq)
 
@@ -392,6 +393,15 @@ bench-http: $(PROGRAMS) $(O)/bench/bare
 $(O)/bench/bare: bench/bare.c
 	@mkdir -p $(@D)
 	$(CC) -O2 -D_GNU_SOURCE -o $@ $< -lmicrohttpd
+
+# How long a backend that is out of reach keeps somebody waiting.
+REACH_ROUNDS ?= 3
+bench-reach: $(PROGRAMS) modules $(O)/bench/mute
+	bench/reach.sh $(O) $(REACH_ROUNDS)
+
+$(O)/bench/mute: bench/mute.c
+	@mkdir -p $(@D)
+	$(CC) -O2 -D_GNU_SOURCE -o $@ $<
 
 # How long Chromium takes to show the dashboard; PAINT_AGAINST=DIR/bin loads another build by turns.
 bench-paint: $(PROGRAMS)
@@ -430,6 +440,7 @@ help:
 	@echo 'make bench          speed against hand-written C; BENCH_ARGS="--rounds 60 prefetch"'
 	@echo 'make bench-http     a memory read over HTTP against a bare reply; HTTP_ROUNDS=30'
 	@echo 'make bench-postgres memory in PostgreSQL against the bare statements; PG_ROUNDS=30'
+	@echo 'make bench-reach    how long a backend that is out of reach keeps one waiting'
 	@echo 'make bench-paint    how long a browser takes to show the dashboard'
 	@echo 'make shots          every page of the dashboard as pictures in build/shots'
 	@echo 'make bench-gate     instruction counts against bench/gate.txt, 5 % allowed'
@@ -442,7 +453,7 @@ help:
 	@echo 'VARIANT=tsan        tsan-built: the tests of threads under TSan, in build/tsan/'
 
 .PHONY: all lib modules examples man completions install tests-built proof-built tsan-built check fuzz fuzz-built \
-	check-fresh check-proof check-long bench bench-http bench-postgres bench-paint shots bench-gate format format-check \
+	check-fresh check-proof check-long bench bench-http bench-postgres bench-reach bench-paint shots bench-gate format format-check \
 	clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -63,7 +63,7 @@ static const char *const shapes[][2] = {
     {"memory.blame",
      "{scope, key, lines: [{line, text, change, replaced}]}; change as in memory history, null for "
      "what was there before"},
-    {"memory.forget", "{lines, versions, blobs, conflicts, scopes: [{scope, lines, ...}]}"},
+    {"memory.forget", "{lines, versions, blobs, conflicts, calls?, scopes: [{scope, lines, ...}]}"},
     {"conflicts.list",
      "{conflicts: [{id, scope, key, time, bytes, path, kind}], events: [changes as in memory "
      "history, each with undo: the command that reverses it]}"},
@@ -100,6 +100,8 @@ static const char *const shapes[][2] = {
      "from, to, same, passes}], sessions: {sessions, messages, keys, movedSessions, movedMessages, "
      "movedKeys, from, to, same}, config: [lines], dryRun}; from and to are digests; sessions is "
      "null where they stay"},
+    {"memory.mirror",
+     "{folder, backend, twoWay, once, texts, toFile, toBackend, kept, failed}, when it ends"},
     {"sessions.list",
      "{items: [session], nextCursor}; session is {id, key, platform, model, provider, "
      "personalityId, parentSessionId, workingDir, title, pinned, usage: {}, createdAt, updatedAt, "

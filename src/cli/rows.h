@@ -85,6 +85,10 @@ void view_counts(const json_t *counts, const char *const *kinds, struct str *out
 /* view_migrate.c */
 void view_migrated(struct cli *self, const json_t *json);
 
+/* view_mirror.c; view_tell: as it happens */
+void view_mirrored(struct cli *self, const json_t *json);
+void view_tell(void *arg, const json_t *event);
+
 /* view_sessions_transfer.c */
 void view_sessions_imported(struct cli *self, const json_t *json);
 
