@@ -104,7 +104,7 @@ $(PROGRAMS): $(CLI_OBJ) $(HOOK_OBJ) $(MCP_OBJ) $(O)/libethos-all.a
 # The dashboard and the client that it uses, as part of the program.
 WEB_FILES = $(shell find web sdk/js -type f)
 
-$(O)/src/http/assets_data.c: tools/embed $(WEB_FILES)
+$(O)/src/http/assets_data.c: tools/embed tools/join $(WEB_FILES)
 	@mkdir -p $(@D)
 	tools/embed $@ web sdk/js=sdk/
 
@@ -238,7 +238,8 @@ $(O)/tests/%: $(O)/tests/%.o $(TEST_SUPPORT) $(O)/libethos-all.a
 $(patsubst %.c,$(O)/%,$(wildcard tests/mcp/test_*.c)): $(MCP_OBJ)
 $(O)/tests/http/test_gate: $(O)/src/http/gate.o
 $(O)/tests/http/test_hub: $(O)/src/http/hub.o
-$(addprefix $(O)/tests/http/,test_again test_events test_hostile): $(O)/tests/http/drive.o
+$(O)/tests/http/test_sse: $(O)/src/http/hub.o $(O)/src/http/sse.o
+$(addprefix $(O)/tests/http/,test_again test_events test_hostile test_page): $(O)/tests/http/drive.o
 $(addprefix $(O)/tests/http/,test_headers test_limits test_surfaces): $(O)/tests/http/drive.o $(HTTP_OBJ)
 $(addprefix $(O)/tests/http/,test_headers test_limits test_surfaces): LIBS = $(SERVE_LIBS)
 $(O)/tests/http/test_surfaces: $(MCP_OBJ)
@@ -270,6 +271,16 @@ $(O)/tests/conformance/relay.so $(O)/tests/ops/beside.so: %.so: %.o $(O)/libetho
 $(O)/tests/memory/modules/%.so: tests/memory/modules/%.c
 	@mkdir -p $(@D)
 	$(CC) $(EXAMPLE_CFLAGS) -fPIC -shared -o $@ $<
+
+# The programs with what the protocol's conformance package asks for in place of memory; never installed.
+FIXTURES = $(addprefix $(O)/tests/mcp/fixture_,mcp serve)
+MCP_OFFER = $(patsubst %,$(O)/src/mcp/%.o,prompts resources table tools)
+
+$(O)/tests/mcp/fixture_mcp: $(O)/src/main_db.o
+$(O)/tests/mcp/fixture_serve: $(O)/src/main_serve.o $(HTTP_OBJ)
+$(O)/tests/mcp/fixture_serve: LIBS = $(SERVE_LIBS)
+$(FIXTURES): $(O)/tests/mcp/fixture.o $(CLI_OBJ) $(HOOK_OBJ) $(filter-out $(MCP_OFFER),$(MCP_OBJ)) $(O)/libethos-all.a
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) $(LIBS)
 
 # The runner of the golden files knows nothing of the code it judges.
 $(O)/tests/cli/run: $(addprefix $(O)/tests/cli/,run.o golden.o match.o)
@@ -311,7 +322,7 @@ $(O)/fuzz/fuzz_mcp: $(MCP_OBJ)
 $(O)/fuzz/fuzz_rpc: $(patsubst %,$(O)/src/http/%.o,error rpc shapes shapes_check shapes_give)
 $(O)/tests/core/test_markdown $(O)/fuzz/fuzz_markdown: LIBS = -lmd4c
 
-tests-built: $(TEST_BIN) $(TEST_MODULES) $(FUZZ_BIN) $(O)/tests/cli/run
+tests-built: $(TEST_BIN) $(TEST_MODULES) $(FIXTURES) $(FUZZ_BIN) $(O)/tests/cli/run
 
 # What threads share is looked at by TSan, which the other sanitizers do not go with.
 THREAD_TESTS = $(addprefix $(O)/tests/,store/test_group memory/test_threads)

@@ -1,6 +1,6 @@
 /*
  * fuzz_mcp.c: whatever comes in, what goes out is lines of whole messages with ids that were asked for,
- * and it is the same however the input was cut into pieces.
+ * and it is the same however the input was cut into pieces, and whether answers are kept or not.
  *
  * Input: a version of the legacy era by its first byte ('0' to '4'), then what a client sends.
  */
@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/view.h"
 #include "mcp/mcp.h"
+#include "ops/again.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,6 +29,8 @@ static int run(void *arg, const struct op *op, struct op_call *call, struct op_r
     if (kind == 4)
         result->code = err_set(&result->error, ETHOS_CONFLICT, "moved");
     result->withheld = kind == 2;
+    if (call->again)
+        result->again = again_new(&(struct service_seen){.turn = 1}, -1);
     return op_return(result,
                      json_pack("{s:s, s:s, s:s, s:[{s:s, s:i}], s:[{s:s, s:s}]}", "content",
                                "tea\n", "revision", "sha256:0", "text", "tea", "hits", "key",
@@ -62,9 +65,17 @@ static void check_lines(struct ethos_view text, struct ethos_view sent)
     }
 }
 
-static void serve(enum mcp_version version, struct ethos_view sent, size_t piece, struct str *out)
+static bool holds(void *arg, const struct op_again *again)
 {
-    const struct mcp mcp = {.rights = OP_RIGHTS_AGENT, .team = "team:crew", .run = run};
+    (void)arg;
+    return again != NULL;
+}
+
+static void serve(enum mcp_version version, struct ethos_view sent, size_t piece, bool keeps,
+                  struct str *out)
+{
+    const struct mcp mcp = {
+        .rights = OP_RIGHTS_AGENT, .team = "team:crew", .run = run, .holds = keeps ? holds : NULL};
     struct mcp_stream stream;
     mcp_stream_init(&stream, &mcp);
     stream.session.version = version;
@@ -81,6 +92,28 @@ static void serve(enum mcp_version version, struct ethos_view sent, size_t piece
     mcp_stream_release(&stream);
 }
 
+/* Everything once more, and once more with other ids: the answers are the same as those that are made. */
+static void check_kept(enum mcp_version version, struct ethos_view sent)
+{
+    struct str input, made, kept;
+    str_init(&input, SIZE_MAX / 4);
+    str_init(&made, SIZE_MAX / 4);
+    str_init(&kept, SIZE_MAX / 4);
+    for (int i = 0; i < 3; i++) {
+        str_add(&input, sent);
+        str_addc(&input, '\n');
+    }
+    for (size_t at = 2 * (sent.size + 1); at < input.size; at++)
+        if (input.data[at] == '1')
+            input.data[at] = '7';
+    serve(version, str_view(&input), SIZE_MAX, false, &made);
+    serve(version, str_view(&input), SIZE_MAX, true, &kept);
+    assert(view_eq(str_view(&made), str_view(&kept)));
+    str_release(&input);
+    str_release(&made);
+    str_release(&kept);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str whole, pieces;
@@ -90,11 +123,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ethos_view sent = view_of((const char *)data + 1, size - 1);
     str_init(&whole, SIZE_MAX / 4);
     str_init(&pieces, SIZE_MAX / 4);
-    serve(version, sent, SIZE_MAX, &whole);
+    serve(version, sent, SIZE_MAX, false, &whole);
     check_lines(str_view(&whole), sent);
-    serve(version, sent, 1 + data[0] % 61, &pieces);
+    serve(version, sent, 1 + data[0] % 61, true, &pieces);
     if (!view_contains(sent, VIEW("cancelled"))) // else it matters what has come by then
         assert(view_eq(str_view(&whole), str_view(&pieces)));
+    check_kept(version, sent);
     str_release(&whole);
     str_release(&pieces);
     return 0;

@@ -54,6 +54,7 @@ static void answer_mcp(struct http_call *call)
     const struct mcp mcp = {
         .rights = op_rights_both(call->rights, OP_RIGHTS_AGENT),
         .no_project = !http_has_workspace(call),
+        .no_log = true, // lines of log name files of this machine
         .run = run_for_model,
         .run_arg = call,
     };

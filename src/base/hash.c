@@ -4,6 +4,7 @@
 #include "base/hash.h"
 
 #include <nettle/sha2.h>
+#include <stdint.h>
 #include <string.h>
 
 void hash_hex(struct ethos_view v, char out[HASH_HEX_SIZE])
@@ -42,9 +43,17 @@ bool hash_is_hex(struct ethos_view v)
 
 bool hash_same_secret(struct ethos_view a, struct ethos_view b)
 {
-    unsigned differ = a.size != b.size;
-    for (size_t i = 0; i < a.size && a.size == b.size; i++)
-        differ |= (unsigned)((unsigned char)a.data[i] ^ (unsigned char)b.data[i]);
+    uint64_t differ = 0, left, right;
+    size_t at = 0;
+    if (a.size != b.size)
+        return false;
+    for (; a.size - at >= sizeof left; at += sizeof left) {
+        memcpy(&left, a.data + at, sizeof left);
+        memcpy(&right, b.data + at, sizeof right);
+        differ |= left ^ right;
+    }
+    for (; at < a.size; at++)
+        differ |= (uint64_t)((unsigned char)a.data[at] ^ (unsigned char)b.data[at]);
     return differ == 0;
 }
 

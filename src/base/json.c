@@ -160,6 +160,11 @@ int json_quote(struct ethos_view v, struct str *out)
     return str_code(out) ? str_truncate(out, start) : ETHOS_OK;
 }
 
+int json_print_text(struct ethos_view v, struct str *out)
+{
+    return quote_valid(v, upper, out);
+}
+
 /* ---- values -------------------------------------------------------------------------------- */
 
 static int append(const char *buffer, size_t size, void *data)

@@ -54,6 +54,9 @@ int json_print(const json_t *value, int style, struct str *out);
 /* Appends v as a JSON string, quotes included; invalid UTF-8 becomes U+FFFD. Returns str_code. */
 int json_quote(struct ethos_view v, struct str *out);
 
+/* Appends v, valid UTF-8, as json_print does a string of it: escapes have capital letters. Returns str_code. */
+int json_print_text(struct ethos_view v, struct str *out);
+
 /* A string member as a view, absent view when missing or not a string. Bytes may include NUL. */
 struct ethos_view json_view(const json_t *object, const char *name);
 

@@ -279,6 +279,13 @@ static bool is_walked(const struct looks_watch *self, const char *path, size_t s
            (self->way[size] == '/' || !self->way[size]);
 }
 
+/* The size of a path that ends in /. without that; of any other 0. */
+static size_t place_size(const char *path)
+{
+    size_t size = strlen(path);
+    return size > 2 && strcmp(path + size - 2, "/.") == 0 ? size - 2 : 0;
+}
+
 /*
  * Below the first `above` bytes all of a directory is watched. Above, its rights are not: for that
  * the kernel goes through every name that it remembers of a directory, and some have very many.
@@ -287,8 +294,9 @@ static bool watch_path(struct looks_watch *self, const char *path, size_t above)
 {
     char dir[PATH_MAX] = "/", here[PATH_MAX] = "/", name[NAME_MAX + 1];
     int there = *self->way ? 1 : watch_step(self, "/", "", "/", OF_PLACE);
+    size_t place = place_size(path);
     const char *at = path;
-    while (there > 0 && *(at += strspn(at, "/"))) {
+    while (there > 0 && *(at += strspn(at, "/")) && !(place && (size_t)(at - path) > place)) {
         size_t size = strcspn(at, "/");
         if (size > NAME_MAX || (size_t)(at - path) + size >= PATH_MAX)
             return false;
@@ -298,10 +306,11 @@ static bool watch_path(struct looks_watch *self, const char *path, size_t above)
         size = (size_t)(at - path);
         snprintf(here, sizeof here, "%.*s", (int)size, path);
         if (!is_walked(self, path, size))
-            there = watch_step(self, dir, name, here, size < above ? OF_PLACE : OF_ITSELF);
+            there = watch_step(self, dir, name, here,
+                               size < above || size == place ? OF_PLACE : OF_ITSELF);
     }
-    snprintf(self->way, sizeof self->way, "%s", there > 0 ? here : dir);
-    if (there > 0 && at > path && at[-1] == '/')
+    snprintf(self->way, sizeof self->way, "%s", there > 0 && !place ? here : dir);
+    if (there > 0 && at > path && at[-1] == '/' && !place)
         return await(self, here, "");
     return there >= 0;
 }

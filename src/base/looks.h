@@ -30,7 +30,10 @@ void looks_init(struct looks *self);
 void looks_release(struct looks *self);
 void looks_clear(struct looks *self);
 
-/* Both: self NULL, nobody wants to know. A path that ends in / stands for the names in it, too. */
+/*
+ * Both: self NULL, nobody wants to know. A path that ends in / stands for the names in it, too; one that
+ * ends in /. for the place of a directory and not for its rights, which who looks into it meets anyway.
+ */
 void looks_add(struct looks *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void looks_beyond(struct looks *self);
 

@@ -66,15 +66,14 @@ static struct answers *answers_of(struct http_seat *seat)
 /* "" when the client does not say. */
 static const char *accept_of(const struct request *request)
 {
-    const char *accept = http_header(&request->call, "Accept");
-    return accept ? accept : "";
+    return request->accept ? request->accept : "";
 }
 
 /* What else an answer would depend on is not there. */
 static bool is_plain(const struct request *request)
 {
     return request->call.method == HTTP_GET && !request->shared && *request->connection->line &&
-           !http_header(&request->call, "If-None-Match");
+           !request->none_match;
 }
 
 static struct answer *find(struct answers *self, const struct request *request)
@@ -91,8 +90,15 @@ static struct answer *find(struct answers *self, const struct request *request)
 
 /* ---- giving -------------------------------------------------------------------------------------------- */
 
+/* The header that libmicrohttpd has is ours to change: nobody else uses this response. */
 static bool put_id(struct answer *answer, const char *id)
 {
+    size_t size = strlen(id);
+    if (size == strlen(answer->id)) {
+        memcpy((char *)MHD_get_response_header(answer->response, "X-Request-Id"), id, size);
+        memcpy(answer->id, id, size);
+        return true;
+    }
     if (MHD_del_response_header(answer->response, "X-Request-Id", answer->id) != MHD_YES ||
         MHD_add_response_header(answer->response, "X-Request-Id", id) != MHD_YES)
         return false;

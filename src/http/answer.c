@@ -8,11 +8,7 @@
 #include <strings.h>
 
 #include "base/view.h"
-
-#define CSP                                                                                        \
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "              \
-    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "            \
-    "require-trusted-types-for 'script'"
+#include "http/assets.h"
 
 /* ---- sending -------------------------------------------------------------------------------------------- */
 
@@ -35,22 +31,24 @@ static struct MHD_Response *make_response(struct request *request, bool keep)
 static void add_common(struct request *request, struct MHD_Response *response)
 {
     const struct http_call *call = &request->call;
-    bool own = false;
+    bool cached = false, ruled = false;
     const struct str *headers = &request->reply.headers;
     for (size_t at = 0; at < headers->size;) {
         const char *name = headers->data + at, *value = name + strlen(name) + 1;
-        own |= strcasecmp(name, "cache-control") == 0;
+        cached |= strcasecmp(name, "cache-control") == 0;
+        ruled |= strcasecmp(name, "content-security-policy") == 0;
         MHD_add_response_header(response, name, value);
         at = (size_t)(value - headers->data) + strlen(value) + 1;
     }
     if (call->type)
         MHD_add_response_header(response, "Content-Type", call->type);
-    if (!own)
+    if (!cached)
         MHD_add_response_header(response, "Cache-Control",
                                 request->reply.is_stream ? "no-cache" : "no-store");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-    MHD_add_response_header(response, "Content-Security-Policy", CSP);
+    if (!ruled)
+        MHD_add_response_header(response, "Content-Security-Policy", HTTP_POLICY("", ""));
     MHD_add_response_header(response, "Vary", "Origin");
     if (request->shared || call->method == HTTP_OPTIONS)
         MHD_add_response_header(response, "Access-Control-Allow-Credentials", "true");
@@ -147,6 +145,19 @@ enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *ur
 
 /* ---- from the first line to the end ------------------------------------------------------------------------- */
 
+/* Mostly it is the one of before. */
+static void take_line(struct connection *connection, const char *uri)
+{
+    size_t size = strlen(uri);
+    if (connection->line_known && strcmp(connection->line, uri) == 0)
+        return;
+    memcpy(connection->line, uri, size < HTTP_KEPT_LINE ? size + 1 : 0);
+    if (size >= HTTP_KEPT_LINE)
+        connection->line[0] = 0;
+    connection->line_known = false;
+    connection->line_bad = !call_line_ok(uri);
+}
+
 void *on_line(void *arg, const char *uri, struct MHD_Connection *mhd)
 {
     struct server *self = arg;
@@ -159,12 +170,8 @@ void *on_line(void *arg, const char *uri, struct MHD_Connection *mhd)
     request->server = self;
     request->mhd = mhd;
     request->connection = connection;
-    size_t size = strlen(uri);
-    request->line_size = size + sizeof "OPTIONS  HTTP/1.1" - 1;
-    memcpy(connection->line, uri, size < HTTP_KEPT_LINE ? size + 1 : 0);
-    if (size >= HTTP_KEPT_LINE)
-        connection->line[0] = 0;
-    request->line_bad = !call_line_ok(uri);
+    request->line_size = strlen(uri) + sizeof "OPTIONS  HTTP/1.1" - 1;
+    take_line(connection, uri);
     if (connection->phase == PHASE_IDLE)
         connection_enter(connection, PHASE_HEADERS); // a new one is in it since it came
     atomic_fetch_add(&self->open, 1);
@@ -186,11 +193,9 @@ void request_release(struct request *request)
 /* For the next one of the connection. */
 static void request_again(struct request *request)
 {
-    if (request->body.capacity > HTTP_KEPT_BYTES)
-        str_release(&request->body);
+    request_forget(request);
     struct str body = request->body;
     call_again(&request->call);
-    str_clear(&body);
     memset(&request->job, 0, sizeof *request - offsetof(struct request, job));
     request->body = body;
     request->body.ceiling = HTTP_MAX_BODY;

@@ -1,7 +1,7 @@
 /*
- * assets.c: the dashboard, embedded, and the page of those who are not let in.
+ * assets.c: the files of the dashboard, embedded, and the page of those who are not let in.
  *
- * The program and its pages are of one version. The page names its files by that version, so a browser
+ * The program and its files are of one version. The page (page.c) names them by that version, so a browser
  * that has them asks no more; by their plain names it asks each time, and mostly hears that nothing changed.
  */
 #include "http/assets.h"
@@ -10,8 +10,6 @@
 
 #include "base/view.h"
 #include "http/parts.h"
-
-#define INDEX "index.html"
 
 static const char stranger[] =
     "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
@@ -53,7 +51,7 @@ static const char *versioned(const char *name)
     return strncmp(name, assets_version, size) == 0 && name[size] == '/' ? name + size + 1 : NULL;
 }
 
-static const struct asset *find(const char *name)
+const struct asset *asset_find(const char *name)
 {
     for (const struct asset *asset = assets; asset->name; asset++)
         if (strcmp(asset->name, name) == 0)
@@ -80,9 +78,8 @@ static bool takes(const char *list, const char *word)
 void http_asset(struct http_call *call)
 {
     static const struct http_error none = {404, "NOT_FOUND", "There is no such file", NULL};
-    bool page = strncmp(call->path, "/assets/", 8) != 0;
-    const char *lasting = page ? NULL : versioned(call->rest);
-    const struct asset *asset = find(page ? INDEX : lasting ? lasting : call->rest);
+    const char *lasting = versioned(call->rest);
+    const struct asset *asset = asset_find(lasting ? lasting : call->rest);
     if (!asset) {
         http_answer_error(call, &none, NULL);
         return;

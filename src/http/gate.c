@@ -135,7 +135,7 @@ bool gate_host(const struct gate_rules *rules, const char *host)
 
 enum gate_verdict gate_judge(const struct gate_rules *rules, const struct gate_ask *ask)
 {
-    if (!gate_host(rules, ask->host))
+    if (!ask->ours && !gate_host(rules, ask->host))
         return GATE_HOST;
     if (ask->method == HTTP_OPTIONS)
         return GATE_PASS;

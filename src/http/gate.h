@@ -20,6 +20,7 @@ struct gate_rules {
 struct gate_ask {
     enum http_method method;
     const char *host, *origin, *referer, *fetch_site, *type;
+    bool ours; /* gate_host was asked, and said yes */
     bool has_body;
     bool open; /* the route needs no credential */
     enum http_who who;

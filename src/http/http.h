@@ -13,7 +13,7 @@
  *   rpc.c      /rpc: the envelope of the wire; shapes.c: the reference's forms
  *   api.c      /api: for people and scripts; openapi.c: its description
  *   hub.c      events in order, for many readers; events.c, sse.c: the streams
- *   assets.c   the dashboard, embedded
+ *   page.c     the dashboard's page, with what it shows first; assets.c: its files, embedded
  */
 #ifndef ETHOS_HTTP_HTTP_H
 #define ETHOS_HTTP_HTTP_H
@@ -23,13 +23,15 @@
 
 #define HTTP_PORT 3000 /* what the SDK expects */
 #define HTTP_MAX_CONNECTIONS 2048
-#define HTTP_MAX_STREAMS 1024 /* SSE; the next one is 503 */
-#define HTTP_MAX_HEADER 16384 /* bytes: all headers */
-#define HTTP_MAX_LINE 8192    /* bytes: the request line */
+#define HTTP_MAX_STREAMS 1024              /* SSE; the next one is 503 */
+#define HTTP_MAX_FOLLOWED HTTP_MAX_STREAMS /* sessions whose events are kept; the same */
+#define HTTP_MAX_HEADER 16384              /* bytes: all headers */
+#define HTTP_MAX_LINE 8192                 /* bytes: the request line */
 #define HTTP_MAX_HEADERS 100
 #define HTTP_MAX_BODY 1048576 /* bytes; /rpc: HTTP_MAX_RPC_BODY */
 #define HTTP_MAX_RPC_BODY 16777216
 #define HTTP_MAX_LARGE_BODY 100663296 /* of OP_LARGE, for who may run it; WIRE_MAX_BODY */
+#define HTTP_MAX_BODIES 268435456     /* of all that are here at a time; the next one is 503 */
 #define HTTP_QUICK_BODY 65536         /* bytes; to take a larger one apart is a worker's */
 #define HTTP_HEADER_SECONDS 10
 #define HTTP_BODY_SECONDS 30

@@ -55,6 +55,8 @@ enum heard {
     HEARD_COOKIE,
     HEARD_CREDENTIAL,
     HEARD_ID,
+    HEARD_ACCEPT,
+    HEARD_NONE_MATCH,
     HEARD_COUNT
 };
 
@@ -74,6 +76,12 @@ static bool is_strange(const char *name, size_t size)
     return false;
 }
 
+/* A client may send pieces of these alone. Of what decides nothing the first counts, as for http_header. */
+static bool is_list(enum heard header)
+{
+    return header == HEARD_COOKIE || header == HEARD_ACCEPT || header == HEARD_NONE_MATCH;
+}
+
 static enum MHD_Result hear(void *arg, enum MHD_ValueKind kind, const char *name, size_t size,
                             const char *value, size_t value_size)
 {
@@ -88,6 +96,8 @@ static enum MHD_Result hear(void *arg, enum MHD_ValueKind kind, const char *name
         [HEARD_COOKIE] = VIEW("cookie"),
         [HEARD_CREDENTIAL] = VIEW("authorization"),
         [HEARD_ID] = VIEW("x-request-id"),
+        [HEARD_ACCEPT] = VIEW("accept"),
+        [HEARD_NONE_MATCH] = VIEW("if-none-match"),
     };
     struct headers *headers = arg;
     (void)kind;
@@ -97,8 +107,9 @@ static enum MHD_Result hear(void *arg, enum MHD_ValueKind kind, const char *name
     for (int i = 0; i < HEARD_COUNT; i++) {
         if (names[i].size != size || strncasecmp(name, names[i].data, size) != 0)
             continue;
-        headers->doubled |= headers->values[i] && i != HEARD_COOKIE;
-        headers->values[i] = value ? value : "";
+        headers->doubled |= headers->values[i] && !is_list((enum heard)i);
+        if (!headers->values[i] || i == HEARD_COOKIE)
+            headers->values[i] = value ? value : "";
         break;
     }
     return MHD_YES;
@@ -120,6 +131,9 @@ static const struct http_error body_large = {413, "PAYLOAD_TOO_LARGE", "The body
                                              NULL};
 static const struct http_error throttled = {429, "TOO_MANY_REQUESTS", "Too many wrong credentials",
                                             "Wait a minute."};
+static const struct http_error bodies_large = {503, "SERVICE_UNAVAILABLE",
+                                               "Too many large requests at a time",
+                                               "Try again, with fewer at once."};
 static const struct http_error no_memory = {503, "SERVICE_UNAVAILABLE", "Out of memory",
                                             "Try again."};
 
@@ -139,7 +153,7 @@ static const struct http_error *check_limits(const struct request *request,
         return &headers_large;
     if (headers->doubled || headers->strange || !is_framed(headers))
         return &unclear;
-    return request->line_bad ? &malformed : NULL;
+    return request->connection->line_bad ? &malformed : NULL;
 }
 
 static bool has_body(const struct headers *headers)
@@ -160,6 +174,7 @@ static const struct http_error *judge(struct request *request, const struct head
     const struct gate_ask ask = {
         .method = call->method,
         .host = values[HEARD_HOST],
+        .ours = true,
         .origin = values[HEARD_ORIGIN],
         .referer = values[HEARD_REFERER],
         .fetch_site = values[HEARD_SITE],
@@ -205,9 +220,8 @@ static bool is_stranger(const struct request *request, const struct http_error *
 {
     const struct http_call *call = &request->call;
     const struct http_route *route = request->reply.route;
-    return error && error->status == 401 && route && route->run == http_asset &&
-           call->method == HTTP_GET && call->who == HTTP_NOBODY &&
-           strcmp(route->prefix, "/assets/") != 0;
+    return error && error->status == 401 && route && route->run == http_page &&
+           call->method == HTTP_GET && call->who == HTTP_NOBODY;
 }
 
 static void answer_options(struct http_call *call)
@@ -241,6 +255,21 @@ void request_refuse(struct request *request, const struct http_error *error)
         add_allowed(call, request->reply.route);
 }
 
+/* url is the path of the line, decoded: of the same line it is the same. */
+static void find_route(struct request *request, const char *url)
+{
+    struct connection *connection = request->connection;
+    if (!connection->line_known) {
+        bool path_ok = call_path_ok(url);
+        connection->line_bad |= !path_ok;
+        connection->route = path_ok ? http_route(url) : NULL;
+        connection->line_known = *connection->line;
+    }
+    request->reply.route = connection->route;
+    if (request->reply.route)
+        request->call.rest = url + strlen(request->reply.route->prefix);
+}
+
 /* The first call of the handler: the headers are here. */
 void request_begin(struct request *request, const char *url, const char *method)
 {
@@ -251,11 +280,9 @@ void request_begin(struct request *request, const char *url, const char *method)
     MHD_get_connection_values_n(request->mhd, MHD_HEADER_KIND, hear, &headers);
     call->seat = seats_take(call->http->seats);
     call_name(call, headers.values[HEARD_ID]);
-    bool path_ok = call_path_ok(url);
-    request->line_bad |= !path_ok;
-    request->reply.route = path_ok ? http_route(url) : NULL;
-    if (request->reply.route)
-        call->rest = url + strlen(request->reply.route->prefix);
+    request->accept = headers.values[HEARD_ACCEPT];
+    request->none_match = headers.values[HEARD_NONE_MATCH];
+    find_route(request, url);
     bool known = call_method(method, &call->method);
     const struct http_error *error = check_limits(request, &headers);
     if (!error)
@@ -273,13 +300,39 @@ void request_begin(struct request *request, const char *url, const char *method)
     connection_enter(request->connection, error ? PHASE_REFUSED : PHASE_BODY);
 }
 
+/* ---- its body --------------------------------------------------------------------------------------------- */
+
+/* Counts what the body takes by now; false: all together take too much. */
+static bool hold(struct request *request)
+{
+    size_t taken = request->body.capacity, before = request->held;
+    request->held = taken > HTTP_KEPT_BYTES ? taken : 0;
+    if (request->held == before)
+        return true;
+    size_t more = request->held - before; // less than none is a number that wraps
+    size_t all = atomic_fetch_add(&request->server->bodies, more) + more;
+    return request->held < before || all <= HTTP_MAX_BODIES;
+}
+
+void request_forget(struct request *request)
+{
+    if (request->body.capacity > HTTP_KEPT_BYTES)
+        str_release(&request->body);
+    str_clear(&request->body);
+    hold(request);
+}
+
 void request_take(struct request *request, struct ethos_view piece)
 {
     if (request->step != STEP_READ)
         return; // it is let through, and forgotten
-    str_add(&request->body, piece);
-    if (str_code(&request->body) == ETHOS_LIMIT)
-        request_refuse(request, &body_large);
-    else if (str_code(&request->body) != ETHOS_OK)
-        request_refuse(request, &no_memory);
+    int code = str_add(&request->body, piece);
+    const struct http_error *error = code == ETHOS_LIMIT ? &body_large
+                                     : code != ETHOS_OK  ? &no_memory
+                                     : !hold(request)    ? &bodies_large
+                                                         : NULL;
+    if (error) {
+        request_forget(request);
+        request_refuse(request, error);
+    }
 }

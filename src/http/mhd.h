@@ -36,10 +36,11 @@ struct request {
     struct connection *connection;
     enum step step;
     size_t line_size;
-    bool line_bad;
-    bool last;          /* of its connection */
-    const char *shared; /* the origin whose pages may read the answer, or NULL */
-    struct str body;    /* its memory, and that of the answer, serve the next request, too */
+    bool last;                       /* of its connection */
+    const char *shared;              /* the origin whose pages may read the answer, or NULL */
+    const char *accept, *none_match; /* headers, or NULL */
+    struct str body; /* its memory, and that of the answer, serve the next request, too */
+    size_t held;     /* of server->bodies */
     /* of a stream: */
     bool entered; /* it is in the list, and links are under the mutex, as is the next */
     bool left;    /* its peer has closed it: it does not count any more */
@@ -54,16 +55,20 @@ struct connection {
     struct connection *next, **link;
     int fd;
     atomic_int phase;
-    _Atomic int64_t since;     /* ms */
-    char line[HTTP_KEPT_LINE]; /* path and query as they came; "" when they are longer */
-    bool gone;                 /* it ends in a moment, and does not count any more */
-    struct request request;    /* there is one at a time */
+    _Atomic int64_t since;          /* ms */
+    char line[HTTP_KEPT_LINE];      /* path and query as they came; "" when they are longer */
+    bool line_bad;                  /* they cannot be understood */
+    const struct http_route *route; /* NULL: no such path */
+    bool line_known;        /* both hold, and for the next request too if its line is the same */
+    bool gone;              /* it ends in a moment, and does not count any more */
+    struct request request; /* there is one at a time */
 };
 
 struct server {
     struct http *http;
     struct MHD_Daemon *daemon;
     atomic_size_t open;    /* requests */
+    atomic_size_t bodies;  /* bytes that bodies take, but for what connections keep */
     pthread_mutex_t mutex; /* of all that follows */
     struct connection *connections;
     size_t connection_count; /* without those that are gone, as is the next */
@@ -86,6 +91,7 @@ void connection_leave(struct server *self, struct connection *connection);
 /* judge.c: the headers are here; then its body, piece by piece. What is refused has its answer. */
 void request_begin(struct request *request, const char *url, const char *method);
 void request_take(struct request *request, struct ethos_view piece);
+void request_forget(struct request *request); /* its body */
 void request_refuse(struct request *request, const struct http_error *error);
 
 /* again.c: sends an answer that was kept, if there is one and it would be made the same. */

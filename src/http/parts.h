@@ -16,7 +16,8 @@ http_fn http_openapi;  /* openapi.c: /openapi.json */
 http_fn http_events;   /* events.c: /events */
 http_fn http_sse;      /* sse.c: /sse/sessions/ */
 http_fn http_exchange; /* auth.c: /auth/exchange */
-http_fn http_asset;    /* assets.c: the dashboard */
+http_fn http_page;     /* page.c: the dashboard's page */
+http_fn http_asset;    /* assets.c: its files */
 http_fn http_stranger; /* assets.c: what / is without a credential */
 
 /* Which of their requests are quick. */

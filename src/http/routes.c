@@ -23,7 +23,7 @@ static void run_mcp(struct http_call *call)
 /* Pages of the dashboard, which finds out itself what to show. */
 #define PAGE(path)                                                                                 \
     {                                                                                              \
-        path, READ, HTTP_EAGER, http_asset, NULL, 0, NULL                                          \
+        path, READ, HTTP_EAGER, http_page, NULL, 0, NULL                                           \
     }
 
 const struct http_route http_routes[] = {
@@ -44,7 +44,7 @@ const struct http_route http_routes[] = {
     PAGE("/health"),
     PAGE("/conflicts"),
     PAGE("/welcome"),
-    PAGE("/assets/"),
+    {"/assets/", READ, HTTP_EAGER, http_asset, NULL, 0, NULL},
     {0},
 };
 

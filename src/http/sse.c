@@ -2,7 +2,7 @@
  * sse.c: /sse/sessions/<id>: what happens in one session, in the reference's form.
  *
  * Each session that somebody follows has a hub of its own, so a sequence of its own, and keeps it for a while
- * after the last one left.
+ * after the last one left. When there are as many as there may be, the one that was left first makes room.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,11 +30,14 @@ struct followed {
     struct hub *hub;
     size_t readers;
     int64_t left_ms; /* when the last reader left */
+    uint64_t turn;   /* the same, as a number that no other has */
 };
 
 struct sse {
     pthread_mutex_t mutex; /* of all but the hubs, which have their own */
     struct followed *sessions[BUCKETS];
+    size_t count;
+    uint64_t turns;
 };
 
 /* ---- the table --------------------------------------------------------------------------------- */
@@ -65,32 +68,57 @@ static struct followed *find(struct sse *self, const char *id)
     return at;
 }
 
-/* The session of an id, made when nobody followed it yet. NULL without memory. */
-static struct followed *find_or_make(struct sse *self, const char *id)
+static void drop(struct followed **at)
+{
+    struct followed *session = *at;
+    *at = session->next;
+    session->sse->count--;
+    hub_free(session->hub);
+    free(session);
+}
+
+/* Nobody follows it from now on. */
+static void rest(struct followed *session)
+{
+    session->left_ms = os_monotonic_ms();
+    session->turn = ++session->sse->turns;
+}
+
+/* Whether there is room for one more; the one that has rested for longest makes it. */
+static bool make_room(struct sse *self)
+{
+    struct followed **oldest = NULL;
+    if (self->count < HTTP_MAX_FOLLOWED)
+        return true;
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct followed **at = &self->sessions[i]; *at; at = &(*at)->next)
+            if (!(*at)->readers && (!oldest || (*at)->turn < (*oldest)->turn))
+                oldest = at;
+    if (oldest)
+        drop(oldest);
+    return oldest;
+}
+
+/* The session of an id, made when nobody followed it yet. NULL without room or memory: *full says which. */
+static struct followed *find_or_make(struct sse *self, const char *id, bool *full)
 {
     struct followed *found = find(self, id);
-    if (found)
+    *full = !found && !make_room(self);
+    if (found || *full)
         return found;
     struct followed *made = calloc(1, sizeof *made);
-    if (!made || hub_new(RETAINED, 0, &made->hub, NULL) != ETHOS_OK) {
+    if (!made || hub_new(RETAINED, HUB_BYTES, &made->hub, NULL) != ETHOS_OK) {
         free(made);
         return NULL;
     }
     struct followed **bucket = bucket_of(self, id);
     snprintf(made->id, sizeof made->id, "%s", id);
     made->sse = self;
-    made->left_ms = os_monotonic_ms();
+    rest(made);
     made->next = *bucket;
     *bucket = made;
+    self->count++;
     return made;
-}
-
-static void drop(struct followed **at)
-{
-    struct followed *session = *at;
-    *at = session->next;
-    hub_free(session->hub);
-    free(session);
 }
 
 void sse_sweep(struct sse *self)
@@ -135,11 +163,12 @@ void sse_note(struct sse *self, const char *id, struct ethos_view json)
 
 int sse_tell(struct sse *self, const char *id, struct ethos_view json)
 {
+    bool full;
     if (strlen(id) >= ID_SIZE)
         return ETHOS_INVALID;
     pthread_mutex_lock(&self->mutex);
-    struct followed *session = find_or_make(self, id);
-    int code = session ? hub_add(session->hub, "", 1, json) : ETHOS_NOMEM;
+    struct followed *session = find_or_make(self, id, &full);
+    int code = session ? hub_add(session->hub, "", 1, json) : full ? ETHOS_LIMIT : ETHOS_NOMEM;
     pthread_mutex_unlock(&self->mutex);
     return code;
 }
@@ -152,7 +181,7 @@ static void leave(struct events_reader *reader)
     struct followed *session = reader->owner;
     struct sse *self = session->sse;
     pthread_mutex_lock(&self->mutex);
-    session->left_ms = os_monotonic_ms();
+    rest(session);
     if (--session->readers == 0 && hub_head(session->hub) == 0) {
         struct followed **at = bucket_of(self, session->id);
         while (*at != session)
@@ -174,11 +203,11 @@ static uint64_t parse_point(const char *text)
 }
 
 /* *point becomes 0 when it was never reached: it is of a run before this one, and all there is is new. */
-static struct events_reader *follow(struct sse *self, const char *id, uint64_t *point)
+static struct events_reader *follow(struct sse *self, const char *id, uint64_t *point, bool *full)
 {
     struct events_reader *reader = NULL;
     pthread_mutex_lock(&self->mutex);
-    struct followed *session = find_or_make(self, id);
+    struct followed *session = find_or_make(self, id, full);
     if (session) {
         *point = *point > hub_head(session->hub) ? 0 : *point;
         reader = events_reader_new(session->hub, HUB_ALL, hub_reach(session->hub, *point));
@@ -196,7 +225,11 @@ void http_sse(struct http_call *call)
 {
     static const struct http_error bad = {404, "NOT_FOUND", "That is not the id of a session",
                                           "List the sessions."};
+    static const struct http_error crowded = {503, "SERVICE_UNAVAILABLE",
+                                              "Too many sessions are followed already",
+                                              "Close a stream of another session."};
     struct ethos_error error;
+    bool full;
     size_t size = strlen(call->rest);
     if (op_event_allowed(true, call->rights, &error) != ETHOS_OK) {
         http_answer_failure(call, &error);
@@ -207,7 +240,11 @@ void http_sse(struct http_call *call)
         return;
     }
     uint64_t point = parse_point(events_last_id(call));
-    struct events_reader *reader = follow(sse_of(http_events_of(call)), call->rest, &point);
+    struct events_reader *reader = follow(sse_of(http_events_of(call)), call->rest, &point, &full);
+    if (full) {
+        http_answer_error(call, &crowded, NULL);
+        return;
+    }
     if (reader)
         str_printf(&reader->greeting,
                    "id: %" PRIu64 "\ndata: {\"type\":\"stream_meta\",\"requestId\":\"%s\"}\n\n",

@@ -112,6 +112,7 @@ static unsigned status_of(const struct seen *seen, struct ethos_view lines)
     switch (code) {
     case MCP_PARSE_ERROR:
     case MCP_INVALID_REQUEST:
+    case MCP_MISSING_CAPABILITY:
     case MCP_UNSUPPORTED_VERSION:
         return STATUS_BAD;
     case MCP_NO_METHOD:

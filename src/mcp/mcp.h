@@ -4,9 +4,11 @@
  *   message.c    one message in, what is to be sent out: envelope, era, batches
  *   methods.c    which methods there are, and what each era has of them
  *   table.c      the tools: which operation each is, and what its arguments are called
- *   tools.c      tools/list and tools/call
+ *   offer.c      methods of tools, resources and prompts: parameters, pages
+ *   tools.c      the tools of memory
  *   resources.c  memory files and notes as resources
- *   prompts.c    prompts/list and prompts/get
+ *   prompts.c    prompts about memory
+ *   kept.c       answers that serve again
  *   stream.c     bytes to messages: lines, their limit, requests that were cancelled meanwhile
  *   state.c      what another program needs to go on with a connection
  *   stdio.c      ethos mcp
@@ -30,6 +32,7 @@
 #define MCP_MAX_LINE 1048576   /* bytes: one message */
 #define MCP_MAX_REPLY 67108864 /* bytes: what one message may be answered with */
 #define MCP_MAX_BATCH 256      /* messages in one batch */
+#define MCP_KEPT_BYTES 2097152 /* answers that are kept (kept.c), with their requests */
 #define MCP_CLIENT_SIZE 65     /* bytes with terminator: what a client calls itself */
 
 enum mcp_version {
@@ -50,6 +53,7 @@ struct mcp {
     unsigned rights;  /* OP_RIGHT(...) | ... */
     const char *team; /* scope id "team:NAME", or NULL */
     bool no_project;  /* there is no workspace, so nothing that is about one */
+    bool no_log;      /* who asks is not told what happens inside, and logging is not announced */
     mcp_run_fn *run;
     void *run_arg;
     /*
@@ -57,6 +61,8 @@ struct mcp {
      * when it cannot be had elsewhere, either: then run is asked. Or NULL.
      */
     void (*elsewhere)(void *run_arg);
+    /* op_again_holds, of the handle that run uses; or NULL, and no answer is kept. */
+    bool (*holds)(void *run_arg, const struct op_again *again);
 };
 
 /* Whether the client has meanwhile said that it no longer waits for the answer to this id. */
@@ -70,7 +76,8 @@ struct mcp_session {
     /* what `initialize` settled, for the legacy era alone: */
     enum mcp_version version;
     char client[MCP_CLIENT_SIZE];
-    int log_level; /* 0: nobody asked for logs */
+    int log_level;         /* 0: nobody asked for logs */
+    struct mcp_kept *kept; /* or NULL */
     /* while a message is handled: */
     struct str *out;
     int log_level_now;
@@ -78,6 +85,14 @@ struct mcp_session {
 
 /* Whether every tool is a row of the operation table; nothing is served before. ETHOS_INTERNAL: which is not. */
 int mcp_check(struct ethos_error *error);
+
+/* Answers that serve again (kept.c), for sessions whose mcp can tell whether they hold. NULL: no memory. */
+struct mcp_kept *mcp_kept_new(void);
+void mcp_kept_free(struct mcp_kept *self);
+
+/* Forgets all of them: so when the handle that run uses is closed. */
+void mcp_kept_clear(struct mcp_kept *self);
+size_t mcp_kept_bytes(const struct mcp_kept *self); /* what they take */
 
 /* Takes one message; appends nothing, or lines that each are one message (then check str_code). */
 void mcp_message(struct mcp_session *self, struct ethos_view text, struct str *out);

@@ -102,7 +102,8 @@ void mcp_log(struct mcp_session *self, enum ethos_level level, const char *line)
                   [ETHOS_LOG_WARN] = {4, "warning"},
                   [ETHOS_LOG_INFO] = {2, "info"},
                   [ETHOS_LOG_DEBUG] = {1, "debug"}};
-    if (!self->out || !self->log_level_now || levels[level].severity < self->log_level_now)
+    if (self->mcp->no_log || !self->out || !self->log_level_now ||
+        levels[level].severity < self->log_level_now)
         return;
     str_printf(self->out,
                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{"
@@ -233,7 +234,10 @@ static void answer_request(struct mcp_session *self, struct mcp_request *request
         else
             put_failure(id, request->code, request->why, request->data, out);
         settle_reply(id, start, out);
+        if (request->again && !in_batch)
+            mcp_kept_put(self, view_of(out->data + start, out->size - start), &request->again);
     }
+    op_again_free(request->again);
     str_release(&request->members);
     json_decref(result);
     json_decref(request->data);
@@ -338,7 +342,7 @@ void mcp_message(struct mcp_session *self, struct ethos_view text, struct str *o
     json_t *message = NULL;
     struct ethos_error error = {0};
     size_t begin = out->size;
-    if (view_blank(text))
+    if (view_blank(text) || (self->kept && mcp_kept_answer(self, text, out)))
         return;
     self->out = out;
     self->log_level_now = 0;

@@ -73,9 +73,12 @@ static json_t *server_info(const struct mcp_request *request)
 }
 
 /* Nothing here ever changes unasked, so no listChanged and no subscribe. */
-static json_t *capabilities(void)
+static json_t *capabilities(const struct mcp_request *request)
 {
-    return json_pack("{s:{}, s:{}, s:{}, s:{}}", "tools", "resources", "prompts", "logging");
+    json_t *json = json_pack("{s:{}, s:{}, s:{}}", "tools", "resources", "prompts");
+    if (!request->session->mcp->no_log)
+        op_json_put(&json, "logging", json_object());
+    return json;
 }
 
 static json_t *add_instructions(const struct mcp_request *request, json_t *result)
@@ -109,9 +112,10 @@ static json_t *initialize(struct mcp_request *request)
         return mcp_refuse(request, MCP_INVALID_PARAMS, "protocolVersion must be a string");
     enum mcp_version version = mcp_version_find(mcp_word(asked));
     request->version = version == MCP_NONE || version > MCP_2025_11_25 ? MCP_2025_11_25 : version;
-    return add_instructions(request, json_pack("{s:s, s:o, s:o}", "protocolVersion",
-                                               mcp_version_name(request->version), "capabilities",
-                                               capabilities(), "serverInfo", server_info(request)));
+    return add_instructions(request,
+                            json_pack("{s:s, s:o, s:o}", "protocolVersion",
+                                      mcp_version_name(request->version), "capabilities",
+                                      capabilities(request), "serverInfo", server_info(request)));
 }
 
 static json_t *discover(struct mcp_request *request)
@@ -120,7 +124,7 @@ static json_t *discover(struct mcp_request *request)
     for (enum mcp_version version = MCP_2026_07_28; version > MCP_NONE; version--)
         op_json_push(&supported, json_string(mcp_version_name(version)));
     return add_instructions(request, json_pack("{s:o, s:o}", "supportedVersions", supported,
-                                               "capabilities", capabilities()));
+                                               "capabilities", capabilities(request)));
 }
 
 static json_t *ping(struct mcp_request *request)
@@ -205,14 +209,32 @@ const struct op *mcp_op(const struct mcp_session *session, const char *name)
     return op && op_allowed(op, session->mcp->rights) ? op : NULL;
 }
 
-int mcp_run(struct mcp_request *request, const struct op *op, json_t *args,
-            struct op_result *result, struct ethos_error *error)
+bool mcp_offers(const struct mcp_session *session, enum mcp_about about)
+{
+    return about == MCP_TEAM      ? session->mcp->team != NULL
+           : about == MCP_PROJECT ? !session->mcp->no_project
+                                  : true;
+}
+
+int mcp_run_as(struct mcp_request *request, const struct op *op, json_t *args, bool members,
+               struct op_result *result, struct ethos_error *error)
 {
     const struct mcp *mcp = request->session->mcp;
-    struct op_call call = {
-        .args = args, .want_json = true, .guarded = true, .via = "mcp", .actor = request->client};
+    struct op_call call = {.args = args,
+                           .want_json = true,
+                           .guarded = true,
+                           .via = "mcp",
+                           .actor = request->client,
+                           .members = members,
+                           .again = request->session->kept != NULL};
     op_result_init(result);
     int code = mcp->run(mcp->run_arg, op, &call, result, error);
     json_decref(args);
     return code;
+}
+
+int mcp_run(struct mcp_request *request, const struct op *op, json_t *args,
+            struct op_result *result, struct ethos_error *error)
+{
+    return mcp_run_as(request, op, args, false, result, error);
 }

@@ -18,6 +18,7 @@ enum {
     MCP_INTERNAL = -32603,
     MCP_NO_RESOURCE = -32002,     /* legacy only */
     MCP_HEADER_MISMATCH = -32020, /* over HTTP */
+    MCP_MISSING_CAPABILITY = -32021,
     MCP_UNSUPPORTED_VERSION = -32022,
 };
 
@@ -28,7 +29,8 @@ struct mcp_request {
     const char *method;
     const json_t *params; /* an object, or NULL */
     char client[MCP_CLIENT_SIZE];
-    struct str members; /* of the result, as text already: "a":1,"b":2 */
+    struct str members;     /* of the result, as text already: "a":1,"b":2 */
+    struct op_again *again; /* of what the result was made from and nothing else, or NULL */
     /* why it cannot be answered: */
     int code;
     char why[512];
@@ -70,25 +72,69 @@ enum mcp_version mcp_version_find(const char *name); /* MCP_NONE: unknown */
 /* The result of a request, owned; NULL: see struct mcp_request. */
 json_t *mcp_answer(struct mcp_request *request);
 
+/* ---- kept.c ---------------------------------------------------------------------------------- */
+
+/* Answers a message as before. False: it has to be handled; nothing was sent. */
+bool mcp_kept_answer(struct mcp_session *session, struct ethos_view text, struct str *out);
+
+/* Keeps the answer to the message at hand, a line without its end. Takes again if it does. */
+void mcp_kept_put(struct mcp_session *session, struct ethos_view text, struct op_again **again);
+
 /* ---- operations ------------------------------------------------------------------------------ */
 
 /* The row, if this connection may run it; else NULL. */
 const struct op *mcp_op(const struct mcp_session *session, const char *name);
 
+/* Whose memory something is about: there only when that was named at the start. */
+enum mcp_about { MCP_ANY, MCP_PROJECT, MCP_TEAM };
+
+bool mcp_offers(const struct mcp_session *session, enum mcp_about about);
+
 /* Runs it and takes the arguments. The answer is guarded JSON; op_result_release it always. */
 int mcp_run(struct mcp_request *request, const struct op *op, json_t *args,
             struct op_result *result, struct ethos_error *error);
 
-/* ---- tools, resources, prompts: results of their methods ------------------------------------- */
+/* The same; where the operation can, the result has members and no JSON, if these are wanted. */
+int mcp_run_as(struct mcp_request *request, const struct op *op, json_t *args, bool members,
+               struct op_result *result, struct ethos_error *error);
+
+/* ---- offer.c: methods of tools, resources and prompts, whatever there is of them --------------- */
 
 json_t *tools_list(struct mcp_request *request);
 json_t *tools_call(struct mcp_request *request);
-bool tools_here(const struct mcp_session *session, const json_t *params); /* of a call: op_here */
 json_t *resources_list(struct mcp_request *request);
 json_t *resources_templates(struct mcp_request *request);
 json_t *resources_read(struct mcp_request *request);
 json_t *prompts_list(struct mcp_request *request);
 json_t *prompts_get(struct mcp_request *request);
+
+/* Whether this program can run all of a tools/call. */
+bool tools_here(const struct mcp_session *session, const json_t *params);
+
+/* Refuses what is not offered, in the words of the era; NULL. */
+json_t *mcp_unknown(struct mcp_request *request, const char *what, const char *name);
+json_t *mcp_no_resource(struct mcp_request *request, const char *uri);
+
+/* ---- what is offered: tools.c, resources.c, prompts.c ---------------------------------------- */
+
+/*
+ * These functions are all that the layer knows of it. A program that is linked with others in their place
+ * serves other things by the same protocol: tests/mcp/fixture.c does.
+ */
+
+/* What this request may see, in a fixed order: arrays. */
+json_t *offer_tools(struct mcp_request *request);
+json_t *offer_resources(struct mcp_request *request);
+json_t *offer_templates(struct mcp_request *request);
+json_t *offer_prompts(struct mcp_request *request);
+
+/* The result of one; NULL after a refusal. arguments is an object, or NULL. */
+json_t *offer_call(struct mcp_request *request, const char *name, const json_t *arguments);
+json_t *offer_read(struct mcp_request *request, const char *uri);
+json_t *offer_prompt(struct mcp_request *request, const char *name, const json_t *arguments);
+
+/* Whether this program has what the tool needs; so it is with what is not offered. */
+bool offer_here(const struct mcp_session *session, const char *name);
 
 /* ---- table.c --------------------------------------------------------------------------------- */
 
@@ -116,11 +162,6 @@ struct mcp_way {
 };
 
 #define MCP_MAX_WAYS 3
-
-/* Whose memory it is about: there only when that was named at the start. */
-enum mcp_about { MCP_ANY, MCP_PROJECT, MCP_TEAM };
-
-bool mcp_offers(const struct mcp_session *session, enum mcp_about about);
 
 struct mcp_tool {
     const char *name;

@@ -99,7 +99,7 @@ static void review(struct mcp_request *request, const char *argument, struct str
     add_block(request, out);
 }
 
-/* ---- methods --------------------------------------------------------------------------------- */
+/* ---- what there is of them --------------------------------------------------------------------- */
 
 static json_t *prompt_json(const struct mcp_request *request, const struct prompt *prompt)
 {
@@ -114,15 +114,13 @@ static json_t *prompt_json(const struct mcp_request *request, const struct promp
     return json;
 }
 
-json_t *prompts_list(struct mcp_request *request)
+json_t *offer_prompts(struct mcp_request *request)
 {
-    if (mcp_param(request, "cursor"))
-        return mcp_refuse(request, MCP_INVALID_PARAMS, "unknown cursor");
     json_t *list = json_array();
     for (size_t i = 0; i < sizeof prompts / sizeof *prompts; i++)
         if (find_prompt(request, prompts[i].name))
             op_json_push(&list, prompt_json(request, &prompts[i]));
-    return json_pack("{s:o}", "prompts", list);
+    return list;
 }
 
 /* Names that the prompt has, and strings. */
@@ -134,16 +132,14 @@ static bool arguments_fit(const struct prompt *prompt, const json_t *arguments)
         if (!prompt->argument || strcmp(name, prompt->argument) != 0 || !json_is_string(value))
             return false;
     }
-    return !arguments || json_is_object(arguments);
+    return true;
 }
 
-json_t *prompts_get(struct mcp_request *request)
+json_t *offer_prompt(struct mcp_request *request, const char *name, const json_t *arguments)
 {
-    const char *name = mcp_word(mcp_param(request, "name"));
-    const json_t *arguments = mcp_param(request, "arguments");
-    const struct prompt *prompt = name ? find_prompt(request, name) : NULL;
+    const struct prompt *prompt = find_prompt(request, name);
     if (!prompt)
-        return mcp_refuse(request, MCP_INVALID_PARAMS, "unknown prompt: %.100s", name ? name : "");
+        return mcp_unknown(request, "prompt", name);
     if (!arguments_fit(prompt, arguments))
         return mcp_refuse(request, MCP_INVALID_PARAMS, "%s takes %s", name,
                           prompt->argument ? "one argument: topic, a string" : "no arguments");

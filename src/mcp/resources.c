@@ -7,7 +7,6 @@
  * A key names itself in an address: its letters need no escape.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -15,7 +14,6 @@
 #include "base/view.h"
 #include "mcp/parts.h"
 
-#define PAGE 500 /* resources of one answer */
 #define MEMORY "ethos://memory/"
 #define NOTES "ethos://notes/"
 
@@ -98,55 +96,17 @@ static void list_notes(struct listing *listing, const char *prefix, const char *
     op_result_release(&result);
 }
 
-/* Where a page begins; false: no such page was ever announced. */
-static bool page_start(const struct mcp_request *request, size_t *out)
+json_t *offer_resources(struct mcp_request *request)
 {
-    const json_t *cursor = mcp_param(request, "cursor");
-    const char *text = mcp_word(cursor);
-    char *end = NULL;
-    *out = 0;
-    if (!cursor)
-        return true;
-    if (!text || strspn(text, "0123456789") != strlen(text) || !*text || strlen(text) > 9)
-        return false;
-    *out = (size_t)strtoul(text, &end, 10);
-    return *out > 0 && *out % PAGE == 0;
-}
-
-static json_t *page(json_t *rows, size_t start)
-{
-    char next[24];
-    json_t *list = json_array();
-    size_t count = json_array_size(rows), end = count - start > PAGE ? start + PAGE : count;
-    for (size_t i = start; i < end; i++)
-        op_json_push(&list, json_incref(json_array_get(rows, i)));
-    json_t *json = json_pack("{s:o}", "resources", list);
-    snprintf(next, sizeof next, "%zu", end);
-    if (end < count)
-        op_json_put(&json, "nextCursor", json_string(next));
-    return json;
-}
-
-json_t *resources_list(struct mcp_request *request)
-{
-    size_t start;
     struct listing listing = {request, json_array(), ""};
-    json_t *json = NULL;
     list_files(&listing);
     list_notes(&listing, MEMORY, listing.memory_scope);
     list_notes(&listing, NOTES, "workspace");
-    if (!page_start(request, &start) || (start > 0 && start >= json_array_size(listing.rows)))
-        mcp_refuse(request, MCP_INVALID_PARAMS, "unknown cursor");
-    else if (listing.rows)
-        json = page(listing.rows, start);
-    json_decref(listing.rows);
-    return json;
+    return listing.rows;
 }
 
-json_t *resources_templates(struct mcp_request *request)
+json_t *offer_templates(struct mcp_request *request)
 {
-    if (mcp_param(request, "cursor"))
-        return mcp_refuse(request, MCP_INVALID_PARAMS, "unknown cursor");
     json_t *templates = json_array();
     bool offered = mcp_op(request->session, "memory.get") != NULL;
     for (size_t i = 0; offered && i < sizeof places / sizeof *places; i++) {
@@ -160,18 +120,10 @@ json_t *resources_templates(struct mcp_request *request)
             op_json_put(&row, "title", json_string(places[i].title));
         op_json_push(&templates, row);
     }
-    return json_pack("{s:o}", "resourceTemplates", templates);
+    return templates;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
-
-static json_t *not_found(struct mcp_request *request, const char *uri)
-{
-    request->data = json_pack("{s:s}", "uri", uri);
-    return mcp_refuse(request,
-                      request->version == MCP_2026_07_28 ? MCP_INVALID_PARAMS : MCP_NO_RESOURCE,
-                      "no such resource: %.200s", uri);
-}
 
 /* The arguments of memory.get, or NULL when the address is none of ours. */
 static json_t *target_of(const char *uri)
@@ -188,18 +140,15 @@ static json_t *target_of(const char *uri)
     return NULL;
 }
 
-json_t *resources_read(struct mcp_request *request)
+json_t *offer_read(struct mcp_request *request, const char *uri)
 {
     const struct op *op = mcp_op(request->session, "memory.get");
-    const char *uri = mcp_word(mcp_param(request, "uri"));
     struct op_result result;
     struct ethos_error error = {0};
-    if (!uri)
-        return mcp_refuse(request, MCP_INVALID_PARAMS, "uri must be a string");
     json_t *target = target_of(uri), *json = NULL;
     if (!op || !target) {
         json_decref(target);
-        return not_found(request, uri);
+        return mcp_no_resource(request, uri);
     }
     int code = mcp_run(request, op, target, &result, &error);
     const json_t *content = json_object_get(result.json, "content");
@@ -209,7 +158,7 @@ json_t *resources_read(struct mcp_request *request)
                          "text/markdown", "text", content);
     else if (code == ETHOS_OK || code == ETHOS_NOTFOUND || code == ETHOS_DENIED ||
              code == ETHOS_INVALID)
-        not_found(request, uri);
+        mcp_no_resource(request, uri);
     else
         mcp_refuse(request, MCP_INTERNAL, "%s", error.text);
     op_result_release(&result);

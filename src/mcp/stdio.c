@@ -99,6 +99,11 @@ static int run(void *arg, const struct op *op, struct op_call *call, struct op_r
     return code == ETHOS_OK ? op_run_as(op, self->mcp.rights, call, result, error) : code;
 }
 
+static bool holds(void *arg, const struct op_again *again)
+{
+    return op_again_holds(again, ((struct server *)arg)->ethos);
+}
+
 static void *resize(void *arg, void *block, size_t size)
 {
     const struct ethos_host *outer = ((struct server *)arg)->given->options->host;
@@ -196,6 +201,7 @@ static void hand_over(struct server *self)
         err_errno(&self->absent, errno, "handing over");
         return;
     }
+    mcp_kept_clear(self->stream.session.kept);
     ethos_close(self->ethos);
     self->ethos = NULL; // a jump out of what follows finds nothing to be done
     signals.waiting = 1;
@@ -247,8 +253,11 @@ static int start(struct server *self, const struct surface_start *given, struct 
     self->host = (struct ethos_host){ETHOS_ABI, self, resize, log_both, now_ms};
     self->options = *given->options;
     self->options.host = &self->host;
-    self->mcp = (struct mcp){
-        .rights = chosen_rights(given->args), .run = run, .run_arg = self, .elsewhere = elsewhere};
+    self->mcp = (struct mcp){.rights = chosen_rights(given->args),
+                             .run = run,
+                             .run_arg = self,
+                             .elsewhere = elsewhere,
+                             .holds = holds};
     mcp_stream_init(&self->stream, &self->mcp);
     self->stream.more = peek_input;
     self->stream.more_arg = self;

@@ -83,6 +83,7 @@ void mcp_stream_init(struct mcp_stream *self, const struct mcp *mcp)
 {
     *self = (struct mcp_stream){
         .session = {.mcp = mcp, .cancelled = is_cancelled, .cancelled_arg = self}};
+    self->session.kept = mcp->holds ? mcp_kept_new() : NULL;
     str_init(&self->in, INPUT_CEILING);
 }
 
@@ -90,6 +91,7 @@ void mcp_stream_release(struct mcp_stream *self)
 {
     self->at = SIZE_MAX;
     forget_passed(self);
+    mcp_kept_free(self->session.kept);
     str_release(&self->in);
 }
 

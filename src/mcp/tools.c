@@ -1,5 +1,5 @@
 /*
- * tools.c: tools/list and tools/call.
+ * tools.c: the tools of memory, as the table has them: what they look like, and calls.
  *
  * A tool that cannot do what it was asked answers with a result, not with an error of the protocol: the
  * model reads the result, and can do better.
@@ -29,13 +29,6 @@ static const struct op *first_op(const struct mcp_session *session, const struct
     for (size_t i = 0; !op && i < MCP_MAX_WAYS; i++)
         op = way_op(session, &tool->ways[i]);
     return op;
-}
-
-bool mcp_offers(const struct mcp_session *session, enum mcp_about about)
-{
-    return about == MCP_TEAM      ? session->mcp->team != NULL
-           : about == MCP_PROJECT ? !session->mcp->no_project
-                                  : true;
 }
 
 static bool is_offered(const struct mcp_session *session, const struct mcp_tool *tool)
@@ -192,7 +185,7 @@ static json_t *fields_schema(const struct mcp_field *fields)
     return json_pack("{s:s, s:o}", "type", "object", "properties", properties);
 }
 
-/* ---- tools/list ------------------------------------------------------------------------------ */
+/* ---- how they look --------------------------------------------------------------------------- */
 
 /* All four are said: what is left out counts as dangerous. */
 static json_t *hints(const struct mcp_session *session, const struct mcp_tool *tool)
@@ -222,15 +215,13 @@ static json_t *tool_json(const struct mcp_request *request, const struct mcp_too
     return json;
 }
 
-json_t *tools_list(struct mcp_request *request)
+json_t *offer_tools(struct mcp_request *request)
 {
-    if (mcp_param(request, "cursor"))
-        return mcp_refuse(request, MCP_INVALID_PARAMS, "unknown cursor");
     json_t *tools = json_array();
     for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++)
         if (is_offered(request->session, tool))
             op_json_push(&tools, tool_json(request, tool));
-    return json_pack("{s:o}", "tools", tools);
+    return tools;
 }
 
 /* ---- the arguments of a call ----------------------------------------------------------------- */
@@ -395,9 +386,29 @@ static void print_shown(const json_t *value, const struct mcp_field *fields, str
     }
 }
 
+/* The same of a result that is texts by name. */
+static void print_members(const struct op_result *result, const struct mcp_field *fields,
+                          struct str *out)
+{
+    const struct op_member *end = result->members + result->member_count;
+    for (const struct mcp_field *field = fields; field->name; field++) {
+        const struct op_member *member = result->members;
+        while (member < end && strcmp(member->name, field->name) != 0)
+            member++;
+        if (member == end)
+            continue;
+        print_name(field->name, out);
+        if (member->absent)
+            str_adds(out, "null");
+        else
+            json_print_text(op_member_view(result, member), out);
+    }
+}
+
 static void print_structured(const struct call *call, struct str *out)
 {
     str_addc(out, '{');
+    print_members(&call->result, call->tool->fields, out);
     print_shown(call->result.json, call->tool->fields, out);
     if (call->result.withheld) {
         print_name("withheld", out);
@@ -433,7 +444,7 @@ static json_t *tool_result(const struct call *call)
     return str_code(members) == ETHOS_OK ? json_object() : NULL;
 }
 
-/* ---- tools/call ------------------------------------------------------------------------------ */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static int run_tool(struct call *call)
 {
@@ -449,7 +460,7 @@ static int run_tool(struct call *call)
         return code;
     }
     op_result_release(&call->result);
-    code = mcp_run(call->request, call->op, args, &call->result, &call->error);
+    code = mcp_run_as(call->request, call->op, args, true, &call->result, &call->error);
     if (code == ETHOS_OK && call->result.code != ETHOS_OK) {
         call->error = call->result.error;
         code = call->result.code;
@@ -464,10 +475,9 @@ static bool is_partial(const struct call *call, int code)
            json_is_object(call->result.json);
 }
 
-bool tools_here(const struct mcp_session *session, const json_t *params)
+bool offer_here(const struct mcp_session *session, const char *name)
 {
-    const char *name = mcp_word(json_object_get(params, "name"));
-    const struct mcp_tool *tool = name ? find_tool(session, name) : NULL;
+    const struct mcp_tool *tool = find_tool(session, name);
     for (size_t i = 0; tool && i < MCP_MAX_WAYS; i++) {
         const struct op *op = way_op(session, &tool->ways[i]);
         if (op && !op_here(op))
@@ -476,23 +486,20 @@ bool tools_here(const struct mcp_session *session, const json_t *params)
     return true;
 }
 
-json_t *tools_call(struct mcp_request *request)
+json_t *offer_call(struct mcp_request *request, const char *name, const json_t *arguments)
 {
-    const json_t *name = mcp_param(request, "name");
-    const json_t *given = mcp_param(request, "arguments");
-    if (!json_is_string(name))
-        return mcp_refuse(request, MCP_INVALID_PARAMS, "name must be a string");
-    if (given && !json_is_object(given))
-        return mcp_refuse(request, MCP_INVALID_PARAMS, "arguments must be an object");
-    const struct mcp_tool *tool = find_tool(request->session, mcp_word(name));
+    const struct mcp_tool *tool = find_tool(request->session, name);
     if (!tool)
-        return mcp_refuse(request, MCP_INVALID_PARAMS, "unknown tool: %.100s",
-                          json_string_value(name));
-    struct call call = {.request = request, .tool = tool, .given = given};
+        return mcp_unknown(request, "tool", name);
+    struct call call = {.request = request, .tool = tool, .given = arguments};
     op_result_init(&call.result);
     int code = run_tool(&call);
     json_t *json = code == ETHOS_OK || is_partial(&call, code) ? tool_result(&call)
                                                                : tool_failure(&call.error);
+    if (code == ETHOS_OK) {
+        request->again = call.result.again;
+        call.result.again = NULL;
+    }
     op_result_release(&call.result);
     return json;
 }

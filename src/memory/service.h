@@ -85,10 +85,11 @@ const struct workspace *service_workspace(const struct ethos_turn *turn);
 
 /*
  * What a file was read from. While it holds, the same request and target give the same file: asking takes
- * two system calls, and no text is read or copied. turn 0: nobody can tell.
+ * a few system calls, and no file is read. turn 0: nobody can tell.
  */
 struct service_seen {
     uint64_t turn, stamp;
+    bool watched; /* the way to the file, too, with what the turn was made from */
     char scope[ETHOS_MAX_SCOPE];
     char key[ETHOS_MAX_KEY + 1];
 };

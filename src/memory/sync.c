@@ -320,9 +320,10 @@ static void note_seen(struct ethos_turn *turn, const struct scope_target *aimed,
     const struct kept *kept = &turn->ethos->kept;
     bool moved = strcmp(file->scope, aimed->scope) != 0;
     *out = (struct service_seen){.stamp = stamp};
-    if (moved || !stamp || !file->path || !kept_covers(kept, turn, file->path))
+    if (moved || !stamp || !file->path)
         return;
     out->turn = kept_number(kept, turn);
+    out->watched = kept_covers(kept, turn, file->path);
     memcpy(out->scope, file->scope, sizeof out->scope);
     memcpy(out->key, file->key, sizeof out->key);
 }
@@ -357,14 +358,14 @@ int ethos_read(struct ethos_turn *turn, const struct ethos_target *target,
 
 bool service_holds(struct ethos *self, const struct service_seen *seen)
 {
-    static const struct ethos_read_how again = {0, ETHOS_READ_REVISION | ETHOS_READ_AGAIN};
+    const struct ethos_read_how how = {0, seen->watched ? ETHOS_READ_AGAIN : 0};
     struct ethos_text text = {.stamp = seen->stamp};
     struct ethos_turn *turn = seen->turn ? kept_take_number(&self->kept, seen->turn) : NULL;
     if (!turn)
         return false;
     struct ethos_provider *provider = turn->provider;
-    int code = provider->ops->read(provider, seen->scope, seen->key, &again, &text, NULL);
-    bool same = code == ETHOS_OK && !text.data && text.stamp == seen->stamp;
+    int code = provider->ops->read(provider, seen->scope, seen->key, &how, &text, NULL);
+    bool same = code == ETHOS_OK && text.stamp == seen->stamp;
     self->host->resize(self->host->arg, text.data, 0);
     ethos_turn_free(turn);
     return same;

@@ -206,6 +206,8 @@ static int resolve_workspace(struct resolving *r, struct ethos_error *error)
     own->marker = config_switch(&r->ethos->config, &r->ethos->personality_config,
                                 "workspace.marker");
     r->turn->context.workspace = own->place.root.size ? own->place.root.data : NULL;
+    if (r->turn->context.workspace_scope) // so that the way to a note is watched
+        looks_add(r->looks, "workspaces/%s/memory/.", workspace_id(&own->found));
     return ETHOS_OK;
 }
 

@@ -7,7 +7,16 @@
 #include "memory/service.h"
 #include "ops/op.h"
 
-/* Of a result that is made of one file and nothing else. NULL: no memory, which is no failure. */
-struct op_again *again_new(const struct service_seen *seen);
+/*
+ * Of a result that is made of one file and nothing else; day: and of this one, since the epoch, or -1. NULL:
+ * nobody can tell, or no memory, which is no failure.
+ */
+struct op_again *again_new(const struct service_seen *seen, int64_t day);
+
+/* The day of a moment. */
+static inline int64_t again_day(int64_t ms)
+{
+    return ms / 86400000;
+}
 
 #endif

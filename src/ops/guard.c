@@ -59,6 +59,18 @@ static bool guard_value(struct guard *guard, json_t *value)
     return true;
 }
 
+/* What is left of a member takes another place among the texts. */
+static bool guard_member(struct guard *guard, struct op_result *result, struct op_member *member)
+{
+    if (!scan(guard, op_member_view(result, member)))
+        return true;
+    guard->withheld = true;
+    member->at = result->texts.size;
+    member->size = guard->text.size;
+    return str_code(&guard->text) == ETHOS_OK &&
+           str_add(&result->texts, str_view(&guard->text)) == ETHOS_OK;
+}
+
 static bool guard_text(struct guard *guard, struct str *text)
 {
     if (!scan(guard, str_view(text)))
@@ -72,8 +84,11 @@ int guard_result(struct op_result *result, struct ethos_error *error)
 {
     struct guard guard = {0};
     str_init(&guard.text, ETHOS_MAX_STORE_BYTES);
-    bool ok = guard_value(&guard, result->json) &&
-              (!result->has_text || guard_text(&guard, &result->text));
+    bool ok = true;
+    for (size_t i = 0; ok && i < result->member_count; i++)
+        ok = guard_member(&guard, result, &result->members[i]);
+    ok = ok && guard_value(&guard, result->json) &&
+         (!result->has_text || guard_text(&guard, &result->text));
     result->withheld |= guard.withheld;
     str_release(&guard.text);
     return ok ? ETHOS_OK : err_nomem(error);

@@ -294,8 +294,8 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
     if (code == ETHOS_OK)
         code = call->want_json && !call->printed ? op_return(result, file_json(file), error)
                                                  : give_text(call, file, result, error);
-    if (code == ETHOS_OK && seen.turn)
-        result->again = again_new(&seen);
+    if (code == ETHOS_OK)
+        result->again = again_new(&seen, -1);
     ethos_file_free(file);
     ethos_turn_free(turn);
     return code;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/utf8.h"
 #include "base/view.h"
@@ -14,10 +15,12 @@
 #include "memory/notes_check.h"
 #include "memory/notes_promote.h"
 #include "memory/service.h"
+#include "ops/again.h"
 #include "ops/report.h"
 #include "ops/tables.h"
 
 #define INDEX NOTES_INDEX
+#define USUAL_NOTE 1024 /* bytes: what is told of a note besides its text */
 
 /* ---- the index in the prompt ------------------------------------------------------------------ */
 
@@ -282,9 +285,9 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
 
 /* ---- get -------------------------------------------------------------------------------------- */
 
-/* The file of a name; mostly the name is that of a file, and then no other is looked at. */
+/* The file of a name; mostly the name is that of a file, and then no other is looked at: seen tells. */
 static int read_named(struct ethos_turn *turn, const char *scope, const char *name,
-                      struct ethos_file **out, struct ethos_error *error)
+                      struct ethos_file **out, struct service_seen *seen, struct ethos_error *error)
 {
     char key[ETHOS_MAX_KEY + 1];
     struct ethos_target target = {NULL, scope, key};
@@ -292,60 +295,68 @@ static int read_named(struct ethos_turn *turn, const char *scope, const char *na
     int size = snprintf(key, sizeof key, "%s%s", name, whole ? "" : ".md");
     int code = ETHOS_NOTFOUND;
     if (size < (int)sizeof key && scope_key_visible(key) && strcmp(key, INDEX) != 0)
-        code = ethos_read(turn, &target, out, error);
+        code = service_read(turn, &target, out, seen, error);
     if (code == ETHOS_OK && (*out)->text)
         return ETHOS_OK;
     ethos_file_free(*out);
     *out = NULL;
+    *seen = (struct service_seen){0};
     code = ethos_note_find(turn, scope, name, key, error);
     return code == ETHOS_OK ? ethos_read(turn, &target, out, error) : code;
 }
 
 /* What a note says, without what the index and the others say of it. */
-static json_t *read_json(const struct ethos *ethos, struct ethos_turn *turn,
-                         const struct ethos_file *file)
+static int return_note(const struct op_call *call, struct ethos_turn *turn,
+                       const struct ethos_file *file, struct op_result *result,
+                       struct ethos_error *error)
 {
     struct note note;
     struct str title, type;
-    char stale[NOTES_STALE_SIZE];
+    char stale[NOTES_STALE_SIZE], changed[CLOCK_ISO_SIZE];
     note_parse(view_of(file->text, file->size), &note);
-    notes_stale(note.expires, note.verified, note.created, file->mtime_ms, service_now_ms(ethos),
-                service_settings(turn)->stale_days, stale);
+    notes_stale(note.expires, note.verified, note.created, file->mtime_ms,
+                service_now_ms(call->ethos), service_settings(turn)->stale_days, stale);
     str_init(&title, ETHOS_MAX_READ_BYTES);
     str_init(&type, ETHOS_MAX_READ_BYTES);
     bool told = note_title(&note, file->key, &title) == ETHOS_OK &&
                 note_value(note.type, &type) == ETHOS_OK;
-    json_t *json = told ? json_object() : NULL;
-    op_json_put(&json, "scope", op_json_string(file->scope));
-    op_json_put(&json, "key", op_json_string(file->key));
-    op_json_put(&json, "title", json_text(str_view(&title)));
-    op_json_put(&json, "type", note.type.data ? json_text(str_view(&type)) : json_null());
-    op_json_put(&json, "stale", op_json_string(*stale ? stale : NULL));
-    op_json_put(&json, "content", json_text(view_of(file->text, file->size)));
-    op_json_put(&json, "path", op_json_string(file->path));
-    op_json_put(&json, "modifiedAt", op_json_time(file->mtime_ms));
-    op_json_put(&json, "revision", op_json_revision(file->revision));
+    if (file->mtime_ms >= 0)
+        clock_iso(file->mtime_ms, changed);
+    str_reserve(&result->texts, 2 * file->size + USUAL_NOTE);
+    op_member(result, "scope", view_str(file->scope));
+    op_member(result, "key", view_str(file->key));
+    op_member(result, "title", str_view(&title));
+    op_member(result, "type", note.type.data ? str_view(&type) : note.type);
+    op_member(result, "stale", view_str(*stale ? stale : NULL));
+    op_member(result, "content", view_of(file->text, file->size));
+    op_member(result, "path", view_str(file->path));
+    op_member(result, "modifiedAt", view_str(file->mtime_ms >= 0 ? changed : NULL));
+    op_member(result, "revision", view_str(file->revision)); // it has a text
     str_release(&title);
     str_release(&type);
-    return json;
+    return told ? op_return_members(call, result, error) : err_nomem(error);
 }
 
 static int run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct ethos_turn *turn;
     struct ethos_file *file = NULL;
+    struct service_seen seen = {0};
     char scope[ETHOS_MAX_SCOPE];
     const char *name = op_string(call, "name");
+    int64_t day = again_day(service_now_ms(call->ethos));
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
     code = notes_scope(turn, op_string(call, "scope"), scope, error);
     if (code == ETHOS_OK)
-        code = read_named(turn, scope, name, &file, error);
+        code = read_named(turn, scope, name, &file, &seen, error);
     if (code == ETHOS_OK && !file->text)
         code = err_set(error, ETHOS_NOTFOUND, "no such note: %s", name);
     if (code == ETHOS_OK)
-        code = op_return(result, read_json(call->ethos, turn, file), error);
+        code = return_note(call, turn, file, result, error);
+    if (code == ETHOS_OK && call->again)
+        result->again = again_new(&seen, day); // how old it is, it says
     ethos_file_free(file);
     ethos_turn_free(turn);
     return code;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "base/view.h"
 #include "core/scope.h"
 #include "memory/service.h"
@@ -220,12 +221,14 @@ int op_run_as(const struct op *op, unsigned rights, struct op_call *call, struct
 void op_result_init(struct op_result *result)
 {
     *result = (struct op_result){0};
+    str_init(&result->texts, SIZE_MAX);
     str_init(&result->text, ETHOS_MAX_STORE_BYTES);
 }
 
 void op_result_release(struct op_result *result)
 {
     json_decref(result->json);
+    str_release(&result->texts);
     str_release(&result->text);
     op_again_free(result->again);
 }
@@ -273,6 +276,46 @@ int op_return(struct op_result *result, json_t *value, struct ethos_error *error
         return err_nomem(error);
     result->json = value;
     return ETHOS_OK;
+}
+
+void op_member(struct op_result *result, const char *name, struct ethos_view text)
+{
+    struct str *texts = &result->texts;
+    struct op_member *member = &result->members[result->member_count++];
+    *member = (struct op_member){.name = name, .at = texts->size, .absent = !text.data};
+    if (utf8_valid(text))
+        str_add(texts, text);
+    else
+        utf8_sanitize(text, texts);
+    member->size = texts->size - member->at;
+}
+
+struct ethos_view op_member_view(const struct op_result *result, const struct op_member *member)
+{
+    return member->absent ? (struct ethos_view){0}
+                          : view_of(result->texts.data + member->at, member->size);
+}
+
+static json_t *members_json(const struct op_result *result)
+{
+    json_t *json = json_object();
+    for (size_t i = 0; i < result->member_count; i++) {
+        struct ethos_view text = op_member_view(result, &result->members[i]);
+        op_json_put(&json, result->members[i].name, text.data ? json_text(text) : json_null());
+    }
+    return json;
+}
+
+int op_return_members(const struct op_call *call, struct op_result *result,
+                      struct ethos_error *error)
+{
+    if (str_code(&result->texts) != ETHOS_OK)
+        return err_nomem(error);
+    if (call->members)
+        return ETHOS_OK;
+    json_t *json = members_json(result);
+    result->member_count = 0;
+    return op_return(result, json, error);
 }
 
 int op_return_change(const struct op_call *call, struct op_result *result, json_t *value,

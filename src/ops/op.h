@@ -106,6 +106,7 @@ struct op_call {
     const json_t *args; /* object, checked */
     bool want_json;
     bool printed; /* of OP_PRINTS, with want_json: for surfaces that only pass the JSON on */
+    bool members; /* with want_json: where the result is texts by name, wants op_result.members */
     bool again;   /* wants op_result.again */
     bool dry_run;
     bool guarded;             /* a model reads the answer: secrets and instructions are taken out */
@@ -118,12 +119,23 @@ struct op_call {
     void *progress_arg;       /* of all three */
 };
 
+/* One of the texts by name that a result is; those of a result stand in one buffer. */
+#define OP_MAX_MEMBERS 10
+struct op_member {
+    const char *name;
+    size_t at, size;
+    bool absent; /* null */
+};
+
 /*
- * json is owned; text holds raw bytes when has_text. When printed, the JSON was appended to text, and json
+ * json is owned, and NULL when there are members; text holds raw bytes when has_text. When printed, the JSON was appended to text, and json
  * holds no more of it than what surfaces look at: the revision. code and error tell of a partial result.
  */
 struct op_result {
     json_t *json;
+    struct op_member members[OP_MAX_MEMBERS];
+    size_t member_count;
+    struct str texts; /* of the members */
     struct str text;
     bool has_text;
     bool printed;
@@ -204,6 +216,15 @@ bool op_time_end(const char *name);
 
 /* Sets result->json, taking the value; NULL is "out of memory". */
 int op_return(struct op_result *result, json_t *value, struct ethos_error *error);
+
+/*
+ * A result that is texts by name: they are added in order, an absent view for null and invalid UTF-8 as
+ * U+FFFD, and returned as the call wants them. op_member_view is one of those that were returned.
+ */
+void op_member(struct op_result *result, const char *name, struct ethos_view text);
+int op_return_members(const struct op_call *call, struct op_result *result,
+                      struct ethos_error *error);
+struct ethos_view op_member_view(const struct op_result *result, const struct op_member *member);
 
 /* The same for a writing operation: in a dry run, result->text is the diff and belongs to the answer. */
 int op_return_change(const struct op_call *call, struct op_result *result, json_t *value,

@@ -124,6 +124,17 @@ static void test_secrets_are_the_same_byte_for_byte(void **state)
     assert_false(hash_same_secret(VIEW("secret"), VIEW("secre")));
     assert_false(hash_same_secret(VIEW("secret"), VIEW("secrets")));
     assert_false(hash_same_secret(VIEW("secret"), VIEW("")));
+    for (size_t size = 1; size <= 40; size++) {
+        char a[40], b[40];
+        memset(a, 'x', sizeof a);
+        memcpy(b, a, sizeof b);
+        assert_true(hash_same_secret(view_of(a, size), view_of(b, size)));
+        for (size_t i = 0; i < size; i++) {
+            b[i] = 'y';
+            assert_false(hash_same_secret(view_of(a, size), view_of(b, size)));
+            b[i] = 'x';
+        }
+    }
 }
 
 int main(void)

@@ -130,9 +130,63 @@ function staticGraph(...files) {
 
 const assets = (page) => page.evaluate(() => performance.getEntriesByType('resource').filter((entry) => entry.name.includes('/assets/')).map(({ name, transferSize }) => ({ name: new URL(name).pathname, transferSize })));
 
-await test('the head names every module of the first page, and no other', async () => {
-    const named = [...readFileSync(join(tree, 'web/index.html'), 'utf8').matchAll(/(?:modulepreload" href|module" src)="\/assets(\/[^"]+)"/g)].map(([, path]) => path);
-    same(named.sort(), staticGraph('/js/app.js', '/js/pages/memory.js'));
+await test('the page brings style and texts; the modules of the first page are one file', async () => {
+    const page = await context.newPage();
+    const asked = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname.replace(/v[0-9a-f]+/, 'V')));
+    await page.route('**/{rpc,api,events}/**', (route) => route.abort()); // the text needs none of them
+    await page.goto(`${server.origin}/#/memory`);
+    await reads(page, 'Prefers short answers');
+    await reads(page, 'Redis runs on port 6380');
+    same(asked.slice(0, 2), ['/', '/assets/V/js/app.js']);
+    same(asked.filter((path) => path.includes('/css/')), []);
+});
+
+await test('one instance of each module, whichever way it is asked for', async () => {
+    const page = await open('#/memory');
+    const names = staticGraph('/js/app.js', '/js/pages/memory.js').map((path) => path.slice(1));
+    const lost = await page.evaluate(async (names) => {
+        const app = document.querySelector('script[type=module]').src, base = app.replace('js/app.js', '');
+        const { modules } = await import(app);
+        const lost = names.filter((name) => !modules[name]);
+        for (const name of names.filter((name) => name.startsWith('js/') && name !== 'js/app.js')) {
+            const alone = await import(base + name);
+            for (const member of Object.keys(modules[name])) if (alone[member] !== modules[name][member]) lost.push(`${name} ${member}`);
+            for (const member of Object.keys(alone)) if (!(member in modules[name])) lost.push(`${name} ${member}`);
+        }
+        return [...lost, ...Object.keys(modules).filter((name) => !names.includes(name))];
+    }, names);
+    same(lost, []);
+});
+
+await test('a page that was given nothing asks for its texts', async () => {
+    const page = await context.newPage();
+    await page.route(`${server.origin}/`, async (route) => {
+        const answer = await route.fetch();
+        await route.fulfill({ response: answer, body: (await answer.text()).replace(/<script type="application\/json".*/s, '') });
+    });
+    await page.goto(`${server.origin}/#/memory`);
+    await reads(page, 'Prefers short answers');
+    await page.goto(`${server.origin}/`);
+    await reads(page, 'Prefers short answers');
+    same(new URL(page.url()).hash, '#/memory');
+});
+
+await test('what the page brings is of who asks: a parameter asks anew', async () => {
+    const page = await open('#/memory?p=engineer');
+    await reads(page, 'Memory of the engineer');
+    same(await page.locator('main').getByText('Redis runs on port 6380').count(), 0);
+});
+
+await test('theme and rail are there before anything is seen', async () => {
+    const page = await open('#/memory');
+    await page.getByRole('button', { name: /change$/ }).click(); // light
+    await page.getByRole('button', { name: /change$/ }).click(); // dark
+    await page.getByRole('button', { name: 'Narrow the rail' }).click();
+    await page.route('**/app.js', (route) => route.abort());
+    await page.goto(`${server.origin}/?again#/memory`);
+    same(await page.evaluate(() => ({ ...document.documentElement.dataset })), { theme: 'dark', rail: 'icons' });
+    await context.clearCookies({ name: 'ethos_look' });
 });
 
 await test('who comes back asks for no file of the dashboard again', async () => {
@@ -140,27 +194,26 @@ await test('who comes back asks for no file of the dashboard again', async () =>
     const page = await open('#/memory');
     await reads(page, 'Prefers short answers');
     const asked = await assets(page);
-    must(asked.length > 10, `${asked.length} files`);
+    must(asked.some(({ name }) => name.endsWith('/js/app.js')), 'app.js among them');
     same(asked.filter(({ transferSize }) => transferSize > 0), []);
 });
 
 await test('a file by its version may be kept for good; by its plain name it is asked for; of another version there is none', async () => {
     const page = await open('#/memory');
-    const lasting = (await assets(page)).map(({ name }) => name).find((name) => name.endsWith('/js/dom.js'));
+    const lasting = (await assets(page)).map(({ name }) => name).find((name) => name.endsWith('/js/app.js'));
     const get = (path, headers = {}) => context.request.get(server.origin + path, { headers });
-    const kept = await get(lasting), plain = await get('/assets/js/dom.js');
+    const kept = await get(lasting), plain = await get('/assets/js/app.js');
     same(kept.headers()['cache-control'], 'private, max-age=31536000, immutable');
     same(plain.headers()['cache-control'], 'no-cache');
     same(await kept.text(), await plain.text());
-    same((await get('/assets/js/dom.js', { 'if-none-match': plain.headers().etag })).status(), 304);
+    same((await get('/assets/js/app.js', { 'if-none-match': plain.headers().etag })).status(), 304);
     same((await get(lasting.replace(/v[0-9a-f]+/, 'v000000000000'))).status(), 404);
 });
 
 await test('a page whose module is gone says so, and what to do', async () => {
     const page = await open('#/memory');
     await page.route('**/js/pages/health.js', (route) => route.fulfill({ status: 404 }));
-    await page.keyboard.press('g');
-    await page.keyboard.press('h');
+    await Promise.all([page.keyboard.press('g'), page.keyboard.press('h')]);
     await reads(page, 'This part of the dashboard could not be loaded.');
     await reads(page, /reload; drafts stay/);
 });
@@ -178,7 +231,7 @@ await test('a change that comes while the page loads is shown', async () => {
     const page = await context.newPage();
     const told = [];
     const stream = await otherListener((event) => told.push(event.line));
-    // What first.js asked is answered; before the page's own stream of events stands, the file changes, and that is told.
+    // What the page brought is shown; before its own stream of events stands, the file changes, and that is told.
     await page.route('**/events', async (route) => {
         await reads(page, 'Redis runs on port 6380');
         write(`${MEMORY}- Between the two\n`);
@@ -412,9 +465,10 @@ await test('everything goes with the keyboard alone', async () => {
     write('- a line to find\n');
     const page = await open('#/memory');
     const keys = async (...all) => { for (const key of all) await page.keyboard.press(key); };
+    const focus = (selector, what) => until(() => page.evaluate((one) => document.activeElement.matches(one), selector), `${what} has the focus`);
     const title = (words) => until(async () => (await page.locator('h1').textContent()) === words, `the page ${words}`);
     for (const [key, words] of [['n', 'Notes'], ['t', 'Timeline'], ['s', 'Sessions'], ['i', 'Insights'], ['h', 'Health'], ['m', 'Memory']]) {
-        await keys('g', key);
+        await Promise.all([keys('g'), keys(key)]); // one right after the other, however slow the machine is
         await title(words);
     }
     await keys('?');
@@ -422,20 +476,22 @@ await test('everything goes with the keyboard alone', async () => {
     await keys('Escape');
     await until(async () => (await page.getByRole('dialog').count()) === 0, 'the help is closed');
     await keys('Control+k');
+    await focus('.palette-input', 'the palette');
     await page.keyboard.type('Notes');
-    await page.getByRole('option', { name: 'Notes', exact: false }).first().waitFor();
+    await until(async () => (await page.locator('.palette-item').first().textContent()).startsWith('Notes'), 'the page is found');
     await keys('Enter');
     await title('Notes');
     await page.locator('.note-row').first().waitFor();
     await keys('j');
-    await until(() => page.evaluate(() => document.activeElement.matches('.note-row')), 'a note has the focus');
+    await focus('.note-row', 'a note');
     await keys('Enter');
     await page.locator('.note-head').waitFor();
     await keys('e');
-    await until(() => page.evaluate(() => document.activeElement.matches('textarea')), 'the editor has the focus');
+    await focus('textarea', 'the editor');
     await keys('Control+End');
     await page.keyboard.type('\nTyped only.\n');
     await keys('Control+s');
+    await page.locator('.note-head').waitFor(); // the preview of the editor shows the text, too, and before it is saved
     await reads(page, 'Typed only.', '.note');
     await keys('Escape');
     await until(async () => !/notes\/./.test(new URL(page.url()).hash), 'the note is closed');
@@ -474,8 +530,8 @@ await test('300 hostile texts become text: no dialog, no request, no active node
     const page = await open('#/memory');
     await page.exposeFunction('attack', () => { trouble.push('attack ran'); });
     const refused = await page.evaluate(async (texts) => {
-        const { markdown } = await import('/assets/js/markdown.js');
-        const { call } = await import('/assets/js/client.js');
+        const { modules } = await import(document.querySelector('script[type=module]').src);
+        const { markdown } = modules['js/markdown.js'], { call } = modules['js/client.js'];
         const box = document.createElement('div');
         document.querySelector('main').append(box);
         const refused = [];

@@ -30,8 +30,13 @@ export function serve(home, ...args) {
 
 // The same, of another build.
 export function serveFrom(folder, home, ...args) {
+    return serveWith(join(folder, 'ethos'), home, ...args);
+}
+
+// The same, of a program that has the command.
+export function serveWith(program, home, ...args) {
     const port = args.includes('--port') ? [] : ['--port', '0'];
-    const child = spawn(join(folder, 'ethos'), ['serve', ...port, ...args], {
+    const child = spawn(program, ['serve', ...port, ...args], {
         env: { ...process.env, ETHOS_HOME: home },
         stdio: ['ignore', 'pipe', 'pipe'],
     });

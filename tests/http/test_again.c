@@ -199,6 +199,14 @@ static void test_what_the_request_says_decides(void **state)
         reply_release(&reply);
     }
     assert_says(fd, "\"content\":\"one\\n\"");
+    for (int i = 0; i < WARM; i++) { // of two, the first one counts, and is kept as such
+        ask_with(fd, LINE, "Accept: application/json\r\nAccept: text/markdown\r\n", &reply);
+        assert_string_equal(reply_header(&reply, "Content-Type"), "application/json");
+        reply_release(&reply);
+        ask_with(fd, LINE, "Accept: text/markdown\r\nAccept: application/json\r\n", &reply);
+        assert_string_equal(reply.body, "one\n");
+        reply_release(&reply);
+    }
     ask_with(fd, "HEAD /api/memory/memory", "", &reply);
     assert_int_equal(reply.status, 200);
     assert_int_equal(strtoul(reply_header(&reply, "Content-Length"), NULL, 10), size);
@@ -209,6 +217,43 @@ static void test_what_the_request_says_decides(void **state)
     ask_with(fd, LINE "?nobody=knows", "", &reply);
     assert_int_equal(reply.status, 400);
     reply_release(&reply);
+    close(fd);
+}
+
+/* What a line means is remembered for the next request of the connection. */
+static void test_each_line_means_what_it_says(void **state)
+{
+    static const struct {
+        const char *line;
+        int status;
+    } rows[] = {
+        {LINE, 200},
+        {"PUT /api/memory/memory", 403},
+        {"GET /api/memory/memor%79", 200},
+        {"GET /api/memory/memor%7", 400},
+        {"GET /api/../api/memory/memory", 400},
+        {"GET /nowhere", 404},
+        {LINE "?", 200},
+    };
+    struct reply reply;
+    char line[1024], long_line[512];
+    (void)state;
+    put("MEMORY.md", "one\n");
+    int fd = warm("one");
+    memset(long_line, 'x', sizeof long_line);
+    long_line[300] = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int again = 0; again < 3; again++) {
+            ask_with(fd, rows[i].line, "", &reply);
+            assert_int_equal(reply.status, rows[i].status);
+            reply_release(&reply);
+        }
+        assert_says(fd, "one");
+        snprintf(line, sizeof line, "GET /%s", long_line);
+        ask_with(fd, line, "", &reply);
+        assert_int_equal(reply.status, 404);
+        reply_release(&reply);
+    }
     close(fd);
 }
 
@@ -245,6 +290,7 @@ int main(void)
         cmocka_unit_test(test_a_write_of_another_program_is_seen_by_the_next_read),
         cmocka_unit_test(test_each_answer_has_the_id_of_its_request),
         cmocka_unit_test(test_what_the_request_says_decides),
+        cmocka_unit_test(test_each_line_means_what_it_says),
         cmocka_unit_test(test_only_who_may_is_answered),
     };
     return cmocka_run_group_tests(tests, start, end);

@@ -192,6 +192,61 @@ static void test_connections_leave_descriptors_for_files(void **state)
         close(fds[i]);
 }
 
+/* ---- large bodies --------------------------------------------------------------------------------- */
+
+/* A call with a body of this size, of which so much has come. */
+static int send_large(size_t announced, size_t sent)
+{
+    static char blanks[1 << 20];
+    char headers[64];
+    snprintf(headers, sizeof headers, "Content-Length: %zu\r\n", announced);
+    int fd = send_call(headers, "");
+    memset(blanks, ' ', sizeof blanks);
+    for (size_t size; sent > 0; sent -= size) {
+        size = sent < sizeof blanks ? sent : sizeof blanks;
+        drive_send(fd, blanks, size);
+    }
+    return fd;
+}
+
+/* Blanks are no call, so what is taken is 400. */
+static int ask_large(size_t size, bool *told_when)
+{
+    struct reply reply;
+    int fd = send_large(size, size);
+    drive_read(fd, false, &reply);
+    const char *again = reply_header(&reply, "retry-after");
+    int status = reply.status;
+    *told_when = again && strcmp(again, "1") == 0;
+    reply_release(&reply);
+    close(fd);
+    return status;
+}
+
+/* Those who send all but the end hold the memory of all; small calls go on, and it comes back when they go. */
+static void test_bodies_take_no_more_than_so_much_together(void **state)
+{
+    enum { HOLDERS = HTTP_MAX_BODIES / HTTP_MAX_RPC_BODY, TRIES = 200 };
+    int fds[HOLDERS], status = 0;
+    bool told_when;
+    (void)state;
+    for (size_t i = 0; i <= HOLDERS; i++) // one after the other is no trouble
+        assert_int_equal(ask_large(HTTP_MAX_RPC_BODY, &told_when), 400);
+    for (size_t i = 0; i < HOLDERS; i++)
+        fds[i] = send_large(HTTP_MAX_RPC_BODY, HTTP_MAX_RPC_BODY - 1);
+    for (int i = 0; i < TRIES && status != 503; i++) // some of it may still be on its way
+        status = ask_large(HTTP_MAX_RPC_BODY, &told_when);
+    assert_int_equal(status, 503);
+    assert_true(told_when);
+    assert_int_equal(ask_memory(), 200);
+    assert_int_equal(add_memory(), 200);
+    for (size_t i = 0; i < HOLDERS; i++)
+        close(fds[i]);
+    for (int i = 0; i < TRIES && status != 400; i++)
+        status = ask_large(HTTP_MAX_RPC_BODY, &told_when);
+    assert_int_equal(status, 400);
+}
+
 /* ---- guessing ------------------------------------------------------------------------------------- */
 
 /* A page whose name points at this machine may send what it likes, and shuts nobody out. */
@@ -237,6 +292,7 @@ int main(void)
         TEST(test_a_request_whose_end_is_unclear_ends_its_connection),
         TEST(test_what_is_clear_is_answered),
         TEST(test_those_who_do_not_ask_take_no_place_of_those_who_do),
+        TEST(test_bodies_take_no_more_than_so_much_together),
         TEST(test_wrong_credentials_for_another_host_are_not_counted),
         cmocka_unit_test_setup_teardown(test_connections_leave_descriptors_for_files,
                                         start_with_few_files, end),

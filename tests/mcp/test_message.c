@@ -391,6 +391,27 @@ static void test_logs_are_sent_to_those_who_asked(void **state)
     client_close(&client);
 }
 
+static void test_what_is_not_logged_is_not_announced(void **state)
+{
+    static const char *const meta = "{'io.modelcontextprotocol/logLevel':'debug',"
+                                    "'io.modelcontextprotocol/protocolVersion':'2026-07-28',"
+                                    "'io.modelcontextprotocol/clientCapabilities':{}}";
+    struct client client;
+    char params[512];
+    client_open(&client, *state, OP_RIGHTS_AGENT);
+    client.mcp.run = run_and_log;
+    for (int i = 0; i < 2; i++) {
+        client.mcp.no_log = i > 0;
+        snprintf(params, sizeof params, "{'_meta':%s}", meta);
+        const json_t *reply = ask(&client, "server/discover", params);
+        assert_int_equal(at(reply, "result.capabilities.logging") == NULL, i > 0);
+        snprintf(params, sizeof params, "{'name':'memory_read','_meta':%s}", meta);
+        ask(&client, "tools/call", params);
+        assert_int_equal(json_array_size(client.replies), i > 0 ? 1 : 2);
+    }
+    client_close(&client);
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Without memory there is an error or nothing at all, never half a line; then all is as before. */
@@ -438,6 +459,7 @@ int main(void)
         CLIENT_TEST(test_batches_are_of_one_version_alone),
         CLIENT_TEST(test_a_batch_has_its_limit),
         CLIENT_TEST(test_logs_are_sent_to_those_who_asked),
+        CLIENT_TEST(test_what_is_not_logged_is_not_announced),
         CLIENT_TEST(test_no_memory_breaks_no_line),
     };
 

@@ -5,6 +5,7 @@ import * as api from './client.js';
 import { $, fill, h } from './dom.js';
 import { plural } from './format.js';
 import * as frame from './frame.js';
+import { remembers } from './given.js';
 import { icon } from './icons.js';
 import * as keys from './keys.js';
 import { format, parse, scopeOf, scopeParams } from './state.js';
@@ -153,6 +154,7 @@ function go(route, params = {}, { replace = false, bare = false } = {}) {
 }
 
 async function firstRoute() {
+    if (remembers) return 'memory';
     try {
         return (await home).firstRun ? 'welcome' : 'memory';
     } catch {
@@ -408,21 +410,26 @@ function watchBadges() {
 
 /* ---- start ------------------------------------------------------------------------------------ */
 
-for (const type of ['personalities.changed', 'users.changed', 'reset'])
-    api.onEvent(type, frame.directory.forget);
-frame.build(PAGES, { help, palette: openPalette, more, params: () => address.params });
-keys.start();
-addEventListener('popstate', show); // links, back and typed addresses alike
-$('.skip').addEventListener('click', (event) => {
-    event.preventDefault(); // the fragment is the address of a page
-    $('main').focus();
-});
-setInterval(refreshTimes, 30e3);
-show();
-api.listen();
 const countAll = watchBadges();
-setTimeout(() => {
-    // The first page is there. A key that opens a dialog must not wait while somebody types on.
-    quietly(() => import('./palette.js'))();
-    countAll();
-}, 300);
+
+function start() {
+    for (const type of ['personalities.changed', 'users.changed', 'reset'])
+        api.onEvent(type, frame.directory.forget);
+    frame.build(PAGES, { help, palette: openPalette, more, params: () => address.params });
+    keys.start();
+    addEventListener('popstate', show); // links, back and typed addresses alike
+    $('.skip').addEventListener('click', (event) => {
+        event.preventDefault(); // the fragment is the address of a page
+        $('main').focus();
+    });
+    setInterval(refreshTimes, 30e3);
+    show();
+    api.listen();
+    setTimeout(() => {
+        // The first page is there. A key that opens a dialog must not wait while somebody types on.
+        quietly(() => import('./palette.js'))();
+        countAll();
+    }, 300);
+}
+
+(globalThis.framed ?? Promise.resolve()).then(start);

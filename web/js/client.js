@@ -5,15 +5,7 @@ import { createClient } from '../sdk/ethos.js';
 import { sharedEvents } from './share.js';
 import { searches } from './state.js';
 
-/* What first.js asked before we were there; else a request like any other. */
-function fetchOnce(url, init) {
-    const asked = url + (init.body ?? '');
-    const answer = globalThis.early?.get(asked);
-    globalThis.early?.delete(asked);
-    return answer ?? fetch(url, init);
-}
-
-export const client = createClient({ fetch: fetchOnce });
+export const client = createClient();
 
 const listeners = new Map(); // event type -> functions
 const watchers = new Set(); // of the connection state

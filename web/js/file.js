@@ -35,6 +35,7 @@ export class FilePane {
         this.notices = h('div', { class: 'file-notices' });
         this.body = h('div', { class: 'file-body' }, skeleton());
         this.blame = null; // a promise, from when there are lines to ask about
+        this.late = false; // what can come after the text is wanted
         this.node = h(
             'section',
             {
@@ -99,8 +100,10 @@ export class FilePane {
         }
     }
 
-    /** What can come after the text: who wrote it, and where each line came from. */
+    /** What can come after the text: a draft of it, who wrote it, and where each line came from. */
     complete() {
+        this.late = true;
+        this.paintHead();
         this.paintChange();
         this.blame ??= import('./blame.js').then(
             ({ Blame }) => new Blame(this.ctx, this.body, () => this.file),
@@ -161,7 +164,7 @@ export class FilePane {
                 ),
             () => {},
         );
-        const draft = draftOf(file);
+        const draft = this.late ? draftOf(file) : null;
         const cut = cutWords(this.data, file);
         fill(
             this.notices,

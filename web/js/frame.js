@@ -5,7 +5,7 @@ import * as api from './client.js';
 import { $, fill, h, refill } from './dom.js';
 import { count, plural, scopeLabel } from './format.js';
 import { icon } from './icons.js';
-import { format, preference, scopeParams } from './state.js';
+import { format, scopeParams } from './state.js';
 import { button, iconButton, searchField, select } from './ui.js';
 
 /* ---- theme and rail --------------------------------------------------------------------------- */
@@ -16,22 +16,27 @@ const THEMES = {
     dark: ['moon', 'Dark theme'],
 };
 
-export function cycleTheme() {
-    const order = Object.keys(THEMES);
-    const now = preference.get('theme') ?? 'auto';
-    const next = order[(order.indexOf(now) + 1) % order.length];
-    preference.set('theme', next === 'auto' ? null : next);
-    if (next === 'auto') delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = next;
+const look = document.documentElement.dataset;
+
+/* The server reads the cookie, and the next page comes in these looks. */
+function keepLook() {
+    const words = [look.theme, look.rail].filter(Boolean).join('.');
+    document.cookie = `ethos_look=${words}; Path=/; Max-Age=31536000; SameSite=Strict`;
     paintFoot();
 }
 
+export function cycleTheme() {
+    const order = Object.keys(THEMES);
+    const next = order[(order.indexOf(look.theme ?? 'auto') + 1) % order.length];
+    if (next === 'auto') delete look.theme;
+    else look.theme = next;
+    keepLook();
+}
+
 export function toggleRail() {
-    const root = document.documentElement;
-    if (root.dataset.rail) delete root.dataset.rail;
-    else root.dataset.rail = 'icons';
-    preference.set('rail', root.dataset.rail ?? null);
-    paintFoot();
+    if (look.rail) delete look.rail;
+    else look.rail = 'icons';
+    keepLook();
 }
 
 let pages = [];
@@ -145,8 +150,8 @@ export function setHome(value) {
 function paintFoot() {
     const foot = $('.rail-foot');
     const state = api.connection();
-    const [themeIcon, themeName] = THEMES[preference.get('theme') ?? 'auto'];
-    const narrow = document.documentElement.dataset.rail === 'icons';
+    const [themeIcon, themeName] = THEMES[look.theme] ?? THEMES.auto;
+    const narrow = look.rail === 'icons';
     refill(
         foot,
         home

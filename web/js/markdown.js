@@ -3,10 +3,11 @@
  * addresses are checked again here, pictures are named and never loaded.
  */
 import { h } from './dom.js';
+import { texts } from './given.js';
 import { icon } from './icons.js';
 
 const CACHE = 24; // rendered texts that are kept
-const cache = new Map();
+const cache = new Map(texts);
 
 /** Nodes of a text, asked of the server once. */
 export async function render(ctx, content) {

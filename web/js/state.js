@@ -1,5 +1,5 @@
 /*
- * state.js: the address as state, drafts and preferences. An address is #/route/rest?params; the
+ * state.js: the address as state, and drafts. An address is #/route/rest?params; the
  * fragment never leaves the browser, so neither do names of sessions or people.
  */
 
@@ -69,8 +69,6 @@ function kept(key) {
         return null;
     }
 }
-
-export const preference = { get: kept, set: keep };
 
 const SEARCHES = 200; // how many are kept
 

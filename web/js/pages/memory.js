@@ -6,6 +6,7 @@ import { $, fill, h, painted, refill } from '../dom.js';
 import { fileLabel, plural } from '../format.js';
 import { FilePane } from '../file.js';
 import { gauge, LABELS, storeOf } from '../gauge.js';
+import { takeMemory } from '../given.js';
 import { marked, segmented, tabs } from '../ui.js';
 
 const page = {
@@ -98,7 +99,8 @@ const page = {
         const { p, u, w } = this.ctx.params;
         this.editor?.keep();
         this.editor = null;
-        const data = await this.ctx.own('memory.list');
+        const given = p || u || w ? null : takeMemory();
+        const data = given ?? (await this.ctx.own('memory.list'));
         this.shown = { p, u, w };
         this.data = data;
         this.panes.clear();
