@@ -354,8 +354,10 @@ static void view_doctor(struct cli *self, const json_t *json)
     json_t *findings = json_object_get(json, "findings");
     term_printf(&self->term, "ethos %s, home ", text_of(json, "version"));
     view_path(self, TERM_PLAIN, text_of(json, "home"));
-    if (strcmp(text_of(json, "backend"), "markdown") != 0)
-        term_printf(&self->term, ", memory in %s", text_of(json, "backend"));
+    if (strcmp(text_of(json, "backend"), "markdown") != 0) {
+        term_printf(&self->term, ", memory in ");
+        view_path(self, TERM_PLAIN, text_of(json, "backend"));
+    }
     term_printf(&self->term, "%s\n",
                 json_is_true(json_object_get(json, "exists"))
                     ? ""
