@@ -132,7 +132,7 @@ static void scan_one(void *arg, const char *dir, const char *file)
         dir_each(path, scan_one, scan);
     } else {
         struct node *node = node_of(scan->disk, st.st_ino);
-        node->data = file_read(path, &node->size);
+        node->data = path_read(path, &node->size);
         node->changed = st.st_mtim;
     }
 }
@@ -328,7 +328,7 @@ static void make_file(const char *path, const struct node *node)
     size_t size;
     struct stat st;
     char *text = node_text(node, &size);
-    file_write(path, text, size);
+    path_write(path, text, size);
     if (stat(path, &st) != 0 || crash_face_count == MOST_FACES)
         proof_die(path);
     crash_faces[crash_face_count++] = (struct face){st.st_ino, node->inode, st.st_mtim,
@@ -393,7 +393,7 @@ static void judge(struct walk *self, struct disk *disk)
     const struct trial *trial = self->trial;
     struct how how = {.op_id = OP_ID};
     struct ledger ledger;
-    char hash[HASH_SIZE], *found = file_read(self->worker->home.memory, NULL);
+    char hash[HASH_SIZE], *found = path_read(self->worker->home.memory, NULL);
     char *texts = scene_texts(&self->worker->home);
     bool adds = trial->scene.deed == DEED_ADD || trial->scene.deed == DEED_BATCH ||
                 trial->scene.deed == DEED_GROUP;

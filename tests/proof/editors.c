@@ -68,7 +68,7 @@ static void save_in_place(const char *path, const char *text)
 static bool in_place(struct bout *bout, const char *line, unsigned number)
 {
     (void)number;
-    char *text = with_line(file_read(bout->home.memory, NULL), line);
+    char *text = with_line(path_read(bout->home.memory, NULL), line);
     proof_sleep_us(proof_random(THINK_US));
     save_in_place(bout->home.memory, text);
     free(text);
@@ -78,9 +78,9 @@ static bool in_place(struct bout *bout, const char *line, unsigned number)
 static bool by_rename(struct bout *bout, const char *line, unsigned number)
 {
     (void)number;
-    char *text = with_line(file_read(bout->home.memory, NULL), line);
+    char *text = with_line(path_read(bout->home.memory, NULL), line);
     proof_sleep_us(proof_random(THINK_US));
-    file_replace(bout->home.memory, text);
+    path_replace(bout->home.memory, text);
     free(text);
     return true;
 }
@@ -91,7 +91,7 @@ static bool stale(struct bout *bout, const char *line, unsigned number)
     static char *buffer;
     if (number % 5 == 0) {
         free(buffer);
-        buffer = file_read(bout->home.memory, NULL);
+        buffer = path_read(bout->home.memory, NULL);
     }
     buffer = with_line(buffer, line);
     proof_sleep_us(proof_random(THINK_US));
@@ -193,7 +193,7 @@ static void look_at_copy(void *arg, const char *dir, const char *name)
     char path[PATH_MAX];
     size_t size;
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    char *text = file_read(path, &size);
+    char *text = path_read(path, &size);
     tokens_count(&found->kept_saves, text, size);
     found->conflicts++;
     free(text);
@@ -233,7 +233,7 @@ static void judge(const struct editor *editor, struct bout *bout, const bool *sa
     ledger_check(&ledger, bout->home.scope, 0, look_at, found);
     snprintf(path, sizeof path, "%.2000s/.mem/conflicts", bout->home.scope);
     dir_each(path, look_at_copy, found);
-    char *text = file_read(bout->home.memory, &size);
+    char *text = path_read(bout->home.memory, &size);
     tokens_count(&found->agents, text, size);
     tokens_count(&found->saves, text, size);
     for (unsigned i = 0; i < AGENTS * MOST_ADDS; i++) {

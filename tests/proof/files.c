@@ -78,7 +78,7 @@ static void copy_one(void *arg, const char *dir, const char *name)
 static void copy_file(const char *from, const char *to, mode_t mode)
 {
     size_t size;
-    char *data = file_read(from, &size);
+    char *data = path_read(from, &size);
     int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode & 0777);
     if (!data || fd < 0 || write(fd, data, size) != (ssize_t)size)
         proof_die(to);
@@ -132,7 +132,7 @@ void dir_each(const char *dir, name_fn *each, void *arg)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-char *file_read(const char *path, size_t *out_size)
+char *path_read(const char *path, size_t *out_size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t size = 0, capacity = 65536;
@@ -157,7 +157,7 @@ char *file_read(const char *path, size_t *out_size)
     return data;
 }
 
-void file_write(const char *path, const void *data, size_t size)
+void path_write(const char *path, const void *data, size_t size)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, data, size) != (ssize_t)size)
@@ -165,18 +165,18 @@ void file_write(const char *path, const void *data, size_t size)
     close(fd);
 }
 
-void file_put(const char *path, const char *text)
+void path_put(const char *path, const char *text)
 {
-    file_write(path, text, strlen(text));
+    path_write(path, text, strlen(text));
 }
 
-void file_replace(const char *path, const char *text)
+void path_replace(const char *path, const char *text)
 {
     char real[PATH_MAX], temporary[PATH_MAX + 8];
     if (!realpath(path, real))
         snprintf(real, sizeof real, "%s", path);
     snprintf(temporary, sizeof temporary, "%s~tmp", real);
-    file_put(temporary, text);
+    path_put(temporary, text);
     if (rename(temporary, real) != 0)
         proof_die(real);
 }

@@ -107,7 +107,7 @@ static unsigned count_lost(const struct load *load, struct tokens *tokens)
 {
     unsigned lost = 0;
     size_t size;
-    char *text = file_read(load->home.memory, &size);
+    char *text = path_read(load->home.memory, &size);
     tokens_clear(tokens);
     if (text)
         tokens_count(tokens, text, size);

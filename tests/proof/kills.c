@@ -151,7 +151,7 @@ static void kill_at(struct worker *self, const struct plan *plan, unsigned long 
         return;
     }
     tally->points++;
-    char *between = file_read(self->home.memory, NULL);
+    char *between = path_read(self->home.memory, NULL);
     if (proof_long())
         tally->second += run_killed(self, plan, 1 + proof_random((uint32_t)plan->calls));
     if (!retry(self, plan)) {
@@ -217,16 +217,16 @@ static int save_now(void *arg)
     const struct scene *scene = &self->plan->scene;
     const char *path = self->worker->home.memory;
     scene_parents(&self->worker->home); // whoever saves the first file makes its directory
-    const char *from = self->save == SAVE_APPEND  ? file_read(path, NULL)
+    const char *from = self->save == SAVE_APPEND  ? path_read(path, NULL)
                        : self->save == SAVE_LATE  ? scene->before
                        : self->save == SAVE_OTHER ? "other"
                                                   : scene->stale;
     const char *line = self->save == SAVE_REVERT ? "" : "\n" SAVED "\n"; // ...or nothing at all
     char *text = text_format("%s%s", from ? from : "", line);
     if (self->rename)
-        file_replace(path, text);
+        path_replace(path, text);
     else
-        file_put(path, text);
+        path_put(path, text);
     shared->saved[self->worker->number] = true;
     return 0;
 }
@@ -271,7 +271,7 @@ static void look_at_copy(void *arg, const char *dir, const char *name)
     struct search *search = arg;
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    char *text = file_read(path, NULL);
+    char *text = path_read(path, NULL);
     search->found = search->found || text_lines(text, SAVED);
     free(text);
 }
@@ -288,7 +288,7 @@ static void judge_save(const struct somebody *somebody)
     tally->bad_history += !ledger_check(&ledger, self->home.scope, 0, look_at, &search);
     snprintf(path, sizeof path, "%s/.mem/conflicts", self->home.scope);
     dir_each(path, look_at_copy, &search);
-    char *text = file_read(self->home.memory, NULL);
+    char *text = path_read(self->home.memory, NULL);
     unsigned entry = text_lines(text, SCENE_ENTRY);
     bool lost_save = somebody->save != SAVE_REVERT && !search.found && !text_lines(text, SAVED);
     bool lost_entry = adds && entry == 0 && !search.entry_listed;

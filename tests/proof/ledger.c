@@ -233,7 +233,7 @@ static void read_lines(struct ledger *self, const char *name, bool last_file)
     size_t size;
     unsigned number = 0;
     snprintf(path, sizeof path, "%s/%s", self->dir, name);
-    char *text = file_read(path, &size);
+    char *text = path_read(path, &size);
     for (char *at = text; text && at < text + size;) {
         char *stop = memchr(at, '\n', (size_t)(text + size - at));
         bool torn = !stop && last_file && (self->flags & LEDGER_PENDING);
@@ -300,7 +300,7 @@ static bool read_blob(const struct ledger *self, const char *hash, struct text *
     size_t size;
     const char *hex = strncmp(hash, "sha256:", 7) == 0 ? hash + 7 : hash;
     snprintf(path, sizeof path, "%s/history-blobs/%s.md", self->dir, hex);
-    char *data = file_read(path, &size);
+    char *data = path_read(path, &size);
     if (data)
         text_set(out, data, size);
     free(data);
@@ -441,7 +441,7 @@ static void check_file(struct ledger *self, const struct track *track)
     char path[PATH_MAX], hash[HASH_SIZE];
     size_t size = 0;
     snprintf(path, sizeof path, "%s/%s", self->dir, track->key);
-    char *text = file_read(path, &size);
+    char *text = path_read(path, &size);
     text_hash(text, size, hash);
     bool absent = json_is_true(json_object_get(track->last->json, "absentAfter"));
     if (strcmp(hash, track->last->after) != 0)

@@ -90,7 +90,7 @@ static void put(const struct home *home, const char *name, const char *text)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/%.200s", home->path, name);
-    file_put(path, text);
+    path_put(path, text);
 }
 
 static void build(const struct home *home, const struct site *site)

@@ -97,7 +97,7 @@ static struct count take_count(struct desk *desk)
     struct count count = {0};
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/MEMORY.md", desk_notes(desk));
-    count.index = file_read(path, NULL);
+    count.index = path_read(path, NULL);
     for (const char *at = count.index; at && (at = strstr(at, ".md)")); at++)
         count.lines++;
     dir_each(desk_notes(desk), count_file, &count);
@@ -199,7 +199,7 @@ static char *texts_of(struct desk *desk)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[PATH_MAX];
         snprintf(path, sizeof path, "%s/%s", desk_notes(desk), names[i]);
-        char *text = file_read(path, NULL);
+        char *text = path_read(path, NULL);
         char *more = text_format("%s== %s\n%s", all, names[i], text ? text : "(absent)\n");
         free(all);
         free(text);
@@ -276,7 +276,7 @@ static char *hand_written(struct desk *desk)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/MEMORY.md", desk_notes(desk));
-    char *text = file_read(path, NULL), *out = text_format("%s", "");
+    char *text = path_read(path, NULL), *out = text_format("%s", "");
     for (char *line = text; line && *line;) {
         size_t size = strcspn(line, "\n");
         size += line[size] == '\n';
@@ -321,7 +321,7 @@ static void prove_by_hand(void)
     RUN(&desk, ethos_program(), NULL, "remember", "One.", "--title", "One");
     RUN(&desk, ethos_program(), NULL, "remember", "Two.", "--title", "Two");
     snprintf(path, sizeof path, "%s/MEMORY.md", desk_notes(&desk));
-    file_put(path, PROSE "- [Two, my name for it](two.md) - by hand\n\nBetween.\n"
+    path_put(path, PROSE "- [Two, my name for it](two.md) - by hand\n\nBetween.\n"
                          "- [One](one.md): hand\n" PROSE_END);
     char *before = hand_written(&desk);
     for (unsigned i = 0; i < operations; i++) {

@@ -106,7 +106,7 @@ static bool disk_make(struct disk *disk, const struct home *base, const char *ty
     snprintf(make, sizeof make, "mkfs.%s", type);
     unlink(disk->image);
     mkdir(disk->mounted, 0700);
-    file_put(disk->image, "");
+    path_put(disk->image, "");
     return truncate(disk->image, IMAGE_BYTES) == 0 && program_found(make) &&
            run_words((const char *[]){make, "-q", strcmp(type, "ext4") == 0 ? "-F" : "-f",
                                       disk->image, NULL}) &&
@@ -260,7 +260,7 @@ static unsigned lost_lines(const struct acts *acts, unsigned *acknowledged)
     for (unsigned i = 0; i < WRITERS; i++) {
         size_t size;
         snprintf(path, sizeof path, "%.900s/log-%u", acts->home.path, i);
-        char *text = file_read(path, &size);
+        char *text = path_read(path, &size);
         if (text)
             tokens_count(&tokens, text, size);
         free(text);
@@ -306,7 +306,7 @@ static void read_memory(const struct acts *acts, struct tokens *tokens, size_t *
 {
     *size = 0;
     tokens_clear(tokens);
-    char *text = file_read(acts->home.memory, size);
+    char *text = path_read(acts->home.memory, size);
     if (text)
         tokens_count(tokens, text, *size);
     free(text);
@@ -397,11 +397,11 @@ static int add_or_edit(void *arg)
     if (self->number + 1 < WRITERS)
         return add_for_ever(arg);
     for (unsigned i = 0;; i++) {
-        char *text = file_read(self->acts->home.memory, NULL);
+        char *text = path_read(self->acts->home.memory, NULL);
         char *more = text_format("%s\nhuman-%u\n", text ? text : "", i);
         proof_sleep_us(15000 + proof_random(15000));
         if (text)
-            file_replace(self->acts->home.memory, more);
+            path_replace(self->acts->home.memory, more);
         free(text);
         free(more);
     }

@@ -122,7 +122,7 @@ int program_run(const char *const *words, const char *input, char **out)
     if (out) {
         char path[32];
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        *out = file_read(path, NULL);
+        *out = path_read(path, NULL);
         close(fd);
     }
     return status;

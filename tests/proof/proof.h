@@ -85,10 +85,10 @@ void dir_each(const char *dir, name_fn *each, void *arg);
 /* ---- files and texts ------------------------------------------------------------------------ */
 
 /* The whole file, terminated; NULL when there is none. free() it. */
-char *file_read(const char *path, size_t *out_size);
-void file_write(const char *path, const void *data, size_t size); /* in place, as cat > does */
-void file_put(const char *path, const char *text);
-void file_replace(const char *path, const char *text); /* through a temporary and rename */
+char *path_read(const char *path, size_t *out_size);
+void path_write(const char *path, const void *data, size_t size); /* in place, as cat > does */
+void path_put(const char *path, const char *text);
+void path_replace(const char *path, const char *text); /* through a temporary and rename */
 
 /* Lines of a text that are exactly this. */
 unsigned text_lines(const char *text, const char *line);

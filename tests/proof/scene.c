@@ -287,11 +287,11 @@ static int group_deed(const struct task *task)
 bool scene_as_told(const struct scene *scene, const struct home *home, const struct outcome *out)
 {
     char path[PATH_MAX];
-    char *memory = file_read(home->memory, NULL);
+    char *memory = path_read(home->memory, NULL);
     snprintf(path, sizeof path, "%s/plan.md", home->scope);
-    char *plan = file_read(path, NULL);
+    char *plan = path_read(path, NULL);
     snprintf(path, sizeof path, "%s/" GROUP_SHORT, home->scope);
-    char *brief = file_read(path, NULL);
+    char *brief = path_read(path, NULL);
     unsigned first = out->done & 1, second = out->done >> 1 & 1;
     bool took = out->done >> 6 & 1;
     bool stood = scene->before && text_lines(scene->before, SCENE_SECOND);
@@ -439,21 +439,21 @@ static void put_first_text(const struct scene *scene, const struct home *home)
         snprintf(path, sizeof path, "%s/kept", home->path);
         mkdir(path, 0700);
         snprintf(path, sizeof path, "%s/kept/notes.md", home->path);
-        file_put(path, *text ? text : "kept\n");
+        path_put(path, *text ? text : "kept\n");
         if (symlink("../../kept/notes.md", home->memory) != 0)
             proof_die(home->memory);
     } else if (*text) {
-        file_put(home->memory, text);
+        path_put(home->memory, text);
     }
     free(text);
 }
 
 static void edit_outside(const struct scene *scene, const struct home *home)
 {
-    char *text = file_read(home->memory, NULL);
+    char *text = path_read(home->memory, NULL);
     const char *from = scene->state == STATE_STALE ? scene->stale : text;
     char *edited = text_format("%s\n%s\n", from, SCENE_EDIT);
-    file_put(home->memory, edited);
+    path_put(home->memory, edited);
     free(text);
     free(edited);
 }
@@ -468,7 +468,7 @@ void scene_make(struct scene *scene, enum deed deed, enum state state)
         put_first_text(scene, &scene->start);
         must_add(&scene->start, SCENE_FIRST, out);
         size_t size;
-        scene->stale = file_read(scene->start.memory, &size);
+        scene->stale = path_read(scene->start.memory, &size);
         text_hash(scene->stale, size, scene->first);
         must_add(&scene->start, SCENE_SECOND, out);
         must_add(&scene->start, SCENE_THIRD, out);
@@ -482,7 +482,7 @@ void scene_make(struct scene *scene, enum deed deed, enum state state)
     }
     if (state == STATE_EDITED || state == STATE_STALE)
         edit_outside(scene, &scene->start);
-    scene->before = file_read(scene->start.memory, NULL);
+    scene->before = path_read(scene->start.memory, NULL);
 }
 
 void scene_free(struct scene *scene)
@@ -514,7 +514,7 @@ static void add_tree(const char *dir, const char *path, char **all, unsigned *ho
                                    strcmp(name, "history-blobs") == 0);
         struct stat st;
         if (name[0] != '.' && !ours && lstat(full, &st) == 0) {
-            char *text = S_ISREG(st.st_mode) ? file_read(full, NULL) : NULL;
+            char *text = S_ISREG(st.st_mode) ? path_read(full, NULL) : NULL;
             char *longer = text_format("%s%s%s%s%s", *all, text ? "== " : "", text ? key : "",
                                        text ? "\n" : "", text ? text : "");
             free(*all);
@@ -553,7 +553,7 @@ char *scene_texts(const struct home *home)
         add_tree(home->scope, "", &all, &hollow);
     for (size_t i = 0; !home->tree && i < sizeof keys / sizeof *keys; i++) {
         snprintf(path, sizeof path, "%s/%s", home->scope, keys[i]);
-        char *text = file_read(path, NULL);
+        char *text = path_read(path, NULL);
         char *longer = text ? text_format("%s== %s\n%s", all, keys[i], text) : NULL;
         if (longer) {
             free(all);

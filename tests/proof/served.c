@@ -91,7 +91,7 @@ static void check_entries(const struct home *home, const struct load *load, cons
     struct tokens tokens;
     size_t size = 0;
     unsigned lost = 0;
-    char *text = file_read(home->memory, &size);
+    char *text = path_read(home->memory, &size);
     tokens_make(&tokens, "e", MOST_ENTRIES);
     if (text)
         tokens_count(&tokens, text, size);

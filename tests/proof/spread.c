@@ -422,7 +422,7 @@ void spread_configure(const char *path, const char *provider, const char *url)
 {
     char *text = text_format("memory:\n  provider: %s\n  options:\n    url: \"%s\"\n", provider,
                              url);
-    file_put(path, text);
+    path_put(path, text);
     free(text);
 }
 

@@ -98,7 +98,7 @@ static void count_file(const struct storm *storm, unsigned number, struct tokens
     size_t size;
     key_of(storm, number, key);
     snprintf(path, sizeof path, "%s/%s", storm->home.scope, key);
-    char *text = file_read(path, &size);
+    char *text = path_read(path, &size);
     if (text)
         tokens_count(tokens, text, size);
     free(text);
@@ -217,7 +217,7 @@ static int read_all(void *arg)
     while (!*(volatile bool *)&storm->over) {
         size_t size;
         int64_t start = proof_us();
-        char *text = file_read(storm->home.memory, &size);
+        char *text = path_read(storm->home.memory, &size);
         int64_t took = proof_us() - start;
         if (took > storm->longest_us)
             storm->longest_us = took;
@@ -341,10 +341,10 @@ static int add_carelessly(void *arg)
     struct writer *self = arg;
     struct storm *storm = self->storm;
     for (unsigned i = 0; i < storm->adds; i++) {
-        char *text = file_read(storm->home.memory, NULL);
+        char *text = path_read(storm->home.memory, NULL);
         char *more = text_format("%s\nagent-%u\n", text ? text : "",
                                  self->number * storm->adds + i);
-        file_put(storm->home.memory, more);
+        path_put(storm->home.memory, more);
         free(text);
         free(more);
     }
@@ -358,7 +358,7 @@ static void prove_control(unsigned writers, unsigned adds)
     size_t size;
     snprintf(storm->home.memory, sizeof storm->home.memory, "%s/MEMORY.md", storm->home.path);
     storm_run(storm, add_carelessly, NULL);
-    char *text = file_read(storm->home.memory, &size);
+    char *text = path_read(storm->home.memory, &size);
     tokens_make(&tokens, "agent", writers * adds);
     tokens_count(&tokens, text, size);
     unsigned lost = writers * adds - tokens_present(&tokens);

@@ -80,7 +80,7 @@ static unsigned memory_of(pid_t pid, const char *name)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/status", pid);
-    char *status = file_read(path, NULL);
+    char *status = path_read(path, NULL);
     const char *at = status ? strstr(status, name) : NULL;
     unsigned kb = at ? (unsigned)strtoul(at + strlen(name) + 1, NULL, 10) : 0;
     free(status);

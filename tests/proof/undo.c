@@ -25,7 +25,7 @@ static unsigned version_count;
 static struct copy take(const struct home *home)
 {
     struct copy copy = {0};
-    copy.data = file_read(home->memory, &copy.size);
+    copy.data = path_read(home->memory, &copy.size);
     return copy;
 }
 
@@ -79,14 +79,14 @@ static void edit_outside(const struct home *home)
         char bytes[64];
         for (size_t i = 0; i < sizeof bytes; i++)
             bytes[i] = (char)(1 + proof_random(255));
-        file_write(home->memory, bytes, proof_random(sizeof bytes));
+        path_write(home->memory, bytes, proof_random(sizeof bytes));
     } else if (now.data && proof_random(3)) {
         size_t cut = proof_random((uint32_t)now.size + 1);
         char *more = text_format("%.*s%s%s", (int)cut, now.data, text, now.data + cut);
-        file_put(home->memory, more);
+        path_put(home->memory, more);
         free(more);
     } else {
-        file_put(home->memory, text);
+        path_put(home->memory, text);
     }
     free(text);
     free(now.data);
@@ -145,7 +145,7 @@ static void prove_undo(const struct home *home, unsigned edits)
         // Every other edit is made again by writing it, so that the text moves on. Looking at the
         // history records it: a state that was replaced before anybody saw it cannot come back.
         if (proof_random(2) && after.data) {
-            file_write(home->memory, after.data, after.size);
+            path_write(home->memory, after.data, after.size);
             refused += run(home, NULL, "history", NULL) != 0;
         }
         if (version_count < MOST_VERSIONS)
