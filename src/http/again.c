@@ -90,15 +90,8 @@ static struct answer *find(struct answers *self, const struct request *request)
 
 /* ---- giving -------------------------------------------------------------------------------------------- */
 
-/* The header that libmicrohttpd has is ours to change: nobody else uses this response. */
 static bool put_id(struct answer *answer, const char *id)
 {
-    size_t size = strlen(id);
-    if (size == strlen(answer->id)) {
-        memcpy((char *)MHD_get_response_header(answer->response, "X-Request-Id"), id, size);
-        memcpy(answer->id, id, size);
-        return true;
-    }
     if (MHD_del_response_header(answer->response, "X-Request-Id", answer->id) != MHD_YES ||
         MHD_add_response_header(answer->response, "X-Request-Id", id) != MHD_YES)
         return false;

@@ -284,6 +284,32 @@ await test('what is typed is kept as a draft when the page goes away', async () 
     await page.evaluate(() => localStorage.clear());
 });
 
+await test('an answer that is overtaken by a later one does not bring the old text back', async () => {
+    const page = await open('#/memory');
+    await reads(page, 'Redis runs on port 6380');
+    await settled(page);
+    let release;
+    const later = new Promise((resolve) => { release = resolve; });
+    let asked = 0;
+    await page.route('**/api/memory/list*', async (route) => {
+        if (++asked > 1) return route.continue();
+        const response = await route.fetch(); // of now, and given to the page when it is old
+        await later;
+        await route.fulfill({ response });
+    });
+    write(`${MEMORY}- The first of two\n`);
+    await until(() => asked === 1, 'the page asks');
+    write(`${MEMORY}- The second of two\n`);
+    await reads(page, 'The second of two');
+    const given = page.waitForResponse('**/api/memory/list*');
+    release();
+    await given;
+    await settled(page);
+    same(await page.getByText('The first of two').count(), 0);
+    await reads(page, 'The second of two');
+    write(MEMORY);
+});
+
 await test('a file that is edited on disk appears without a reload', async () => {
     const page = await open('#/memory');
     await reads(page, 'Redis runs on port 6380');

@@ -2,6 +2,7 @@
  * pages/memory.js: what agents know: the files themselves, side by side, with what of them goes into a
  * prompt. Parameters: p u w (whose), v=source, edit=STORE, tab=STORE, q (search), line=SCOPE/KEY:N.
  */
+import { connection } from '../client.js';
 import { $, fill, h, painted, refill } from '../dom.js';
 import { fileLabel, plural } from '../format.js';
 import { FilePane } from '../file.js';
@@ -34,7 +35,7 @@ const page = {
         root.append(this.results, this.gauge, this.tabs, this.files);
         ctx.on('memory.changed', (event) => this.happened(event));
         ctx.on('reset', () => this.reload());
-        ctx.on('open', () => this.loaded.then(painted).then(() => this.reload())); // what nobody told us
+        ctx.on('open', () => this.catchUp());
         ctx.on('config.changed', () => this.reload());
         ctx.keys({
             e: () => this.startEdit(this.here()),
@@ -101,6 +102,7 @@ const page = {
         this.editor = null;
         const given = p || u || w ? null : takeMemory();
         const data = given ?? (await this.ctx.own('memory.list'));
+        if (given && connection() === 'online') this.catchUp(); // events came before this page did
         this.shown = { p, u, w };
         this.data = data;
         this.panes.clear();
@@ -218,7 +220,15 @@ const page = {
 
     /* ---- what happens meanwhile --------------------------------------------------------------- */
 
+    /* What changed while nobody told us. */
+    async catchUp() {
+        await painted();
+        await this.loaded;
+        await this.reload();
+    },
+
     async happened(event) {
+        await this.loaded; // what is on its way may be from before
         if (
             ![...this.panes.values()].some(
                 ({ file }) => file.scope === event.scope && file.key === event.key,
@@ -230,11 +240,14 @@ const page = {
 
     async reload(event = null) {
         const { p, u, w } = this.ctx.params;
+        const turn = (this.turn = (this.turn ?? 0) + 1);
         const data = await this.ctx.own('memory.list');
         if (['p', 'u', 'w'].some((key) => ({ p, u, w })[key] !== this.shown?.[key])) return;
+        if (turn !== this.turn) return; // answers overtake each other; who asked last knows most
         this.data = data;
         fill(this.gauge, gauge(data));
         for (const file of data.files) {
+            if (turn !== this.turn) return;
             const pane = this.panes.get(storeOf(file));
             if (!pane) return this.load();
             if (this.editor?.file.scope === file.scope && this.editor.file.key === file.key)
