@@ -849,6 +849,8 @@ static void test_what_happened_to_a_conversation_since_goes_over(void **state)
 static void test_a_conversation_that_the_target_does_not_take_stays_alone(void **state)
 {
     (void)state;
+    if (system("command -v sqlite3 >/dev/null") != 0)
+        skip();
     struct side *side = side_new(RAM);
     struct ethos_sessions *a = open_talks(side), *b = open_talks(side_new(RAM));
     char command[512];
@@ -859,8 +861,6 @@ static void test_a_conversation_that_the_target_does_not_take_stays_alone(void *
              "INSERT INTO sessions(id,key,platform,model,provider,created_at,updated_at)"
              " VALUES('s3','k3','cli','','','2026-01-01 00:00:00','2026-01-01');\"",
              side->temp.path);
-    if (system("command -v sqlite3 >/dev/null") != 0)
-        skip();
     assert_int_equal(system(command), 0);
     struct migrate_talk_count count = move_talks(a, b, false);
     assert_int_equal(count.sessions, 3);
