@@ -256,7 +256,7 @@ $(patsubst %.c,$(O)/%,$(wildcard tests/modules/test_*.c)): $(SUITE_OBJ) $(MODULE
 $(addprefix $(O)/tests/modules/,test_migrate test_mirror test_reach): | $(O)/bin/ethos $(O)/libexec/ethos-db
 $(O)/tests/ops/test_failures: | $(O)/tests/ops/beside.so
 # And so are session stores.
-$(addprefix $(O)/tests/session/test_,sessions list search keys follow): $(O)/tests/modules/postgres.o $(O)/tests/modules/module.o \
+$(addprefix $(O)/tests/session/test_,sessions list search keys follow twins): $(O)/tests/modules/postgres.o $(O)/tests/modules/module.o \
 	$(O)/lib/ethos/postgres.so
 
 # Modules that the registry's tests load, good and bad; like the examples they see public headers only.

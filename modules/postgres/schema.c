@@ -246,12 +246,16 @@ static enum pg_answer look(struct pg_link *self, const char *template, int64_t u
     return answer;
 }
 
-/* Somebody may have made it meanwhile, or an owner has made an empty one for us. */
+/*
+ * Somebody may have made it meanwhile, or an owner has made an empty one for us. The table of schemas is
+ * asked: to_regnamespace may know from before the lock that there is none.
+ */
 static enum pg_answer find_version(struct pg_link *self, int64_t until, int64_t *out_version)
 {
     int64_t there = 0;
-    enum pg_answer answer = look(self, "SELECT (to_regnamespace('@') IS NOT NULL)::int4", until,
-                                 &there);
+    enum pg_answer answer = look(
+        self, "SELECT count(*)::int4 FROM pg_catalog.pg_namespace WHERE nspname = '@'", until,
+        &there);
     if (answer == PG_ANSWERED && !there)
         answer = run(self, "CREATE SCHEMA @", until);
     if (answer == PG_ANSWERED)

@@ -61,7 +61,7 @@ int pg_key_add(struct ethos_sessions *sessions, const struct ethos_key *key,
         pg_add_text(&change.params, texts[i]);
     pg_add_bool(&change.params, key->agent != 0);
     code = pg_change_send(self, &change, error);
-    return code == ETHOS_EXISTS ? err_set(error, code, "there is such a key already") : code;
+    return code == ETHOS_EXISTS ? form_key_exists(key->prefix, error) : code;
 }
 
 /* What happens to a key at the time of now; done twice it is the same. */

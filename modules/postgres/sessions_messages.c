@@ -182,6 +182,8 @@ static int check_sequence(struct pg_sessions *self, struct talk *talk, struct et
         return code;
     if (PQntuples(tail) == 0) {
         code = form_no_session(talk->id, error);
+    } else if (!pg_bool(tail, 0, 5)) {
+        code = form_no_message(talk->from, error);
     } else {
         talk->version = pg_number(tail, 0, 0);
         code = judge(talk, tail, error);

@@ -101,7 +101,8 @@ const char *const pg_session_statements[PG_STATEMENTS - PG_OF_SESSIONS] = {
         " last AS (SELECT max(at) AS at, max(time) AS time,"
         " count(*) FILTER (WHERE role = 'user') AS turns FROM given),"
         " raised AS (UPDATE @.session x SET version = x.version + 1,"
-        " updated_at = greatest(x.updated_at, go.last_time, last.time),"
+        " updated_at = CASE WHEN last.time IS NULL THEN x.updated_at"
+        " ELSE greatest(x.updated_at, go.last_time, last.time) END,"
         " last_time = greatest(x.last_time, last.at),"
         " turn_count = greatest(0, x.turn_count -"
         " (SELECT count(*) FROM hidden WHERE role = 'user')) + last.turns"
@@ -111,9 +112,10 @@ const char *const pg_session_statements[PG_STATEMENTS - PG_OF_SESSIONS] = {
         " SELECT CASE WHEN NOT EXISTS (SELECT FROM s) THEN 1"
         " WHEN NOT EXISTS (SELECT FROM fresh) THEN 2 WHEN NOT EXISTS (SELECT FROM go) THEN 3"
         " ELSE 0 END, (SELECT count(*) FROM hidden)" PG_DURABLE,
-    /* The version, and what was said since the last question, before message $2. */
+    /* The version, what was said since the last question, before message $2; is there such a one. */
     AT(PG_S_TAIL) =
-        "SELECT s.version, t.role, t.tool_call_id, t.tool_name, t.tool_calls FROM @.session s"
+        "SELECT s.version, t.role, t.tool_call_id, t.tool_name, t.tool_calls,"
+        " $2 IS NULL OR b.id IS NOT NULL FROM @.session s"
         " LEFT JOIN @.message b ON b.id = $2 AND b.session_id = s.id AND b.deleted_at IS NULL"
         " LEFT JOIN LATERAL (SELECT m.timestamp, m.number FROM @.message m"
         " WHERE m.session_id = s.id AND " LIVE " AND m.role = 'user' AND (b.number IS NULL"

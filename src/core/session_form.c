@@ -165,3 +165,8 @@ int form_message_exists(const char *id, struct ethos_error *error)
 {
     return err_set(error, ETHOS_EXISTS, "there is a message with this id: %s", id);
 }
+
+int form_key_exists(const char *prefix, struct ethos_error *error)
+{
+    return err_set(error, ETHOS_EXISTS, "there is a key with this prefix or secret: %s", prefix);
+}

@@ -61,5 +61,6 @@ int form_no_key(const char *name, struct ethos_error *error);
 /* ETHOS_EXISTS */
 int form_session_exists(const char *key, struct ethos_error *error);
 int form_message_exists(const char *id, struct ethos_error *error);
+int form_key_exists(const char *prefix, struct ethos_error *error);
 
 #endif

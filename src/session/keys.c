@@ -103,7 +103,8 @@ static int insert(struct db *self, const struct ethos_key *key, struct ethos_err
     for (int i = 0; i < count; i++)
         db_bind(statement, i + 1, texts[i]);
     sqlite3_bind_int(statement, count + 1, key->agent != 0);
-    return db_run(self, statement, "keep a key", NULL, error);
+    code = db_run(self, statement, "keep a key", NULL, error);
+    return code == ETHOS_EXISTS ? form_key_exists(key->prefix, error) : code;
 }
 
 int keys_add(struct ethos_sessions *sessions, const struct ethos_key *key,

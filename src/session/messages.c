@@ -169,7 +169,7 @@ static int insert_all(struct db *self, const char *id, const struct ethos_messag
         code = insert(self, id, &messages[i], keep ? time : last, error);
         turns += strcmp(messages[i].role, "user") == 0;
     }
-    return code == ETHOS_OK ? raise_session(self, id, last, turns, error) : code;
+    return code == ETHOS_OK && count > 0 ? raise_session(self, id, last, turns, error) : code;
 }
 
 int messages_append(struct ethos_sessions *sessions, const char *id,

@@ -281,13 +281,14 @@ static int note(struct arena *arena, int64_t **list, size_t *count, size_t *capa
     return ETHOS_OK;
 }
 
-/* Both stand on the same rowid. */
-static bool is_as_known(sqlite3_stmt *known, sqlite3_stmt *is)
+/* Both stand on the same rowid, which another message may have been given since. */
+static bool is_as_known(sqlite3_stmt *known, sqlite3_stmt *is, bool *out_edited)
 {
     struct adder_message message = {.size = 0};
     adder_row(is, &message);
-    return view_eq_str(blob(known, 2), message.id) &&
-           adder_sum(&message) == sqlite3_column_int64(known, 3);
+    bool same = view_eq_str(blob(known, 2), message.id);
+    *out_edited = same && adder_sum(&message) != sqlite3_column_int64(known, 3);
+    return same && !*out_edited;
 }
 
 /* known, is: what stands on the next rowid, or NULL. */
@@ -295,10 +296,11 @@ static int compare_one(struct comparison *comparison, sqlite3_stmt *known, sqlit
                        struct ethos_error *error)
 {
     int code = ETHOS_OK;
+    bool edited = false;
     comparison->next = sqlite3_column_int64(known ? known : is, known ? 1 : 0);
-    if (known && is && is_as_known(known, is))
+    if (known && is && is_as_known(known, is, &edited))
         return ETHOS_OK;
-    comparison->edited += known && is;
+    comparison->edited += edited;
     if (known)
         code = note(&comparison->arena, &comparison->stale, &comparison->stale_count,
                     &comparison->stale_capacity, sqlite3_column_int64(known, 0), error);

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "../store/forgetting.h"
+#include "base/hash.h"
+#include "base/os.h"
 #include "postgres_calls.h"
 
 #define BRIEF_MS 300 /* for what is not to be had */
@@ -289,6 +291,35 @@ static void test_eight_processes_make_one_schema(void **state)
     }
     assert_int_equal(pg_server_ask(&server, "SELECT count(*) FROM ethos.schema_version"), 1);
     assert_int_equal(pg_server_ask(&server, "SELECT count(*) FROM ethos.text"), 8);
+}
+
+/* A connection that a pooler kept knows by heart what there was; one that waited had seen no schema. */
+static void test_a_schema_that_was_made_while_one_waited_is_found(void **state)
+{
+    struct ethos_error error = {0};
+    char sql[200], url[128];
+    (void)state;
+    if (pg_pooler_missing())
+        skip();
+    pg_pooler_start(&server);
+    snprintf(url, sizeof url, "postgresql://owner@127.0.0.1:%u/postgres?sslmode=disable",
+             server.pooler_port);
+    close_store(open_whole(url, DEADLINE_MS));
+    say("DROP SCHEMA ethos CASCADE");
+    snprintf(sql, sizeof sql,
+             "BEGIN; SELECT pg_advisory_xact_lock(%d, %d); SELECT pg_sleep(0.5);"
+             "CREATE SCHEMA ethos; COMMIT",
+             0x6574686f, (int)hash_crc32c(VIEW("ethos")));
+    pid_t first = fork();
+    if (first == 0)
+        _exit(!pg_server_say(&server, sql, NULL, 0));
+    while (pg_server_ask(&server, "SELECT count(*) FROM pg_stat_activity"
+                                  " WHERE wait_event = 'PgSleep'") == 0)
+        os_sleep_ms(10);
+    struct ethos_store *store = open_whole(url, DEADLINE_MS);
+    assert_int_equal(write_text(store, "a.md", "x", &error), ETHOS_OK);
+    close_store(store);
+    waitpid(first, NULL, 0);
 }
 
 static void test_a_schema_of_a_newer_version_is_refused(void **state)
@@ -612,6 +643,7 @@ int main(void)
         TEST(test_a_role_without_rights_is_told_which),
         TEST(test_a_server_that_is_read_only_is_told),
         TEST(test_eight_processes_make_one_schema),
+        TEST(test_a_schema_that_was_made_while_one_waited_is_found),
         TEST(test_a_schema_of_a_newer_version_is_refused),
         TEST(test_a_database_of_another_encoding_is_refused),
         TEST(test_schemas_are_separate),

@@ -15,8 +15,8 @@
 #include "postgres_calls.h"
 #include "proxy.h"
 
-#define WRITERS 4
-#define EACH 40 /* messages of a writer */
+#define WRITERS 16
+#define EACH 10 /* messages of a writer */
 
 static struct pg_server server;
 static struct proxy *proxy;
@@ -295,7 +295,7 @@ static void storm(void (*meanwhile)(void), bool all)
     assert_true(acknowledged > 0);
     if (all)
         assert_int_equal(acknowledged, WRITERS * EACH);
-    assert_int_equal(ask("SELECT turn_count FROM ethos.session"), order.count);
+    assert_int_equal(ask("SELECT turn_count FROM ethos.session WHERE id = 'shared'"), order.count);
     close_sessions(s);
 }
 
@@ -335,6 +335,33 @@ static void a_server_that_falls_loses_nothing_that_was_acknowledged(void **state
 {
     (void)state;
     storm(fall, true);
+}
+
+static void fork_often(void)
+{
+    struct ethos_sessions *s = open_sessions(server.url);
+    char made[ETHOS_UUID_SIZE];
+    for (int i = 0; i < 12; i++)
+        check(s->ops->fork(s, "shared", made, &error));
+    close_sessions(s);
+}
+
+/* Message by message what the parent has, and as many turns. */
+static void a_fork_is_what_was_said_until_then(void **state)
+{
+    (void)state;
+    storm(fork_often, true);
+    assert_int_equal(ask("SELECT count(*) FROM ethos.session WHERE parent_session_id = 'shared'"),
+                     12);
+    assert_int_equal(
+        ask("WITH said AS (SELECT session_id, content, row_number() OVER"
+            " (PARTITION BY session_id ORDER BY timestamp, number) AS place FROM ethos.message)"
+            " SELECT count(*) FROM said f LEFT JOIN said p ON p.session_id = 'shared'"
+            " AND p.place = f.place WHERE p.content IS DISTINCT FROM f.content"),
+        0);
+    assert_int_equal(ask("SELECT count(*) FROM ethos.session s WHERE turn_count <>"
+                         " (SELECT count(*) FROM ethos.message m WHERE m.session_id = s.id)"),
+                     0);
 }
 
 /* ---- what depends on what was said before ---------------------------------------------------- */
@@ -618,6 +645,7 @@ int main(void)
         TEST(many_writers_of_one_session_lose_nothing),
         TEST(backends_that_are_terminated_are_not_noticed),
         TEST(a_server_that_falls_loses_nothing_that_was_acknowledged),
+        TEST(a_fork_is_what_was_said_until_then),
         TEST(checked_appends_of_many_alternate),
         TEST(an_undo_sees_what_was_said_while_it_waited),
         TEST(who_follows_hears_of_every_message_once),

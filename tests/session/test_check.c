@@ -323,6 +323,20 @@ static void edited_behind_its_back_is_told_and_put_right(void **state)
     assert_found(w, "gem", "hidden gem|");
 }
 
+/* The rows of what was deleted are given to what comes next: nobody edited anything. */
+static void an_index_that_lags_behind_a_deletion_is_no_finding(void **state)
+{
+    struct world *w = *state;
+    converse(w, "a");
+    assert_int_equal(count_hits(w, "files"), 1);
+    assert_int_equal(w->ops->remove(w->sessions, w->id, &w->error), ETHOS_OK);
+    make_session(w, "b");
+    say(w, "user", "Which papers changed?");
+    assert_finds(w, 0, "");
+    assert_int_equal(count_hits(w, "papers"), 1);
+    assert_int_equal(count_hits(w, "files"), 0);
+}
+
 static void a_damaged_index_is_told_and_made_anew(void **state)
 {
     struct world *w = *state;
@@ -388,6 +402,7 @@ int main(void)
         TEST(many_of_them_are_counted),
         TEST(foreign_text_stays_on_its_line),
         TEST(edited_behind_its_back_is_told_and_put_right),
+        TEST(an_index_that_lags_behind_a_deletion_is_no_finding),
         TEST(a_damaged_index_is_told_and_made_anew),
         TEST(every_allocation_may_fail),
     };
