@@ -12,6 +12,7 @@
 #include "base/os.h"
 #include "base/view.h"
 #include "http/server.h"
+#include "ops/share.h"
 #include "ops/token.h"
 
 #define MINUTE_MS 60000
@@ -42,8 +43,9 @@ struct auth {
     struct key *keys;
     size_t key_count;
     uint64_t version;
-    int64_t looked;                 /* when; 0: never */
-    uint64_t state;                 /* another number whenever keys or token may have changed */
+    int64_t looked;       /* when; 0: never */
+    int64_t unread_until; /* they could not be read: not to be tried before; 0: they could */
+    uint64_t state;       /* another number whenever keys or token may have changed */
     char token_hash[HASH_HEX_SIZE]; /* of the token at that state */
     char secret[SECRET_SIZE];       /* the last key that was right, and its hash */
     char secret_hash[HASH_HEX_SIZE];
@@ -130,7 +132,8 @@ static int load_keys(struct auth *self, struct ethos_error *error)
 {
     struct ethos_sessions *store;
     uint64_t version = 0;
-    int code = self->ethos ? ETHOS_OK : http_open(self->http, &self->ethos, error);
+    int code = self->ethos ? ETHOS_OK
+                           : op_share_open_once(&self->http->options, &self->ethos, error);
     if (code == ETHOS_OK)
         code = ethos_sessions(self->ethos, &store, error);
     if (code != ETHOS_OK || !store->ops->keys_version)
@@ -144,19 +147,33 @@ static int load_keys(struct auth *self, struct ethos_error *error)
     return code == ETHOS_OK ? store->ops->keys(store, add_key, self, error) : code;
 }
 
+/*
+ * Nobody's key is known now. Everybody waits while the store is asked, so one that is out of reach is left
+ * alone three times as long as that took.
+ */
+static void note_unread(struct auth *self, int64_t asked, const struct ethos_error *error)
+{
+    int64_t now = os_monotonic_ms(), pause = 3 * (now - asked);
+    if (!self->unread_until) {
+        self->state++;
+        http_log(self->http, ETHOS_LOG_ERROR, "keys: %s", error->text);
+    }
+    self->key_count = 0;
+    self->version = 0;
+    self->unread_until = now + (pause > AUTH_LOOK_MS ? pause : AUTH_LOOK_MS);
+}
+
 /* Unless the last look is younger. */
 static void look_at_keys(struct auth *self, int64_t age_ms)
 {
     int64_t now = os_monotonic_ms();
     struct ethos_error error = {0};
-    if (self->looked && now - self->looked < age_ms)
+    if ((self->looked && now - self->looked < age_ms) || now < self->unread_until)
         return;
-    if (load_keys(self, &error) != ETHOS_OK) {
-        self->key_count = 0;
-        self->version = 0;
-        self->state++;
-        http_log(self->http, ETHOS_LOG_ERROR, "keys: %s", error.text);
-    }
+    if (load_keys(self, &error) != ETHOS_OK)
+        note_unread(self, now, &error);
+    else
+        self->unread_until = 0;
     self->looked = now;
 }
 
@@ -186,7 +203,7 @@ bool auth_has_keys(struct auth *self)
 {
     pthread_mutex_lock(&self->mutex);
     look_at_keys(self, AUTH_LOOK_MS);
-    bool some = self->key_count > 0;
+    bool some = self->key_count > 0 || self->unread_until;
     pthread_mutex_unlock(&self->mutex);
     return some;
 }
@@ -326,8 +343,9 @@ static void try_key(struct auth *self, const char *header, struct auth_found *ou
     secret = view_trim(view_from(secret, 7));
     hash_secret(self, secret, out->secret);
     struct key *key = look_for_key(self, out->secret);
+    out->unread = !key && self->unread_until;
     if (!key) {
-        out->throttled |= note_failure(self, out->secret);
+        out->throttled |= !out->unread && note_failure(self, out->secret);
         return;
     }
     key->used = true;

@@ -28,7 +28,7 @@ void auth_close(struct auth *self);
 /* The token that the printed link carries. */
 void auth_token(struct auth *self, char out[HASH_HEX_SIZE]);
 
-/* Whether there is a key that was not revoked. */
+/* Whether there may be a key that was not revoked: while they cannot be read there may. */
 bool auth_has_keys(struct auth *self);
 
 /* Who a request's headers (NULL: not sent) say is asking. */
@@ -39,6 +39,7 @@ struct auth_found {
     char secret[HASH_HEX_SIZE];      /* hash of the credential, for auth_holds */
     char origins[AUTH_ORIGINS_SIZE]; /* of the key */
     bool throttled;                  /* wrong once too often */
+    bool unread;                     /* a key, and keys cannot be read now */
     uint64_t state;                  /* of all credentials, as auth_look counts it */
 };
 void auth_find(struct auth *self, const char *cookie, const char *authorization,

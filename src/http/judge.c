@@ -131,6 +131,9 @@ static const struct http_error body_large = {413, "PAYLOAD_TOO_LARGE", "The body
                                              NULL};
 static const struct http_error throttled = {429, "TOO_MANY_REQUESTS", "Too many wrong credentials",
                                             "Wait a minute."};
+static const struct http_error keys_unread = {503, "SERVICE_UNAVAILABLE",
+                                              "API keys cannot be read now",
+                                              "Try again; the server's log tells why."};
 static const struct http_error bodies_large = {503, "SERVICE_UNAVAILABLE",
                                                "Too many large requests at a time",
                                                "Try again, with fewer at once."};
@@ -192,8 +195,8 @@ static const struct http_error *judge(struct request *request, const struct head
                   (found->who == HTTP_NOBODY && ask.origin &&
                    auth_lists_origin(call->http->auth, ask.origin));
     request->shared = shared ? ask.origin : NULL;
-    if (verdict == GATE_NOBODY && found->throttled)
-        return &throttled;
+    if (verdict == GATE_NOBODY && (found->unread || found->throttled))
+        return found->unread ? &keys_unread : &throttled;
     return verdict == GATE_PASS ? NULL : gate_error(verdict);
 }
 

@@ -27,6 +27,7 @@ struct ethos {
     bool ephemeral;
     bool fast;
     bool brief;                      /* leaves to others what can wait */
+    bool once;                       /* asks a backend that is not there once, and briefly */
     uint32_t wait_ms;                /* for the locks of others */
     struct group *group;             /* that shares writes with other handles, or NULL */
     struct ethos_provider *injected; /* or NULL: the configured ones */

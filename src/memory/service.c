@@ -123,6 +123,12 @@ void ethos_close(struct ethos *self)
 
 /* ---- what operations ask ------------------------------------------------------------------- */
 
+void service_ask_once(struct ethos *self)
+{
+    self->once = true;
+    self->wait_ms = ETHOS_ATTEMPT_MS;
+}
+
 const char *service_home(const struct ethos *self)
 {
     return self->home;
@@ -346,11 +352,11 @@ static struct opened *find_opened(struct ethos *self, const char *signature)
 
 static struct ethos_setup make_setup(const struct ethos *self, const struct choice *choice)
 {
+    uint32_t patience = self->once ? ETHOS_SETUP_REACH : self->group ? ETHOS_SETUP_STAYS : 0u;
     return (struct ethos_setup){.host = self->host,
                                 .root = self->root,
                                 .allow = choice->allow,
-                                .flags = choice->flags |
-                                         (self->group ? (uint32_t)ETHOS_SETUP_STAYS : 0u),
+                                .flags = choice->flags | patience,
                                 .deadline_ms = self->wait_ms};
 }
 

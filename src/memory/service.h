@@ -23,6 +23,9 @@ struct group;
 int service_open(const struct ethos_options *options, struct group *group, struct ethos **out_ethos,
                  struct ethos_error *error);
 
+/* From now on a backend that is not there is asked once, and for ETHOS_ATTEMPT_MS at most. */
+void service_ask_once(struct ethos *self);
+
 /* The home (configuration) and the root (memory: the same, or the ephemeral directory). */
 const char *service_home(const struct ethos *self);
 const char *service_root(const struct ethos *self);
