@@ -143,6 +143,7 @@ static int scroll_read(struct ethos_store *store, const char *scope, const char 
         out->total = record.size;
         out->mtime_ms = -1;
         out->unsettled = 0;
+        out->stamp = 0;
         out->revision[0] = 0;
         if (how->flags & ETHOS_READ_REVISION)
             name_revision(out->data, out->size, out->revision);

@@ -78,8 +78,10 @@ void view_migrated(struct cli *self, const json_t *json)
         view_say(self, "Nothing was moved.");
         return;
     }
-    view_say(self, "A repeated operation id is judged afresh there. To use %s from now on, set:",
-             text_of(json, "to"));
+    view_say(self, "A sync that is sent again after the move counts as a new one there.");
+    view_say(self, "To use %s from now on, set:", text_of(json, "to"));
     json_array_foreach (json_object_get(json, "config"), index, row)
         view_say(self, "  %s", json_string_value(row));
+    if (strcmp(text_of(json, "to"), "markdown") == 0)
+        view_say(self, "and take memory.options out of config.yaml: files have none.");
 }

@@ -78,6 +78,7 @@ static inline void assert_bytes(struct fixture *f, const char *scope, const char
     assert_int_equal(f->text.data[f->text.size], 0);
     assert_int_equal(f->text.offset, 0);
     assert_int_equal(f->text.total, expected.size);
+    assert_int_equal(f->text.unsettled, 0);
     assert_revision(f, f->text.revision, expected);
 }
 
@@ -129,6 +130,12 @@ static inline void need_history(const struct fixture *f)
 
 void memory_fail_at(struct fixture *f, unsigned long n);
 unsigned long memory_count(struct fixture *f);
+
+/* Bytes of a block that the host gave lately and was not given back; 0: it is none. */
+size_t memory_size(const void *block);
+
+/* Blocks of the host that were not given back. */
+long memory_blocks(void);
 
 /* Runs the body with the first, second, ... allocation failing, until `done` holds after a run. */
 #define MEMORY_EACH(f, n, done)                                                                    \

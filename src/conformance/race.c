@@ -58,10 +58,13 @@ static void run_writers(struct fixture *f, const struct race *race, struct answe
     close(start[0]);
     close(start[1]);
     bool ended = true;
-    for (int i = 0; i < WRITERS; i++)
+    const char *crash = "";
+    for (int i = 0; i < WRITERS; i++) {
         ended &= writers[i] > 0 && waitpid(writers[i], &status, 0) == writers[i] && status == 0;
+        crash = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : crash;
+    }
     if (!ended)
-        fail("one of %d that write at the same time did not end well: %s", WRITERS,
+        fail("one of %d that write at the same time did not end well: %s%s", WRITERS, crash,
              answers->errors[0].text);
 }
 

@@ -43,6 +43,17 @@ static void test_equal_bytes_have_equal_revisions(struct fixture *f)
     assert_string_equal(first, third);
 }
 
+static void test_other_bytes_have_another_revision(struct fixture *f)
+{
+    static const char *const texts[] = {"same", "safe", "emas", "sam", "same ", "Same", ""};
+    char revisions[sizeof texts / sizeof *texts][ETHOS_REVISION_SIZE];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        revision_of(f, texts[i], revisions[i]);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(revisions[i], revisions[j]);
+    }
+}
+
 static void test_empty_text_is_not_absent(struct fixture *f)
 {
     put(f, "empty.md", "");
@@ -185,6 +196,18 @@ static void test_a_buffer_is_used_again(struct fixture *f)
     assert_ptr_equal(f->text.data, data);
     assert_int_equal(f->text.capacity, capacity);
     assert_text(f, "long.md", "a text that is rather longer than the other");
+}
+
+static void test_a_buffer_is_memory_of_the_host(struct fixture *f)
+{
+    static const char *const texts[] = {"short", "a text that is rather longer than the other"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        put(f, "a.md", texts[i]);
+        assert_text(f, "a.md", texts[i]);
+        size_t size = memory_size(f->text.data); // 0: the host gave no such block
+        assert_true(size > 0);
+        assert_true(f->text.capacity <= size);
+    }
 }
 
 static void test_a_failed_read_leaves_the_text_alone(struct fixture *f)
@@ -660,6 +683,38 @@ static void test_running_out_of_memory_changes_nothing(struct fixture *f)
     }
     assert_text(f, "a.md", "new a");
     assert_text(f, "b.md", "new b");
+    MEMORY_EACH(f, n, code == ETHOS_OK)
+    {
+        code = do_write(f, SCOPE, "a.md", NULL, VIEW("newer a"), NULL);
+        memory_fail_at(f, 0);
+        assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
+        assert_text(f, "a.md", code == ETHOS_OK ? "newer a" : "new a");
+    }
+}
+
+/* Whatever a handle does from its opening to its end, well or not. */
+static void use_another(struct fixture *f)
+{
+    struct ethos_store *first = f->store;
+    struct listing listing = {.count = 0};
+    assert_int_equal(f->subject->open(f->host, &f->store, &f->error), ETHOS_OK);
+    put(f, "a.md", "text");
+    do_write(f, SCOPE, "a.md", "absent", VIEW("x"), NULL);
+    do_read(f, SCOPE, "a.md");
+    do_read(f, SCOPE, "b.md");
+    do_list(f, SCOPE, &listing);
+    do_remove(f, "b.md", NULL);
+    do_remove(f, "a.md", NULL);
+    f->store->ops->close(f->store);
+    f->store = first;
+}
+
+static void test_a_handle_gives_back_what_it_took(struct fixture *f)
+{
+    use_another(f); // what is made once for all of them
+    long before = memory_blocks();
+    use_another(f);
+    assert_int_equal(memory_blocks(), before);
 }
 
 static void test_reading_without_memory_says_so(struct fixture *f)
@@ -770,6 +825,7 @@ const struct rule rules_store[] = {
     RULE(test_absent_text_is_not_found),
     RULE(test_what_is_written_reads_back),
     RULE(test_equal_bytes_have_equal_revisions),
+    RULE(test_other_bytes_have_another_revision),
     RULE(test_empty_text_is_not_absent),
     RULE(test_every_byte_is_kept),
     RULE(test_a_megabyte_is_kept),
@@ -780,6 +836,7 @@ const struct rule rules_store[] = {
     RULE(test_remove_takes_the_text_away),
     RULE(test_the_error_may_be_null),
     RULE(test_a_buffer_is_used_again),
+    RULE(test_a_buffer_is_memory_of_the_host),
     RULE(test_a_failed_read_leaves_the_text_alone),
     RULE(test_the_revision_is_empty_unless_asked_for),
     RULE(test_a_tail_is_the_end_of_the_text),
@@ -804,6 +861,7 @@ const struct rule rules_store[] = {
     RULE(test_running_out_of_memory_changes_nothing),
     RULE(test_reading_without_memory_says_so),
     RULE(test_opening_without_memory_says_so),
+    RULE(test_a_handle_gives_back_what_it_took),
     RULE(test_what_is_durable_survives_closing),
     RULE(test_two_handles_see_the_same_texts),
     RULE(test_paths_are_absolute_and_end_in_the_key),

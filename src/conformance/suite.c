@@ -9,15 +9,56 @@
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
+#define GIVEN 256 /* blocks that are remembered, the latest */
+
 /* What stores are opened with: the usual host, whose memory can run out. */
 static atomic_ulong asked, failing;
+static atomic_long blocks;
+static struct {
+    _Atomic(const void *) block;
+    atomic_size_t size;
+} given[GIVEN];
+
+static void note_given(const void *block, size_t size)
+{
+    static atomic_uint next;
+    unsigned at = atomic_fetch_add(&next, 1) % GIVEN;
+    given[at].block = block;
+    given[at].size = size;
+}
+
+static void forget_given(const void *block)
+{
+    for (size_t i = 0; block && i < GIVEN; i++)
+        if (given[i].block == block)
+            given[i].block = NULL;
+}
 
 static void *resize(void *arg, void *block, size_t size)
 {
     (void)arg;
     if (size > 0 && atomic_fetch_add(&asked, 1) + 1 == atomic_load(&failing))
         return NULL;
-    return log_default_host.resize(log_default_host.arg, block, size);
+    forget_given(block);
+    void *other = log_default_host.resize(log_default_host.arg, block, size);
+    if (other)
+        note_given(other, size);
+    blocks += !block && other;
+    blocks -= block && size == 0;
+    return other;
+}
+
+long memory_blocks(void)
+{
+    return blocks;
+}
+
+size_t memory_size(const void *block)
+{
+    for (size_t i = 0; i < GIVEN; i++)
+        if (given[i].block == block)
+            return given[i].size;
+    return 0;
 }
 
 static struct ethos_host host;

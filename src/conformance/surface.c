@@ -23,6 +23,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "base/utf8.h"
 #include "base/view.h"
 #include "conformance/conformance.h"
 #include "memory/ephemeral.h"
@@ -93,6 +94,7 @@ static int add_option(const char *text, struct ethos_error *error)
 struct verdict {
     enum rule_result result;
     bool provider; /* what is judged is no store */
+    bool ended;    /* by itself or by us, before it had answered */
     char why[RULE_WHY_SIZE];
 };
 
@@ -148,6 +150,7 @@ static _Noreturn void run_child(const struct rule *rule, int out)
 static void tell_end(int status, bool silent, struct verdict *out)
 {
     out->result = RULE_BROKEN;
+    out->ended = true;
     if (silent)
         snprintf(out->why, sizeof out->why, "hangs: no answer within %d s", object.seconds);
     else if (WIFSIGNALED(status))
@@ -222,11 +225,17 @@ struct report {
 /* A backend's own words are part of it: on a terminal they must stay words. */
 static void print_plain(const char *text)
 {
-    for (; *text; text++) {
-        if (*text == '\n')
+    struct ethos_view rest = view_str(text);
+    while (rest.size > 0) {
+        uint32_t cp;
+        bool valid;
+        size_t size = utf8_decode(rest.data, rest.size, &cp, &valid);
+        bool sign = !valid || cp < 0x20 || (cp >= 0x7f && cp < 0xa0);
+        if (cp == '\n')
             fputs("\\n", stdout);
         else
-            putchar((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
+            fwrite(sign ? "?" : rest.data, 1, sign ? 1 : size, stdout);
+        rest = view_from(rest, size);
     }
 }
 
@@ -282,8 +291,8 @@ static int print_summary(const struct report *report, bool provider, struct etho
         printf("{\"kind\":\"%s\",\"holds\":%zu,\"notOffered\":%zu,\"broken\":%zu}\n", kind, held,
                absent, broken);
     else
-        printf("%s is a %s: %zu rules hold, %zu are about what it does not offer, broken: %zu\n",
-               name, kind, held, absent, broken);
+        printf("%s is a %s: %zu rule%s hold%s, %zu are about what it does not offer, broken: %zu\n",
+               name, kind, held, held == 1 ? "" : "s", held == 1 ? "s" : "", absent, broken);
     if (broken == 0)
         return ETHOS_OK;
     int code = err_set(error, ETHOS_INVALID, "%s: broken rules: %zu", name, broken);
@@ -296,6 +305,8 @@ static int run_all(struct report *report, struct ethos_error *error)
     int code = run_rule(NULL, report->signals, &opens, error);
     if (code != ETHOS_OK)
         return code;
+    if (opens.result == RULE_BROKEN && opens.ended)
+        return err_set(error, ETHOS_INVALID, "%s: when it is opened: %s", object.path, opens.why);
     if (opens.result == RULE_BROKEN)
         return err_set(error, ETHOS_INVALID, "%s", opens.why);
     code = run_rules(report, opens.provider, error);

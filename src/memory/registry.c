@@ -54,16 +54,51 @@ static int check_abi(uint32_t abi, const char *path, struct ethos_error *error)
     return err_hint(error, code, "rebuild it against this version's headers");
 }
 
-static bool is_whole_provider(const struct ethos_provider_ops *ops)
+/* A member that a table must have. */
+struct slot {
+    const char *name;
+    bool there;
+};
+
+/* The name of the first that is missing, or NULL. */
+static const char *lacking(const struct slot *slots, size_t count)
 {
-    return ops->name && ops->open && ops->close && ops->prefetch && ops->sync;
+    for (size_t i = 0; i < count; i++)
+        if (!slots[i].there)
+            return slots[i].name;
+    return NULL;
+}
+
+static const char *provider_lacks(const struct ethos_provider_ops *ops)
+{
+    const struct slot slots[] = {{"name", ops->name},
+                                 {"open", ops->open},
+                                 {"close", ops->close},
+                                 {"prefetch", ops->prefetch},
+                                 {"sync", ops->sync}};
+    return lacking(slots, sizeof slots / sizeof *slots);
 }
 
 /* A database has four functions of which the host makes the others. */
-static bool is_whole_store(const struct ethos_store_ops *ops)
+static const char *store_lacks(const struct ethos_store_ops *ops)
 {
-    bool writes = ops->fetch ? ops->commit && ops->rows && ops->copies : ops->write && ops->remove;
-    return ops->name && ops->open && ops->close && ops->read && ops->list && writes;
+    const struct slot slots[] = {{"name", ops->name},
+                                 {"open", ops->open},
+                                 {"close", ops->close},
+                                 {"read", ops->read},
+                                 {"list", ops->list},
+                                 {"write", ops->fetch || ops->write},
+                                 {"remove", ops->fetch || ops->remove},
+                                 {"commit", !ops->fetch || ops->commit},
+                                 {"rows", !ops->fetch || ops->rows},
+                                 {"copies", !ops->fetch || ops->copies}};
+    return lacking(slots, sizeof slots / sizeof *slots);
+}
+
+static const char *sessions_lack(const struct ethos_sessions_ops *ops)
+{
+    const struct slot slots[] = {{"name", ops->name}, {"open", ops->open}, {"close", ops->close}};
+    return lacking(slots, sizeof slots / sizeof *slots);
 }
 
 /* The number comes first in every table: nothing else is looked at before it is right. */
@@ -79,13 +114,13 @@ static int check_tables(const struct ethos_module *module, const char *path,
             code = check_abi(*numbers[i], path, error);
     if (code != ETHOS_OK)
         return code;
-    bool whole = module->provider ? is_whole_provider(module->provider)
-                                  : is_whole_store(module->store);
-    if (module->sessions)
-        whole = whole && module->sessions->name && module->sessions->open &&
-                module->sessions->close;
-    return whole ? ETHOS_OK
-                 : err_set(error, ETHOS_INVALID, "%s: a mandatory function is missing", path);
+    const char *missing = module->provider ? provider_lacks(module->provider)
+                                           : store_lacks(module->store);
+    if (!missing && module->sessions)
+        missing = sessions_lack(module->sessions);
+    return missing ? err_set(error, ETHOS_INVALID, "%s: a mandatory member is missing: %s", path,
+                             missing)
+                   : ETHOS_OK;
 }
 
 static int check_module(const struct ethos_module *module, const char *path,
@@ -233,12 +268,34 @@ static int open_provider(const struct backend *backend, const struct ethos_setup
     return judge_open(code, out->provider, backend->provider->name, error);
 }
 
+/* What is announced there are functions for; of a database the host makes them. */
+static int judge_store(const struct ethos_store *store, const char *name, struct ethos_error *error)
+{
+    const struct ethos_store_ops *ops = store->ops;
+    if (!ops)
+        return err_set(error, ETHOS_INVALID, "%s: what it opened names no table of functions",
+                       name);
+    const unsigned announced = ops->fetch ? 0 : store->capabilities;
+    const struct slot slots[] = {
+        {"ETHOS_STORE_PATHS, and has no locate", !(announced & ETHOS_STORE_PATHS) || ops->locate},
+        {"ETHOS_STORE_ONCE, and has no update", !(announced & ETHOS_STORE_ONCE) || ops->update},
+        {"ETHOS_STORE_HISTORY, and has no history and version",
+         !(announced & ETHOS_STORE_HISTORY) || (ops->history && ops->version)}};
+    const char *missing = lacking(slots, sizeof slots / sizeof *slots);
+    return missing ? err_set(error, ETHOS_INVALID, "%s: announces %s", name, missing) : ETHOS_OK;
+}
+
 static int open_store(const struct backend *backend, const struct ethos_setup *setup,
                       struct opening *out, struct ethos_error *error)
 {
     int code = backend->store->open(setup, &out->store, error);
     code = judge_open(code, out->store, backend->store->name, error);
-    if (code == ETHOS_OK && out->store->ops->fetch)
+    if (code != ETHOS_OK)
+        return code;
+    code = judge_store(out->store, backend->store->name, error);
+    if (code != ETHOS_OK)
+        backend->store->close(out->store);
+    else if (out->store->ops->fetch)
         code = store_rows_new(setup->host, out->store, setup->deadline_ms, &out->store, error);
     return code;
 }

@@ -59,7 +59,8 @@ static int unknown_option(const struct ethos_option *options, const struct ethos
     names[count] = NULL;
     const char *nearest = nearest_name(name, names);
     int code = err_set(error, ETHOS_INVALID, "unknown option: " PREFIX "%s", name);
-    return nearest ? err_hint(error, code, "did you mean " PREFIX "%s?", nearest) : code;
+    return nearest ? err_hint(error, code, "did you mean " PREFIX "%s?", nearest)
+                   : err_hint(error, code, "the backend has none of that name: leave it out");
 }
 
 static int check_value(const struct ethos_option *option, const char *value,

@@ -98,7 +98,7 @@ static void test_bad_modules_are_refused_with_the_reason(void **state)
     } rows[] = {
         {"modules/old.so", ETHOS_UNSUPPORTED, "ABI 3, not 2"},
         {"modules/mixed.so", ETHOS_UNSUPPORTED, "ABI 9, not 2"},
-        {"modules/hollow.so", ETHOS_INVALID, "a mandatory function is missing"},
+        {"modules/hollow.so", ETHOS_INVALID, "a mandatory member is missing: open"},
         {"modules/empty.so", ETHOS_INVALID, "offers neither"},
         {"modules/stranger.so", ETHOS_INVALID, "does not define ethos_module"},
     };
@@ -349,6 +349,52 @@ static void test_a_backend_that_opens_to_nothing_is_named(void **state)
     }
 }
 
+static struct ethos_store boasting;
+static bool boast_closed;
+
+static int open_boasting(const struct ethos_setup *setup, struct ethos_store **out_store,
+                         struct ethos_error *error)
+{
+    (void)setup, (void)error;
+    *out_store = &boasting;
+    return ETHOS_OK;
+}
+
+static void close_boasting(struct ethos_store *store)
+{
+    assert_ptr_equal(store, &boasting);
+    boast_closed = true;
+}
+
+static void test_what_a_store_announces_it_has_functions_for(void **state)
+{
+    static const struct {
+        uint32_t capabilities;
+        const char *says;
+    } rows[] = {
+        {ETHOS_STORE_PATHS, "odd: announces ETHOS_STORE_PATHS, and has no locate"},
+        {ETHOS_STORE_ONCE, "odd: announces ETHOS_STORE_ONCE, and has no update"},
+        {ETHOS_STORE_HISTORY, "odd: announces ETHOS_STORE_HISTORY, and has no history and version"},
+        {0, "odd: what it opened names no table of functions"}};
+    const struct ethos_store_ops ops = {
+        .abi = ETHOS_ABI, .name = "odd", .open = open_boasting, .close = close_boasting};
+    const struct backend backend = {.store = &ops};
+    struct world *world = *state;
+    const struct ethos_setup setup = {.host = &world->host, .root = world->home};
+    const struct secrets_given none = {0};
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct ethos_store *store = NULL;
+        boasting = (struct ethos_store){.ops = rows[i].capabilities ? &ops : NULL,
+                                        .capabilities = rows[i].capabilities};
+        boast_closed = false;
+        int code = registry_open_store(&backend, &setup, &none, &store, &world->error);
+        assert_error(&world->error, code, ETHOS_INVALID);
+        assert_string_equal(world->error.text, rows[i].says);
+        assert_true(boast_closed);
+    }
+}
+
 static void test_a_backend_without_options_takes_none(void **state)
 {
     struct world *world = *state;
@@ -384,6 +430,7 @@ int main(void)
         WORLD_TEST(test_what_is_shown_has_no_passwords),
         WORLD_TEST(test_a_backend_that_does_not_open_says_why),
         WORLD_TEST(test_a_backend_that_opens_to_nothing_is_named),
+        WORLD_TEST(test_what_a_store_announces_it_has_functions_for),
         WORLD_TEST(test_a_backend_without_options_takes_none),
     };
 
