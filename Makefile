@@ -113,7 +113,8 @@ $(O)/src/http/assets_data.o: $(O)/src/http/assets_data.c
 
 # ---- modules -------------------------------------------------------------------------------------
 
-# What a module uses of base and core it has a copy of; nothing is found in the program that loads it.
+# What a module uses of base and core it has a copy of; nothing is found in the program that loads it. It stays
+# loaded: a thread that asks for the address of a name is left alone when the time is over.
 MODULE_LIBS_postgres = $$(pkg-config --libs libpq)
 MODULE_LIBS_redis = $$(pkg-config --libs hiredis)
 MODULE_LIBS_remote = $$(pkg-config --libs libcurl)
@@ -124,7 +125,7 @@ modules: $(MODULES)
 .SECONDEXPANSION:
 $(O)/lib/ethos/%.so: $$(addprefix $(O)/,$$(addsuffix .o,$$(basename $$(wildcard modules/%/*.c)))) $(O)/libethos-all.a
 	@mkdir -p $(@D)
-	$(CC) -shared $(filter-out -pie,$(LDFLAGS)) -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -o $@ \
+	$(CC) -shared $(filter-out -pie,$(LDFLAGS)) -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -Wl,-z,nodelete -o $@ \
 		$(filter %.o,$^) $(filter %.a,$^) -Wl,--as-needed $(MODULE_LIBS_$*) \
 		$$(pkg-config --libs jansson libutf8proc nettle)
 

@@ -371,7 +371,7 @@ static const struct {
     {"57014", ETHOS_BUSY, false, "see memory.options.statementTimeoutMs"},
     {"55P03", ETHOS_BUSY, false, NULL},
     {"53100", ETHOS_IO, false, "make room on the disk of the database server"},
-    {"25006", ETHOS_DENIED, false,
+    {"25006", ETHOS_BUSY, false,
      "write to the primary: add target_session_attrs=read-write to memory.options.url"},
     {"28", ETHOS_DENIED, false,
      "see memory.options.url and the password; pg_hba.conf on the server"},
@@ -448,7 +448,8 @@ int pg_connect_error(struct pg_link *self, struct ethos_error *error)
         int code = err_set(error, ETHOS_DENIED, "postgres: the server wants a password");
         return err_hint(error, code, "name its file: memory.options.passwordFile");
     }
-    bool tls = !*state && (strstr(message, "SSL") || strstr(message, "certificate"));
+    bool odd = strstr(message, "invalid response"), // nobody who speaks of TLS
+        tls = !*state && !odd && (strstr(message, "SSL") || strstr(message, "certificate"));
     pg_note(self, state, reason);
     if (!tls)
         return pg_error(self, error);

@@ -1,8 +1,7 @@
 /*
  * link.c: one connection: had when it is needed, had again when it breaks, within a deadline.
  *
- * Nothing here waits in libpq: connecting goes step by step, with poll in between. (Finding the address of
- * a name is the exception, and takes as long as the system's resolver takes.) A child of fork leaves the
+ * Nothing here waits in libpq: connecting goes step by step, with poll in between. A child of fork leaves the
  * connection to its parent and makes its own.
  */
 #include <fcntl.h>
@@ -59,9 +58,30 @@ static void hear(void *arg, const PGresult *notice)
         self->dismissed = true;
 }
 
-static int start(struct pg_link *self, struct ethos_error *error)
+/* Of two values of one keyword libpq takes the second. */
+static PGconn *begin(const struct pg_target *target, const struct pg_addresses *found)
 {
-    self->conn = PQconnectStartParams(self->target->keywords, self->target->values, 0);
+    const char *keywords[PG_KEYWORDS + 4] = {0}, *values[PG_KEYWORDS + 4] = {0};
+    const char *const also[][2] = {
+        {"host", found->host.data}, {"hostaddr", found->address.data}, {"port", found->port.data}};
+    memcpy(keywords, target->keywords, target->count * sizeof *keywords);
+    memcpy(values, target->values, target->count * sizeof *values);
+    for (size_t i = 0; found->count > 0 && i < 3; i++) {
+        keywords[target->count + i] = also[i][0];
+        values[target->count + i] = also[i][1];
+    }
+    return PQconnectStartParams(keywords, values, 0);
+}
+
+static int start(struct pg_link *self, int64_t until, struct ethos_error *error)
+{
+    struct pg_addresses found;
+    int code = pg_addresses_find(&found, self, until, error);
+    if (code == ETHOS_OK)
+        self->conn = begin(self->target, &found);
+    pg_addresses_release(&found);
+    if (code != ETHOS_OK)
+        return code;
     self->pid = getpid();
     if (!self->conn)
         return err_nomem(error);
@@ -94,10 +114,10 @@ static int finish(struct pg_link *self, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-static int step(struct pg_link *self, struct ethos_error *error)
+static int step(struct pg_link *self, int64_t until, struct ethos_error *error)
 {
     if (!self->conn) {
-        int code = start(self, error);
+        int code = start(self, until, error);
         if (code != ETHOS_OK)
             return code;
     }
@@ -112,11 +132,11 @@ static int step(struct pg_link *self, struct ethos_error *error)
     return PQstatus(self->conn) == CONNECTION_BAD ? pg_connect_error(self, error) : ETHOS_OK;
 }
 
-int pg_link_step(struct pg_link *self, struct ethos_error *error)
+int pg_link_step(struct pg_link *self, int64_t until, struct ethos_error *error)
 {
     if (self->conn && self->pid != getpid())
         pg_link_drop(self);
-    int code = step(self, error);
+    int code = step(self, until, error);
     if (code != ETHOS_OK)
         pg_link_drop(self);
     return code;
@@ -132,7 +152,7 @@ static int connect_once(struct pg_link *self, int64_t until, struct ethos_error 
 {
     int64_t own = pg_until(self->settings->connect_ms);
     int64_t end = reach_attempt(&self->reach, os_monotonic_ms(), own < until ? own : until);
-    int code = pg_link_step(self, error);
+    int code = pg_link_step(self, end, error);
     while (code == ETHOS_OK && self->state == PG_CONNECTING) {
         struct pollfd fd = {PQsocket(self->conn), events(self), 0};
         if (os_poll(&fd, 1, time_left(end)) == 0) {
@@ -140,7 +160,7 @@ static int connect_once(struct pg_link *self, int64_t until, struct ethos_error 
             pg_link_drop(self);
             return pg_error(self, error);
         }
-        code = pg_link_step(self, error);
+        code = pg_link_step(self, end, error);
     }
     if (code != ETHOS_OK)
         return code;

@@ -3,6 +3,7 @@
  *
  *   module    the tables of functions and options, open and close
  *   settings  what the options say about the connection
+ *   address   where hosts are, found out within the deadline
  *   link      one connection: had when it is needed, had again when it breaks, within a deadline
  *   ask       one statement and its answer; what an error of the server means
  *   pack      parameters and arrays in the binary format, values out of answers
@@ -197,8 +198,20 @@ int pg_link_ready(struct pg_link *self, int64_t until, struct ethos_error *error
 /* The same for one who must know what became of something: it is tried until then. */
 int pg_link_wait(struct pg_link *self, int64_t until, struct ethos_error *error);
 
-/* One step of connecting, waiting for nothing: ETHOS_OK when self->state is PG_CONNECTING or PG_UP. */
-int pg_link_step(struct pg_link *self, struct ethos_error *error);
+/*
+ * One step of connecting: ETHOS_OK when self->state is PG_CONNECTING or PG_UP. Only the first one may wait, until
+ * then, for the address of a name.
+ */
+int pg_link_step(struct pg_link *self, int64_t until, struct ethos_error *error);
+
+/* Lists as libpq takes them; empty when it is to find out itself. To be released also when it failed. */
+struct pg_addresses {
+    struct str host, address, port;
+    size_t count;
+};
+int pg_addresses_find(struct pg_addresses *self, struct pg_link *link, int64_t until,
+                      struct ethos_error *error);
+void pg_addresses_release(struct pg_addresses *self);
 
 /* Waits a little longer than last time; false when there is no time left for it. */
 bool pg_link_pause(struct pg_link *self, int64_t until);

@@ -83,7 +83,7 @@ static void connect_step(struct pg_store *self)
             return;
         watch->give_up_ms = os_monotonic_ms() + self->settings.connect_ms;
     }
-    if (pg_link_step(link, &error) != ETHOS_OK) {
+    if (pg_link_step(link, watch->give_up_ms, &error) != ETHOS_OK) {
         fall_back(self, error.text);
     } else if (link->state == PG_UP) {
         snprintf(sql, sizeof sql, "LISTEN \"%s\"", self->settings.schema);

@@ -80,7 +80,7 @@ static int attempt(struct redis *self, const struct question *question, bool *ou
     }
     code = refusal_set(self, reply, out_again, error);
     freeReplyObject(reply);
-    if (code == ETHOS_DENIED) // where the name leads, or who we may be, can be another next time
+    if (!*out_again) // where the name leads, or who we may be, can be another next time
         link_close(&self->link);
     return code;
 }

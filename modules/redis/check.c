@@ -120,14 +120,11 @@ static int probe(const struct look *look, const char *const words[7], redisReply
 
 static void tell_right(const struct look *look, const char *command)
 {
-    char problem[160], remedy[200];
+    char problem[160], remedy[REFUSAL_RIGHTS_SIZE];
     const struct redis *self = look->self;
     snprintf(problem, sizeof problem, "this user may not use %s on keys of %s:", command,
              self->prefix);
-    snprintf(remedy, sizeof remedy,
-             "redis-cli ACL SETUSER %s ~%s:* +@read +@write +@scripting +@connection +info +time "
-             "+config|get +bgrewriteaof",
-             self->user ? self->user : "default", self->prefix);
+    refusal_rights(self, remedy);
     tell(look, ETHOS_FINDING_ERROR, problem, remedy);
 }
 

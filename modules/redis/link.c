@@ -5,7 +5,6 @@
  * most as long as one connection or one answer may take. hiredis takes the replies apart.
  */
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -16,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/os.h"
+#include "base/resolve.h"
 #include "redis.h"
 
 #define CHUNK 65536 /* bytes read at once */
@@ -31,7 +31,7 @@ static int lost(const struct redis *self, const char *why, struct ethos_error *e
 {
     int code = err_set(error, ETHOS_BUSY, "connection to Redis at %s lost: %s", self->place.shown,
                        why);
-    return err_hint(error, code, "try again");
+    return err_hint(error, code, "is it well? memory.options.url says where it is");
 }
 
 void link_close(struct link *link)
@@ -99,9 +99,10 @@ static int connect_socket(const struct redis *self, int *out_fd, struct ethos_er
 
 static int connect_host(const struct redis *self, int *out_fd, struct ethos_error *error)
 {
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *list;
-    int problem = getaddrinfo(self->place.host, self->place.port, &hints, &list);
+    int64_t own = os_monotonic_ms() + self->connect_ms;
+    int problem = resolve(self->place.host, self->place.port,
+                          own < self->deadline ? own : self->deadline, &list);
     if (problem)
         return unreachable(self, gai_strerror(problem), error);
     problem = EADDRNOTAVAIL;

@@ -220,6 +220,10 @@ int ask_nothing(struct redis *self, struct ethos_error *error);
 int refusal_set(const struct redis *self, const redisReply *reply, bool *out_again,
                 struct ethos_error *error);
 
+/* How a user gets the rights that a store needs. */
+#define REFUSAL_RIGHTS_SIZE 200
+void refusal_rights(const struct redis *self, char out[REFUSAL_RIGHTS_SIZE]);
+
 /* A reply that no server gives which has only our own keys. */
 int refusal_odd(const struct redis *self, const char *what, struct ethos_error *error);
 

@@ -14,7 +14,7 @@ static const struct refusal {
     int code;
     bool again;
     const char *problem;
-    const char *hint;
+    const char *hint; /* NULL: the rights that a store needs */
 } refusals[] = {
     {"LOADING", ETHOS_BUSY, true, "is still loading its data", "try again in a moment"},
     {"BUSY", ETHOS_BUSY, true, "is busy with a script of somebody", "try again in a moment"},
@@ -29,14 +29,13 @@ static const struct refusal {
      "its log and INFO persistence say why"},
     {"NOREPLICAS", ETHOS_BUSY, false, "takes no change without its replicas",
      "min-replicas-to-write says how many it wants"},
-    {"READONLY", ETHOS_DENIED, false, "is a replica and takes no change",
+    {"READONLY", ETHOS_BUSY, false, "is a replica and takes no change",
      "memory.options.url names the primary"},
     {"NOAUTH", ETHOS_DENIED, false, "wants a password",
      "memory.options.passwordFile, and memory.options.user where there are users"},
     {"WRONGPASS", ETHOS_DENIED, false, "does not know this user with this password",
      "memory.options.user and memory.options.passwordFile"},
-    {"NOPERM", ETHOS_DENIED, false, "does not let this user do what a store needs",
-     "ethos doctor says which right is missing"},
+    {"NOPERM", ETHOS_DENIED, false, "does not let this user do what a store needs", NULL},
     {"DENIED", ETHOS_DENIED, false, "is in protected mode", "set a password there"},
     {"WRONGTYPE", ETHOS_CORRUPT, false, "has keys under our prefix that are not ours",
      "choose another memory.options.prefix"},
@@ -75,6 +74,14 @@ static bool is_in_script(const char *text, const char *word)
     return false;
 }
 
+void refusal_rights(const struct redis *self, char out[REFUSAL_RIGHTS_SIZE])
+{
+    snprintf(out, REFUSAL_RIGHTS_SIZE,
+             "redis-cli ACL SETUSER %s ~%s:* +@read +@write +@scripting +@connection +info +time "
+             "+config|get +bgrewriteaof",
+             self->user ? self->user : "default", self->prefix);
+}
+
 int refusal_set(const struct redis *self, const redisReply *reply, bool *out_again,
                 struct ethos_error *error)
 {
@@ -86,7 +93,9 @@ int refusal_set(const struct redis *self, const redisReply *reply, bool *out_aga
         *out_again = refusal->again;
         int code = err_set(error, refusal->code, "Redis at %s %s", self->place.shown,
                            refusal->problem);
-        return err_hint(error, code, "%s", refusal->hint);
+        char rights[REFUSAL_RIGHTS_SIZE];
+        refusal_rights(self, rights);
+        return err_hint(error, code, "%s", refusal->hint ? refusal->hint : rights);
     }
     const char *arguments = strstr(reply->str, ", with args");
     size_t size = arguments ? (size_t)(arguments - reply->str) : reply->len;

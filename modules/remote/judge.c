@@ -10,6 +10,8 @@
 #include "core/wire.h"
 #include "remote.h"
 
+#define BEHIND "is `ethos serve` running behind memory.options.url?"
+
 int judge_odd(const struct link *link, const char *what, struct ethos_error *error)
 {
     int code = err_set(error, ETHOS_CORRUPT, "%s: %s", link->url, what);
@@ -55,6 +57,7 @@ static enum verdict no_answer(const struct link *link, const struct ask *ask,
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
         *code = err_set(error, ETHOS_BUSY, "%s: %s, nothing was done", link->url, answer->reason);
+        err_hint(error, *code, "is the name right? see memory.options.url");
         return VERDICT_DONE;
     default:
         break;
@@ -66,7 +69,7 @@ static enum verdict no_answer(const struct link *link, const struct ask *ask,
     }
     *code = err_set(error, ETHOS_BUSY, "%s: %s, nothing was done: %s", link->url,
                     answer->sent ? "no answer" : "not reachable", answer->reason);
-    err_hint(error, *code, "is `ethos serve` running there?");
+    err_hint(error, *code, "is `ethos serve` running there? see memory.options.url");
     return VERDICT_LATER;
 }
 
@@ -124,17 +127,17 @@ static enum verdict judge_status(const struct link *link, const struct ask *ask,
         *code = told(link, ETHOS_LIMIT, answer, json, NULL, error);
         return VERDICT_DONE;
     case 429:
-        *code = told(link, ETHOS_BUSY, answer, json, NULL, error);
+        *code = told(link, ETHOS_BUSY, answer, json, "try again in a moment", error);
         return VERDICT_LATER;
     case 503: /* ours says so before anything is done; a proxy's tells nothing */
-        *code = told(link, known ? ETHOS_BUSY : ETHOS_IO, answer, json, NULL, error);
+        *code = told(link, known ? ETHOS_BUSY : ETHOS_IO, answer, json, BEHIND, error);
         return known ? VERDICT_LATER : VERDICT_LOST;
-    case 502:
-    case 504:
-        *code = told(link, only_reads(ask) ? ETHOS_BUSY : ETHOS_IO, answer, json, NULL, error);
-        return only_reads(ask) ? VERDICT_LATER : VERDICT_LOST;
     default:
         break;
+    }
+    if (answer->status == 502 || answer->status == 504 || (answer->status >= 500 && !json)) {
+        *code = told(link, only_reads(ask) ? ETHOS_BUSY : ETHOS_IO, answer, json, BEHIND, error);
+        return only_reads(ask) ? VERDICT_LATER : VERDICT_LOST; // somebody who stands before it
     }
     if (answer->status >= 300 && answer->status < 400)
         *code = judge_odd(link, "it leads to another address, which is not followed", error);
@@ -164,12 +167,10 @@ static json_t *read_object(const struct ask *ask, const struct answer *answer)
     return object;
 }
 
-enum verdict judge_answer(const struct link *link, const struct ask *ask,
+static enum verdict judge(const struct link *link, const struct ask *ask,
                           const struct answer *answer, json_t **out, int *code,
                           struct ethos_error *error)
 {
-    struct ethos_error local = {0};
-    error = error ? error : &local;
     if (answer->failure != CURLE_OK)
         return no_answer(link, ask, answer, code, error);
     if (answer->status == 304 && ask->tag)
@@ -195,5 +196,28 @@ enum verdict judge_answer(const struct link *link, const struct ask *ask,
     }
     enum verdict verdict = judge_status(link, ask, answer, json, code, error);
     json_decref(json);
+    return verdict;
+}
+
+/* Some quote what they were asked with, all of it or the beginning. */
+static void hide_key(const struct link *link, struct ethos_error *error)
+{
+    char key[REMOTE_KEY_PUBLIC + 2];
+    snprintf(key, sizeof key, "%s", strrchr(link->credential, ' ') + 1);
+    if (strstr(error->text, key) || strstr(error->hint, key)) {
+        err_set(error, error->code, "%s: the reason is not shown: it holds the key", link->url);
+        *error->hint = 0;
+    }
+}
+
+enum verdict judge_answer(const struct link *link, const struct ask *ask,
+                          const struct answer *answer, json_t **out, int *code,
+                          struct ethos_error *error)
+{
+    struct ethos_error local = {0};
+    error = error ? error : &local;
+    enum verdict verdict = judge(link, ask, answer, out, code, error);
+    if (*code != ETHOS_OK)
+        hide_key(link, error);
     return verdict;
 }

@@ -36,10 +36,17 @@ static const char *setting(const struct ethos_setup *setup, const char *name)
     return value;
 }
 
-static uint32_t number(const struct ethos_setup *setup, const char *name)
+static int take_ms(const struct ethos_setup *setup, const char *name, long least, uint32_t *out,
+                   struct ethos_error *error)
 {
-    unsigned long value = strtoul(setting(setup, name), NULL, 10);
-    return value < UINT32_MAX / 2 ? (uint32_t)value : UINT32_MAX / 2;
+    char *end;
+    const char *text = setting(setup, name);
+    long ms = strtol(text, &end, 10);
+    if (*end || end == text || ms < least || ms > REMOTE_MOST_TIMEOUT_MS)
+        return err_set(error, ETHOS_INVALID, "memory.options.%s: %s is not between %ld and %d",
+                       name, text, least, REMOTE_MOST_TIMEOUT_MS);
+    *out = (uint32_t)ms;
+    return ETHOS_OK;
 }
 
 /* ---- the address ------------------------------------------------------------------------------------ */
@@ -105,12 +112,11 @@ static int set_url(struct link *link, const char *text, bool insecure, struct et
 /* Of a key of ours the beginning is public; of anything else nothing is. */
 static void name_key(struct link *link, const char *key)
 {
-    enum { PUBLIC = 17 };
-    bool ours = strncmp(key, "sk-ethos-", 9) == 0 && strlen(key) > 2 * PUBLIC;
+    bool ours = strncmp(key, "sk-ethos-", 9) == 0 && strlen(key) > 2 * REMOTE_KEY_PUBLIC;
     memcpy(link->prefix, "given", sizeof "given");
     if (ours) {
-        memcpy(link->prefix, key, PUBLIC);
-        memcpy(link->prefix + PUBLIC, "...", 4);
+        memcpy(link->prefix, key, REMOTE_KEY_PUBLIC);
+        memcpy(link->prefix + REMOTE_KEY_PUBLIC, "...", 4);
     }
 }
 
@@ -148,10 +154,12 @@ static int set_up(struct remote *self, const struct ethos_setup *setup, struct e
     bool insecure = strcmp(setting(setup, "insecure"), "true") == 0;
     str_init(&link->body, WIRE_MAX_BODY);
     link->deadline_ms = setup->deadline_ms ? setup->deadline_ms : ETHOS_LOCK_DEADLINE_MS;
-    link->timeout_ms = number(setup, "timeoutMs");
-    link->connect_ms = number(setup, "connectTimeoutMs");
     link->reach = reach_make(setup);
-    int code = need(url, "url", error);
+    int code = take_ms(setup, "timeoutMs", 0, &link->timeout_ms, error);
+    if (code == ETHOS_OK)
+        code = take_ms(setup, "connectTimeoutMs", 1, &link->connect_ms, error);
+    if (code == ETHOS_OK)
+        code = need(url, "url", error);
     if (code == ETHOS_OK)
         code = need(key, "keyFile", error);
     if (code == ETHOS_OK)

@@ -33,7 +33,9 @@
 #define REMOTE_SKEW_MS 5000    /* of the clocks: more is told by check */
 #define REMOTE_SILENT_MS 45000 /* three heartbeats: events are asked for again */
 #define REMOTE_MAX_EVENT 65536 /* bytes of one event */
-#define REMOTE_OP "remote."    /* how the operation ids begin that are made here */
+#define REMOTE_MOST_TIMEOUT_MS 3600000
+#define REMOTE_KEY_PUBLIC 17 /* bytes of a key of ours that may be shown */
+#define REMOTE_OP "remote."  /* how the operation ids begin that are made here */
 #define REMOTE_OP_SIZE (sizeof REMOTE_OP + 32)
 
 /* ---- link ------------------------------------------------------------------------------------- */

@@ -47,7 +47,6 @@ struct cli {
     const char *instead; /* of every complaint: struct surface */
     char **argv;
     bool executed; /* by another program of ours */
-    bool held;     /* signals wait until all is said */
     int state;     /* that it handed over, a descriptor; or -1 */
 };
 

@@ -18,6 +18,7 @@
 #include "base/utf8.h"
 #include "base/view.h"
 #include "cli/rows.h"
+#include "ops/ending.h"
 #include "ops/hooks.h"
 
 #include <ethos/provider.h>
@@ -224,10 +225,7 @@ static bool env_on(const char *name)
 
 static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
 
-/*
- * Signals wait: throwaway memory is thrown away even when interrupted, and a move says how it goes on. Then they
- * are delivered.
- */
+/* Signals wait, then they are delivered: throwaway memory is thrown away even when interrupted. */
 static void hold_signals(bool hold)
 {
     sigset_t signals;
@@ -237,18 +235,10 @@ static void hold_signals(bool hold)
     sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &signals, NULL);
 }
 
-/* One that is ignored waits, too, and does not count: nohup. */
 static bool is_ending(void *arg)
 {
-    sigset_t waiting;
-    struct sigaction action;
-    bool any = false;
     (void)arg;
-    sigpending(&waiting);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        any = any || (sigismember(&waiting, endings[i]) == 1 &&
-                      sigaction(endings[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN);
-    return any;
+    return ending_asked() != 0;
 }
 
 /* What a call is made with; the members of struct cli outlive it. */
@@ -285,18 +275,20 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
                            .progress = view_progress,
                            .tell = view_tell,
                            .progress_arg = self};
-    self->held = strcmp(op->name, "memory.migrate") == 0;
-    if (self->held)
+    bool held = strcmp(op->name, "memory.migrate") == 0; // until all is said: how it goes on
+    if (held) {
         call.stopped = is_ending;
-    if (self->held || setting.options.ephemeral)
+        ending_hold();
+    } else if (setting.options.ephemeral) {
         hold_signals(true);
+    }
     int code = op->effect & OP_NO_HOME ? ETHOS_OK
                                        : ethos_open(&setting.options, &call.ethos, error);
     if (code == ETHOS_OK)
         code = op_run(op, &call, result, error);
     view_progress(self, 0, 0); // whatever became of it
     ethos_close(call.ethos);
-    if (!self->held && setting.options.ephemeral)
+    if (!held && setting.options.ephemeral)
         hold_signals(false);
     return code;
 }
@@ -517,8 +509,7 @@ int cli_main(int argc, char **argv, const struct surface *surfaces)
         fprintf(stderr, "ethos: standard output: %s\n", strerror(errno));
         status = CLI_STORAGE;
     }
-    if (self.held)
-        hold_signals(false);
+    ending_release(false);
     json_decref(self.args);
     if (status == CLI_DONE || !self.instead)
         return status;

@@ -151,6 +151,16 @@ static void print_omission(struct cli *self, const json_t *row)
                 plural(number_of(row, "chars")), text_of(row, "key"), text_of(row, "reason"));
 }
 
+/* What was changed while the backend was away, and is not to be seen yet. */
+static void print_waiting(struct cli *self, const json_t *json, const char *label)
+{
+    const json_t *waiting = json_object_get(json, "waiting");
+    long long count = number_of(waiting, "changes");
+    if (count > 0)
+        term_printf(&self->term, "%s%lld change%s since %s, to be made when %s is back\n", label,
+                    count, plural(count), text_of(waiting, "since"), text_of(json, "backend"));
+}
+
 static void view_show(struct cli *self, const json_t *json)
 {
     size_t index;
@@ -164,6 +174,7 @@ static void view_show(struct cli *self, const json_t *json)
     view_gauge(self, number_of(json, "chars"), number_of(json, "budget"));
     json_array_foreach (json_object_get(json, "omitted"), index, row)
         print_omission(self, row);
+    print_waiting(self, json, "Waiting: ");
     if (number_of(json, "chars") > 0)
         return;
     term_finish(&self->term); // what a pager shows stands before
@@ -183,6 +194,7 @@ static void view_paths(struct cli *self, const json_t *json)
             term_printf(&self->term, "%s, %s/%s\n", text_of(json, "backend"), text_of(row, "scope"),
                         text_of(row, "key"));
     }
+    print_waiting(self, json, "Waiting     ");
 }
 
 /* ---- people, personalities, settings ------------------------------------------------------- */

@@ -7,13 +7,11 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -22,8 +20,10 @@
 #include "http/listen.h"
 #include "http/server.h"
 #include "http/shapes.h"
+#include "ops/ending.h"
 #include "ops/share.h"
 
+#define REQUESTS_SECONDS 20 /* for those that are under way at the end */
 #define TICK_MS 1000
 #define RING_MS 4       /* between two rings, with few streams */
 #define RING_STREAMS 12 /* so many more of them: a millisecond more */
@@ -136,15 +136,9 @@ static int check_open(struct serve *self, struct ethos_error *error)
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
 
-static int open_signals(struct serve *self, sigset_t *before, struct ethos_error *error)
+static int open_signals(struct serve *self, struct ethos_error *error)
 {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGHUP);
-    sigprocmask(SIG_BLOCK, &signals, before);
-    self->signals = signalfd(-1, &signals, SFD_CLOEXEC);
+    self->signals = ending_hold();
     self->http.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return self->signals < 0 || self->http.bell < 0 ? err_errno(error, errno, "signals") : ETHOS_OK;
 }
@@ -186,6 +180,8 @@ static int start(struct serve *self, const json_t *args, struct ethos_error *err
     if (code == ETHOS_OK)
         code = check_open(self, error);
     if (code == ETHOS_OK)
+        code = open_signals(self, error);
+    if (code == ETHOS_OK)
         code = workers_new(http->max_workers, HTTP_MAX_JOBS, &http->workers, error);
     if (code == ETHOS_OK)
         code = events_start(http, &http->events, error);
@@ -198,6 +194,9 @@ static void stop(struct serve *self)
     struct http *http = &self->http;
     listen_close(&self->sockets);
     server_finish(http->server);
+    if (ending_asked())
+        ending_within(ending_asked(),
+                      ENDING_SECONDS); // who waits for a backend now does so for nobody
     workers_end(http->workers);
     server_free(http->server);
     events_stop(http->events);
@@ -206,7 +205,7 @@ static void stop(struct serve *self)
     seats_free(http->seats);
     op_share_free(http->share);
     openapi_free(http);
-    close(self->signals);
+    ending_release(true);
     close(http->bell);
 }
 
@@ -274,8 +273,10 @@ static void serve(struct serve *self)
         fds[1] = (struct pollfd){times.rung ? -1 : self->http.bell, POLLIN, 0};
         if (poll(fds, count, time_left(&times)) <= 0)
             continue;
-        if (fds[0].revents)
+        if (fds[0].revents) {
+            ending_within(ending_asked(), REQUESTS_SECONDS);
             return;
+        }
         if (fds[1].revents)
             times.rung = read(self->http.bell, &rings, sizeof rings) > 0;
         if (fds[2].revents)
@@ -310,7 +311,6 @@ static void print_link(struct serve *self, const json_t *hosts)
 int http_serve(const struct surface_start *given, struct ethos_error *error)
 {
     static struct serve self; // one process, one server
-    sigset_t before;
     if (given->options->ephemeral) {
         int code = err_set(error, ETHOS_UNSUPPORTED, "ephemeral memory cannot be served");
         return err_hint(error, code, "use --home with a directory of its own");
@@ -320,9 +320,7 @@ int http_serve(const struct surface_start *given, struct ethos_error *error)
     self.http.dry_run = given->dry_run;
     self.signals = self.http.bell = -1;
     share_files(&self.http);
-    int code = open_signals(&self, &before, error);
-    if (code == ETHOS_OK)
-        code = start(&self, given->args, error);
+    int code = start(&self, given->args, error);
     if (code == ETHOS_OK) {
         print_link(&self, json_object_get(given->args, "host"));
         serve(&self);

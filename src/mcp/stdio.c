@@ -20,6 +20,7 @@
 #include "base/json.h"
 #include "base/os.h"
 #include "mcp/parts.h"
+#include "ops/ending.h"
 
 #define CHUNK 65536       /* bytes read at once */
 #define AHEAD (CHUNK * 8) /* bytes of input taken while a request runs */
@@ -60,6 +61,7 @@ static void take_signal(int number)
     signals.came = number;
     if (signals.waiting)
         siglongjmp(signals.away, 1);
+    ending_within(number, ENDING_SECONDS);
 }
 
 /* Those that are ignored stay so. */

@@ -63,11 +63,15 @@ int offline_reach(struct offline *self, enum offline_wish wish, struct ethos_err
     if (code != ETHOS_OK || !queue_waits(self))
         return code;
     code = offline_drain(self, wish, &later, &why);
+    if (code != ETHOS_OK && wish == OFFLINE_READ) { // one that takes no changes may be read
+        if (!later)
+            log_line(self->setup.host, ETHOS_LOG_WARN, "changes that wait are not made: %s",
+                     why.text);
+        return ETHOS_OK;
+    }
     if (code == ETHOS_BUSY && !later)
         offline_heard(self, code, &why);
-    if (code == ETHOS_OK || (wish == OFFLINE_READ && (code != ETHOS_BUSY || later)))
-        return ETHOS_OK;
-    if (error)
+    if (code != ETHOS_OK && error)
         *error = why;
     return code;
 }

@@ -29,8 +29,9 @@
  * calls are made, in order, one process at a time, each with its operation id: one that died in between
  * is made again, and nothing happens twice (a backend without operation ids may do it twice). A reader
  * gives that half of its deadline and then reads; a writer all of it, and then is queued behind.
- * ETHOS_BUSY, ETHOS_IO and ETHOS_NOMEM leave a call where it is; every other failure is for
- * good and puts it aside: a person applies it (ethos sync < FILE) or deletes it.
+ * ETHOS_BUSY, ETHOS_IO and ETHOS_NOMEM leave a call where it is, and so does every failure of a backend
+ * that cannot be read either (it refuses the password, or is another one). What is left is the call's own fault, and
+ * for good: it is put aside, and a person applies it (ethos sync < FILE) or deletes it.
  *
  * Files instead of one that grows: nothing is ever torn, striking off is one unlink, and what was put aside
  * can be applied as it is.
@@ -81,6 +82,13 @@ int offline_settle(const struct backend *backend, const struct ethos_setup *setu
  */
 int offline_forget(const struct ethos_setup *setup, const char *scope, struct ethos_view needle,
                    bool dry_run, uint64_t *calls, struct ethos_error *error);
+
+/* What waits for the backend of a provider; nothing where there is nothing in front. */
+struct offline_waiting {
+    size_t calls;
+    int64_t since_ms; /* of the first */
+};
+void offline_waiting(struct ethos_provider *provider, struct offline_waiting *out);
 
 /* For doctor: what waits, since when, and what was refused, at every place of a root. */
 int offline_check(const char *root, ethos_finding_fn *each, void *arg, struct ethos_error *error);

@@ -256,16 +256,21 @@ int offline_behind(struct ethos_provider *provider, struct ethos_provider **out_
     return code;
 }
 
+void offline_waiting(struct ethos_provider *provider, struct offline_waiting *out)
+{
+    struct offline *self = (struct offline *)provider;
+    *out = (struct offline_waiting){0};
+    if (provider->ops->close == offline_close)
+        queue_count(self, out, NULL);
+}
+
 /* How many, and what keeps them. */
 static int tell_waiting(struct offline *self, const struct ethos_error *why,
                         struct ethos_error *error)
 {
-    struct arena arena;
-    struct dir_names names;
-    arena_init(&arena);
-    int code = queue_list(self, &arena, &names, error);
-    size_t count = names.count;
-    arena_release(&arena);
+    struct offline_waiting waiting = {0};
+    int code = queue_count(self, &waiting, error);
+    size_t count = waiting.calls;
     if (code != ETHOS_OK || count == 0)
         return code;
     code = err_set(error, ETHOS_BUSY, "%s: %zu change%s still wait%s for it in %s/%s%s%s",

@@ -120,6 +120,9 @@ struct dir_names;
 int queue_list(struct offline *self, struct arena *arena, struct dir_names *out,
                struct ethos_error *error);
 
+/* How many there are, and since when; *out is untouched when there are none. */
+int queue_count(struct offline *self, struct offline_waiting *out, struct ethos_error *error);
+
 /* ETHOS_CORRUPT when it is not what was put there. To be released after ETHOS_OK. */
 int queue_read(struct offline *self, const char *name, struct queue_call *out,
                struct ethos_error *error);

@@ -266,6 +266,17 @@ static int check_texts(const struct offline *self, const struct ethos_update *up
     return ETHOS_OK;
 }
 
+/* Says so, where what went wrong does not. */
+static int not_queued(int code, struct ethos_error *error)
+{
+    struct ethos_error why;
+    if (!error || code == ETHOS_NOMEM || strncmp(error->text, "not queued", 10) == 0)
+        return code;
+    why = *error;
+    err_set(error, code, "not queued: %.400s", why.text);
+    return *why.hint ? err_hint(error, code, "%s", why.hint) : code;
+}
+
 int queue_put(struct offline *self, const struct ethos_context *context,
               const struct ethos_origin *origin, const struct ethos_update *updates, size_t count,
               struct ethos_error *error)
@@ -295,7 +306,7 @@ int queue_put(struct offline *self, const struct ethos_context *context,
         os_close(lock);
     }
     str_release(&text);
-    return code;
+    return code == ETHOS_OK ? ETHOS_OK : not_queued(code, error);
 }
 
 /* ---- taking ----------------------------------------------------------------------------------- */
@@ -309,6 +320,26 @@ int queue_list(struct offline *self, struct arena *arena, struct dir_names *out,
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
     code = list(dir, arena, out, error);
+    os_close(dir);
+    return code;
+}
+
+int queue_count(struct offline *self, struct offline_waiting *out, struct ethos_error *error)
+{
+    int dir;
+    struct arena arena;
+    struct dir_names names = {0};
+    struct stat info = {0};
+    int code = offline_folder(self, FOLDER, false, &dir, error);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+    arena_init(&arena);
+    code = list(dir, &arena, &names, error);
+    if (names.count > 0)
+        os_fstatat(dir, names.list[0], &info, AT_SYMLINK_NOFOLLOW);
+    out->calls = names.count;
+    out->since_ms = (int64_t)info.st_mtim.tv_sec * 1000 + info.st_mtim.tv_nsec / 1000000;
+    arena_release(&arena);
     os_close(dir);
     return code;
 }

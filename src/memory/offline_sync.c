@@ -26,6 +26,21 @@ static bool is_passing(int code)
     return code == ETHOS_BUSY || code == ETHOS_IO || code == ETHOS_NOMEM;
 }
 
+/* Whether the backend lets itself be asked at all: then it is the call that it refuses. */
+static bool answers(struct offline *self, const struct queue_call *call)
+{
+    static const struct ethos_read_how how = {.tail_bytes = 1};
+    const struct ethos_host *host = self->setup.host;
+    const struct ethos_update *first = &call->updates[0];
+    struct ethos_text text = {0};
+    if (!self->inner->ops->read)
+        return true;
+    int code = self->inner->ops->read(self->inner, first->scope, first->key, &how, &text, NULL);
+    if (text.data)
+        host->resize(host->arg, text.data, 0);
+    return code == ETHOS_OK || code == ETHOS_NOTFOUND;
+}
+
 static int do_call(struct offline *self, struct queue_call *call, struct ethos_error *error)
 {
     if (!keeps_ids(self->inner))
@@ -53,7 +68,7 @@ static int settle_call(struct offline *self, const char *name, struct ethos_erro
     bool lasting = code == ETHOS_CORRUPT;
     if (code == ETHOS_OK) {
         code = do_call(self, &call, &why);
-        lasting = code != ETHOS_OK && !is_passing(code);
+        lasting = code != ETHOS_OK && !is_passing(code) && answers(self, &call);
         queue_release(&call);
     }
     if (code == ETHOS_OK)

@@ -21,6 +21,7 @@
 #define MASK "***"
 
 enum source { DIRECT, FROM_FILE, FROM_ENV };
+static const char *const sources[] = {[DIRECT] = "", [FROM_FILE] = "File", [FROM_ENV] = "Env"};
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -28,14 +29,13 @@ enum source { DIRECT, FROM_FILE, FROM_ENV };
 static const struct ethos_option *find_option(const struct ethos_option *options, const char *name,
                                               enum source *out_source)
 {
-    static const char *const ends[] = {[DIRECT] = "", [FROM_FILE] = "File", [FROM_ENV] = "Env"};
     for (; options && options->name; options++) {
         size_t size = strlen(options->name);
         if (strncmp(options->name, name, size) != 0)
             continue;
         for (enum source i = DIRECT; i <= FROM_ENV; i++) {
             bool taken = i == DIRECT || options->type == ETHOS_OPTION_SECRET;
-            if (taken && strcmp(name + size, ends[i]) == 0) {
+            if (taken && strcmp(name + size, sources[i]) == 0) {
                 *out_source = i;
                 return options;
             }
@@ -44,20 +44,30 @@ static const struct ethos_option *find_option(const struct ethos_option *options
     return NULL;
 }
 
-static size_t add_names(const struct ethos_option *options, const char **names, size_t count)
+#define MAX_NAMES 96
+#define NAME_SIZE 48
+
+/* As they are written: a secret has three. */
+static size_t add_names(const struct ethos_option *options, char names[MAX_NAMES][NAME_SIZE],
+                        size_t count)
 {
-    for (; options && options->name && count < SECRETS_MAX_SETTINGS - 1; options++)
-        names[count++] = options->name;
+    for (; options && options->name; options++) {
+        enum source last = options->type == ETHOS_OPTION_SECRET ? FROM_ENV : DIRECT;
+        for (enum source i = DIRECT; i <= last && count < MAX_NAMES; i++)
+            snprintf(names[count++], NAME_SIZE, "%s%s", options->name, sources[i]);
+    }
     return count;
 }
 
 static int unknown_option(const struct ethos_option *options, const struct ethos_option *also,
                           const char *name, struct ethos_error *error)
 {
-    const char *names[SECRETS_MAX_SETTINGS];
+    char names[MAX_NAMES][NAME_SIZE];
+    const char *list[MAX_NAMES + 1] = {0};
     size_t count = add_names(also, names, add_names(options, names, 0));
-    names[count] = NULL;
-    const char *nearest = nearest_name(name, names);
+    for (size_t i = 0; i < count; i++)
+        list[i] = names[i];
+    const char *nearest = nearest_name(name, list);
     int code = err_set(error, ETHOS_INVALID, "unknown option: " PREFIX "%s", name);
     return nearest ? err_hint(error, code, "did you mean " PREFIX "%s?", nearest)
                    : err_hint(error, code, "the backend has none of that name: leave it out");
@@ -175,6 +185,17 @@ int secrets_check(const struct ethos_option *options, const struct ethos_option 
                   : unknown_option(options, also, setting->name, error);
 }
 
+/* Which setting led to what is wrong. */
+static int blame_setting(const char *name, int code, struct ethos_error *error)
+{
+    struct ethos_error why = {0};
+    if (!error)
+        return code;
+    why = *error;
+    err_set(error, code, PREFIX "%s: %.400s", name, why.text);
+    return *why.hint ? err_hint(error, code, "%s", why.hint) : code;
+}
+
 static int resolve_one(const struct ethos_option *options, const struct secrets_given *given,
                        size_t at, struct secrets *out, struct ethos_error *error)
 {
@@ -202,8 +223,10 @@ static int resolve_one(const struct ethos_option *options, const struct secrets_
         return err_nomem(error);
     out->texts[out->text_count++] = text;
     to->value = text;
-    return source == FROM_FILE ? read_file(given->home, setting->value, text, error)
-                               : read_variable(option->name, setting->value, text, error);
+    if (source == FROM_ENV)
+        return read_variable(option->name, setting->value, text, error);
+    code = read_file(given->home, setting->value, text, error);
+    return code == ETHOS_OK ? ETHOS_OK : blame_setting(setting->name, code, error);
 }
 
 int secrets_resolve(const struct ethos_option *options, const struct secrets_given *given,
@@ -308,8 +331,9 @@ int secrets_place(const struct ethos_option *options, const struct secrets_given
     for (; setting; setting = next_setting(given, setting->name)) {
         enum source source;
         const struct ethos_option *option = find_option(options, setting->name, &source);
-        if (!option || option->type == ETHOS_OPTION_SECRET || looks_secret(setting->name))
-            continue; // the options of the host are not in the table
+        if (!option || option->type != ETHOS_OPTION_STRING || looks_secret(setting->name) ||
+            (option->fallback && strcmp(option->fallback, setting->value) == 0))
+            continue; // the host's own are not in the table
         str_printf(out, "%s=", setting->name);
         mask_within(setting->value, out);
         str_addc(out, '\n');

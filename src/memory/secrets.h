@@ -50,7 +50,8 @@ int secrets_check(const struct ethos_option *options, const struct ethos_option 
 
 /*
  * Appends "name=value" of every setting that is neither a secret, nor where one is found, nor one of the
- * host, in byte order, a line each, without passwords: which place this is.
+ * host, in byte order, a line each, without passwords: which place this is. Numbers and switches say how, not
+ * where, and what is as by default says nothing.
  */
 int secrets_place(const struct ethos_option *options, const struct secrets_given *given,
                   struct str *out);

@@ -309,6 +309,26 @@ static bool leaves_files(struct op_call *call, const struct settings_change *cha
            provider->ops->scopes(provider, stop_at, NULL, &why) == 1;
 }
 
+static void note_waiting(void *arg, const struct ethos_finding *finding)
+{
+    json_t **note = arg;
+    if (!*note && view_ends(view_str(finding->subject), VIEW("/queue")))
+        *note = json_sprintf("%s; nothing of that goes elsewhere by itself, see ethos doctor",
+                             finding->problem);
+}
+
+/* Changes that wait for a backend which is about to be another one; NULL: there are none. */
+static json_t *leaves_waiting(struct op_call *call, const struct settings_change *change)
+{
+    const char *option = change->key + strlen(SECRETS_PREFIX);
+    bool placed = strncmp(change->key, SECRETS_PREFIX, strlen(SECRETS_PREFIX)) == 0 &&
+                  strcmp(option, "offline") != 0 && strcmp(option, "onOffline") != 0;
+    json_t *note = NULL;
+    if (placed || names_provider(change->key))
+        offline_check(service_root(call->ethos), note_waiting, &note, NULL);
+    return note;
+}
+
 static int run_set(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     static const struct yaml_table none;
@@ -330,6 +350,9 @@ static int run_set(struct op_call *call, struct op_result *result, struct ethos_
                              shown_value(backend_name(call, &none), change.key, change.value));
     if (option->where & CONFIG_KEPT)
         op_json_put(&json, "warning", json_string("without effect in this version"));
+    json_t *waiting = leaves_waiting(call, &change);
+    if (waiting)
+        op_json_put(&json, "warning", waiting);
     if (left)
         op_json_put(&json, "hint",
                     json_sprintf("memory in files stays there; to take it along: "

@@ -13,6 +13,7 @@
 #include "core/scope.h"
 #include "memory/backends.h"
 #include "memory/notes_check.h"
+#include "memory/offline.h"
 #include "memory/service.h"
 #include "ops/again.h"
 #include "ops/report.h"
@@ -497,16 +498,28 @@ static int add_budget(struct ethos_turn *turn, json_t **json, struct op_result *
     return code;
 }
 
-/* What the configuration calls the place of texts that are no files here; null otherwise. */
-static json_t *backend_json(struct op_call *call, const char *personality)
+/*
+ * What the configuration calls the place of texts that are no files here, null otherwise; and what waits for it, a
+ * member only where something does.
+ */
+static void add_backend(struct op_call *call, const char *personality, json_t **json)
 {
     const char *name;
     struct ethos_provider *provider;
     struct ethos_error error;
+    struct offline_waiting waiting;
+    char since[CLOCK_ISO_SIZE];
     if (service_provider_for(call->ethos, personality, &name, &provider, &error) != ETHOS_OK ||
-        backends_here(call->ethos, provider))
-        return json_null();
-    return op_json_string(name);
+        backends_here(call->ethos, provider)) {
+        op_json_put(json, "backend", json_null());
+        return;
+    }
+    op_json_put(json, "backend", op_json_string(name));
+    offline_waiting(provider, &waiting);
+    clock_iso(waiting.since_ms, since);
+    if (waiting.calls > 0)
+        op_json_put(json, "waiting",
+                    json_pack("{s:I, s:s}", "changes", (json_int_t)waiting.calls, "since", since));
 }
 
 static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -518,9 +531,10 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
     const struct ethos_context *context = ethos_turn_context(turn);
     json_t *files = json_array();
     code = collect_files(turn, &files, result, error);
-    json_t *json = json_pack("{s:s, s:s, s:o, s:o}", "personality", context->personality, "user",
-                             context->user, "backend", backend_json(call, context->personality),
-                             "files", files);
+    json_t *json = json_pack("{s:s, s:s}", "personality", context->personality, "user",
+                             context->user);
+    add_backend(call, context->personality, &json);
+    op_json_put(&json, "files", files);
     if (code == ETHOS_OK)
         code = json ? add_budget(turn, &json, result, error) : err_nomem(error);
     if (code == ETHOS_OK)
@@ -544,11 +558,12 @@ static int run_paths(struct op_call *call, struct op_result *result, struct etho
     json_t *files = json_array();
     for (size_t i = 0; i < count; i++)
         op_json_push(&files, path_row(turn, &targets[i], labels[i]));
-    json_t *json = json_pack("{s:o, s:s, s:s, s:o, s:o, s:o}", "home",
+    json_t *json = json_pack("{s:o, s:s, s:s, s:o}", "home",
                              op_json_string(service_home(call->ethos)), "personality",
                              context->personality, "user", context->user, "workspace",
-                             op_json_string(context->workspace), "backend",
-                             backend_json(call, context->personality), "files", files);
+                             op_json_string(context->workspace));
+    add_backend(call, context->personality, &json);
+    op_json_put(&json, "files", files);
     report_workspace(context, result);
     code = op_return(result, json, error);
     ethos_turn_free(turn);

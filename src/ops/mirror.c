@@ -12,14 +12,13 @@
  * It runs until SIGINT, SIGTERM or SIGHUP, which then is its good end.
  */
 #include <errno.h>
-#include <signal.h>
-#include <sys/signalfd.h>
 
 #include "base/err.h"
 #include "base/os.h"
 #include "base/view.h"
 #include "memory/mirror.h"
 #include "memory/service.h"
+#include "ops/ending.h"
 #include "ops/report.h"
 #include "ops/tables.h"
 
@@ -68,33 +67,6 @@ static void tell_event(void *arg, const struct mirror_event *event)
 static void tell_begin(const struct mirroring *self, const char *backend)
 {
     tell(self, json_pack("{s:s, s:s}", "what", "begin", "backend", backend));
-}
-
-/* ---- the end --------------------------------------------------------------------------------- */
-
-/* A descriptor that becomes readable when it is to end. Those that are ignored stay so: nohup. */
-static int open_end(sigset_t *before)
-{
-    static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action;
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (sigaction(endings[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-            sigaddset(&signals, endings[i]);
-    sigprocmask(SIG_BLOCK, &signals, before);
-    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-/* heeded: the signal that came has had its effect; else it ends the program now, as any other command. */
-static void close_end(int end, const sigset_t *before, bool heeded)
-{
-    struct signalfd_siginfo came;
-    while (end >= 0 && heeded && os_read(end, &came, sizeof came) > 0)
-        ;
-    if (end >= 0)
-        os_close(end);
-    sigprocmask(SIG_SETMASK, before, NULL);
 }
 
 /* ---- the operation --------------------------------------------------------------------------- */
@@ -146,13 +118,12 @@ static int run_mirror(struct op_call *call, struct op_result *result, struct eth
                              .folder = op_string(call, "folder"),
                              .two_way = op_flag(call, "twoWay"),
                              .once = op_flag(call, "once")};
-    sigset_t before;
     if (call->dry_run)
         return err_set(error, ETHOS_INVALID, "memory mirror: there is no dry run of it");
-    int end = open_end(&before);
+    int end = ending_hold();
     int code = end >= 0 ? run_to_the_end(&self, end, result, error)
                         : err_errno(error, errno, "signals");
-    close_end(end, &before, !self.once);
+    ending_release(!self.once);
     return code;
 }
 

@@ -684,6 +684,59 @@ static void test_what_is_refused_for_good_is_put_aside_and_the_rest_done(void **
     free(text);
 }
 
+static void test_what_a_backend_refuses_to_everybody_is_not_the_calls_fault(void **state)
+{
+    struct world *world = *state;
+
+    go_down(ETHOS_BUSY);
+    begin(world, QUEUE);
+    assert_ok(world, add(world, "one"));
+    assert_ok(world, add(world, "two"));
+    go_down(0);
+    begin(world, QUEUE); // reached, and then the password is another
+    go_down(ETHOS_DENIED);
+    assert_error(&world->error, add(world, "three"), ETHOS_DENIED);
+    assert_int_equal(count_in(world, "queue"), 2);
+    assert_int_equal(count_in(world, "refused"), 0);
+    go_down(0);
+    assert_ok(world, add(world, "three"));
+    assert_log(world, "one\n\ntwo\n\nthree\n");
+}
+
+static void test_one_that_takes_no_changes_is_read(void **state)
+{
+    struct world *world = *state;
+
+    begin(world, QUEUE);
+    assert_ok(world, add(world, "one"));
+    rows_ram_hooks(db)->fails = ETHOS_BUSY;
+    assert_ok(world, add(world, "two"));
+    assert_int_equal(count_in(world, "queue"), 1);
+    rows_ram_hooks(db)->fails = ETHOS_BUSY;
+    assert_log(world, "one\n");
+    assert_int_equal(count_in(world, "queue"), 1);
+    assert_log(world, "one\n\ntwo\n");
+}
+
+static void test_what_waits_is_counted(void **state)
+{
+    struct world *world = *state;
+    struct offline_waiting waiting;
+    struct ethos_provider *front;
+
+    go_down(ETHOS_BUSY);
+    begin(world, QUEUE);
+    assert_ok(world, open_front(world, QUEUE, 1000, &front));
+    offline_waiting(front, &waiting);
+    assert_int_equal(waiting.calls, 0);
+    assert_ok(world, add(world, "one"));
+    assert_ok(world, add(world, "two"));
+    offline_waiting(front, &waiting);
+    assert_int_equal(waiting.calls, 2);
+    assert_true(waiting.since_ms > 0);
+    front->ops->close(front);
+}
+
 static void test_a_torn_call_is_put_aside_and_the_rest_done(void **state)
 {
     struct world *world = *state;
@@ -1082,6 +1135,9 @@ int main(void)
         OFFLINE_TEST(test_what_waits_is_done_before_what_comes_next),
         OFFLINE_TEST(test_what_asks_for_the_present_text_is_refused),
         OFFLINE_TEST(test_doctor_tells_what_waits),
+        OFFLINE_TEST(test_what_a_backend_refuses_to_everybody_is_not_the_calls_fault),
+        OFFLINE_TEST(test_one_that_takes_no_changes_is_read),
+        OFFLINE_TEST(test_what_waits_is_counted),
         OFFLINE_TEST(test_what_is_refused_for_good_is_put_aside_and_the_rest_done),
         OFFLINE_TEST(test_a_torn_call_is_put_aside_and_the_rest_done),
         OFFLINE_TEST(test_what_another_program_put_there_is_put_aside_and_the_rest_done),

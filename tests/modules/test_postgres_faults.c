@@ -477,7 +477,7 @@ static void test_errors_of_the_server_have_their_codes_and_nothing_is_done(void 
         int code;
         const char *says;
     } cases[] = {
-        {"53100", ETHOS_IO, "disk"},      {"25006", ETHOS_DENIED, "primary"},
+        {"53100", ETHOS_IO, "disk"},      {"25006", ETHOS_BUSY, "primary"},
         {"57014", ETHOS_BUSY, "Timeout"}, {"55P03", ETHOS_BUSY, ""},
         {"40001", ETHOS_CONFLICT, ""},    {"40P01", ETHOS_CONFLICT, ""},
         {"22021", ETHOS_INVALID, "UTF"},  {"XX000", ETHOS_IO, ""},

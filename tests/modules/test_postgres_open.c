@@ -259,7 +259,7 @@ static void test_a_server_that_is_read_only_is_told(void **state)
     assert_int_equal(version_of(store, SCOPE), 0);
     assert_int_equal(
         commit_small(store, &(struct small_commit){"a.md", "x", "t", 0, false}, &error),
-        ETHOS_DENIED);
+        ETHOS_BUSY);
     assert_non_null(strstr(error.hint, "primary"));
     assert_non_null(strstr(check(store).all, "read-only"));
     close_store(store);

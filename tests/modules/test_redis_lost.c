@@ -380,7 +380,7 @@ static void test_every_refusal_has_its_code_and_its_words(void **state)
          ETHOS_BUSY, false, "memory"},
         {"-MISCONF Errors writing to the AOF file\r\n", ETHOS_BUSY, false, "disk"},
         {"-NOREPLICAS Not enough good replicas to write.\r\n", ETHOS_BUSY, false, "replicas"},
-        {"-READONLY You can't write against a read only replica.\r\n", ETHOS_DENIED, false,
+        {"-READONLY You can't write against a read only replica.\r\n", ETHOS_BUSY, false,
          "replica"},
         {"-NOAUTH Authentication required.\r\n", ETHOS_DENIED, false, "password"},
         {"-NOPERM this user has no permissions to run the 'hset' command\r\n", ETHOS_DENIED, false,

@@ -279,7 +279,7 @@ static void test_a_replica_takes_no_writes_and_a_primary_with_one_is_reported(vo
     for (int i = 0; i < 1000 && read_code(other, "a.md") != ETHOS_OK; i++)
         os_sleep_ms(10);
     assert_text(other, "a.md", VIEW("text"));
-    assert_int_equal(write_text(other, SCOPE, "a.md", VIEW("other"), &error), ETHOS_DENIED);
+    assert_int_equal(write_text(other, SCOPE, "a.md", VIEW("other"), &error), ETHOS_BUSY);
     assert_non_null(strstr(error.text, "is a replica"));
     look(other, &findings);
     assert_non_null(strstr(findings.text, "names the primary"));

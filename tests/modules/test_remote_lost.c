@@ -353,6 +353,9 @@ static const struct {
     {"a newer server", OK_JSON "\r\n{\"wire\":2,\"offers\":[]}", "version 2", ETHOS_UNSUPPORTED},
     {"a gateway without a server", "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n", "502",
      ETHOS_BUSY},
+    {"a gateway that broke",
+     "HTTP/1.1 500 Oops\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>", "500",
+     ETHOS_BUSY},
     {"an unknown error", OK_JSON "\r\n{\"error\":{\"code\":\"strange\",\"message\":\"x\"}}",
      "no form", ETHOS_CORRUPT},
     {"too much", OK_JSON "Content-Length: 99999999999\r\n\r\n{", "", ETHOS_BUSY},
@@ -379,6 +382,32 @@ static void test_what_is_no_server_is_told_clearly(void **state)
 }
 
 /* Answers that are none to a read and to an update, of a server that was one before. */
+/* All of the key, or as much as fits. */
+static void test_who_quotes_the_key_is_not_repeated(void **state)
+{
+    static const char *const padding[] = {"", "0123456789012345678901234567890123456789"
+                                              "0123456789012345678901234567890123456789"
+                                              "01234567890123456789012345678901234567"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        char answer[1024], url[64];
+        const char *const answers[] = {answer, NULL};
+        const struct ethos_setting settings[] = {{"url", url}, {"key", server.key}, {NULL, NULL}};
+        struct ethos_error error = {0};
+        struct fake fake;
+        snprintf(answer, sizeof answer,
+                 "HTTP/1.1 500 Oops\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+                 "{\"message\":\"%s who is Bearer %s?\"}",
+                 padding[i], server.key);
+        fake_start(&fake, answers);
+        snprintf(url, sizeof url, "http://127.0.0.1:%u", fake.port);
+        assert_int_equal(remote_try(settings, 200, &error), ETHOS_IO);
+        fake_stop(&fake);
+        assert_non_null(strstr(error.text, "it holds the key"));
+        assert_null(strstr(error.text, "sk-ethos-"));
+    }
+}
+
 static void test_answers_to_something_else_are_refused(void **state)
 {
     static const char *const read[] = {
@@ -457,6 +486,7 @@ int main(void)
         cmocka_unit_test(test_a_server_that_is_killed_under_load_loses_and_doubles_nothing),
         cmocka_unit_test(test_a_revoked_key_is_refused_and_named_by_its_beginning),
         cmocka_unit_test(test_what_is_no_server_is_told_clearly),
+        cmocka_unit_test(test_who_quotes_the_key_is_not_repeated),
         cmocka_unit_test(test_answers_to_something_else_are_refused),
         cmocka_unit_test(test_a_busy_server_is_asked_again_when_it_says),
         cmocka_unit_test(test_what_the_server_lacks_is_lacking),
