@@ -5,6 +5,8 @@
  */
 #include "base/clock.h"
 
+#include <stdio.h>
+
 #define DAY_MS INT64_C(86400000)
 #define FIRST_MS INT64_C(-62167219200000) /* 0000-01-01T00:00:00.000Z */
 #define LAST_MS INT64_C(253402300799999)  /* 9999-12-31T23:59:59.999Z */
@@ -49,11 +51,16 @@ static char *digits(char *out, int64_t value, int width)
     return out + width;
 }
 
-/* YYYY-MM-DD, not terminated. What lies outside the years 0 to 9999 shows as their edge. */
+/* What lies outside the years 0 to 9999 shows as their edge. */
+static int64_t clamp(int64_t ms)
+{
+    return ms < FIRST_MS ? FIRST_MS : ms > LAST_MS ? LAST_MS : ms;
+}
+
+/* YYYY-MM-DD, not terminated. */
 static char *put_date(char *out, int64_t ms, int64_t *out_rest)
 {
-    int64_t clamped = ms < FIRST_MS ? FIRST_MS : ms > LAST_MS ? LAST_MS : ms;
-    struct date date = civil(split(clamped, out_rest));
+    struct date date = civil(split(clamp(ms), out_rest));
 
     out = digits(out, date.year, 4);
     *out++ = '-';
@@ -62,17 +69,23 @@ static char *put_date(char *out, int64_t ms, int64_t *out_rest)
     return digits(out, date.day, 2);
 }
 
+/* HH:MM:SS, not terminated. */
+static char *put_time(char *out, int64_t rest)
+{
+    out = digits(out, rest / 3600000, 2);
+    *out++ = ':';
+    out = digits(out, rest / 60000 % 60, 2);
+    *out++ = ':';
+    return digits(out, rest / 1000 % 60, 2);
+}
+
 void clock_iso(int64_t ms, char out[CLOCK_ISO_SIZE])
 {
     int64_t rest;
     char *at = put_date(out, ms, &rest);
 
     *at++ = 'T';
-    at = digits(at, rest / 3600000, 2);
-    *at++ = ':';
-    at = digits(at, rest / 60000 % 60, 2);
-    *at++ = ':';
-    at = digits(at, rest / 1000 % 60, 2);
+    at = put_time(at, rest);
     *at++ = '.';
     at = digits(at, rest % 1000, 3);
     *at++ = 'Z';
@@ -84,6 +97,20 @@ void clock_date(int64_t ms, char out[CLOCK_ISO_SIZE])
     int64_t rest;
 
     *put_date(out, ms, &rest) = '\0';
+}
+
+void clock_http(int64_t ms, char out[CLOCK_ISO_SIZE])
+{
+    static const char weekdays[] = "ThuFriSatSunMonTueWed"; // 1970 began on a Thursday
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    int64_t rest, days = split(clamp(ms), &rest);
+    struct date date = civil(days);
+    char time[9] = "";
+
+    put_time(time, rest);
+    snprintf(out, CLOCK_ISO_SIZE, "%.3s, %02d %.3s %04d %s GMT",
+             weekdays + 3 * ((days % 7 + 7) % 7), date.day, months + 3 * (date.month - 1),
+             (int)date.year, time);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */

@@ -16,6 +16,9 @@ void clock_iso(int64_t ms, char out[CLOCK_ISO_SIZE]);
 /* 2026-11-15, UTC */
 void clock_date(int64_t ms, char out[CLOCK_ISO_SIZE]);
 
+/* Sun, 15 Nov 2026 08:00:00 GMT, as HTTP has it */
+void clock_http(int64_t ms, char out[CLOCK_ISO_SIZE]);
+
 /*
  * A time as people and programs write it: 30m, 12h, 7d or 2w before now; 2026-11-15;
  * 2026-11-15T08:30, with seconds and fractions or not, a space in place of the T, and Z or an offset

@@ -226,8 +226,8 @@ int os_ready_remove(int self, int fd)
 
 int os_ready_now(int self, uint32_t *out_bits)
 {
-    struct epoll_event events[8];
-    int count = RETRY(CALL("poll", NULL, epoll_wait(self, events, 8, 0)));
+    struct epoll_event events[4];
+    int count = RETRY(CALL("poll", NULL, epoll_wait(self, events, 4, 0)));
     *out_bits = 0;
     for (int i = 0; i < count; i++)
         *out_bits |= events[i].data.u32;

@@ -5,10 +5,13 @@
 
 #include "base/os.h"
 
-void uuid_text(const unsigned char random[UUID_RANDOM], char out[UUID_SIZE])
+int uuid_make(char out[UUID_SIZE])
 {
     static const char digits[] = "0123456789abcdef";
-    for (unsigned i = 0; i < UUID_RANDOM; i++) {
+    unsigned char random[16];
+    if (os_random(random, sizeof random) != 0)
+        return -1;
+    for (unsigned i = 0; i < sizeof random; i++) {
         unsigned byte = i == 6   ? (random[i] & 0x0Fu) | 0x40u
                         : i == 8 ? (random[i] & 0x3Fu) | 0x80u
                                  : random[i];
@@ -18,13 +21,5 @@ void uuid_text(const unsigned char random[UUID_RANDOM], char out[UUID_SIZE])
         *out++ = digits[byte & 15];
     }
     *out = 0;
-}
-
-int uuid_make(char out[UUID_SIZE])
-{
-    unsigned char random[UUID_RANDOM];
-    if (os_random(random, sizeof random) != 0)
-        return -1;
-    uuid_text(random, out);
     return 0;
 }

@@ -140,7 +140,7 @@ bool view_eq_nocase(struct ethos_view a, struct ethos_view b)
     if (a.size != b.size)
         return false;
     for (size_t i = 0; i < a.size; i++) {
-        if (lower(a.data[i]) != lower(b.data[i]))
+        if (a.data[i] != b.data[i] && lower(a.data[i]) != lower(b.data[i]))
             return false;
     }
     return true;

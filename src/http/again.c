@@ -7,14 +7,17 @@
  * same is asked each time: what is saved is making it, not looking.
  *
  * An answer is of the line, the rights and what the client accepts. Its headers are all the same but the
- * id of the request: libmicrohttpd writes them out before this thread handles another connection, so one
- * response can carry one id after the other.
+ * id of the request, and the date, which libmicrohttpd would otherwise make for each: it writes them out
+ * before this thread handles another connection, so one response can carry one id after the other.
  */
 #include "http/mhd.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/clock.h"
+#include "base/os.h"
 
 #define ANSWERS 8        /* of a thread */
 #define MOST_BYTES 65536 /* of one */
@@ -27,6 +30,7 @@ struct answer {
     char accept[ACCEPT_SIZE];
     char line[HTTP_KEPT_LINE];
     char id[HTTP_REQUEST_ID_SIZE];
+    int64_t second; /* that its date tells; 0: none yet */
 };
 
 struct answers {
@@ -99,6 +103,18 @@ static bool put_id(struct answer *answer, const char *id)
     return true;
 }
 
+/* A header of that name takes the place of the one before. */
+static bool put_date(struct answer *answer)
+{
+    char date[CLOCK_ISO_SIZE];
+    int64_t second = os_now_ms() / 1000;
+    if (second == answer->second)
+        return true;
+    clock_http(second * 1000, date);
+    answer->second = second;
+    return MHD_add_response_header(answer->response, "Date", date) == MHD_YES;
+}
+
 static bool holds(const struct answer *answer, struct http_call *call)
 {
     struct ethos *ethos;
@@ -114,7 +130,7 @@ bool again_answer(struct request *request, enum MHD_Result *out)
     struct answer *answer = find(self, request);
     if (!answer)
         return false;
-    if (!holds(answer, call) || !put_id(answer, call->request_id)) {
+    if (!holds(answer, call) || !put_id(answer, call->request_id) || !put_date(answer)) {
         drop(answer);
         return false;
     }
@@ -146,6 +162,7 @@ void again_keep(struct request *request, struct MHD_Response *response)
     answer->again = request->reply.again;
     request->reply.again = NULL;
     answer->rights = call->rights;
+    answer->second = 0;
     snprintf(answer->accept, sizeof answer->accept, "%s", accept_of(request));
     memcpy(answer->line, request->connection->line, sizeof answer->line);
     memcpy(answer->id, call->request_id, sizeof answer->id);

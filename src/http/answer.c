@@ -174,7 +174,6 @@ void *on_line(void *arg, const char *uri, struct MHD_Connection *mhd)
     take_line(connection, uri);
     if (connection->phase == PHASE_IDLE)
         connection_enter(connection, PHASE_HEADERS); // a new one is in it since it came
-    atomic_fetch_add(&self->open, 1);
     return request;
 }
 
@@ -204,8 +203,8 @@ static void request_again(struct request *request)
 void on_end(void *arg, struct MHD_Connection *mhd, void **context,
             enum MHD_RequestTerminationCode why)
 {
-    struct server *self = arg;
     struct request *request = *context;
+    (void)arg;
     (void)mhd;
     (void)why;
     if (!request)
@@ -215,5 +214,4 @@ void on_end(void *arg, struct MHD_Connection *mhd, void **context,
     connection_enter(request->connection, PHASE_IDLE);
     request_again(request);
     *context = NULL;
-    atomic_fetch_sub(&self->open, 1);
 }

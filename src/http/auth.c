@@ -3,6 +3,7 @@
  */
 #include "http/auth.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,6 @@
 
 #define MINUTE_MS 60000
 #define MAX_KEYS 4096
-#define SECRET_SIZE 128 /* more than a key of ours */
 #define USED_MS 3600000 /* between two notes that a key is used */
 
 struct key {
@@ -43,13 +43,11 @@ struct auth {
     struct key *keys;
     size_t key_count;
     uint64_t version;
-    int64_t looked;       /* when; 0: never */
-    int64_t unread_until; /* they could not be read: not to be tried before; 0: they could */
-    uint64_t state;       /* another number whenever keys or token may have changed */
+    _Atomic int64_t looked;         /* when; 0: never */
+    int64_t unread_until;           /* they could not be read: not to be tried before; 0: they could */
+    _Atomic uint64_t state;         /* another number whenever keys or token may have changed */
     char token_hash[HASH_HEX_SIZE]; /* of the token at that state */
-    char secret[SECRET_SIZE];       /* the last key that was right, and its hash */
-    char secret_hash[HASH_HEX_SIZE];
-    struct job note; /* that keys are used */
+    struct job note;                /* that keys are used */
     bool noting;
     struct failure failures[AUTH_FAILURES];
 };
@@ -166,7 +164,7 @@ static void note_unread(struct auth *self, int64_t asked, const struct ethos_err
 /* Unless the last look is younger. */
 static void look_at_keys(struct auth *self, int64_t age_ms)
 {
-    int64_t now = os_monotonic_ms();
+    int64_t now = os_tick_ms();
     struct ethos_error error = {0};
     if ((self->looked && now - self->looked < age_ms) || now < self->unread_until)
         return;
@@ -219,7 +217,7 @@ bool auth_lists_origin(struct auth *self, const char *origin)
     return listed;
 }
 
-/* Takes the next key that is used, and of which the store should know. */
+/* Takes the next key that is used, and of which the store should know. Who remembers it looks again. */
 static bool next_used(struct auth *self, char out[HASH_HEX_SIZE])
 {
     int64_t now = os_now_ms();
@@ -228,6 +226,7 @@ static bool next_used(struct auth *self, char out[HASH_HEX_SIZE])
     for (size_t i = 0; i < self->key_count && !found; i++) {
         struct key *key = &self->keys[i];
         found = key->used && now - key->used_ms > USED_MS;
+        self->state += key->used;
         key->used = false;
         if (found)
             memcpy(out, key->hash, HASH_HEX_SIZE);
@@ -317,31 +316,13 @@ static void try_cookies(struct auth *self, const char *header, struct auth_found
     }
 }
 
-/* Mostly it is the one of before. */
-static void hash_secret(const struct auth *self, struct ethos_view secret, char out[HASH_HEX_SIZE])
-{
-    if (secret.size && hash_same_secret(secret, view_str(self->secret)))
-        memcpy(out, self->secret_hash, HASH_HEX_SIZE);
-    else
-        hash_hex(secret, out);
-}
-
-static void remember_secret(struct auth *self, struct ethos_view secret, const char *hash)
-{
-    if (secret.size >= SECRET_SIZE || strcmp(hash, self->secret_hash) == 0)
-        return;
-    memcpy(self->secret, secret.data, secret.size);
-    self->secret[secret.size] = 0;
-    memcpy(self->secret_hash, hash, HASH_HEX_SIZE);
-}
-
 static void try_key(struct auth *self, const char *header, struct auth_found *out)
 {
     struct ethos_view secret = view_str(header);
     if (secret.size < 7 || !view_eq_nocase(view_of(header, 7), VIEW("Bearer ")))
         return;
     secret = view_trim(view_from(secret, 7));
-    hash_secret(self, secret, out->secret);
+    hash_hex(secret, out->secret);
     struct key *key = look_for_key(self, out->secret);
     out->unread = !key && self->unread_until;
     if (!key) {
@@ -349,16 +330,51 @@ static void try_key(struct auth *self, const char *header, struct auth_found *ou
         return;
     }
     key->used = true;
-    remember_secret(self, secret, out->secret);
     out->who = HTTP_KEY;
     out->rights = key->rights;
     memcpy(out->actor, key->actor, sizeof out->actor);
     memcpy(out->origins, key->origins, sizeof out->origins);
 }
 
-void auth_find(struct auth *self, const char *cookie, const char *authorization,
-               struct auth_found *out)
+/* Names are copied as far as they go: most are much shorter than they may be. */
+static void copy_found(struct auth_found *out, const struct auth_found *from)
 {
+    out->who = from->who;
+    out->rights = from->rights;
+    out->throttled = from->throttled;
+    out->unread = from->unread;
+    out->state = from->state;
+    memcpy(out->secret, from->secret, sizeof out->secret);
+    memcpy(out->actor, from->actor, strlen(from->actor) + 1);
+    memcpy(out->origins, from->origins, strlen(from->origins) + 1);
+}
+
+/* Takes no lock: mostly it is the key of before, and nothing has changed. */
+static bool is_last(struct auth *self, const struct auth_last *last, const char *header)
+{
+    return last->found.who == HTTP_KEY && last->found.state == self->state &&
+           os_tick_ms() - self->looked < AUTH_LOOK_MS &&
+           hash_same_secret(view_str(header), view_str(last->header));
+}
+
+static void note_last(struct auth_last *last, const char *header, const struct auth_found *found)
+{
+    size_t size = strlen(header);
+    if (found->who != HTTP_KEY || size >= sizeof last->header)
+        return;
+    memcpy(last->header, header, size + 1);
+    copy_found(&last->found, found);
+}
+
+void auth_find(struct auth *self, struct auth_last *last, const char *cookie,
+               const char *authorization, struct auth_found *out)
+{
+    static const struct auth_found nobody;
+    if (last && !cookie && authorization && is_last(self, last, authorization)) {
+        copy_found(out, &last->found);
+        return;
+    }
+    copy_found(out, &nobody);
     if (!cookie && !authorization)
         return;
     pthread_mutex_lock(&self->mutex);
@@ -368,6 +384,8 @@ void auth_find(struct auth *self, const char *cookie, const char *authorization,
         try_key(self, authorization, out);
     out->state = self->state;
     pthread_mutex_unlock(&self->mutex);
+    if (last && !cookie && authorization)
+        note_last(last, authorization, out);
 }
 
 uint64_t auth_look(struct auth *self)

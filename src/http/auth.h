@@ -15,7 +15,8 @@
 #define AUTH_COOKIE "ethos_auth"
 #define AUTH_DAYS_SECONDS 2592000 /* of the cookie */
 #define AUTH_LOOK_MS 250
-#define AUTH_FAILURES 10 /* a minute, and then 429 */
+#define AUTH_FAILURES 10     /* a minute, and then 429 */
+#define AUTH_HEADER_SIZE 128 /* more than that of a key of ours */
 #define AUTH_NAME_SIZE 128
 #define AUTH_ORIGINS_SIZE 512
 
@@ -42,8 +43,19 @@ struct auth_found {
     bool unread;                     /* a key, and keys cannot be read now */
     uint64_t state;                  /* of all credentials, as auth_look counts it */
 };
-void auth_find(struct auth *self, const char *cookie, const char *authorization,
-               struct auth_found *out);
+
+/*
+ * The key that a thread found last. Zeros: none. As long as keys are as they were, and were looked at
+ * within AUTH_LOOK_MS, that it is the same again is all there is to ask.
+ */
+struct auth_last {
+    char header[AUTH_HEADER_SIZE];
+    struct auth_found found;
+};
+
+/* Fills in *out. last is of this thread alone; NULL: nothing is remembered. */
+void auth_find(struct auth *self, struct auth_last *last, const char *cookie,
+               const char *authorization, struct auth_found *out);
 
 /*
  * Looks whether keys changed, at most every AUTH_LOOK_MS, and the token; tells the store which keys are

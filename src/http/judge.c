@@ -165,15 +165,29 @@ static bool has_body(const struct headers *headers)
     return (length && length[strspn(length, "0")]) || headers->values[HEARD_ENCODING];
 }
 
+/* Mostly it is the name of before, and what this server answers to stays the same. */
+static bool names_us(struct request *request, const char *host)
+{
+    char *known = request->connection->host;
+    if (host && *known && strcmp(known, host) == 0)
+        return true;
+    if (!gate_host(&request->call.http->rules, host))
+        return false;
+    size_t size = strlen(host) + 1;
+    memcpy(known, host, size <= HTTP_KEPT_HOST ? size : 0);
+    return true;
+}
+
 static const struct http_error *judge(struct request *request, const struct headers *headers)
 {
     struct http_call *call = &request->call;
-    struct auth_found *found = &request->reply.found;
+    struct auth_found *found = &request->found;
     const struct http_route *route = request->reply.route;
     const char *const *values = headers->values;
-    if (!gate_host(&call->http->rules, values[HEARD_HOST]))
+    if (!names_us(request, values[HEARD_HOST]))
         return gate_error(GATE_HOST);
-    auth_find(call->http->auth, values[HEARD_COOKIE], values[HEARD_CREDENTIAL], found);
+    auth_find(call->http->auth, call->seat ? seats_last(call->seat) : NULL, values[HEARD_COOKIE],
+              values[HEARD_CREDENTIAL], found);
     const struct gate_ask ask = {
         .method = call->method,
         .host = values[HEARD_HOST],
@@ -300,7 +314,9 @@ void request_begin(struct request *request, const char *url, const char *method)
     request->last = error == &unclear || error == &body_large;
     if (error)
         request_refuse(request, error);
-    connection_enter(request->connection, error ? PHASE_REFUSED : PHASE_BODY);
+    connection_enter(request->connection, error                ? PHASE_REFUSED
+                                          : has_body(&headers) ? PHASE_BODY
+                                                               : PHASE_ANSWER);
 }
 
 /* ---- its body --------------------------------------------------------------------------------------------- */

@@ -30,6 +30,7 @@ enum step { STEP_NEW, STEP_READ, STEP_REFUSED, STEP_WORK, STEP_DONE };
 struct request {
     struct http_call call; /* first */
     struct http_reply reply;
+    struct auth_found found; /* who asks; filled in when the gate needs it */
     struct job job;
     struct server *server;
     struct MHD_Connection *mhd;
@@ -56,7 +57,9 @@ struct connection {
     int fd;
     atomic_int phase;
     _Atomic int64_t since;          /* ms */
+    uint64_t taken;                 /* by its peer, bytes, when it was last looked at */
     char line[HTTP_KEPT_LINE];      /* path and query as they came; "" when they are longer */
+    char host[HTTP_KEPT_HOST];      /* the last header of that name that was ours; "" none */
     bool line_bad;                  /* they cannot be understood */
     const struct http_route *route; /* NULL: no such path */
     bool line_known;        /* both hold, and for the next request too if its line is the same */
@@ -67,7 +70,6 @@ struct connection {
 struct server {
     struct http *http;
     struct MHD_Daemon *daemon;
-    atomic_size_t open;    /* requests */
     atomic_size_t bodies;  /* bytes that bodies take, but for what connections keep */
     pthread_mutex_t mutex; /* of all that follows */
     struct connection *connections;

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/os.h"
@@ -15,8 +16,9 @@ struct http_seat {
     struct ethos *ethos; /* NULL until an operation needs it */
     void *own;
     void (*release)(void *own);
-    unsigned char random[64 * UUID_RANDOM];
-    size_t left; /* of it: bytes */
+    struct auth_last last;
+    char name[UUID_SIZE]; /* of requests, but for the last four digits: those count */
+    uint16_t names;
 };
 
 struct seats {
@@ -52,6 +54,7 @@ void seats_free(struct seats *self)
         if (seat->own)
             seat->release(seat->own);
         ethos_close(seat->ethos);
+        explicit_bzero(&seat->last, sizeof seat->last);
         free(seat);
     }
     pthread_key_delete(self->mine);
@@ -78,13 +81,19 @@ struct http_seat *seats_take(struct seats *self)
 
 void seats_name(struct http_seat *seat, char out[UUID_SIZE])
 {
+    static const char digits[] = "0123456789abcdef";
     out[0] = 0;
-    if (seat && seat->left == 0 && os_random(seat->random, sizeof seat->random) == 0)
-        seat->left = sizeof seat->random;
-    if (!seat || seat->left == 0)
+    if (!seat || (seat->names == 0 && uuid_make(seat->name) != 0))
         return; // no name is better than that of another
-    seat->left -= UUID_RANDOM;
-    uuid_text(seat->random + seat->left, out);
+    memcpy(out, seat->name, UUID_SIZE);
+    for (unsigned i = 0, number = seat->names; i < 4; i++, number >>= 4)
+        out[UUID_SIZE - 2 - i] = digits[number & 15];
+    seat->names++;
+}
+
+struct auth_last *seats_last(struct http_seat *seat)
+{
+    return &seat->last;
 }
 
 void *seats_own(const struct http_seat *seat)

@@ -1,11 +1,13 @@
 /*
  * server.c: libmicrohttpd begins and ends; connections, and how long each may take.
  *
- * libmicrohttpd knows one time limit, of silence; the others are ours: server_tick shuts the sockets of
- * those that are too slow.
+ * Time limits are not libmicrohttpd's, which knows one, of silence, and would look at the clock and move a
+ * list for each piece: server_tick shuts the sockets of those that are too slow.
  */
 #include "http/mhd.h"
 
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +23,7 @@
 
 void connection_enter(struct connection *connection, enum phase phase)
 {
-    if (!connection)
+    if (!connection || connection->phase == (int)phase)
         return;
     atomic_store_explicit(&connection->since, os_tick_ms(), memory_order_relaxed);
     atomic_store_explicit(&connection->phase, phase, memory_order_relaxed);
@@ -55,8 +57,6 @@ static void remove_connection(struct server *self, struct connection *connection
     if (connection->next)
         connection->next->link = connection->link;
     pthread_mutex_unlock(&self->mutex);
-    if (connection->request.mhd)
-        atomic_fetch_sub(&self->open, 1); // on_end is not called for what has no room for its query
     request_release(&connection->request);
     free(connection);
 }
@@ -76,14 +76,16 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **context,
         remove_connection(self, *context);
         return;
     }
+    int fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     struct connection *connection = calloc(1, sizeof *connection);
     *context = connection;
     if (!connection) {
         count_connection(self, -1);
-        return; // then it is not answered
+        shutdown(fd, SHUT_RDWR);
+        return;
     }
     request_init(&connection->request);
-    connection->fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    connection->fd = fd;
     connection_enter(connection, PHASE_HEADERS);
     add_connection(self, connection);
 }
@@ -145,17 +147,28 @@ static int64_t allowed_ms(enum phase phase)
     case PHASE_BODY:
         return HTTP_BODY_SECONDS * 1000;
     case PHASE_IDLE:
-        return HTTP_IDLE_SECONDS * 1000;
     case PHASE_ANSWER:
-        break; // libmicrohttpd counts the silence
+        break;
     }
-    return INT64_MAX;
+    return HTTP_IDLE_SECONDS * 1000;
+}
+
+/* While an answer is made, and whenever its peer has taken some of it, the time begins anew. */
+static void look_at_answer(struct connection *connection, int64_t now)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    getsockopt(connection->fd, IPPROTO_TCP, TCP_INFO, &info, &size);
+    bool waits = info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0;
+    if (!waits || info.tcpi_bytes_acked != connection->taken)
+        connection->since = now;
+    connection->taken = info.tcpi_bytes_acked;
 }
 
 /* Whether the credential of a stream is still good; looked up only when some have changed. */
 static bool is_good(struct server *self, struct request *stream, uint64_t state)
 {
-    struct auth_found *found = &stream->reply.found;
+    struct auth_found *found = &stream->found;
     return found->state == state || auth_holds(self->http->auth, found);
 }
 
@@ -164,9 +177,12 @@ void server_tick(struct server *self)
     int64_t now = os_monotonic_ms();
     uint64_t state = auth_look(self->http->auth);
     pthread_mutex_lock(&self->mutex);
-    for (struct connection *at = self->connections; at; at = at->next)
+    for (struct connection *at = self->connections; at; at = at->next) {
+        if (at->phase == PHASE_ANSWER)
+            look_at_answer(at, now);
         if (now - at->since > allowed_ms((enum phase)at->phase))
             shutdown(at->fd, SHUT_RDWR);
+    }
     for (struct request *at = self->streams; at; at = at->next) {
         at->ended = at->ended || !is_good(self, at, state);
         if (at->ended || now - at->quiet_since >= HTTP_HEARTBEAT_MS)
@@ -195,7 +211,6 @@ static struct MHD_Daemon *start_daemon(struct server *self)
         {MHD_OPTION_THREAD_POOL_SIZE, HTTP_THREADS, NULL},
         {MHD_OPTION_CONNECTION_LIMIT, HTTP_MAX_CONNECTIONS + HTTP_MAX_GONE, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION, NULL},
-        {MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_SECONDS, NULL},
         {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, self},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_line, self},
@@ -226,14 +241,18 @@ int server_start(struct http *http, struct server **out, struct ethos_error *err
 /* Whether an answer is still on its way; who has not asked yet is not waited for. */
 static bool is_busy(struct server *self)
 {
+    bool busy = false;
     pthread_mutex_lock(&self->mutex);
-    for (struct connection *at = self->connections; at; at = at->next)
+    for (struct connection *at = self->connections; at; at = at->next) {
         if (asks_nothing(at))
             shutdown(at->fd, SHUT_RDWR);
+        else
+            busy = true;
+    }
     for (struct request *request = self->streams; request; request = request->next)
         stream_wake(request);
     pthread_mutex_unlock(&self->mutex);
-    return atomic_load(&self->open) > 0;
+    return busy;
 }
 
 void server_finish(struct server *self)

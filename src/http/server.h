@@ -19,6 +19,7 @@
 #define HTTP_MAX_ANSWER 268435456    /* bytes */
 #define HTTP_KEPT_BYTES 16384        /* of a buffer that a connection keeps for its next request */
 #define HTTP_KEPT_LINE 256           /* bytes of a line whose answer may be kept */
+#define HTTP_KEPT_HOST 64            /* bytes of a Host header that need not be judged twice */
 #define HTTP_MAX_REPLY_HEADERS 65536 /* bytes: all further headers of an answer */
 
 struct server; /* server.c: what knows libmicrohttpd */
@@ -55,7 +56,6 @@ struct http_reply {
     void *connection;
     const struct http_route *route; /* NULL: no such path */
     struct op_again *again;         /* of the operation that made the answer, or NULL */
-    struct auth_found found;
 };
 
 void call_init(struct http_call *call, struct http_reply *reply);
@@ -89,6 +89,9 @@ int seats_new(struct http *http, struct seats **out, struct ethos_error *error);
 void seats_free(struct seats *self);                          /* when no other thread is left */
 struct http_seat *seats_take(struct seats *self);             /* of this thread; NULL: no memory */
 void seats_name(struct http_seat *seat, char out[UUID_SIZE]); /* a fresh UUID */
+
+/* What the thread last let in. */
+struct auth_last *seats_last(struct http_seat *seat);
 
 /* Something else of the thread's own, NULL until it is put there; it ends with the seat. */
 void *seats_own(const struct http_seat *seat);

@@ -166,15 +166,12 @@ int files_load(const struct files *self, int fd, const char *path, const struct 
     return files_errno(self, EAGAIN, path, error);
 }
 
-static int read_files(struct ethos_store *store, const char *scope, const char *key,
-                      const struct ethos_read_how *how, struct ethos_text *out_text,
-                      struct ethos_error *error)
+static int read_path(struct files *self, const char *scope, const char *key,
+                     const struct ethos_read_how *how, struct ethos_text *out_text,
+                     struct ethos_error *error)
 {
-    struct files *self = (struct files *)store;
     struct stat seen;
     char path[FILES_PATH_SIZE];
-    if ((how->flags & ETHOS_READ_AGAIN) && files_kept_holds(self, out_text->stamp))
-        return ETHOS_OK;
     out_text->stamp = 0;
     int fd, code = files_key_path(scope, key, path, error);
     if (code != ETHOS_OK)
@@ -200,6 +197,16 @@ static int read_files(struct ethos_store *store, const char *scope, const char *
     if (code == ETHOS_OK)
         files_kept_put(self, path, mark, &seen, out_text, wanted);
     return code;
+}
+
+static int read_files(struct ethos_store *store, const char *scope, const char *key,
+                      const struct ethos_read_how *how, struct ethos_text *out_text,
+                      struct ethos_error *error)
+{
+    struct files *self = (struct files *)store;
+    if ((how->flags & ETHOS_READ_AGAIN) && files_kept_holds(self, out_text->stamp))
+        return ETHOS_OK;
+    return read_path(self, scope, key, how, out_text, error);
 }
 
 /* ---- write and remove ----------------------------------------------------------------------- */

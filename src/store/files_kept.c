@@ -28,6 +28,7 @@
 struct files_kept_text {
     struct stat seen;
     int dir;                /* its directory, for who watches that; or -1 */
+    const char *name;       /* in there: the end of path */
     struct ethos_text text; /* its data are bytes, after the terminator of path */
     char path[];
 };
@@ -83,11 +84,11 @@ static bool is_unchanged(struct files *self, struct files_kept_text *kept)
 static void open_dir(struct files *self, struct files_kept_text *kept)
 {
     char path[FILES_PATH_SIZE];
-    const char *name = strrchr(kept->path, '/');
-    if (kept->dir >= 0 || !name || self->kept.dirs == MOST_DIRS)
+    size_t size = (size_t)(kept->name - kept->path);
+    if (size == 0 || self->kept.dirs == MOST_DIRS)
         return;
-    memcpy(path, kept->path, (size_t)(name - kept->path));
-    path[name - kept->path] = 0;
+    memcpy(path, kept->path, size - 1);
+    path[size - 1] = 0;
     kept->dir = os_open_beneath(self->root, path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
     self->kept.dirs += kept->dir >= 0;
 }
@@ -99,8 +100,9 @@ bool files_kept_holds(struct files *self, uint64_t stamp)
     struct files_kept_text *kept = self->kept.texts[stamp % FILES_KEPT];
     if (!kept || kept->text.stamp != stamp)
         return false;
-    open_dir(self, kept);
-    const char *name = kept->dir >= 0 ? strrchr(kept->path, '/') + 1 : kept->path;
+    if (kept->dir < 0)
+        open_dir(self, kept);
+    const char *name = kept->dir >= 0 ? kept->name : kept->path;
     int dir = kept->dir >= 0 ? kept->dir : self->root;
     return os_fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && files_same(&now, &kept->seen);
 }
@@ -183,6 +185,8 @@ void files_kept_put(struct files *self, const char *path, uint32_t mark, const s
     if (!kept)
         return;
     memcpy(kept->path, path, name);
+    const char *slash = strrchr(kept->path, '/');
+    kept->name = slash ? slash + 1 : kept->path;
     kept->seen = *seen;
     kept->text = *text;
     kept->text.data = memcpy(kept->path + name, text->data, text->size + 1);

@@ -41,6 +41,19 @@ static void test_dates_are_utc(void **state)
     assert_string_equal(text, "2000-02-29");
 }
 
+static void test_http_is_as_the_protocol_has_it(void **state)
+{
+    char text[CLOCK_ISO_SIZE];
+
+    (void)state;
+    clock_http(784111777999, text); // the example of RFC 9110
+    assert_string_equal(text, "Sun, 06 Nov 1994 08:49:37 GMT");
+    clock_http(0, text);
+    assert_string_equal(text, "Thu, 01 Jan 1970 00:00:00 GMT");
+    clock_http(INT64_MAX, text);
+    assert_string_equal(text, "Fri, 31 Dec 9999 23:59:59 GMT");
+}
+
 static void test_every_day_agrees_with_libc(void **state)
 {
     char text[CLOCK_ISO_SIZE], expected[CLOCK_ISO_SIZE];
@@ -53,6 +66,9 @@ static void test_every_day_agrees_with_libc(void **state)
         assert_non_null(gmtime_r(&second, &parts));
         assert_true(strftime(expected, sizeof(expected), "%Y-%m-%dT%H:%M:%S.007Z", &parts) > 0);
         clock_iso((int64_t)second * 1000 + 7, text);
+        assert_string_equal(text, expected);
+        assert_true(strftime(expected, sizeof(expected), "%a, %d %b %Y %H:%M:%S GMT", &parts) > 0);
+        clock_http((int64_t)second * 1000 + 7, text);
         assert_string_equal(text, expected);
     }
 }
@@ -150,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_iso_times_have_milliseconds_and_z),
         cmocka_unit_test(test_dates_are_utc),
+        cmocka_unit_test(test_http_is_as_the_protocol_has_it),
         cmocka_unit_test(test_every_day_agrees_with_libc),
         cmocka_unit_test(test_times_beyond_four_digit_years_show_the_edge),
         cmocka_unit_test(test_times_are_read_as_people_write_them),

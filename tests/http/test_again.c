@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "drive.h"
@@ -178,6 +179,40 @@ static void test_each_answer_has_the_id_of_its_request(void **state)
     close(other);
 }
 
+static time_t now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now); // time() may be a tick behind
+    return now.tv_sec;
+}
+
+static time_t date_of(int fd)
+{
+    struct reply reply;
+    struct tm parts = {0};
+    ask_with(fd, LINE, "", &reply);
+    const char *first = strstr(reply.head, "\nDate: ");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "\nDate: "));
+    const char *rest = strptime(first + 7, "%a, %d %b %Y %H:%M:%S GMT", &parts);
+    assert_true(rest && *rest == '\r');
+    reply_release(&reply);
+    return timegm(&parts);
+}
+
+static void test_each_answer_has_the_date_of_its_second(void **state)
+{
+    (void)state;
+    put("MEMORY.md", "one\n");
+    int fd = warm("one");
+    for (int i = 0; i < 30; i++) {
+        time_t before = now_s(), date = date_of(fd);
+        assert_true(before <= date && date <= now_s());
+        usleep(100000);
+    }
+    close(fd);
+}
+
 static void test_what_the_request_says_decides(void **state)
 {
     struct reply reply;
@@ -282,6 +317,94 @@ static void test_only_who_may_is_answered(void **state)
     close(fd);
 }
 
+/* ---- what a connection, or a thread, remembers -------------------------------------------------------- */
+
+static int status_of(int fd, const char *host, const char *headers)
+{
+    struct reply reply;
+    char text[1024];
+    int size = snprintf(text, sizeof text, LINE " HTTP/1.1\r\nHost: %s\r\n%s\r\n", host, headers);
+    drive_send(fd, text, (size_t)size);
+    drive_read(fd, false, &reply);
+    reply_release(&reply);
+    return reply.status;
+}
+
+static int status_for(int fd, const char *secret)
+{
+    char host[64], header[256];
+    snprintf(host, sizeof host, "localhost:%u", drive.port);
+    snprintf(header, sizeof header, "Authorization: %s\r\n", secret);
+    return status_of(fd, host, header);
+}
+
+static void test_who_was_let_in_before_lets_nobody_else_in(void **state)
+{
+    char right[160], less[160], more[160], wrong[160], other[160], secret[128];
+    (void)state;
+    put("MEMORY.md", "one\n");
+    int fd = warm("one");
+    drive_key(&drive, "sessions:read", NULL, secret);
+    snprintf(right, sizeof right, "Bearer %s", key);
+    snprintf(less, sizeof less, "Bearer %.*s", (int)strlen(key) - 1, key);
+    snprintf(more, sizeof more, "Bearer %s0", key);
+    snprintf(wrong, sizeof wrong, "Bearer %s", key);
+    wrong[strlen(wrong) - 1] ^= 1;
+    snprintf(other, sizeof other, "Bearer %s", secret);
+    const struct {
+        const char *secret;
+        int status;
+    } rows[] = {{less, 401}, {more, 401}, {wrong, 401}, {"", 401}, {"Bearer", 401}, {other, 403}};
+    for (size_t i = 0; i < 3 * sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(status_for(fd, right), 200);
+        assert_int_equal(status_for(fd, rows[i / 3].secret), rows[i / 3].status);
+    }
+    assert_int_equal(status_for(fd, right), 200);
+    close(fd);
+}
+
+static void test_a_name_that_was_ours_makes_no_other_ours(void **state)
+{
+    char ours[64], others[5][64], header[160];
+    (void)state;
+    put("MEMORY.md", "one\n");
+    int fd = warm("one");
+    snprintf(ours, sizeof ours, "localhost:%u", drive.port);
+    snprintf(others[0], sizeof *others, "localhost:%u", drive.port + 1);
+    snprintf(others[1], sizeof *others, "localhost");
+    snprintf(others[2], sizeof *others, "localhost:%u0", drive.port);
+    snprintf(others[3], sizeof *others, "elsewhere:%u", drive.port);
+    others[4][0] = 0;
+    snprintf(header, sizeof header, "Authorization: Bearer %s\r\n", key);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(status_of(fd, ours, header), 200);
+        assert_int_equal(status_of(fd, others[i], header), 421);
+        assert_int_equal(status_of(fd, others[i], header), 421);
+    }
+    assert_int_equal(status_of(fd, ours, header), 200);
+    close(fd);
+}
+
+static void test_a_key_that_is_revoked_ends_on_connections_that_it_has(void **state)
+{
+    char secret[128], right[160], out[1024];
+    (void)state;
+    put("MEMORY.md", "one\n");
+    drive_key(&drive, "memory:read", NULL, secret);
+    snprintf(right, sizeof right, "Bearer %s", secret);
+    int fd = drive_connect(&drive), tries = 0;
+    for (int i = 0; i < WARM; i++)
+        assert_int_equal(status_for(fd, right), 200);
+    secret[sizeof "sk-ethos-" - 1 + 8] = 0; // what the list shows
+    const char *const words[] = {"api-key", "revoke", secret, NULL};
+    assert_int_equal(drive_run(&drive, words, out, sizeof out), 0);
+    while (status_for(fd, right) == 200 &&
+           tries++ < 5000) // asked all the time, and not let in by that
+        usleep(1000);
+    assert_int_equal(status_for(fd, right), 401);
+    close(fd);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -289,9 +412,13 @@ int main(void)
         cmocka_unit_test(test_a_file_that_is_gone_is_not_found),
         cmocka_unit_test(test_a_write_of_another_program_is_seen_by_the_next_read),
         cmocka_unit_test(test_each_answer_has_the_id_of_its_request),
+        cmocka_unit_test(test_each_answer_has_the_date_of_its_second),
         cmocka_unit_test(test_what_the_request_says_decides),
         cmocka_unit_test(test_each_line_means_what_it_says),
         cmocka_unit_test(test_only_who_may_is_answered),
+        cmocka_unit_test(test_who_was_let_in_before_lets_nobody_else_in),
+        cmocka_unit_test(test_a_name_that_was_ours_makes_no_other_ours),
+        cmocka_unit_test(test_a_key_that_is_revoked_ends_on_connections_that_it_has),
     };
     return cmocka_run_group_tests(tests, start, end);
 }

@@ -666,9 +666,38 @@ static void test_arguments_are_whole_or_not_at_all(void **state)
     json_decref(input);
 }
 
+#define NAMES 200000 /* more than two of the system's serve for */
+
+static int by_text(const void *a, const void *b)
+{
+    return memcmp(a, b, UUID_SIZE);
+}
+
+static void test_no_request_has_the_name_of_another(void **state)
+{
+    struct http http = {0};
+    char(*names)[UUID_SIZE] = calloc(NAMES, sizeof *names);
+    (void)state;
+    assert_non_null(names);
+    assert_int_equal(seats_new(&http, &http.seats, NULL), ETHOS_OK);
+    struct http_seat *seat = seats_take(http.seats);
+    for (size_t i = 0; i < NAMES; i++) {
+        seats_name(seat, names[i]);
+        assert_int_equal(strlen(names[i]), UUID_SIZE - 1);
+    }
+    qsort(names, NAMES, sizeof *names, by_text);
+    for (size_t i = 1; i < NAMES; i++)
+        assert_true(by_text(names[i - 1], names[i]) < 0);
+    assert_int_equal(names[0][14], '4'); // version and variant
+    assert_non_null(strchr("89ab", names[0][19]));
+    seats_free(http.seats);
+    free(names);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_request_has_the_name_of_another),
         cmocka_unit_test(test_what_a_body_holds_is_the_input),
         WIRE_TEST(test_what_cannot_be_decoded_is_malformed),
         WIRE_TEST(test_every_mistake_is_told_with_its_place),
