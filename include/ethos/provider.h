@@ -81,8 +81,11 @@ enum {
     ETHOS_SETUP_BRIEF = 4, /* somebody waits: what can be done later by others is left to them */
     ETHOS_SETUP_REACH = 8, /* the host has another answer: who is not there is asked once, for
                               ETHOS_ATTEMPT_MS, and open is ETHOS_BUSY then */
-    ETHOS_SETUP_STAYS = 16 /* a server: who is not there is waited for until the deadline; by others
-                              for ETHOS_REACH_MS, until he has answered once */
+    /* a server: who is not there is waited for until the deadline; by others for ETHOS_REACH_MS, until he has
+       answered once */
+    ETHOS_SETUP_STAYS = 16,
+    /* one version after the other will be asked for: what they are made from may stay in memory */
+    ETHOS_SETUP_WALKS = 32
 };
 
 /*

@@ -13,7 +13,7 @@
 /* An id that was made for the way is none of the caller's. */
 static void hide_op(struct ethos_change *change)
 {
-    if (change->op_id && strncmp(change->op_id, REMOTE_OP, sizeof REMOTE_OP - 1) == 0)
+    if (change->op_id && strncmp(change->op_id, WIRE_OP, sizeof WIRE_OP - 1) == 0)
         change->op_id = NULL;
 }
 
@@ -97,6 +97,19 @@ int remote_purge(struct ethos_store *store, const char *scope, struct ethos_view
                                           .versions = wire_number(answer, "versions", 0),
                                           .blobs = wire_number(answer, "blobs", 0),
                                           .conflicts = wire_number(answer, "conflicts", 0)};
+    json_decref(answer);
+    return code;
+}
+
+/* When an answer was lost, a second question is a conflict: who grafts looks at what there is, and goes on. */
+int remote_graft(struct ethos_store *store, const char *scope, const struct ethos_commit *commit,
+                 struct ethos_error *error)
+{
+    struct remote *self = remote_of(store);
+    json_t *answer = NULL;
+    int code = texts_ask(self, "graft", texts_args(scope, NULL, "commit", wire_commit(commit)),
+                         ASK_AGAIN, &answer, error);
+    cache_release(&self->cache);
     json_decref(answer);
     return code;
 }

@@ -203,6 +203,7 @@ static void take_offers(struct remote *self, const json_t *info)
     ops->purge = offers(info, "purge") ? ops->purge : NULL;
     ops->set_aside = offers(info, "setAside") ? ops->set_aside : NULL;
     ops->keep = offers(info, "keep") ? ops->keep : NULL;
+    ops->graft = offers(info, "graft") ? ops->graft : NULL;
     bool conflicts = offers(info, "conflicts");
     ops->conflicts = conflicts ? ops->conflicts : NULL;
     ops->conflict_read = conflicts ? ops->conflict_read : NULL;
@@ -317,6 +318,7 @@ static const struct ethos_store_ops remote_ops = {
     .gather = remote_gather,
     .scopes = remote_scopes,
     .watch = remote_watch,
+    .graft = remote_graft,
 };
 
 static int remote_open(const struct ethos_setup *setup, struct ethos_store **out_store,

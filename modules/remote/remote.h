@@ -21,6 +21,7 @@
 #include "base/json.h"
 #include "base/reach.h"
 #include "base/str.h"
+#include "core/wire.h"
 
 #define REMOTE_MAX_URL 2048       /* bytes of the address in the configuration */
 #define REMOTE_MAX_QUERY 6144     /* bytes: a longer question is not asked with GET */
@@ -34,9 +35,8 @@
 #define REMOTE_SILENT_MS 45000 /* three heartbeats: events are asked for again */
 #define REMOTE_MAX_EVENT 65536 /* bytes of one event */
 #define REMOTE_MOST_TIMEOUT_MS 3600000
-#define REMOTE_KEY_PUBLIC 17 /* bytes of a key of ours that may be shown */
-#define REMOTE_OP "remote."  /* how the operation ids begin that are made here */
-#define REMOTE_OP_SIZE (sizeof REMOTE_OP + 32)
+#define REMOTE_KEY_PUBLIC 17                 /* bytes of a key of ours that may be shown */
+#define REMOTE_OP_SIZE (sizeof WIRE_OP + 32) /* of an operation id that is made here */
 
 /* ---- link ------------------------------------------------------------------------------------- */
 
@@ -215,6 +215,8 @@ int remote_purge(struct ethos_store *self, const char *scope, struct ethos_view 
                  struct ethos_error *error);
 int remote_set_aside(struct ethos_store *self, const char *scope, const char *key,
                      struct ethos_view text, struct ethos_error *error);
+int remote_graft(struct ethos_store *self, const char *scope, const struct ethos_commit *commit,
+                 struct ethos_error *error);
 int remote_keep(struct ethos_store *self, const char *scope, const char *key,
                 struct ethos_view text, struct ethos_error *error);
 int remote_conflicts(struct ethos_store *self, const char *scope, ethos_conflict_fn *each,

@@ -276,9 +276,9 @@ static int name_operation(struct updating *self, struct ethos_error *error)
         return ETHOS_OK;
     if (os_random(random, sizeof random) != 0)
         return err_set(error, ETHOS_IO, "the system gives no random numbers");
-    memcpy(self->id, REMOTE_OP, sizeof REMOTE_OP);
+    memcpy(self->id, WIRE_OP, sizeof WIRE_OP);
     for (size_t i = 0; i < sizeof random; i++)
-        snprintf(self->id + sizeof REMOTE_OP - 1 + 2 * i, 3, "%02x", random[i]);
+        snprintf(self->id + sizeof WIRE_OP - 1 + 2 * i, 3, "%02x", random[i]);
     self->origin.op_id = self->id;
     self->origin.op_digest = "remote";
     self->made = true;

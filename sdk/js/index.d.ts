@@ -698,6 +698,13 @@ export interface StoreCalls {
         /** a string, or {base64} for other bytes */
         text: unknown;
     }>): Promise<Result<'store.keep'>>;
+    /** Append changes as another store had them, with their texts. Needs store. */
+    graft(...args: Args<'store.graft', {
+        /** a scope id, such as personality:ethos */
+        scope: string;
+        /** {version, rows, edits, copies, texts} */
+        commit: unknown;
+    }>): Promise<Result<'store.graft'>>;
 }
 
 export interface MarkdownCalls {

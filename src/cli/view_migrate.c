@@ -74,12 +74,15 @@ void view_migrated(struct cli *self, const json_t *json)
     say_sessions(self, json_object_get(json, "sessions"), dry);
     json_array_foreach ((json_t *)scopes, index, row)
         say_notes(self, row);
+    if (json_array_size(scopes) == 0)
+        view_say(self, "There is no memory in %s.", text_of(json, "from"));
     if (dry) {
         view_say(self, "Nothing was moved.");
         return;
     }
     view_say(self, "A sync that is sent again after the move counts as a new one there.");
-    view_say(self, "To use %s from now on, set:", text_of(json, "to"));
+    view_say(self, "To use %s from now on, set with ethos config set, or in config.yaml:",
+             text_of(json, "to"));
     json_array_foreach (json_object_get(json, "config"), index, row)
         view_say(self, "  %s", json_string_value(row));
     if (strcmp(text_of(json, "to"), "markdown") == 0)

@@ -9,6 +9,9 @@
  *     error    {"code": "conflict", "message", "hint"}
  *     origin   {"actor", "via", "source", "session", "sessionKey", "user", "opId", "opDigest", "undoes"}
  *     change   the members of struct ethos_change in the same spelling, diff as bytes or null
+ *     commit   {"version", "rows": [change], "edits": [{"key", "revision"}], "copies": [{"key", "timeMs", "text"}],
+ *              "texts": {revision: bytes}}: of an edit, "absent" drops, none keeps; a row's texts are those of its
+ *              revisions, as far as they are there
  *
  * What is NULL there is null here, or left out. Making gives NULL without memory. Taking borrows from
  * the value, and from scratch what had to be decoded, which is emptied first; ETHOS_INVALID, without a text, when
@@ -27,7 +30,9 @@
 #define WIRE_MAX_BYTES ETHOS_MAX_STORE_BYTES /* of all texts in one request, or one answer */
 #define WIRE_MAX_BODY 100663296        /* bytes: those in JSON, which are a third more at most */
 #define WIRE_MAX_SPOTS ETHOS_MAX_BATCH /* texts in one request */
+#define WIRE_OP "remote." /* how operation ids begin that are made for the way, and are nobody's */
 
+struct arena;
 struct str;
 
 json_t *wire_bytes(struct ethos_view bytes);
@@ -47,6 +52,11 @@ int wire_take_origin(const json_t *value, struct ethos_origin *out);
 
 json_t *wire_change(const struct ethos_change *change);
 int wire_take_change(const json_t *value, struct str *scratch, struct ethos_change *out);
+
+/* What graft gets. Every text has the revision it comes under, numbers grow; keys are as they came. */
+json_t *wire_commit(const struct ethos_commit *commit);
+int wire_take_commit(const json_t *value, struct arena *arena, struct str *scratch,
+                     struct ethos_commit *out);
 
 /* A string without NUL, or NULL; *ok is set to false where there is something else. */
 const char *wire_string(const json_t *object, const char *name, bool *ok);

@@ -43,9 +43,9 @@ struct auth {
     struct key *keys;
     size_t key_count;
     uint64_t version;
-    _Atomic int64_t looked;         /* when; 0: never */
-    int64_t unread_until;           /* they could not be read: not to be tried before; 0: they could */
-    _Atomic uint64_t state;         /* another number whenever keys or token may have changed */
+    _Atomic int64_t looked; /* when; 0: never */
+    int64_t unread_until;   /* they could not be read: not to be tried before; 0: they could */
+    _Atomic uint64_t state; /* another number whenever keys or token may have changed */
     char token_hash[HASH_HEX_SIZE]; /* of the token at that state */
     struct job note;                /* that keys are used */
     bool noting;

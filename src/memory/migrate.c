@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/view.h"
+#include "core/scope.h"
 #include "memory/migrate_past.h"
 
 int migrate_go_on(const struct migrate *self, struct ethos_error *error)
@@ -233,9 +234,10 @@ struct run {
     const struct migrate *move;
     struct names scopes;
     size_t index; /* of the scope at hand */
+    size_t met;   /* changes that its target had when others wrote to it; SIZE_MAX: nobody did */
     uint64_t done, total;
-    size_t differ;
-    char first[ETHOS_MAX_SCOPE]; /* that differs */
+    size_t differ, unknown;
+    char first[ETHOS_MAX_SCOPE]; /* that differs, or without one the first that is unknown */
 };
 
 static void tell_progress(void *arg, size_t rows)
@@ -276,6 +278,18 @@ static bool differs(const struct migrate_scope *scope)
     return strcmp(scope->from, scope->to) != 0;
 }
 
+/*
+ * Whether what others did to the target is to be looked at: another move may have gone on with the same, and
+ * if not, the next plan says whose it is. The same again is an answer.
+ */
+static bool is_met(struct run *run, int code, const struct plan *plan)
+{
+    bool first = code == ETHOS_CONFLICT && run->met != plan->there;
+    if (first)
+        run->met = plan->there;
+    return first;
+}
+
 /* *out_more: something went over, or is to; then the source is looked at once more. */
 static int pass(struct run *run, struct migrate_scope *out, bool *out_more,
                 struct ethos_error *error)
@@ -289,6 +303,10 @@ static int pass(struct run *run, struct migrate_scope *out, bool *out_more,
     if (code == ETHOS_OK) {
         *out_more = (plan.there < plan.count || plan.old) && !move->dry_run;
         code = plan_carry_out(&plan, tell_progress, run, error);
+        if (is_met(run, code, &plan)) {
+            plan_release(&plan);
+            return ETHOS_OK;
+        }
     }
     if (code == ETHOS_OK) {
         add_up(&out->count, &plan.counts);
@@ -310,6 +328,7 @@ static int move_scope(struct run *run, const char *scope, struct ethos_error *er
     int code = ETHOS_OK;
     unsigned differing = 0;
     bool more = true;
+    run->met = SIZE_MAX;
     for (unsigned i = 0; code == ETHOS_OK && more && i < MIGRATE_PASSES; i++) {
         code = pass(run, &out, &more, error);
         if (code == ETHOS_OK && !more && differs(&out))
@@ -376,6 +395,36 @@ static int count_all(struct run *run, struct ethos_error *error)
     return code;
 }
 
+/* A database may have scopes that only a later version knows: they stay, all others go. */
+static void leave_unknown(struct run *run)
+{
+    struct names *scopes = &run->scopes;
+    size_t kept = 0;
+    for (size_t i = 0; i < scopes->count; i++) {
+        if (scope_parse(scopes->list[i], NULL, NULL, NULL) == ETHOS_OK)
+            scopes->list[kept++] = scopes->list[i];
+        else if (run->unknown++ == 0)
+            snprintf(run->first, sizeof run->first, "%s", scopes->list[i]);
+    }
+    scopes->count = kept;
+}
+
+static int conclude(const struct run *run, struct ethos_error *error)
+{
+    if (run->differ > 0) {
+        int code = err_set(error, ETHOS_INTERNAL, "%zu scope%s, %s first", run->differ,
+                           run->differ == 1 ? " differs" : "s differ", run->first);
+        return err_hint(error, code,
+                        "run it again; if they still differ, use the source as it was");
+    }
+    if (run->unknown == 0)
+        return ETHOS_OK;
+    int code = err_set(error, ETHOS_INTERNAL,
+                       "%zu scope%s that this version does not know, %s first", run->unknown,
+                       run->unknown == 1 ? "" : "s", run->first);
+    return err_hint(error, code, "all else is moved; use the version that wrote it for the rest");
+}
+
 int migrate_stores(const struct migrate *self, struct ethos_error *error)
 {
     struct run run = {.move = self};
@@ -383,13 +432,11 @@ int migrate_stores(const struct migrate *self, struct ethos_error *error)
     if (code != ETHOS_OK)
         return code;
     code = names_of_scopes(self->from, &run.scopes, error);
+    leave_unknown(&run);
     if (code == ETHOS_OK)
         code = count_all(&run, error);
     for (; code == ETHOS_OK && run.index < run.scopes.count; run.index++)
         code = move_scope(&run, run.scopes.list[run.index], error);
     names_release(&run.scopes);
-    if (code != ETHOS_OK || run.differ == 0)
-        return code;
-    code = err_set(error, ETHOS_INTERNAL, "%zu scopes differ, %s first", run.differ, run.first);
-    return err_hint(error, code, "run it again; if they still differ, use the source as it was");
+    return code == ETHOS_OK ? conclude(&run, error) : code;
 }

@@ -75,7 +75,8 @@ int migrate_check(const struct migrate *self, struct ethos_error *error);
 
 /*
  * Moves every scope. ETHOS_CONFLICT for a target that has other history, before anything of that scope was
- * written; ETHOS_INTERNAL when a scope is not the same on both sides at the end, once all were moved;
+ * written; ETHOS_INTERNAL when a scope is not the same on both sides at the end, or has a name that is none and
+ * stayed, once all were moved;
  * ETHOS_BUSY when the source does not stop changing, or it was to end. Called again it goes on.
  */
 int migrate_stores(const struct migrate *self, struct ethos_error *error);

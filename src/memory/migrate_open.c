@@ -122,7 +122,8 @@ static struct ethos_setup setup_of(struct ethos *ethos, const struct config *hom
     return (struct ethos_setup){.host = ethos->host,
                                 .root = ethos->root,
                                 .allow = config_get(home, NULL, "paths.allow"),
-                                .flags = (fast ? (uint32_t)ETHOS_SETUP_FAST : 0u) |
+                                .flags = (uint32_t)ETHOS_SETUP_WALKS |
+                                         (fast ? (uint32_t)ETHOS_SETUP_FAST : 0u) |
                                          (in_place ? (uint32_t)ETHOS_SETUP_IN_PLACE : 0u),
                                 .deadline_ms = ethos->wait_ms};
 }

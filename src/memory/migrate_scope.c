@@ -159,11 +159,11 @@ static int settle(const struct plan *plan, struct ethos_store *store, const char
     if ((store->capabilities & ETHOS_STORE_PATHS) && !plan->move->dry_run) {
         struct ethos_edit edit = {.key = key};
         int code = store_update(store, plan->scope, &edit, 1, keep_all, NULL, NULL, error);
-        if (code != ETHOS_DENIED) {
+        if (code != ETHOS_DENIED && code != ETHOS_IO) {
             *out = edit.old;
             return code;
         }
-        host->resize(host->arg, edit.old.data, 0); // a file that we may only read
+        host->resize(host->arg, edit.old.data, 0); // a file that we may only read, or a disk
     }
     int code = store->ops->read(store, plan->scope, key, &whole, out, error);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;

@@ -110,6 +110,7 @@ static json_t *offers(const struct ethos_store *store)
         {"setAside", ops->set_aside},
         {"conflicts", ops->conflicts && ops->conflict_read && ops->conflict_drop},
         {"keep", ops->keep},
+        {"graft", ops->graft},
     };
     json_t *list = json_array();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -345,6 +346,10 @@ static const struct op_arg purge_args[] = {
     SCOPE, {"needle", OP_VALUE, OP_REQUIRED, NULL, "TEXT", "lines with this go"}, ORIGIN, ARG_END};
 static const struct op_arg text_args[] = {SCOPE, KEY, TEXT, ARG_END};
 static const struct op_arg copy_args[] = {SCOPE, ID, ARG_END};
+static const struct op_arg graft_args[] = {
+    SCOPE,
+    {"commit", OP_VALUE, OP_REQUIRED, NULL, "COMMIT", "{version, rows, edits, copies, texts}"},
+    ARG_END};
 
 #define READS OP_IDEMPOTENT
 #define WRITES (OP_WRITES | OP_IDEMPOTENT | OP_LARGE)
@@ -375,4 +380,6 @@ const struct op ops_store[] = {
      OP_STORE, WRITES, store_run_conflict_drop},
     {"store.keep", NULL, "Make a text a version of a key, which keeps its own", NULL, text_args,
      OP_STORE, WRITES, store_run_keep},
+    {"store.graft", NULL, "Append changes as another store had them, with their texts", NULL,
+     graft_args, OP_STORE, WRITES | OP_DESTRUCTIVE, store_run_graft},
     {0}};

@@ -41,6 +41,9 @@ int lending_origin(struct lending *self, const struct op_call *call, struct etho
 op_fn store_run_history, store_run_version, store_run_purge, store_run_set_aside,
     store_run_conflicts, store_run_conflict_read, store_run_conflict_drop, store_run_keep;
 
+/* store_graft.c */
+op_fn store_run_graft;
+
 /* store_swap.c */
 op_fn store_run_swap;
 

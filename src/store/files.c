@@ -53,6 +53,7 @@ static int open_files(const struct ethos_setup *setup, struct ethos_store **out_
                            .host = host,
                            .durable = durable,
                            .in_place = setup->flags & ETHOS_SETUP_IN_PLACE,
+                           .walks = setup->flags & ETHOS_SETUP_WALKS,
                            .lock_ms = setup->deadline_ms,
                            .root = -1};
     self->root_path = memcpy(self->strings, root, root_size);
@@ -69,6 +70,7 @@ static void close_files(struct ethos_store *store)
         return;
     files_root_close(self);
     files_kept_release(self);
+    files_past_forget(self);
     self->host->resize(self->host->arg, self, 0);
 }
 

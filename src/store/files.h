@@ -46,6 +46,7 @@ struct files {
     const char *allow;     /* directories separated by commas, or "" */
     bool durable;
     bool in_place; /* write_in_place: a file that cannot be replaced is overwritten */
+    bool walks;    /* one version after the other is asked for: what they are made from stays */
     int64_t lock_ms;
     int root; /* descriptor of root_path, -1 while it was not found */
     dev_t root_dev;
@@ -57,6 +58,7 @@ struct files {
         uint64_t count; /* texts that were kept so far */
         size_t dirs;    /* descriptors of theirs */
     } kept;
+    struct files_asked *asked; /* or NULL */
     char strings[];
 };
 
@@ -396,6 +398,9 @@ int files_blobs_fault(const struct files *self, const struct files_blobs *blobs,
 /* Keeps a text under its hash. sync: durable when this returns. */
 int files_blob_write(struct files *self, struct files_hold *hold, const char *hex,
                      struct ethos_view text, bool sync, struct ethos_error *error);
+
+/* Lets go of what versions were made from last. */
+void files_past_forget(struct files *self);
 
 int files_version(struct ethos_store *self, const char *scope, const char *key,
                   const char *revision, struct ethos_text *out_text, struct ethos_error *error);

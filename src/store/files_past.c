@@ -240,14 +240,14 @@ int files_past_text(const struct files *self, const struct files_past *past, siz
 /* ---- version ---------------------------------------------------------------------------------- */
 
 /* Where the revision stands: ETHOS_OK with index and side, or ETHOS_NOTFOUND. */
-static int find_revision(const struct history *history, struct ethos_view revision,
+static int find_revision(const struct history *history, const char *key, struct ethos_view revision,
                          size_t *out_index, bool *out_before)
 {
     for (size_t i = history->count; i-- > 0;) {
         const struct history_record *record = &history->records[i];
         bool after = view_eq(record->after_hash, revision) && !record->absent_after;
         bool before = view_eq(record->before_hash, revision) && !record->absent_before;
-        if (!after && !before)
+        if ((!after && !before) || !view_eq_str(record->key, key))
             continue;
         *out_index = i;
         *out_before = !after;
@@ -257,14 +257,15 @@ static int find_revision(const struct history *history, struct ethos_view revisi
 }
 
 /* A save that was met on the way is kept as a blob and is no version of the chain. */
-static int read_seen(const struct files *self, const struct files_past *past,
+static int read_seen(const struct files *self, const struct files_past *past, const char *key,
                      struct ethos_view revision, struct str *out, struct ethos_error *error)
 {
     struct files_blobs blobs = {.dir = past->dir, .path = past->path};
     const struct history *history = &past->history;
     for (size_t i = history->count; i-- > 0;) {
         struct ethos_view blob = history->records[i].after_blob;
-        if (blob.size != 64 || revision.size != 71 || !view_ends(revision, blob))
+        if (blob.size != 64 || revision.size != 71 || !view_ends(revision, blob) ||
+            !view_eq_str(history->records[i].key, key))
             continue;
         char hex[HASH_HEX_SIZE], found[ETHOS_REVISION_SIZE];
         snprintf(hex, sizeof hex, "%.64s", blob.data);
@@ -304,10 +305,59 @@ static int rebuild(const struct files *self, const struct files_past *past, cons
 {
     size_t index;
     bool before;
-    if (find_revision(&past->history, view_str(revision), &index, &before) == ETHOS_OK)
+    if (find_revision(&past->history, key, view_str(revision), &index, &before) == ETHOS_OK)
         return files_past_text(self, past, index, before, out, error);
-    int code = read_seen(self, past, view_str(revision), out, error);
+    int code = read_seen(self, past, key, view_str(revision), out, error);
     return code == ETHOS_NOTFOUND ? err_set(error, code, "%s: no version %s", key, revision) : code;
+}
+
+/* What versions were made from last, and the directory and the live file as they were before that was read. */
+struct files_asked {
+    struct files_past past;
+    char scope[ETHOS_MAX_SCOPE], path[FILES_PATH_SIZE];
+    char key[ETHOS_MAX_KEY + 1]; /* "": all of them */
+    struct stat dir, live;
+};
+
+void files_past_forget(struct files *self)
+{
+    if (self->asked)
+        files_past_release(&self->asked->past);
+    self->host->resize(self->host->arg, self->asked, 0);
+    self->asked = NULL;
+}
+
+static void look(int dir, struct files_asked *out)
+{
+    if (os_fstat(dir, &out->dir) != 0 ||
+        os_fstatat(dir, FILES_HISTORY, &out->live, AT_SYMLINK_NOFOLLOW) != 0)
+        out->live = (struct stat){0};
+}
+
+/* Of a scope that is asked again, about another key, everything is read: more of them may follow. */
+static int ask(struct files *self, int dir, const char *scope, const char *key,
+               struct ethos_error *error)
+{
+    struct files_asked now = {0}, *last = self->asked;
+    look(dir, &now);
+    bool same = last && strcmp(last->scope, scope) == 0 && files_same(&last->dir, &now.dir) &&
+                files_same(&last->live, &now.live);
+    if (same && (!*last->key || strcmp(last->key, key) == 0)) {
+        last->past.dir = dir;
+        return ETHOS_OK;
+    }
+    files_past_forget(self);
+    struct files_asked *asked = self->host->resize(self->host->arg, NULL, sizeof *asked);
+    if (!asked)
+        return err_nomem(error);
+    *asked = now;
+    self->asked = asked;
+    snprintf(asked->scope, sizeof asked->scope, "%s", scope);
+    snprintf(asked->key, sizeof asked->key, "%s", same ? "" : key);
+    int code = files_scope_path(scope, asked->path, error);
+    if (code == ETHOS_OK)
+        code = files_past_load(self, dir, asked->path, same ? NULL : key, &asked->past, error);
+    return code;
 }
 
 int files_version(struct ethos_store *store, const char *scope, const char *key,
@@ -315,7 +365,6 @@ int files_version(struct ethos_store *store, const char *scope, const char *key,
 {
     struct files *self = (struct files *)store;
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
-    struct files_past past = {0};
     struct str text;
     char path[FILES_PATH_SIZE];
     int dir = files_scope_open(self, scope, path, error);
@@ -324,13 +373,15 @@ int files_version(struct ethos_store *store, const char *scope, const char *key,
                    ? err_set(error, ETHOS_NOTFOUND, "%s: no version %s", key, revision)
                    : dir;
     str_init(&text, ETHOS_MAX_STORE_BYTES);
-    int code = files_past_load(self, dir, path, key, &past, error);
+    int code = ask(self, dir, scope, key, error);
+    bool failed = code != ETHOS_OK;
     if (code == ETHOS_OK)
-        code = rebuild(self, &past, key, revision, &text, error);
+        code = rebuild(self, &self->asked->past, key, revision, &text, error);
     if (code == ETHOS_OK)
         code = files_give(self, str_view(&text), &whole, out_text, error);
     str_release(&text);
-    files_past_release(&past);
+    if (failed || !self->walks)
+        files_past_forget(self);
     os_close(dir);
     return code;
 }

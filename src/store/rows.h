@@ -16,6 +16,8 @@
 
 #include <stdbool.h>
 
+#include <ethos/limits.h>
+
 #include "base/arena.h"
 #include "store/wrap.h"
 
@@ -29,6 +31,10 @@ struct str;
 struct rows {
     struct wrap wrap;
     uint32_t deadline_ms;
+    struct {
+        char scope[ETHOS_MAX_SCOPE];
+        uint64_t number;
+    } near; /* the row by which a version was found last */
 };
 
 static inline int64_t rows_now_ms(const struct rows *self)

@@ -5,6 +5,7 @@
  * looked for backwards, by its hash, until a text is met that needs no other; from there the diffs lead back,
  * and every text on the way must have the hash that its row names.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -121,6 +122,7 @@ struct page {
     ethos_row_fn *each;
     void *arg;
     uint64_t below; /* 0: from the newest on */
+    size_t limit;   /* 0: as many as are usual */
     size_t count;
     bool last; /* there are no rows below */
 };
@@ -136,8 +138,8 @@ static int take_row(void *arg, const struct ethos_row *row)
 static int next_page(const struct rows *self, struct page *page, struct ethos_error *error)
 {
     struct ethos_store *inner = self->wrap.inner;
-    size_t limit = page->below ? ROWS_PAGE : ROWS_FIRST;
-    page->count = 0;
+    size_t limit = page->limit ? page->limit : page->below ? ROWS_PAGE : ROWS_FIRST;
+    page->count = page->limit = 0;
     int code = inner->ops->rows(inner, page->scope, page->key, page->below, limit, take_row, page,
                                 error);
     page->last = code == ETHOS_OK && (page->count < limit || page->below <= 1);
@@ -215,7 +217,8 @@ struct way {
     const char *wanted; /* the revision that an older row must lead to */
     struct step *steps;
     struct ethos_view base; /* what the oldest step starts from, where it needs a text */
-    int64_t time_ms;        /* of the row that leads to the version itself */
+    int64_t time_ms;        /* of the row that leads to the version itself, */
+    uint64_t number;        /* and its number */
     bool found, founded;    /* it is there; the base is known or not needed */
 };
 
@@ -243,12 +246,21 @@ static int add_step(struct way *way, const struct ethos_row *row)
     return ETHOS_OK;
 }
 
+static void note_found(struct way *way, const struct ethos_row *row)
+{
+    if (way->found)
+        return;
+    way->found = true;
+    way->time_ms = row->change.time_ms;
+    way->number = row->change.number;
+}
+
 /* The way begins with the text before a row. */
 static int take_base(struct way *way, const struct ethos_row *row)
 {
     way->base = row->base;
-    way->time_ms = way->found ? way->time_ms : row->change.time_ms;
-    way->found = way->founded = true;
+    note_found(way, row);
+    way->founded = true;
     return copy_view(&way->arena, &way->base) == ETHOS_OK ? ENOUGH : ETHOS_NOMEM;
 }
 
@@ -261,9 +273,7 @@ static int look_back(void *arg, const struct ethos_row *row)
 {
     struct way *way = arg;
     if (strcmp(row->change.after, way->wanted) == 0) {
-        if (!way->found)
-            way->time_ms = row->change.time_ms;
-        way->found = true;
+        note_found(way, row);
         if (add_step(way, row) != ETHOS_OK)
             return ETHOS_NOMEM;
         way->founded = row->whole.data || strcmp(row->change.before, "absent") == 0;
@@ -276,18 +286,49 @@ static int look_back(void *arg, const struct ethos_row *row)
     return has_base(row, way->wanted) ? take_base(way, row) : ETHOS_OK;
 }
 
-static int find_way(const struct rows *self, const char *scope, const char *key, struct way *way,
+/* One page, of rows beside the one that the last version was found by: no more than `span` newer. */
+static int look_near(const struct rows *self, struct page *page, uint64_t span,
+                     struct ethos_error *error)
+{
+    page->below = self->near.number + span + 1;
+    page->limit = (size_t)span;
+    return next_page(self, page, error);
+}
+
+/*
+ * Whoever goes through a history asks for one version after the other: the next one is looked for beside the
+ * last one, and from the newest row on only when it is not there.
+ */
+static int look(const struct rows *self, const char *scope, const char *key, struct way *way,
+                struct ethos_error *error)
+{
+    struct page page = {.scope = scope, .key = key, .each = look_back, .arg = way};
+    int code = ETHOS_OK;
+    if (strcmp(self->near.scope, scope) == 0) {
+        code = look_near(self, &page, ROWS_FIRST, error);
+        if (code == ETHOS_OK && !way->found)
+            code = look_near(self, &page, ROWS_PAGE, error);
+    }
+    if (code == ETHOS_OK && !way->found)
+        page = (struct page){.scope = scope, .key = key, .each = look_back, .arg = way};
+    while (code == ETHOS_OK && !page.last)
+        code = next_page(self, &page, error);
+    return code;
+}
+
+static int find_way(struct rows *self, const char *scope, const char *key, struct way *way,
                     struct ethos_error *error)
 {
     const char *revision = way->wanted;
-    int code = strcmp(revision, "absent") == 0 ? ETHOS_OK
-                                               : rows_each(self, scope, key, look_back, way, error);
+    int code = strcmp(revision, "absent") == 0 ? ETHOS_OK : look(self, scope, key, way, error);
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
     if (code != ETHOS_OK && code != ENOUGH)
         return code;
     if (!way->found)
         return err_set(error, ETHOS_NOTFOUND, "%s: never had the revision %s", key, revision);
+    snprintf(self->near.scope, sizeof self->near.scope, "%s", scope);
+    self->near.number = way->number;
     return ETHOS_OK;
 }
 
@@ -316,8 +357,8 @@ static int corrupt(const char *key, const char *revision, struct ethos_error *er
     return err_hint(error, code, "choose another version of its history");
 }
 
-static int rebuild(const struct rows *self, const char *scope, const char *key,
-                   const char *revision, struct ethos_text *out_text, struct ethos_error *error)
+static int rebuild(struct rows *self, const char *scope, const char *key, const char *revision,
+                   struct ethos_text *out_text, struct ethos_error *error)
 {
     struct way way = {.wanted = revision};
     struct str text, spare;
@@ -342,8 +383,11 @@ static int rebuild(const struct rows *self, const char *scope, const char *key,
 int rows_version(struct ethos_store *self, const char *scope, const char *key, const char *revision,
                  struct ethos_text *out_text, struct ethos_error *error)
 {
-    const struct rows *rows = (const struct rows *)self;
+    struct rows *rows = (struct rows *)self;
     int code = rebuild(rows, scope, key, revision, out_text, error);
-    // A purge that came between two pages has replaced half of the way.
-    return code == ETHOS_CORRUPT ? rebuild(rows, scope, key, revision, out_text, error) : code;
+    if (code != ETHOS_CORRUPT)
+        return code;
+    // A purge that came between two pages has replaced half of the way, or a newer row knows a better one.
+    rows->near.scope[0] = 0;
+    return rebuild(rows, scope, key, revision, out_text, error);
 }

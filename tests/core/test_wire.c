@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "base/arena.h"
+#include "base/hash.h"
 #include "base/str.h"
 #include "base/view.h"
 #include "core/wire.h"
@@ -150,6 +152,95 @@ static void test_changes_and_origins_keep_what_is_unknown(void **state)
     json_decref(json);
 }
 
+/* A commit that is whole: two changes of a text, one of them lost, and a copy. */
+static json_t *make_commit(void)
+{
+    static char one[ETHOS_REVISION_SIZE];
+    hash_revision(VIEW("one\n"), one);
+    const struct ethos_change told = {.actions = "add", .source = "tool"};
+    struct ethos_row rows[2] = {{.change = told, .whole = VIEW("one\n")}, {.change = told}};
+    const struct ethos_edit edits[] = {{.key = "a.md", .verdict = ETHOS_EDIT_KEEP},
+                                       {.key = "b.md", .verdict = ETHOS_EDIT_DROP}};
+    const struct ethos_copy copy = {.key = "a.md", .time_ms = 5, .text = VIEW("b\0\xFF")};
+    const struct ethos_commit commit = {.version = 3,
+                                        .rows = rows,
+                                        .row_count = 2,
+                                        .edits = edits,
+                                        .edit_count = 2,
+                                        .copies = &copy,
+                                        .copy_count = 1};
+    rows[0].change.number = 4, rows[0].change.key = "a.md";
+    rows[0].change.before = "absent", rows[0].change.after = one;
+    rows[1].change.number = 9, rows[1].change.key = "b.md";
+    rows[1].change.before = one, rows[1].change.after = "absent";
+    return travel(wire_commit(&commit));
+}
+
+static int take_commit(const json_t *json, struct ethos_commit *out)
+{
+    static struct arena arena;
+    arena_release(&arena);
+    arena_init(&arena);
+    int code = wire_take_commit(json, &arena, &scratch, out);
+    if (!json)
+        arena_release(&arena);
+    return code;
+}
+
+static void test_a_commit_comes_back_with_each_text_once(void **state)
+{
+    struct ethos_commit back;
+    (void)state;
+    json_t *json = make_commit();
+    assert_int_equal(json_object_size(json_object_get(json, "texts")), 1);
+    assert_int_equal(take_commit(json, &back), ETHOS_OK);
+    assert_int_equal(back.version, 3);
+    assert_int_equal(back.row_count, 2);
+    assert_true(view_eq(back.rows[0].whole, VIEW("one\n")) && !back.rows[0].base.data);
+    assert_true(view_eq(back.rows[1].base, VIEW("one\n")) && !back.rows[1].whole.data);
+    assert_int_equal(back.edits[0].verdict, ETHOS_EDIT_KEEP);
+    assert_int_equal(back.edits[1].verdict, ETHOS_EDIT_DROP);
+    assert_true(view_eq(back.copies[0].text, VIEW("b\0\xFF")));
+    json_decref(json);
+    take_commit(NULL, &back);
+}
+
+static void test_a_commit_that_is_none_is_refused(void **state)
+{
+    static const struct {
+        const char *list, *name, *value;
+    } rows[] = {
+        {"rows", "number", "0"},
+        {"rows", "number", "99999999999999999"},
+        {"rows", "before", "null"},
+        {"rows", "after", "\"sha256:1\""},
+        {"rows", "key", "null"},
+        {"rows", "source", "null"},
+        {"edits", "key", "7"},
+        {"edits", "revision", "\"x\""},
+        {"edits", "revision",
+         "\"sha256:"
+         "0000000000000000000000000000000000000000000000000000000000000000\""},
+        {"copies", "text", "null"},
+        {"copies", "key", "null"},
+    };
+    struct ethos_commit back;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *json = make_commit();
+        json_t *row = json_array_get(json_object_get(json, rows[i].list), 0);
+        json_object_set_new(row, rows[i].name, json_loads(rows[i].value, JSON_DECODE_ANY, NULL));
+        assert_int_equal(take_commit(json, &back), ETHOS_INVALID);
+        json_decref(json);
+    }
+    json_t *json = make_commit();
+    void *text = json_object_iter(json_object_get(json, "texts"));
+    json_object_iter_set_new(json_object_get(json, "texts"), text, json_string("another\n"));
+    assert_int_equal(take_commit(json, &back), ETHOS_INVALID);
+    json_decref(json);
+    assert_int_equal(take_commit(NULL, &back), ETHOS_INVALID);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +249,8 @@ int main(void)
         cmocka_unit_test(test_texts_keep_all_that_is_known_of_them),
         cmocka_unit_test(test_every_code_comes_back),
         cmocka_unit_test(test_changes_and_origins_keep_what_is_unknown),
+        cmocka_unit_test(test_a_commit_comes_back_with_each_text_once),
+        cmocka_unit_test(test_a_commit_that_is_none_is_refused),
     };
     str_init(&scratch, SIZE_MAX);
     int failed = cmocka_run_group_tests_name("core/wire", tests, NULL, NULL);

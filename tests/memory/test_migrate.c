@@ -53,8 +53,9 @@ static size_t side_count;
 static void reopen(struct side *side)
 {
     struct ethos_error error = {0};
-    struct ethos_setup setup = {
-        .host = &log_default_host, .flags = ETHOS_SETUP_FAST, .deadline_ms = 1000};
+    struct ethos_setup setup = {.host = &log_default_host,
+                                .flags = ETHOS_SETUP_FAST | ETHOS_SETUP_WALKS,
+                                .deadline_ms = 1000};
     if (side->store && side->kind != RAM)
         side->store->ops->close(side->store);
     else if (side->store)
@@ -330,6 +331,124 @@ static void test_what_came_meanwhile_goes_over_with_the_next_run(void **state)
     struct seen seen = move(a, b);
     assert_int_equal(seen.total.moved, 1);
     expect_equal(a, b);
+}
+
+static void test_a_scope_of_an_unknown_name_stays_and_all_others_go(void **state)
+{
+    (void)state;
+    for (int to = 0; to < KINDS; to++) {
+        struct side *a = side_new(ROWS), *b = side_new((enum kind)to);
+        struct ethos_error error = {0};
+        struct seen seen;
+        put_as(a, "future:x", "MEMORY.md", VIEW("of a later version\n"), NULL);
+        fill_some(a);
+        assert_int_equal(try_move(a->store, b->store, &seen, &error), ETHOS_INTERNAL);
+        assert_string_equal(error.text, "1 scope that this version does not know, future:x first");
+        assert_int_equal(seen.scopes, 3);
+        expect_equal(a, b);
+        side_free();
+        side_free();
+    }
+}
+
+/* A second move of the same, from its first step to its last, between two steps of the first one. */
+struct beside {
+    struct side *from, *to;
+    bool done;
+};
+
+static void move_beside(void *arg, size_t index, size_t count, uint64_t done, uint64_t total)
+{
+    struct beside *beside = arg;
+    (void)index, (void)count, (void)done, (void)total;
+    if (!beside->done) {
+        beside->done = true;
+        move(beside->from, beside->to);
+    }
+}
+
+static void test_two_moves_of_the_same_at_once_both_end_well(void **state)
+{
+    (void)state;
+    char text[32];
+    for (int to = 0; to < KINDS; to++) {
+        struct side *a = side_new(ROWS), *b = side_new((enum kind)to);
+        struct beside beside = {a, b, false};
+        struct ethos_error error = {0};
+        const struct migrate how = {.host = &log_default_host,
+                                    .from = a->store,
+                                    .to = b->store,
+                                    .progress = move_beside,
+                                    .arg = &beside};
+        for (int i = 0; i < 3 * MIGRATE_ROWS; i++) {
+            snprintf(text, sizeof text, "entry %d\n", i);
+            put(a, "MEMORY.md", text);
+        }
+        assert_int_equal(migrate_stores(&how, &error), ETHOS_OK);
+        assert_true(beside.done);
+        expect_same(a, b, SCOPE);
+        side_free();
+        side_free();
+    }
+}
+
+/* Texts that no diff leads to: each has to be asked for. */
+static void put_other(struct side *side, unsigned seed)
+{
+    char text[8000], *at = text;
+    for (unsigned i = 0; i < 150; i++)
+        at += snprintf(at, 40, "line %u of %u: %u\n", i, seed, i * seed);
+    put_as(side, SCOPE, seed % 2 ? "a.md" : "b.md", view_of(text, (size_t)(at - text)), NULL);
+}
+
+static void test_texts_that_no_diff_leads_to_cost_a_few_rows_each(void **state)
+{
+    (void)state;
+    const unsigned count = 300;
+    struct side *a = side_new(ROWS), *b = side_new(ROWS);
+    for (unsigned i = 0; i < count; i++)
+        put_other(a, i + 1);
+    rows_ram_hooks(a->db)->rows = rows_ram_hooks(b->db)->rows = 0;
+    move(a, b);
+    assert_in_range(rows_ram_hooks(a->db)->rows, count, 30 * count);
+    assert_in_range(rows_ram_hooks(b->db)->rows, count, 30 * count);
+}
+
+static int version(struct side *side, const char *key, const char *text)
+{
+    char revision[ETHOS_REVISION_SIZE];
+    struct ethos_text found = {0};
+    struct ethos_error error = {0};
+    hash_revision(view_str(text), revision);
+    int code = side->store->ops->version(side->store, SCOPE, key, revision, &found, &error);
+    if (code == ETHOS_OK)
+        assert_true(view_eq(view_of(found.data, found.size), view_str(text)));
+    log_default_host.resize(NULL, found.data, 0);
+    return code;
+}
+
+static void test_versions_asked_for_in_a_row_follow_what_others_write(void **state)
+{
+    (void)state;
+    struct side *a = side_new(FILES), *b = side_new(FILES);
+    struct ethos_purge purge;
+    struct ethos_error error = {0};
+    memcpy(b->root, a->root, sizeof b->root);
+    reopen(b);
+    put(a, "one.md", "secret\nfirst\n");
+    put(a, "one.md", "second\n");
+    put(a, "two.md", "other\n");
+    assert_int_equal(version(a, "one.md", "secret\nfirst\n"), ETHOS_OK);
+    assert_int_equal(version(a, "two.md", "other\n"), ETHOS_OK);
+    assert_int_equal(version(a, "one.md", "second\n"), ETHOS_OK);
+    assert_int_equal(version(a, "one.md", "other\n"), ETHOS_NOTFOUND);
+    put(b, "one.md", "third\n");
+    put(b, "one.md", "fourth\n");
+    assert_int_equal(version(a, "one.md", "third\n"), ETHOS_OK);
+    assert_int_equal(b->store->ops->purge(b->store, SCOPE, VIEW("secret"), 0, NULL, &purge, &error),
+                     ETHOS_OK);
+    assert_int_not_equal(version(a, "one.md", "secret\nfirst\n"), ETHOS_OK);
+    assert_int_equal(version(a, "one.md", "first\n"), ETHOS_OK);
 }
 
 static void test_a_target_with_other_history_is_refused_and_stays(void **state)
@@ -881,6 +1000,10 @@ int main(void)
         cmocka_unit_test_teardown(test_a_round_trip_comes_home_as_it_left, reset),
         cmocka_unit_test_teardown(test_the_target_goes_on_after_the_move, reset),
         cmocka_unit_test_teardown(test_what_came_meanwhile_goes_over_with_the_next_run, reset),
+        cmocka_unit_test_teardown(test_a_scope_of_an_unknown_name_stays_and_all_others_go, reset),
+        cmocka_unit_test_teardown(test_two_moves_of_the_same_at_once_both_end_well, reset),
+        cmocka_unit_test_teardown(test_texts_that_no_diff_leads_to_cost_a_few_rows_each, reset),
+        cmocka_unit_test_teardown(test_versions_asked_for_in_a_row_follow_what_others_write, reset),
         cmocka_unit_test_teardown(test_a_target_with_other_history_is_refused_and_stays, reset),
         cmocka_unit_test_teardown(test_a_file_put_there_by_hand_is_never_overwritten, reset),
         cmocka_unit_test_teardown(test_a_move_that_was_broken_off_at_any_commit_goes_on, reset),

@@ -24,6 +24,7 @@
 #include "memory/migrate.h"
 #include "postgres.h"
 #include "redis.h"
+#include "remote.h"
 #include "session/session.h"
 #include "store/store.h"
 
@@ -409,6 +410,40 @@ static void test_a_source_that_is_written_to_ends_equal_or_says_so(void **state)
     server_stop(&server);
 }
 
+/* ---- another ethos serve ----------------------------------------------------------------------- */
+
+static void test_a_move_into_another_server_though_it_falls(void **state)
+{
+    (void)state;
+    struct remote_server server;
+    struct ethos_store *there;
+    struct ethos_error error = {0};
+    char home[128], url[64];
+    const char *const words[] = {"--from",      "markdown",        "--to",
+                                 "remote",      "--to-option",     url,
+                                 "--to-option", "keyEnv=MOVE_KEY", NULL};
+    remote_server_start(&server);
+    setenv("MOVE_KEY", server.key, 1);
+    snprintf(home, sizeof home, "%s/home", temp.path);
+    snprintf(url, sizeof url, "url=http://127.0.0.1:%u", server.port);
+    fill(home, ENTRIES);
+    pid_t child = start(home, words);
+    os_sleep_ms(400);
+    remote_server_kill(&server);
+    remote_server_again(&server);
+    int code = end(child);
+    assert_true(code == 0 || code == 6 || code == 7);
+    move_whole(home, words);
+    struct ethos_store *files = open_files(home);
+    assert_int_equal(
+        remote_open_at(&log_default_host, server.port, server.key, 20000, &there, &error),
+        ETHOS_OK);
+    expect_same(files, there);
+    there->ops->close(there);
+    files->ops->close(files);
+    remote_server_stop(&server);
+}
+
 /* ---- conversations --------------------------------------------------------------------------- */
 
 #define TALK "11111111-1111-4111-8111-111111111111"
@@ -562,6 +597,7 @@ int main(void)
         ON_BOTH(test_a_server_that_stood_still_is_waited_for),
         ON_BOTH(test_an_interrupted_move_says_how_it_goes_on),
         ON_BOTH(test_a_source_that_is_written_to_ends_equal_or_says_so),
+        ON(test_a_move_into_another_server_though_it_falls, "remote"),
         ON(test_conversations_go_to_postgres_and_back, "postgres"),
     };
     return cmocka_run_group_tests(tests, find_program, NULL);

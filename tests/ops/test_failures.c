@@ -19,6 +19,13 @@ struct row {
 #define COPY "MEMORY.md.20251115T094640Z.af84aa9e.md"
 #define PAIR "\"platform\":\"telegram\",\"platformUserId\":\"4711\""
 
+#define NEW "sha256:7aa7a5359173d05b63cfd682e3c38487f3cb4f7f1d60659fe59fab1505977d4c"
+#define GRAFT                                                                                      \
+    "{\"version\":2,\"texts\":{\"" NEW "\":\"new\\n\"},\"copies\":[],"                             \
+    "\"edits\":[{\"key\":\"a.md\",\"revision\":\"" NEW "\"}],"                                     \
+    "\"rows\":[{\"number\":3,\"timeMs\":1,\"key\":\"a.md\",\"actions\":\"add\","                   \
+    "\"source\":\"tool\",\"before\":\"absent\",\"after\":\"" NEW "\"}]}"
+
 #define MIGRATE "{\"from\":\"markdown\"}"
 
 #define IN_P "\"scope\":\"personality\""
@@ -152,6 +159,7 @@ static const struct row rows[] = {
     {"store.conflictRead", "{" OF_P ",\"id\":\"" COPY "\"}", false},
     {"store.conflictDrop", "{" OF_P ",\"id\":\"" COPY "\"}", true},
     {"store.keep", "{" OF_P ",\"key\":\"note.md\",\"text\":\"beside\"}", true},
+    {"store.graft", "{" OF_P ",\"commit\":" GRAFT "}", false},
     {"memory.migrate", MIGRATE, false},
     {"memory.migrate", MIGRATE, true},
 };

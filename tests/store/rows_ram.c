@@ -230,6 +230,7 @@ static int db_rows(struct ethos_store *self, const char *scope, const char *key,
         if (key && strcmp(item->row.change.key, key) != 0)
             continue;
         code = each(arg, &item->row);
+        db_of(self)->hooks.rows++;
         limit--;
     }
     call_once(db_of(self), &db_of(self)->hooks.after_page);

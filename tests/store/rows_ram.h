@@ -32,7 +32,7 @@ struct rows_ram_hooks {
     int down;  /* every call answers this */
     bool deaf; /* nobody is told of what changes, only afterwards that it may have */
     unsigned fetches, commits, forgets; /* counted; commits that want operations forgotten */
-    unsigned pages, watches;            /* of rows; the same */
+    unsigned pages, rows, watches;      /* of rows, and those in them; the same */
 };
 struct rows_ram_hooks *rows_ram_hooks(struct rows_ram *db);
 
