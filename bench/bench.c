@@ -118,7 +118,7 @@ static const struct bench_case cases[] = {
      .count = 50, .program = "mcp-server-memory", .open = start_server},
     {"MCP: read one of 10 notes", READ_NOTE(SERVER_10), PEER_READ(PEER_10), .count = 50,
      .least = 20, .program = "mcp-server-memory"},
-    {"MCP: read one of 10,000 notes", READ_NOTE(SERVER_10000), PEER_READ(PEER_10000), .count = 10,
+    {"MCP: read one of 10,000 notes", READ_NOTE(SERVER_10000), PEER_READ(PEER_10000), .count = 50,
      .least = 500, .program = "mcp-server-memory"},
     {"MCP: one of 10,000 notes, to 10", READ_NOTE(SERVER_10), READ_NOTE(SERVER_10000), .count = 50},
 };

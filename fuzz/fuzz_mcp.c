@@ -17,7 +17,18 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Operations give something of every kind; which, depends on the arguments alone. */
+/* The arguments, as a text of the result. */
+static json_t *told(const json_t *args)
+{
+    struct str text;
+    str_init(&text, SIZE_MAX / 4);
+    json_print(args, JSON_STYLE_LINE, &text);
+    json_t *json = json_text(str_view(&text));
+    str_release(&text);
+    return json;
+}
+
+/* Operations give something of every kind; what, depends on the arguments alone. */
 static int run(void *arg, const struct op *op, struct op_call *call, struct op_result *result,
                struct ethos_error *error)
 {
@@ -32,9 +43,9 @@ static int run(void *arg, const struct op *op, struct op_call *call, struct op_r
     if (call->again)
         result->again = again_new(&(struct service_seen){.turn = 1}, -1);
     return op_return(result,
-                     json_pack("{s:s, s:s, s:s, s:[{s:s, s:i}], s:[{s:s, s:s}]}", "content",
-                               "tea\n", "revision", "sha256:0", "text", "tea", "hits", "key",
-                               "a.md", "line", 1, "notes", "key", "a.md", "title", "A"),
+                     json_pack("{s:o, s:s, s:s, s:[{s:s, s:i}], s:[{s:s, s:s}]}", "content",
+                               told(call->args), "revision", "sha256:0", "text", "tea", "hits",
+                               "key", "a.md", "line", 1, "notes", "key", "a.md", "title", "A"),
                      error);
 }
 
@@ -92,7 +103,10 @@ static void serve(enum mcp_version version, struct ethos_view sent, size_t piece
     mcp_stream_release(&stream);
 }
 
-/* Everything once more, and once more with other ids: the answers are the same as those that are made. */
+/*
+ * Everything once more, and once more with other ids and words: the answers are the same as those that are
+ * made from what was parsed.
+ */
 static void check_kept(enum mcp_version version, struct ethos_view sent)
 {
     struct str input, made, kept;

@@ -57,6 +57,21 @@ bool hash_same_secret(struct ethos_view a, struct ethos_view b)
     return differ == 0;
 }
 
+uint64_t hash_mix(uint64_t hash, struct ethos_view v)
+{
+    uint64_t word;
+    size_t at = 0;
+    for (; v.size - at >= sizeof word; at += sizeof word) {
+        memcpy(&word, v.data + at, sizeof word);
+        hash = (hash ^ word) * 0x9E3779B97F4A7C15;
+        hash ^= hash >> 32;
+    }
+    word = v.size;
+    memcpy(&word, v.data + at, v.size - at);
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15;
+    return hash ^ hash >> 32;
+}
+
 /* ---- CRC-32C --------------------------------------------------------------------------------- */
 
 /* What a byte adds, by its value: the polynomial 0x1edc6f41, bits reflected. */

@@ -22,6 +22,9 @@ bool hash_same_secret(struct ethos_view a, struct ethos_view b);
 /* "sha256:<hex>" */
 void hash_revision(struct ethos_view v, char out[ETHOS_REVISION_SIZE]);
 
+/* For tables of this process: quick, and anybody can find two texts that give the same. */
+uint64_t hash_mix(uint64_t start, struct ethos_view v);
+
 /* The checksum of iSCSI and ext4 (Castagnoli): against torn and rotten bytes, not against people. */
 uint32_t hash_crc32c(struct ethos_view v);
 

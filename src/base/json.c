@@ -18,7 +18,6 @@
 static const char lower[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
 
 #define SHORT 1024 /* bytes that are quoted at once */
-#define BYTES(byte) (0x0101010101010101u * (unsigned char)(byte))
 
 /* ---- strings ------------------------------------------------------------------------------- */
 
@@ -28,16 +27,10 @@ static const char escapes[256] = {
     ['\f'] = 'f',    ['\r'] = 'r', [14 ... 31] = 'u', ['"'] = '"',  ['\\'] = '\\',
 };
 
-/* The highest bit of every byte that is zero; above the first such byte it may be set needlessly. */
-static uint64_t zeros(uint64_t word)
-{
-    return (word - BYTES(1)) & ~word & BYTES(0x80);
-}
-
 typedef unsigned char block __attribute__((vector_size(16)));
 
-/* Whether none of sixteen bytes of text needs an escape. */
-static bool is_plain(const char *data)
+/* How many of sixteen bytes of text come before the first that needs an escape. */
+static inline size_t plain_bytes(const char *data)
 {
     block bytes;
     uint64_t found[2];
@@ -45,19 +38,9 @@ static bool is_plain(const char *data)
     memcpy(&bytes, data, sizeof bytes);
     block special = (block)((bytes < 32) | (bytes == '"') | (bytes == '\\'));
     memcpy(found, &special, sizeof found);
-    return !(found[0] | found[1]);
-}
-
-/* How many of eight bytes of text come before the first that needs an escape. */
-static size_t plain_bytes(const char *data)
-{
-    uint64_t word;
-
-    memcpy(&word, data, sizeof word);
-    word = le64toh(word);
-    uint64_t found = zeros(word & BYTES(0xE0)) | zeros(word ^ BYTES('"')) |
-                     zeros(word ^ BYTES('\\'));
-    return found ? (size_t)__builtin_ctzll(found) / 8 : sizeof word;
+    if (found[0])
+        return (size_t)__builtin_ctzll(le64toh(found[0])) / 8;
+    return found[1] ? 8 + (size_t)__builtin_ctzll(le64toh(found[1])) / 8 : sizeof bytes;
 }
 
 /* What the escapes of a text add to it. */
@@ -116,11 +99,11 @@ static int quote_piece(struct ethos_view piece, const char *digits, struct str *
         return str_code(out);
     char *to = out->data + out->size;
     while (end - from >= 16) {
-        size_t plain = is_plain(from) ? 16 : plain_bytes(from);
+        size_t plain = plain_bytes(from);
         memcpy(to, from, 16);
         to += plain;
         from += plain;
-        if (plain < 8)
+        if (plain < 16)
             to = put_escape(*from++, digits, to);
     }
     to = put_bytes(from, (size_t)(end - from), digits, to);

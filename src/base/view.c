@@ -95,6 +95,8 @@ static bool is_black(char c)
 
 struct ethos_view view_trim_start(struct ethos_view v)
 {
+    while (v.size > 0 && v.data[0] == ' ')
+        v = view_from(v, 1);
     while (v.size > 0 && !is_black(v.data[0])) {
         uint32_t cp;
         size_t size = utf8_decode(v.data, v.size, &cp, NULL);

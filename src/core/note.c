@@ -16,25 +16,25 @@
 #include "core/note_field.h"
 
 static const struct member {
-    const char *name;
+    struct ethos_view name;
     size_t offset; /* in struct note */
 } members[] = {
-    {"name", offsetof(struct note, name)},
-    {"description", offsetof(struct note, description)},
-    {"type", offsetof(struct note, type)},
-    {"title", offsetof(struct note, title)},
-    {"created", offsetof(struct note, created)},
-    {"verified", offsetof(struct note, verified)},
-    {"source", offsetof(struct note, source)},
-    {"expires", offsetof(struct note, expires)},
-    {"supersedes", offsetof(struct note, supersedes)},
-    {"check", offsetof(struct note, check)},
+    {VIEW("name"), offsetof(struct note, name)},
+    {VIEW("description"), offsetof(struct note, description)},
+    {VIEW("type"), offsetof(struct note, type)},
+    {VIEW("title"), offsetof(struct note, title)},
+    {VIEW("created"), offsetof(struct note, created)},
+    {VIEW("verified"), offsetof(struct note, verified)},
+    {VIEW("source"), offsetof(struct note, source)},
+    {VIEW("expires"), offsetof(struct note, expires)},
+    {VIEW("supersedes"), offsetof(struct note, supersedes)},
+    {VIEW("check"), offsetof(struct note, check)},
 };
 
 static struct ethos_view *find_member(struct note *note, struct ethos_view name)
 {
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-        if (view_eq_str(name, members[i].name))
+        if (view_eq(name, members[i].name))
             return (struct ethos_view *)((char *)note + members[i].offset);
     }
     return NULL;
@@ -219,6 +219,8 @@ static bool goes_on(const struct note_field *field, struct ethos_view rest)
 {
     struct ethos_view line;
 
+    if (rest.size > 0 && rest.data[0] >= 'a' && rest.data[0] <= 'z')
+        return false; // mostly: the next field, at the top level
     if (!note_next_line(&rest, &line))
         return false;
     size_t indent = note_indent(line);
@@ -267,7 +269,7 @@ static void read_members(struct note *note)
 
 static bool is_fence(struct ethos_view line)
 {
-    return view_eq(view_trim_end(line), VIEW("---"));
+    return view_starts(line, VIEW("---")) && view_eq(view_trim_end(line), VIEW("---"));
 }
 
 void note_parse(struct ethos_view text, struct note *out)
@@ -324,8 +326,9 @@ int note_title(const struct note *note, const char *key, struct str *out)
         return note_value(note->title, out);
     if (view_ends(name, VIEW(".md")))
         name.size -= 3;
-    for (size_t at = 0; at < name.size; at++)
-        str_addc(out, title_byte(name, at));
+    if (str_add(out, name) == ETHOS_OK)
+        for (size_t at = 0; at < name.size; at++)
+            out->data[out->size - name.size + at] = title_byte(name, at);
     return str_code(out);
 }
 

@@ -27,8 +27,9 @@ static const char *const reserved_keys[] = {"SOUL.md", ARCHIVE_KEY};
 
 static bool is_word_byte(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-';
+    unsigned char letter = (unsigned char)((c | 0x20) - 'a'), digit = (unsigned char)(c - '0');
+
+    return letter < 26 || digit < 10 || c == '_' || c == '-';
 }
 
 bool scope_id_ok(struct ethos_view id)
@@ -63,7 +64,7 @@ static const char *id_of_kind(const char *scope, const char *word)
 {
     size_t length = strlen(word);
 
-    if (strncmp(scope, word, length) != 0 || scope[length] != ':')
+    if (scope[0] != word[0] || strncmp(scope, word, length) != 0 || scope[length] != ':')
         return NULL;
     return scope_id_ok(view_str(scope + length + 1)) ? scope + length + 1 : NULL;
 }

@@ -21,6 +21,7 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/view.h"
 
 #define SETS 64           /* by hash; in each: */
@@ -29,11 +30,6 @@
 #define MOST_ANSWER 65536 /* bytes of its answer */
 #define MOST_DIGITS 18    /* of an id: every such number can be told */
 #define HEAD "{\"jsonrpc\":\"2.0\",\"id\":"
-
-/* A line, cut at its id. */
-struct cut {
-    struct ethos_view before, id, after;
-};
 
 struct answer {
     uint64_t hash;
@@ -109,8 +105,7 @@ static bool is_plain(char c)
     return c >= ' ' && c <= '~' && c != '"' && c != '\\';
 }
 
-/* The size of the id that text begins with; 0: there is none that is written as it would be printed. */
-static size_t id_size(struct ethos_view text)
+size_t mcp_plain_size(struct ethos_view text)
 {
     const char *data = text.data;
     size_t at = 1;
@@ -139,25 +134,24 @@ static size_t id_before(struct ethos_view text)
         at--;
     if (at > 0 && (quoted || text.data[at - 1] == '-'))
         at--;
-    return at < text.size && id_size(view_from(text, at)) == text.size - at ? at : SIZE_MAX;
+    return at < text.size && mcp_plain_size(view_from(text, at)) == text.size - at ? at : SIZE_MAX;
 }
 
-static bool cut_at(struct ethos_view line, size_t at, size_t size, struct cut *out)
+static bool cut_at(struct ethos_view line, size_t at, size_t size, struct mcp_cut *out)
 {
-    *out = (struct cut){view_of(line.data, at), view_of(line.data + at, size),
-                        view_from(line, at + size)};
+    *out = (struct mcp_cut){view_of(line.data, at), view_of(line.data + at, size),
+                            view_from(line, at + size)};
     return size > 0;
 }
 
-/* Cuts a line at its id, if it is one of those that have it where it is found. */
-static bool cut(struct ethos_view line, struct cut *out)
+bool mcp_cut(struct ethos_view line, struct mcp_cut *out)
 {
     static const struct ethos_view heads[] = {VIEW(HEAD), VIEW("{\"id\":")};
     if (line.size == 0 || line.size > MOST_LINE)
         return false;
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         if (view_starts(line, heads[i]))
-            return cut_at(line, heads[i].size, id_size(view_from(line, heads[i].size)), out);
+            return cut_at(line, heads[i].size, mcp_plain_size(view_from(line, heads[i].size)), out);
     if (line.data[line.size - 1] != '}')
         return false;
     struct ethos_view inner = view_of(line.data, line.size - 1);
@@ -168,25 +162,13 @@ static bool cut(struct ethos_view line, struct cut *out)
 
 /* ---- finding ----------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t hash, struct ethos_view text)
+static uint64_t hash_of(const struct mcp_cut *line)
 {
-    for (size_t at = 0; at < text.size; at += sizeof hash) {
-        uint64_t word = 0;
-        size_t left = text.size - at;
-        memcpy(&word, text.data + at, left < sizeof word ? left : sizeof word);
-        hash = (hash ^ word) * 0x9E3779B97F4A7C15;
-        hash ^= hash >> 32;
-    }
-    return hash;
-}
-
-static uint64_t hash_of(const struct cut *line)
-{
-    return mix(mix(line->before.size, line->before), line->after);
+    return hash_mix(hash_mix(line->before.size, line->before), line->after);
 }
 
 static bool fits(const struct answer *answer, const struct mcp_session *session,
-                 const struct cut *line, uint64_t hash)
+                 const struct mcp_cut *line, uint64_t hash)
 {
     return answer && answer->hash == hash && answer->version == session->version &&
            answer->log_level == session->log_level &&
@@ -195,7 +177,7 @@ static bool fits(const struct answer *answer, const struct mcp_session *session,
 }
 
 static struct answer **find(struct mcp_kept *self, const struct mcp_session *session,
-                            const struct cut *line)
+                            const struct mcp_cut *line)
 {
     uint64_t hash = hash_of(line);
     struct answer **set = self->all[hash % SETS];
@@ -205,12 +187,17 @@ static struct answer **find(struct mcp_kept *self, const struct mcp_session *ses
     return NULL;
 }
 
+json_t *mcp_plain_json(struct ethos_view text)
+{
+    return text.data[0] == '"' ? json_stringn_nocheck(text.data + 1, text.size - 2)
+                               : json_integer(strtoll(text.data, NULL, 10));
+}
+
 static bool is_cancelled(const struct mcp_session *session, struct ethos_view id)
 {
     if (!session->cancelled)
         return false;
-    json_t *value = id.data[0] == '"' ? json_stringn(id.data + 1, id.size - 2)
-                                      : json_integer(strtoll(id.data, NULL, 10));
+    json_t *value = mcp_plain_json(id);
     bool cancelled = session->cancelled(session->cancelled_arg, value);
     json_decref(value);
     return cancelled;
@@ -234,11 +221,11 @@ static bool give(const struct mcp_session *session, const struct answer *answer,
 
 bool mcp_kept_answer(struct mcp_session *session, struct ethos_view text, struct str *out)
 {
-    struct cut line;
+    struct mcp_cut line;
     struct mcp_kept *self = session->kept;
     const struct mcp *mcp = session->mcp;
     str_clear(&self->line);
-    if (!cut(text, &line))
+    if (!mcp_cut(text, &line))
         return false;
     struct answer **found = find(self, session, &line);
     if (found && mcp->holds(mcp->run_arg, (*found)->again) && give(session, *found, line.id, out))
@@ -251,7 +238,7 @@ bool mcp_kept_answer(struct mcp_session *session, struct ethos_view text, struct
 
 /* ---- keeping ----------------------------------------------------------------------------------- */
 
-static struct answer *answer_new(const struct mcp_session *session, const struct cut *line,
+static struct answer *answer_new(const struct mcp_session *session, const struct mcp_cut *line,
                                  struct ethos_view rest)
 {
     struct answer *answer = malloc(sizeof *answer + line->before.size + line->after.size +
@@ -291,10 +278,10 @@ static bool rest_of(struct ethos_view answer, struct ethos_view id, struct ethos
 
 void mcp_kept_put(struct mcp_session *session, struct ethos_view text, struct op_again **again)
 {
-    struct cut line;
+    struct mcp_cut line;
     struct ethos_view rest;
     struct mcp_kept *self = session->kept;
-    if (text.size > MOST_ANSWER || !cut(str_view(&self->line), &line) ||
+    if (text.size > MOST_ANSWER || !mcp_cut(str_view(&self->line), &line) ||
         !rest_of(text, line.id, &rest))
         return;
     struct answer *answer = answer_new(session, &line, rest);

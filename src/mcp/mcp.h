@@ -9,6 +9,7 @@
  *   resources.c  memory files and notes as resources
  *   prompts.c    prompts about memory
  *   kept.c       answers that serve again
+ *   form.c       messages that are written like earlier ones
  *   stream.c     bytes to messages: lines, their limit, requests that were cancelled meanwhile
  *   state.c      what another program needs to go on with a connection
  *   stdio.c      ethos mcp
@@ -76,8 +77,10 @@ struct mcp_session {
     /* what `initialize` settled, for the legacy era alone: */
     enum mcp_version version;
     char client[MCP_CLIENT_SIZE];
-    int log_level;         /* 0: nobody asked for logs */
-    struct mcp_kept *kept; /* or NULL */
+    int log_level;           /* 0: nobody asked for logs */
+    struct mcp_kept *kept;   /* or NULL */
+    struct mcp_forms *forms; /* or NULL */
+    struct str *rooms;       /* two, for results; kept from one request to the next; or NULL */
     /* while a message is handled: */
     struct str *out;
     int log_level_now;
@@ -109,6 +112,7 @@ void mcp_log(struct mcp_session *self, enum ethos_level level, const char *line)
 
 struct mcp_stream {
     struct mcp_session session;
+    struct str rooms[2];
     struct str in;
     size_t begin;  /* of the message at hand, while nothing of it was run */
     size_t at;     /* what was handled of it */

@@ -15,6 +15,7 @@
 #include "base/view.h"
 
 #define META(name) "io.modelcontextprotocol/" name
+#define MOST_ROOM 65536 /* bytes that are kept for the next request */
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
@@ -218,13 +219,34 @@ static bool is_cancelled(const struct mcp_session *self, const struct mcp_reques
            self->cancelled(self->cancelled_arg, id);
 }
 
+/* A buffer of a request; where many come, its memory is kept from one to the next. */
+static void open_room(struct str *kept, struct str *out)
+{
+    str_init(out, MCP_MAX_REPLY);
+    if (kept && kept->capacity > 0) {
+        *out = *kept;
+        str_init(kept, MCP_MAX_REPLY);
+    }
+}
+
+static void close_room(struct str *kept, struct str *own)
+{
+    if (kept && own->capacity <= MOST_ROOM) {
+        str_clear(own);
+        *kept = *own;
+    } else {
+        str_release(own);
+    }
+}
+
 static void answer_request(struct mcp_session *self, struct mcp_request *request, const json_t *id,
                            bool in_batch, struct str *out)
 {
     size_t start = out->size;
     if (is_cancelled(self, request, id))
         return;
-    str_init(&request->members, MCP_MAX_REPLY);
+    open_room(self->rooms, &request->members);
+    open_room(self->rooms ? self->rooms + 1 : NULL, &request->text);
     json_t *result = result_of(request, in_batch);
     if (!result && !request->code)
         mcp_refuse(request, MCP_INTERNAL, "out of memory");
@@ -238,7 +260,8 @@ static void answer_request(struct mcp_session *self, struct mcp_request *request
             mcp_kept_put(self, view_of(out->data + start, out->size - start), &request->again);
     }
     op_again_free(request->again);
-    str_release(&request->members);
+    close_room(self->rooms, &request->members);
+    close_room(self->rooms ? self->rooms + 1 : NULL, &request->text);
     json_decref(result);
     json_decref(request->data);
 }
@@ -269,6 +292,14 @@ static const char *find_fault(const json_t *message)
     return NULL;
 }
 
+/* Appends what to send for a request that is written like another, in which no fault was found. */
+static void answer_alike(struct mcp_session *self, struct mcp_alike *alike, struct str *out)
+{
+    struct mcp_request request = {
+        .session = self, .method = alike->method, .params = alike->params, .alike = alike};
+    answer_request(self, &request, json_object_get(alike->message, "id"), false, out);
+}
+
 /* Appends what to send for one message of the input, or nothing. */
 static void answer(struct mcp_session *self, const json_t *message, bool in_batch, struct str *out)
 {
@@ -292,8 +323,11 @@ static bool is_here(const struct mcp_session *self, const json_t *message)
            tools_here(self, json_object_get(message, "params"));
 }
 
-/* Decided for the whole message: of one that is handled elsewhere, nothing is run here. */
-static void settle_where(const struct mcp_session *self, const json_t *message)
+/*
+ * Decided for the whole message: of one that is handled elsewhere, nothing is run here. False: this program
+ * has not what it asks for.
+ */
+static bool settle_where(const struct mcp_session *self, const json_t *message)
 {
     size_t index;
     json_t *item;
@@ -302,6 +336,7 @@ static void settle_where(const struct mcp_session *self, const json_t *message)
         here = here && is_here(self, item);
     if (!here && self->mcp->elsewhere)
         self->mcp->elsewhere(self->mcp->run_arg);
+    return here;
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
@@ -337,15 +372,11 @@ static const char *refuse_batch(const struct mcp_session *self, const json_t *ba
                                                     : NULL;
 }
 
-void mcp_message(struct mcp_session *self, struct ethos_view text, struct str *out)
+/* A message that is none of a known form. */
+static void answer_text(struct mcp_session *self, struct ethos_view text, struct str *out)
 {
     json_t *message = NULL;
-    struct ethos_error error = {0};
-    size_t begin = out->size;
-    if (view_blank(text) || (self->kept && mcp_kept_answer(self, text, out)))
-        return;
-    self->out = out;
-    self->log_level_now = 0;
+    struct ethos_error error;
     int code = json_parse(text, "message", &message, &error);
     if (code != ETHOS_OK) {
         send_failure(code == ETHOS_NOMEM ? MCP_INTERNAL : MCP_PARSE_ERROR, error.text, out);
@@ -358,12 +389,27 @@ void mcp_message(struct mcp_session *self, struct ethos_view text, struct str *o
             answer_batch(self, message, out);
         }
     } else {
-        settle_where(self, message);
+        if (settle_where(self, message) && self->forms && !find_fault(message))
+            mcp_forms_learn(self->forms, text, message);
         answer(self, message, false, out);
-        if (out->size > begin && out->data[out->size - 1] != '\n')
-            str_addc(out, '\n');
     }
-    settle(begin, out);
     json_decref(message);
+}
+
+void mcp_message(struct mcp_session *self, struct ethos_view text, struct str *out)
+{
+    size_t begin = out->size;
+    if (view_blank(text) || (self->kept && mcp_kept_answer(self, text, out)))
+        return;
+    self->out = out;
+    self->log_level_now = 0;
+    struct mcp_alike *alike = self->forms ? mcp_forms_fill(self->forms, text) : NULL;
+    if (alike)
+        answer_alike(self, alike, out);
+    else
+        answer_text(self, text, out);
+    if (out->size > begin && out->data[out->size - 1] != '\n')
+        str_addc(out, '\n');
+    settle(begin, out);
     self->out = NULL;
 }

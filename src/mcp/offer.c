@@ -116,8 +116,9 @@ bool tools_here(const struct mcp_session *session, const json_t *params)
 
 json_t *tools_call(struct mcp_request *request)
 {
-    const json_t *arguments;
-    const char *name = named_with(request, &arguments);
+    const json_t *arguments = NULL;
+    const char *name = request->alike && request->alike->tool ? ""
+                                                              : named_with(request, &arguments);
     return name ? offer_call(request, name, arguments) : NULL;
 }
 

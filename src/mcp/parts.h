@@ -22,14 +22,18 @@ enum {
     MCP_UNSUPPORTED_VERSION = -32022,
 };
 
+struct mcp_alike;
+
 /* One request while it is answered. */
 struct mcp_request {
     struct mcp_session *session;
     enum mcp_version version;
     const char *method;
-    const json_t *params; /* an object, or NULL */
+    const json_t *params;    /* an object, or NULL */
+    struct mcp_alike *alike; /* or NULL */
     char client[MCP_CLIENT_SIZE];
     struct str members;     /* of the result, as text already: "a":1,"b":2 */
+    struct str text;        /* to make them from */
     struct op_again *again; /* of what the result was made from and nothing else, or NULL */
     /* why it cannot be answered: */
     int code;
@@ -79,6 +83,44 @@ bool mcp_kept_answer(struct mcp_session *session, struct ethos_view text, struct
 
 /* Keeps the answer to the message at hand, a line without its end. Takes again if it does. */
 void mcp_kept_put(struct mcp_session *session, struct ethos_view text, struct op_again **again);
+
+/* A line, cut at its id. */
+struct mcp_cut {
+    struct ethos_view before, id, after;
+};
+
+/* Cuts a line, if it is one of those that have their id where it is found without parsing. */
+bool mcp_cut(struct ethos_view line, struct mcp_cut *out);
+
+/*
+ * The size of the value that text begins with, if it is a whole number or a string that is written as it
+ * would be printed; else 0. And its value, or NULL: no memory.
+ */
+size_t mcp_plain_size(struct ethos_view text);
+json_t *mcp_plain_json(struct ethos_view text);
+
+/* ---- form.c ---------------------------------------------------------------------------------- */
+
+/* A message that is written like an earlier one, and what was found out about that one. */
+struct mcp_alike {
+    json_t *message;
+    const char *method; /* of the message, as are params */
+    const json_t *params;
+    /* What it calls, once that is known; args share the message's values. */
+    const struct mcp_tool *tool; /* or NULL */
+    const struct mcp_way *way;
+    const struct op *op;
+    json_t *args;
+};
+
+/* The message of a line that is written like an earlier one, until the next is filled; else NULL. */
+struct mcp_alike *mcp_forms_fill(struct mcp_forms *self, struct ethos_view line);
+
+/* Learns from a line that was parsed to this message, a request that can be handled here. */
+void mcp_forms_learn(struct mcp_forms *self, struct ethos_view line, json_t *message);
+
+struct mcp_forms *mcp_forms_new(void); /* NULL: no memory */
+void mcp_forms_free(struct mcp_forms *self);
 
 /* ---- operations ------------------------------------------------------------------------------ */
 

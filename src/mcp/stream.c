@@ -84,6 +84,10 @@ void mcp_stream_init(struct mcp_stream *self, const struct mcp *mcp)
     *self = (struct mcp_stream){
         .session = {.mcp = mcp, .cancelled = is_cancelled, .cancelled_arg = self}};
     self->session.kept = mcp->holds ? mcp_kept_new() : NULL;
+    self->session.forms = mcp->holds ? mcp_forms_new() : NULL;
+    self->session.rooms = self->rooms;
+    str_init(&self->rooms[0], MCP_MAX_REPLY);
+    str_init(&self->rooms[1], MCP_MAX_REPLY);
     str_init(&self->in, INPUT_CEILING);
 }
 
@@ -92,6 +96,9 @@ void mcp_stream_release(struct mcp_stream *self)
     self->at = SIZE_MAX;
     forget_passed(self);
     mcp_kept_free(self->session.kept);
+    mcp_forms_free(self->session.forms);
+    str_release(&self->rooms[0]);
+    str_release(&self->rooms[1]);
     str_release(&self->in);
 }
 

@@ -13,8 +13,6 @@
 #include "base/view.h"
 #include "mcp/parts.h"
 
-#define USUAL_TEXT 1000 /* bytes: room for most results */
-
 /* ---- which tools there are ------------------------------------------------------------------- */
 
 static const struct op *way_op(const struct mcp_session *session, const struct mcp_way *way)
@@ -361,8 +359,10 @@ static void print_rows(const json_t *rows, const struct mcp_field *fields, struc
 static void print_name(const char *name, struct str *out)
 {
     bool first = out->size == 0 || out->data[out->size - 1] == '{';
+    size_t size = strlen(name);
+    str_reserve(out, size + 4);
     str_adds(out, first ? "\"" : ",\"");
-    str_adds(out, name);
+    str_add(out, view_of(name, size));
     str_adds(out, "\":");
 }
 
@@ -386,16 +386,26 @@ static void print_shown(const json_t *value, const struct mcp_field *fields, str
     }
 }
 
+/* The member of a name. Fields come nearly in this order, so the search goes on where the last one ended. */
+static const struct op_member *find_member(const struct op_result *result, const char *name,
+                                           size_t *at)
+{
+    for (size_t i = 0; i < result->member_count; i++) {
+        const struct op_member *member = &result->members[(*at)++ % result->member_count];
+        if (strcmp(member->name, name) == 0)
+            return member;
+    }
+    return NULL;
+}
+
 /* The same of a result that is texts by name. */
 static void print_members(const struct op_result *result, const struct mcp_field *fields,
                           struct str *out)
 {
-    const struct op_member *end = result->members + result->member_count;
+    size_t at = 0;
     for (const struct mcp_field *field = fields; field->name; field++) {
-        const struct op_member *member = result->members;
-        while (member < end && strcmp(member->name, field->name) != 0)
-            member++;
-        if (member == end)
+        const struct op_member *member = find_member(result, field->name, &at);
+        if (!member)
             continue;
         print_name(field->name, out);
         if (member->absent)
@@ -424,34 +434,46 @@ static void print_structured(const struct call *call, struct str *out)
 /* Said twice, for those who read text and for those who read JSON; made once. */
 static json_t *tool_result(const struct call *call)
 {
-    struct str text, *members = &call->request->members;
-    str_init(&text, MCP_MAX_REPLY);
-    str_reserve(&text, USUAL_TEXT);
-    str_reserve(members, 3 * USUAL_TEXT);
-    print_structured(call, &text);
-    str_fail(members, str_code(&text));
+    struct str *text = &call->request->text, *members = &call->request->members;
+    print_structured(call, text);
+    str_fail(members, str_code(text));
     str_adds(members, "\"content\":[{\"type\":\"text\",\"text\":");
-    json_quote(str_view(&text), members);
+    json_print_text(str_view(text), members); // JSON has no byte that is escaped by a number
     str_adds(members, "}]");
     if (mcp_has(call->request, MCP_2025_06_18)) {
         str_adds(members, ",\"structuredContent\":");
-        str_add(members, str_view(&text));
+        str_add(members, str_view(text));
     }
     str_adds(members, ",\"isError\":false");
-    str_release(&text);
     if (str_code(members) == ETHOS_LIMIT)
         return mcp_refuse(call->request, MCP_INTERNAL, "the answer is too large");
-    return str_code(members) == ETHOS_OK ? json_object() : NULL;
+    return str_code(members) != ETHOS_OK            ? NULL
+           : mcp_has(call->request, MCP_2026_07_28) ? json_object()
+                                                    : json_true(); // nobody adds to it
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static int run_tool(struct call *call)
+/* What is called with what; found once for messages that are written alike, unless a word chooses. */
+static int prepare(struct call *call, json_t **out)
 {
-    json_t *args;
+    struct mcp_alike *alike = call->request->alike;
     int code = choose_way(call);
     if (code == ETHOS_OK)
-        code = take_arguments(call, &args);
+        code = take_arguments(call, out);
+    if (code == ETHOS_OK && alike && !call->way->action) {
+        alike->tool = call->tool;
+        alike->way = call->way;
+        alike->op = call->op;
+        alike->args = json_incref(*out);
+    }
+    return code;
+}
+
+static int run_tool(struct call *call)
+{
+    json_t *args = call->op ? json_incref(call->request->alike->args) : NULL;
+    int code = args ? ETHOS_OK : prepare(call, &args);
     if (code != ETHOS_OK)
         return code;
     if (call->way->needs_match && !json_object_get(args, "ifMatch")) {
@@ -488,10 +510,14 @@ bool offer_here(const struct mcp_session *session, const char *name)
 
 json_t *offer_call(struct mcp_request *request, const char *name, const json_t *arguments)
 {
-    const struct mcp_tool *tool = find_tool(request->session, name);
-    if (!tool)
+    struct call call = {.request = request, .given = arguments};
+    if (request->alike && request->alike->tool) {
+        call.tool = request->alike->tool;
+        call.way = request->alike->way;
+        call.op = request->alike->op;
+    } else if (!(call.tool = find_tool(request->session, name))) {
         return mcp_unknown(request, "tool", name);
-    struct call call = {.request = request, .tool = tool, .given = arguments};
+    }
     op_result_init(&call.result);
     int code = run_tool(&call);
     json_t *json = code == ETHOS_OK || is_partial(&call, code) ? tool_result(&call)

@@ -47,6 +47,7 @@ struct ethos {
 struct turn_asked {
     struct ethos_request request;
     const char *here; /* of a request without a workspace */
+    char *now;        /* room for as much */
     uint64_t number;  /* of the turn */
 };
 
@@ -84,7 +85,7 @@ int handle_aim(const struct ethos_turn *turn, const struct ethos_target *target,
                struct scope_target *out, struct ethos_error *error);
 
 /* A text as callers get it; text NULL: there is no such file. */
-int handle_file(struct ethos_turn *turn, const struct scope_target *target,
+int handle_file(const struct ethos_turn *turn, const struct scope_target *target,
                 const struct ethos_text *text, struct ethos_file **out_file,
                 struct ethos_error *error);
 

@@ -44,10 +44,10 @@ static bool same(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+/* A longer name does not fit, and is another one. */
 static bool is_here(const struct turn_asked *asked)
 {
-    char here[PATH_LIMIT];
-    return getcwd(here, sizeof here) && same(here, asked->here);
+    return getcwd(asked->now, strlen(asked->here) + 1) && same(asked->now, asked->here);
 }
 
 static bool fits(const struct turn_asked *asked, const struct ethos_request *request)
@@ -71,8 +71,10 @@ static const struct turn_asked *note_asked(struct ethos_turn *turn,
                                  &request->query};
     if (!asked || (!request->workspace && !getcwd(here, sizeof here)))
         return NULL;
-    *asked = (struct turn_asked){
-        .request = *request, .here = arena_str(&turn->arena, here), .number = number};
+    *asked = (struct turn_asked){.request = *request,
+                                 .here = arena_str(&turn->arena, here),
+                                 .now = arena_alloc(&turn->arena, strlen(here) + 1),
+                                 .number = number};
     const char **to[] = {&asked->request.personality, &asked->request.user,
                          &asked->request.session,     &asked->request.workspace,
                          &asked->request.platform,    &asked->request.platform_user,
@@ -80,7 +82,7 @@ static const struct turn_asked *note_asked(struct ethos_turn *turn,
     for (size_t i = 0; i < sizeof to / sizeof *to; i++)
         if (*from[i] && !(*to[i] = arena_str(&turn->arena, *from[i])))
             return NULL;
-    return asked->here ? asked : NULL;
+    return asked->here && asked->now ? asked : NULL;
 }
 
 /* ---- keeping --------------------------------------------------------------------------------- */

@@ -560,6 +560,26 @@ int notes_check(struct ethos_turn *turn, const struct notes_check *what,
 
 /* ---- age ------------------------------------------------------------------------------------ */
 
+static char *put(char *at, struct ethos_view text)
+{
+    memcpy(at, text.data, text.size);
+    return at + text.size;
+}
+
+/* By hand, since every note that is read says it. */
+static void tell_age(const char *how, long days, char out[NOTES_STALE_SIZE])
+{
+    char digits[24], *end = digits + sizeof digits, *first = end;
+    do
+        *--first = (char)('0' + days % 10);
+    while (days /= 10);
+    char *at = put(out, VIEW("last "));
+    at = put(at, view_str(how));
+    *at++ = ' ';
+    at = put(at, view_of(first, (size_t)(end - first)));
+    *put(at, VIEW(" days ago")) = 0;
+}
+
 void notes_stale(struct ethos_view expires, struct ethos_view verified, struct ethos_view created,
                  int64_t mtime_ms, int64_t now_ms, int64_t stale_days, char out[NOTES_STALE_SIZE])
 {
@@ -571,17 +591,17 @@ void notes_stale(struct ethos_view expires, struct ethos_view verified, struct e
         snprintf(out, NOTES_STALE_SIZE, "expired on %.*s", VIEW_ARG(expires));
         return;
     }
-    if (mtime_ms >= 0)
-        clock_date(mtime_ms, changed);
     long days = claims_age_days(verified, today);
     if (days < 0) {
         days = claims_age_days(created, today);
         how = "written";
     }
     if (days < 0) {
+        if (mtime_ms >= 0)
+            clock_date(mtime_ms, changed);
         days = claims_age_days(view_str(changed), today);
         how = "changed";
     }
     if (days > stale_days)
-        snprintf(out, NOTES_STALE_SIZE, "last %s %ld days ago", how, days);
+        tell_age(how, days, out);
 }

@@ -97,10 +97,12 @@ struct service_seen {
     char key[ETHOS_MAX_KEY + 1];
 };
 
-/* ethos_read that tells. */
+/* ethos_read that tells, if it is asked to; the file has no path before service_locate. */
 int service_read(struct ethos_turn *turn, const struct ethos_target *target,
                  struct ethos_file **out_file, struct service_seen *out_seen,
                  struct ethos_error *error);
+int service_locate(const struct ethos_turn *turn, struct ethos_file *file,
+                   struct ethos_error *error);
 
 /* Asks the handle that has read it; variables of the environment are taken to be what they were. */
 bool service_holds(struct ethos *self, const struct service_seen *seen);

@@ -280,9 +280,15 @@ static int copy_text(const struct ethos_text *text, struct ethos_file *file,
     return ETHOS_OK;
 }
 
-int handle_file(struct ethos_turn *turn, const struct scope_target *target,
-                const struct ethos_text *text, struct ethos_file **out_file,
-                struct ethos_error *error)
+int service_locate(const struct ethos_turn *turn, struct ethos_file *file,
+                   struct ethos_error *error)
+{
+    return file->path ? ETHOS_OK : service_path(turn, file->scope, file->key, &file->path, error);
+}
+
+/* Without its path. */
+static int make_file(const struct scope_target *target, const struct ethos_text *text,
+                     struct ethos_file **out_file, struct ethos_error *error)
 {
     struct ethos_file *file = calloc(1, sizeof *file);
     if (!file)
@@ -293,9 +299,23 @@ int handle_file(struct ethos_turn *turn, const struct scope_target *target,
     file->mtime_ms = text ? text->mtime_ms : -1;
     file->unsettled = text && text->unsettled;
     file->known_ms = text ? text->known_ms : 0;
-    int code = service_path(turn, target->scope, target->key, &file->path, error);
-    if (code == ETHOS_OK && text)
-        code = copy_text(text, file, error);
+    int code = text ? copy_text(text, file, error) : ETHOS_OK;
+    if (code == ETHOS_OK)
+        *out_file = file;
+    else
+        ethos_file_free(file);
+    return code;
+}
+
+int handle_file(const struct ethos_turn *turn, const struct scope_target *target,
+                const struct ethos_text *text, struct ethos_file **out_file,
+                struct ethos_error *error)
+{
+    struct ethos_file *file;
+    int code = make_file(target, text, &file, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = service_locate(turn, file, error);
     if (code == ETHOS_OK)
         *out_file = file;
     else
@@ -304,10 +324,10 @@ int handle_file(struct ethos_turn *turn, const struct scope_target *target,
 }
 
 /* known_ms: when there was none, if that is not now. */
-static int give_absent(struct ethos_turn *turn, const struct scope_target *target, int64_t known_ms,
+static int give_absent(const struct scope_target *target, int64_t known_ms,
                        struct ethos_file **out_file, struct ethos_error *error)
 {
-    int code = handle_file(turn, target, NULL, out_file, error);
+    int code = make_file(target, NULL, out_file, error);
     if (code == ETHOS_OK)
         (*out_file)->known_ms = known_ms;
     return code;
@@ -315,12 +335,12 @@ static int give_absent(struct ethos_turn *turn, const struct scope_target *targe
 
 /* Where an older profile is shown, the newer one may come: that is not told by any text. */
 static void note_seen(struct ethos_turn *turn, const struct scope_target *aimed, uint64_t stamp,
-                      const struct ethos_file *file, struct service_seen *out)
+                      struct ethos_file *file, struct service_seen *out)
 {
     const struct kept *kept = &turn->ethos->kept;
     bool moved = strcmp(file->scope, aimed->scope) != 0;
     *out = (struct service_seen){.stamp = stamp};
-    if (moved || !stamp || !file->path)
+    if (moved || !stamp || service_locate(turn, file, NULL) != ETHOS_OK || !file->path)
         return;
     out->turn = kept_number(kept, turn);
     out->watched = kept_covers(kept, turn, file->path);
@@ -340,9 +360,9 @@ int service_read(struct ethos_turn *turn, const struct ethos_target *target,
     struct scope_target found = aimed;
     code = read_text(turn, &found, &text, error);
     if (code == ETHOS_OK)
-        code = handle_file(turn, &found, &text, out_file, error);
+        code = make_file(&found, &text, out_file, error);
     else if (code == ETHOS_NOTFOUND)
-        code = give_absent(turn, &found, text.known_ms, out_file, error);
+        code = give_absent(&found, text.known_ms, out_file, error);
     if (code == ETHOS_OK && out_seen)
         note_seen(turn, &aimed, text.stamp, *out_file, out_seen);
     const struct ethos_host *host = turn->ethos->host;
@@ -353,7 +373,12 @@ int service_read(struct ethos_turn *turn, const struct ethos_target *target,
 int ethos_read(struct ethos_turn *turn, const struct ethos_target *target,
                struct ethos_file **out_file, struct ethos_error *error)
 {
-    return service_read(turn, target, out_file, NULL, error);
+    int code = service_read(turn, target, out_file, NULL, error);
+    if (code == ETHOS_OK && (code = service_locate(turn, *out_file, error)) != ETHOS_OK) {
+        ethos_file_free(*out_file);
+        *out_file = NULL;
+    }
+    return code;
 }
 
 bool service_holds(struct ethos *self, const struct service_seen *seen)

@@ -293,6 +293,8 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
     code = at ? ethos_read_version(turn, &target, at, &file, error)
               : service_read(turn, &target, &file, call->again ? &seen : NULL, error);
     if (code == ETHOS_OK)
+        code = service_locate(turn, file, error);
+    if (code == ETHOS_OK)
         code = call->want_json && !call->printed ? op_return(result, file_json(file), error)
                                                  : give_text(call, file, result, error);
     if (code == ETHOS_OK)

@@ -20,7 +20,7 @@
 #include "ops/tables.h"
 
 #define INDEX NOTES_INDEX
-#define USUAL_NOTE 1024 /* bytes: what is told of a note besides its text */
+#define USUAL_NOTE 512 /* bytes: what is told of a note besides its text */
 
 /* ---- the index in the prompt ------------------------------------------------------------------ */
 
@@ -285,16 +285,27 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
 
 /* ---- get -------------------------------------------------------------------------------------- */
 
+/* The key that a name is when it is that of a file; false: it is too long for one. */
+static bool key_of(const char *name, char out[ETHOS_MAX_KEY + 1])
+{
+    struct ethos_view text = view_str(name);
+    size_t more = view_ends(text, VIEW(".md")) ? 0 : 3;
+    if (text.size + more > ETHOS_MAX_KEY)
+        return false;
+    memcpy(out, name, text.size);
+    memcpy(out + text.size, ".md", more);
+    out[text.size + more] = 0;
+    return true;
+}
+
 /* The file of a name; mostly the name is that of a file, and then no other is looked at: seen tells. */
 static int read_named(struct ethos_turn *turn, const char *scope, const char *name,
                       struct ethos_file **out, struct service_seen *seen, struct ethos_error *error)
 {
     char key[ETHOS_MAX_KEY + 1];
     struct ethos_target target = {NULL, scope, key};
-    bool whole = view_ends(view_str(name), VIEW(".md"));
-    int size = snprintf(key, sizeof key, "%s%s", name, whole ? "" : ".md");
     int code = ETHOS_NOTFOUND;
-    if (size < (int)sizeof key && scope_key_visible(key) && strcmp(key, INDEX) != 0)
+    if (key_of(name, key) && scope_key_visible(key) && strcmp(key, INDEX) != 0)
         code = service_read(turn, &target, out, seen, error);
     if (code == ETHOS_OK && (*out)->text)
         return ETHOS_OK;
@@ -322,14 +333,15 @@ static int return_note(const struct op_call *call, struct ethos_turn *turn,
                 note_value(note.type, &type) == ETHOS_OK;
     if (file->mtime_ms >= 0)
         clock_iso(file->mtime_ms, changed);
-    str_reserve(&result->texts, 2 * file->size + USUAL_NOTE);
+    str_reserve(&result->texts, file->size + USUAL_NOTE);
     op_member(result, "scope", view_str(file->scope));
     op_member(result, "key", view_str(file->key));
     op_member(result, "title", str_view(&title));
     op_member(result, "type", note.type.data ? str_view(&type) : note.type);
     op_member(result, "stale", view_str(*stale ? stale : NULL));
     op_member(result, "content", view_of(file->text, file->size));
-    op_member(result, "path", view_str(file->path));
+    if (!call->members)
+        op_member(result, "path", view_str(file->path));
     op_member(result, "modifiedAt", view_str(file->mtime_ms >= 0 ? changed : NULL));
     op_member(result, "revision", view_str(file->revision)); // it has a text
     str_release(&title);
@@ -353,6 +365,8 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
         code = read_named(turn, scope, name, &file, &seen, error);
     if (code == ETHOS_OK && !file->text)
         code = err_set(error, ETHOS_NOTFOUND, "no such note: %s", name);
+    if (code == ETHOS_OK && !call->members)
+        code = service_locate(turn, file, error);
     if (code == ETHOS_OK)
         code = return_note(call, turn, file, result, error);
     if (code == ETHOS_OK && call->again)

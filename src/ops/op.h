@@ -106,8 +106,9 @@ struct op_call {
     const json_t *args; /* object, checked */
     bool want_json;
     bool printed; /* of OP_PRINTS, with want_json: for surfaces that only pass the JSON on */
-    bool members; /* with want_json: where the result is texts by name, wants op_result.members */
-    bool again;   /* wants op_result.again */
+    /* with want_json: where the result is texts by name, wants op_result.members, and no path among them */
+    bool members;
+    bool again; /* wants op_result.again */
     bool dry_run;
     bool guarded;             /* a model reads the answer: secrets and instructions are taken out */
     const char *via;          /* the surface, for history */

@@ -107,20 +107,27 @@ static ssize_t read_span(int fd, char *data, size_t size, uint64_t offset)
     return (ssize_t)done;
 }
 
+/* About a file that cannot be read; apart, as it takes a page of the stack. */
+static int refuse(const struct files *self, const struct stat *st, const char *path,
+                  struct ethos_error *error)
+{
+    char room[PATH_MAX];
+    const char *shown = files_show(self, path, room);
+    return S_ISREG(st->st_mode)
+               ? err_set(error, ETHOS_LIMIT, "%s: more than %d bytes", shown, ETHOS_MAX_STORE_BYTES)
+               : err_set(error, ETHOS_IO, "%s is not a regular file", shown);
+}
+
 /* Which bytes to read: the whole text when its revision is asked for. */
 static int choose_span(const struct files *self, const struct stat *st, const char *path,
                        const struct ethos_read_how *how, uint64_t *out_offset, size_t *out_size,
                        struct ethos_error *error)
 {
-    char shown[PATH_MAX];
-    if (!S_ISREG(st->st_mode))
-        return err_set(error, ETHOS_IO, "%s is not a regular file", files_show(self, path, shown));
     uint64_t total = (uint64_t)st->st_size, wanted = how->tail_bytes;
     if (wanted == 0 || wanted > total || (how->flags & ETHOS_READ_REVISION))
         wanted = total;
-    if (wanted > ETHOS_MAX_STORE_BYTES)
-        return err_set(error, ETHOS_LIMIT, "%s: more than %d bytes", files_show(self, path, shown),
-                       ETHOS_MAX_STORE_BYTES);
+    if (!S_ISREG(st->st_mode) || wanted > ETHOS_MAX_STORE_BYTES)
+        return refuse(self, st, path, error);
     *out_offset = total - wanted;
     *out_size = (size_t)wanted;
     return ETHOS_OK;
@@ -145,8 +152,8 @@ int files_load(const struct files *self, int fd, const char *path, const struct 
                struct ethos_text *out_text, struct stat *out_stat, struct ethos_error *error)
 {
     struct stat before, after;
-    uint64_t offset;
-    size_t size;
+    uint64_t offset = 0;
+    size_t size = 0;
     if (os_fstat(fd, &before) != 0)
         return files_errno(self, errno, path, error);
     for (int i = 0; i < READ_TRIES; i++, before = after) {

@@ -35,7 +35,8 @@ struct files_kept_text {
 
 uint32_t files_kept_mark(const char *path)
 {
-    uint32_t mark = hash_crc32c(view_str(path));
+    uint64_t hash = hash_mix(0, view_str(path));
+    uint32_t mark = (uint32_t)(hash ^ hash >> 32);
     return mark ? mark : 1;
 }
 
