@@ -7,13 +7,15 @@
  *
  *     {"what": "begin", "backend", "folder", "twoWay"}
  *     {"what": "file" | "backend" | "kept" | "failed", "backend", "scope", "key", "path", "removed", "merged", "error"}
- *     {"what": "skipped" | "emptied" | "away" | "back", "backend", "scope", "error"}
+ *     {"what": "skipped" | "away" | "back", "backend", "scope", "error"}
+ *     {"what": "refilled" | "inStep", "backend", "gone", "known"}
  *
- * It runs until SIGINT, SIGTERM or SIGHUP, which then is its good end.
+ * It runs until SIGINT, SIGTERM or SIGHUP, which then is its good end; a second one ends it where it is.
  */
 #include <errno.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/os.h"
@@ -26,7 +28,7 @@
 struct mirroring {
     struct op_call *call;
     const char *folder;
-    bool two_way, once;
+    bool two_way, once, deletes;
     bool away;
 };
 
@@ -34,8 +36,8 @@ struct mirroring {
 
 static const char *const names[] = {
     [MIRROR_FILE] = "file",     [MIRROR_BACKEND] = "backend", [MIRROR_KEPT] = "kept",
-    [MIRROR_FAILED] = "failed", [MIRROR_SKIPPED] = "skipped", [MIRROR_EMPTIED] = "emptied",
-    [MIRROR_AWAY] = "away",     [MIRROR_BACK] = "back",
+    [MIRROR_FAILED] = "failed", [MIRROR_SKIPPED] = "skipped", [MIRROR_REFILLED] = "refilled",
+    [MIRROR_AWAY] = "away",     [MIRROR_BACK] = "back",       [MIRROR_IN_STEP] = "inStep",
 };
 
 static void tell(const struct mirroring *self, json_t *event)
@@ -60,6 +62,8 @@ static void tell_event(void *arg, const struct mirror_event *event)
     op_json_put(&json, "path", op_json_string(event->path));
     op_json_put(&json, "removed", json_boolean(event->removed));
     op_json_put(&json, "merged", json_boolean(event->merged));
+    op_json_put(&json, "gone", json_integer((json_int_t)event->gone));
+    op_json_put(&json, "known", json_integer((json_int_t)event->known));
     if (event->error)
         op_json_put(&json, "error", op_json_error(event->error));
     tell(self, json);
@@ -72,29 +76,59 @@ static void tell_begin(const struct mirroring *self, const char *backend)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* A descriptor that becomes readable when it is to end. Those that are ignored stay so: nohup. */
-static int open_end(sigset_t *before)
+#define ENDINGS 3
+#define ENDED SIGRTMIN /* stands for the first of those that came; it waits until it is read */
+
+static const int endings[ENDINGS] = {SIGINT, SIGTERM, SIGHUP};
+
+struct ending {
+    int fd; /* readable once one came */
+    sigset_t mask;
+    struct sigaction before[ENDINGS];
+};
+
+static void pass_on(int number)
 {
-    static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action;
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (sigaction(endings[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-            sigaddset(&signals, endings[i]);
-    sigprocmask(SIG_BLOCK, &signals, before);
-    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    const union sigval value = {.sival_int = number};
+    int saved = errno;
+    sigqueue(getpid(), ENDED, value);
+    errno = saved;
+}
+
+/*
+ * The first signal is asked for between two steps; a second one finds nobody who waits for it, and ends the program
+ * even while a backend does not answer. Those that are ignored stay so: nohup.
+ */
+static int open_end(struct ending *self, struct ethos_error *error)
+{
+    const struct sigaction action = {.sa_handler = pass_on,
+                                     .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+    sigset_t ended;
+    sigemptyset(&ended);
+    sigaddset(&ended, ENDED);
+    self->fd = signalfd(-1, &ended, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (self->fd < 0)
+        return err_errno(error, errno, "signals");
+    sigprocmask(SIG_BLOCK, &ended, &self->mask);
+    for (size_t i = 0; i < ENDINGS; i++) {
+        sigaction(endings[i], NULL, &self->before[i]);
+        if (self->before[i].sa_handler != SIG_IGN)
+            sigaction(endings[i], &action, NULL);
+    }
+    return ETHOS_OK;
 }
 
 /* heeded: the signal that came has had its effect; else it ends the program now, as any other command. */
-static void close_end(int end, const sigset_t *before, bool heeded)
+static void close_end(const struct ending *self, bool heeded)
 {
     struct signalfd_siginfo came;
-    while (end >= 0 && heeded && os_read(end, &came, sizeof came) > 0)
-        ;
-    if (end >= 0)
-        os_close(end);
-    sigprocmask(SIG_SETMASK, before, NULL);
+    for (size_t i = 0; i < ENDINGS; i++)
+        sigaction(endings[i], &self->before[i], NULL);
+    bool ended = os_read(self->fd, &came, sizeof came) > 0;
+    os_close(self->fd);
+    sigprocmask(SIG_SETMASK, &self->mask, NULL);
+    if (ended && !heeded)
+        raise(came.ssi_int);
 }
 
 /* ---- the operation --------------------------------------------------------------------------- */
@@ -117,6 +151,7 @@ static int run_to_the_end(struct mirroring *self, int end, struct op_result *res
 {
     const struct mirror_how how = {.folder = self->folder,
                                    .two_way = self->two_way,
+                                   .deletes = self->deletes,
                                    .stop = end,
                                    .each = tell_event,
                                    .arg = self};
@@ -145,14 +180,18 @@ static int run_mirror(struct op_call *call, struct op_result *result, struct eth
     struct mirroring self = {.call = call,
                              .folder = op_string(call, "folder"),
                              .two_way = op_flag(call, "twoWay"),
-                             .once = op_flag(call, "once")};
-    sigset_t before;
+                             .once = op_flag(call, "once"),
+                             .deletes = op_flag(call, "delete")};
+    struct ending ending;
     if (call->dry_run)
         return err_set(error, ETHOS_INVALID, "memory mirror: there is no dry run of it");
-    int end = open_end(&before);
-    int code = end >= 0 ? run_to_the_end(&self, end, result, error)
-                        : err_errno(error, errno, "signals");
-    close_end(end, &before, !self.once);
+    if (self.deletes && !(self.two_way && self.once))
+        return err_set(error, ETHOS_INVALID, "--delete goes with --two-way --once");
+    int code = open_end(&ending, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = run_to_the_end(&self, ending.fd, result, error);
+    close_end(&ending, !self.once);
     return code;
 }
 
@@ -162,6 +201,8 @@ static const struct op_arg mirror_args[] = {
     {"twoWay", OP_FLAG, 0, NULL, NULL,
      "edits in the folder go to the backend, merged with what changed there"},
     {"once", OP_FLAG, 0, NULL, NULL, "bring both into step, then end"},
+    {"delete", OP_FLAG, 0, NULL, NULL,
+     "with --two-way --once: files that are gone are removed at the backend, however many"},
     ARG_END};
 
 const struct op ops_mirror[] = {{"memory.mirror", "memory mirror",
