@@ -4,7 +4,6 @@
  * The lines are data (stdout): which backend, an arrow for the direction, the file.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/view.h"
 #include "cli/rows.h"
@@ -17,10 +16,8 @@ static const char *error_of(const json_t *event)
 static void say_begin(const struct cli *self, const json_t *event)
 {
     bool two_way = json_is_true(json_object_get(event, "twoWay"));
-    if (isatty(STDERR_FILENO))
-        view_say(self, "%s %s %s%s. Ctrl-C ends it.", text_of(event, "backend"),
-                 two_way ? "<->" : "->", text_of(event, "folder"),
-                 two_way ? "" : ", read-only (--two-way takes edits)");
+    view_say(self, "%s %s %s%s. Ctrl-C ends it.", text_of(event, "backend"), two_way ? "<->" : "->",
+             text_of(event, "folder"), two_way ? "" : ", read-only (--two-way takes edits)");
 }
 
 static void print_change(struct cli *self, const json_t *event, const char *arrow)
@@ -74,6 +71,21 @@ static void say_failed(const struct cli *self, const json_t *event)
              *hint ? "; " : "", hint);
 }
 
+static void say_refilled(const struct cli *self, const json_t *event)
+{
+    view_say(self,
+             "warning: %lld of %lld files were deleted at once: they come again, and nothing is "
+             "removed at %s. If they are to go: delete them, then ethos memory mirror %s --two-way "
+             "--once --delete",
+             number_of(event, "gone"), number_of(event, "known"), text_of(event, "backend"),
+             text_of(event, "folder"));
+}
+
+static void say_in_step(const struct cli *self, long long texts)
+{
+    view_say(self, "%lld text%s in step.", texts, plural(texts));
+}
+
 void view_tell(void *arg, const json_t *event)
 {
     struct cli *self = arg;
@@ -91,8 +103,10 @@ void view_tell(void *arg, const json_t *event)
     else if (strcmp(what, "skipped") == 0)
         view_say(self, "%s at %s is not in this folder: the home has it elsewhere",
                  text_of(event, "scope"), backend);
-    else if (strcmp(what, "emptied") == 0)
-        view_say(self, "The folder was emptied; it is filled again, and nothing is removed.");
+    else if (strcmp(what, "refilled") == 0)
+        say_refilled(self, event);
+    else if (strcmp(what, "inStep") == 0)
+        say_in_step(self, number_of(event, "known"));
     else if (strcmp(what, "away") == 0)
         view_say(self, "%s is out of reach: %s. It is tried again.", backend, error_of(event));
     else if (strcmp(what, "back") == 0)
@@ -101,7 +115,8 @@ void view_tell(void *arg, const json_t *event)
 
 void view_mirrored(struct cli *self, const json_t *json)
 {
-    long long texts = number_of(json, "texts");
     if (json_is_true(json_object_get(json, "once")))
-        view_say(self, "%lld text%s in step.", texts, plural(texts));
+        say_in_step(self, number_of(json, "texts"));
+    else
+        view_say(self, "Ended. %s is no longer kept in step.", text_of(json, "folder"));
 }

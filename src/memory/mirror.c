@@ -372,7 +372,8 @@ int mirror_look(struct mirror *self, struct ethos_error *error)
     int code = folder_check(self, error);
     if (code != ETHOS_OK)
         return code;
-    self->deletions = false;
+    self->guarded = false;
+    self->deletions = 0;
     self->count.failed = 0;
     self->trouble = (struct ethos_error){0};
     if (self->again_ms && self->again_ms <= os_monotonic_ms())

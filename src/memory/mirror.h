@@ -15,9 +15,10 @@
  *     the backend moved  the file becomes what the backend has, and that is agreed on.
  *
  * A file that is gone, two-way, is removed at the backend if nobody changed it there since; else it is made
- * again, as it is one-way. When all files are gone the folder was emptied: it is filled again, and nothing is
- * removed. A text that was removed at the backend goes, but not when it was edited here, two-way: then it comes
- * back. A file nobody knows is new, two-way, and left alone, one-way.
+ * again, as it is one-way. When more than half of the files are gone, or more than MIRROR_MANY, that is not taken
+ * for what somebody wants: they are made again and nothing is removed, unless how.deletes. A text that was removed
+ * at the backend goes, but not when it was edited here, two-way: then it comes back. So does one that the backend
+ * has lost with its history; one-way its file stays. A file nobody knows is new, two-way, and left alone, one-way.
  *
  * What was agreed on is written down after it is so. Killed before that, a look finds out: a file whose newest
  * change is the mirror's own did not move, and the change at the backend has an operation id (where the
@@ -30,21 +31,24 @@
 
 #include <ethos/ethos.h>
 
-#define MIRROR_VIA "mirror"  /* of its changes, in the history of either side */
-#define MIRROR_FAILURES 10   /* texts of one look that somebody is told of */
-#define MIRROR_RETRY_MS 2000 /* before what failed is tried again */
-#define MIRROR_QUIET_MS 250  /* so long nothing vanishes, before a file counts as deleted */
-#define MIRROR_ROUNDS 16     /* over one text that others change meanwhile */
+#define MIRROR_VIA "mirror"   /* of its changes, in the history of either side */
+#define MIRROR_FAILURES 10    /* texts of one look that somebody is told of */
+#define MIRROR_RETRY_MS 2000  /* before what failed is tried again */
+#define MIRROR_QUIET_MS 250   /* so long nothing vanishes, before a file counts as deleted */
+#define MIRROR_ROUNDS 16      /* over one text that others change meanwhile */
+#define MIRROR_MANY 10        /* files that may be deleted at once */
+#define MIRROR_SPELL_MS 60000 /* deletions that follow each other sooner are one */
 
 enum mirror_kind {
-    MIRROR_FILE,    /* the file became what the backend has */
-    MIRROR_BACKEND, /* the backend was given what was changed in the file */
-    MIRROR_KEPT,    /* a text of the file is kept beside it */
-    MIRROR_FAILED,  /* this text is not in step: error */
-    MIRROR_SKIPPED, /* another backend has this scope, too: not in this folder; key NULL */
-    MIRROR_EMPTIED, /* all files were gone, and come again; scope and key NULL */
-    MIRROR_AWAY,    /* the backend does not answer: error; told once */
-    MIRROR_BACK,    /* it does again */
+    MIRROR_FILE,     /* the file became what the backend has */
+    MIRROR_BACKEND,  /* the backend was given what was changed in the file */
+    MIRROR_KEPT,     /* a text of the file is kept beside it */
+    MIRROR_FAILED,   /* this text is not in step: error */
+    MIRROR_SKIPPED,  /* another backend has this scope, too: not in this folder; key NULL */
+    MIRROR_REFILLED, /* too many files were gone, and come again: gone, known; scope and key NULL */
+    MIRROR_AWAY,     /* the backend does not answer: error; told once */
+    MIRROR_BACK,     /* it does again */
+    MIRROR_IN_STEP, /* of mirror_run: nothing is left to do, for the first time or again: known texts */
 };
 
 struct mirror_event {
@@ -54,6 +58,7 @@ struct mirror_event {
     const char *path; /* of the file, below the folder */
     bool removed;     /* the text is gone from where it says */
     bool merged;      /* both sides had changed; of MIRROR_KEPT: the backend keeps it */
+    size_t gone, known;
     const struct ethos_error *error;
 };
 
@@ -63,6 +68,7 @@ typedef void mirror_fn(void *arg, const struct mirror_event *event);
 struct mirror_how {
     const char *folder;
     bool two_way;
+    bool deletes;      /* files that are gone are removed at the backend, however many */
     unsigned quiet_ms; /* in place of MIRROR_QUIET_MS, or 0 */
     int stop;          /* a descriptor: readable, everything ends soon; -1: none */
     mirror_fn *each;   /* or NULL */

@@ -4,7 +4,8 @@
  * That is the one that was agreed on, unless the edit was made in a text that was read before: an editor that has a
  * file open, or sed, puts its own in the place of what came meanwhile. A change that came meanwhile has left no
  * trace in the edit: of the lines that it put in none is there, and those it took out all are. The edit began
- * before the newest such changes. One that is an older version and nothing else was brought back on purpose.
+ * before the newest such changes. One that is an older version and nothing else was brought back on purpose. What was
+ * changed in the folder itself did not come meanwhile: whoever edits there has seen it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +97,7 @@ static int walk_change(void *arg, const struct ethos_change *change)
     if (strcmp(change->before, walk->edit) == 0)
         return walk->version = true;
     walk->enough = walk->enough || walk->count == MOST_STEPS || change->time_ms < walk->since_ms ||
+                   !change->via || strcmp(change->via, MIRROR_VIA) != 0 ||
                    strcmp(change->before, MIRROR_ABSENT) == 0;
     if (!walk->enough)
         snprintf(walk->before[walk->count++], ETHOS_REVISION_SIZE, "%s", change->before);

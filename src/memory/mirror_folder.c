@@ -76,10 +76,33 @@ static int check_apart(const struct mirror *self, const char *home, struct ethos
     return err_hint(error, code, "name a folder beside %s", home);
 }
 
+/* A text of one mirror would be a file of the other. */
+static int check_alone(const struct mirror *self, struct ethos_error *error)
+{
+    char real[PATH_MAX], path[PATH_MAX + sizeof "/" IDENTITY];
+    struct stat info;
+    int code = real_path(self->folder, real, error);
+    for (char *end = real; code == ETHOS_OK && (end = strrchr(real, '/')) && end > real;) {
+        *end = 0;
+        snprintf(path, sizeof path, "%s/" IDENTITY, real);
+        if (os_fstatat(AT_FDCWD, path, &info, 0) == 0)
+            code = err_hint(
+                error,
+                err_set(error, ETHOS_INVALID, "%s: is inside the mirror %s", self->folder, real),
+                "name a folder beside it");
+    }
+    return code;
+}
+
 static int open_dir(struct mirror *self, struct ethos_error *error)
 {
     struct stat info;
     bool there = os_fstatat(AT_FDCWD, self->folder, &info, 0) == 0;
+    if (!there && errno == ENOENT &&
+        os_fstatat(AT_FDCWD, self->folder, &info, AT_SYMLINK_NOFOLLOW) == 0)
+        return err_hint(
+            error, err_set(error, ETHOS_INVALID, "%s: is a link that leads nowhere", self->folder),
+            "make the folder it names, or remove the link");
     if (there && !S_ISDIR(info.st_mode))
         return err_hint(error, err_set(error, ETHOS_INVALID, "%s: is no folder", self->folder),
                         "name one that is empty, or a new one");
@@ -126,9 +149,14 @@ static int check_empty(const struct mirror *self, struct ethos_error *error)
 static int lock_folder(struct mirror *self, struct ethos_error *error)
 {
     char holder[LOCK_HOLDER_SIZE];
-    int code = home_lock_within(self->dir, LOCK_NAME, 0, &self->lock, error);
-    if (code != ETHOS_BUSY)
+    struct ethos_error why;
+    int code = home_lock_within(self->dir, LOCK_NAME, 0, &self->lock, &why);
+    if (code == ETHOS_OK)
         return code;
+    if (code != ETHOS_BUSY) {
+        err_set(error, code, "%s/%s", self->folder, why.text);
+        return err_hint(error, code, "%s", why.hint);
+    }
     int fd = os_open_beneath(self->dir, LOCK_PATH, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     snprintf(holder, sizeof holder, "another process");
     if (fd >= 0) {
@@ -227,6 +255,8 @@ int folder_open(struct mirror *self, const char *shown, struct ethos_error *erro
 {
     bool known;
     int code = check_apart(self, service_home(self->ethos), error);
+    if (code == ETHOS_OK)
+        code = check_alone(self, error);
     if (code == ETHOS_OK)
         code = open_dir(self, error);
     if (code == ETHOS_OK)
@@ -402,51 +432,60 @@ int folder_scopes(const struct mirror *self, ethos_scope_fn *each, void *arg,
     return code;
 }
 
-static bool is_there(const struct mirror *self, const char *scope, const char *key)
+bool folder_has(const struct mirror *self, const char *scope, const char *key)
 {
     char path[PATH_MAX];
     struct stat info;
-    return folder_path(self, scope, key, path, NULL) == ETHOS_OK &&
-           os_fstatat(self->dir, path, &info, AT_SYMLINK_NOFOLLOW) == 0;
+    return folder_path(self, scope, key, path, NULL) != ETHOS_OK ||
+           os_fstatat(self->dir, path, &info, AT_SYMLINK_NOFOLLOW) == 0 ||
+           (errno != ENOENT && errno != ENOTDIR); // who may not look has not seen it gone
 }
 
-int folder_count(struct mirror *self, size_t enough, size_t *out_known, size_t *out_there,
+/* What was agreed on in the scope, nothing where that is not ours. */
+static int load_ours(const struct mirror *self, size_t i, struct mirror_state *out,
+                     struct ethos_error *error)
+{
+    int code = state_load(self, self->scopes[i], out, error);
+    return code == ETHOS_DENIED ? ETHOS_OK : code;
+}
+
+int folder_count(const struct mirror *self, size_t *out_known, size_t *out_there,
                  struct ethos_error *error)
 {
     int code = ETHOS_OK;
     *out_known = *out_there = 0;
-    for (size_t i = 0; code == ETHOS_OK && *out_there < enough && i < self->scope_count; i++) {
-        const struct mirror_scope *scope = self->scopes[i];
+    for (size_t i = 0; code == ETHOS_OK && i < self->scope_count; i++) {
         struct mirror_state state;
         const char *key;
         json_t *revision;
-        code = state_load(self, scope, &state, error);
-        if (code == ETHOS_DENIED)
-            code = ETHOS_OK; // not ours
+        code = load_ours(self, i, &state, error);
         json_object_foreach (state.keys, key, revision) {
             ++*out_known;
-            *out_there += is_there(self, scope->scope, key);
+            *out_there += folder_has(self, self->scopes[i]->scope, key);
         }
         state_release(&state);
     }
     return code;
 }
 
-int folder_forget(struct mirror *self, struct ethos_error *error)
+int folder_forget_missing(const struct mirror *self, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < self->scope_count; i++) {
+        struct mirror_scope *scope = self->scopes[i];
         struct mirror_state state;
-        code = state_load(self, self->scopes[i], &state, error);
-        if (code == ETHOS_OK && json_object_size(state.keys) > 0) {
-            json_object_clear(state.keys);
-            state.changed = true;
-            code = state_save(self, self->scopes[i], &state, error);
+        const char *key;
+        json_t *revision;
+        void *next;
+        code = load_ours(self, i, &state, error);
+        json_object_foreach_safe(state.keys, next, key,
+                                 revision) if (!folder_has(self, scope->scope, key))
+            state_set(&state, key, MIRROR_ABSENT, NULL);
+        if (code == ETHOS_OK && state.changed) {
+            scope->dirty = true;
+            code = state_save(self, scope, &state, error);
         }
-        self->scopes[i]->dirty = true;
         state_release(&state);
-        if (code == ETHOS_DENIED)
-            code = ETHOS_OK;
     }
     return code;
 }

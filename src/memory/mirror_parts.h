@@ -5,6 +5,7 @@
  *   mirror_run.c      when something is looked at again
  *   mirror_scope.c    a look at one scope: the two steps for each text
  *   mirror_base.c     what an edit is compared with
+ *   mirror_guard.c    what nobody wishes to be at the backend
  *   mirror_folder.c   the folder: whose it is, what was agreed on, modes
  *
  * In the folder, beside what a files store has:
@@ -71,8 +72,12 @@ struct mirror {
     size_t scope_count, scope_capacity;
     struct ethos_error trouble; /* of this look, about no single text; code ETHOS_OK: none */
     bool relist;                /* the folder may have other scopes */
-    bool deletions; /* in this pass, it was looked whether the folder is being emptied */
-    json_t *told;   /* failures of single texts: path to what they were about */
+    bool in_step;               /* and somebody was told */
+    bool guarded;               /* in this pass, files that are gone were counted */
+    size_t deletions;           /* that may still be done in it */
+    size_t removed;             /* texts at backends, without a pause of MIRROR_SPELL_MS */
+    int64_t removed_ms;         /* the last of them */
+    json_t *told;               /* failures of single texts: path to what they were about */
     struct mirror_count count;
 };
 
@@ -91,7 +96,8 @@ bool mirror_stopped(const struct mirror *self);
 
 /* ---- mirror.c -------------------------------------------------------------------------------- */
 
-#define MIRROR_SOON_MS 500 /* before a text is looked at again that somebody is writing */
+#define MIRROR_SOON_MS 500   /* before a text is looked at again that somebody is writing */
+#define MIRROR_FRESH_MS 1000 /* so old a new file is, before it is a text */
 
 /* The folder as a store. */
 int mirror_files(const struct mirror *self, struct ethos_store **out, struct ethos_error *error);
@@ -132,16 +138,17 @@ const char *state_get(const struct mirror_state *state, const char *key);
 int state_set(struct mirror_state *state, const char *key, const char *revision,
               struct ethos_error *error);
 
-/* How many texts there should be, and how many files of them there are; counts to `enough` of these. */
-int folder_count(struct mirror *self, size_t enough, size_t *out_known, size_t *out_there,
+/* Whether the file of a text is there. How many texts there should be, and how many files of them there are. */
+bool folder_has(const struct mirror *self, const char *scope, const char *key);
+int folder_count(const struct mirror *self, size_t *out_known, size_t *out_there,
                  struct ethos_error *error);
 
 /* Every scope of which something was agreed on. */
 int folder_scopes(const struct mirror *self, ethos_scope_fn *each, void *arg,
                   struct ethos_error *error);
 
-/* Forgets what was agreed on, everywhere. */
-int folder_forget(struct mirror *self, struct ethos_error *error);
+/* Forgets what was agreed on of every text whose file is gone. */
+int folder_forget_missing(const struct mirror *self, struct ethos_error *error);
 
 /* The path of a text below the folder. */
 int folder_path(const struct mirror *self, const char *scope, const char *key, char out[PATH_MAX],
@@ -159,6 +166,28 @@ void folder_mode(const struct mirror *self, const char *path);
 int base_find(const struct mirror *self, const struct mirror_scope *scope, const char *key,
               const char *agreed, struct ethos_view edit, struct ethos_text *out, bool *out_stale,
               struct ethos_error *error);
+
+/* ---- mirror_guard.c -------------------------------------------------------------------------- */
+
+/*
+ * Once in a pass, before files of a scope that are gone are taken as deleted: as many as there are now may be, or
+ * none, and all are forgotten, so that they come again. The state is loaded again then.
+ */
+int guard_deletions(struct mirror *self, const struct mirror_scope *scope,
+                    struct mirror_state *state, struct ethos_error *error);
+
+/* Whether one more may be removed in this pass; and that one was. */
+bool guard_allows(struct mirror *self);
+void guard_note(struct mirror *self);
+
+/* What editors leave beside a text; in a tree any name is one. */
+bool guard_is_litter(const char *key);
+
+/* Of a folder that is watched: a file so new may be about to get another name. */
+bool guard_is_fresh(const struct mirror *self, const char *path);
+
+/* Whether git wrote its conflict markers into it. */
+bool guard_is_unmerged(struct ethos_view text);
 
 /* ---- mirror_scope.c -------------------------------------------------------------------------- */
 

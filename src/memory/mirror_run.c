@@ -179,6 +179,28 @@ static int open_watch(struct mirror *self, struct ethos_error *error)
     return code == ETHOS_OK ? watch_open(self->view, &self->watch, error) : code;
 }
 
+static bool is_in_step(const struct mirror *self)
+{
+    bool rest = self->again_ms != 0 || self->relist;
+    for (const struct mirror_source *source = self->sources; source; source = source->next)
+        rest = rest || source->any || source->away;
+    for (size_t i = 0; i < self->scope_count; i++)
+        rest = rest || self->scopes[i]->dirty;
+    return !rest;
+}
+
+/* After a trouble, too; the many changes that are done at once are told one by one already. */
+static void tell_in_step(struct mirror *self, bool failed)
+{
+    if (failed || (!self->in_step && is_in_step(self))) {
+        self->in_step = !failed;
+        if (!failed)
+            mirror_tell(self, &(struct mirror_event){.kind = MIRROR_IN_STEP,
+                                                     .backend = self->name,
+                                                     .known = mirror_count(self).texts});
+    }
+}
+
 /* Whether waiting will not help: it was refused before anything was mirrored, or there is no folder. */
 static bool is_final(const struct mirror *self, int code)
 {
@@ -200,6 +222,7 @@ int mirror_run(struct mirror *self, struct ethos_error *error)
         code = mirror_look(self, error);
         if (code != ETHOS_OK && is_final(self, code))
             break;
+        tell_in_step(self, code != ETHOS_OK);
         code = wait_for_something(self, error);
     }
     return code;

@@ -255,28 +255,20 @@ static int keep_copy(struct look *look, const struct item *item, bool at_backend
     return ETHOS_OK;
 }
 
-/* Not while the folder is being emptied. */
-static int check_deletion(struct look *look, struct ethos_error *error)
-{
-    size_t known, there;
-    int code = folder_count(look->self, 1, &known, &there, error);
-    if (code == ETHOS_OK && (!look->self->deletions || there == 0)) {
-        look->again = true;
-        code = LEFT_ALONE;
-    }
-    return code;
-}
-
 static int absorb_two_way(struct look *look, const struct item *item, struct ethos_error *error)
 {
     struct absorbing job = {.item = item};
     struct ethos_edit edit;
-    int code = item->file.there ? ETHOS_OK : check_deletion(look, error);
-    if (code != ETHOS_OK)
-        return code;
+    if (!item->file.there && !guard_allows(look->self)) {
+        look->again = true;
+        return LEFT_ALONE;
+    }
+    if (guard_is_unmerged(view_side(&item->file)) && !guard_is_unmerged(view_side(&item->backend)))
+        return err_hint(error, err_set(error, ETHOS_INVALID, "has conflict markers of git"),
+                        "resolve the conflict; it is not taken before");
     str_init(&job.merged, ETHOS_MAX_STORE_BYTES);
-    code = base_find(look->self, look->scope, item->key, item->agreed, view_side(&item->file),
-                     &job.base, &job.stale, error);
+    int code = base_find(look->self, look->scope, item->key, item->agreed, view_side(&item->file),
+                         &job.base, &job.stale, error);
     if (code == ETHOS_OK)
         code = update_backend(look, &job, &edit, error);
     if (job.clashes) {
@@ -286,15 +278,25 @@ static int absorb_two_way(struct look *look, const struct item *item, struct eth
             code = update_backend(look, &job, &edit, error);
     }
     if (code == ETHOS_OK && (edit.verdict == ETHOS_EDIT_PUT || edit.verdict == ETHOS_EDIT_DROP)) {
+        bool removed = edit.verdict == ETHOS_EDIT_DROP;
         look->self->count.to_backend++;
+        if (removed)
+            guard_note(look->self);
         tell(look, item,
-             (struct mirror_event){.kind = MIRROR_BACKEND,
-                                   .removed = edit.verdict == ETHOS_EDIT_DROP,
-                                   .merged = job.both});
+             (struct mirror_event){.kind = MIRROR_BACKEND, .removed = removed, .merged = job.both});
     }
     free_text(look, &job.base);
     str_release(&job.merged);
     return code;
+}
+
+static int absorb_new(struct look *look, const struct item *item, struct ethos_error *error)
+{
+    bool fresh = guard_is_fresh(look->self, item->path);
+    look->again = look->again || fresh;
+    if (fresh || guard_is_litter(item->key))
+        return LEFT_ALONE;
+    return absorb_two_way(look, item, error);
 }
 
 static int absorb_one_way(struct look *look, const struct item *item, struct ethos_error *error)
@@ -307,11 +309,12 @@ static int absorb_one_way(struct look *look, const struct item *item, struct eth
 
 static int absorb(struct look *look, struct item *item, struct ethos_error *error)
 {
-    bool own;
+    bool own, unknown = !item->backend.there && same(item->agreed, MIRROR_ABSENT);
     int code = find_own(look, item, &own, error);
     if (code == ETHOS_OK && !own)
-        code = look->self->how.two_way ? absorb_two_way(look, item, error)
-                                       : absorb_one_way(look, item, error);
+        code = !look->self->how.two_way ? absorb_one_way(look, item, error)
+               : unknown                ? absorb_new(look, item, error)
+                                        : absorb_two_way(look, item, error);
     return code == ETHOS_OK ? state_set(&look->state, item->key, item->file.revision, error) : code;
 }
 
@@ -345,11 +348,46 @@ static int take(struct look *look, struct item *item, struct ethos_error *error)
     return state_set(&look->state, item->key, item->backend.revision, error);
 }
 
+static int meet_change(void *arg, const struct ethos_change *change)
+{
+    (void)change;
+    *(bool *)arg = true;
+    return FOUND;
+}
+
+/* Whether the backend knows that there was such a text: what was removed there has a history, what was lost has none. */
+static int find_trace(struct look *look, const struct item *item, bool *out,
+                      struct ethos_error *error)
+{
+    struct ethos_provider *backend = look->backend;
+    *out = item->backend.there || !backend->ops->history;
+    if (*out)
+        return ETHOS_OK;
+    int code = backend->ops->history(backend, look->scope->scope, item->key, meet_change, out,
+                                     error);
+    look->away = code != ETHOS_OK && code != FOUND && code != ETHOS_NOTFOUND;
+    return look->away ? code : ETHOS_OK;
+}
+
+/* A database that was made anew has not removed anything: it gets the text, or the file is all there is. */
+static int give_back(struct look *look, struct item *item, struct ethos_error *error)
+{
+    if (!look->self->how.two_way) {
+        int code = err_set(error, ETHOS_CORRUPT, "%s has lost this text and its history",
+                           look->scope->source->name);
+        return err_hint(error, code, "the file stays; delete it, or give it back with --two-way");
+    }
+    snprintf(item->agreed, sizeof item->agreed, MIRROR_ABSENT);
+    int code = absorb_two_way(look, item, error);
+    return code == ETHOS_OK ? ETHOS_CONFLICT : code;
+}
+
 /* ---- one text -------------------------------------------------------------------------------- */
 
 /* One round: ETHOS_OK when both are the same now, ETHOS_CONFLICT when it is to be looked at again. */
 static int step(struct look *look, struct item *item, struct ethos_error *error)
 {
+    bool known;
     int code = read_file(look, item, error);
     if (code == ETHOS_OK)
         code = read_backend(look, item, error);
@@ -358,8 +396,12 @@ static int step(struct look *look, struct item *item, struct ethos_error *error)
     snprintf(item->agreed, sizeof item->agreed, "%s", state_get(&look->state, item->key));
     if (same(item->file.revision, item->backend.revision))
         return state_set(&look->state, item->key, item->file.revision, error);
-    if (same(item->file.revision, item->agreed))
-        return take(look, item, error);
+    if (same(item->file.revision, item->agreed)) {
+        code = find_trace(look, item, &known, error);
+        return code != ETHOS_OK ? code
+               : known          ? take(look, item, error)
+                                : give_back(look, item, error);
+    }
     code = absorb(look, item, error);
     return code == ETHOS_OK ? ETHOS_CONFLICT : code;
 }
@@ -464,42 +506,6 @@ static int list_keys(struct look *look, struct listing *listing, struct ethos_er
     return code;
 }
 
-/* Whether files that were there are gone. */
-static bool misses_any(const struct look *look)
-{
-    char path[PATH_MAX];
-    struct stat info;
-    const char *key;
-    json_t *revision;
-    json_object_foreach (look->state.keys, key, revision)
-        if (folder_path(look->self, look->scope->scope, key, path, NULL) == ETHOS_OK &&
-            os_fstatat(look->self->dir, path, &info, 0) != 0)
-            return true;
-    return false;
-}
-
-/* Waits until nothing vanishes any more. A folder without any file was emptied: all of it comes again. */
-static int guard_deletions(struct look *look, struct ethos_error *error)
-{
-    struct mirror *self = look->self;
-    size_t known, there = 0, before = SIZE_MAX;
-    int code = ETHOS_OK;
-    if (!self->how.two_way || self->deletions || !misses_any(look))
-        return ETHOS_OK;
-    while (code == ETHOS_OK && there != before && !mirror_stopped(self)) {
-        before = there;
-        code = folder_count(self, SIZE_MAX, &known, &there, error);
-        os_sleep_ms(self->how.quiet_ms ? self->how.quiet_ms : MIRROR_QUIET_MS);
-    }
-    self->deletions = true;
-    if (code != ETHOS_OK || there > 0)
-        return code;
-    code = folder_forget(self, error);
-    state_release(&look->state);
-    mirror_tell(self, &(struct mirror_event){.kind = MIRROR_EMPTIED});
-    return code == ETHOS_OK ? state_load(self, look->scope, &look->state, error) : code;
-}
-
 static int look_at_all(struct look *look, struct ethos_error *error)
 {
     struct listing listing = {look->scope->scope, json_object()};
@@ -528,7 +534,7 @@ int scope_look(struct mirror *self, struct mirror_scope *scope, bool *out_backen
     snprintf(whole.path, sizeof whole.path, "%s", scope->scope);
     int code = state_load(self, scope, &look.state, error);
     if (code == ETHOS_OK)
-        code = guard_deletions(&look, error);
+        code = guard_deletions(self, scope, &look.state, error);
     if (code == ETHOS_OK)
         code = look_at_all(&look, error);
     if (look.state.keys) { // what was agreed on before a failure, too

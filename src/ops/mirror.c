@@ -7,9 +7,10 @@
  *
  *     {"what": "begin", "backend", "folder", "twoWay"}
  *     {"what": "file" | "backend" | "kept" | "failed", "backend", "scope", "key", "path", "removed", "merged", "error"}
- *     {"what": "skipped" | "emptied" | "away" | "back", "backend", "scope", "error"}
+ *     {"what": "skipped" | "away" | "back", "backend", "scope", "error"}
+ *     {"what": "refilled" | "inStep", "backend", "gone", "known"}
  *
- * It runs until SIGINT, SIGTERM or SIGHUP, which then is its good end.
+ * It runs until SIGINT, SIGTERM or SIGHUP, which then is its good end (ops/ending.h).
  */
 #include <errno.h>
 
@@ -25,7 +26,7 @@
 struct mirroring {
     struct op_call *call;
     const char *folder;
-    bool two_way, once;
+    bool two_way, once, deletes;
     bool away;
 };
 
@@ -33,8 +34,8 @@ struct mirroring {
 
 static const char *const names[] = {
     [MIRROR_FILE] = "file",     [MIRROR_BACKEND] = "backend", [MIRROR_KEPT] = "kept",
-    [MIRROR_FAILED] = "failed", [MIRROR_SKIPPED] = "skipped", [MIRROR_EMPTIED] = "emptied",
-    [MIRROR_AWAY] = "away",     [MIRROR_BACK] = "back",
+    [MIRROR_FAILED] = "failed", [MIRROR_SKIPPED] = "skipped", [MIRROR_REFILLED] = "refilled",
+    [MIRROR_AWAY] = "away",     [MIRROR_BACK] = "back",       [MIRROR_IN_STEP] = "inStep",
 };
 
 static void tell(const struct mirroring *self, json_t *event)
@@ -59,6 +60,8 @@ static void tell_event(void *arg, const struct mirror_event *event)
     op_json_put(&json, "path", op_json_string(event->path));
     op_json_put(&json, "removed", json_boolean(event->removed));
     op_json_put(&json, "merged", json_boolean(event->merged));
+    op_json_put(&json, "gone", json_integer((json_int_t)event->gone));
+    op_json_put(&json, "known", json_integer((json_int_t)event->known));
     if (event->error)
         op_json_put(&json, "error", op_json_error(event->error));
     tell(self, json);
@@ -89,6 +92,7 @@ static int run_to_the_end(struct mirroring *self, int end, struct op_result *res
 {
     const struct mirror_how how = {.folder = self->folder,
                                    .two_way = self->two_way,
+                                   .deletes = self->deletes,
                                    .stop = end,
                                    .each = tell_event,
                                    .arg = self};
@@ -117,9 +121,12 @@ static int run_mirror(struct op_call *call, struct op_result *result, struct eth
     struct mirroring self = {.call = call,
                              .folder = op_string(call, "folder"),
                              .two_way = op_flag(call, "twoWay"),
-                             .once = op_flag(call, "once")};
+                             .once = op_flag(call, "once"),
+                             .deletes = op_flag(call, "delete")};
     if (call->dry_run)
         return err_set(error, ETHOS_INVALID, "memory mirror: there is no dry run of it");
+    if (self.deletes && !(self.two_way && self.once))
+        return err_set(error, ETHOS_INVALID, "--delete goes with --two-way --once");
     int end = ending_hold();
     int code = end >= 0 ? run_to_the_end(&self, end, result, error)
                         : err_errno(error, errno, "signals");
@@ -133,6 +140,8 @@ static const struct op_arg mirror_args[] = {
     {"twoWay", OP_FLAG, 0, NULL, NULL,
      "edits in the folder go to the backend, merged with what changed there"},
     {"once", OP_FLAG, 0, NULL, NULL, "bring both into step, then end"},
+    {"delete", OP_FLAG, 0, NULL, NULL,
+     "with --two-way --once: files that are gone are removed at the backend, however many"},
     ARG_END};
 
 const struct op ops_mirror[] = {{"memory.mirror", "memory mirror",

@@ -40,7 +40,7 @@ enum kind { RAM, ROWS, FILES, KINDS };
 
 struct stand {
     enum kind kind;
-    bool two_way;
+    bool two_way, deletes;
     struct temp temp;
     char home[128], folder[128], backend[128];
     struct rows_ram *db;
@@ -48,8 +48,9 @@ struct stand {
     struct ethos *ethos;
     struct mirror *mirror;
     struct ethos_error error;
-    unsigned seen[MIRROR_BACK + 1];
+    unsigned seen[MIRROR_IN_STEP + 1];
     bool merged, removed;
+    size_t gone, known;
     struct ethos_error told;
 };
 
@@ -63,6 +64,8 @@ static inline void note(void *arg, const struct mirror_event *event)
     self->seen[event->kind]++;
     self->merged = event->merged;
     self->removed = event->removed;
+    self->gone = event->gone;
+    self->known = event->known;
     if (event->error)
         self->told = *event->error;
 }
@@ -84,6 +87,7 @@ static inline int try_open(const char *folder)
 {
     const struct mirror_how how = {.folder = folder,
                                    .two_way = stand.two_way,
+                                   .deletes = stand.deletes,
                                    .quiet_ms = 1,
                                    .stop = -1,
                                    .each = note,
@@ -247,6 +251,16 @@ static inline void expect_in(const char *scope, const char *key, const char *pat
 static inline void expect_both(const char *text)
 {
     expect_in(SCOPE, "MEMORY.md", MEMORY, text);
+}
+
+static inline void expect_lines(const char *const *lines)
+{
+    char *text = backend_has(SCOPE, "MEMORY.md");
+    expect_both(text);
+    for (; *lines; lines++)
+        if (!strstr(text, *lines))
+            fail_msg("no %s: %s", *lines, text);
+    free(text);
 }
 
 static inline void pass(void)

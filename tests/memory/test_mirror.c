@@ -363,7 +363,7 @@ static void test_two_way_an_emptied_folder_is_filled_again(void **state)
         pass();
         shell("find . -name '*.md' -delete");
         pass();
-        assert_int_equal(stand.seen[MIRROR_EMPTIED], 1);
+        assert_int_equal(stand.seen[MIRROR_REFILLED], 1);
         assert_int_equal(stand.seen[MIRROR_BACKEND], 0);
         expect_both("one\n");
         expect_in("user:u", "USER.md", "users/u/USER.md", "tea\n");
@@ -434,16 +434,6 @@ static void test_two_way_a_very_old_state_is_an_edit_too(void **state)
     expect_both("- always\n- entry 2\n");
 }
 
-static void expect_lines(const char *const *lines)
-{
-    char *text = backend_has(SCOPE, "MEMORY.md");
-    expect_both(text);
-    for (; *lines; lines++)
-        if (!strstr(text, *lines))
-            fail_msg("no %s: %s", *lines, text);
-    free(text);
-}
-
 /* It was read before the newest changes, and saved after them. */
 static void test_two_way_a_stale_buffer_takes_nothing_away(void **state)
 {
@@ -468,6 +458,21 @@ static void test_two_way_a_stale_buffer_takes_nothing_away(void **state)
     assert_null(strstr(text, "- one"));
     free(text);
     expect_quiet();
+}
+
+static void test_two_way_who_wrote_a_line_here_may_take_it_away(void **state)
+{
+    (void)state;
+    begin(ROWS, true);
+    put("- one\n");
+    pass();
+    edit(MEMORY, "- one\n- person\n");
+    pass();
+    put("- one\n- person\n- agent\n");
+    pass();
+    edit(MEMORY, "- all new\n");
+    pass();
+    expect_both("- all new\n- agent\n");
 }
 
 static void test_two_way_who_has_read_the_newest_change_may_take_it_away(void **state)
@@ -578,6 +583,26 @@ static void test_the_home_and_what_is_in_or_around_it_are_refused(void **state)
     assert_int_equal(try_open(""), ETHOS_INVALID);
     snprintf(path, sizeof path, "%s/file/x", stand.temp.path);
     assert_int_not_equal(try_open(path), ETHOS_OK);
+    snprintf(path, sizeof path, "%s/dangling", stand.temp.path);
+    assert_int_equal(symlink("nowhere", path), 0);
+    refuse(path, ETHOS_INVALID, "is a link that leads nowhere");
+}
+
+static void test_a_folder_in_another_mirror_is_refused(void **state)
+{
+    char path[256];
+    (void)state;
+    begin(ROWS, true);
+    struct mirror *outer = stand.mirror;
+    snprintf(path, sizeof path, "%s/users/u", stand.folder);
+    refuse(path, ETHOS_INVALID, "is inside the mirror");
+    snprintf(path, sizeof path, "%s/link", stand.temp.path);
+    assert_int_equal(symlink(stand.folder, path), 0);
+    snprintf(path, sizeof path, "%s/link/a/b", stand.temp.path);
+    refuse(path, ETHOS_INVALID, "is inside the mirror");
+    mirror_close(outer);
+    stand.mirror = NULL;
+    shell("test ! -e users -a ! -e a");
 }
 
 static void test_a_second_mirror_of_a_folder_is_refused(void **state)
@@ -752,11 +777,13 @@ int main(void)
         TEST(test_two_way_an_old_state_that_is_checked_out_is_an_edit),
         TEST(test_two_way_a_very_old_state_is_an_edit_too),
         TEST(test_two_way_a_stale_buffer_takes_nothing_away),
+        TEST(test_two_way_who_wrote_a_line_here_may_take_it_away),
         TEST(test_two_way_who_has_read_the_newest_change_may_take_it_away),
         TEST(test_a_text_the_backend_refuses_is_told_once_and_kept),
         TEST(test_without_what_was_agreed_on_nothing_is_lost),
         TEST(test_a_folder_with_other_things_is_refused_and_stays_as_it_is),
         TEST(test_the_home_and_what_is_in_or_around_it_are_refused),
+        TEST(test_a_folder_in_another_mirror_is_refused),
         TEST(test_a_second_mirror_of_a_folder_is_refused),
         TEST(test_a_folder_of_another_place_is_refused_by_name),
         TEST(test_memory_that_is_in_files_needs_no_mirror),
