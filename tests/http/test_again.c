@@ -18,7 +18,6 @@
 #define WARM 40 /* requests: more than it takes for an answer to be kept */
 #define SETTLE_US 150000
 
-static struct drive drive;
 static char key[128];
 
 static void write_text(const char *text)
@@ -35,12 +34,6 @@ static int start(void **state)
     write_text("first"); // makes the directory
     drive_key(&drive, "memory:read", NULL, key);
     return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    return drive_end(&drive);
 }
 
 /* ---- files and requests ---------------------------------------------------------------------------- */
@@ -293,5 +286,5 @@ int main(void)
         cmocka_unit_test(test_each_line_means_what_it_says),
         cmocka_unit_test(test_only_who_may_is_answered),
     };
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, start, drive_group_end);
 }
