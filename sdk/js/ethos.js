@@ -347,7 +347,7 @@ class Stream {
     }
 
     #wait() {
-        const pause = Math.min(this.#pause * 2 ** this.#failures++, MAX_PAUSE_MS);
+        const pause = Math.min(this.#pause * 2 ** this.#failures++, this.#options.maxPauseMs ?? MAX_PAUSE_MS);
         return new Promise((resolve) => {
             const timer = setTimeout(resolve, pause * (0.75 + Math.random() / 4));
             this.#stop.signal.addEventListener('abort', () => {

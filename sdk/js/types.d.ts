@@ -65,6 +65,8 @@ export interface StreamOptions<Event> {
     signal?: AbortSignal;
     /** Milliseconds without a byte after which the connection is given up. Default: 45,000 */
     silenceMs?: number;
+    /** Milliseconds between two attempts to come back, at most. Default: 30,000 */
+    maxPauseMs?: number;
 }
 
 export interface EventStream {

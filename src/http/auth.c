@@ -35,20 +35,27 @@ struct failure {
     int64_t at;
 };
 
+struct keys {
+    struct key *rows;
+    size_t count;
+};
+
 struct auth {
     struct http *http;
-    pthread_mutex_t mutex; /* of all that follows */
+    pthread_mutex_t looking; /* at the store, which takes its time; taken before the other one */
+    struct ethos *ethos;     /* to look with; NULL until first needed */
+    pthread_mutex_t mutex;   /* of all that follows, briefly: who has a cookie waits for no store */
     struct token *token;
-    struct ethos *ethos; /* to read the keys with; NULL until first needed */
-    struct key *keys;
-    size_t key_count;
+    struct keys keys;
     uint64_t version;
-    _Atomic int64_t looked; /* when; 0: never */
-    int64_t unread_until;   /* they could not be read: not to be tried before; 0: they could */
-    _Atomic uint64_t state; /* another number whenever keys or token may have changed */
+    _Atomic int64_t looked;         /* when; 0: never; one that did not answer: later than that */
+    bool away;                      /* the store did not answer: only a worker asks it again */
+    _Atomic uint64_t state;         /* another number whenever keys or token may have changed */
     char token_hash[HASH_HEX_SIZE]; /* of the token at that state */
     struct job note;                /* that keys are used */
     bool noting;
+    struct job look; /* at the keys */
+    bool sent;       /* to look */
     struct failure failures[AUTH_FAILURES];
 };
 
@@ -106,80 +113,119 @@ static unsigned scope_rights(const char *scopes)
 /* A list that does not fit would be a shorter one: such a key is not taken. */
 static int add_key(void *arg, const struct ethos_key *row)
 {
-    struct auth *self = arg;
+    struct keys *self = arg;
     struct key key = {0};
     if (row->revoked_at || strlen(row->hash) != HASH_HEX_SIZE - 1 ||
-        strlen(row->origins) >= sizeof key.origins || self->key_count == MAX_KEYS)
+        strlen(row->origins) >= sizeof key.origins || self->count == MAX_KEYS)
         return ETHOS_OK;
-    struct key *keys = realloc(self->keys, (self->key_count + 1) * sizeof *keys);
-    if (!keys)
+    struct key *rows = realloc(self->rows, (self->count + 1) * sizeof *rows);
+    if (!rows)
         return ETHOS_NOMEM;
+    self->rows = rows;
     memcpy(key.hash, row->hash, sizeof key.hash);
     snprintf(key.actor, sizeof key.actor, "key:%s", row->name);
     snprintf(key.origins, sizeof key.origins, "%s", row->origins);
     key.rights = scope_rights(row->scopes) | (row->agent ? OP_AGENT : 0);
     if (row->last_used_at)
         clock_parse(view_str(row->last_used_at), 0, false, &key.used_ms, NULL);
-    self->keys = keys;
-    keys[self->key_count++] = key;
+    self->rows[self->count++] = key;
     return ETHOS_OK;
 }
 
-/* Holding the mutex. Keys that cannot be read let nobody in. */
-static int load_keys(struct auth *self, struct ethos_error *error)
+/* Holding `looking`. The keys as they are, unless they are those of *version. */
+static int read_keys(struct auth *self, uint64_t *version, struct keys *out,
+                     struct ethos_error *error)
 {
     struct ethos_sessions *store;
-    uint64_t version = 0;
+    uint64_t known = *version;
     int code = self->ethos ? ETHOS_OK
                            : op_share_open_once(&self->http->options, &self->ethos, error);
     if (code == ETHOS_OK)
         code = ethos_sessions(self->ethos, &store, error);
     if (code != ETHOS_OK || !store->ops->keys_version)
         return code;
-    code = store->ops->keys_version(store, &version, error);
-    if (code == ETHOS_OK && self->looked && version == self->version)
-        return ETHOS_OK;
-    self->key_count = 0;
-    self->version = version;
-    self->state++;
-    return code == ETHOS_OK ? store->ops->keys(store, add_key, self, error) : code;
+    code = store->ops->keys_version(store, version, error);
+    if (code != ETHOS_OK || (self->looked && !self->away && *version == known))
+        return code;
+    return store->ops->keys(store, add_key, out, error);
 }
 
-/*
- * Nobody's key is known now. Everybody waits while the store is asked, so one that is out of reach is left
- * alone three times as long as that took.
- */
-static void note_unread(struct auth *self, int64_t asked, const struct ethos_error *error)
+/* Holding both. Keys that cannot be read let nobody in. */
+static void take_keys(struct auth *self, struct keys *keys, uint64_t version, bool away)
 {
-    int64_t now = os_monotonic_ms(), pause = 3 * (now - asked);
-    if (!self->unread_until) {
-        self->state++;
-        http_log(self->http, ETHOS_LOG_ERROR, "keys: %s", error->text);
-    }
-    self->key_count = 0;
-    self->version = 0;
-    self->unread_until = now + (pause > AUTH_LOOK_MS ? pause : AUTH_LOOK_MS);
+    if (self->looked && version == self->version && !away && !self->away)
+        return;
+    free(self->keys.rows);
+    self->keys = *keys;
+    *keys = (struct keys){0};
+    self->version = version;
+    self->away = away;
+    self->state++;
 }
 
-/* Unless the last look is younger. */
-static void look_at_keys(struct auth *self, int64_t age_ms)
+/* Holding `looking`. A store that does not answer is left alone three times as long as that took. */
+static void look(struct auth *self)
 {
     int64_t now = os_tick_ms();
     struct ethos_error error = {0};
-    if ((self->looked && now - self->looked < age_ms) || now < self->unread_until)
-        return;
-    if (load_keys(self, &error) != ETHOS_OK)
-        note_unread(self, now, &error);
-    else
-        self->unread_until = 0;
+    struct keys keys = {0};
+    uint64_t version = self->version;
+    bool away = read_keys(self, &version, &keys, &error) != ETHOS_OK;
+    if (away && !self->away)
+        http_log(self->http, ETHOS_LOG_ERROR, "keys: %s", error.text);
+    if (away) {
+        keys.count = 0;
+        now += 4 * (os_tick_ms() - now);
+    }
+    pthread_mutex_lock(&self->mutex);
+    take_keys(self, &keys, away ? 0 : version, away);
     self->looked = now;
+    pthread_mutex_unlock(&self->mutex);
+    free(keys.rows);
+}
+
+/* Holding the mutex. */
+static bool is_old(const struct auth *self, int64_t age_ms)
+{
+    return !self->looked || os_tick_ms() - self->looked >= age_ms;
+}
+
+static bool is_due(struct auth *self, int64_t age_ms)
+{
+    pthread_mutex_lock(&self->mutex);
+    bool due = is_old(self, age_ms) && !self->away;
+    pthread_mutex_unlock(&self->mutex);
+    return due;
+}
+
+/* Unless the last look is younger, or the store is known not to answer; somebody else may have found that out. */
+static void look_at_keys(struct auth *self, int64_t age_ms)
+{
+    if (!is_due(self, age_ms))
+        return;
+    pthread_mutex_lock(&self->looking);
+    if (is_due(self, age_ms))
+        look(self);
+    pthread_mutex_unlock(&self->looking);
+}
+
+/* A worker's: the store may have to be waited for. */
+static void run_look(struct job *job)
+{
+    struct auth *self = (struct auth *)((char *)job - offsetof(struct auth, look));
+    pthread_mutex_lock(&self->looking);
+    look(self);
+    pthread_mutex_unlock(&self->looking);
+    pthread_mutex_lock(&self->mutex);
+    self->sent = false;
+    pthread_mutex_unlock(&self->mutex);
 }
 
 static struct key *find_key(const struct auth *self, const char *hash)
 {
-    for (size_t i = 0; i < self->key_count; i++)
-        if (strcmp(self->keys[i].hash, hash) == 0)
-            return &self->keys[i];
+    for (size_t i = 0; i < self->keys.count; i++)
+        if (strcmp(self->keys.rows[i].hash, hash) == 0)
+            return &self->keys.rows[i];
     return NULL;
 }
 
@@ -187,21 +233,22 @@ static struct key *find_key(const struct auth *self, const char *hash)
  * A key that is not known may have been made since the last look. One that was wrong before was looked
  * for then, and when there are too many wrong ones nobody gets a look of their own.
  */
-static struct key *look_for_key(struct auth *self, const char *hash)
+static void look_for_key(struct auth *self, const char *hash)
 {
     look_at_keys(self, AUTH_LOOK_MS);
-    struct key *key = find_key(self, hash);
-    if (key || has_failed(self, hash) || is_throttled(self, os_monotonic_ms()))
-        return key;
-    look_at_keys(self, 0);
-    return find_key(self, hash);
+    pthread_mutex_lock(&self->mutex);
+    bool known = find_key(self, hash) || has_failed(self, hash) ||
+                 is_throttled(self, os_monotonic_ms());
+    pthread_mutex_unlock(&self->mutex);
+    if (!known)
+        look_at_keys(self, 0);
 }
 
 bool auth_has_keys(struct auth *self)
 {
-    pthread_mutex_lock(&self->mutex);
     look_at_keys(self, AUTH_LOOK_MS);
-    bool some = self->key_count > 0 || self->unread_until;
+    pthread_mutex_lock(&self->mutex);
+    bool some = self->keys.count > 0 || self->away;
     pthread_mutex_unlock(&self->mutex);
     return some;
 }
@@ -209,10 +256,10 @@ bool auth_has_keys(struct auth *self)
 bool auth_lists_origin(struct auth *self, const char *origin)
 {
     bool listed = false;
-    pthread_mutex_lock(&self->mutex);
     look_at_keys(self, AUTH_LOOK_MS);
-    for (size_t i = 0; i < self->key_count && !listed; i++)
-        listed = gate_listed(self->keys[i].origins, view_str(origin));
+    pthread_mutex_lock(&self->mutex);
+    for (size_t i = 0; i < self->keys.count && !listed; i++)
+        listed = gate_listed(self->keys.rows[i].origins, view_str(origin));
     pthread_mutex_unlock(&self->mutex);
     return listed;
 }
@@ -223,8 +270,8 @@ static bool next_used(struct auth *self, char out[HASH_HEX_SIZE])
     int64_t now = os_now_ms();
     bool found = false;
     pthread_mutex_lock(&self->mutex);
-    for (size_t i = 0; i < self->key_count && !found; i++) {
-        struct key *key = &self->keys[i];
+    for (size_t i = 0; i < self->keys.count && !found; i++) {
+        struct key *key = &self->keys.rows[i];
         found = key->used && now - key->used_ms > USED_MS;
         self->state += key->used;
         key->used = false;
@@ -256,8 +303,8 @@ static void note_used(struct job *job)
 static bool is_used(const struct auth *self)
 {
     int64_t now = os_now_ms();
-    for (size_t i = 0; i < self->key_count; i++)
-        if (self->keys[i].used && now - self->keys[i].used_ms > USED_MS)
+    for (size_t i = 0; i < self->keys.count; i++)
+        if (self->keys.rows[i].used && now - self->keys.rows[i].used_ms > USED_MS)
             return true;
     return false;
 }
@@ -316,15 +363,11 @@ static void try_cookies(struct auth *self, const char *header, struct auth_found
     }
 }
 
-static void try_key(struct auth *self, const char *header, struct auth_found *out)
+/* Holding the mutex. */
+static void take_key(struct auth *self, struct auth_found *out)
 {
-    struct ethos_view secret = view_str(header);
-    if (secret.size < 7 || !view_eq_nocase(view_of(header, 7), VIEW("Bearer ")))
-        return;
-    secret = view_trim(view_from(secret, 7));
-    hash_hex(secret, out->secret);
-    struct key *key = look_for_key(self, out->secret);
-    out->unread = !key && self->unread_until;
+    struct key *key = find_key(self, out->secret);
+    out->unread = !key && self->away;
     if (!key) {
         out->throttled |= !out->unread && note_failure(self, out->secret);
         return;
@@ -334,6 +377,20 @@ static void try_key(struct auth *self, const char *header, struct auth_found *ou
     out->rights = key->rights;
     memcpy(out->actor, key->actor, sizeof out->actor);
     memcpy(out->origins, key->origins, sizeof out->origins);
+}
+
+static void try_key(struct auth *self, const char *header, struct auth_found *out)
+{
+    struct ethos_view secret = view_str(header);
+    if (secret.size < 7 || !view_eq_nocase(view_of(header, 7), VIEW("Bearer ")))
+        return;
+    secret = view_trim(view_from(secret, 7));
+    hash_hex(secret, out->secret);
+    look_for_key(self, out->secret);
+    pthread_mutex_lock(&self->mutex);
+    take_key(self, out);
+    out->state = self->state;
+    pthread_mutex_unlock(&self->mutex);
 }
 
 /* Names are copied as far as they go: most are much shorter than they may be. */
@@ -380,29 +437,37 @@ void auth_find(struct auth *self, struct auth_last *last, const char *cookie,
     pthread_mutex_lock(&self->mutex);
     if (cookie)
         try_cookies(self, cookie, out);
-    if (out->who == HTTP_NOBODY && authorization)
-        try_key(self, authorization, out);
     out->state = self->state;
     pthread_mutex_unlock(&self->mutex);
+    if (out->who == HTTP_NOBODY && authorization)
+        try_key(self, authorization, out);
     if (last && !cookie && authorization)
         note_last(last, authorization, out);
+}
+
+/* Gives a job to a worker, unless it is under way: *sent tells, until the job is done. */
+static void give(struct auth *self, struct job *job, bool wanted, bool *sent)
+{
+    pthread_mutex_lock(&self->mutex);
+    bool now = wanted && !*sent;
+    *sent |= now;
+    pthread_mutex_unlock(&self->mutex);
+    if (!now || workers_give(self->http->workers, job))
+        return;
+    pthread_mutex_lock(&self->mutex);
+    *sent = false;
+    pthread_mutex_unlock(&self->mutex);
 }
 
 uint64_t auth_look(struct auth *self)
 {
     pthread_mutex_lock(&self->mutex);
-    look_at_keys(self, AUTH_LOOK_MS);
     look_at_token(self);
     uint64_t state = self->state;
-    bool note = !self->noting && is_used(self);
-    self->noting |= note;
+    bool used = is_used(self), old = is_old(self, AUTH_LOOK_MS);
     pthread_mutex_unlock(&self->mutex);
-    self->note.run = note_used;
-    if (note && !workers_give(self->http->workers, &self->note)) {
-        pthread_mutex_lock(&self->mutex);
-        self->noting = false;
-        pthread_mutex_unlock(&self->mutex);
-    }
+    give(self, &self->note, used, &self->noting);
+    give(self, &self->look, old, &self->sent);
     return state;
 }
 
@@ -496,7 +561,10 @@ int auth_open(struct http *http, struct auth **out, struct ethos_error *error)
     if (!self)
         return err_nomem(error);
     self->http = http;
+    pthread_mutex_init(&self->looking, NULL);
     pthread_mutex_init(&self->mutex, NULL);
+    self->note.run = note_used;
+    self->look.run = run_look;
     int code = token_open(http->options.home, &self->token, error);
     if (code == ETHOS_OK)
         code = token_make(self->token, error);
@@ -513,8 +581,9 @@ void auth_close(struct auth *self)
         return;
     ethos_close(self->ethos);
     token_close(self->token);
-    free(self->keys);
+    free(self->keys.rows);
     pthread_mutex_destroy(&self->mutex);
+    pthread_mutex_destroy(&self->looking);
     free(self);
 }
 

@@ -4,7 +4,8 @@
  * <home>/web-token holds the one token that lives: what the printed link carries, and after the exchange
  * the cookie, with a fresh one. Keys are rows of the session store of which only hashes are kept; they
  * are read anew when the store changed, at most AUTH_LOOK_MS after it did, and at once for a key that is
- * not known; those who guess have AUTH_FAILURES of such looks a minute.
+ * not known; those who guess have AUTH_FAILURES of such looks a minute. While the store does not answer, no
+ * key is known, which is told, and who has a cookie is not held up.
  */
 #ifndef ETHOS_HTTP_AUTH_H
 #define ETHOS_HTTP_AUTH_H
@@ -58,9 +59,9 @@ void auth_find(struct auth *self, struct auth_last *last, const char *cookie,
                const char *authorization, struct auth_found *out);
 
 /*
- * Looks whether keys changed, at most every AUTH_LOOK_MS, and the token; tells the store which keys are
- * used. What it returns is another number when credentials may have changed: what was found at this
- * number is still so.
+ * Looks whether the token changed, and has a worker look at the keys, at most every AUTH_LOOK_MS, and tell the
+ * store which are used: it never waits for the store. What it returns is another number when credentials may have
+ * changed: what was found at this number is still so.
  */
 uint64_t auth_look(struct auth *self);
 

@@ -62,6 +62,14 @@ static const char *named_id(const struct op_call *call, const char *name, const 
     return id ? id : of_call;
 }
 
+/* Nothing is only said to be there when everything could be read. */
+static int nothing_found(const struct op_result *result, struct ethos_error *error)
+{
+    if (result->code != ETHOS_OK && error)
+        *error = result->error;
+    return result->code;
+}
+
 static int list_changes(struct op_call *call, struct ethos_turn *turn, struct op_result *result,
                         struct ethos_error *error)
 {
@@ -86,6 +94,8 @@ static int list_changes(struct op_call *call, struct ethos_turn *turn, struct op
     if (code == ETHOS_OK)
         code = timeline_page(turn, &query, add_row, &rows, cursor, &result->code, &result->error,
                              error);
+    if (code == ETHOS_OK && json_array_size(rows.items) == 0)
+        code = nothing_found(result, error);
     if (code == ETHOS_OK && rows.diffs)
         code = complete_diffs(turn, rows.items, error);
     if (code == ETHOS_OK)

@@ -77,6 +77,10 @@ async function open(hash, page = null) {
 // What a person waits for: a text in a place.
 const reads = (page, words, where = 'main') => page.locator(where).getByText(words).first().waitFor();
 
+// The editor, and saving.
+const editor = (page) => page.getByRole('textbox', { name: /^Text of / });
+const save = (page) => page.keyboard.press('Control+s');
+
 // Nothing moves any more. (The stream of events never ends, so the network tells nothing.)
 const settled = (page) => page.evaluate(() => new Promise((resolve) => {
     let timer;
@@ -244,10 +248,109 @@ await test('a change that comes while the page loads is shown', async () => {
     write(MEMORY);
 });
 
-// ---- editing ------------------------------------------------------------------------------------------
+// ---- what goes away and comes back ---------------------------------------------------------------------
 
-const editor = (page) => page.getByRole('textbox', { name: /^Text of / });
-const save = (page) => page.keyboard.press('Control+s');
+await test('the server stops and starts: every page says so, and is there again', async () => {
+    const other = makeHome();
+    ethos(other, 'memory', 'add', 'Known before');
+    let away = await serve(other);
+    const guest = await browser.newContext();
+    const page = await guest.newPage();
+    await page.goto(away.loginUrl);
+    await reads(page, 'Known before');
+    await away.stop();
+    await reads(page, 'The server does not answer', '.banner');
+    await reads(page, 'Known before'); // what is shown stays
+    for (const [key, words] of [['h', 'could not be loaded'], ['m', 'The server does not answer.']]) {
+        await Promise.all([page.keyboard.press('g'), page.keyboard.press(key)]);
+        await reads(page, words);
+    }
+    away = await serve(other, '--port', new URL(away.origin).port);
+    await reads(page, 'Known before');
+    await until(async () => (await page.locator('.banner').textContent()) === '', 'the banner goes');
+    await guest.close();
+    await away.stop();
+});
+
+await test('a page that could not be shown is shown when the address is mended', async () => {
+    const page = await open('#/memory?w=nowhere');
+    await reads(page, 'no such workspace');
+    await page.getByLabel('Workspace').selectOption('');
+    await reads(page, 'Redis runs on port 6380');
+});
+
+await test('one call that fails does not leave the banner there', async () => {
+    const page = await open('#/memory');
+    await page.route('**/rpc/memory/search', (route) => route.abort());
+    await page.keyboard.press('/');
+    await page.keyboard.type('redis');
+    await reads(page, 'The server does not answer', '.banner');
+    await until(async () => (await page.locator('.banner').textContent()) === '', 'the banner goes');
+});
+
+await test('who lost the cookie is told, and goes on after signing in elsewhere', async () => {
+    const page = await context.newPage();
+    const stream = page.waitForResponse('**/events*');
+    await open('#/memory?edit=memory', page);
+    await stream; // with the cookie
+    await editor(page).fill(`${MEMORY}- Typed before\n`);
+    await settled(page);
+    const cookies = await context.cookies();
+    await context.clearCookies({ name: 'ethos_auth' });
+    await save(page);
+    await reads(page, 'This browser is signed out', '.banner');
+    await context.addCookies(cookies);
+    await save(page);
+    await until(() => text('memory') === `${MEMORY}- Typed before\n`, 'it is saved');
+    await until(async () => (await page.locator('.banner').textContent()) === '', 'the banner goes');
+    write(MEMORY);
+});
+
+await test('a memory that is out of reach is shown as it was known, and the page sees when it is back', async () => {
+    const page = await context.newPage();
+    let away = true;
+    await page.route('**/api/memory/list*', async (route) => {
+        const response = await route.fetch(), body = await response.json();
+        if (away) for (const one of body.files) Object.assign(one, { stale: true, knownAt: '2026-01-02T03:04:05.000Z' });
+        await route.fulfill({ response, json: body });
+    });
+    await page.goto(`${server.origin}/#/memory?p=default`);
+    await reads(page, 'Memory is out of reach', '.banner');
+    await reads(page, 'Redis runs on port 6380');
+    await accessible(page, 'out of reach');
+    away = false;
+    await until(async () => (await page.locator('.banner').textContent()) === '', 'the banner goes');
+    same(await page.getByText('out of reach').count(), 0);
+});
+
+await test('in a home without notes the first one appears', async () => {
+    const other = makeHome(), folder = join(dirname(other), 'first');
+    mkdirSync(folder);
+    const fresh = await serve(other);
+    const guest = await browser.newContext();
+    const page = await guest.newPage();
+    await page.goto(fresh.loginUrl);
+    await page.goto(`${fresh.origin}/#/notes`);
+    await reads(page, 'No folder has notes yet');
+    ethosIn(other, folder, '', 'remember', 'The first of all.', '--title', 'First');
+    await page.locator('.note-title').getByText('First').waitFor();
+    await guest.close();
+    await fresh.stop();
+});
+
+await test('a conversation that grows leaves what is unfolded; one that is deleted says so', async () => {
+    const id = run('sessions', 'fork', session, '--json').session.id;
+    const page = await open(`#/sessions/${id}`);
+    await page.locator('.fold summary').first().click();
+    await reads(page, 'src/lease.c:42: renew()', '.fold');
+    run('sessions', 'append', 'And one thing more', '--role', 'assistant', '--session', id);
+    await reads(page, 'And one thing more', '.talk');
+    await reads(page, 'src/lease.c:42: renew()', '.fold');
+    run('sessions', 'delete', id, '--yes');
+    await reads(page, 'There is no such conversation any more.');
+});
+
+// ---- editing ------------------------------------------------------------------------------------------
 
 async function startEditing(page, name) {
     await page.getByRole('button', { name: `Edit ${name}`, exact: true }).click();
@@ -261,6 +364,22 @@ await test('a file is edited and saved', async () => {
     await save(page);
     await until(() => text('user') === `${USER}- Likes trains 🚂\n`, 'it is on the disk');
     await reads(page, 'Likes trains 🚂', '.file');
+});
+
+await test('saving twice on a slow line saves once, and asks nothing', async () => {
+    const page = await open('#/memory?edit=memory');
+    await editor(page).fill(`${MEMORY}- Pressed twice\n`);
+    await page.route('**/rpc/memory/save', async (route) => {
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        await route.continue();
+    });
+    let saves = 0;
+    page.on('request', (request) => { saves += request.url().endsWith('/rpc/memory/save'); });
+    for (let i = 0; i < 4; i++) await save(page);
+    await reads(page, 'Pressed twice', '.file');
+    await settled(page);
+    same([saves, await page.getByRole('dialog').count()], [1, 0]);
+    write(MEMORY);
 });
 
 await test('a link to the editor shows all of a long text, and typing goes there', async () => {
@@ -284,31 +403,79 @@ await test('what is typed is kept as a draft when the page goes away', async () 
     await page.evaluate(() => localStorage.clear());
 });
 
-await test('an answer that is overtaken by a later one does not bring the old text back', async () => {
-    const page = await open('#/memory');
-    await reads(page, 'Redis runs on port 6380');
-    await settled(page);
-    let release;
+// The first answer of an operation is of its time, and comes when it is let go. {made(), release()}
+async function holdFirst(page, pattern) {
+    let release, asked = 0, made = false;
     const later = new Promise((resolve) => { release = resolve; });
-    let asked = 0;
-    await page.route('**/api/memory/list*', async (route) => {
+    await page.route(pattern, async (route) => {
         if (++asked > 1) return route.continue();
-        const response = await route.fetch(); // of now, and given to the page when it is old
+        const response = await route.fetch();
+        made = true;
         await later;
-        await route.fulfill({ response });
+        await route.fulfill({ response }).catch(() => {}); // the page may have gone
     });
-    write(`${MEMORY}- The first of two\n`);
-    await until(() => asked === 1, 'the page asks');
-    write(`${MEMORY}- The second of two\n`);
-    await reads(page, 'The second of two');
-    const given = page.waitForResponse('**/api/memory/list*');
-    release();
-    await given;
-    await settled(page);
-    same(await page.getByText('The first of two').count(), 0);
-    await reads(page, 'The second of two');
-    write(MEMORY);
-});
+    return {
+        made: () => made,
+        release: async () => {
+            const given = page.waitForResponse(pattern).catch(() => {});
+            release();
+            await given;
+        },
+    };
+}
+
+// [page, address, operation, how a word gets there, where it is shown, as what]
+const overtaken = [
+    ['memory', '#/memory', '**/api/memory/list*', (word) => write(`${MEMORY}- ${word}\n`)],
+    ['notes', '#/notes', '**/rpc/notes/list', (word) => run('remember', 'Text.', '--title', `Overtaken ${word}`)],
+    ['a note', '#/notes/overtaken.md', '**/rpc/notes/get', (word) => run('remember', `${word}.`, '--title', 'Overtaken'), '.note'],
+    ['timeline', '#/timeline', '**/rpc/memory/timeline', (word) => write(`- ${word}\n`)],
+    ['sessions', '#/sessions', '**/api/sessions/list*', (word) => run('sessions', 'rename', session, word)],
+    ['a conversation', `#/sessions/${session}`, '**/api/sessions/get*', (word) => run('sessions', 'rename', session, word), '.transcript-head'],
+    ['welcome', '#/welcome', '**/api/memory/list*', (word) => write(`- ${word}\n`, '--store', 'user')],
+    ['insights', '#/insights?p=engineer', '**/rpc/memory/insights', (word) => write(`${'x'.repeat(word.startsWith('former') ? 1111 : 2222)}\n`, '-p', 'engineer'), '.plot-rows', () => /\b2,2\d\d\b/],
+];
+run('remember', 'Text.', '--title', 'Overtaken');
+
+for (const [what, hash, operation, change, where = 'main', shows = (word) => word] of overtaken)
+    await test(`an answer that is overtaken by a later one does not bring the old text back: ${what}`, async () => {
+        const page = await open(hash);
+        await settled(page);
+        const held = await holdFirst(page, operation);
+        const word = what.replace(/^a /, '');
+        change(`former ${word}`);
+        await until(held.made, 'the page asks');
+        change(`latter ${word}`);
+        await reads(page, shows(`latter ${word}`), where);
+        await held.release();
+        await settled(page);
+        await reads(page, shows(`latter ${word}`), where);
+        write(MEMORY);
+        write(USER, '--store', 'user');
+    });
+
+// [page, address, the next one, operation, what that shows, where]
+const left = [
+    ['memory', '#/memory?p=engineer', '#/memory', '**/api/memory/list*', 'Redis runs on port 6380'],
+    ['timeline', '#/timeline?person=ana', '#/timeline?role=engineer', '**/rpc/memory/timeline', 'Memory of the engineer'],
+    ['insights', '#/insights?days=7', '#/insights?days=90&p=engineer', '**/rpc/memory/insights', /\b3,2\d\d\b/, '.plot-rows'],
+    ['sessions', '#/sessions?q=nobody', '#/sessions?q=scheduler', '**/rpc/sessions/search', /1 conversation/],
+];
+for (const [what, from, to, operation, words, where] of left)
+    await test(`an answer for an address that was left is not shown: ${what}`, async () => {
+        write(`Memory of the engineer\n${'- x\n'.repeat(800)}`, '-p', 'engineer');
+        const page = await open(from.split('?')[0]);
+        await settled(page);
+        const held = await holdFirst(page, operation);
+        const address = (hash) => page.evaluate((one) => { location.hash = one; }, hash);
+        await address(from);
+        await until(held.made, 'the page asks');
+        await address(to);
+        await reads(page, words, where);
+        await held.release();
+        await settled(page);
+        await reads(page, words, where);
+    });
 
 await test('a file that is edited on disk appears without a reload', async () => {
     const page = await open('#/memory');
@@ -632,6 +799,24 @@ for (const theme of ['light', 'dark'])
             await accessible(page, 'help').catch((error) => told.push(error.message));
                     must(told.length === 0, told.join('\n'));
         });
+
+await test('words without a place to break stay within the page', async () => {
+    const long = 'x'.repeat(300);
+    run('remember', long, '--title', `Long ${long.slice(0, 150)}`, '--hook', long.slice(0, 140));
+    const key = run('notes', 'list', '--json').notes.find(({ title }) => title.startsWith('Long')).key;
+    const id = run('sessions', 'fork', session, '--json').session.id;
+    run('sessions', 'append', long, '--role', 'assistant', '--session', id, '--tool-calls', JSON.stringify([{ id: 'long', name: long.slice(0, 120), input: { command: long } }]));
+    const page = await context.newPage();
+    for (const width of [1440, 390])
+        for (const hash of [`#/notes/${key}`, `#/sessions/${id}`]) {
+            await page.setViewportSize({ width, height: 844 });
+            await open(hash, page);
+            await settled(page);
+            same([hash, await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)], [hash, 0]);
+        }
+    run('sessions', 'delete', id, '--yes');
+    run('notes', 'rm', key);
+});
 
 await test('an empty home: every page says what to do', async () => {
     const emptyHome = makeHome();

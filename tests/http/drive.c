@@ -283,3 +283,19 @@ void drive_login(struct drive *self)
     assert_int_equal(sscanf(cookie, "ethos_auth=%64[0-9a-f];", self->cookie), 1);
     reply_release(&reply);
 }
+
+struct drive drive;
+
+int drive_group_start(void **state)
+{
+    (void)state;
+    drive_start(&drive, NULL);
+    drive_login(&drive);
+    return 0;
+}
+
+int drive_group_end(void **state)
+{
+    (void)state;
+    return drive_end(&drive);
+}

@@ -33,6 +33,11 @@ void drive_kill(struct drive *self); /* with -9 */
 /* Exchanges the link for the cookie. */
 void drive_login(struct drive *self);
 
+/* The server of all tests of a program; and for cmocka, what starts it, with a login, and what ends it. */
+extern struct drive drive;
+int drive_group_start(void **state);
+int drive_group_end(void **state);
+
 /* Makes a key of these scopes, separated by blanks; origin may be NULL. */
 void drive_key(struct drive *self, const char *scopes, const char *origin, char out[128]);
 

@@ -197,6 +197,12 @@ await test('a stream that falls silent is given up and opened again', async () =
     same([asked.length, errors.map((error) => error.message)], [2, ['the stream fell silent']]);
 });
 
+await test('the pause before coming back grows to what was told, and no further', async () => {
+    const { asked, client } = pretend((number) => (number < 12 ? json(503, { code: 'SERVICE_UNAVAILABLE', error: 'busy' }) : json(401, { code: 'UNAUTHORIZED', error: 'key' })));
+    await client.events({ maxPauseMs: 5 }).closed; // twelve pauses that double would take half an hour
+    same(asked.length, 12);
+});
+
 await test('a signal closes the stream', async () => {
     const control = new AbortController();
     const { client } = pretend(() => pieces([quick], 'open'));

@@ -19,7 +19,6 @@
 #define WARM 40 /* requests: more than it takes for an answer to be kept */
 #define SETTLE_US 150000
 
-static struct drive drive;
 static char key[128];
 
 static void write_text(const char *text)
@@ -36,12 +35,6 @@ static int start(void **state)
     write_text("first"); // makes the directory
     drive_key(&drive, "memory:read", NULL, key);
     return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    return drive_end(&drive);
 }
 
 /* ---- files and requests ---------------------------------------------------------------------------- */
@@ -420,5 +413,5 @@ int main(void)
         cmocka_unit_test(test_a_name_that_was_ours_makes_no_other_ours),
         cmocka_unit_test(test_a_key_that_is_revoked_ends_on_connections_that_it_has),
     };
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, start, drive_group_end);
 }

@@ -15,7 +15,6 @@
 
 #define TEXT_SIZE 65536
 
-static struct drive drive;
 static char key_all[128], key_memory[128], key_sessions[128];
 
 /* ---- a stream ----------------------------------------------------------------------------------- */
@@ -306,12 +305,6 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
-{
-    (void)state;
-    return drive_end(&drive);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,5 +318,5 @@ int main(void)
         cmocka_unit_test(test_a_session_that_nobody_knows_is_open_and_silent),
         cmocka_unit_test(test_an_edit_made_outside_is_told_to_those_who_follow_a_session),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, begin, drive_group_end);
 }

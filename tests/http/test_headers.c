@@ -25,7 +25,6 @@ struct place {
     const struct http_route *route;
 };
 
-static struct drive drive;
 static char key[128];
 static struct place places[MAX_PATHS];
 static size_t place_count;
@@ -65,12 +64,6 @@ static int start(void **state)
     drive_key(&drive, "memory:read memory:write sessions:read sessions:write personalities:read",
               NULL, key);
     return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    return drive_end(&drive);
 }
 
 /* ---- asking everywhere --------------------------------------------------------------------------- */
@@ -373,5 +366,5 @@ int main(void)
         cmocka_unit_test(test_a_key_of_another_origin_is_forbidden),
         cmocka_unit_test(test_preflights_are_answered_before_anything_else),
     };
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, start, drive_group_end);
 }

@@ -18,8 +18,6 @@
 
 #define FEW_FILES 256
 
-static struct drive drive;
-
 /* ---- a server for each test ---------------------------------------------------------------------- */
 
 static int start_with(unsigned files)
@@ -40,12 +38,6 @@ static int start_with_few_files(void **state)
 {
     (void)state;
     return start_with(FEW_FILES);
-}
-
-static int end(void **state)
-{
-    (void)state;
-    return drive_end(&drive);
 }
 
 /* ---- where a request ends ------------------------------------------------------------------------ */
@@ -284,7 +276,7 @@ static int many_files(void **state)
     return setrlimit(RLIMIT_NOFILE, &files);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, start, end)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, start, drive_group_end)
 
 int main(void)
 {
@@ -295,7 +287,7 @@ int main(void)
         TEST(test_bodies_take_no_more_than_so_much_together),
         TEST(test_wrong_credentials_for_another_host_are_not_counted),
         cmocka_unit_test_setup_teardown(test_connections_leave_descriptors_for_files,
-                                        start_with_few_files, end),
+                                        start_with_few_files, drive_group_end),
     };
     return cmocka_run_group_tests(tests, many_files, NULL);
 }

@@ -19,22 +19,6 @@
 
 const struct http_parts http_parts;
 
-static struct drive drive;
-
-static int start(void **state)
-{
-    (void)state;
-    drive_start(&drive, NULL);
-    drive_login(&drive);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    return drive_end(&drive);
-}
-
 static char *filled(size_t size, char with)
 {
     char *text = malloc(size + 1);
@@ -403,5 +387,5 @@ int main(void)
         cmocka_unit_test(test_a_link_works_once),
         cmocka_unit_test(test_the_eleventh_wrong_link_of_a_minute_is_one_too_many),
     };
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, drive_group_start, drive_group_end);
 }

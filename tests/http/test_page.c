@@ -16,22 +16,6 @@
 #define BEFORE "<script type=\"application/json\" id=\"given\">"
 #define LARGE 524288 /* bytes: more than a page brings */
 
-static struct drive drive;
-
-static int start(void **state)
-{
-    (void)state;
-    drive_start(&drive, NULL);
-    drive_login(&drive);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    return drive_end(&drive);
-}
-
 static void write_text(const char *store, const char *text)
 {
     const char *const words[] = {"memory", "write", "--store", store, "--content", text, NULL};
@@ -230,5 +214,5 @@ int main(void)
         cmocka_unit_test(test_a_page_is_data_and_has_a_policy_of_its_own),
         cmocka_unit_test(test_a_page_comes_in_the_looks_that_were_chosen),
     };
-    return cmocka_run_group_tests(tests, start, end);
+    return cmocka_run_group_tests(tests, drive_group_start, drive_group_end);
 }

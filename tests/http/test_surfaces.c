@@ -31,8 +31,6 @@ const struct http_parts http_parts;
 static struct op rows[MAX_ROWS];
 const struct op *const op_tables[] = {rows, NULL};
 
-static struct drive drive;
-
 /* ---- who asks ---------------------------------------------------------------------------------- */
 
 static struct caller {
@@ -80,12 +78,6 @@ static int start(void **state)
         if (callers[i].scopes)
             make_key(&callers[i]);
     return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    return drive_end(&drive);
 }
 
 /* ---- requests ---------------------------------------------------------------------------------- */
@@ -444,5 +436,5 @@ int main(void)
         cmocka_unit_test(test_a_tool_without_a_row_does_not_start),
         cmocka_unit_test(test_a_route_without_a_row_does_not_start),
     };
-    return cmocka_run_group_tests_name("http/surfaces", tests, start, end);
+    return cmocka_run_group_tests_name("http/surfaces", tests, start, drive_group_end);
 }

@@ -5,6 +5,7 @@ import * as api from './client.js';
 import { $, fill, h } from './dom.js';
 import { plural } from './format.js';
 import * as frame from './frame.js';
+import { Fresh } from './fresh.js';
 import { remembers } from './given.js';
 import { icon } from './icons.js';
 import * as keys from './keys.js';
@@ -83,8 +84,9 @@ const PAGES = [
 ];
 
 let address = parse(location.hash);
-let mounted = null; // {page, row, ctx, leave}
+let mounted = null; // {page, row, root, ctx, end}
 let turn = 0; // of showing: a page that comes late is not shown
+let failed = false; // what is shown is why there is no page
 
 const home = api.call('meta.home');
 home.then(frame.setHome, () => {});
@@ -95,6 +97,13 @@ function makeContext(row) {
     const left = new AbortController();
     const own = (fn) => left.signal.addEventListener('abort', fn, { once: true });
     const scoped = (input) => ({ ...scopeOf(address.params), ...input });
+    const fail = (error) => {
+        if (!left.signal.aborted) toast(api.explain(error).what);
+    };
+    // Of what nobody asked for: the banner tells already when no answer came.
+    const failed = (error) => {
+        if (api.connection() === 'online') fail(error);
+    };
     const ctx = {
         params: address.params,
         rest: address.rest,
@@ -113,7 +122,8 @@ function makeContext(row) {
             ),
         call: (name, input) => api.call(name, scoped(input), { signal: left.signal }),
         own: (name, input) => api.own(name, scoped(input), { signal: left.signal }),
-        on: (type, fn) => own(api.onEvent(type, fn)),
+        refresh: (types, how) =>
+            new Fresh(types, { signal: left.signal, fail: failed, ...how }),
         keys: (map) => own(keys.bind(map)),
         list: (container, selector, options) => own(keys.rows(container, selector, options)),
         head: (what = {}) =>
@@ -123,18 +133,17 @@ function makeContext(row) {
         busy: frame.busy,
         aside: frame.aside,
         toast,
-        fail: (error) => {
-            if (!left.signal.aborted) toast(api.explain(error).what);
-        },
+        fail,
         left: own,
         directory: frame.directory,
+        outOfReach: frame.outOfReach,
         options: {
             personality: frame.personalityOptions,
             user: frame.userOptions,
             workspace: frame.workspaceOptions,
         },
     };
-    return { ctx, leave: () => left.abort() };
+    return { ctx, end: () => left.abort() };
 }
 
 /* ---- going places ----------------------------------------------------------------------------- */
@@ -179,14 +188,28 @@ async function show() {
         ) {
             mounted.ctx.params = address.params;
             mounted.ctx.rest = address.rest;
+            if (!mounted.root.isConnected) shown(mounted.root); // it was on its way
             await frame.busy(Promise.resolve(mounted.page.update(address.params, address.rest)));
         } else {
             await frame.busy(mount(row, mine));
         }
+        if (mine === turn) failed = false;
     } catch (error) {
-        if (mine === turn && error.name !== 'AbortError')
-            shown(row, h('div', { class: 'page reading' }, problem(error)));
+        if (mine !== turn || error.name === 'AbortError') return;
+        leave();
+        failed = true;
+        shown(h('div', { class: 'page reading' }, problem(error)));
     }
+}
+
+/* Whether there was a page. */
+function leave() {
+    const before = mounted;
+    mounted = null;
+    before?.page.unmount?.();
+    before?.end();
+    frame.aside(null);
+    return before !== null;
 }
 
 /* What came with the page is of its version; the server may be of another by now. */
@@ -200,21 +223,18 @@ async function mount(row, mine) {
     const { default: page } = await row.load().catch(notLoaded);
     if (mine !== turn) return;
     const root = h('div', { class: `page page-${row.route}` });
-    const { ctx, leave } = makeContext(row);
-    const before = mounted;
-    if (before) await before.page.unmount?.();
-    before?.leave();
-    frame.aside(null);
-    mounted = { page, row, ctx, leave };
+    const { ctx, end } = makeContext(row);
+    const moved = leave();
+    mounted = { page, row, root, ctx, end };
     ctx.head();
     const first = page.mount(root, ctx);
     // The old page stays until the new one has something to show, but never long.
     await Promise.race([first, new Promise((resolve) => setTimeout(resolve, 150))]);
-    if (mine === turn) shown(row, root, Boolean(before));
+    if (mine === turn) shown(root, moved);
     await first;
 }
 
-function shown(row, node, moveFocus = false) {
+function shown(node, moveFocus = false) {
     fill($('main'), node);
     if (!moveFocus) return;
     window.scrollTo(0, 0);
@@ -385,36 +405,30 @@ keys.bind({
 
 /* ---- what needs a person ---------------------------------------------------------------------- */
 
-async function countConflicts() {
-    const { conflicts } = await api.call('conflicts.list', scopeOf(address.params));
-    frame.setBadge('conflicts', conflicts.length, plural(conflicts.length, 'conflict'));
-}
+const conflicts = () =>
+    new Fresh(['conflict.changed'], {
+        ask: () => api.call('conflicts.list', scopeOf(address.params)),
+        show: ({ conflicts: { length } }) =>
+            frame.setBadge('conflicts', length, plural(length, 'conflict')),
+    });
 
-async function countFindings() {
-    const { findings } = await api.call('meta.health', {});
-    const serious = findings.filter(
-        (finding) => finding.level !== 'info' && finding.severity !== 'info',
-    );
-    frame.setBadge('health', serious.length, plural(serious.length, 'finding'));
-}
-
-const quietly = (fn) => () => fn().catch(() => {});
-
-function watchBadges() {
-    const refresh = () => Promise.all([quietly(countConflicts)(), quietly(countFindings)()]);
-    api.onEvent('conflict.changed', quietly(countConflicts));
-    api.onEvent('health.changed', quietly(countFindings));
-    api.onEvent('reset', refresh);
-    return refresh;
-}
+const findings = () =>
+    new Fresh(['health.changed'], {
+        ask: () => api.call('meta.health', {}),
+        show: (report) => {
+            const { length } = report.findings.filter(({ severity }) => severity !== 'info');
+            frame.setBadge('health', length, plural(length, 'finding'));
+        },
+    });
 
 /* ---- start ------------------------------------------------------------------------------------ */
-
-const countAll = watchBadges();
 
 function start() {
     for (const type of ['personalities.changed', 'users.changed', 'reset'])
         api.onEvent(type, frame.directory.forget);
+    api.onConnection((state) => {
+        if (state === 'online' && failed) show();
+    });
     frame.build(PAGES, { help, palette: openPalette, more, params: () => address.params });
     keys.start();
     addEventListener('popstate', show); // links, back and typed addresses alike
@@ -427,8 +441,8 @@ function start() {
     api.listen();
     setTimeout(() => {
         // The first page is there. A key that opens a dialog must not wait while somebody types on.
-        quietly(() => import('./palette.js'))();
-        countAll();
+        import('./palette.js').catch(() => {});
+        for (const badge of [conflicts(), findings()]) badge.soon();
     }, 300);
 }
 

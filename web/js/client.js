@@ -11,6 +11,8 @@ const listeners = new Map(); // event type -> functions
 const watchers = new Set(); // of the connection state
 let state = 'waiting';
 
+const PATIENCE_MS = 3000; // how often to see whether the server is back, at least
+
 /** 'online', 'offline', 'waiting' (nothing heard yet), 'signed-out'. */
 export const connection = () => state;
 
@@ -24,6 +26,13 @@ function become(next) {
     const before = state;
     state = next;
     for (const fn of watchers) fn(next, before);
+    if (next === 'offline') setTimeout(knock, PATIENCE_MS);
+}
+
+/* One call that failed is no reason to stay away, and the stream may not have noticed. */
+async function knock() {
+    if (state !== 'offline') return;
+    await call('meta.home').catch(() => setTimeout(knock, PATIENCE_MS));
 }
 
 function note(error) {
@@ -34,7 +43,7 @@ function note(error) {
 async function tried(promise) {
     try {
         const value = await promise;
-        if (state === 'waiting' || state === 'offline') become('online');
+        become('online');
         return value;
     } catch (error) {
         note(error);
@@ -80,7 +89,12 @@ function tell(event) {
 }
 
 export function listen() {
+    // Whoever comes back to this page may have signed in elsewhere.
+    addEventListener('focus', () => {
+        if (state === 'signed-out') call('meta.home').catch(() => {});
+    });
     return sharedEvents(client, {
+        maxPauseMs: PATIENCE_MS,
         onEvent: tell,
         onOpen: () => {
             become('online');

@@ -261,10 +261,17 @@ export class Editor {
         return this.ctx.own('memory.get', { scope: this.file.scope, key: this.file.key });
     }
 
+    /** Once at a time: who presses twice means it once. */
     async save() {
+        if (this.saveButton.disabled) return;
+        this.saveButton.disabled = true;
+        await this.attempt();
+        this.saveButton.disabled = false;
+    }
+
+    async attempt() {
         this.keep();
         if (!this.dirty) return this.done(false);
-        this.saveButton.disabled = true;
         try {
             const now = await this.ctx.busy(this.fresh());
             if ((now.revision ?? null) !== (this.revision ?? null) && now.content !== this.base)
@@ -276,8 +283,6 @@ export class Editor {
             this.done(true);
         } catch (error) {
             await this.refused(error);
-        } finally {
-            this.saveButton.disabled = false;
         }
     }
 
@@ -305,7 +310,7 @@ export class Editor {
                 const now = await this.fresh();
                 this.theirs = { ...this.file, ...now };
                 this.tellNews();
-                if (await this.merge()) await this.save();
+                if (await this.merge()) await this.attempt();
                 return;
             } catch (second) {
                 error = second;

@@ -202,7 +202,7 @@ export class FilePane {
         const { scope, key, revision, chars } = this.file;
         const size = h('span', { class: 'num' }, `${count(chars ?? 0)} characters`);
         if (this.file.knownAt)
-            return void fill(this.changed, `memory is out of reach; as known at ${this.file.knownAt}`);
+            return void fill(this.changed, 'memory is out of reach; as known ', time(this.file.knownAt));
         if (!revision) return void fill(this.changed, 'not written yet');
         if (this.last?.after !== revision) {
             if (!this.last) fill(this.changed, size);
@@ -233,7 +233,10 @@ export class FilePane {
         const before = this.file;
         this.data = data;
         this.file = file;
-        if (before.revision === file.revision) return void this.paintHead();
+        if (before.revision === file.revision) {
+            if (before.knownAt !== file.knownAt) this.paintChange();
+            return void this.paintHead();
+        }
         const { freshLines } = await import('./diff.js');
         if (this.file !== file) return; // a later one came meanwhile
         await this.paint(

@@ -6,7 +6,7 @@ import { $, fill, h, refill } from './dom.js';
 import { count, plural, scopeLabel } from './format.js';
 import { icon } from './icons.js';
 import { format, scopeParams } from './state.js';
-import { button, iconButton, searchField, select } from './ui.js';
+import { button, iconButton, searchField, select, time } from './ui.js';
 
 /* ---- theme and rail --------------------------------------------------------------------------- */
 
@@ -195,6 +195,14 @@ const shortPath = (path) => `\u200e${path.replace(/^\/(?:home|Users)\/[^/]+/, '~
 
 /* ---- banner ----------------------------------------------------------------------------------- */
 
+let known = null; // when memory could last be read, if it cannot be now
+
+export function outOfReach(since) {
+    if (known === since) return;
+    known = since;
+    paintBanner();
+}
+
 function paintBanner() {
     const state = api.connection();
     const banner = $('.banner');
@@ -216,6 +224,17 @@ function paintBanner() {
                 'This browser is signed out. Open the address that ',
                 h('code', 'ethos serve'),
                 ' prints; drafts stay.',
+            ),
+        );
+    else if (known)
+        fill(
+            banner,
+            icon('offline'),
+            h(
+                'span',
+                'Memory is out of reach. What you see is what was known ',
+                time(known),
+                '; what you write is kept as a draft.',
             ),
         );
     else fill(banner);
@@ -242,11 +261,21 @@ export function busy(promise) {
 
 const lists = { personalities: null, users: null, workspaces: null };
 
+function listOf(name) {
+    if (lists[name]) return lists[name];
+    const asked = api.call(`${name}.list`, {});
+    asked.catch(() => {
+        if (lists[name] === asked) lists[name] = null; // the next one may be luckier
+    });
+    lists[name] = asked;
+    return asked;
+}
+
 /** Personalities, people and workspaces; asked once, again when they change. */
 export const directory = {
-    personalities: () => (lists.personalities ??= api.call('personalities.list', {})),
-    users: () => (lists.users ??= api.call('users.list', {})),
-    workspaces: () => (lists.workspaces ??= api.call('workspaces.list', {})),
+    personalities: () => listOf('personalities'),
+    users: () => listOf('users'),
+    workspaces: () => listOf('workspaces'),
     forget() {
         for (const name of Object.keys(lists)) lists[name] = null;
     },

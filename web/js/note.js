@@ -16,10 +16,15 @@ export const bodyOf = (content) => content.replace(/^---\r?\n(?:[^\n]*\n)*?---[ 
 const date = (iso) => day(iso.length === 10 ? `${iso}T12:00` : iso).replace(/^(?:To|Yester)day$/, (word) => word.toLowerCase());
 
 export class NotePane {
-    /** how: {scope, row(key), links(), href(key), back(), gone()}; row is what the list knows of it. */
+    /** how: {scope, row(key), links(), href(key), back(), gone(), holds(event)}; row is what the list knows of it. */
     constructor(ctx, key, how) {
-        Object.assign(this, { ctx, key, how, note: null, editor: null });
+        Object.assign(this, { ctx, key, how, note: null, editor: null, painted: null });
         this.node = h('div', { class: 'note' });
+        this.fresh = ctx.refresh(['note.changed', 'memory.changed'], {
+            when: (event) => event.key === key && how.holds(event),
+            ask: () => this.read(), show: (note, events) => this.take(note, events.findLast((event) => event.actor)),
+            fail: (error) => { if (error.status === 404) this.failed(error); }, // else what is shown stays
+        });
     }
 
     input(more = {}) {
@@ -30,12 +35,20 @@ export class NotePane {
         return { ...this.how.row(this.key), ...(await this.ctx.call('notes.get', this.input())) };
     }
 
-    async load() {
-        this.note = await this.read();
-        await this.paint();
+    load() {
+        return this.fresh.now();
+    }
+
+    /** The note as it is now, and what changed it. */
+    async take(note, event) {
+        this.note = note;
+        if (this.editor) this.editor.changed({ ...note }, event);
+        else if (note.revision !== this.painted) await this.paint();
     }
 
     failed(error) {
+        if (this.editor || error.name === 'AbortError') return;
+        this.painted = null;
         fill(this.node, this.backLink(), error.status === 404 ? notice('info', 'There is no such note any more.') : problem(error));
     }
 
@@ -49,8 +62,9 @@ export class NotePane {
             if (error.name === 'AbortError') throw error;
             return h('pre', { class: 'prose' }, note.content);
         });
-        if (this.editor) return;
+        if (this.editor || this.note !== note) return;
         fill(this.node, this.backLink(), this.headNode(), this.findings(), text, this.linksNode = h('nav', { class: 'note-links', 'aria-label': 'Links of this note' }));
+        this.painted = note.revision;
         this.paintLinks();
     }
 
@@ -86,7 +100,9 @@ export class NotePane {
 
     async paintLinks() {
         if (!this.linksNode) return; // there is no such note
+        const mine = (this.linking = {});
         const { nodes, links } = await this.how.links().catch(() => ({ nodes: [], links: [] }));
+        if (this.linking !== mine) return; // a later one knows more
         const titles = new Map(nodes.map((node) => [node.key, node.title]));
         const list = (label, rows) => (rows.length ? h('section', h('h3', { class: 'small muted' }, label), h('ul', rows)) : null);
         const away = (key, broken) => h('li', broken ? h('span', { class: 'muted' }, icon('warning', 14), ` ${key}: no such note`)
@@ -102,6 +118,7 @@ export class NotePane {
         if (this.editor || !this.note) return;
         const { scope, key, content, revision, title } = this.note;
         this.editor = new Editor(this.ctx, { scope, key, content, revision, label: title }, () => this.endEdit());
+        this.painted = null;
         fill(this.node, this.editor.node);
         this.node.closest('.page')?.classList.add('editing');
         this.editor.start();
@@ -114,23 +131,10 @@ export class NotePane {
         this.node.querySelector('.note-actions button')?.focus({ preventScroll: true });
     }
 
-    keep() {
+    close() {
+        this.fresh.end();
         this.editor?.keep();
         this.node.closest('.page')?.classList.remove('editing');
-    }
-
-    /** Something of the notes changed. */
-    async refresh(event) {
-        if (event && event.key !== undefined && event.key !== this.key) return this.editor ? null : this.paintLinks();
-        try {
-            const note = await this.read();
-            const other = note.revision !== this.note?.revision;
-            this.note = note;
-            if (this.editor) this.editor.changed({ ...note }, event?.actor ? event : null);
-            else if (other) await this.paint();
-        } catch (error) {
-            if (error.name !== 'AbortError' && !this.editor) this.failed(error);
-        }
     }
 
     async verify() {

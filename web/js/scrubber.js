@@ -67,35 +67,46 @@ export class Scrubber {
             ),
             this.body,
         );
-        this.load(revision);
+        this.fresh = ctx.refresh(['memory.changed', 'note.changed'], {
+            when: (event) => event.scope === scope && event.key === key,
+            ask: () => ctx.call('memory.timeline', { scope, key, limit: VERSIONS }),
+            show: ({ items }) => this.take(items),
+        });
+        this.chosen = revision;
+        this.fresh.now().catch((error) => {
+            if (error.name !== 'AbortError') fill(this.body, problem(error));
+        });
+    }
+
+    end() {
+        this.fresh.end();
     }
 
     is(scope, key) {
         return this.scope === scope && this.key === key;
     }
 
-    async load(revision) {
-        try {
-            const { items } = await this.ctx.call('memory.timeline', {
-                scope: this.scope,
-                key: this.key,
-                limit: VERSIONS,
-            });
-            this.versions = items.filter((row) => row.after).reverse();
-            this.slider.max = Math.max(this.versions.length - 1, 0);
-            this.go(revision);
-        } catch (error) {
-            if (error.name !== 'AbortError') fill(this.body, problem(error));
-        }
+    /* There may be more of them than before: the version that is shown stays. */
+    take(items) {
+        const number = this.versions[this.index]?.number;
+        this.versions = items.filter((row) => row.after).reverse();
+        this.slider.max = Math.max(this.versions.length - 1, 0);
+        const at = this.versions.findIndex((row) => row.number === number);
+        if (at < 0) return this.go(this.chosen);
+        this.move(at);
     }
 
     /** To a version by its revision; the newest of that text. */
     go(revision) {
+        this.chosen = revision;
+        if (this.versions[this.index]?.after === revision && this.painting) return;
         const at = this.versions.findLastIndex((row) => row.after === revision);
-        const next = at < 0 ? this.versions.length - 1 : at;
-        if (this.versions[this.index]?.after === revision && this.shown === revision) return;
-        this.index = Math.max(next, 0);
-        this.slider.value = this.index;
+        this.move(Math.max(at < 0 ? this.versions.length - 1 : at, 0));
+    }
+
+    move(index) {
+        this.index = index;
+        this.slider.value = index;
         this.paint();
     }
 
@@ -104,9 +115,8 @@ export class Scrubber {
     }
 
     choose(index) {
-        this.index = index;
-        this.slider.value = index;
-        this.paint();
+        if (!this.versions[index]) return; // they are not known yet
+        this.move(index);
         clearTimeout(this.telling);
         this.telling = setTimeout(() => this.moved(this.versions[this.index].after), 250);
     }
@@ -146,9 +156,7 @@ export class Scrubber {
                     : then.trim()
                       ? await markdown(this.ctx, then)
                       : h('p', { class: 'faint' }, 'The file was empty.');
-            if (this.painting !== mine) return;
-            this.shown = version.after;
-            fill(this.body, node);
+            if (this.painting === mine) fill(this.body, node);
         } catch (error) {
             if (this.painting === mine && error.name !== 'AbortError')
                 fill(this.body, problem(error));

@@ -28,7 +28,7 @@ export function sharedEvents(client, options) {
     };
     async function listen() {
         const stream = client.events({
-            lastEventId, signal: over.signal,
+            ...options, lastEventId, signal: over.signal,
             onEvent: (event, id) => tell({ kind: 'event', event, id }),
             onOpen: () => tell(standing = { kind: 'open' }),
             onError: ({ message, code, status }) => tell(standing = { kind: 'error', error: { message, code, status } }),

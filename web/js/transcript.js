@@ -3,7 +3,7 @@
  * led to a change of memory stands a mark. Text is set when it comes into view.
  */
 import { ask, confirm } from './dialog.js';
-import { fill, h } from './dom.js';
+import { fill, h, refill } from './dom.js';
 import { clock, count, day, fileLabel, moment, plural, sameDay } from './format.js';
 import { icon } from './icons.js';
 import { markdown } from './markdown.js';
@@ -20,31 +20,57 @@ export const nameOf = (session) => session.title?.trim() || session.displayTitle
 export class Transcript {
     /** how: {back(), gone(), forked(id), changed()} */
     constructor(ctx, id, how) {
-        Object.assign(this, { ctx, id, how, session: null, messages: [], previous: null, next: null, nodes: new Map() });
+        Object.assign(this, { ctx, id, how, session: null, messages: [], previous: null, next: null, nodes: new Map(), entries: new Map(), changes: [], wanted: null });
         this.node = h('div', { class: 'transcript' });
         this.headBox = h('header', { class: 'transcript-head' });
         this.earlier = h('div', { class: 'transcript-more' });
         this.talk = h('ol', { class: 'talk' });
         this.later = h('div', { class: 'transcript-more' });
         this.sight = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: '600px' });
+        this.fresh = ctx.refresh(['session.changed'], {
+            when: (event) => event.id === id, ask: () => this.ask(), show: (answer) => this.take(answer),
+            fail: (error) => { if (error.status === 404) this.failed(error); }, // else what is shown stays
+        });
+        this.marks = ctx.refresh(['memory.changed'], {
+            when: (event) => event.session === id, ask: () => ctx.call('memory.timeline', { session: id, limit: 200 }), fail: () => {},
+            show: ({ items }) => { this.changes = items.filter((change) => change.session === id).reverse(); this.paintMarks(); },
+        });
     }
 
+    /** From message m on, or the newest. */
     async load({ m = null } = {}) {
-        try {
-            const answer = await this.ctx.busy(this.page(m ? { from: m } : {}).catch((error) => (m && error.status === 404 ? this.page({}) : Promise.reject(error))));
-            this.session = answer.session;
-            this.messages = answer.messages;
-            this.previous = answer.previous ?? null;
-            this.next = answer.next ?? null;
-        } catch (error) {
-            if (error.name === 'AbortError') return;
-            fill(this.node, this.backLink(), error.status === 404 ? notice('info', 'There is no such conversation any more.') : problem(error));
-            return;
-        }
-        fill(this.node, this.backLink(), this.headBox, this.earlier, this.talk, this.later);
+        this.wanted = { m };
+        await this.ctx.busy(this.fresh.now()).catch((error) => this.failed(error));
+    }
+
+    close() {
+        this.fresh.end();
+        this.marks.end();
+        this.sight.disconnect();
+    }
+
+    async ask() {
+        const { wanted } = this, m = wanted?.m;
+        const answer = await this.page(m ? { from: m } : {}).catch((error) => (m && error.status === 404 ? this.page({}) : Promise.reject(error)));
+        return { wanted, ...answer };
+    }
+
+    take({ wanted, session, messages, previous = null, next = null }) {
+        const known = new Set(this.messages.map((message) => message.id));
+        const more = this.next ? [] : messages.filter((message) => !known.has(message.id)); // of a place in the middle, nothing follows
+        if (wanted) Object.assign(this, { wanted: null, messages, previous, next });
+        else this.messages.push(...more);
+        this.session = session;
+        if (wanted) fill(this.node, this.backLink(), this.headBox, this.earlier, this.talk, this.later);
         this.paintHead();
-        this.paintTalk();
+        if (wanted || more.length) this.paintTalk();
         this.paintMarks();
+        if (wanted) this.marks.soon();
+    }
+
+    failed(error) {
+        if (error.name === 'AbortError') return;
+        fill(this.node, this.backLink(), error.status === 404 ? notice('info', 'There is no such conversation any more.') : problem(error));
     }
 
     page(input) {
@@ -60,7 +86,7 @@ export class Transcript {
     paintHead() {
         const { session } = this;
         const tokens = session.usage.inputTokens + session.usage.outputTokens;
-        fill(this.headBox,
+        refill(this.headBox,
             h('h2', { class: 'lead', dir: 'auto' }, session.pinned ? icon('pin', 16) : null, nameOf(session)),
             h('div', { class: 'note-facts small muted' },
                 h('span', `${day(session.createdAt)}, ${clock(session.createdAt)}`), h('span', 'last message ', time(session.updatedAt)),
@@ -90,33 +116,42 @@ export class Transcript {
     }
 
     paintTalk() {
+        const entries = this.entries;
+        this.entries = new Map();
         this.nodes.clear();
-        this.sight.disconnect();
         let before = null;
-        fill(this.talk, this.groups().map((group) => {
+        refill(this.talk, this.groups().map((group) => {
             const { message } = group;
             const first = !before || !sameDay(before.timestamp, message.timestamp);
             const again = before && before.role === message.role && !first;
             before = message;
-            return [first ? h('li', { class: 'talk-day small faint' }, day(message.timestamp)) : null, this.entry(group, again)];
+            return [first ? h('li', { class: 'talk-day small faint' }, day(message.timestamp)) : null, this.entry(group, again, entries)];
         }));
         fill(this.earlier, this.previous ? button({ label: 'Earlier messages', run: () => this.extend('previous') }) : null);
         fill(this.later, this.next ? button({ label: 'Later messages', run: () => this.extend('next') }) : null);
-        for (const node of this.talk.querySelectorAll('.message-text')) this.sight.observe(node);
+        for (const node of this.talk.querySelectorAll('.message-text')) if (node.source !== undefined) this.sight.observe(node);
     }
 
-    entry({ message, calls }, again) {
+    /* What is the same as before stays as it is: unfolded, set, read half through. */
+    entry({ message, calls }, again, before) {
+        const sign = JSON.stringify([again, calls.map(({ result }) => result?.id)]);
+        const known = before.get(message.id);
+        const node = known?.sign === sign ? known.node : this.newEntry(message, calls, again);
+        this.entries.set(message.id, { sign, node });
+        this.nodes.set(message.id, node);
+        for (const { result } of calls) if (result) this.nodes.set(result.id, node);
+        return node;
+    }
+
+    newEntry(message, calls, again) {
         const tool = message.role === 'tool_result';
         const text = message.content.trim();
-        const node = h('li', { class: `message ${message.role} ${again ? 'again' : ''}`, tabindex: '-1', id: `m-${message.id}`, data: { id: message.id } },
+        return h('li', { class: `message ${message.role} ${again ? 'again' : ''}`, tabindex: '-1', id: `m-${message.id}`, data: { id: message.id } },
             h('div', { class: 'message-by small' }, h('span', { class: 'strong' }, tool ? message.toolName ?? 'Tool' : SPEAKERS[message.role] ?? message.role), h('time', { class: 'faint num', datetime: message.timestamp, title: moment(message.timestamp) }, clock(message.timestamp))),
             h('div', { class: 'message-body' },
                 !text ? null : tool ? this.folded(message.toolName ?? 'Tool', null, message) : message.role === 'system' ? this.quiet(message) : this.text(message),
                 calls.map(({ call, result }) => this.folded(call.name, call.input, result)),
                 h('div', { class: 'message-marks' })));
-        this.nodes.set(message.id, node);
-        for (const { result } of calls) if (result) this.nodes.set(result.id, node);
-        return node;
     }
 
     /* Plain at first; set as prose when it comes into view. */
@@ -156,7 +191,7 @@ export class Transcript {
     folded(name, input, result) {
         const given = result ? lines(result.content) : null;
         return h('details', { class: 'fold' },
-            h('summary', icon('next', 14), h('span', { class: 'fold-name mono' }, name), h('span', { class: 'fold-hint ellipsis', dir: 'auto' }, input === null ? firstLine(result?.content ?? '') : hint(input)),
+            h('summary', icon('next', 14), h('span', { class: 'fold-name mono ellipsis', title: name }, name), h('span', { class: 'fold-hint ellipsis', dir: 'auto' }, input === null ? firstLine(result?.content ?? '') : hint(input)),
                 result ? h('span', { class: 'fold-size faint num' }, plural(given.all, 'line')) : input === null ? null : h('span', { class: 'fold-size faint' }, 'no answer')),
             input === null ? null : h('pre', { tabindex: '0', 'aria-label': `What ${name} was asked`, role: 'group' }, asText(input)),
             result ? h('pre', { class: 'fold-result', tabindex: '0', 'aria-label': `What ${name} gave`, role: 'group', dir: 'auto' }, given.text) : null);
@@ -180,31 +215,11 @@ export class Transcript {
         }
     }
 
-    /** More was said. */
-    async grow() {
-        if (this.next) return;
-        try {
-            const answer = await this.page({});
-            const known = new Set(this.messages.map((message) => message.id));
-            const fresh = answer.messages.filter((message) => !known.has(message.id));
-            this.session = answer.session;
-            this.paintHead();
-            if (fresh.length) {
-                this.messages.push(...fresh);
-                this.paintTalk();
-            }
-            await this.paintMarks();
-        } catch {
-            // the next event tries again
-        }
-    }
-
     /* ---- memory ------------------------------------------------------------------------------- */
 
     /** Changes of memory that came out of this conversation, where they came. */
-    async paintMarks() {
-        const { items } = await this.ctx.call('memory.timeline', { session: this.id, limit: 200 }).catch(() => ({ items: [] }));
-        this.changes = items.filter((change) => change.session === this.id).reverse();
+    paintMarks() {
+        if (!this.changesBox) return; // nothing is there yet
         for (const node of this.nodes.values()) node.querySelector('.message-marks').replaceChildren();
         for (const change of this.changes) this.place(change)?.querySelector('.message-marks').append(this.mark(change));
         const first = new Map();
@@ -297,7 +312,7 @@ export class Transcript {
     }
 
     async remove() {
-        const changed = this.changes?.length ?? 0;
+        const changed = this.changes.length;
         const sure = await confirm({
             title: 'Delete this conversation?', action: 'Delete it', kind: 'danger',
             body: [h('p', { dir: 'auto' }, h('strong', nameOf(this.session))),

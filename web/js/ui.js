@@ -6,10 +6,24 @@ import { $, fill, h, uid } from './dom.js';
 import { ago, moment } from './format.js';
 import { icon } from './icons.js';
 
+/* What takes a while is not begun again meanwhile: a second click means the first. */
+function once(run) {
+    let running = false;
+    return async (event) => {
+        if (running) return;
+        running = true;
+        try {
+            await run(event);
+        } finally {
+            running = false;
+        }
+    };
+}
+
 export function button({ label, icon: name, run, kind = '', key, title, ...rest }) {
     return h(
         'button',
-        { type: 'button', class: `button ${kind}`, title, on: { click: run }, ...rest },
+        { type: 'button', class: `button ${kind}`, title, on: { click: once(run) }, ...rest },
         name ? icon(name, 16) : null,
         label,
         key ? h('kbd', { 'aria-hidden': 'true' }, key) : null,
@@ -24,7 +38,7 @@ export function iconButton({ label, icon: name, run, ...rest }) {
             class: 'icon-button',
             title: label,
             'aria-label': label,
-            on: { click: run },
+            on: { click: once(run) },
             ...rest,
         },
         icon(name),

@@ -4,7 +4,7 @@
  */
 import { confirm } from '../dialog.js';
 import { diffView, parseDiff } from '../diff.js';
-import { fill, h, refill } from '../dom.js';
+import { h, refill } from '../dom.js';
 import { bytes, fileLabel, plural, scopeLabel, who } from '../format.js';
 import { undoChange } from '../change.js';
 import { badge, button, command, delta, empty, problem, time } from '../ui.js';
@@ -42,21 +42,32 @@ const page = {
         this.list = h('div', { class: 'conflicts reading' });
         root.append(this.list);
         ctx.head({ selectors: ['personality', 'user', 'workspace'] });
-        ctx.on('conflict.changed', () => this.load());
-        ctx.on('memory.changed', () => this.load());
-        ctx.on('reset', () => this.load());
+        this.fresh = ctx.refresh(['conflict.changed', 'memory.changed'], {
+            ask: () => this.ask(),
+            show: (answer) => this.paint(answer),
+        });
         ctx.list(root, '.conflict-line');
-        await this.load();
+        await this.fresh.now();
     },
 
     async update() {
         this.ctx.head({ selectors: ['personality', 'user', 'workspace'] });
-        await this.load();
+        await this.fresh.now();
     },
 
-    async load() {
+    /* The list, and all of the one that is open: a text, or why there is none. */
+    async ask() {
+        const { rest } = this.ctx;
         const { conflicts, events } = await this.ctx.call('conflicts.list');
-        const open = this.ctx.rest || (conflicts.length === 1 ? conflicts[0].id : null);
+        const open = conflicts.find(({ id }) => (rest ? id === rest : conflicts.length === 1));
+        const whole = open
+            ? await this.ctx.call('conflicts.show', { id: open.id }).catch((error) => ({ error }))
+            : null;
+        return { conflicts, events, open, whole };
+    },
+
+    paint({ conflicts, events, open, whole }) {
+        const unfolded = this.list.querySelector('.conflict-detail details')?.open ?? false;
         refill(
             this.list,
             conflicts.length
@@ -71,14 +82,16 @@ const page = {
             h(
                 'ul',
                 { class: 'rows' },
-                conflicts.map((conflict) => this.row(conflict, conflict.id === open)),
+                conflicts.map((conflict) => this.row(conflict, conflict === open ? whole : null)),
             ),
             events.length ? this.events(events) : null,
         );
+        const details = this.list.querySelector('.conflict-detail details');
+        if (details && unfolded) details.open = true;
     },
 
-    row(conflict, open) {
-        const detail = h('div', { class: 'conflict-detail', hidden: !open });
+    row(conflict, whole) {
+        const open = whole !== null;
         const line = h(
             'a',
             {
@@ -100,51 +113,45 @@ const page = {
             ),
             badge('waits for you', 'warning', 'warning'),
         );
-        if (open) this.detail(conflict, detail);
-        return h('li', line, detail);
+        return h('li', line, open ? this.detail(conflict, whole) : null);
     },
 
-    async detail(conflict, node) {
-        try {
-            const { diff, content, path } = await this.ctx.busy(
-                this.ctx.call('conflicts.show', { id: conflict.id }),
-            );
-            fill(
-                node,
-                h(
-                    'p',
-                    { class: 'small muted' },
-                    'From the file as it is (−) to the copy that was kept (+):',
-                ),
-                diff
-                    ? diffView(diff, { label: 'How the copy differs' })
-                    : h('p', { class: 'small' }, 'The copy and the file are the same by now.'),
-                h(
-                    'div',
-                    { class: 'ends' },
-                    ENDS.map((end) =>
-                        h(
-                            'div',
-                            { class: 'end' },
-                            button({
-                                label: end.label,
-                                kind: end.kind,
-                                run: () => this.resolve(conflict, diff, end).catch(this.ctx.fail),
-                            }),
-                            h('p', { class: 'small muted' }, end.text),
-                        ),
+    detail(conflict, { error, diff, content, path }) {
+        if (error) return h('div', { class: 'conflict-detail' }, problem(error));
+        return h(
+            'div',
+            { class: 'conflict-detail' },
+            h(
+                'p',
+                { class: 'small muted' },
+                'From the file as it is (−) to the copy that was kept (+):',
+            ),
+            diff
+                ? diffView(diff, { label: 'How the copy differs' })
+                : h('p', { class: 'small' }, 'The copy and the file are the same by now.'),
+            h(
+                'div',
+                { class: 'ends' },
+                ENDS.map((end) =>
+                    h(
+                        'div',
+                        { class: 'end' },
+                        button({
+                            label: end.label,
+                            kind: end.kind,
+                            run: () => this.resolve(conflict, diff, end).catch(this.ctx.fail),
+                        }),
+                        h('p', { class: 'small muted' }, end.text),
                     ),
                 ),
-                h(
-                    'details',
-                    h('summary', { class: 'small muted' }, 'The whole copy'),
-                    h('pre', { class: 'whole', tabindex: '0', dir: 'auto' }, content),
-                    path ? h('p', { class: 'small faint mono' }, path) : null,
-                ),
-            );
-        } catch (error) {
-            if (error.name !== 'AbortError') fill(node, problem(error));
-        }
+            ),
+            h(
+                'details',
+                h('summary', { class: 'small muted' }, 'The whole copy'),
+                h('pre', { class: 'whole', tabindex: '0', dir: 'auto' }, content),
+                path ? h('p', { class: 'small faint mono' }, path) : null,
+            ),
+        );
     },
 
     async resolve(conflict, diff, { way, label, text }) {
@@ -170,7 +177,7 @@ const page = {
         if (!agreed) return;
         this.ctx.toast('Settled. The timeline keeps both texts.');
         this.ctx.go('conflicts', {}, { replace: true });
-        await this.load();
+        await this.fresh.now();
     },
 
     events(events) {

@@ -1,7 +1,7 @@
 /*
  * pages/health.js: what doctor finds, as sentences: what is wrong, why it matters, the command that mends it.
  */
-import { fill, h } from '../dom.js';
+import { h, refill } from '../dom.js';
 import { plural } from '../format.js';
 import { icon } from '../icons.js';
 import { sheet } from '../sheet.js';
@@ -42,17 +42,10 @@ const page = {
         await sheet('pages-health');
         this.body = h('div', { class: 'health' });
         root.append(this.body);
-        ctx.on('health.changed', () => this.load());
-        ctx.on('conflict.changed', () => this.load());
-        ctx.on('reset', () => this.load());
-        ctx.head({ actions: [{ label: 'Check again', icon: 'restore', run: () => ctx.busy(this.load()).then(() => ctx.toast('Checked.'), ctx.fail) }] });
+        const fresh = ctx.refresh(['health.changed', 'conflict.changed'], { ask: () => ctx.call('meta.health', {}), show: (report) => this.paint(report) });
+        ctx.head({ actions: [{ label: 'Check again', icon: 'restore', run: () => ctx.busy(fresh.now()).then(() => ctx.toast('Checked.'), ctx.fail) }] });
         ctx.list(root, '.finding');
-        await this.load();
-    },
-
-    async load() {
-        const report = await this.ctx.call('meta.health', {});
-        this.paint(report);
+        await fresh.now();
     },
 
     paint({ findings, home, version }) {
@@ -60,7 +53,7 @@ const page = {
         const order = Object.keys(LEVELS);
         const sorted = [...findings].sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
         const fixable = findings.some((finding) => /doctor --fix/.test(finding.remedy ?? ''));
-        fill(this.body,
+        refill(this.body,
             h('div', { class: `health-sum ${serious.length ? 'some' : 'well'}` }, icon(serious.length ? 'warning' : 'check', 20),
                 h('p', { class: 'lead', role: 'status' }, serious.length ? `${plural(serious.length, 'thing')} to look at.` : 'Everything is in order.')),
             h('p', { class: 'small muted' }, 'Looked at the files, their history, the settings, the conversations and the agents that use this memory, ', time(new Date().toISOString()), '.'),

@@ -2,7 +2,7 @@
  * pages/insights.js: how memory grows: size against the budget, who writes how much, what prompts leave out,
  * what got stale, how long searches take. Parameters: days (7, 30, 90, 365).
  */
-import { fill, h } from '../dom.js';
+import { h, refill } from '../dom.js';
 import { count, plural, via } from '../format.js';
 import { LABELS, storeOf } from '../gauge.js';
 import { bars, dayLabel, figure, legend, lines, share, table } from '../plot.js';
@@ -48,34 +48,30 @@ const page = {
         await sheet('pages-insights');
         this.body = h('div', { class: 'insights' });
         root.append(this.body);
-        ctx.on('memory.changed', () => this.soon());
-        ctx.on('note.changed', () => this.soon());
-        ctx.on('reset', () => this.soon());
-        ctx.left(() => clearTimeout(this.timer));
-        await this.load();
+        this.fresh = ctx.refresh(['memory.changed', 'note.changed'], { pause: 1500, ask: () => this.ask(), show: (answer) => this.paint(answer) });
+        await this.update();
     },
 
     async update() {
-        await this.load();
+        const { ctx } = this;
+        ctx.head({
+            selectors: ['personality', 'user', 'workspace'],
+            actions: [segmented('How far back', SPANS.map(([value, label]) => ({ value, label })), this.days(), (value) => ctx.set({ days: value === USUAL ? null : value }))],
+        });
+        await this.fresh.now();
     },
 
     days() {
         return SPANS.some(([value]) => value === this.ctx.params.days) ? this.ctx.params.days : USUAL;
     },
 
-    soon() {
-        clearTimeout(this.timer);
-        this.timer = setTimeout(() => this.load().catch(() => {}), 1500);
+    async ask() {
+        const days = Number(this.days());
+        const [seen, prompt] = await Promise.all([this.ctx.call('memory.insights', { days }), this.ctx.own('memory.list').catch((error) => error)]);
+        return { days, seen, prompt };
     },
 
-    async load() {
-        const { ctx } = this;
-        const days = Number(this.days());
-        ctx.head({
-            selectors: ['personality', 'user', 'workspace'],
-            actions: [segmented('How far back', SPANS.map(([value, label]) => ({ value, label })), this.days(), (value) => ctx.set({ days: value === USUAL ? null : value }))],
-        });
-        const [seen, prompt] = await Promise.all([ctx.call('memory.insights', { days }), ctx.own('memory.list').catch((error) => error)]);
+    paint({ days, seen, prompt }) {
         const last = Date.now(), first = Math.max(midnight(last - (days - 1) * DAY), this.began(seen, last));
         const opened = new Set([...this.body.querySelectorAll('details[open]')].map((node) => node.closest('figure').dataset.plot));
         const plots = { size: this.size(seen, first, last), writes: this.writes(seen, first, last), cut: this.cut(prompt), stale: this.stale(seen), search: this.search() };
@@ -83,7 +79,7 @@ const page = {
             node.dataset.plot = name;
             if (opened.has(name)) node.querySelector('details').open = true;
         }
-        fill(this.body, Object.values(plots));
+        refill(this.body, Object.values(plots));
     },
 
     /* A young memory is not shown as a long line of nothing. */

@@ -10,6 +10,10 @@ import { gauge, LABELS, storeOf } from '../gauge.js';
 import { takeMemory } from '../given.js';
 import { marked, segmented, tabs } from '../ui.js';
 
+const REACH_MS = 5000; // from one look at a memory that is out of reach to the next
+
+const isOf = (file, { scope, key }) => file.scope === scope && file.key === key;
+
 const page = {
     title: 'Memory',
 
@@ -22,6 +26,7 @@ const page = {
             data: null,
             query: '',
             known: ctx.params,
+            shown: null,
         });
         this.gauge = h('div');
         this.results = h('div', {
@@ -33,17 +38,19 @@ const page = {
         this.tabs = h('div', { class: 'files-tabs' });
         this.files = h('div', { class: 'files' });
         root.append(this.results, this.gauge, this.tabs, this.files);
-        ctx.on('memory.changed', (event) => this.happened(event));
-        ctx.on('reset', () => this.reload());
-        ctx.on('open', () => this.catchUp());
-        ctx.on('config.changed', () => this.reload());
+        this.fresh = ctx.refresh(['memory.changed', 'config.changed'], {
+            when: (event) => event.type === 'config.changed' || this.holds(event),
+            ask: () => this.ask(),
+            show: (data, events) => this.take(data, events),
+        });
+        ctx.left(() => this.tellReach(null));
         ctx.keys({
             e: () => this.startEdit(this.here()),
             'mod+s': () => this.editor?.save(),
             u: () => this.undo(),
         });
         ctx.list(root, '.blk', { open: (block) => this.paneOf(block)?.ask(block) });
-        this.loaded = this.load(); // first: the text is what people wait for
+        this.loaded = this.fresh.now(); // first: the text is what people wait for
         this.head();
         await this.loaded;
     },
@@ -54,7 +61,10 @@ const page = {
         const moved = (...keys) => keys.some((key) => (before[key] ?? '') !== (params[key] ?? ''));
         this.known = params;
         if (moved('p', 'u', 'w', 'v', 'edit')) this.head();
-        if (moved('p', 'u', 'w')) return this.load();
+        if (moved('p', 'u', 'w')) {
+            this.shown = null;
+            return this.fresh.now();
+        }
         if (moved('v', 'edit', 'tab', 'line')) await this.arrange();
         if ((params.q ?? '') !== this.query) this.search(params.q ?? '');
     },
@@ -96,15 +106,34 @@ const page = {
 
     /* ---- the files ---------------------------------------------------------------------------- */
 
-    async load() {
+    async ask() {
         const { p, u, w } = this.ctx.params;
+        const given = p || u || w ? null : takeMemory();
+        if (given && connection() === 'online') this.fresh.soon(); // events came before this page did
+        return given ?? this.ctx.own('memory.list');
+    },
+
+    take(data, events) {
+        const files = data.files.map(({ scope, key }) => `${scope}/${key}`).join('\n');
+        const other = files !== this.shown;
+        this.shown = files;
+        this.data = data;
+        this.tellReach(data.files.find((file) => file.knownAt)?.knownAt ?? null);
+        return other ? this.build() : this.renew(events);
+    },
+
+    /* Nobody tells when it is in reach again. */
+    tellReach(since) {
+        this.ctx.outOfReach(since);
+        clearTimeout(this.asking);
+        if (since) this.asking = setTimeout(() => this.fresh.soon(), REACH_MS);
+    },
+
+    /* Other files than before. */
+    async build() {
+        const { data } = this;
         this.editor?.keep();
         this.editor = null;
-        const given = p || u || w ? null : takeMemory();
-        const data = given ?? (await this.ctx.own('memory.list'));
-        if (given && connection() === 'online') this.catchUp(); // events came before this page did
-        this.shown = { p, u, w };
-        this.data = data;
         this.panes.clear();
         for (const file of data.files) {
             const store = storeOf(file);
@@ -166,8 +195,8 @@ const page = {
     jump() {
         const match = /^(.*)\/([^/]+):(\d+)$/.exec(this.ctx.params.line ?? '');
         if (!match) return;
-        const pane = [...this.panes.values()].find(
-            ({ file }) => file.scope === match[1] && file.key === match[2],
+        const pane = [...this.panes.values()].find(({ file }) =>
+            isOf(file, { scope: match[1], key: match[2] }),
         );
         if (!pane) return;
         this.files.dataset.show = pane.store;
@@ -196,11 +225,10 @@ const page = {
 
     async showEditor(pane) {
         const { Editor } = await import('../editor.js');
-        if (this.editor?.file.scope === pane.file.scope && this.editor.file.key === pane.file.key)
-            return;
-        if (this.ctx.params.edit !== pane.store) return;
+        if (this.editor && isOf(pane.file, this.editor.file)) return;
+        if (this.ctx.params.edit !== pane.store || this.panes.get(pane.store) !== pane) return;
         this.editor = new Editor(this.ctx, { ...pane.file, label: LABELS[pane.store] }, (saved) =>
-            this.endEdit(pane, saved),
+            this.endEdit(pane.store, saved),
         );
         this.results.hidden = true;
         this.tabs.hidden = true;
@@ -209,51 +237,31 @@ const page = {
         this.editor.start();
     },
 
-    async endEdit(pane, saved) {
+    async endEdit(store, saved) {
         this.editor = null;
-        if (saved) await this.reload().catch(() => {});
-        this.ctx.set({ edit: null, tab: pane.store === 'user' ? null : pane.store });
+        if (saved) await this.fresh.now().catch(() => {});
+        this.ctx.set({ edit: null, tab: store === 'user' ? null : store });
         requestAnimationFrame(() =>
-            $('.file-head button', pane.node)?.focus({ preventScroll: true }),
+            $('.file-head button', this.panes.get(store)?.node)?.focus({ preventScroll: true }),
         );
     },
 
     /* ---- what happens meanwhile --------------------------------------------------------------- */
 
-    /* What changed while nobody told us. */
-    async catchUp() {
-        await painted();
-        await this.loaded;
-        await this.reload();
+    /* Before the files are known, everything may be of them. */
+    holds(event) {
+        return !this.data || this.data.files.some((file) => isOf(file, event));
     },
 
-    async happened(event) {
-        await this.loaded; // what is on its way may be from before
-        if (
-            ![...this.panes.values()].some(
-                ({ file }) => file.scope === event.scope && file.key === event.key,
-            )
-        )
-            return;
-        await this.reload(event).catch(() => {});
-    },
-
-    async reload(event = null) {
-        const { p, u, w } = this.ctx.params;
-        const turn = (this.turn = (this.turn ?? 0) + 1);
-        const data = await this.ctx.own('memory.list');
-        if (['p', 'u', 'w'].some((key) => ({ p, u, w })[key] !== this.shown?.[key])) return;
-        if (turn !== this.turn) return; // answers overtake each other; who asked last knows most
-        this.data = data;
-        fill(this.gauge, gauge(data));
-        for (const file of data.files) {
-            if (turn !== this.turn) return;
-            const pane = this.panes.get(storeOf(file));
-            if (!pane) return this.load();
-            if (this.editor?.file.scope === file.scope && this.editor.file.key === file.key)
-                this.editor.changed(file, event);
-            await pane.update(file, data);
-        }
+    async renew(events) {
+        fill(this.gauge, gauge(this.data));
+        await Promise.all(
+            this.data.files.map((file) => {
+                if (this.editor && isOf(file, this.editor.file))
+                    this.editor.changed(file, events.findLast((event) => isOf(file, event)));
+                return this.panes.get(storeOf(file)).update(file, this.data);
+            }),
+        );
     },
 
     /* ---- search ------------------------------------------------------------------------------- */
@@ -315,10 +323,7 @@ const page = {
     },
 
     place(hit) {
-        const mine = [...this.panes.values()].some(
-            ({ file }) => file.scope === hit.scope && file.key === hit.key,
-        );
-        if (mine)
+        if (this.data.files.some((file) => isOf(file, hit)))
             return this.ctx.href('memory', {
                 v: this.ctx.params.v,
                 q: this.query,

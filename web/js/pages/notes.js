@@ -22,7 +22,7 @@ const page = {
     title: 'Notes',
 
     async mount(root, ctx) {
-        Object.assign(this, { root, ctx, data: null, graph: null, graphView: null, pane: null, loaded: null, painted: null, reloading: false });
+        Object.assign(this, { root, ctx, data: null, graph: null, graphView: null, pane: null, loaded: null, painted: null });
         await sheet('pages-notes');
         this.facts = h('div', { class: 'notes-facts small muted' });
         this.filters = h('div', { class: 'notes-filters cluster', role: 'group', 'aria-label': 'Show only' });
@@ -32,26 +32,24 @@ const page = {
         this.map = h('section', { class: 'notes-map', 'aria-label': 'Links between notes', hidden: true });
         this.beside = h('section', { class: 'notes-note', 'aria-label': 'Note' });
         root.append(this.index, this.map, this.beside);
-        ctx.on('note.changed', (event) => this.happened(event));
-        ctx.on('memory.changed', (event) => { if (event.scope === this.data?.scope) this.reload(event); });
-        ctx.on('reset', () => this.reload());
+        this.fresh = ctx.refresh(['note.changed', 'memory.changed'], { when: (event) => this.holds(event), ask: () => this.ask(), show: (answer) => this.show(answer) });
         ctx.keys({
             j: () => this.step(1), k: () => this.step(-1),
             e: () => this.pane?.edit(), 'mod+s': () => this.pane?.editor?.save(),
             Escape: () => this.escape(),
         });
         this.head();
-        await this.load();
+        await this.fresh.now();
     },
 
     async update(params) {
         this.head();
-        if (this.loaded !== this.whose(params)) return this.load();
+        if (this.loaded !== this.whose(params)) return this.fresh.now();
         await this.arrange();
     },
 
     unmount() {
-        this.pane?.keep();
+        this.closePane();
     },
 
     whose: (params) => [params.w, params.p, params.of].join(' '),
@@ -75,57 +73,39 @@ const page = {
 
     /* ---- loading ------------------------------------------------------------------------------ */
 
-    async load() {
+    async ask() {
         const { ctx } = this, whose = this.whose(ctx.params), nowhere = !ctx.params.w && !ctx.params.of;
-        if (nowhere && (await this.chooseWorkspace(ctx))) return;
-        this.wanted = whose;
-        const data = nowhere ? { notes: [], stale: 0, index: null, nowhere } : await ctx.call('notes.list', this.scope());
-        if (this.wanted !== whose || this.ctx !== ctx) return; // another one was chosen meanwhile
-        this.loaded = whose;
-        this.take(data);
-        this.pane?.keep();
-        this.pane = null;
-        this.graph = null;
-        await this.arrange();
+        const best = nowhere ? await this.bestWorkspace() : null;
+        if (nowhere) return { whose, best, data: { notes: [], stale: 0, index: null, nowhere } };
+        return { whose, best, data: await ctx.call('notes.list', this.scope()) };
     },
 
     /* Notes belong to a folder: the one with most of them, when nobody said which. */
-    async chooseWorkspace(ctx) {
-        const { workspaces } = await ctx.directory.workspaces();
-        const best = workspaces.filter((one) => !one.problem).sort((a, b) => (b.notes ?? 0) - (a.notes ?? 0))[0];
-        if (!best) return false;
-        setTimeout(() => { if (!ctx.signal.aborted) ctx.set({ w: best.id }); }); // when this page is there
-        return true;
+    async bestWorkspace() {
+        if (this.data?.nowhere) this.ctx.directory.forget(); // there was none: one may have come
+        const { workspaces } = await this.ctx.directory.workspaces();
+        return workspaces.filter((one) => !one.problem).sort((a, b) => (b.notes ?? 0) - (a.notes ?? 0))[0];
     },
 
-    take(data) {
+    async show({ whose, best, data }) {
+        const { ctx } = this, other = this.loaded !== whose;
+        if (best) return void setTimeout(() => { if (!ctx.signal.aborted) ctx.set({ w: best.id }); }); // when this page is there
+        this.loaded = whose;
         this.data = data;
+        this.graph = null;
         for (const note of data.notes) note.words = `${note.title}\n${note.hook ?? ''}\n${note.key}\n${note.type ?? ''}`.toLocaleLowerCase();
-    },
-
-    async reload(event = null) {
-        if (this.reloading) return void (this.again = event ?? true);
-        this.reloading = true;
-        try {
-            if (this.loaded !== this.whose(this.ctx.params) || this.data?.nowhere) return await this.load();
-            this.take(await this.ctx.call('notes.list', this.scope()));
-            this.graph = null;
-            this.paintList({ stay: true });
-            if (this.view() === 'graph') await this.paintGraph();
-            await this.pane?.refresh(event);
-        } catch (error) {
-            if (error.name !== 'AbortError') this.ctx.fail(error);
-        } finally {
-            this.reloading = false;
-            if (this.again) {
-                this.again = null;
-                this.reload();
-            }
+        if (other) {
+            this.closePane();
+            return this.arrange();
         }
+        this.paintList({ stay: true });
+        if (this.view() === 'graph') await this.paintGraph();
+        this.pane?.paintLinks();
     },
 
-    happened(event) {
-        if (!this.data || this.data.nowhere || event.scope === this.data.scope) this.reload(event);
+    /* Whether an event may be of what is shown. */
+    holds({ scope }) {
+        return !this.data || this.data.nowhere || scope === this.data.scope;
     },
 
     /* ---- the list ----------------------------------------------------------------------------- */
@@ -193,20 +173,21 @@ const page = {
 
     /* ---- the graph ---------------------------------------------------------------------------- */
 
-    async links() {
-        this.graph ??= this.ctx.call('notes.graph', this.scope());
-        try {
-            return await this.graph;
-        } catch (error) {
-            this.graph = null;
-            throw error;
-        }
+    /* A promise of them, asked for once. */
+    links() {
+        if (this.graph) return this.graph;
+        const asked = this.ctx.call('notes.graph', this.scope());
+        asked.catch(() => { if (this.graph === asked) this.graph = null; });
+        this.graph = asked;
+        return asked;
     },
 
     async paintGraph() {
         if (this.data.notes.length === 0) return void fill(this.map, h('div', { class: 'notes-facts' }), empty('Nothing to draw yet: no notes here.', "ethos remember 'Tests need a running Redis'"));
         try {
-            const [{ GraphView }, graph] = await this.ctx.busy(Promise.all([import('../graph.js'), this.links()]));
+            const asked = this.links();
+            const [{ GraphView }, graph] = await this.ctx.busy(Promise.all([import('../graph.js'), asked]));
+            if (this.graph !== asked) return; // the notes changed: a later one is on its way
             if (this.graphView?.graph !== graph) {
                 this.graphView = new GraphView(graph, { open: (key) => this.ctx.go(`notes/${key}`, { view: 'graph', of: this.ctx.params.of }) });
                 fill(this.map, this.graphView.node);
@@ -223,15 +204,14 @@ const page = {
     async open(key) {
         this.list.mark(key || null);
         if (!key) {
-            this.pane?.keep();
-            this.pane = null;
+            this.closePane();
             return void fill(this.beside, this.view() === 'list' && this.data.notes.length ? h('p', { class: 'notes-hint faint' }, 'Choose a note: ', h('kbd', 'j'), ' ', h('kbd', 'k'), ' move, ', h('kbd', 'Enter'), ' opens.') : null);
         }
         if (this.pane?.key === key) return;
-        this.pane?.keep();
+        this.closePane();
         const pane = new NotePane(this.ctx, key, {
             scope: this.scope(), row: (one) => this.data.notes.find((note) => note.key === one), links: () => this.links(), href: (other) => this.href(other),
-            back: () => this.ctx.go('notes', this.besides()), gone: () => this.ctx.go('notes', this.besides(), { replace: true }),
+            back: () => this.ctx.go('notes', this.besides()), gone: () => this.ctx.go('notes', this.besides(), { replace: true }), holds: (event) => this.holds(event),
         });
         this.pane = pane;
         try {
@@ -244,6 +224,11 @@ const page = {
         fill(this.beside, pane.node);
         this.beside.scrollTop = 0;
         if (matchMedia('(max-width: 899px)').matches) window.scrollTo(0, 0);
+    },
+
+    closePane() {
+        this.pane?.close();
+        this.pane = null;
     },
 
     besides() {

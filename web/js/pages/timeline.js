@@ -17,6 +17,7 @@ import {
     via,
     who,
 } from '../format.js';
+import { upTo } from '../fresh.js';
 import { icon } from '../icons.js';
 import { Scrubber } from '../scrubber.js';
 import { button, copyable, delta, empty, select } from '../ui.js';
@@ -35,7 +36,7 @@ const page = {
     title: 'Timeline',
 
     async mount(root, ctx) {
-        Object.assign(this, { root, ctx, rows: new Map(), cursor: null });
+        Object.assign(this, { root, ctx, rows: new Map(), items: null, cursor: null, many: PAGE });
         this.filters = h('div', {
             class: 'filters cluster',
             role: 'group',
@@ -44,9 +45,10 @@ const page = {
         this.list = h('div', { class: 'timeline' });
         this.more = h('div', { class: 'timeline-more' });
         root.append(h('div', { class: 'timeline-column' }, this.filters, this.list, this.more));
-        ctx.on('memory.changed', () => this.refresh());
-        ctx.on('note.changed', () => this.refresh());
-        ctx.on('reset', () => this.refresh());
+        this.fresh = ctx.refresh(['memory.changed', 'note.changed'], {
+            ask: () => this.ask(),
+            show: (answer) => this.take(answer),
+        });
         ctx.list(root, '.change-line');
         ctx.keys({ u: () => this.undoHere() });
         this.paintFilters();
@@ -77,6 +79,7 @@ const page = {
         const [roles, people] = await Promise.all(
             [options.personality(), options.user()].map((p) => p.catch(() => ({ rows: [] }))),
         );
+        if (params !== this.ctx.params) return; // a later one is on its way
         const all = (label, rows) => [{ value: '', label }, ...rows];
         const change = (name) => (value) => set({ [name]: value || null, change: null }, {});
         const files = FILES.map(([value, label]) => ({ value, label }));
@@ -133,41 +136,32 @@ const page = {
     /* ---- rows --------------------------------------------------------------------------------- */
 
     async load() {
-        const wanted = this.filterKey();
-        const answer = await this.ctx.call('memory.timeline', { ...this.filter(), limit: PAGE });
-        if (wanted !== this.filterKey()) return;
-        this.loaded = wanted;
-        this.items = answer.items;
-        this.cursor = answer.nextCursor;
-        this.paint();
+        this.loaded = this.filterKey();
+        this.items = null;
+        this.many = PAGE;
+        await this.fresh.now();
         this.openNamed();
     },
 
-    async refresh() {
-        const limit = Math.min(Math.max(this.items?.length ?? PAGE, PAGE), 200);
-        const answer = await this.ctx
-            .call('memory.timeline', { ...this.filter(), limit })
-            .catch(() => null);
-        if (!answer) return;
-        const known = new Set((this.items ?? answer.items).map(rowId)); // none is new before the first load
-        this.items = answer.items;
-        this.cursor = answer.nextCursor;
-        this.paint(new Set(answer.items.map(rowId).filter((id) => !known.has(id))));
+    ask() {
+        const filter = this.filter();
+        return upTo(this.many, (page) => this.ctx.call('memory.timeline', { ...filter, ...page }));
+    },
+
+    take({ items, cursor }) {
+        const known = new Set((this.items ?? items).map(rowId)); // of a first page none is new
+        const at = items.findIndex((change) => known.has(rowId(change)));
+        this.items = items;
+        this.cursor = cursor;
+        this.paint(new Set(items.slice(0, at < 0 ? items.length : at).map(rowId)));
     },
 
     async loadMore() {
-        const answer = await this.ctx.busy(
-            this.ctx.call('memory.timeline', {
-                ...this.filter(),
-                limit: PAGE,
-                cursor: this.cursor,
-            }),
-        );
-        const first = answer.items[0];
-        this.items.push(...answer.items);
-        this.cursor = answer.nextCursor;
-        this.paint();
-        if (first) this.rows.get(rowId(first))?.line.focus();
+        const { length } = this.items;
+        this.many = length + PAGE;
+        await this.ctx.busy(this.fresh.now());
+        const next = this.items[length];
+        if (next) this.rows.get(rowId(next))?.line.focus();
     },
 
     paint(fresh = new Set()) {
@@ -244,11 +238,12 @@ const page = {
         const match = /^(.*)\/([^/@]+)@(.+)$/.exec(this.ctx.params.at ?? '');
         if (!match) {
             if (this.scrubber) this.ctx.aside(null);
-            this.scrubber = null;
+            this.endScrubber();
             return;
         }
         const [, scope, key, revision] = match;
         if (this.scrubber?.is(scope, key)) return this.scrubber.go(revision);
+        this.endScrubber();
         this.scrubber = new Scrubber(this.ctx, {
             scope,
             key,
@@ -259,6 +254,11 @@ const page = {
         this.ctx.aside(this.scrubber.node, `${fileLabel(scope, key)} as it was`, () =>
             this.ctx.set({ at: null }),
         );
+    },
+
+    endScrubber() {
+        this.scrubber?.end();
+        this.scrubber = null;
     },
 
     unmount() {

@@ -1,7 +1,7 @@
 /*
  * pages/welcome.js: the first run. Shows the real files, where they are, and how an agent gets to them.
  */
-import { fill, h } from '../dom.js';
+import { h, refill } from '../dom.js';
 import { icon } from '../icons.js';
 import { badge, command, copyable, linkButton } from '../ui.js';
 
@@ -23,18 +23,17 @@ const page = {
 
     async mount(root, ctx) {
         Object.assign(this, { root, ctx });
-        ctx.on('memory.changed', () => this.paint().catch(() => {}));
-        ctx.on('reset', () => this.paint().catch(() => {}));
-        await this.paint();
+        await ctx
+            .refresh(['memory.changed'], {
+                ask: () => Promise.all([ctx.call('meta.home'), ctx.own('memory.list')]),
+                show: (answers) => this.paint(...answers),
+            })
+            .now();
     },
 
-    async paint() {
-        const [home, data] = await Promise.all([
-            this.ctx.call('meta.home'),
-            this.ctx.own('memory.list'),
-        ]);
+    paint(home, data) {
         const files = data.files.filter((file) => ABOUT[file.key]);
-        fill(
+        refill(
             this.root,
             h(
                 'div',
