@@ -117,9 +117,11 @@ static int away_open(const struct ethos_setup *setup, struct ethos_store **out_s
         code = store_files.open(&there, &inner, error);
     if (code == ETHOS_OK)
         code = wrap_new(setup->host, &ops, sizeof *wrap, inner, &wrap, error);
-    if (code == ETHOS_OK)
-        *out_store = &wrap->store;
-    return code;
+    if (code != ETHOS_OK)
+        return code;
+    wrap->store.capabilities &= ~(uint32_t)(ETHOS_STORE_PATHS | ETHOS_STORE_HISTORY);
+    *out_store = &wrap->store;
+    return ETHOS_OK;
 }
 
 static struct ethos_store_ops table;
