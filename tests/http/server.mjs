@@ -23,6 +23,14 @@ export function ethosIn(home, cwd, input, ...args) {
     return args.includes('--json') ? JSON.parse(text) : text;
 }
 
+// Servers of tests that failed are nobody's: they end with the script, and it does not wait for them.
+const running = new Set();
+process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+
+function waitFor(child, wait) {
+    for (const part of [child, child.stdout, child.stderr]) wait ? part.ref() : part.unref();
+}
+
 // Starts a server; resolves when it told its address. {origin, loginUrl, stop()}
 export function serve(home, ...args) {
     return serveFrom(bin, home, ...args);
@@ -40,12 +48,17 @@ export function serveWith(program, home, ...args) {
         env: { ...process.env, ETHOS_HOME: home },
         stdio: ['ignore', 'pipe', 'pipe'],
     });
+    running.add(child);
+    child.on('exit', () => running.delete(child));
     return new Promise((resolve, reject) => {
-        let output = '';
+        let output = '', told = false;
         const read = (data) => {
             output += data;
             const url = /http:\/\/\S*\/auth\/exchange\?t=[0-9a-f]+/.exec(output)?.[0];
-            if (url) resolve({ origin: new URL(url).origin, loginUrl: url, stop: () => stop(child), pid: child.pid });
+            if (!url || told) return;
+            told = true;
+            waitFor(child, false);
+            resolve({ origin: new URL(url).origin, loginUrl: url, stop: () => stop(child), pid: child.pid });
         };
         child.stdout.on('data', read);
         child.stderr.on('data', read);
@@ -56,6 +69,7 @@ export function serveWith(program, home, ...args) {
 
 function stop(child) {
     const ended = new Promise((resolve) => child.once('exit', resolve));
+    waitFor(child, true);
     child.kill('SIGTERM');
     return ended;
 }
