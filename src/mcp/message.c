@@ -389,7 +389,8 @@ static void answer_text(struct mcp_session *self, struct ethos_view text, struct
             answer_batch(self, message, out);
         }
     } else {
-        if (settle_where(self, message) && self->forms && !find_fault(message))
+        bool asks = !find_fault(message) && !is_answer(message);
+        if (settle_where(self, message) && self->forms && asks)
             mcp_forms_learn(self->forms, text, message);
         answer(self, message, false, out);
     }

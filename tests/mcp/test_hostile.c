@@ -211,6 +211,10 @@ static const struct row rows[] = {
     ROW(EVERY, "{'jsonrpc':'2.0','method':'ping','params':[]}", 0),
     ROW(EVERY, "{'jsonrpc':'2.0','id':1,'result':{}}", 0),
     ROW(EVERY, "{'jsonrpc':'2.0','id':1,'error':{'code':0,'message':''}}", 0),
+    ROW(EVERY,
+        "{'jsonrpc':'2.0','id':1,'result':{},'params':{'arguments':{'name':'a'}}}\n"
+        "{'jsonrpc':'2.0','id':2,'result':{},'params':{'arguments':{'name':'b'}}}", // alike
+        0),
     /* a line may end as on Windows, and be indented */
     ROW(EVERY, PING "\r", RESULT),
     ROW(EVERY, " \t" PING " ", RESULT),
