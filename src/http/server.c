@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -165,6 +166,18 @@ static void look_at_answer(struct connection *connection, int64_t now)
     connection->taken = info.tcpi_bytes_acked;
 }
 
+/*
+ * libmicrohttpd takes 128 events at a time, and when there are exactly so many it waits for one more before it
+ * looks at any: who has asked may wait for nothing. Setting this option tells anew that there is something to read.
+ */
+static void announce(const struct connection *connection)
+{
+    const int one = 1;
+    int unread = 0;
+    if (ioctl(connection->fd, FIONREAD, &unread) == 0 && unread > 0)
+        setsockopt(connection->fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof one);
+}
+
 /* Whether the credential of a stream is still good; looked up only when some have changed. */
 static bool is_good(struct server *self, struct request *stream, uint64_t state)
 {
@@ -180,6 +193,8 @@ void server_tick(struct server *self)
     for (struct connection *at = self->connections; at; at = at->next) {
         if (at->phase == PHASE_ANSWER)
             look_at_answer(at, now);
+        else
+            announce(at);
         if (now - at->since > allowed_ms((enum phase)at->phase))
             shutdown(at->fd, SHUT_RDWR);
     }
