@@ -161,6 +161,7 @@ static void take_keys(struct auth *self, struct keys *keys, uint64_t version, bo
     self->version = version;
     self->away = away;
     self->state++;
+    http_ring(self->http); // a stream whose key is gone finds out
 }
 
 /* Holding `looking`. A store that does not answer is left alone three times as long as that took. */
@@ -406,11 +407,14 @@ static void copy_found(struct auth_found *out, const struct auth_found *from)
     memcpy(out->origins, from->origins, strlen(from->origins) + 1);
 }
 
-/* Takes no lock: mostly it is the key of before, and nothing has changed. */
+/*
+ * Takes no lock: mostly it is the key of before, and nothing has changed. When they looked comes first: what
+ * they found was put into the state before that.
+ */
 static bool is_last(struct auth *self, const struct auth_last *last, const char *header)
 {
-    return last->found.who == HTTP_KEY && last->found.state == self->state &&
-           os_tick_ms() - self->looked < AUTH_LOOK_MS &&
+    return last->found.who == HTTP_KEY && os_tick_ms() - self->looked < AUTH_LOOK_MS &&
+           last->found.state == self->state &&
            hash_same_secret(view_str(header), view_str(last->header));
 }
 
@@ -459,20 +463,20 @@ static void give(struct auth *self, struct job *job, bool wanted, bool *sent)
     pthread_mutex_unlock(&self->mutex);
 }
 
-uint64_t auth_look(struct auth *self)
+void auth_look(struct auth *self)
 {
     pthread_mutex_lock(&self->mutex);
     look_at_token(self);
-    uint64_t state = self->state;
     bool used = is_used(self), old = is_old(self, AUTH_LOOK_MS);
     pthread_mutex_unlock(&self->mutex);
     give(self, &self->note, used, &self->noting);
     give(self, &self->look, old, &self->sent);
-    return state;
 }
 
 bool auth_holds(struct auth *self, struct auth_found *found)
 {
+    if (found->state == self->state)
+        return true;
     pthread_mutex_lock(&self->mutex);
     found->state = self->state;
     bool holds = found->who == HTTP_BROWSER ? strcmp(self->token_hash, found->secret) == 0

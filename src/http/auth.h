@@ -42,7 +42,7 @@ struct auth_found {
     char origins[AUTH_ORIGINS_SIZE]; /* of the key */
     bool throttled;                  /* wrong once too often */
     bool unread;                     /* a key, and keys cannot be read now */
-    uint64_t state;                  /* of all credentials, as auth_look counts it */
+    uint64_t state; /* of all credentials; another number when some may have changed */
 };
 
 /*
@@ -60,10 +60,9 @@ void auth_find(struct auth *self, struct auth_last *last, const char *cookie,
 
 /*
  * Looks whether the token changed, and has a worker look at the keys, at most every AUTH_LOOK_MS, and tell the
- * store which are used: it never waits for the store. What it returns is another number when credentials may have
- * changed: what was found at this number is still so.
+ * store which are used: it never waits for the store. Whenever keys have changed, streams are woken.
  */
-uint64_t auth_look(struct auth *self);
+void auth_look(struct auth *self);
 
 /* Whether what was found is still so, as of the last look: for requests that last. */
 bool auth_holds(struct auth *self, struct auth_found *found);

@@ -209,8 +209,10 @@ static const struct http_error *judge(struct request *request, const struct head
                   (found->who == HTTP_NOBODY && ask.origin &&
                    auth_lists_origin(call->http->auth, ask.origin));
     request->shared = shared ? ask.origin : NULL;
-    if (verdict == GATE_NOBODY && (found->unread || found->throttled))
-        return found->unread ? &keys_unread : &throttled;
+    if (found->unread && (verdict == GATE_NOBODY || verdict == GATE_FOREIGN))
+        return &keys_unread; // which may have origins of their own
+    if (verdict == GATE_NOBODY && found->throttled)
+        return &throttled;
     return verdict == GATE_PASS ? NULL : gate_error(verdict);
 }
 

@@ -27,7 +27,7 @@ void connection_enter(struct connection *connection, enum phase phase)
     if (!connection || connection->phase == (int)phase)
         return;
     atomic_store_explicit(&connection->since, os_tick_ms(), memory_order_relaxed);
-    atomic_store_explicit(&connection->phase, phase, memory_order_relaxed);
+    atomic_store_explicit(&connection->phase, phase, memory_order_release);
 }
 
 static void add_connection(struct server *self, struct connection *connection)
@@ -178,28 +178,22 @@ static void announce(const struct connection *connection)
         setsockopt(connection->fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof one);
 }
 
-/* Whether the credential of a stream is still good; looked up only when some have changed. */
-static bool is_good(struct server *self, struct request *stream, uint64_t state)
-{
-    struct auth_found *found = &stream->found;
-    return found->state == state || auth_holds(self->http->auth, found);
-}
-
 void server_tick(struct server *self)
 {
     int64_t now = os_monotonic_ms();
-    uint64_t state = auth_look(self->http->auth);
+    auth_look(self->http->auth);
     pthread_mutex_lock(&self->mutex);
     for (struct connection *at = self->connections; at; at = at->next) {
-        if (at->phase == PHASE_ANSWER)
+        enum phase phase = (enum phase)at->phase; // before since, which is written before it
+        if (phase == PHASE_ANSWER)
             look_at_answer(at, now);
         else
             announce(at);
-        if (now - at->since > allowed_ms((enum phase)at->phase))
+        if (now - at->since > allowed_ms(phase))
             shutdown(at->fd, SHUT_RDWR);
     }
     for (struct request *at = self->streams; at; at = at->next) {
-        at->ended = at->ended || !is_good(self, at, state);
+        at->ended = at->ended || !auth_holds(self->http->auth, &at->found);
         if (at->ended || now - at->quiet_since >= HTTP_HEARTBEAT_MS)
             stream_wake(at);
     }

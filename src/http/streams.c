@@ -108,7 +108,8 @@ static ssize_t fill(struct request *request)
     for (;;) {
         pthread_mutex_lock(&self->mutex);
         uint64_t rings = self->rings;
-        bool ended = request->ended || self->ending;
+        bool ended = request->ended || self->ending ||
+                     !auth_holds(self->http->auth, &request->found);
         pthread_mutex_unlock(&self->mutex);
         if (ended || !stream->next(stream, &request->rest))
             return MHD_CONTENT_READER_END_OF_STREAM;

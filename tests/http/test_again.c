@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -398,6 +399,51 @@ static void test_a_key_that_is_revoked_ends_on_connections_that_it_has(void **st
     close(fd);
 }
 
+/* What comes until the stream ends, or holds the word; 1 MiB at most. */
+static bool hears(int fd, const char *word)
+{
+    static char text[1 << 20];
+    size_t used = 0;
+    ssize_t count;
+    while (used + 1 < sizeof text &&
+           (count = recv(fd, text + used, sizeof text - 1 - used, 0)) > 0) {
+        used += (size_t)count;
+        text[used] = 0;
+        if (strstr(text, word) || strstr(text, "0\r\n\r\n"))
+            break;
+    }
+    assert_true(count > 0);
+    return strstr(text, word) != NULL;
+}
+
+static void test_a_stream_tells_nothing_to_a_key_that_is_revoked(void **state)
+{
+    char secret[128], right[160], out[1024];
+    struct reply reply;
+    (void)state;
+    drive_key(&drive, "memory:read sessions:read", NULL, secret);
+    snprintf(right, sizeof right, "Bearer %s", secret);
+    int fd = drive_connect(&drive), stream = drive_connect(&drive), tries = 0;
+    int size = snprintf(out, sizeof out,
+                        "GET /events HTTP/1.1\r\nHost: localhost:%u\r\nAuthorization: %s\r\n\r\n",
+                        drive.port, right);
+    drive_send(stream, out, (size_t)size);
+    drive_read(stream, false, &reply);
+    assert_int_equal(reply.status, 200);
+    reply_release(&reply);
+    write_text("for all who may know");
+    assert_true(hears(stream, "for all who may know"));
+    secret[sizeof "sk-ethos-" - 1 + 8] = 0;
+    const char *const words[] = {"api-key", "revoke", secret, NULL};
+    assert_int_equal(drive_run(&drive, words, out, sizeof out), 0);
+    while (status_for(fd, right) != 401 && tries++ < 5000)
+        usleep(1000);
+    write_text("for those who still may");
+    assert_false(hears(stream, "for those who still may"));
+    close(stream);
+    close(fd);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -412,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_who_was_let_in_before_lets_nobody_else_in),
         cmocka_unit_test(test_a_name_that_was_ours_makes_no_other_ours),
         cmocka_unit_test(test_a_key_that_is_revoked_ends_on_connections_that_it_has),
+        cmocka_unit_test(test_a_stream_tells_nothing_to_a_key_that_is_revoked),
     };
     return cmocka_run_group_tests(tests, start, drive_group_end);
 }

@@ -331,6 +331,39 @@ static void test_a_key_of_another_origin_is_forbidden(void **state)
     reply_release(&reply);
 }
 
+/* The keys of the home, or something that is none. */
+static void swap_keys(const char *from, const char *to, const char *instead)
+{
+    char a[512], b[512];
+    snprintf(a, sizeof a, "%s/%s", drive.home, from);
+    snprintf(b, sizeof b, "%s/%s", drive.home, to);
+    assert_int_equal(drive_stop(&drive), 0);
+    assert_int_equal(rename(a, b), 0);
+    FILE *file = instead ? fopen(a, "w") : NULL;
+    assert_true(!instead || (file && fputs(instead, file) >= 0 && fclose(file) == 0));
+    drive_start(&drive, NULL);
+}
+
+static void test_while_keys_cannot_be_read_none_is_called_wrong(void **state)
+{
+    (void)state;
+    static const char *const origins[] = {"", "Origin: https://app.example\r\n",
+                                          "Sec-Fetch-Site: cross-site\r\n"};
+    swap_keys("sessions.db", "kept.db", "this is no database, however long one looks at it\n");
+    for (size_t i = 0; i < sizeof origins / sizeof *origins; i++)
+        assert_int_equal(drive_status(&drive,
+                                      "GET /api/memory/get HTTP/1.1\r\nHost: localhost:%u\r\n"
+                                      "Authorization: Bearer %s\r\n%s\r\n",
+                                      drive.port, key, origins[i]),
+                         503);
+    swap_keys("kept.db", "sessions.db", NULL);
+    assert_int_equal(drive_status(&drive,
+                                  "GET /api/memory/get HTTP/1.1\r\nHost: localhost:%u\r\n"
+                                  "Authorization: Bearer %s\r\n\r\n",
+                                  drive.port, key),
+                     200);
+}
+
 static void test_preflights_are_answered_before_anything_else(void **state)
 {
     (void)state;
@@ -364,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_a_cookie_alone_changes_nothing),
         cmocka_unit_test(test_a_body_that_is_no_json_is_refused),
         cmocka_unit_test(test_a_key_of_another_origin_is_forbidden),
+        cmocka_unit_test(test_while_keys_cannot_be_read_none_is_called_wrong),
         cmocka_unit_test(test_preflights_are_answered_before_anything_else),
     };
     return cmocka_run_group_tests(tests, start, drive_group_end);
