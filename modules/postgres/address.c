@@ -107,6 +107,8 @@ int pg_addresses_find(struct pg_addresses *self, struct pg_link *link, int64_t u
         pg_note(link, "", reason);
         return pg_error(link, error);
     }
+    if (!*port) // that of every host, as a service file or libpq has it
+        str_clear(&self->port);
     bool whole = !str_code(&self->host) && !str_code(&self->address) && !str_code(&self->port);
     return whole ? ETHOS_OK : err_set(error, ETHOS_LIMIT, "memory.options.url: too many hosts");
 }

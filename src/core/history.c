@@ -82,6 +82,20 @@ static void print_actions(struct str *out, struct ethos_view names)
     str_addc(out, ']');
 }
 
+/* Numbers that JSON has, separated by commas: they stand in the line as they are, whoever gave them. */
+static bool is_numbers(struct ethos_view list)
+{
+    struct ethos_view number;
+    bool fits = list.data && !view_ends(list, VIEW(","));
+
+    while (fits && take_name(&list, &number)) {
+        fits = number.size > 0 && number.size <= 16 && (number.data[0] != '0' || number.size == 1);
+        for (size_t i = 0; i < number.size; i++)
+            fits = fits && number.data[i] >= '0' && number.data[i] <= '9';
+    }
+    return fits;
+}
+
 /* The members of the reference, in its order. */
 static void print_theirs(const struct history_record *r, struct str *out)
 {
@@ -123,7 +137,7 @@ static void print_ours(const struct history_record *r, struct str *out)
     if (r->op.data)
         print_raw(out, "op", r->op);
     print_if(out, "event", r->event);
-    if (r->undoes.data) {
+    if (is_numbers(r->undoes)) {
         print_raw(out, "undoes", VIEW("["));
         str_add(out, r->undoes);
         str_addc(out, ']');

@@ -12,7 +12,9 @@
 #include "base/view.h"
 #include "core/wire.h"
 
-#define NUMBER_MAX (UINT64_C(1) << 53) /* what every reader of JSON keeps */
+#define NUMBER_MAX (UINT64_C(1) << 52)     /* as many may follow that every reader of JSON keeps */
+#define TIME_MAX INT64_C(1000000000000000) /* ms: what a history line can say, either way */
+#define NAMED_BYTES (4 * (uint64_t)WIRE_MAX_BYTES) /* of texts, each as often as a row names it */
 
 /* ---- making ------------------------------------------------------------------------------------ */
 
@@ -136,7 +138,8 @@ static int take_row(const struct taking *self, const json_t *value, uint64_t las
     if (code != ETHOS_OK)
         return code;
     if (!change->actions || !change->source || !is_revision(change->before) ||
-        !is_revision(change->after) || change->number <= last || change->number > NUMBER_MAX)
+        !is_revision(change->after) || change->number <= last || change->number > NUMBER_MAX ||
+        change->time_ms <= -TIME_MAX || change->time_ms >= TIME_MAX)
         return ETHOS_INVALID;
     code = find_text(self, change->before, &out->base);
     return code == ETHOS_OK ? find_text(self, change->after, &out->whole) : code;
@@ -181,11 +184,14 @@ int wire_take_commit(const json_t *value, struct arena *arena, struct str *scrat
     *out = (struct ethos_commit){.version = wire_number(value, "version", 0)};
     if (!row || !edit || !copy)
         return ETHOS_NOMEM;
-    uint64_t last = 0;
+    uint64_t last = 0, named = 0;
     int code = check_texts(&self);
     for (size_t i = 0; code == ETHOS_OK && i < count[0]; i++) {
         code = take_row(&self, json_array_get(rows, i), last, &row[i]);
         last = row[i].change.number;
+        named += row[i].base.size + row[i].whole.size;
+        if (code == ETHOS_OK && named > NAMED_BYTES)
+            code = ETHOS_LIMIT;
     }
     for (size_t i = 0; code == ETHOS_OK && i < count[1]; i++)
         code = take_edit(&self, json_array_get(edits, i), &edit[i]);

@@ -17,8 +17,9 @@
  * A file that is gone, two-way, is removed at the backend if nobody changed it there since; else it is made
  * again, as it is one-way. When more than half of the files are gone, or more than MIRROR_MANY, that is not taken
  * for what somebody wants: they are made again and nothing is removed, unless how.deletes. A text that was removed
- * at the backend goes, but not when it was edited here, two-way: then it comes back. So does one that the backend
- * has lost with its history; one-way its file stays. A file nobody knows is new, two-way, and left alone, one-way.
+ * at the backend goes, but not when it was edited here, two-way: then it comes back. So does one that a database
+ * has lost with its history; one-way, or where a scope can be deleted with its past, its file stays. A file nobody
+ * knows is new, two-way, and left alone, one-way.
  *
  * What was agreed on is written down after it is so. Killed before that, a look finds out: a file whose newest
  * change is the mirror's own did not move, and the change at the backend has an operation id (where the

@@ -369,13 +369,25 @@ static int find_trace(struct look *look, const struct item *item, bool *out,
     return look->away ? code : ETHOS_OK;
 }
 
+/*
+ * Whether it can be rid of a scope with its past: files are deleted, and another home is told to (workspaces forget
+ * --memory, personality delete). Nobody can tell that from a loss, and what went for good must not come back.
+ */
+static bool drops_scopes(const struct look *look)
+{
+    const struct ethos_store *store = provider_store(look->backend);
+    return store && ((store->capabilities & ETHOS_STORE_PATHS) || same(store->ops->name, "remote"));
+}
+
 /* A database that was made anew has not removed anything: it gets the text, or the file is all there is. */
 static int give_back(struct look *look, struct item *item, struct ethos_error *error)
 {
-    if (!look->self->how.two_way) {
+    bool drops = drops_scopes(look);
+    if (!look->self->how.two_way || drops) {
         int code = err_set(error, ETHOS_CORRUPT, "%s has lost this text and its history",
                            look->scope->source->name);
-        return err_hint(error, code, "the file stays; delete it, or give it back with --two-way");
+        return err_hint(error, code, "the file stays; delete it, or %s with --two-way",
+                        drops ? "change it" : "give it back");
     }
     snprintf(item->agreed, sizeof item->agreed, MIRROR_ABSENT);
     int code = absorb_two_way(look, item, error);

@@ -1,13 +1,15 @@
 /*
  * store_graft.c: the operation store.graft: changes of another store, with their texts, into the one of this home.
  */
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "core/wire.h"
 #include "ops/store.h"
 
-/* Keys are as strange as any that come from outside, and each edit has its own. */
+/* Keys are as strange as any that come from outside. */
 static int check_keys(struct lending *self, const struct ethos_commit *commit)
 {
     int code = ETHOS_OK;
@@ -17,6 +19,45 @@ static int check_keys(struct lending *self, const struct ethos_commit *commit)
         code = lend_check(self->scope, commit->edits[i].key, &self->error);
     for (size_t i = 0; code == ETHOS_OK && i < commit->copy_count; i++)
         code = lend_check(self->scope, commit->copies[i].key, &self->error);
+    return code;
+}
+
+/* The revision that the rows of each key lead to; null where a text was only seen. */
+static int note_ends(const struct ethos_commit *commit, json_t *ends)
+{
+    int failed = 0;
+    for (size_t i = 0; !failed && i < commit->row_count; i++) {
+        const struct ethos_change *change = &commit->rows[i].change;
+        bool seen = change->via && strcmp(change->via, "seen") == 0;
+        if (!seen || !json_object_get(ends, change->key))
+            failed = json_object_set_new(ends, change->key,
+                                         seen ? json_null() : json_string(change->after));
+    }
+    return failed ? ETHOS_NOMEM : ETHOS_OK;
+}
+
+/* Every key that has rows, once, and a text that comes is the one they lead to. */
+static int check_edits(struct lending *self, const struct ethos_commit *commit)
+{
+    json_t *ends = json_object();
+    int code = ends ? note_ends(commit, ends) : ETHOS_NOMEM;
+    for (size_t i = 0; code == ETHOS_OK && i < commit->edit_count; i++) {
+        const struct ethos_edit *edit = &commit->edits[i];
+        const json_t *end = json_object_get(ends, edit->key);
+        const char *revision = json_string_value(end);
+        bool fits = edit->verdict == ETHOS_EDIT_KEEP
+                        ? end != NULL
+                        : revision && !strcmp(revision, edit->revision);
+        if (!fits)
+            code = err_set(&self->error, ETHOS_INVALID,
+                           "%s: comes twice, or with a text that its changes do not lead to",
+                           edit->key);
+        json_object_del(ends, edit->key);
+    }
+    if (code == ETHOS_OK && json_object_size(ends) > 0)
+        code = err_set(&self->error, ETHOS_INVALID, "%s: a change without its text",
+                       json_object_iter_key(json_object_iter(ends)));
+    json_decref(ends);
     return code;
 }
 
@@ -32,7 +73,11 @@ static int take_commit(struct lending *self, const struct op_call *call, struct 
     if (code == ETHOS_OK && out->row_count > 0 && out->rows[0].change.number <= out->version)
         code = err_set(&self->error, ETHOS_CONFLICT, "%s: has changes of these numbers",
                        self->scope);
-    return code == ETHOS_OK ? check_keys(self, out) : code;
+    if (code == ETHOS_LIMIT)
+        err_set(&self->error, code, "commit: its changes name too many bytes of texts");
+    if (code == ETHOS_OK)
+        code = check_keys(self, out);
+    return code == ETHOS_OK ? check_edits(self, out) : code;
 }
 
 int store_run_graft(struct op_call *call, struct op_result *result, struct ethos_error *error)

@@ -103,6 +103,36 @@ static void test_what_is_absent_is_not_printed(void **state)
     str_release(&out);
 }
 
+/* They stand in the line as they are: nothing else may. */
+static void test_what_was_undone_is_numbers_or_not_printed(void **state)
+{
+    static const char *const lists[] = {"1],\"voids\":[1,9],\"x\":[2",
+                                        "1]}\n{\"x\":[1",
+                                        "1,",
+                                        ",1",
+                                        "1,,2",
+                                        "01",
+                                        "1 ",
+                                        "-1",
+                                        "sha256:1",
+                                        "99999999999999999999"};
+    struct history_record r = record_of("MEMORY.md"), plain = r;
+    struct str out, expected;
+
+    (void)state;
+    str_init(&out, CEILING);
+    str_init(&expected, CEILING);
+    assert_int_equal(history_print(&plain, &expected), ETHOS_OK);
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+        str_clear(&out);
+        r.undoes = view_str(lists[i]);
+        assert_int_equal(history_print(&r, &out), ETHOS_OK);
+        assert_true(view_eq(str_view(&out), str_view(&expected)));
+    }
+    str_release(&out);
+    str_release(&expected);
+}
+
 static void assert_view(struct ethos_view a, struct ethos_view b)
 {
     assert_true(view_eq(a, b));
@@ -604,6 +634,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_members_are_printed_in_the_order_of_the_format),
         cmocka_unit_test(test_what_is_absent_is_not_printed),
+        cmocka_unit_test(test_what_was_undone_is_numbers_or_not_printed),
         cmocka_unit_test(test_a_printed_record_is_read_back),
         cmocka_unit_test(test_golden_lines_are_reproduced),
         cmocka_unit_test(test_lines_of_others_are_records),

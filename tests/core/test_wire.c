@@ -212,6 +212,9 @@ static void test_a_commit_that_is_none_is_refused(void **state)
     } rows[] = {
         {"rows", "number", "0"},
         {"rows", "number", "99999999999999999"},
+        {"rows", "number", "9007199254740992"}, // the next one would be none that JSON keeps
+        {"rows", "timeMs", "9223372036854775807"},
+        {"rows", "timeMs", "-1000000000000000"},
         {"rows", "before", "null"},
         {"rows", "after", "\"sha256:1\""},
         {"rows", "key", "null"},

@@ -168,6 +168,37 @@ static void test_a_text_that_the_backend_lost_stays(void **state)
     }
 }
 
+/* As workspaces forget --memory does it, at another home. */
+static void test_a_scope_that_was_deleted_with_its_past_does_not_come_back(void **state)
+{
+    char command[256];
+    (void)state;
+    for (int two_way = 0; two_way < 2; two_way++) {
+        begin(FILES, two_way);
+        put("one\n");
+        pass();
+        snprintf(command, sizeof command, "rm -r %s/personalities/p", stand.backend);
+        shell(command);
+        memset(stand.seen, 0, sizeof stand.seen);
+        assert_int_equal(mirror_once(stand.mirror, &stand.error), ETHOS_CORRUPT);
+        assert_int_equal(stand.seen[MIRROR_BACKEND], 0);
+        assert_null(backend_has(SCOPE, "MEMORY.md"));
+        char *file = file_has(MEMORY);
+        assert_string_equal(file, "one\n");
+        free(file);
+        if (two_way) { // who changes it wants it
+            edit(MEMORY, "one\ntwo\n");
+            pass();
+            expect_both("one\ntwo\n");
+        } else {
+            delete (MEMORY);
+            pass();
+            expect_both(NULL);
+        }
+        end();
+    }
+}
+
 static void test_two_way_what_editors_leave_beside_a_note_is_no_text(void **state)
 {
     static const char *const litter[] = {"n.md~", "#n.md#", "n.sync-conflict-20261116.md"};
@@ -230,6 +261,7 @@ int main(void)
         TEST(test_two_way_a_folder_that_is_emptied_slowly_is_seen_to_be),
         TEST(test_two_way_many_are_removed_when_that_is_said),
         TEST(test_a_text_that_the_backend_lost_stays),
+        TEST(test_a_scope_that_was_deleted_with_its_past_does_not_come_back),
         TEST(test_two_way_what_editors_leave_beside_a_note_is_no_text),
         TEST(test_two_way_what_git_could_not_merge_is_not_taken),
     };

@@ -197,6 +197,27 @@ static void test_a_server_that_is_away_lets_open_but_nothing_else(void **state)
     close_store(store);
 }
 
+static void test_the_port_of_a_service_file_is_that_of_every_host(void **state)
+{
+    static const struct ethos_setting settings[] = {
+        {"url", "host=127.0.0.1,127.0.0.1 service=here user=owner dbname=postgres"}, {NULL, NULL}};
+    static const struct ethos_read_how whole = {0};
+    char path[] = "/tmp/ethos-service-XXXXXX";
+    struct ethos_store *store;
+    struct ethos_error error;
+    struct ethos_text text = {0};
+    (void)state;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, "[here]\nport=1\n", 14) == 14 && close(fd) == 0);
+    assert_int_equal(setenv("PGSERVICEFILE", path, 1), 0);
+    assert_int_equal(try_open_within(BRIEF_MS, settings, &store, &error), ETHOS_OK);
+    assert_int_equal(store->ops->read(store, SCOPE, "a.md", &whole, &text, &error), ETHOS_BUSY);
+    assert_non_null(strstr(error.text, "port 1 "));
+    close_store(store);
+    assert_int_equal(unsetenv("PGSERVICEFILE"), 0);
+    assert_int_equal(unlink(path), 0);
+}
+
 static void test_a_role_that_has_too_many_connections_is_busy(void **state)
 {
     char url[192];
@@ -639,6 +660,7 @@ int main(void)
         TEST(test_a_database_that_is_missing_is_named),
         TEST(test_a_server_that_needs_tls_or_has_none_is_told),
         TEST(test_a_server_that_is_away_lets_open_but_nothing_else),
+        TEST(test_the_port_of_a_service_file_is_that_of_every_host),
         TEST(test_a_role_that_has_too_many_connections_is_busy),
         TEST(test_a_role_without_rights_is_told_which),
         TEST(test_a_server_that_is_read_only_is_told),

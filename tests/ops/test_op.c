@@ -273,6 +273,47 @@ static void test_linking_to_oneself_keeps_oneself(void **state)
     run_end(&again);
 }
 
+#define ONE "sha256:2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806"
+#define TWO "sha256:27dd8ed44a83ff94d557f9fd0412ed5a8cbca69ea04922d88c01184a07300a5a"
+#define ROW                                                                                        \
+    "{\"number\":1,\"timeMs\":1,\"key\":\"a.md\",\"actions\":\"add\",\"source\":\"tool\","         \
+    "\"before\":\"absent\",\"after\":\"" ONE "\"}"
+#define EDIT(key, revision) "{\"key\":\"" key "\",\"revision\":\"" revision "\"}"
+
+/* Else a text would be there that no change led to, or half of it would be done. */
+static void test_what_is_grafted_is_where_its_changes_lead(void **state)
+{
+    static const struct {
+        const char *rows, *edits;
+        int code;
+    } cases[] = {
+        {ROW, EDIT("a.md", ONE) "," EDIT("a.md", ONE), ETHOS_INVALID},
+        {ROW, EDIT("a.md", ONE) "," EDIT("a.md", TWO), ETHOS_INVALID},
+        {ROW, EDIT("a.md", TWO), ETHOS_INVALID},
+        {ROW, EDIT("a.md", "absent"), ETHOS_INVALID},
+        {ROW, EDIT("a.md", ONE) "," EDIT("b.md", TWO), ETHOS_INVALID},
+        {ROW, "", ETHOS_INVALID},
+        {"", EDIT("a.md", ONE), ETHOS_INVALID},
+        {ROW, EDIT("a.md", ONE), ETHOS_OK},
+    };
+    struct world *world = *state;
+    char args[2048];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run graft = {.json = true};
+        snprintf(args, sizeof args,
+                 "{\"scope\":\"personality:p\",\"commit\":{\"version\":0,\"copies\":[],"
+                 "\"texts\":{\"" ONE "\":\"one\\n\",\"" TWO
+                 "\":\"two\\n\"},\"rows\":[%s],\"edits\":[%s]}}",
+                 cases[i].rows, cases[i].edits);
+        run(world, "store.graft", args, &graft);
+        assert_ok(world, graft.code);
+        assert_int_equal(graft.result.code, cases[i].code);
+        assert_int_equal(world_exists(world, "home/personalities/p/a.md"),
+                         cases[i].code == ETHOS_OK);
+        run_end(&graft);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +328,7 @@ int main(void)
         WORLD_TEST(test_personalities_are_directories_in_order),
         WORLD_TEST(test_users_are_those_with_a_usable_id),
         WORLD_TEST(test_linking_to_oneself_keeps_oneself),
+        WORLD_TEST(test_what_is_grafted_is_where_its_changes_lead),
     };
 
     return cmocka_run_group_tests_name("ops/op", tests, NULL, NULL);
