@@ -37,10 +37,9 @@ struct history_record {
     unsigned txn_index, txn_count;
     bool absent_before, absent_after;
     struct ethos_view user, via;
-    struct ethos_view op;    /* JSON object: the record of a finished operation (opid.h) */
-    struct ethos_view event; /* what befell entries: "dropped", "reapplied", "restored" */
-    struct ethos_view
-        undoes; /* seqs this change undid, separated by commas; a JSON array; else not written */
+    struct ethos_view op;     /* JSON object: the record of a finished operation (opid.h) */
+    struct ethos_view event;  /* what befell entries: "dropped", "reapplied", "restored" */
+    struct ethos_view undoes; /* seqs this change undid, by commas; whatever else is not written */
     struct ethos_view was; /* which file the text before stood in, as its store tells files apart */
     uint64_t seq;          /* 0: not one of ours */
     struct ethos_view actor, trust;
