@@ -7,6 +7,7 @@
 #include "core/history.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -82,17 +83,25 @@ static void print_actions(struct str *out, struct ethos_view names)
     str_addc(out, ']');
 }
 
-/* Numbers that JSON has, separated by commas: they stand in the line as they are, whoever gave them. */
+/* Written as a parser of JSON would write it again. */
+static bool is_integer(struct ethos_view number)
+{
+    char text[24], same[24];
+    if (number.size == 0 || number.size >= sizeof text)
+        return false;
+    memcpy(text, number.data, number.size);
+    text[number.size] = 0;
+    snprintf(same, sizeof same, "%lld", strtoll(text, NULL, 10));
+    return strcmp(text, same) == 0;
+}
+
+/* Integers separated by commas: they stand in the line as they are, whoever gave them. */
 static bool is_numbers(struct ethos_view list)
 {
     struct ethos_view number;
     bool fits = list.data && !view_ends(list, VIEW(","));
-
-    while (fits && take_name(&list, &number)) {
-        fits = number.size > 0 && number.size <= 16 && (number.data[0] != '0' || number.size == 1);
-        for (size_t i = 0; i < number.size; i++)
-            fits = fits && number.data[i] >= '0' && number.data[i] <= '9';
-    }
+    while (fits && take_name(&list, &number))
+        fits = is_integer(number);
     return fits;
 }
 

@@ -113,7 +113,7 @@ static void test_what_was_undone_is_numbers_or_not_printed(void **state)
                                         "1,,2",
                                         "01",
                                         "1 ",
-                                        "-1",
+                                        "+1",
                                         "sha256:1",
                                         "99999999999999999999"};
     struct history_record r = record_of("MEMORY.md"), plain = r;
