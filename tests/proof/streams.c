@@ -26,6 +26,8 @@
 #define PATIENCE_US 120000000 /* before a client that waits in vain is given up */
 #define RETRY_US 200000       /* after which a client that was refused comes back */
 #define LINE_SIZE 4096
+#define PIECE                                                                                      \
+    512 /* bytes at most that one who will leave reads at a time, so as to stop anywhere */
 
 /* What writers and the parent share. */
 struct count {
@@ -90,19 +92,29 @@ static unsigned memory_of(pid_t pid, const char *name)
 /* ---- writing ----------------------------------------------------------------------------------- */
 
 struct writer {
-    const struct server *server;
+    const struct load *load;
     struct count *count;
     unsigned number, adds, every_us;
 };
 
+/* A process that was forked holds the streams too: a client that leaves would not have closed its own. */
+static void forget_streams(const struct load *load)
+{
+    for (unsigned i = 0; i < load->count; i++)
+        if (!load->clients[i].back_us)
+            close(load->clients[i].fd);
+}
+
 static int write_entries(void *arg)
 {
     struct writer *self = arg;
-    int fd = connect_to(self->server);
+    const struct server *server = &self->load->server;
+    forget_streams(self->load);
+    int fd = connect_to(server);
     int64_t next = proof_us();
     for (unsigned i = 0; i < self->adds; i++) {
         char *body = text_format("{\"json\":{\"content\":\"agent-%u-%u\"}}", self->number, i);
-        bool done = server_post(self->server, fd, "/rpc/memory/add", body, NULL) == 200;
+        bool done = server_post(server, fd, "/rpc/memory/add", body, NULL) == 200;
         self->count->acknowledged[self->number] += done;
         self->count->refused[self->number] += !done;
         free(body);
@@ -259,7 +271,8 @@ static void read_stream(struct load *load, struct client *client)
         cut->used = 0;
     if (client->back_us)
         return; // an event of the connection that it left
-    ssize_t got = recv(client->fd, bytes, sizeof bytes, 0);
+    size_t most = client->drop_at ? 1 + proof_random(PIECE) : sizeof bytes;
+    ssize_t got = recv(client->fd, bytes, most, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     for (ssize_t i = 0; i < got; i++)
@@ -345,8 +358,7 @@ static void prove(unsigned clients, unsigned changes, unsigned rate)
     open_clients(&load, load.goal);
     int64_t start = proof_us();
     for (unsigned i = 0; i < WRITERS; i++) {
-        writers[i] = (struct writer){&load.server, count, i, changes / WRITERS,
-                                     1000000u * WRITERS / rate};
+        writers[i] = (struct writer){&load, count, i, changes / WRITERS, 1000000u * WRITERS / rate};
         pids[i] = child_start(write_entries, &writers[i]);
     }
     run_loop(&load, all_reached);
