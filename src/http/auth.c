@@ -49,6 +49,7 @@ struct auth {
     struct keys keys;
     uint64_t version;
     _Atomic int64_t looked;         /* when; 0: never; one that did not answer: later than that */
+    int64_t read;                   /* when keys were last read, or were those of before */
     bool away;                      /* the store did not answer: only a worker asks it again */
     _Atomic uint64_t state;         /* another number whenever keys or token may have changed */
     char token_hash[HASH_HEX_SIZE]; /* of the token at that state */
@@ -150,37 +151,57 @@ static int read_keys(struct auth *self, uint64_t *version, struct keys *out,
     return store->ops->keys(store, add_key, out, error);
 }
 
-/* Holding both. Keys that cannot be read let nobody in. */
-static void take_keys(struct auth *self, struct keys *keys, uint64_t version, bool away)
+/* Holding the mutex. Empties *keys. */
+static void put_keys(struct auth *self, struct keys *keys)
 {
-    if (self->looked && version == self->version && !away && !self->away)
-        return;
     free(self->keys.rows);
     self->keys = *keys;
     *keys = (struct keys){0};
-    self->version = version;
-    self->away = away;
     self->state++;
     http_ring(self->http); // a stream whose key is gone finds out
 }
 
-/* Holding `looking`. A store that does not answer is left alone three times as long as that took. */
+/* Holding the mutex. Keys that can no longer be read let nobody in. */
+static void forget_keys(struct auth *self)
+{
+    struct keys none = {0};
+    if (self->away && self->keys.count > 0 && os_tick_ms() - self->read >= AUTH_KEEP_MS)
+        put_keys(self, &none);
+}
+
+/* Holding both: what a look at `now` found. */
+static void take_keys(struct auth *self, struct keys *keys, uint64_t version, int64_t now)
+{
+    if (!self->looked || version != self->version || self->away)
+        put_keys(self, keys);
+    self->version = version;
+    self->looked = self->read = now;
+    self->away = false;
+}
+
+/* Holding both. A store that does not answer is left alone as long as that took. */
+static void miss_keys(struct auth *self, int64_t now)
+{
+    self->looked = now + 2 * (os_tick_ms() - now);
+    self->away = true;
+    forget_keys(self);
+}
+
+/* Holding `looking`. */
 static void look(struct auth *self)
 {
     int64_t now = os_tick_ms();
     struct ethos_error error = {0};
     struct keys keys = {0};
     uint64_t version = self->version;
-    bool away = read_keys(self, &version, &keys, &error) != ETHOS_OK;
-    if (away && !self->away)
+    int code = read_keys(self, &version, &keys, &error);
+    if (code != ETHOS_OK && !self->away)
         http_log(self->http, ETHOS_LOG_ERROR, "keys: %s", error.text);
-    if (away) {
-        keys.count = 0;
-        now += 4 * (os_tick_ms() - now);
-    }
     pthread_mutex_lock(&self->mutex);
-    take_keys(self, &keys, away ? 0 : version, away);
-    self->looked = now;
+    if (code == ETHOS_OK)
+        take_keys(self, &keys, version, now);
+    else
+        miss_keys(self, now);
     pthread_mutex_unlock(&self->mutex);
     free(keys.rows);
 }
@@ -467,6 +488,7 @@ void auth_look(struct auth *self)
 {
     pthread_mutex_lock(&self->mutex);
     look_at_token(self);
+    forget_keys(self);
     bool used = is_used(self), old = is_old(self, AUTH_LOOK_MS);
     pthread_mutex_unlock(&self->mutex);
     give(self, &self->note, used, &self->noting);

@@ -4,8 +4,9 @@
  * <home>/web-token holds the one token that lives: what the printed link carries, and after the exchange
  * the cookie, with a fresh one. Keys are rows of the session store of which only hashes are kept; they
  * are read anew when the store changed, at most AUTH_LOOK_MS after it did, and at once for a key that is
- * not known; those who guess have AUTH_FAILURES of such looks a minute. While the store does not answer, no
- * key is known, which is told, and who has a cookie is not held up.
+ * not known; those who guess have AUTH_FAILURES of such looks a minute. While the store does not answer, keys
+ * that were known count for AUTH_KEEP_MS, so that a database may be restarted; then none is known, which is
+ * told. Who has a cookie is not held up.
  */
 #ifndef ETHOS_HTTP_AUTH_H
 #define ETHOS_HTTP_AUTH_H
@@ -16,6 +17,7 @@
 #define AUTH_COOKIE "ethos_auth"
 #define AUTH_DAYS_SECONDS 2592000 /* of the cookie */
 #define AUTH_LOOK_MS 250
+#define AUTH_KEEP_MS 10000
 #define AUTH_FAILURES 10     /* a minute, and then 429 */
 #define AUTH_HEADER_SIZE 128 /* more than that of a key of ours */
 #define AUTH_NAME_SIZE 128

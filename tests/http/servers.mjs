@@ -50,8 +50,11 @@ const client = (at, options = {}) => createClient({ baseUrl: servers[at].origin,
 const add = (at, text) => client(at).memory.sync({ updates: [{ action: 'add', store: 'memory', content: text }] });
 
 // What a client of one server is told of memory, as it comes.
+const followed = [];
+
 function follow(at, options = {}) {
     const seen = { lines: [], resets: 0, hello: 0, errors: 0, stream: null };
+    followed.push(seen);
     seen.stream = client(at).events({
         ...options,
         onEvent(event) {
@@ -180,6 +183,24 @@ await test('a key that is made at one server opens the other, until it is revoke
     same(refused, 401);
 });
 
+await test('a database that is restarted refuses no key that was known, and ends no stream', async () => {
+    const seen = [follow(0), follow(1)];
+    await pause(500);
+    database('-m', 'fast', 'stop');
+    await pause(500); // both have looked for their keys
+    const reads = [0, 1].map((at) => api(at, 'GET', 'memory/memory'));
+    const stranger = await fetch(`${servers[1].origin}/api/memory/memory`, { headers: { authorization: `Bearer ${key}x` } });
+    start();
+    same(stranger.status, 503);
+    for (const read of reads) same((await read).status, 200);
+    await until(() => add(0, 'it was restarted').then(() => true, () => false), 'cannot write');
+    for (const one of seen) {
+        await hears(one, 'it was restarted').catch(() => must(one.resets > 0, 'neither told nor reset'));
+        same([one.errors, one.hello], [0, 1]);
+        one.stream.close();
+    }
+});
+
 await test('while the database is away a key is not called wrong, and streams come back', async () => {
     const seen = [follow(0), follow(1)];
     const browsers = await Promise.all(servers.map((server) => fetch(`${server.origin}/`)));
@@ -229,5 +250,6 @@ if (existsSync(CHROMIUM)) {
     await test(`the dashboard on either # SKIP there is no ${CHROMIUM}`, () => {});
 }
 
+for (const one of followed) one.stream.close();
 for (const server of servers) await server.stop();
 finish();
