@@ -6,6 +6,7 @@
  * woken together: the more there are, the longer a wake waits for others to join it.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,8 @@
 #define FULL_MS 50      /* before the next try when no descriptor is left */
 #define ANY_PORT_TRIES 8
 #define MAX_FILES 65536
-#define WORKER_FILES 8 /* that a worker has open at once, more or less */
+#define WORKER_FILES 8    /* that a worker has open at once, more or less */
+#define LARGE_TEXT 131072 /* bytes, for which memory is had from the system and goes back to it */
 
 struct serve {
     struct http http;
@@ -163,9 +165,22 @@ static void share_files(struct http *http)
     http->max_workers = smaller(files.rlim_cur / (4 * WORKER_FILES) + 1, HTTP_WORKERS);
 }
 
+/*
+ * Left alone, malloc learns from the first large text that such ones come again, and each thread keeps the
+ * room of the largest it has had: many threads, much memory that nobody uses.
+ */
+static void give_memory_back(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, LARGE_TEXT);
+    mallopt(M_TRIM_THRESHOLD, LARGE_TEXT);
+#endif
+}
+
 static int start(struct serve *self, const json_t *args, struct ethos_error *error)
 {
     struct http *http = &self->http;
+    give_memory_back();
     int code = shapes_check(error);
     if (code == ETHOS_OK)
         code = op_share_new(&http->share, error);

@@ -29,6 +29,11 @@
 #define PIECE                                                                                      \
     512 /* bytes at most that one who will leave reads at a time, so as to stop anywhere */
 
+/* A text as large as they get before their oldest entries are put elsewhere, and what is done to it. */
+#define LARGE 20000 /* entries */
+#define LARGE_ADDS 20
+#define LARGE_RSS_KB 32768
+
 /* What writers and the parent share. */
 struct count {
     unsigned acknowledged[WRITERS], refused[WRITERS];
@@ -379,6 +384,50 @@ static void prove(unsigned clients, unsigned changes, unsigned rate)
     free(cuts);
 }
 
+/* ---- large texts --------------------------------------------------------------------------------- */
+
+static void write_large(const struct load *load)
+{
+    static const char entry[] = "- an entry like any other\\n"; // as JSON has it
+    char *text = calloc(LARGE, sizeof entry);
+    if (!text)
+        proof_die("calloc");
+    for (unsigned i = 0; i < LARGE; i++)
+        memcpy(text + i * (sizeof entry - 1), entry, sizeof entry);
+    char *body = text_format("{\"json\":{\"store\":\"memory\",\"content\":\"%s\"}}", text);
+    int fd = connect_to(&load->server);
+    if (server_post(&load->server, fd, "/rpc/memory/write", body, NULL) != 200)
+        proof_die("memory/write");
+    close(fd);
+    free(body);
+    free(text);
+}
+
+/* Many threads of the server have had a large text; when they are done, none keeps its room. */
+static void prove_large(void)
+{
+    struct load load = {0};
+    struct count *count = shared_make(sizeof *count);
+    struct writer writers[WRITERS];
+    pid_t pids[WRITERS];
+    place_make(&load.home, PLACE_DISK);
+    server_key(&load.server, &load.home);
+    server_start(&load.server, &load.home);
+    write_large(&load);
+    for (unsigned i = 0; i < WRITERS; i++) {
+        writers[i] = (struct writer){&load, count, i, LARGE_ADDS, 0};
+        pids[i] = child_start(write_entries, &writers[i]);
+    }
+    for (unsigned i = 0; i < WRITERS; i++)
+        child_wait(pids[i]);
+    unsigned now = memory_of(load.server.pid, "VmRSS:");
+    proof_say(now > 0 && now < LARGE_RSS_KB,
+              "streams: %u clients added to a text of %u entries; the server has %u kB of memory",
+              WRITERS, LARGE, now);
+    server_end(&load.server, SIGTERM);
+    place_remove(&load.home);
+}
+
 int main(int argc, char **argv)
 {
     struct rlimit files = {8192, 8192};
@@ -389,5 +438,6 @@ int main(int argc, char **argv)
     }
     prove(proof_number("clients", 100, 1000), proof_number("changes", 400, 12000),
           proof_number("rate", 200, 200));
+    prove_large();
     return proof_end();
 }
