@@ -53,6 +53,7 @@ struct client {
     bool refused;     /* the answer is no stream */
     int64_t back_us;  /* when it comes back; 0: it is here */
     unsigned number;  /* of the last change */
+    unsigned coming;  /* of the one in the event that is being read; 0: none */
     unsigned drop_at; /* the change after which it leaves; 0: never (again) */
     unsigned drops, gaps, resets, torn, refusals;
 };
@@ -140,6 +141,7 @@ static void open_stream(struct load *load, struct client *client)
     client->part = PART_HEAD;
     client->used = client->chunk = 0;
     client->pending[0] = 0;
+    client->coming = 0;
     client->refused = false;
     char *last = *client->id ? text_format("Last-Event-ID: %s\r\n", client->id) : strdup("");
     char *request = text_format("GET /events HTTP/1.1\r\nHost: localhost:%u\r\n"
@@ -175,11 +177,12 @@ static void come_back(struct load *load)
     }
 }
 
-static void take_change(struct load *load, struct client *client, unsigned number)
+static void take_change(struct load *load, struct client *client)
 {
-    client->gaps += number != client->number + 1;
-    client->number = number;
-    load->reached += number == load->goal && load->goal;
+    client->gaps += client->coming != client->number + 1;
+    client->number = client->coming;
+    client->coming = 0;
+    load->reached += client->number == load->goal && load->goal;
 }
 
 /* One line of an event. */
@@ -197,10 +200,12 @@ static void take_line(struct load *load, struct client *client)
     } else if (strncmp(line, "data: ", 6) == 0 && strstr(line, "\"type\":\"reset\"")) {
         client->resets++;
     } else if (strstr(line, "\"type\":\"memory.changed\"") && number) {
-        take_change(load, client, (unsigned)strtoul(number + 9, NULL, 10));
+        client->coming = (unsigned)strtoul(number + 9, NULL, 10);
     } else if (!*line && *client->pending) {
         memcpy(client->id, client->pending, sizeof client->id);
         client->pending[0] = 0;
+        if (client->coming)
+            take_change(load, client);
     }
 }
 
