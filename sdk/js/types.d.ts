@@ -241,6 +241,12 @@ export interface Common {
 
 export interface Page {
     limit?: number;
+    cursor?: string;
+}
+
+/** A page whose cursor may be the `nextCursor` of the one before as it is. */
+export interface NextPage {
+    limit?: number;
     cursor?: string | null;
 }
 
@@ -271,7 +277,7 @@ export interface Stable {
         };
     };
     'memory.history': {
-        input: Page & { key?: string; source?: string; sinceMs?: number; untilMs?: number };
+        input: NextPage & { key?: string; source?: string; sinceMs?: number; untilMs?: number };
         output: { entries: HistoryEntry[]; nextCursor: string | null; corruptLines: number };
     };
     'memory.historyBlob': { input: { blob: string }; output: { content: string | null } };
@@ -280,7 +286,7 @@ export interface Stable {
     'memory.pendingApprove': { input: { id: string }; output: Done };
     'memory.pendingReject': { input: { id: string }; output: Done };
     'sessions.list': {
-        input: Page & { q?: string };
+        input: NextPage & { q?: string };
         output: { items: Session[]; nextCursor: string | null };
     };
     'sessions.get': { input: { id: string }; output: { session: Session; messages: Message[]; cards: [] } };

@@ -52,8 +52,13 @@ static void add_common(struct request *request, struct MHD_Response *response)
     MHD_add_response_header(response, "Vary", "Origin");
     if (request->shared || call->method == HTTP_OPTIONS)
         MHD_add_response_header(response, "Access-Control-Allow-Credentials", "true");
-    if (request->shared)
+    if (request->shared) {
         MHD_add_response_header(response, "Access-Control-Allow-Origin", request->shared);
+        MHD_add_response_header(response, "Access-Control-Expose-Headers",
+                                "ETag,Retry-After,X-Request-Id");
+    }
+    if (call->status == 401)
+        MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
     MHD_add_response_header(response, "X-Request-Id", call->request_id);
     if (request->last)
         MHD_add_response_header(response, "Connection", "close");

@@ -17,41 +17,51 @@
 /* ---- revisions in headers ------------------------------------------------------------------------ */
 
 /* Takes the next entity tag off *list, without quotes; false at the end, or when it is none. */
-static bool next_tag(const char **list, bool weak_too, struct ethos_view *out)
+static bool next_tag(const char **list, bool *weak, struct ethos_view *out)
 {
     const char *at = *list + strspn(*list, " \t,");
-    bool weak = strncmp(at, "W/", 2) == 0;
-    at += weak ? 2 : 0;
+    *weak = strncmp(at, "W/", 2) == 0;
+    at += *weak ? 2 : 0;
     const char *end = *at == '"' ? strchr(at + 1, '"') : NULL;
     if (!end)
         return false;
     *out = view_of(at + 1, (size_t)(end - at - 1));
-    *list = end + 1;
-    return !weak || weak_too;
+    *list = end + 1 + strspn(end + 1, " \t,");
+    return true;
+}
+
+bool api_is_any(const char *header)
+{
+    return view_eq(view_trim(view_str(header)), VIEW("*"));
 }
 
 enum api_match api_match(const char *header, char out_revision[ETHOS_REVISION_SIZE])
 {
     struct ethos_view tag;
+    bool weak;
     if (!header)
         return API_MATCH_NONE;
-    if (strcmp(header, "*") == 0)
+    if (api_is_any(header))
         return API_MATCH_ANY;
-    if (!next_tag(&header, false, &tag) || *header || tag.size == 0 ||
-        tag.size >= ETHOS_REVISION_SIZE || view_eq(tag, VIEW("absent")))
+    if (!next_tag(&header, &weak, &tag))
+        return API_MATCH_BAD;
+    if (*header)
+        return API_MATCH_MANY;
+    if (weak || tag.size == 0 || tag.size >= ETHOS_REVISION_SIZE || view_eq(tag, VIEW("absent")))
         return API_MATCH_BAD;
     memcpy(out_revision, tag.data, tag.size);
     out_revision[tag.size] = 0;
     return API_MATCH_ONE;
 }
 
-bool api_has_tag(const char *header, const char *revision)
+bool api_has_tag(const char *header, bool weak_too, const char *revision)
 {
     struct ethos_view tag;
-    if (!header || strcmp(header, "*") == 0)
+    bool weak;
+    if (!header || api_is_any(header))
         return header != NULL;
-    while (next_tag(&header, true, &tag))
-        if (view_eq_str(tag, revision))
+    while (next_tag(&header, &weak, &tag))
+        if ((weak_too || !weak) && view_eq_str(tag, revision))
             return true;
     return false;
 }
@@ -201,7 +211,7 @@ void api_answer(struct http_call *call, const json_t *result)
     const char *revision = json_view(result, "revision").data;
     if (revision)
         api_tag(call, revision);
-    if (revision && api_has_tag(http_header(call, "If-None-Match"), revision))
+    if (revision && api_has_tag(http_header(call, "If-None-Match"), true, revision))
         call->status = 304;
     else
         http_answer_json(call, api_queued(result) ? 202 : 200,
@@ -239,7 +249,7 @@ static bool take_match(struct http_call *call, const struct op *op, json_t **arg
     bool own = find_arg(op, "ifMatch");
     if (match == API_MATCH_NONE)
         api_require_match(call);
-    else if (match == API_MATCH_BAD || (match == API_MATCH_ONE && !own))
+    else if (match != API_MATCH_ANY && (match != API_MATCH_ONE || !own))
         api_stale(call, NULL, NULL);
     else if (match == API_MATCH_ONE)
         op_json_put(args, "ifMatch", json_string(revision));

@@ -11,14 +11,18 @@ enum api_match {
     API_MATCH_NONE, /* nothing */
     API_MATCH_ANY,  /* "*": whatever there is */
     API_MATCH_ONE,
-    API_MATCH_BAD /* something that no revision of ours can be */
+    API_MATCH_MANY, /* any of a list, which api_has_tag looks at */
+    API_MATCH_BAD   /* something that no revision of ours can be */
 };
 
 /* Reads If-Match, or its like. */
 enum api_match api_match(const char *header, char out_revision[ETHOS_REVISION_SIZE]);
 
-/* Whether If-None-Match has the revision. */
-bool api_has_tag(const char *header, const char *revision);
+/* Whether a header is "*". */
+bool api_is_any(const char *header);
+
+/* Whether If-Match, or If-None-Match, which takes weak ones too, has the revision. */
+bool api_has_tag(const char *header, bool weak_too, const char *revision);
 
 /* Query or body as arguments of a row; unknown ones stay, for the row to refuse. Owned; NULL: answered. */
 json_t *api_query(struct http_call *call, const struct op *op);

@@ -88,11 +88,14 @@ static json_t *with(const struct file *file, const char *name, json_t *value)
 
 /* ---- reading ------------------------------------------------------------------------------------------ */
 
+/* A PUT would make it, so there it is the condition that fails. */
 static void answer_absent(struct http_call *call)
 {
-    static const struct http_error error = {404, "NOT_FOUND", "There is no such file yet",
+    static const struct http_error absent = {404, "NOT_FOUND", "There is no such file yet",
+                                             "PUT it with If-None-Match: *"},
+                                   unmet = {412, "PRECONDITION_FAILED", "There is no such file yet",
                                             "PUT it with If-None-Match: *"};
-    http_answer_error(call, &error, NULL);
+    http_answer_error(call, call->method == HTTP_PUT ? &unmet : &absent, NULL);
 }
 
 /* The revision of what is there now; "" when nothing is. False: it was answered. */
@@ -120,7 +123,7 @@ static void answer_file(struct http_call *call, const json_t *about, struct str 
     api_tag(call, revision);
     if (known_at) // the backend is out of reach
         http_answer_header(call, "Ethos-Known-At", known_at);
-    if (api_has_tag(http_header(call, "If-None-Match"), revision)) {
+    if (api_has_tag(http_header(call, "If-None-Match"), true, revision)) {
         str_clear(&call->out);
         call->status = 304;
         return;
@@ -171,6 +174,31 @@ static void answer_stale(const struct file *file)
         api_stale(file->call, *revision ? revision : NULL, NULL);
 }
 
+/* Whether what If-Match asks for, and what If-None-Match forbids beside it, is so. revision is the one meant. */
+static bool is_met(const struct http_call *call, enum api_match match, const char *revision)
+{
+    bool listed = match != API_MATCH_MANY ||
+                  api_has_tag(http_header(call, "If-Match"), false, revision);
+    return match != API_MATCH_BAD && listed &&
+           !api_has_tag(http_header(call, "If-None-Match"), true, revision);
+}
+
+/* With If-Match. A list, and "*", ask for what is there now. */
+static bool read_match(const struct file *file, enum api_match match, char out[ETHOS_REVISION_SIZE])
+{
+    bool ask = match == API_MATCH_ANY || match == API_MATCH_MANY;
+    if (ask && !read_revision(file, out))
+        return false;
+    bool absent = ask && !*out, met = !absent && is_met(file->call, match, out);
+    if (absent)
+        answer_absent(file->call);
+    else if (!met)
+        answer_stale(file);
+    else if (match == API_MATCH_ANY)
+        *out = 0;
+    return met;
+}
+
 /*
  * What the file must be for the write to happen: a revision, "absent", or "" for any text that is
  * there. False: it was answered.
@@ -178,24 +206,13 @@ static void answer_stale(const struct file *file)
 static bool read_condition(const struct file *file, bool create, char out[ETHOS_REVISION_SIZE])
 {
     struct http_call *call = file->call;
-    const char *none = http_header(call, "If-None-Match");
     enum api_match match = api_match(http_header(call, "If-Match"), out);
-    if (create && match == API_MATCH_NONE && none && strcmp(none, "*") == 0) {
+    bool made = match == API_MATCH_NONE && create && api_is_any(http_header(call, "If-None-Match"));
+    if (made)
         memcpy(out, "absent", sizeof "absent");
-        return true;
-    }
-    if (match == API_MATCH_ANY && read_revision(file, out)) {
-        bool there = *out;
-        *out = 0;
-        if (!there)
-            answer_absent(call);
-        return there;
-    }
-    if (match == API_MATCH_NONE)
+    else if (match == API_MATCH_NONE)
         api_require_match(call);
-    else if (match == API_MATCH_BAD)
-        answer_stale(file);
-    return match == API_MATCH_ONE;
+    return made || (match != API_MATCH_NONE && read_match(file, match, out));
 }
 
 /* Runs what writes; true when it was done, and *result is what it gave. */

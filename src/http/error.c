@@ -175,12 +175,17 @@ static bool path_starts(const struct http_call *call, const char *prefix)
     return call->path && strncmp(call->path, prefix, strlen(prefix)) == 0;
 }
 
+bool http_is_contract(const struct http_call *call)
+{
+    return path_starts(call, "/rpc/") || path_starts(call, "/sse/") || path_starts(call, "/auth/");
+}
+
 void http_answer_error(struct http_call *call, const struct http_error *error, json_t *data)
 {
     bool rpc = path_starts(call, "/rpc/");
     if (error->status == 429 || error->status == 503)
         http_answer_header(call, "Retry-After", error->status == 429 ? "60" : "1");
-    if (!rpc && !path_starts(call, "/sse/") && !path_starts(call, "/auth/")) {
+    if (!http_is_contract(call)) {
         http_answer_json(call, error->status, problem_json(call, error, data));
         call->type = "application/problem+json";
         return;

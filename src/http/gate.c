@@ -128,14 +128,14 @@ static bool is_json(const struct gate_ask *ask)
     return view_eq_nocase(view_trim(type), VIEW("application/json"));
 }
 
-bool gate_host(const struct gate_rules *rules, const char *host)
+bool gate_host(const struct gate_rules *rules, struct ethos_view host)
 {
-    return host && is_ours(rules, view_str(host));
+    return is_ours(rules, view_trim(host));
 }
 
 enum gate_verdict gate_judge(const struct gate_rules *rules, const struct gate_ask *ask)
 {
-    if (!ask->ours && !gate_host(rules, ask->host))
+    if (!ask->ours && !gate_host(rules, view_str(ask->host)))
         return GATE_HOST;
     if (ask->method == HTTP_OPTIONS)
         return GATE_PASS;

@@ -38,7 +38,7 @@ enum gate_verdict {
 };
 
 /* Whether a Host header names us. If not, credentials are not looked at: no page guesses through a name. */
-bool gate_host(const struct gate_rules *rules, const char *host);
+bool gate_host(const struct gate_rules *rules, struct ethos_view host);
 
 enum gate_verdict gate_judge(const struct gate_rules *rules, const struct gate_ask *ask);
 

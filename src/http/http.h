@@ -129,6 +129,9 @@ struct http_error {
 };
 void http_answer_error(struct http_call *call, const struct http_error *error, json_t *data);
 
+/* Whether the path is one that the reference has: what is said there, it says. */
+bool http_is_contract(const struct http_call *call);
+
 /* The same for what an operation answered; subject chooses the words of NOTFOUND ("SESSION_NOT_FOUND"). */
 void http_answer_failure(struct http_call *call, const struct ethos_error *error);
 struct http_error http_error_of(const struct op *op, const struct ethos_error *error);

@@ -57,6 +57,7 @@ enum heard {
     HEARD_ID,
     HEARD_ACCEPT,
     HEARD_NONE_MATCH,
+    HEARD_EXPECT,
     HEARD_COUNT
 };
 
@@ -64,7 +65,7 @@ struct headers {
     const char *values[HEARD_COUNT];
     size_t count, bytes;
     bool doubled; /* one of those came twice, which would be read one way here and another there */
-    bool strange; /* a name has a blank: the same */
+    bool strange; /* a name has a blank, or what tells the end came twice: the same */
 };
 
 /* Whether blanks or controls are in it: then it is no name, though another reader may take it for one. */
@@ -79,7 +80,13 @@ static bool is_strange(const char *name, size_t size)
 /* A client may send pieces of these alone. Of what decides nothing the first counts, as for http_header. */
 static bool is_list(enum heard header)
 {
-    return header == HEARD_COOKIE || header == HEARD_ACCEPT || header == HEARD_NONE_MATCH;
+    return header == HEARD_COOKIE || header == HEARD_ACCEPT || header == HEARD_NONE_MATCH ||
+           header == HEARD_EXPECT;
+}
+
+static bool tells_end(enum heard header)
+{
+    return header == HEARD_LENGTH || header == HEARD_ENCODING;
 }
 
 static enum MHD_Result hear(void *arg, enum MHD_ValueKind kind, const char *name, size_t size,
@@ -98,6 +105,7 @@ static enum MHD_Result hear(void *arg, enum MHD_ValueKind kind, const char *name
         [HEARD_ID] = VIEW("x-request-id"),
         [HEARD_ACCEPT] = VIEW("accept"),
         [HEARD_NONE_MATCH] = VIEW("if-none-match"),
+        [HEARD_EXPECT] = VIEW("expect"),
     };
     struct headers *headers = arg;
     (void)kind;
@@ -108,6 +116,7 @@ static enum MHD_Result hear(void *arg, enum MHD_ValueKind kind, const char *name
         if (names[i].size != size || strncasecmp(name, names[i].data, size) != 0)
             continue;
         headers->doubled |= headers->values[i] && !is_list((enum heard)i);
+        headers->strange |= headers->values[i] && tells_end((enum heard)i);
         if (!headers->values[i] || i == HEARD_COOKIE)
             headers->values[i] = value ? value : "";
         break;
@@ -124,6 +133,8 @@ static const struct http_error headers_large = {431, "REQUEST_HEADER_FIELDS_TOO_
 static const struct http_error malformed = {400, "BAD_REQUEST", "Malformed request", NULL};
 static const struct http_error unclear = {400, "BAD_REQUEST", "Where the request ends is not clear",
                                           "Send Content-Length once, or chunks."};
+static const struct http_error doubled = {400, "BAD_REQUEST", "A header that decides came twice",
+                                          "Send Host, Origin, Authorization and their like once."};
 static const struct http_error wrong_method = {405, "METHOD_NOT_SUPPORTED",
                                                "This path does not take that method", NULL};
 static const struct http_error no_route = {404, "NOT_FOUND", "There is nothing at this path", NULL};
@@ -154,8 +165,10 @@ static const struct http_error *check_limits(const struct request *request,
         return &line_long;
     if (headers->count > HTTP_MAX_HEADERS || headers->bytes > HTTP_MAX_HEADER)
         return &headers_large;
-    if (headers->doubled || headers->strange || !is_framed(headers))
+    if (headers->strange || !is_framed(headers))
         return &unclear;
+    if (headers->doubled)
+        return &doubled;
     return request->connection->line_bad ? &malformed : NULL;
 }
 
@@ -165,17 +178,40 @@ static bool has_body(const struct headers *headers)
     return (length && length[strspn(length, "0")]) || headers->values[HEARD_ENCODING];
 }
 
+/* Whether it sends its body only when told to: then it hears at once that it need not. */
+static bool waits(const struct headers *headers)
+{
+    const char *expect = headers->values[HEARD_EXPECT];
+    return expect && strcasecmp(expect, "100-continue") == 0 && has_body(headers);
+}
+
 /* Mostly it is the name of before, and what this server answers to stays the same. */
 static bool names_us(struct request *request, const char *host)
 {
     char *known = request->connection->host;
     if (host && *known && strcmp(known, host) == 0)
         return true;
-    if (!gate_host(&request->call.http->rules, host))
+    if (!gate_host(&request->call.http->rules, view_str(host)))
         return false;
     size_t size = strlen(host) + 1;
     memcpy(known, host, size <= HTTP_KEPT_HOST ? size : 0);
     return true;
+}
+
+/* "http://host/path" is what proxies are asked, and must be understood: that host has to be ours, too. */
+static const char *skip_host(struct request *request, const char *url)
+{
+    static const struct ethos_view scheme = VIEW("http://");
+    if (strncasecmp(url, scheme.data, scheme.size) != 0)
+        return url;
+    const char *host = url + scheme.size;
+    request->target = view_of(host, strcspn(host, "/"));
+    return host[request->target.size] ? host + request->target.size : "/";
+}
+
+static bool is_target(const struct request *request)
+{
+    return !request->target.data || gate_host(&request->call.http->rules, request->target);
 }
 
 static const struct http_error *judge(struct request *request, const struct headers *headers)
@@ -184,7 +220,7 @@ static const struct http_error *judge(struct request *request, const struct head
     struct auth_found *found = &request->found;
     const struct http_route *route = request->reply.route;
     const char *const *values = headers->values;
-    if (!names_us(request, values[HEARD_HOST]))
+    if (!names_us(request, values[HEARD_HOST]) || !is_target(request))
         return gate_error(GATE_HOST);
     auth_find(call->http->auth, call->seat ? seats_last(call->seat) : NULL, values[HEARD_COOKIE],
               values[HEARD_CREDENTIAL], found);
@@ -243,11 +279,20 @@ static bool is_stranger(const struct request *request, const struct http_error *
            call->method == HTTP_GET && call->who == HTTP_NOBODY;
 }
 
+/* What a page of a listed origin may send. Files have PUT and conditions, /mcp has headers of its own. */
+#define PREFLIGHT_METHODS "GET,POST,OPTIONS,DELETE,PATCH"
+#define PREFLIGHT_HEADERS "Authorization,Content-Type"
+
 static void answer_options(struct http_call *call)
 {
+    bool contract = http_is_contract(call);
     call->status = 204;
-    http_answer_header(call, "Access-Control-Allow-Methods", "GET,POST,OPTIONS,DELETE,PATCH");
-    http_answer_header(call, "Access-Control-Allow-Headers", "Authorization,Content-Type");
+    http_answer_header(call, "Access-Control-Allow-Methods",
+                       contract ? PREFLIGHT_METHODS : PREFLIGHT_METHODS ",PUT");
+    http_answer_header(call, "Access-Control-Allow-Headers",
+                       contract ? PREFLIGHT_HEADERS
+                                : PREFLIGHT_HEADERS ",If-Match,If-None-Match,Last-Event-ID,"
+                                                    "Mcp-Protocol-Version,Mcp-Method,Mcp-Name");
 }
 
 static void add_allowed(struct http_call *call, const struct http_route *route)
@@ -294,7 +339,7 @@ void request_begin(struct request *request, const char *url, const char *method)
 {
     struct http_call *call = &request->call;
     struct headers headers = {0};
-    call->path = url;
+    call->path = url = skip_host(request, url);
     request->step = STEP_READ;
     MHD_get_connection_values_n(request->mhd, MHD_HEADER_KIND, hear, &headers);
     call->seat = seats_take(call->http->seats);
@@ -313,7 +358,7 @@ void request_begin(struct request *request, const char *url, const char *method)
     }
     if (!error)
         error = check_route(request, &headers);
-    request->last = error == &unclear || error == &body_large;
+    request->last = error == &unclear || error == &body_large || (error && waits(&headers));
     if (error)
         request_refuse(request, error);
     connection_enter(request->connection, error                ? PHASE_REFUSED

@@ -37,6 +37,7 @@ struct request {
     struct connection *connection;
     enum step step;
     size_t line_size;
+    struct ethos_view target;        /* the host in its line; absent: only the header names one */
     bool last;                       /* of its connection */
     const char *shared;              /* the origin whose pages may read the answer, or NULL */
     const char *accept, *none_match; /* headers, or NULL */

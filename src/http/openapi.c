@@ -134,11 +134,16 @@ static json_t *security_json(const struct op *op)
     return list;
 }
 
-static json_t *responses_json(const char *what, json_t *schema, bool matching)
+static json_t *responses_json(const char *what, json_t *schema, bool writes, bool matching)
 {
     json_t *responses = json_object();
     op_json_put(&responses, "200",
                 json_pack("{s:s, s:o}", "description", what, "content", json_content(schema)));
+    if (writes)
+        op_json_put(&responses, "202",
+                    json_pack("{s:s, s:o}", "description",
+                              "Taken; it waits for a backend that is away", "content",
+                              json_content(json_object())));
     op_json_put(&responses, "4XX", reference(PROBLEM));
     op_json_put(&responses, "5XX", reference(PROBLEM));
     if (matching) {
@@ -165,11 +170,11 @@ static json_t *operation_json(const struct op *op)
 {
     bool writes = op->effect & OP_WRITES, matching = op->effect & OP_DESTRUCTIVE;
     json_t *tag = json_text(view_of(op->name, strcspn(op->name, ".")));
-    json_t *json = json_pack(
-        "{s:s, s:s, s:o, s:[o], s:o, s:o}", "operationId", op->name, "summary", op->summary,
-        "description", description_json(op), "tags", tag, "security", security_json(op),
-        "responses",
-        responses_json("What the operation gives, as --json prints it", json_object(), matching));
+    json_t *json = json_pack("{s:s, s:s, s:o, s:[o], s:o, s:o}", "operationId", op->name, "summary",
+                             op->summary, "description", description_json(op), "tags", tag,
+                             "security", security_json(op), "responses",
+                             responses_json("What the operation gives, as --json prints it",
+                                            json_object(), writes, matching));
     if (matching)
         op_json_put(&json, "parameters",
                     json_pack("[o]", reference("#/components/parameters/ifMatch")));
@@ -222,7 +227,7 @@ static json_t *file_content(bool bytes)
 
 static json_t *file_responses(const char *good, json_t *answer, bool matching)
 {
-    json_t *responses = responses_json("", json_object(), matching);
+    json_t *responses = responses_json("", json_object(), matching, matching);
     json_object_del(responses, "200");
     op_json_put(&responses, good, answer);
     return responses;
@@ -352,9 +357,11 @@ static json_t *schemas_json(void)
     static const char *const problem[] = {"type", "title",     "detail", "instance",
                                           "code", "requestId", NULL};
     json_t *told = object_schema(problem);
-    json_t *properties = json_object_get(told, "properties");
-    if (properties)
-        json_object_set_new(properties, "status", json_pack("{s:s}", "type", "integer"));
+    if (told) {
+        json_object_set_new(json_object_get(told, "properties"), "status",
+                            json_pack("{s:s}", "type", "integer"));
+        json_array_append_new(json_object_get(told, "required"), json_string("status"));
+    }
     return json_pack("{s:o, s:o}", "MemoryFile", object_schema(file), "Problem", told);
 }
 
@@ -467,7 +474,7 @@ void http_openapi(struct http_call *call)
     }
     api_tag(call, kept->revision);
     http_answer_header(call, "Cache-Control", "no-cache");
-    if (api_has_tag(http_header(call, "If-None-Match"), kept->revision))
+    if (api_has_tag(http_header(call, "If-None-Match"), true, kept->revision))
         call->status = 304;
     else
         http_answer_static(call, "application/json", str_view(&kept->text));

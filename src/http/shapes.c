@@ -6,6 +6,7 @@
  */
 #include "http/shapes.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -24,6 +25,10 @@
 #define FIELD_ID                                                                                   \
     {                                                                                              \
         .name = "id", .type = SHAPE_TEXT, .flags = SHAPE_REQUIRED, .min = 1                        \
+    }
+#define FIELD_ANY_ID /* "" is one that nothing has */                                              \
+    {                                                                                              \
+        .name = "id", .type = SHAPE_TEXT, .flags = SHAPE_REQUIRED                                  \
     }
 #define FIELD_VERSION                                                                              \
     {                                                                                              \
@@ -48,11 +53,12 @@ static const struct shape_field list_sessions[] = {
     FIELD_CURSOR,
     FIELD_PERSONALITY,
     END};
-static const struct shape_field get_session[] = {FIELD_ID, END};
-static const struct shape_field fork_session[] = {FIELD_ID, FIELD_PERSONALITY, FIELD_VERSION, END};
-static const struct shape_field delete_session[] = {FIELD_ID, FIELD_VERSION, END};
+static const struct shape_field get_session[] = {FIELD_ANY_ID, END};
+static const struct shape_field fork_session[] = {FIELD_ANY_ID, FIELD_PERSONALITY, FIELD_VERSION,
+                                                  END};
+static const struct shape_field delete_session[] = {FIELD_ANY_ID, FIELD_VERSION, END};
 static const struct shape_field update_session[] = {
-    FIELD_ID,
+    FIELD_ANY_ID,
     {.name = "title", .type = SHAPE_TEXT, .flags = SHAPE_REQUIRED | SHAPE_NULL, .max = 200},
     FIELD_VERSION,
     END};
@@ -104,6 +110,8 @@ static const struct shape_field abort_chat[] = {
 
 /* ---- personalities --------------------------------------------------------------------------------- */
 
+/* "" clears what it is said of, so it is one of the choices. */
+
 #define FIELD_TEXTS(member)                                                                        \
     {                                                                                              \
         .name = member, .type = SHAPE_TEXT, .flags = SHAPE_MANY | SHAPE_NULL                       \
@@ -125,11 +133,11 @@ static const struct shape_field evolution[] = {
     {.name = "min_tool_calls", .type = SHAPE_INTEGER, .min = 1, .max = 20},
     {.name = "cooldown_minutes", .type = SHAPE_INTEGER},
     {.name = "model", .type = SHAPE_TEXT},
-    {.name = "promotion", .type = SHAPE_CHOICE, .choices = "review|auto"},
-    {.name = "scope", .type = SHAPE_CHOICE, .choices = "personality|shared"},
+    {.name = "promotion", .type = SHAPE_CHOICE, .choices = "|review|auto"},
+    {.name = "scope", .type = SHAPE_CHOICE, .choices = "|personality|shared"},
     END};
 static const struct shape_field safety[] = {
-    {.name = "approvalMode", .type = SHAPE_CHOICE, .choices = "manual|smart|off"}, END};
+    {.name = "approvalMode", .type = SHAPE_CHOICE, .choices = "|manual|smart|off"}, END};
 static const struct shape_field backend[] = {{.name = "provider", .type = SHAPE_TEXT}, END};
 static const struct shape_field display[] = {{.name = "avatar_url", .type = SHAPE_TEXT}, END};
 static const struct shape_field judge[] = {
@@ -147,8 +155,8 @@ static const struct shape_field voice[] = {
     {.name = "realtime_provider", .type = SHAPE_TEXT},
     {.name = "tts_voice", .type = SHAPE_TEXT},
     {.name = "model", .type = SHAPE_TEXT},
-    {.name = "call_style", .type = SHAPE_CHOICE, .choices = "liquid|orb|rings"},
-    {.name = "tier", .type = SHAPE_CHOICE, .choices = "pipeline|realtime"},
+    {.name = "call_style", .type = SHAPE_CHOICE, .choices = "|liquid|orb|rings"},
+    {.name = "tier", .type = SHAPE_CHOICE, .choices = "|pipeline|realtime"},
     {.name = "languages", .type = SHAPE_OBJECT},
     END};
 
@@ -179,13 +187,13 @@ static const struct shape_field voice[] = {
         {.name = "evolution_approval_mode",                                                        \
          .type = SHAPE_CHOICE,                                                                     \
          .flags = SHAPE_KEEP,                                                                      \
-         .choices = "auto|user"},                                                                  \
+         .choices = "|auto|user"},                                                                 \
         FIELD_PARTS("skill_evolution", evolution), FIELD_PARTS("nightly", nightly),                \
         FIELD_PARTS("voice", voice)
 
 static const struct shape_field list_personalities[] = {
     {.name = "limit", .type = SHAPE_INTEGER, .flags = SHAPE_KEEP, .min = 1},
-    {.name = "cursor", .type = SHAPE_TEXT, .flags = SHAPE_NULL | SHAPE_KEEP},
+    {.name = "cursor", .type = SHAPE_TEXT, .flags = SHAPE_KEEP},
     END};
 static const struct shape_field one_personality[] = {FIELD_ID, END};
 static const struct shape_field create_personality[] = {
@@ -249,7 +257,7 @@ static int ask_personality(const json_t *input, json_t **args, struct ethos_erro
 
 static const struct shape_field list_files[] = {
     {.name = "limit", .type = SHAPE_INTEGER, .flags = SHAPE_KEEP, .min = 1},
-    {.name = "cursor", .type = SHAPE_TEXT, .flags = SHAPE_NULL | SHAPE_KEEP},
+    {.name = "cursor", .type = SHAPE_TEXT, .flags = SHAPE_KEEP},
     END};
 static const struct shape_field get_file[] = {FIELD_STORE, END};
 static const struct shape_field write_file[] = {
@@ -262,8 +270,8 @@ static const struct shape_field list_history[] = {
     {.name = "source",
      .type = SHAPE_CHOICE,
      .choices = "tool|consolidation|dream|capture|web-editor|global-entry|restore"},
-    {.name = "sinceMs", .type = SHAPE_INTEGER, .flags = SHAPE_KEEP, .max = LAST_MS},
-    {.name = "untilMs", .type = SHAPE_INTEGER, .flags = SHAPE_KEEP, .max = LAST_MS},
+    {.name = "sinceMs", .type = SHAPE_NUMBER, .flags = SHAPE_KEEP},
+    {.name = "untilMs", .type = SHAPE_NUMBER, .flags = SHAPE_KEEP},
     FIELD_LIMIT(200),
     FIELD_CURSOR,
     END};
@@ -282,10 +290,12 @@ static int ask_write(const json_t *input, json_t **args, struct ethos_error *err
     return ETHOS_OK;
 }
 
+/* Beyond the times that a text can have there is nothing more to find. */
 static void put_time(json_t **args, const char *name, const json_t *ms)
 {
+    double time = fmin(fmax(json_number_value(ms), 0), LAST_MS);
     if (ms)
-        op_json_put(args, name, op_json_time((int64_t)json_number_value(ms)));
+        op_json_put(args, name, op_json_time((int64_t)time));
 }
 
 static int ask_history(const json_t *input, json_t **args, struct ethos_error *error)

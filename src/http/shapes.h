@@ -16,6 +16,7 @@ enum shape_type {
     SHAPE_TEXT,
     SHAPE_TIME, /* a text that clock_parse reads */
     SHAPE_INTEGER,
+    SHAPE_NUMBER, /* any, without limits */
     SHAPE_FLAG,
     SHAPE_CHOICE,
     SHAPE_OBJECT, /* fields says which members it has; NULL: any */

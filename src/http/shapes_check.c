@@ -122,12 +122,16 @@ static const struct shape_field model_fields[] = {
 static void check_one(const struct shape_field *field, const json_t *value, json_t *path,
                       json_t **issues)
 {
-    static const char *const kinds[] = {"string", "string", "number",           "boolean",
-                                        "string", "object", "string or object", "value"};
-    if (field->type == SHAPE_JSON && value && !json_is_null(value))
+    static const char *const kinds[] = {
+        [SHAPE_TEXT] = "string",   [SHAPE_TIME] = "string",  [SHAPE_INTEGER] = "number",
+        [SHAPE_NUMBER] = "number", [SHAPE_FLAG] = "boolean", [SHAPE_CHOICE] = "string",
+        [SHAPE_OBJECT] = "object", [SHAPE_JSON] = "value",   [SHAPE_MODEL] = "string or object"};
+    if ((field->type == SHAPE_JSON && value && !json_is_null(value)) ||
+        (field->type == SHAPE_NUMBER && json_is_number(value)))
         return;
     bool text = json_is_string(value) && field->type != SHAPE_INTEGER &&
-                field->type != SHAPE_FLAG && field->type != SHAPE_OBJECT;
+                field->type != SHAPE_NUMBER && field->type != SHAPE_FLAG &&
+                field->type != SHAPE_OBJECT;
     if (text)
         check_text(field, value, path, issues);
     else if (field->type == SHAPE_INTEGER && is_integer(value))

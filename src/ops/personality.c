@@ -294,24 +294,40 @@ static int set_value(const char *path, const struct field *field, const json_t *
     return code;
 }
 
-/* What stands below a path in the file, and above it where that is a value, is cleared. */
-static int clear_path(const char *path, bool value, const struct config *own,
+/* What stands at a path in the file, below it, or both, is cleared. */
+enum { CLEAR_ITSELF = 1, CLEAR_BELOW = 2 };
+
+static int clear_path(const char *path, unsigned what, const struct config *own,
                       struct personality_changes *changes, struct ethos_error *error)
 {
     size_t size = strlen(path);
     int code = ETHOS_OK;
     for (size_t i = 0; own && code == ETHOS_OK && i < own->table.count; i++) {
-        const struct yaml_pair *pair = &own->table.pairs[i];
-        bool below = strncmp(pair->key, path, size) == 0 && pair->key[size] == '.';
-        bool itself = value && strcmp(pair->key, path) == 0;
-        if (below || itself)
-            code = personality_set(changes, pair->key, NULL, error);
+        const char *key = own->table.pairs[i].key;
+        bool starts = strncmp(key, path, size) == 0;
+        if (starts && ((key[size] == 0 && (what & CLEAR_ITSELF)) ||
+                       (key[size] == '.' && (what & CLEAR_BELOW))))
+            code = personality_set(changes, key, NULL, error);
     }
     return code;
 }
 
 static int read_members(const char *above, const json_t *members, const struct config *own,
                         struct personality_changes *changes, struct ethos_error *error);
+
+/*
+ * Members of an object that are not said stay as they are, also those that nobody here knows. What is a value of
+ * its own, a model by task or voices by language, is replaced whole; null clears all of it.
+ */
+static int read_object(const char *path, const json_t *value, const struct config *own,
+                       struct personality_changes *changes, struct ethos_error *error)
+{
+    bool whole = find_field(path) || json_is_null(value);
+    int code = clear_path(path, CLEAR_ITSELF | (whole ? CLEAR_BELOW : 0u), own, changes, error);
+    return code == ETHOS_OK && json_is_object(value)
+               ? read_members(path, value, own, changes, error)
+               : code;
+}
 
 static int read_member(const char *path, const json_t *value, const struct config *own,
                        struct personality_changes *changes, struct ethos_error *error)
@@ -320,15 +336,11 @@ static int read_member(const char *path, const json_t *value, const struct confi
     bool parent = is_parent(path) || (field && field->kind == NAMES);
     if (!field && !parent)
         return err_set(error, ETHOS_INVALID, "unknown member %s", path);
-    if (parent && (json_is_object(value) || json_is_null(value))) {
-        int code = clear_path(path, true, own, changes, error);
-        return code == ETHOS_OK && json_is_object(value)
-                   ? read_members(path, value, own, changes, error)
-                   : code;
-    }
+    if (parent && (json_is_object(value) || json_is_null(value)))
+        return read_object(path, value, own, changes, error);
     if (!field || field->kind == NAMES)
         return refuse(path, "an object", error);
-    int code = parent ? clear_path(path, false, own, changes, error) : ETHOS_OK;
+    int code = parent ? clear_path(path, CLEAR_BELOW, own, changes, error) : ETHOS_OK;
     return code == ETHOS_OK ? set_value(path, field, value, changes, error) : code;
 }
 

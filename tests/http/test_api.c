@@ -28,6 +28,14 @@ static void assert_problem(struct answer *answer, unsigned status, const char *c
     assert_int_equal(json_integer_value(json_object_get(answer->json, "status")), status);
 }
 
+/* The text with the tag in place of %s. */
+static void fill(char *out, size_t size, const char *text, const char *tag)
+{
+    const char *place = strstr(text, "%s");
+    int before = place ? (int)(place - text) : (int)strlen(text);
+    snprintf(out, size, "%.*s%s%s", before, text, place ? tag : "", place ? place + 2 : "");
+}
+
 static void test_a_file_is_a_resource_with_a_revision(void **state)
 {
     struct world *world = *state;
@@ -92,6 +100,53 @@ static void test_bytes_that_are_no_text_come_as_they_are(void **state)
     snprintf(tag, sizeof tag, "%s", answer->etag);
     answer = api(world, HTTP_GET, MEMORY, NULL, NULL, "");
     assert_string_equal(answer->etag, tag);
+}
+
+/* What a write says of the file, and what it gets. %s is the tag of the file. */
+static void test_conditions_are_read_as_http_has_them(void **state)
+{
+    static const struct {
+        const char *match, *none;
+        unsigned status;
+    } rows[] = {
+        {"If-Match: %s", NULL, 200},
+        {"If-Match: %s ", NULL, 200},
+        {"If-Match: * ", NULL, 200},
+        {"If-Match: \"other\", %s", NULL, 200},
+        {"If-Match: %s,\t\"other\"", NULL, 200},
+        {"If-Match: W/\"other\" ,%s", NULL, 200},
+        {"If-Match: %s", "If-None-Match: \"other\"", 200},
+        {"If-Match: \"other\", \"another\"", NULL, 412},
+        {"If-Match: W/%s", NULL, 412},
+        {"If-Match: \"other\", W/%s", NULL, 412},
+        {"If-Match: %s", "If-None-Match: *", 412},
+        {"If-Match: *", "If-None-Match: *", 412},
+        {"If-Match: *", "If-None-Match: W/%s", 412},
+    };
+    struct world *world = *state;
+    char match[256], none[256];
+    api(world, HTTP_PUT, MEMORY, NULL, LIST("If-None-Match: *"), "{\"content\":\"One\"}");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char tag[160], body[64];
+        snprintf(tag, sizeof tag, "%s", api(world, HTTP_GET, MEMORY, NULL, NULL, "")->etag);
+        fill(match, sizeof match, rows[i].match, tag);
+        fill(none, sizeof none, rows[i].none ? rows[i].none : "X: y", tag);
+        snprintf(body, sizeof body, "{\"content\":\"Text %zu\"}", i);
+        struct answer *answer = api(world, HTTP_PUT, MEMORY, NULL, LIST(match, none), body);
+        if (answer->status != rows[i].status)
+            fail_msg("%s, %s: %u", rows[i].match, rows[i].none, answer->status);
+        assert_int_equal(strcmp(answer->etag, tag) == 0, rows[i].status == 412);
+    }
+}
+
+static void test_what_is_not_there_meets_no_condition(void **state)
+{
+    static const char *const rows[] = {"If-Match: *", "If-Match: \"a\"", "If-Match: \"a\", \"b\""};
+    struct world *world = *state;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        assert_problem(api(world, HTTP_PUT, MEMORY, NULL, LIST(rows[i]), "{\"content\":\"One\"}"),
+                       412, "conflict");
+    assert_problem(api(world, HTTP_GET, MEMORY, NULL, NULL, ""), 404, "notfound");
 }
 
 static void test_a_file_is_deleted_when_it_is_the_one_that_was_read(void **state)
@@ -251,6 +306,8 @@ int main(void)
         WIRE_TEST(test_a_file_is_a_resource_with_a_revision),
         WIRE_TEST(test_what_the_client_has_is_not_sent_again),
         WIRE_TEST(test_bytes_that_are_no_text_come_as_they_are),
+        WIRE_TEST(test_conditions_are_read_as_http_has_them),
+        WIRE_TEST(test_what_is_not_there_meets_no_condition),
         WIRE_TEST(test_a_file_is_deleted_when_it_is_the_one_that_was_read),
         WIRE_TEST(test_the_query_says_whose_file_it_is),
         WIRE_TEST(test_a_body_is_content_and_nothing_else),

@@ -95,6 +95,9 @@ static void check_headers(const struct reply *reply, const char *what)
         if (!value || (wanted[i].value && strcmp(value, wanted[i].value) != 0))
             fail_msg("%s: %s: %s", what, wanted[i].name, value ? value : "(none)");
     }
+    const char *challenge = reply_header(reply, "www-authenticate");
+    if (reply->status == 401 ? !challenge || strcmp(challenge, "Bearer") != 0 : challenge != NULL)
+        fail_msg("%s: %d, www-authenticate: %s", what, reply->status, challenge);
     if (reply_header(reply, "access-control-allow-origin"))
         fail_msg("%s: is shared", what);
 }
@@ -178,6 +181,17 @@ static void test_a_wrong_host_is_misdirected(void **state)
     }
 }
 
+/* The text with our port in place of %u. */
+static void put_port(char *out, size_t size, const char *text)
+{
+    const char *place = strstr(text, "%u");
+    int before = place ? (int)(place - text) : (int)strlen(text);
+    char port[16] = "";
+    if (place)
+        snprintf(port, sizeof port, "%u", drive.port);
+    snprintf(out, size, "%.*s%s%s", before, text, port, place ? place + 2 : "");
+}
+
 static void test_two_hosts_are_none(void **state)
 {
     (void)state;
@@ -187,10 +201,45 @@ static void test_two_hosts_are_none(void **state)
               "Cookie: ethos_auth=%s\r\n\r\n",
               drive.port, drive.cookie);
     assert_int_equal(reply.status, 400);
+    assert_non_null(strstr(reply.body, "came twice"));
     reply_release(&reply);
     drive_ask(&drive, &reply, "GET / HTTP/1.0\r\nCookie: ethos_auth=%s\r\n\r\n", drive.cookie);
     assert_int_equal(reply.status, 421);
     reply_release(&reply);
+}
+
+/* What a line says of the host counts as much as the header. */
+static void test_a_line_may_name_the_host(void **state)
+{
+    static const struct {
+        const char *line, *host;
+        int status;
+    } rows[] = {
+        {"http://localhost:%u/openapi.json", "localhost:%u", 200},
+        {"HTTP://127.0.0.1:%u/openapi.json?x=y", "localhost:%u", 200},
+        {"http://localhost:%u", "localhost:%u", 200},
+        {"/openapi.json", "localhost:%u ", 200},
+        {"http://localhost:%u/nothing", "localhost:%u", 404},
+        {"http://localhost:%u/../openapi.json", "localhost:%u", 400},
+        {"http://evil.example:%u/openapi.json", "localhost:%u", 421},
+        {"http://localhost:1%u/openapi.json", "localhost:%u", 421},
+        {"http://x@localhost:%u/openapi.json", "localhost:%u", 421},
+        {"http:///openapi.json", "localhost:%u", 421},
+        {"http://localhost:%u/openapi.json", "evil.example:%u", 421},
+        {"https://localhost:%u/openapi.json", "localhost:%u", 400},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char line[96], host[96];
+        put_port(line, sizeof line, rows[i].line);
+        put_port(host, sizeof host, rows[i].host);
+        int status = drive_status(&drive,
+                                  "GET %s HTTP/1.1\r\nHost: %s\r\nCookie: ethos_auth=%s\r\n"
+                                  "Connection: close\r\n\r\n",
+                                  line, host, drive.cookie);
+        if (status != rows[i].status)
+            fail_msg("%s, %s: %d", rows[i].line, rows[i].host, status);
+    }
 }
 
 static void test_a_key_of_a_foreign_page_is_forbidden(void **state)
@@ -328,6 +377,7 @@ static void test_a_key_of_another_origin_is_forbidden(void **state)
               drive.port, bound);
     assert_int_equal(reply.status, 200);
     assert_string_equal(reply_header(&reply, "access-control-allow-origin"), "https://app.example");
+    assert_non_null(strstr(reply_header(&reply, "access-control-expose-headers"), "ETag"));
     reply_release(&reply);
 }
 
@@ -374,10 +424,15 @@ static void test_preflights_are_answered_before_anything_else(void **state)
                   "Access-Control-Request-Method: POST\r\n\r\n",
                   places[i].path, drive.port);
         assert_int_equal(reply.status, 204);
-        assert_string_equal(reply_header(&reply, "access-control-allow-methods"),
-                            "GET,POST,OPTIONS,DELETE,PATCH");
-        assert_string_equal(reply_header(&reply, "access-control-allow-headers"),
-                            "Authorization,Content-Type");
+        bool file = strcmp(places[i].route->prefix, "/api/") == 0,
+             contract = strcmp(places[i].route->prefix, "/rpc/") == 0 ||
+                        strcmp(places[i].route->prefix, "/sse/sessions/") == 0;
+        const char *taken = reply_header(&reply, "access-control-allow-methods");
+        assert_true(!contract || strcmp(taken, "GET,POST,OPTIONS,DELETE,PATCH") == 0);
+        assert_true(!file || strcmp(taken, "GET,POST,OPTIONS,DELETE,PATCH,PUT") == 0);
+        const char *allowed = reply_header(&reply, "access-control-allow-headers");
+        assert_true(!contract || strcmp(allowed, "Authorization,Content-Type") == 0);
+        assert_true(!file || strstr(allowed, "Authorization,Content-Type,If-Match,If-None-Match,"));
         assert_string_equal(reply_header(&reply, "access-control-allow-credentials"), "true");
         assert_string_equal(reply_header(&reply, "vary"), "Origin");
         assert_null(reply_header(&reply, "access-control-allow-origin"));
@@ -390,6 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_wrong_host_is_misdirected),
         cmocka_unit_test(test_two_hosts_are_none),
+        cmocka_unit_test(test_a_line_may_name_the_host),
         cmocka_unit_test(test_a_key_of_a_foreign_page_is_forbidden),
         cmocka_unit_test(test_a_cookie_of_a_foreign_page_is_refused),
         cmocka_unit_test(test_without_a_credential_nothing_is_told),

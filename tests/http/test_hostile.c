@@ -120,6 +120,34 @@ static void test_what_is_clear_is_answered(void **state)
     }
 }
 
+/* Who waits to be told before it sends a body hears at once that it need not. */
+static void test_who_waits_to_be_told_is_refused_at_once(void **state)
+{
+    static const struct {
+        const char *path, *type;
+        int status;
+    } rows[] = {{"/rpc/memory/get", "text/plain", 415},
+                {"/nothing", "application/json", 404},
+                {"/rpc/memory/get", "application/json", 100}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct reply reply;
+        char text[1024];
+        int size = snprintf(text, sizeof text,
+                            "POST %s HTTP/1.1\r\nHost: localhost:%u\r\nContent-Type: %s\r\n"
+                            "Cookie: ethos_auth=%s\r\nOrigin: http://localhost:%u\r\n"
+                            "Content-Length: 27\r\nExpect: 100-continue\r\n\r\n",
+                            rows[i].path, drive.port, rows[i].type, drive.cookie, drive.port);
+        int fd = drive_connect(&drive);
+        drive_send(fd, text, (size_t)size);
+        drive_read(fd, true, &reply);
+        if (reply.status != rows[i].status)
+            fail_msg("%s, %s: %d", rows[i].path, rows[i].type, reply.status);
+        reply_release(&reply);
+        close(fd);
+    }
+}
+
 /* ---- those who do not ask ------------------------------------------------------------------------ */
 
 /* Somebody who comes, says so much and no more. */
@@ -283,6 +311,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_request_whose_end_is_unclear_ends_its_connection),
         TEST(test_what_is_clear_is_answered),
+        TEST(test_who_waits_to_be_told_is_refused_at_once),
         TEST(test_those_who_do_not_ask_take_no_place_of_those_who_do),
         TEST(test_bodies_take_no_more_than_so_much_together),
         TEST(test_wrong_credentials_for_another_host_are_not_counted),

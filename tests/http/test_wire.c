@@ -96,7 +96,11 @@ static void test_every_mistake_is_told_with_its_place(void **state)
         {"sessions/list", "{\"limit\":1.5}", "invalid_type", "[\"limit\"]"},
         {"sessions/list", "{\"q\":null}", "invalid_type", "[\"q\"]"},
         {"sessions/get", "{}", "invalid_type", "[\"id\"]"},
-        {"sessions/get", "{\"id\":\"\"}", "too_small", "[\"id\"]"},
+        {"personalities/list", "{\"cursor\":null}", "invalid_type", "[\"cursor\"]"},
+        {"personalities/get", "{\"id\":\"\"}", "too_small", "[\"id\"]"},
+        {"memory/list", "{\"cursor\":null}", "invalid_type", "[\"cursor\"]"},
+        {"memory/history", "{\"sinceMs\":\"1\"}", "invalid_type", "[\"sinceMs\"]"},
+        {"memory/history", "{\"untilMs\":null}", "invalid_type", "[\"untilMs\"]"},
         {"sessions/update", "{\"id\":\"x\"}", "invalid_type", "[\"title\"]"},
         {"personalities/create", "{\"id\":\"A B\",\"name\":\"n\",\"toolset\":[],\"soulMd\":\"\"}",
          "invalid_format", "[\"id\"]"},
@@ -370,7 +374,7 @@ static void test_files_are_listed_memory_first(void **state)
 {
     struct world *world = *state;
     output(world, "memory/write", "{\"json\":{\"store\":\"user\",\"content\":\"Me\"}}");
-    const json_t *page = output(world, "memory/list", "{\"json\":{\"limit\":1,\"cursor\":null}}");
+    const json_t *page = output(world, "memory/list", "{\"json\":{\"limit\":1,\"cursor\":\"\"}}");
     const json_t *items = json_object_get(page, "items");
     assert_int_equal(json_array_size(items), 2);
     assert_string_equal(text_at(json_array_get(items, 0), "store"), "memory");
@@ -420,6 +424,10 @@ static void test_history_is_told_as_the_reference_does(void **state)
     assert_int_equal(json_array_size(json_object_get(page, "entries")), 1);
     assert_true(json_is_string(json_object_get(page, "nextCursor")));
     page = output(world, "memory/history", "{\"json\":{\"untilMs\":1000}}");
+    assert_int_equal(json_array_size(json_object_get(page, "entries")), 0);
+    page = output(world, "memory/history", "{\"json\":{\"sinceMs\":-1.5,\"untilMs\":1e300}}");
+    assert_int_equal(json_array_size(json_object_get(page, "entries")), 2);
+    page = output(world, "memory/history", "{\"json\":{\"sinceMs\":1e300}}");
     assert_int_equal(json_array_size(json_object_get(page, "entries")), 0);
 }
 
@@ -578,6 +586,8 @@ static void test_nothing_happens_to_a_session_by_half_its_id_or_in_another_versi
     for (size_t i = 0; i < COUNT(calls); i++) {
         assert_failed(rpc(world, calls[i], "{\"json\":{\"id\":\"111111\",\"title\":\"x\"}}"), 404,
                       "SESSION_NOT_FOUND");
+        assert_failed(rpc(world, calls[i], "{\"json\":{\"id\":\"\",\"title\":\"x\"}}"), 404,
+                      "SESSION_NOT_FOUND");
         assert_failed(rpc(world, calls[i],
                           "{\"json\":{\"id\":\"" FIRST
                           "\",\"title\":\"x\",\"expectedVersion\":2}}"),
@@ -611,6 +621,17 @@ static void test_personalities_have_the_members_of_the_contract(void **state)
         409, "PERSONALITY_EXISTS");
     assert_failed(rpc(world, "personalities/get", "{\"json\":{\"id\":\"nobody\"}}"), 404,
                   "PERSONALITY_NOT_FOUND");
+    const json_t *changed = json_object_get(
+        output(world, "personalities/update",
+               "{\"json\":{\"id\":\"coder\",\"voice\":{\"tier\":\"realtime\",\"model\":\"v\"}}}"),
+        "personality");
+    assert_string_equal(text_at(json_object_get(changed, "voice"), "tier"), "realtime");
+    changed = json_object_get(
+        output(world, "personalities/update",
+               "{\"json\":{\"id\":\"coder\",\"voice\":{\"tier\":\"\",\"call_style\":\"\"}}}"),
+        "personality");
+    assert_null(json_object_get(json_object_get(changed, "voice"), "tier"));
+    assert_string_equal(text_at(json_object_get(changed, "voice"), "model"), "v");
     const json_t *copy = json_object_get(
         output(world, "personalities/duplicate", "{\"json\":{\"id\":\"coder\",\"newId\":\"two\"}}"),
         "personality");

@@ -157,7 +157,7 @@ await test('memory.write with expectedRevision: a stale one is MEMORY_CONFLICT, 
 
 await test('memory.list: memory, then user', async () => {
     await client.memory.write({ store: 'user', content: 'Prefers short answers' });
-    const page = await client.memory.list({ limit: 50, cursor: null });
+    const page = await client.memory.list({ limit: 50 });
     same(page.items.map((item) => item.store), ['memory', 'user']);
     page.items.forEach((item) => checkFile(item, item.store));
     same(page.nextCursor, null);
@@ -338,11 +338,11 @@ await test('personalities.list: pages, and the active one', async () => {
     all.items.forEach(checkPersonality);
     must(all.items.some((one) => one.id === all.defaultId), show(all));
     const paged = [];
-    let cursor = null;
+    let cursor;
     do {
         const page = await client.personalities.list({ limit: 1, cursor });
         paged.push(...page.items.map((one) => one.id));
-        cursor = page.nextCursor;
+        cursor = page.nextCursor ?? undefined;
     } while (cursor);
     same(paged, all.items.map((one) => one.id));
     await fails(client.personalities.list({ cursor: 'not one of them' }), 400, 'INVALID_INPUT');

@@ -84,17 +84,37 @@ static void test_every_member_comes_back_as_it_was(void **state)
     str_release(&fields);
 }
 
-static void test_an_object_replaces_the_one_before_and_null_clears(void **state)
+static void test_members_that_are_not_said_stay(void **state)
+{
+    struct world *world = *state;
+    world_put(
+        world, CONFIG_OF_X,
+        "name: x\nfs_reach:\n  read: /a\n  workdir: /w\nsafety:\n  approvalMode: manual\n"
+        "  network: none\nvoice:\n  tts_voice: v\n  tier: realtime\n  languages:\n    en: x\n");
+    assert_ok(world, change(world, "personalities.update",
+                            "{\"fs_reach\":{\"read\":[\"/b\"],\"write\":[\"/c\"]},"
+                            "\"safety\":{\"approvalMode\":\"smart\"},\"nightly\":{},"
+                            "\"voice\":{\"tts_voice\":\"w\",\"tier\":\"\"}}"));
+    assert_got(world, "fs_reach", "{\"read\":[\"/b\"],\"write\":[\"/c\"],\"workdir\":\"/w\"}");
+    assert_got(world, "voice", "{\"tts_voice\":\"w\",\"languages\":{\"en\":\"x\"}}");
+    assert_file(world, CONFIG_OF_X,
+                "name: x\nfs_reach:\n  read: /b\n  workdir: /w\nsafety:\n  approvalMode: smart\n"
+                "  network: none\nvoice:\n  tts_voice: w\n  languages:\n    en: x\n"
+                "fs_reach.write: /c\n");
+}
+
+static void test_models_and_voices_are_replaced_whole_and_null_clears(void **state)
 {
     struct world *world = *state;
     assert_ok(world,
               change(world, "personalities.create",
-                     "{\"model\":\"m\",\"voice\":{\"model\":\"v\",\"languages\":{\"en\":\"x\"}},"
-                     "\"toolset\":[\"a\"]}"));
-    assert_ok(world, change(world, "personalities.update",
-                            "{\"model\":{\"deep\":\"d\"},\"voice\":{\"tier\":\"realtime\"}}"));
+                     "{\"model\":{\"trivial\":\"t\"},\"toolset\":[\"a\"],"
+                     "\"voice\":{\"model\":\"v\",\"languages\":{\"en\":\"x\",\"fr\":\"y\"}}}"));
+    assert_ok(world,
+              change(world, "personalities.update",
+                     "{\"model\":{\"deep\":\"d\"},\"voice\":{\"languages\":{\"de\":\"z\"}}}"));
     assert_got(world, "model", "{\"deep\":\"d\"}");
-    assert_got(world, "voice", "{\"tier\":\"realtime\"}");
+    assert_got(world, "voice", "{\"model\":\"v\",\"languages\":{\"de\":\"z\"}}");
     assert_got(world, "toolset", "[\"a\"]");
     assert_ok(world,
               change(world, "personalities.update",
@@ -230,7 +250,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_every_member_comes_back_as_it_was),
-        WORLD_TEST(test_an_object_replaces_the_one_before_and_null_clears),
+        WORLD_TEST(test_members_that_are_not_said_stay),
+        WORLD_TEST(test_models_and_voices_are_replaced_whole_and_null_clears),
         WORLD_TEST(test_a_file_that_others_wrote_is_understood_and_kept),
         WORLD_TEST(test_what_does_not_fit_is_refused_and_nothing_is_made),
         WORLD_TEST(test_no_file_is_named_as_the_backend),
