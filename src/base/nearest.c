@@ -53,11 +53,22 @@ static size_t name_distance(struct ethos_view name, struct ethos_view candidate)
     return distance;
 }
 
+/* Edits that a name of this size may be away from what was meant. */
+static size_t edit_limit(size_t size)
+{
+    return size < 6 ? 1 : least(size / 3, 3);
+}
+
+bool nearest_slip(struct ethos_view name, struct ethos_view candidate)
+{
+    return edit_distance(name, candidate) <= edit_limit(name.size);
+}
+
 const char *nearest_name(const char *name, const char *const *candidates)
 {
     struct ethos_view typed = view_str(name);
-    size_t limit = typed.size < 6 ? 1 : least(typed.size / 3, 3);
-    size_t best = least(limit + 1, typed.size); /* replacing every byte is not near */
+    size_t best = least(edit_limit(typed.size) + 1,
+                        typed.size); /* replacing every byte is not near */
     const char *nearest = NULL;
 
     for (; *candidates; candidates++) {

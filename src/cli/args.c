@@ -333,38 +333,45 @@ static void collect_words(const char *group, char words[][32], const char **name
     names[count] = NULL;
 }
 
-/* "add" without its group is "memory add"; NULL for a word that several groups have. */
-static const char *find_second_word(const char *word)
+/* "add" without its group is "memory add"; a word of two groups may be either, one of many says nothing. */
+static bool find_second_word(const char *word, char *hint, size_t room)
 {
-    const char *found = NULL;
-    for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
+    size_t used = 0;
+    for (const struct op *op = op_next(NULL); op && used < room; op = op_next(op)) {
         const char *space = op->command ? strchr(op->command, ' ') : NULL;
         if (!space || strcmp(space + 1, word) != 0)
             continue;
-        if (found)
-            return NULL;
-        found = op->command;
+        used += (size_t)snprintf(hint + used, room - used, "%s ethos %s",
+                                 used ? " or" : "did you mean", op->command);
     }
-    return found;
+    if (used == 0 || used + 1 >= room)
+        return false;
+    strcpy(hint + used, "?");
+    return true;
 }
 
 static int unknown_command(const struct cli *self, const char *word)
 {
-    char words[64][32], hint[128];
+    char words[64][32], hint[96];
     const char *names[64];
     const char *group = self->group ? self->group : "";
     const char *gap = self->group ? " " : "";
     collect_words(self->group, words, names, 64);
-    const char *nearest = self->group ? NULL : find_second_word(word);
-    if (!nearest)
-        nearest = nearest_name(word, names);
-    snprintf(hint, sizeof hint, "did you mean ethos %s%s%s?", group, gap, nearest ? nearest : "");
-    return cli_usage(self, nearest ? hint : NULL, "unknown command '%s%s%s'", group, gap, word);
+    const char *nearest = nearest_name(word, names);
+    bool found = !self->group && find_second_word(word, hint, sizeof hint);
+    if (!found && nearest)
+        snprintf(hint, sizeof hint, "did you mean ethos %s%s%s?", group, gap, nearest);
+    return cli_usage(self, found || nearest ? hint : NULL, "unknown command '%s%s%s'", group, gap,
+                     word);
 }
 
-/* Takes one more word of the command. */
+/* Takes one more word of the command. "help memory add" is what "memory add --help" is. */
 static int take_command(struct cli *self, const char *word)
 {
+    if (self->help == CLI_HELP_NONE && strcmp(word, "help") == 0) {
+        self->help = CLI_HELP_FULL;
+        return CLI_DONE;
+    }
     self->op = self->group ? find_command(self->group, word) : find_command(word, NULL);
     if (self->op)
         return CLI_DONE;

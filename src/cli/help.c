@@ -40,6 +40,7 @@ static const char *const exits[][2] = {
     {"5", "refused: a bad id or key, a missing right, a limit"},
     {"6", "busy past the deadline"},
     {"7", "storage fault: no space, read-only, unreadable"},
+    {"130", "interrupted"},
 };
 
 /* What --json prints, where the names alone would not tell. */
@@ -143,14 +144,20 @@ static bool in_group(const struct op *op, const char *group)
     return op->command && strncmp(op->command, group, size) == 0 && op->command[size] == ' ';
 }
 
-/* Words up to 80 columns, the following lines indented as far as the first stands already. */
+/* Lines are no longer than is good to read, on a narrower terminal no longer than it is wide. */
+static size_t line_width(FILE *out)
+{
+    int columns = term_columns(fileno(out));
+    return columns < TERM_COLUMNS ? (size_t)columns : TERM_COLUMNS;
+}
+
+/* Words up to that width, the following lines indented as far as the first stands already. */
 static void print_words(FILE *out, size_t indent, const char *text)
 {
-    enum { WIDTH = 80 };
-    size_t column = indent;
+    size_t column = indent, width = line_width(out);
     while (*text) {
         size_t size = strcspn(text, " ");
-        bool first = column == indent, fits = column + 1 + size <= WIDTH;
+        bool first = column == indent, fits = column + 1 + size <= width;
         if (!first && !fits)
             fprintf(out, "\n%*s", (int)indent, "");
         fprintf(out, "%s%.*s", !first && fits ? " " : "", (int)size, text);
@@ -160,12 +167,13 @@ static void print_words(FILE *out, size_t indent, const char *text)
     fputc('\n', out);
 }
 
-/* "  memory add               Append text to a file" */
+/* "  memory add               Append text to a file", or where that is too narrow, on two lines. */
 static void print_row(FILE *out, const char *label, const char *text)
 {
     enum { INDENT = 27 };
-    fprintf(out, "  %-24s ", label);
-    print_words(out, INDENT, text);
+    bool below = line_width(out) < INDENT + TERM_BESIDE;
+    fprintf(out, below ? "  %s\n%*s" : "  %-24s %*s", label, below ? TERM_BELOW : 0, "");
+    print_words(out, below ? TERM_BELOW : INDENT, text);
 }
 
 /* Usage: ethos memory add TEXT [OPTIONS] */
@@ -390,6 +398,7 @@ void help_man(FILE *out)
         "_~/.ethos/workspaces/ID/memory/MEMORY.md_\n\tthe index of the notes of a project folder, "
         "which are beside it; *ethos workspaces where* tells which ID this folder has\n\n"
         "_~/.ethos/users/identity-map.json_\n\twhich platform identities are which user\n\n"
+        "_~/.ethos/sessions.db_\n\twhat was said, an SQLite database\n\n"
         "_~/.ethos/config.yaml_\n\tthe settings; *ethos config list* explains them\n\n"
         "# EXIT STATUS\n\n",
         out);

@@ -29,37 +29,43 @@ static bool env_set(const char *name)
     return value && *value;
 }
 
+static bool is_dumb(void)
+{
+    const char *term = getenv("TERM");
+    return term && strcmp(term, "dumb") == 0;
+}
+
 static bool wants_color(bool tty, int color)
 {
     const char *force = getenv("CLICOLOR_FORCE");
-    const char *term = getenv("TERM");
     if (color != 0)
         return color == 1;
     if (force && *force && strcmp(force, "0") != 0)
         return true;
-    return tty && !env_set("NO_COLOR") && !(term && strcmp(term, "dumb") == 0);
+    return tty && !env_set("NO_COLOR") && !is_dumb();
 }
 
-static int window_width(void)
+int term_columns(int fd)
 {
     struct winsize size;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    if (isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
-    return 80;
+    return TERM_COLUMNS;
 }
 
 void term_init(struct term *self, int color)
 {
     bool tty = isatty(STDOUT_FILENO);
     *self = (struct term){.out = stdout, .tty = tty, .color = wants_color(tty, color)};
-    self->width = tty ? window_width() : 80;
+    self->width = term_columns(STDOUT_FILENO);
 }
 
 void term_page(struct term *self)
 {
     int ends[2];
     const char *pager = getenv("PAGER");
-    if (!self->tty || self->pager || pipe(ends) != 0)
+    // Unasked, less would complain of a dumb terminal and wait for a key.
+    if (!self->tty || self->pager || (is_dumb() && !env_set("PAGER")) || pipe(ends) != 0)
         return;
     pid_t pid = fork();
     if (pid == 0) {

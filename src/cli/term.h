@@ -25,6 +25,13 @@ struct term {
 
 enum term_style { TERM_PLAIN, TERM_BOLD, TERM_DIM, TERM_GOOD, TERM_WARN, TERM_BAD };
 
+#define TERM_COLUMNS 80 /* of what is no terminal */
+#define TERM_BESIDE 24  /* a text with fewer columns left beside its name stands below it, */
+#define TERM_BELOW 6    /* indented so far */
+
+/* The columns of the terminal that fd is. */
+int term_columns(int fd);
+
 /* color: 0 auto, 1 always, 2 never. */
 void term_init(struct term *self, int color);
 

@@ -310,6 +310,21 @@ static void print_wrapped(struct cli *self, int indent, const char *text)
     term_printf(&self->term, "\n");
 }
 
+/* What a setting is for stands beside it, or below where there is no room. */
+static void print_setting(struct cli *self, bool own, const char *key, const char *value,
+                          const char *help)
+{
+    enum { WIDTH = 15, INDENT = 43 };
+    bool below = self->term.tty && self->term.width < INDENT + TERM_BESIDE;
+    int indent = below ? TERM_BELOW : INDENT;
+    term_styled(&self->term, own ? TERM_BOLD : TERM_PLAIN, below ? "%s %s" : "%s %-24s",
+                own ? "*" : " ", key);
+    term_printf(&self->term, below ? " %s" : " %-15s ", value);
+    if (below || (self->term.tty && strlen(value) > WIDTH))
+        term_printf(&self->term, "\n%*s", indent, "");
+    print_wrapped(self, indent, help);
+}
+
 static void view_settings(struct cli *self, const json_t *json)
 {
     size_t index;
@@ -320,14 +335,10 @@ static void view_settings(struct cli *self, const json_t *json)
         any = any || own;
         const char *value = json_is_null(json_object_get(row, "value")) ? "-"
                                                                         : text_of(row, "value");
-        term_styled(&self->term, own ? TERM_BOLD : TERM_PLAIN, "%s %-24s", own ? "*" : " ",
-                    text_of(row, "key"));
-        term_printf(&self->term, " %-15s ", value);
-        if (self->term.tty && strlen(value) > 15)
-            term_printf(&self->term, "\n%*s", 43, "");
-        print_wrapped(self, 43, text_of(row, "help"));
+        print_setting(self, own, text_of(row, "key"), value, text_of(row, "help"));
     }
-    view_say(self, any ? "* set in config.yaml; ethos config set KEY VALUE changes one"
+    view_say(self, any ? "* set in config.yaml; ethos config set KEY VALUE changes one, "
+                         "ethos config unset KEY takes it out"
                        : "All are defaults; ethos config set KEY VALUE changes one");
 }
 
@@ -344,6 +355,17 @@ static void view_set(struct cli *self, const json_t *json)
         view_say(self, "warning: %s", text_of(json, "warning"));
     if (*text_of(json, "hint"))
         view_say(self, "%s", text_of(json, "hint"));
+}
+
+static void view_unset(struct cli *self, const json_t *json)
+{
+    const char *key = text_of(json, "key"), *value = text_of(json, "value");
+    if (!json_is_true(json_object_get(json, "changed")))
+        view_say(self, "%s is not set%s%s", key, *value ? ", so it is " : "", value);
+    else
+        view_say(self, "%s is no longer set%s%s", key, *value ? ", so it is " : "", value);
+    if (*text_of(json, "warning"))
+        view_say(self, "warning: %s", text_of(json, "warning"));
 }
 
 /* ---- doctor -------------------------------------------------------------------------------- */
@@ -479,6 +501,7 @@ static const struct {
     {"config.list", view_settings},
     {"config.get", view_setting},
     {"config.set", view_set},
+    {"config.unset", view_unset},
     {"admin.doctor", view_doctor},
     {"admin.install", view_install},
     {"admin.uninstall", view_uninstall},

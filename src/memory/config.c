@@ -18,11 +18,12 @@
 
 #define BOTH (CONFIG_HOME | CONFIG_PERSONALITY)
 #define KEPT (CONFIG_HOME | CONFIG_KEPT)
+#define PLACE (BOTH | CONFIG_PLACE)
 
 const struct config_option config_options[] = {
     {"personality", CONFIG_STRING, CONFIG_HOME, "default", NULL, 0, 0, "the active personality"},
     {"user.id", CONFIG_STRING, CONFIG_HOME, NULL, NULL, 0, 0, "your user id, instead of the map's"},
-    {"memory.provider", CONFIG_STRING, BOTH, "markdown", NULL, 0, 0,
+    {"memory.provider", CONFIG_STRING, PLACE, "markdown", NULL, 0, 0,
      "backend: markdown, postgres, redis, remote, or the absolute path of a shared object"},
     {"memory", CONFIG_STRING, BOTH, NULL, NULL, 0, 0, "older name of memory.provider"},
     {"memory.options.offline", CONFIG_CHOICE, BOTH, "fail", "fail|cached", 0, 0,
@@ -30,11 +31,11 @@ const struct config_option config_options[] = {
     {"memory.options.onOffline", CONFIG_CHOICE, BOTH, "refuse", "refuse|queue", 0, 0,
      "what happens to changes meanwhile: refused, or kept and made when it is back"},
     {"memory.options.*", CONFIG_STRING, BOTH, NULL, NULL, 0, 0, "settings of the backend"},
-    {"sessions.provider", CONFIG_CHOICE, CONFIG_HOME, "auto", "auto|sqlite", 0, 0,
+    {"sessions.provider", CONFIG_CHOICE, CONFIG_HOME | CONFIG_PLACE, "auto", "auto|sqlite", 0, 0,
      "who keeps conversations and API keys: the home's backend if it can, or SQLite in the home"},
-    {"memoryScope", CONFIG_CHOICE, BOTH, "per-personality", "per-personality|global", 0, 0,
+    {"memoryScope", CONFIG_CHOICE, PLACE, "per-personality", "per-personality|global", 0, 0,
      "which MEMORY.md: the personality's own, or one for all"},
-    {"userScope", CONFIG_CHOICE, BOTH, NULL, "user|global|personality", 0, 0,
+    {"userScope", CONFIG_CHOICE, PLACE, NULL, "user|global|personality", 0, 0,
      "which USER.md: the person's (default), the home's, or the personality's"},
     {"workspaceMemory", CONFIG_CHOICE, CONFIG_HOME, "auto", "auto|on|off", 0, 0,
      "whether prefetch shows the workspace's index"},
@@ -165,27 +166,62 @@ int config_check(const struct config_option *option, const char *what, const cha
     return ETHOS_OK;
 }
 
+/* What an unknown key was meant to be, if that says where memory is; "" for another below "memory.". */
+static const char *meant_place(const char *key)
+{
+    struct ethos_view name = view_str(key);
+    for (const struct config_option *row = config_options; row->key; row++)
+        if ((row->where & CONFIG_PLACE) && nearest_slip(name, view_str(row->key)))
+            return row->key;
+    return nearest_slip(view_of(key, strcspn(key, ".")), VIEW("memory")) ? "" : NULL;
+}
+
+/* Other unknown keys are kept: they may be of another program, or of a later version. */
+static int check_unknown(const struct yaml_pair *pair, const char *name, unsigned where,
+                         struct ethos_error *error)
+{
+    const char *meant = meant_place(pair->key);
+    if (!meant)
+        return ETHOS_OK;
+    int code = err_set(error, ETHOS_INVALID, "%s:%u: no such setting: %s", name, pair->line,
+                       pair->key);
+    const char *means = *meant ? meant : "memory.provider or memory.options.NAME";
+    if (where & CONFIG_HOME)
+        return err_hint(error, code, "did you mean %s? To take it out: ethos config unset %s",
+                        means, pair->key);
+    return err_hint(error, code, "did you mean %s?", means);
+}
+
 static int check_table(const struct config *self, const char *name, unsigned where,
                        struct ethos_error *error)
 {
     for (size_t i = 0; i < self->table.count; i++) {
         const struct yaml_pair *pair = &self->table.pairs[i];
         const struct config_option *option = config_find(pair->key);
-        if (!option || !(option->where & where))
-            continue;
         char what[256];
+        int code = ETHOS_OK;
         snprintf(what, sizeof what, "%s:%u: %s", name, pair->line, pair->key);
-        int code = config_check(option, what, pair->value, error);
+        if (!option)
+            code = check_unknown(pair, name, where, error);
+        else if (option->where & where)
+            code = config_check(option, what, pair->value, error);
         if (code != ETHOS_OK)
             return code;
     }
     return ETHOS_OK;
 }
 
+static int parse_text(struct ethos_view text, const char *name, struct arena *arena,
+                      struct yaml_table *table, struct ethos_error *error)
+{
+    int code = yaml_parse(text, name, arena, table, error);
+    return code == ETHOS_INVALID ? err_hint(error, code, "edit the file by hand") : code;
+}
+
 static int parse_file(struct config *self, const char *name, unsigned where, struct ethos_view text,
                       struct ethos_error *error)
 {
-    int code = yaml_parse(text, name, &self->arena, &self->table, error);
+    int code = parse_text(text, name, &self->arena, &self->table, error);
     return code == ETHOS_OK ? check_table(self, name, where, error) : code;
 }
 
@@ -225,9 +261,11 @@ const char *config_own(const struct config *self, const char *key)
     if (!self)
         return NULL;
     const char *value = yaml_get(&self->table, key);
-    if (!value && strcmp(key, "memory.provider") == 0)
-        value = yaml_get(&self->table, "memory"); // the reference's scalar form
-    return value;
+    if (value || strcmp(key, "memory.provider") != 0)
+        return value;
+    value = yaml_get(&self->table,
+                     "memory"); // the reference's scalar form, or a block without lines
+    return value && *value ? value : NULL;
 }
 
 const char *config_get(const struct config *home, const struct config *personality, const char *key)
@@ -344,7 +382,7 @@ int config_edit(struct ethos_view text, const char *what, const char *key, const
     struct arena arena;
     struct yaml_table table;
     arena_init(&arena);
-    int code = yaml_parse(text, what, &arena, &table, error);
+    int code = parse_text(text, what, &arena, &table, error);
     const struct yaml_pair *pair = code == ETHOS_OK ? yaml_find(&table, key) : NULL;
     if (pair && !pair->plain) {
         code = err_set(error, ETHOS_UNSUPPORTED, "%s:%u: %s is not on one line", what, pair->line,

@@ -3,7 +3,9 @@
  *
  * One table says which keys exist, in which file, of which type and with which default. The home's
  * file and a personality's are read as flat tables (base/yaml.h); a personality's value wins where
- * the table allows it. Unknown keys are kept and reported, never dropped.
+ * the table allows it. Unknown keys are kept and reported, never dropped; only one that was probably
+ * meant to say where memory is (CONFIG_PLACE, or anything below "memory.") is refused, because memory
+ * would silently go elsewhere.
  */
 #ifndef ETHOS_MEMORY_CONFIG_H
 #define ETHOS_MEMORY_CONFIG_H
@@ -22,8 +24,9 @@ enum config_type {
     CONFIG_LIST,
     CONFIG_PATHS /* a list of absolute paths */
 };
-/* Where a key may stand; kept: known and checked, without effect in this version. */
-enum { CONFIG_HOME = 1, CONFIG_PERSONALITY = 2, CONFIG_KEPT = 4 };
+/* Where a key may stand; kept: known and checked, without effect in this version; place: it says where
+ * memory is. */
+enum { CONFIG_HOME = 1, CONFIG_PERSONALITY = 2, CONFIG_KEPT = 4, CONFIG_PLACE = 8 };
 
 struct config_option {
     const char *key; /* "prefix.*" stands for every key below it */
@@ -48,7 +51,8 @@ struct config {
 
 /*
  * Reads dir/name again if its stamp changed; an absent file is an empty table. Values of known keys
- * are checked: ETHOS_INVALID as "config.yaml:3: prefetch.maxChars: ...".
+ * are checked: ETHOS_INVALID as "config.yaml:3: prefetch.maxChars: ...", also for a slip in the name of
+ * one that says where memory is.
  */
 int config_load(struct config *self, int dir, const char *name, unsigned where,
                 struct ethos_error *error);

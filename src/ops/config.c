@@ -1,5 +1,5 @@
 /*
- * config.c: the operations config.*: list, get and set the settings of the home.
+ * config.c: the operations config.*: list, get, set and unset the settings of the home.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -153,7 +153,7 @@ int settings_write(struct op_call *call, const char *folder, const struct settin
     return code;
 }
 
-/* ---- list, get, set ------------------------------------------------------------------------ */
+/* ---- list, get, set, unset ----------------------------------------------------------------- */
 
 /* A value as it may be shown, or null. */
 static json_t *shown(const struct ethos_option *options, const char *key, const char *value)
@@ -329,6 +329,41 @@ static json_t *leaves_waiting(struct op_call *call, const struct settings_change
     return note;
 }
 
+/* An option of the backend before that the one named now does not have; NULL: there is none. */
+static json_t *leaves_option(struct op_call *call, const struct settings_change *change)
+{
+    const struct config *home;
+    struct ethos_error why;
+    struct backend backend = {0};
+    const size_t prefix = strlen(SECRETS_PREFIX);
+    json_t *note = NULL;
+    if (names_provider(change->key) &&
+        service_config(call->ethos, NULL, &home, NULL, &why) == ETHOS_OK)
+        backend = find_backend(change->value ? change->value
+                                             : config_find("memory.provider")->fallback);
+    bool there = backend.provider || backend.store;
+    for (size_t i = 0; there && !note && i < home->table.count; i++) {
+        const struct yaml_pair *pair = &home->table.pairs[i];
+        const struct ethos_setting setting = {pair->key + prefix, pair->value};
+        if (strncmp(pair->key, SECRETS_PREFIX, prefix) == 0 &&
+            secrets_check(registry_options(&backend), offline_options(&backend), &setting, &why) !=
+                ETHOS_OK)
+            note = json_sprintf("%s; to take it out: ethos config unset %s", why.text, pair->key);
+    }
+    registry_release(&backend);
+    return note;
+}
+
+/* What to know about a change of where memory is; takes nothing along. */
+static void warn_of(struct op_call *call, const struct settings_change *change, json_t **json)
+{
+    json_t *note = leaves_waiting(call, change);
+    if (!note)
+        note = leaves_option(call, change);
+    if (note)
+        op_json_put(json, "warning", note);
+}
+
 static int run_set(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     static const struct yaml_table none;
@@ -350,14 +385,59 @@ static int run_set(struct op_call *call, struct op_result *result, struct ethos_
                              shown_value(backend_name(call, &none), change.key, change.value));
     if (option->where & CONFIG_KEPT)
         op_json_put(&json, "warning", json_string("without effect in this version"));
-    json_t *waiting = leaves_waiting(call, &change);
-    if (waiting)
-        op_json_put(&json, "warning", waiting);
+    warn_of(call, &change, &json);
     if (left)
         op_json_put(&json, "hint",
                     json_sprintf("memory in files stays there; to take it along: "
                                  "ethos memory migrate --from %s --to %s",
                                  config_find("memory.provider")->fallback, change.value));
+    return op_return_change(call, result, json, error);
+}
+
+/* What the file calls a key: memory.provider has an older name; NULL: it does not set it. */
+static int find_set(struct op_call *call, const char *key, const char **name,
+                    struct ethos_error *error)
+{
+    int dir;
+    struct arena arena;
+    struct yaml_table table = {0};
+    struct str text;
+    *name = NULL;
+    int code = service_open_home(call->ethos, false, &dir, error);
+    if (code != ETHOS_OK || dir < 0)
+        return code;
+    arena_init(&arena);
+    str_init(&text, ETHOS_MAX_YAML_BYTES + 1);
+    code = home_read(dir, FILE_NAME, ETHOS_MAX_YAML_BYTES, &text, NULL, error);
+    if (code == ETHOS_OK)
+        code = yaml_parse(str_view(&text), FILE_NAME, &arena, &table, error);
+    if (code == ETHOS_OK && yaml_find(&table, key))
+        *name = key;
+    else if (code == ETHOS_OK && names_provider(key) && yaml_find(&table, "memory"))
+        *name = "memory";
+    str_release(&text);
+    arena_release(&arena);
+    os_close(dir);
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+}
+
+/* The file is read as text, not as settings: the line to take out may be what every command refuses. */
+static int run_unset(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    const char *key = op_string(call, "key"), *name;
+    const struct config_option *option = config_find(key);
+    int code = find_set(call, key, &name, error);
+    const struct settings_change change = {name, NULL};
+    if (code == ETHOS_OK && !name && !option)
+        return unknown_key(key, error);
+    if (code == ETHOS_OK && name)
+        code = settings_write(call, "", &change, 1, result, error);
+    if (code != ETHOS_OK)
+        return code;
+    json_t *json = json_pack("{s:s, s:b, s:s?}", "key", key, "changed", name != NULL, "value",
+                             option ? option->fallback : NULL);
+    if (name)
+        warn_of(call, &change, &json);
     return op_return_change(call, result, json, error);
 }
 
@@ -385,4 +465,7 @@ const struct op ops_config[] = {
      get_args, OP_OWNER, OP_IDEMPOTENT | OP_LOCAL, run_get},
     {"config.set", "config set", "Change one setting", "ethos config set memoryScope global",
      set_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL, run_set},
+    {"config.unset", "config unset", "Take one setting out, back to its default",
+     "ethos config unset memoryScope", get_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL,
+     run_unset},
     {0}};

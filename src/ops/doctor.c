@@ -98,13 +98,25 @@ static void unknown_key(void *arg, const struct yaml_pair *pair)
     find(arg, ETHOS_FINDING_WARNING, "config.yaml", problem, nearest ? remedy : NULL);
 }
 
-static void check_config(struct visit *visit)
+/* "config.yaml:3: ..." as "line 3: ...", like what else is told of the file. */
+static void find_config_error(struct visit *visit, struct ethos_error *error)
+{
+    static const char name[] = "config.yaml", prefix[] = "config.yaml:";
+    struct ethos_error told = *error;
+    const char *line = error->text + strlen(prefix);
+    if (strncmp(error->text, prefix, strlen(prefix)) == 0 && *line >= '0' && *line <= '9')
+        snprintf(told.text, sizeof told.text, "line %s", line);
+    find_error(visit, name, &told);
+}
+
+/* Whether the home's settings can be read. */
+static bool check_config(struct visit *visit)
 {
     const struct config *home;
     struct ethos_error error;
     if (service_config(visit->call->ethos, NULL, &home, NULL, &error) != ETHOS_OK) {
-        find_error(visit, "config.yaml", &error);
-        return;
+        find_config_error(visit, &error);
+        return false;
     }
     config_unknown(home, unknown_key, visit);
     for (size_t i = 0; i < home->table.count; i++) {
@@ -117,6 +129,7 @@ static void check_config(struct visit *visit)
                  pair->key);
         find(visit, ETHOS_FINDING_WARNING, "config.yaml", problem, NULL);
     }
+    return true;
 }
 
 /* ---- people -------------------------------------------------------------------------------- */
@@ -373,10 +386,13 @@ static void check_all(struct visit *visit)
 {
     if (!check_home(visit))
         return;
-    check_config(visit);
+    bool readable = check_config(visit);
     check_people(visit);
     check_workspaces(visit);
-    check_memory(visit);
+    if (readable)
+        check_memory(visit);
+    else
+        visit->absent = visit->home_absent = true; // and why is told
     check_sessions(visit);
     check_spool(visit);
     check_offline(visit);

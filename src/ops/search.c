@@ -64,7 +64,7 @@ static int run_search(struct op_call *call, struct op_result *result, struct eth
 }
 
 static const struct op_arg search_args[] = {
-    {"query", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "QUERY",
+    {"query", OP_TEXT, OP_REQUIRED | OP_POSITIONAL | OP_REST, NULL, "QUERY",
      "words in any order; \"in quotes\" a phrase"},
     {"limit", OP_INTEGER, 0, "1|100", "N", "at most this many hits (default 20)"},
     ARG_SCOPE,

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/nearest.h"
+#include "base/view.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -52,6 +53,18 @@ static void test_nearest_name(void **state)
     assert_null(nearest_name("p", names));
 }
 
+static void test_a_slip_is_a_few_edits_and_no_mere_beginning(void **state)
+{
+    (void)state;
+    assert_true(nearest_slip(VIEW("memry"), VIEW("memory")));
+    assert_true(nearest_slip(VIEW("MEMROY"), VIEW("memory")));
+    assert_true(nearest_slip(VIEW("memory.provdr"), VIEW("memory.provider")));
+    assert_false(nearest_slip(VIEW("memo"), VIEW("memory")));
+    assert_false(nearest_slip(VIEW("memory"), VIEW("memory.provider")));
+    assert_false(nearest_slip(VIEW("memories"), VIEW("memory")));
+    assert_false(nearest_slip(VIEW(""), VIEW("ls")));
+}
+
 static void test_nearest_gives_up_on_very_long_names(void **state)
 {
     char name[4096];
@@ -67,6 +80,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nearest_name),
+        cmocka_unit_test(test_a_slip_is_a_few_edits_and_no_mere_beginning),
         cmocka_unit_test(test_nearest_gives_up_on_very_long_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,8 +29,9 @@
 static struct temp elsewhere; /* where what is told to write a folder may do so */
 
 /* Settings, the tables of programs, and what writes where it is told to. */
-static const char *const exempt[] = {"config.set",    "personalities.create", "personalities.use",
-                                     "admin.install", "admin.uninstall",      "admin.mergeDriver"};
+static const char *const exempt[] = {"config.set",        "config.unset",  "personalities.create",
+                                     "personalities.use", "admin.install", "admin.uninstall",
+                                     "admin.mergeDriver"};
 
 static bool is_exempt(const struct op *op)
 {

@@ -133,6 +133,8 @@ static const struct row rows[] = {
     {"config.get", "{\"key\":\"personality\"}", false},
     {"config.set", "{\"key\":\"serve.port\",\"value\":\"4000\"}", false},
     {"config.set", "{\"key\":\"serve.port\",\"value\":\"4000\"}", true},
+    {"config.unset", "{\"key\":\"serve.port\"}", false},
+    {"config.unset", "{\"key\":\"serve.port\"}", true},
     {"admin.doctor", "{}", false},
     {"admin.doctor", "{\"fix\":true}", false},
     {"meta.health", "{}", false},
