@@ -173,7 +173,7 @@ static const char instructions[] =
     "Where these tools are missing, the commands `ethos prefetch` and `ethos remember` do the "
     "same.\n";
 
-static const struct block_marks marks = {FOREIGN_BEGIN, FOREIGN_END};
+static const struct block_marks marks = {FOREIGN_BEGIN, FOREIGN_END, true};
 
 static int tell(int code, const char *what, struct ethos_error *error)
 {
@@ -181,12 +181,6 @@ static int tell(int code, const char *what, struct ethos_error *error)
         return code == ETHOS_OK ? code : err_nomem(error);
     err_set(error, code, "%s: its ethos markers are unbalanced", what);
     return err_hint(error, code, "leave one " FOREIGN_BEGIN " and one " FOREIGN_END " below it");
-}
-
-static int put_instructions(struct ethos_view text, struct ethos_view lines, const char *what,
-                            struct str *out, struct ethos_error *error)
-{
-    return tell(block_put(text, &marks, lines, out), what, error);
 }
 
 /*
@@ -230,12 +224,29 @@ int agent_drop_block(struct ethos_view text, struct ethos_view before,
     return str_add(out, block.after);
 }
 
+/* As it was, to the byte; nothing where somebody took the marks away. */
+static int put_earlier(struct ethos_view text, struct ethos_view earlier, struct str *out)
+{
+    struct block block;
+    int code = block_find(text, &marks, &block);
+    if (code != ETHOS_OK)
+        return code;
+    str_clear(out);
+    str_add(out, block.before);
+    str_add(out, block.begin);
+    if (block.found)
+        str_add(out, earlier);
+    str_add(out, block.end);
+    return str_add(out, block.after);
+}
+
 static int remove_instructions(struct ethos_view text, struct ethos_view before, const char *what,
                                struct str *out, struct ethos_error *error)
 {
     struct ethos_view earlier = earlier_block(before);
-    return earlier.data ? put_instructions(text, earlier, what, out, error)
-                        : tell(agent_drop_block(text, before, &marks, out), what, error);
+    return tell(earlier.data ? put_earlier(text, earlier, out)
+                             : agent_drop_block(text, before, &marks, out),
+                what, error);
 }
 
 /* ---- any file ------------------------------------------------------------------------------ */
@@ -248,7 +259,7 @@ int agent_add(const struct agent_wiring *wiring, const struct agent_file *file, 
     case AGENT_TOML:
         return agent_toml_add(wiring, text, before, what, out, error);
     case AGENT_MARKDOWN:
-        return put_instructions(text, view_str(instructions), what, out, error);
+        return tell(block_put(text, &marks, view_str(instructions), out), what, error);
     default:
         return agent_json_add(wiring, file->parts & parts, text, before, what, out, error);
     }

@@ -14,7 +14,7 @@
 
 #define SERVERS "mcp_servers"
 
-static const struct block_marks marks = {"# BEGIN ethos", "# END ethos"};
+static const struct block_marks marks = {"# BEGIN ethos", "# END ethos", false};
 
 static void write_table(const struct agent_wiring *wiring, struct str *out)
 {
@@ -148,9 +148,65 @@ int agent_toml_homes(struct ethos_view text, json_t *list)
     return failed;
 }
 
+/* ---- another program of our name ------------------------------------------------------------ */
+
+/* Takes a part off a key, those of the table that it stands in first. */
+static bool next_part(struct ethos_view *table, struct ethos_view *key, struct ethos_view *out)
+{
+    return toml_part(table, out) || toml_part(key, out);
+}
+
+static bool runs_other(struct ethos_view name, struct ethos_view value)
+{
+    json_t *json = view_eq_str(name, "command") ? parse(value) : NULL;
+    const char *program = json_string_value(json);
+    bool other = program ? !agent_is_program(view_str(program)) : view_eq_str(name, "url");
+    json_decref(json);
+    return other;
+}
+
+/* Written as a table, with dots, or inline. */
+static bool row_is_other(struct ethos_view table, const struct toml_statement *row)
+{
+    struct ethos_view key = row->key, name = VIEW(""), value = toml_value(row);
+    if (!next_part(&table, &key, &name) || !view_eq_str(name, SERVERS) ||
+        !next_part(&table, &key, &name) || !view_eq_str(name, AGENT_SERVER))
+        return false;
+    if (next_part(&table, &key, &name))
+        return runs_other(name, value);
+    struct ethos_view rest = view_starts(value, VIEW("{")) && view_ends(value, VIEW("}"))
+                                 ? view_of(value.data + 1, value.size - 2)
+                                 : VIEW("");
+    while (toml_member(&rest, &name, &value))
+        if (runs_other(name_of(name), value))
+            return true;
+    return false;
+}
+
+/* Whether the server of our name certainly is not ours. */
+static bool is_other(struct ethos_view text)
+{
+    struct toml_statement row;
+    struct ethos_view table = VIEW("");
+    size_t offset = 0;
+    while (toml_next(text, &offset, &row) > 0) {
+        if (row.table)
+            table = row.key;
+        else if (row_is_other(table, &row))
+            return true;
+    }
+    return false;
+}
+
+static int refuse_name(const char *what, struct ethos_error *error)
+{
+    err_set(error, ETHOS_EXISTS, "%s: " SERVERS "." AGENT_SERVER " is another program", what);
+    return err_hint(error, ETHOS_EXISTS, "give it another name, then try again");
+}
+
 unsigned agent_toml_parts(struct ethos_view text)
 {
-    return toml_room(text, SERVERS, AGENT_SERVER) == TOML_TAKEN ? AGENT_MCP : 0;
+    return toml_room(text, SERVERS, AGENT_SERVER) == TOML_TAKEN && !is_other(text) ? AGENT_MCP : 0;
 }
 
 bool agent_toml_touched(struct ethos_view text)
@@ -321,10 +377,13 @@ int agent_toml_add(const struct agent_wiring *wiring, struct ethos_view text,
     int code = block_find(text, &marks, &block);
     enum toml_room room = toml_room(text, SERVERS, AGENT_SERVER);
     json_t *server = agent_toml_server(text);
-    bool known = server, inside = code == ETHOS_OK && agent_toml_parts(block.inner);
+    bool known = server,
+         inside = code == ETHOS_OK && toml_room(block.inner, SERVERS, AGENT_SERVER) == TOML_TAKEN;
     json_decref(server);
     if (room == TOML_SHUT)
         return refuse(what, error);
+    if (is_other(text) && (!inside || is_theirs(before)))
+        return refuse_name(what, error);
     str_clear(out);
     if (code != ETHOS_OK && !known)
         return unbalanced(what, error);

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "base/view.h"
+#include "core/fence.h"
 
 static bool is_mark(struct ethos_view line, const char *mark)
 {
@@ -17,27 +18,57 @@ bool block_is_mark(struct ethos_view line, const struct block_marks *marks)
     return is_mark(line, marks->begin) || is_mark(line, marks->end);
 }
 
+/* The marks up to a line. */
+struct found {
+    size_t begins, ends;
+    bool disordered;
+    struct ethos_view begin, end; /* the last ones, as whole lines */
+};
+
+static void look_at(struct ethos_view line, const struct block_marks *marks, struct found *found)
+{
+    if (is_mark(line, marks->begin)) {
+        found->begins++;
+        found->disordered = found->disordered || found->ends > 0;
+        found->begin = line;
+    } else if (is_mark(line, marks->end)) {
+        found->ends++;
+        found->end = line;
+    }
+}
+
+/*
+ * Those in a fence are forgotten where it closes; one that never does would hide our own lines
+ * behind it. Between our marks fences are ours.
+ */
+static struct found find_marks(struct ethos_view text, const struct block_marks *marks)
+{
+    struct found found = {0}, outside = {0};
+    struct fence fence = {0};
+    struct ethos_view line, rest = text;
+    for (struct ethos_view from = rest; view_line(&rest, &line); from = rest) {
+        bool was = fence.mark, tracks = was || found.begins == found.ends;
+        if (marks->markdown && tracks)
+            fence_line(&fence, line);
+        if (!was && fence.mark)
+            outside = found;
+        look_at(view_of(from.data, from.size - rest.size), marks, &found);
+        if (was && !fence.mark)
+            found = outside;
+    }
+    return found;
+}
+
 int block_find(struct ethos_view text, const struct block_marks *marks, struct block *out)
 {
-    size_t begins = 0, ends = 0;
-    bool ordered = true;
-    struct ethos_view line, rest = text;
+    struct found found = find_marks(text, marks);
     *out = (struct block){.before = text, .inner = VIEW(""), .after = VIEW("")};
-    for (struct ethos_view from = rest; view_line(&rest, &line); from = rest) {
-        struct ethos_view whole = view_of(from.data, from.size - rest.size);
-        if (is_mark(whole, marks->begin)) {
-            begins++;
-            ordered = ordered && ends == 0;
-            out->begin = from.size == text.size ? view_unmarked(whole)
-                                                : whole; // a file's own mark stays
-        } else if (is_mark(whole, marks->end)) {
-            ends++;
-            out->end = whole;
-        }
-    }
-    if (begins > 1 || begins != ends || !ordered)
+    out->begin = found.begin.data == text.data ? view_unmarked(found.begin)
+                                               : found.begin; // a file's own mark stays
+    out->end = found.end;
+    if (found.begins > 1 || found.begins != found.ends || found.disordered)
         return ETHOS_INVALID;
-    if (begins == 0)
+    if (found.begins == 0)
         return ETHOS_OK;
     const char *inner = out->begin.data + out->begin.size, *after = out->end.data + out->end.size;
     out->found = true;

@@ -3,7 +3,8 @@
  * them.
  *
  * Everything outside the marks keeps its bytes. A line is a mark when nothing but white space
- * stands around it; a comma and a remark may follow.
+ * stands around it; a comma and a remark may follow. In markdown, what stands in a block of code
+ * that somebody closed shows marks and has none.
  */
 #ifndef ETHOS_CORE_BLOCK_H
 #define ETHOS_CORE_BLOCK_H
@@ -16,6 +17,7 @@ struct str;
 
 struct block_marks {
     const char *begin, *end;
+    bool markdown;
 };
 
 /* The pieces of a text; all of it is `before` when there is no block. Lines with their ends. */

@@ -107,7 +107,7 @@ int foreign_jutul_index(struct ethos_view index, struct str *out)
 
 int foreign_block(struct ethos_view text, struct ethos_view block, struct str *out)
 {
-    static const struct block_marks marks = {FOREIGN_BEGIN, FOREIGN_END};
+    static const struct block_marks marks = {FOREIGN_BEGIN, FOREIGN_END, true};
     return block_put(text, &marks, block, out);
 }
 

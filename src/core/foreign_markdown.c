@@ -5,6 +5,7 @@
  * a file are those of its highest heading; where that one is the title of the file, standing alone
  * above others, those of the next. What stands before them is one fact of its own.
  */
+#include "core/fence.h"
 #include "core/foreign_parts.h"
 
 #include <string.h>
@@ -37,23 +38,6 @@ static struct ethos_view heading_text(struct ethos_view line)
         size--;
     bool closed = size == 0 || (size < text.size && text.data[size - 1] == ' ');
     return closed ? view_trim(view_of(text.data, size)) : text;
-}
-
-bool markdown_fenced(struct markdown_fence *fence, struct ethos_view line)
-{
-    struct ethos_view start = view_trim(line);
-    char mark = start.size > 0 ? start.data[0] : 0;
-    size_t size = 0;
-    while ((mark == '`' || mark == '~') && size < start.size && start.data[size] == mark)
-        size++;
-    bool was = fence->mark != 0;
-    if (size < 3)
-        return was;
-    if (!was)
-        *fence = (struct markdown_fence){mark, size};
-    else if (mark == fence->mark && size >= fence->size && size == start.size)
-        fence->mark = 0;
-    return true;
 }
 
 /* A list item at the margin. */
@@ -145,13 +129,13 @@ static int take_line(struct blocks *blocks, struct ethos_view line)
 int markdown_entries(const struct reading *reading, enum foreign_target target)
 {
     struct blocks blocks = {.reading = reading, .target = target};
-    struct markdown_fence fence = {0};
+    struct fence fence = {0};
     struct ethos_view rest = view_unmarked(reading->text), line;
     int code = ETHOS_OK;
     while (code == ETHOS_OK && view_line(&rest, &line)) {
         bool inside = fence.mark != 0;
         blocks.line++;
-        if (!markdown_fenced(&fence, line)) {
+        if (!fence_line(&fence, line)) {
             code = take_line(&blocks, line);
             continue;
         }
@@ -195,10 +179,10 @@ static int without_block(const struct reading *reading, struct ethos_view *out)
 static unsigned section_level(struct ethos_view text)
 {
     size_t counts[LEVELS + 2] = {0};
-    struct markdown_fence fence = {0};
+    struct fence fence = {0};
     struct ethos_view line;
     while (view_line(&text, &line))
-        if (!markdown_fenced(&fence, line))
+        if (!fence_line(&fence, line))
             counts[markdown_heading(line)]++;
     unsigned top = 1, next;
     while (top <= LEVELS && counts[top] == 0)
@@ -243,14 +227,14 @@ static int give_section(const struct sections *sections)
 /* The title of the file names what stands below it, before the first section. */
 static int walk_sections(struct sections *sections, struct ethos_view text, unsigned level)
 {
-    struct markdown_fence fence = {0};
+    struct fence fence = {0};
     struct ethos_view rest = text, line;
     size_t number = sections->line - 1;
     bool began = false; // a section, or text before the first one
     int code = ETHOS_OK;
     while (code == ETHOS_OK && view_line(&rest, &line)) {
         number++;
-        unsigned heading = markdown_fenced(&fence, line) ? 0 : markdown_heading(line);
+        unsigned heading = fence_line(&fence, line) ? 0 : markdown_heading(line);
         if (heading == 0 || heading > level) {
             sections->text.size = (size_t)(line.data + line.size - sections->text.data);
             began = began || !view_blank(line);

@@ -20,16 +20,6 @@ struct reading {
 /* The number of '#' of a heading line, 0 for any other. */
 unsigned markdown_heading(struct ethos_view line);
 
-/*
- * A line that opens or closes a block of code: three or more of ` or ~; *fence holds the one that
- * is open, or 0, and is kept up to date. True while inside, fences included.
- */
-struct markdown_fence {
-    char mark; /* 0: none is open */
-    size_t size;
-};
-bool markdown_fenced(struct markdown_fence *fence, struct ethos_view line);
-
 /* Sections as facts; paragraphs and list items as entries. */
 int markdown_facts(const struct reading *reading);
 int markdown_entries(const struct reading *reading, enum foreign_target target);

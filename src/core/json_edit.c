@@ -378,7 +378,7 @@ static void replace(struct ethos_view text, const struct item *item, const json_
 /* Whether something may be added to what the path led to. */
 static bool may_add(const json_t *json, const char *name)
 {
-    return json_is_object(json) || (json_is_array(json) && strcmp(name, "-") == 0);
+    return strcmp(name, "-") == 0 ? json_is_array(json) : json_is_object(json);
 }
 
 static struct node root_of(struct ethos_view text, const json_t *json)

@@ -406,26 +406,61 @@ static const char *find(struct ethos_view text, size_t from, struct ethos_view n
     return memmem(text.data + from, text.size - from, needle.data, needle.size);
 }
 
+/*
+ * For every start of a text, how much of its end is a start of the text again; owned. With it all
+ * places of the text are found in one pass, where searching again behind each would take hours in a
+ * file that repeats itself, under the lock that everybody else waits for.
+ */
+static uint32_t *make_borders(struct ethos_view needle)
+{
+    uint32_t *borders = calloc(needle.size, sizeof *borders);
+
+    for (uint32_t i = 1, same = 0; borders && i < needle.size; i++) {
+        while (same > 0 && needle.data[i] != needle.data[same])
+            same = borders[same - 1];
+        same += needle.data[i] == needle.data[same];
+        borders[i] = same;
+    }
+    return borders;
+}
+
+/* The lines in which the needle begins, overlapping ones included. */
+static void add_hit_lines(struct ethos_view text, struct ethos_view needle, const uint32_t *borders,
+                          struct str *out)
+{
+    size_t line = 1, told = 0, counted = 0, same = 0;
+
+    for (size_t i = 0; i < text.size; i++) {
+        while (same > 0 && text.data[i] != needle.data[same])
+            same = borders[same - 1];
+        same += text.data[i] == needle.data[same];
+        if (same < needle.size)
+            continue;
+        size_t from = i + 1 - needle.size;
+        line += view_newlines(view_of(text.data + counted, from - counted));
+        if (line != told)
+            str_printf(out, "%s%zu", told > 0 ? ", " : "", line);
+        counted = from;
+        told = line;
+        same = borders[same - 1];
+    }
+}
+
 static void refuse_several(const struct tool_call *call, struct ethos_view text,
                            struct tool_reply *reply)
 {
-    size_t line = 1, told = 0, at = 0;
-    const char *separator = "";
+    uint32_t *borders = make_borders(call->old_str);
 
     tool_refuse(reply, "%s", "");
     str_adds(&reply->text, "No replacement was performed. Multiple occurrences of old_str `");
     str_add(&reply->text, call->old_str);
     str_adds(&reply->text, "` in lines: ");
-    for (const char *hit; (hit = find(text, at, call->old_str));) {
-        line += count_lines(view_of(text.data + at, (size_t)(hit - text.data) - at)) - 1;
-        at = (size_t)(hit - text.data);
-        if (line != told)
-            str_printf(&reply->text, "%s%zu", separator, line);
-        separator = ", ";
-        told = line;
-        line += text.data[at++] == '\n';
-    }
+    if (borders)
+        add_hit_lines(text, call->old_str, borders, &reply->text);
+    else
+        str_fail(&reply->text, ETHOS_NOMEM);
     str_adds(&reply->text, ". Please ensure it is unique");
+    free(borders);
 }
 
 static bool refuse_absent(const struct tool_call *call, struct tool_reply *reply)

@@ -213,6 +213,7 @@ struct mcp_tool {
     const struct mcp_arg *args;     /* ends with name NULL */
     const struct mcp_field *fields; /* ends with name NULL */
     enum mcp_about about;
+    const char *lost; /* where to look when what was asked for is not there, or NULL */
 };
 
 extern const struct mcp_tool mcp_tools[]; /* ends with name NULL */

@@ -260,14 +260,14 @@ static const struct mcp_arg *named_arg(const struct mcp_tool *tool, const char *
     return NULL;
 }
 
-static int unknown_argument(struct call *call, const char *name)
+static int refuse_argument(struct call *call, const char *problem, const char *name)
 {
     char words[128] = "";
     for (const struct mcp_arg *arg = call->tool->args; arg->name; arg++) {
         size_t size = strlen(words);
         snprintf(words + size, sizeof words - size, "%s%s", size ? ", " : "", arg->name);
     }
-    int code = err_set(&call->error, ETHOS_INVALID, "unknown argument %.80s", name);
+    int code = err_set(&call->error, ETHOS_INVALID, "%s argument %.80s", problem, name);
     return err_hint(&call->error, code, "%s takes %s%s", call->tool->name,
                     call->way->action ? "action, " : "", words);
 }
@@ -285,12 +285,23 @@ static int take_arguments(struct call *call, json_t **out)
             continue;
         if (!arg || !arg_row(call->request->session, call->tool, arg)) {
             json_decref(args);
-            return unknown_argument(call, name);
+            return refuse_argument(call, "unknown", name);
         }
         op_json_put(&args, arg->arg, json_incref(value));
     }
     *out = args;
     return args ? ETHOS_OK : err_nomem(&call->error);
+}
+
+/* The operation would say the same in its own words, which a model does not know. */
+static int check_required(struct call *call, const json_t *args)
+{
+    for (const struct mcp_arg *arg = call->tool->args; arg->name; arg++) {
+        const struct op_arg *row = find_arg(call->op, arg->arg);
+        if (row && (row->flags & OP_REQUIRED) && !json_object_get(args, arg->arg))
+            return refuse_argument(call, "missing", arg->name);
+    }
+    return ETHOS_OK;
 }
 
 /* Whoever overwrites must have read: the error says what there is to be read. */
@@ -329,13 +340,22 @@ static json_t *text_block(struct ethos_view text)
     return json_pack("[{s:s, s:o}]", "type", "text", "text", json_text(text));
 }
 
-static json_t *tool_failure(const struct ethos_error *error)
+/* A command to look for what is there is for people; a model is told the tool. */
+static const char *hint_of(const struct call *call, int code)
+{
+    const char *hint = call->error.hint;
+    bool command = code == ETHOS_NOTFOUND && strncmp(hint, "ethos ", 6) == 0;
+    return command && call->tool->lost ? call->tool->lost : hint;
+}
+
+static json_t *tool_failure(const struct call *call, int code)
 {
     struct str text;
-    str_init(&text, sizeof *error);
-    str_adds(&text, error->text);
-    if (*error->hint)
-        str_printf(&text, "; %s", error->hint);
+    const char *hint = hint_of(call, code);
+    str_init(&text, sizeof call->error);
+    str_adds(&text, call->error.text);
+    if (*hint)
+        str_printf(&text, "; %s", hint);
     json_t *json = json_pack("{s:o, s:b}", "content", text_block(str_view(&text)), "isError", 1);
     str_release(&text);
     return json;
@@ -461,6 +481,8 @@ static int prepare(struct call *call, json_t **out)
     int code = choose_way(call);
     if (code == ETHOS_OK)
         code = take_arguments(call, out);
+    if (code == ETHOS_OK && (code = check_required(call, *out)) != ETHOS_OK)
+        json_decref(*out);
     if (code == ETHOS_OK && alike && !call->way->action) {
         alike->tool = call->tool;
         alike->way = call->way;
@@ -521,7 +543,7 @@ json_t *offer_call(struct mcp_request *request, const char *name, const json_t *
     op_result_init(&call.result);
     int code = run_tool(&call);
     json_t *json = code == ETHOS_OK || is_partial(&call, code) ? tool_result(&call)
-                                                               : tool_failure(&call.error);
+                                                               : tool_failure(&call, code);
     if (code == ETHOS_OK) {
         request->again = call.result.again;
         call.result.again = NULL;

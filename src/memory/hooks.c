@@ -160,12 +160,22 @@ static int add_memory(struct ethos_turn *turn, size_t room, struct str *out, int
     return add_paragraph(out, line);
 }
 
-/* Where the agent works counts; what the person who set up the hook says counts more. */
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return os_fstatat(AT_FDCWD, path, &info, 0) == 0 && S_ISDIR(info.st_mode);
+}
+
+/*
+ * Where the agent works counts; what the person who set up the hook says counts more. A folder that
+ * is gone, such as a work tree that was removed after its last turn, has no memory of its own; all
+ * other memory is there, and so is what was said.
+ */
 struct ethos_request hooks_request(const struct ethos_request *given, const struct hook *hook)
 {
     struct ethos_request request = *given;
-    if (!request.workspace)
-        request.workspace = hook->folder;
+    if (!request.workspace && hook->folder)
+        request.workspace = is_folder(hook->folder) ? hook->folder : "";
     return request;
 }
 

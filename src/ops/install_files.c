@@ -31,6 +31,16 @@ static const char *variable(const struct agent *agent)
     return value && *value == '/' ? value : NULL;
 }
 
+/* One file has one name in the record, however $HOME or a variable is written: /x/ and /x//. */
+static void drop_slashes(char *path)
+{
+    char *to = path;
+    for (const char *from = path; *from; from++)
+        if (*from != '/' || (from[1] != '/' && (from[1] || to == path)))
+            *to++ = *from;
+    *to = 0;
+}
+
 void job_folder(const struct agent *agent, char out[PATH_MAX])
 {
     const char *named = variable(agent), *user = home_of_user();
@@ -38,6 +48,7 @@ void job_folder(const struct agent *agent, char out[PATH_MAX])
         snprintf(out, PATH_MAX, "%s%s", named, agent->below);
     else
         snprintf(out, PATH_MAX, "%s/%s", user ? user : "", agent->folder);
+    drop_slashes(out);
 }
 
 static void find_path(const struct agent *agent, const struct agent_file *file, const char *project,
@@ -52,6 +63,7 @@ static void find_path(const struct agent *agent, const struct agent_file *file, 
                    : snprintf(out, PATH_MAX, "%s/%s", folder, file->user);
     if (size >= PATH_MAX)
         out[0] = 0;
+    drop_slashes(out);
 }
 
 /* ---- the record ---------------------------------------------------------------------------- */

@@ -129,7 +129,7 @@ static const char rules[] = "MEMORY.md merge=ethos\n"
                             "memory-archive.md merge=ethos\n"
                             "memory-history*.jsonl merge=union\n";
 
-static const struct block_marks marks = {FIRST_MARK, LAST_MARK};
+static const struct block_marks marks = {FIRST_MARK, LAST_MARK, false};
 
 static void add_block(struct ethos_view text, bool exists, struct str *out)
 {

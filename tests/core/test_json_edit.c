@@ -149,6 +149,7 @@ static void what_is_not_plain_json_is_refused(void **state)
     assert_refused("{a: 1}", B, "file: line 1, column 2: a key in double quotes is expected");
     assert_refused("{\"a\": 1}", AB, "file: a is not of the kind that was expected");
     assert_refused("{\"a\": []}", AB, "file: a is not of the kind that was expected");
+    assert_refused("{\"a\": {}}", PATH("a", "-"), "file: a is not of the kind that was expected");
     assert_refused("[]", A, "file: the whole is not of the kind that was expected");
     assert_refused("7", A, "file: the whole is not of the kind that was expected");
 }

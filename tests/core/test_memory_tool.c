@@ -344,6 +344,29 @@ static void test_a_piece_that_is_missing_or_not_alone_is_not_replaced(void **sta
                 "Error: The path /memories/a.md does not exist. Please provide a valid path.");
 }
 
+/* Looked for again from behind each of its places, this would not end today. */
+static void test_a_long_piece_in_a_text_that_repeats_itself_is_found_everywhere(void **state)
+{
+    enum { LINES = 1 << 19, PIECE = LINES - 2, SIZE = PIECE + 128 };
+    char *text = malloc(LINES + 1), *json = malloc(2 * SIZE), *at = json;
+    (void)state;
+    assert_non_null(text);
+    assert_non_null(json);
+    memset(text, '\n', LINES);
+    text[LINES] = 0;
+    at += snprintf(at, 128, "{\"command\":\"str_replace\"," A ",\"new_str\":\"\",\"old_str\":\"");
+    for (size_t i = 0; i < PIECE; i++, at += 2)
+        memcpy(at, "\\n", 2);
+    memcpy(at, "\"}", 3);
+    struct tool *tool = start(json);
+    assert_false(tool_edit(&tool->call, view_str(text), &tool->text, &tool->reply));
+    assert_true(view_ends(str_view(&tool->reply.text),
+                          VIEW("` in lines: 1, 2, 3. Please ensure it is unique")));
+    end(tool);
+    free(json);
+    free(text);
+}
+
 #define INSERT(line, text)                                                                         \
     "{\"command\":\"insert\"," A ",\"insert_line\":" line ",\"insert_text\":\"" text "\"}"
 
@@ -416,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_what_a_path_is),
         cmocka_unit_test(test_a_piece_of_text_is_replaced),
         cmocka_unit_test(test_a_piece_that_is_missing_or_not_alone_is_not_replaced),
+        cmocka_unit_test(test_a_long_piece_in_a_text_that_repeats_itself_is_found_everywhere),
         cmocka_unit_test(test_lines_are_inserted),
         cmocka_unit_test(test_a_line_out_of_range_is_refused),
         cmocka_unit_test(test_a_file_is_created_where_there_is_none),

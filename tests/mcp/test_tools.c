@@ -277,19 +277,21 @@ static void test_lines_are_removed(void **state)
 static void test_bad_arguments_are_results_a_model_can_act_on(void **state)
 {
     static const char *const rows[][3] = {
-        {"remember", "{}", "content"},
+        {"remember", "{}", "missing argument content; remember takes content, title, type, hook"},
         {"remember", "{'content':5}", "content: must be a string"},
         {"remember", "{'content':'x','type':'opinion'}", "user, feedback, project or reference"},
         {"remember", "{'content':'x','scope':'global'}", "unknown argument scope"},
         {"memory_search", "{'query':'x','limit':1000}", "limit: must be from 1 to 100"},
-        {"memory_search", "{}", "query"},
+        {"memory_search", "{}", "missing argument query; memory_search takes"},
+        {"memory_write", "{'action':'remove'}",
+         "missing argument substringMatch; memory_write takes"},
         {"memory_write", "{}", "action: must be one of add, replace, remove"},
         {"memory_write", "{'action':'burn'}", "action: must be one of add, replace, remove"},
         {"memory_write", "{'action':7}", "action: must be one of add, replace, remove"},
         {"memory_write", "{'action':'add','content':'x','substringMatch':'y'}", "substringMatch"},
         {"memory_read", "{'key':'../../etc/passwd'}", "unsafe memory key"},
         {"memory_read", "{'key':'SOUL.md'}", "SOUL.md"},
-        {"note_read", "{'name':'no such'}", "no such"},
+        {"note_read", "{'name':'no such'}", "no such note: no such; "},
     };
     struct client client;
     start(&client, state, OP_RIGHTS_AGENT);
