@@ -6,6 +6,7 @@
  */
 #include <fcntl.h>
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -211,6 +212,8 @@ static int connect_until(struct pg_link *self, struct reach reach, int64_t until
         pg_link_drop(self);
         int code = connect_once(self, until, error);
         reach.waits |= *self->sqlstate != 0;
+        if (code == ETHOS_BUSY && strcmp(self->sqlstate, "25006") == 0)
+            return code; // there is no schema, and none can be made there: it will say the same again
         if (code != ETHOS_BUSY || !pg_link_pause(self, reach_again(&reach, began, until)))
             return code;
     }

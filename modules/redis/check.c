@@ -60,7 +60,7 @@ static void look_at_settings(const struct look *look)
          "the last write to its append-only file failed", "its log says why; is the disk full?"},
         {!server->primary || !server->appends || !server->keeps, ETHOS_FINDING_WARNING,
          "it does not say how it is set up (INFO): nothing is promised of what it acknowledged",
-         "redis-cli ACL SETUSER <user> +info"},
+         "redis-cli ACL SETUSER <user> +info; no rename-command of it in redis.conf"},
         {!server->syncs || !server->syncs_ever, ETHOS_FINDING_WARNING,
          "it does not say how often it syncs (CONFIG GET): nothing is promised of what it "
          "acknowledged",
@@ -118,34 +118,68 @@ static int probe(const struct look *look, const char *const words[7], redisReply
     return code;
 }
 
-static void tell_right(const struct look *look, const char *command)
+static bool starts(const redisReply *reply, const char *word)
 {
-    char problem[160], remedy[REFUSAL_RIGHTS_SIZE];
-    const struct redis *self = look->self;
-    snprintf(problem, sizeof problem, "this user may not use %s on keys of %s:", command,
-             self->prefix);
-    refusal_rights(self, remedy);
-    tell(look, ETHOS_FINDING_ERROR, problem, remedy);
+    return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, word, strlen(word)) == 0;
 }
 
-/* ETHOS_DENIED when one is missing: it was told. */
-static int look_at_rights(const struct look *look, struct ethos_error *error)
+static void note(struct str *names, const char *name)
 {
-    bool missing = false;
+    str_printf(names, "%s%s", names->size > 0 ? ", " : "", name);
+}
+
+/* Asks for each of our commands; those that are denied, and those that the server does not know. */
+static int try_commands(const struct look *look, struct str *denied, struct str *unknown,
+                        struct ethos_error *error)
+{
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < PROBES; i++) {
         redisReply *reply = NULL;
         code = probe(look, probes[i], &reply, error);
-        if (code == ETHOS_OK && reply->type == REDIS_REPLY_ERROR &&
-            strncmp(reply->str, "NOPERM", 6) == 0) {
-            tell_right(look, probes[i][0]);
-            missing = true;
-        }
+        if (code == ETHOS_OK && starts(reply, "NOPERM"))
+            note(denied, probes[i][0]);
+        else if (code == ETHOS_OK && starts(reply, "ERR unknown command"))
+            note(unknown, probes[i][0]);
         freeReplyObject(reply);
     }
     if (code != ETHOS_OK)
         link_close(&look->self->link);
-    return missing ? ETHOS_DENIED : code;
+    return code;
+}
+
+static void tell_commands(const struct look *look, const struct str *denied,
+                          const struct str *unknown)
+{
+    char problem[PROBES * 16 + 160], remedy[REFUSAL_RIGHTS_SIZE];
+    const struct redis *self = look->self;
+    refusal_rights(self, remedy);
+    snprintf(problem, sizeof problem,
+             "this user may not use %s on keys of %s:", denied->size ? denied->data : "",
+             self->prefix);
+    if (denied->size > 0)
+        tell(look, ETHOS_FINDING_ERROR, problem, remedy);
+    snprintf(problem, sizeof problem, "it lacks %s, which a store needs",
+             unknown->size ? unknown->data : "");
+    if (unknown->size > 0)
+        tell(look, ETHOS_FINDING_ERROR, problem, REFUSAL_RENAMED);
+}
+
+/* ETHOS_DENIED when a command cannot be used: it was told. */
+static int look_at_commands(const struct look *look, struct ethos_error *error)
+{
+    struct str denied, unknown;
+    str_init(&denied, REDIS_MAX_REQUEST);
+    str_init(&unknown, REDIS_MAX_REQUEST);
+    int code = try_commands(look, &denied, &unknown, error);
+    if (code == ETHOS_OK && (str_code(&denied) != ETHOS_OK || str_code(&unknown) != ETHOS_OK))
+        code = err_nomem(error);
+    if (code == ETHOS_OK)
+        tell_commands(look, &denied, &unknown);
+    if (code == ETHOS_OK && (denied.size > 0 || unknown.size > 0))
+        code = ETHOS_DENIED;
+    str_release(&denied);
+    str_release(&unknown);
+    return code;
 }
 
 /* ---- the clock ------------------------------------------------------------------------------ */
@@ -248,7 +282,7 @@ int check_look(struct ethos_store *store, int fix, ethos_finding_fn *each, void 
     if (code != ETHOS_OK)
         return code;
     look_at_settings(&look);
-    code = look_at_rights(&look, error);
+    code = look_at_commands(&look, error);
     if (code == ETHOS_DENIED)
         return ETHOS_OK;
     if (code == ETHOS_OK)

@@ -221,6 +221,7 @@ int refusal_set(const struct redis *self, const redisReply *reply, bool *out_aga
                 struct ethos_error *error);
 
 /* How a user gets the rights that a store needs. */
+#define REFUSAL_RENAMED "take its rename-command out of redis.conf; ethos doctor names it"
 #define REFUSAL_RIGHTS_SIZE 200
 void refusal_rights(const struct redis *self, char out[REFUSAL_RIGHTS_SIZE]);
 

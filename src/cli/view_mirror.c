@@ -44,6 +44,25 @@ static void name_option(const char *scope, char out[256])
     }
 }
 
+/* A file may have been deleted by mistake, or by git: everybody who shares the backend has lost it, too. */
+static void say_removed(const struct cli *self, const json_t *event)
+{
+    view_say(
+        self,
+        "%s was deleted in the folder, and so it is at %s; to bring it back: ethos memory undo "
+        "--scope %s --key %s",
+        text_of(event, "path"), text_of(event, "backend"), text_of(event, "scope"),
+        text_of(event, "key"));
+}
+
+static void say_absorbed(struct cli *self, const json_t *event)
+{
+    if (!self->json)
+        print_change(self, event, "<-");
+    if (json_is_true(json_object_get(event, "removed")))
+        say_removed(self, event);
+}
+
 static void say_kept(const struct cli *self, const json_t *event)
 {
     const char *path = text_of(event, "path"), *backend = text_of(event, "backend");
@@ -54,6 +73,12 @@ static void say_kept(const struct cli *self, const json_t *event)
                  "warning: %s contradicts what %s has, which stays; the whole text of the file is "
                  "kept: ethos%s conflicts list",
                  path, backend, option);
+    else if (json_is_true(json_object_get(event, "forgotten")))
+        view_say(self,
+                 "warning: %s was edited where something was forgotten at %s, which stays so; the "
+                 "text of the file is kept in the folder: ethos --home %s%s conflicts list. To "
+                 "forget it there, too: ethos --home %s%s memory forget TEXT",
+                 path, backend, text_of(event, "folder"), option, text_of(event, "folder"), option);
     else if (json_is_true(json_object_get(event, "twoWay")))
         view_say(self, "warning: a text of %s is kept beside it: ethos --home %s%s conflicts list",
                  path, text_of(event, "folder"), option);
@@ -94,8 +119,8 @@ void view_tell(void *arg, const json_t *event)
         say_begin(self, event);
     else if (strcmp(what, "file") == 0 && !self->json)
         print_change(self, event, "->");
-    else if (strcmp(what, "backend") == 0 && !self->json)
-        print_change(self, event, "<-");
+    else if (strcmp(what, "backend") == 0)
+        say_absorbed(self, event);
     else if (strcmp(what, "kept") == 0)
         say_kept(self, event);
     else if (strcmp(what, "failed") == 0)

@@ -3,11 +3,13 @@
  *
  * Each rule runs in a process of its own, with an empty directory as its home: so a backend that crashes,
  * hangs or scribbles over memory breaks one rule and not the report. What a rule came to travels back through a
- * pipe; a process that ends without a word has crashed in it.
+ * pipe; a process that ends without a word has crashed in it. What is printed meanwhile goes into another pipe: on
+ * standard output it would be part of the report, and of the answers of a command or of `ethos mcp`.
  */
 #include "conformance/surface.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -32,6 +34,7 @@
 #define RULE_SECONDS 60   /* after which a rule hangs, unless said otherwise */
 #define DEADLINE_MS 10000 /* what the backend is told to wait at most */
 #define NAME_SIZE 64      /* bytes of an option's name */
+#define PRINTED_SIZE 80   /* of what it prints, so much is shown */
 
 /* ---- what is judged --------------------------------------------------------------------------- */
 
@@ -43,8 +46,9 @@ static struct {
     char names[SECRETS_MAX_SETTINGS][NAME_SIZE];
     size_t count;
     struct backend backend;
-    int seconds; /* that a rule may take */
-    char *root;  /* of the rule that runs */
+    int seconds;                /* that a rule may take */
+    char *root;                 /* of the rule that runs */
+    char printed[PRINTED_SIZE]; /* the first that it wrote to standard output */
 } object;
 
 static struct ethos_setup setup_with(const struct ethos_host *host)
@@ -135,7 +139,7 @@ static void judge(const struct rule *rule, struct verdict *out)
     }
 }
 
-static _Noreturn void run_child(const struct rule *rule, int out)
+static _Noreturn void run_child(const struct rule *rule, int out, int printed)
 {
     struct verdict verdict = {0};
     sigset_t none;
@@ -143,7 +147,9 @@ static _Noreturn void run_child(const struct rule *rule, int out)
     setpgid(0, 0); // so that whatever it starts can be ended with it
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    dup2(printed, STDOUT_FILENO);
     judge(rule, &verdict);
+    fflush(stdout);
     _exit(os_write_all(out, &verdict, sizeof verdict) == 0 ? 0 : 1);
 }
 
@@ -178,24 +184,37 @@ static bool hear(pid_t pid, int in, int signals, struct verdict *out)
     return !interrupted;
 }
 
+/* Without waiting: what it started may have the other end yet. */
+static void take_printed(int in)
+{
+    if (!*object.printed && os_read(in, object.printed, sizeof object.printed - 1) < 0)
+        object.printed[0] = 0;
+}
+
+/* The pipe for what is printed does not block: whoever prints more than it holds loses that and goes on. */
 static int run_apart(const struct rule *rule, int signals, struct verdict *out,
                      struct ethos_error *error)
 {
-    int ends[2];
+    int ends[2], printed[2];
     bool heard = false;
     if (pipe(ends) != 0)
         return err_errno(error, errno, "a process for a rule");
+    if (pipe2(printed, O_NONBLOCK) != 0) {
+        os_close(ends[0]), os_close(ends[1]);
+        return err_errno(error, errno, "a process for a rule");
+    }
     fflush(stdout);
     pid_t pid = fork();
     int code = pid < 0 ? err_errno(error, errno, "a process for a rule") : ETHOS_OK;
     if (pid == 0) {
-        os_close(ends[0]);
-        run_child(rule, ends[1]);
+        os_close(ends[0]), os_close(printed[0]);
+        run_child(rule, ends[1], printed[1]);
     }
-    os_close(ends[1]);
+    os_close(ends[1]), os_close(printed[1]);
     if (pid > 0)
         heard = hear(pid, ends[0], signals, out);
-    os_close(ends[0]);
+    take_printed(printed[0]);
+    os_close(ends[0]), os_close(printed[0]);
     return pid > 0 && !heard ? err_set(error, ETHOS_BUSY, "interrupted") : code;
 }
 
@@ -261,6 +280,20 @@ static void print_verdict(const struct report *report, const char *title,
     putchar('\n');
 }
 
+/* The last rule: known when all others were tried. */
+static void judge_printed(struct report *report)
+{
+    struct verdict verdict = {.result = *object.printed ? RULE_BROKEN : RULE_HOLDS};
+    object.printed[strcspn(object.printed, "\n")] = 0;
+    if (verdict.result == RULE_BROKEN)
+        snprintf(verdict.why, sizeof verdict.why,
+                 "\"%s\"; that would stand in the answers of commands and break ethos mcp; use "
+                 "host->log, or standard error",
+                 object.printed);
+    print_verdict(report, "nothing is printed to standard output", &verdict);
+    report->counts[verdict.result]++;
+}
+
 static int run_rules(struct report *report, bool provider, struct ethos_error *error)
 {
     struct verdict verdict;
@@ -278,6 +311,7 @@ static int run_rules(struct report *report, bool provider, struct ethos_error *e
         print_verdict(report, title, &verdict);
         report->counts[verdict.result]++;
     }
+    judge_printed(report);
     return code;
 }
 

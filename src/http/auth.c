@@ -18,7 +18,8 @@
 
 #define MINUTE_MS 60000
 #define MAX_KEYS 4096
-#define USED_MS 3600000 /* between two notes that a key is used */
+#define USED_MS 3600000  /* between two notes that a key is used */
+#define UNNOTED_MS 60000 /* before one that failed is tried again */
 
 struct key {
     char hash[HASH_HEX_SIZE];
@@ -26,7 +27,7 @@ struct key {
     char origins[AUTH_ORIGINS_SIZE];
     unsigned rights;
     bool used;       /* since the last look */
-    int64_t used_ms; /* when the store thinks that it last was; 0: never */
+    int64_t used_ms; /* when the store was last told, or knew, that it is; 0: never */
 };
 
 /* A credential that was wrong. */
@@ -286,25 +287,47 @@ bool auth_lists_origin(struct auth *self, const char *origin)
     return listed;
 }
 
-/* Takes the next key that is used, and of which the store should know. Who remembers it looks again. */
+/* Holding the mutex. Whether the store should know that it is used. */
+static bool is_to_note(const struct key *key)
+{
+    return key->used && os_now_ms() - key->used_ms > USED_MS;
+}
+
+/*
+ * Takes the next key that is used, and of which the store should know. However busy it is, and whether or not the
+ * store's version of the keys tells of it, it is not taken again for an hour. Who remembers it looks again.
+ */
 static bool next_used(struct auth *self, char out[HASH_HEX_SIZE])
 {
-    int64_t now = os_now_ms();
     bool found = false;
     pthread_mutex_lock(&self->mutex);
     for (size_t i = 0; i < self->keys.count && !found; i++) {
         struct key *key = &self->keys.rows[i];
-        found = key->used && now - key->used_ms > USED_MS;
+        found = is_to_note(key);
         self->state += key->used;
         key->used = false;
-        if (found)
+        if (found) {
+            key->used_ms = os_now_ms();
             memcpy(out, key->hash, HASH_HEX_SIZE);
+        }
     }
     pthread_mutex_unlock(&self->mutex);
     return found;
 }
 
-/* A worker's: a write may have to wait. What fails is tried again when the key is used again. */
+/* A note failed: it is due again after UNNOTED_MS, whether or not the key is used again. */
+static void unnote(struct auth *self, const char *hash)
+{
+    pthread_mutex_lock(&self->mutex);
+    struct key *key = find_key(self, hash);
+    if (key) {
+        key->used = true;
+        key->used_ms = os_now_ms() - USED_MS + UNNOTED_MS;
+    }
+    pthread_mutex_unlock(&self->mutex);
+}
+
+/* A worker's: a write may have to wait. */
 static void note_used(struct job *job)
 {
     struct auth *self = (struct auth *)((char *)job - offsetof(struct auth, note));
@@ -313,8 +336,9 @@ static void note_used(struct job *job)
     struct ethos_sessions *store;
     bool ready = http_open(self->http, &ethos, NULL) == ETHOS_OK &&
                  ethos_sessions(ethos, &store, NULL) == ETHOS_OK && store->ops->key_used;
-    while (ready && next_used(self, hash))
-        store->ops->key_used(store, hash, NULL);
+    while (next_used(self, hash))
+        if (!ready || store->ops->key_used(store, hash, NULL) != ETHOS_OK)
+            unnote(self, hash);
     ethos_close(ethos);
     pthread_mutex_lock(&self->mutex);
     self->noting = false;
@@ -324,9 +348,8 @@ static void note_used(struct job *job)
 /* Holding the mutex. */
 static bool is_used(const struct auth *self)
 {
-    int64_t now = os_now_ms();
     for (size_t i = 0; i < self->keys.count; i++)
-        if (self->keys.rows[i].used && now - self->keys.rows[i].used_ms > USED_MS)
+        if (is_to_note(&self->keys.rows[i]))
             return true;
     return false;
 }

@@ -235,14 +235,14 @@ static int update_backend(struct look *look, struct absorbing *job, struct ethos
     return code;
 }
 
-/* Where the backend keeps no copies, the folder does. */
-static int keep_copy(struct look *look, const struct item *item, bool at_backend,
+/* Where the backend keeps no copies, or is not to have this one, the folder does. */
+static int keep_copy(struct look *look, const struct item *item, bool at_backend, bool forgotten,
                      struct ethos_error *error)
 {
     struct ethos_provider *backend = look->backend;
     struct ethos_store *files = look->self->files;
     const char *scope = look->scope->scope;
-    at_backend = at_backend && backend->ops->set_aside;
+    at_backend = at_backend && !forgotten && backend->ops->set_aside;
     int code = at_backend
                    ? backend->ops->set_aside(backend, scope, item->key, view_side(&item->file),
                                              error)
@@ -251,8 +251,42 @@ static int keep_copy(struct look *look, const struct item *item, bool at_backend
     if (code != ETHOS_OK)
         return code;
     look->self->count.kept++;
-    tell(look, item, (struct mirror_event){.kind = MIRROR_KEPT, .merged = at_backend});
+    look->self->kept_here += !at_backend;
+    tell(look, item,
+         (struct mirror_event){.kind = MIRROR_KEPT, .merged = at_backend, .forgotten = forgotten});
     return ETHOS_OK;
+}
+
+/*
+ * Whether something was forgotten at the backend since both agreed: a purge leaves no version that holds it. A copy of
+ * the file would bring it back there.
+ */
+static int find_forgotten(struct look *look, const struct item *item, bool *out,
+                          struct ethos_error *error)
+{
+    struct ethos_provider *backend = look->backend;
+    struct ethos_text text = {0};
+    *out = false;
+    if (same(item->agreed, MIRROR_ABSENT) || !backend->ops->version)
+        return ETHOS_OK;
+    int code = backend->ops->version(backend, look->scope->scope, item->key, item->agreed, &text,
+                                     error);
+    free_text(look, &text);
+    *out = code == ETHOS_NOTFOUND || code == ETHOS_CORRUPT;
+    look->away = code != ETHOS_OK && !*out;
+    return look->away ? code : ETHOS_OK;
+}
+
+/* The text of the file is kept first, then what agrees with the backend is taken. */
+static int absorb_clash(struct look *look, struct absorbing *job, struct ethos_edit *edit,
+                        struct ethos_error *error)
+{
+    bool forgotten;
+    int code = find_forgotten(look, job->item, &forgotten, error);
+    if (code == ETHOS_OK)
+        code = keep_copy(look, job->item, true, forgotten, error);
+    job->kept = code == ETHOS_OK;
+    return job->kept ? update_backend(look, job, edit, error) : code;
 }
 
 static int absorb_two_way(struct look *look, const struct item *item, struct ethos_error *error)
@@ -271,12 +305,8 @@ static int absorb_two_way(struct look *look, const struct item *item, struct eth
                          &job.base, &job.stale, error);
     if (code == ETHOS_OK)
         code = update_backend(look, &job, &edit, error);
-    if (job.clashes) {
-        job.kept = true;
-        code = keep_copy(look, item, true, error);
-        if (code == ETHOS_OK)
-            code = update_backend(look, &job, &edit, error);
-    }
+    if (job.clashes)
+        code = absorb_clash(look, &job, &edit, error);
     if (code == ETHOS_OK && (edit.verdict == ETHOS_EDIT_PUT || edit.verdict == ETHOS_EDIT_DROP)) {
         bool removed = edit.verdict == ETHOS_EDIT_DROP;
         look->self->count.to_backend++;
@@ -304,7 +334,7 @@ static int absorb_one_way(struct look *look, const struct item *item, struct eth
     bool known = !same(item->agreed, MIRROR_ABSENT) || item->backend.there;
     if (!item->file.there)
         return ETHOS_OK;
-    return known ? keep_copy(look, item, false, error) : LEFT_ALONE;
+    return known ? keep_copy(look, item, false, false, error) : LEFT_ALONE;
 }
 
 static int absorb(struct look *look, struct item *item, struct ethos_error *error)

@@ -1,6 +1,7 @@
 /*
  * offline_sync.c: sync while the backend may be out of reach, and doing what waits.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "base/uuid.h"
 #include "memory/offline_parts.h"
 
 /* ---- what waits -------------------------------------------------------------------------------- */
@@ -26,19 +28,18 @@ static bool is_passing(int code)
     return code == ETHOS_BUSY || code == ETHOS_IO || code == ETHOS_NOMEM;
 }
 
-/* Whether the backend lets itself be asked at all: then it is the call that it refuses. */
-static bool answers(struct offline *self, const struct queue_call *call)
+/* What the backend says when it is asked for a text that is to be changed. */
+static int ask(struct offline *self, const struct ethos_update *first)
 {
     static const struct ethos_read_how how = {.tail_bytes = 1};
     const struct ethos_host *host = self->setup.host;
-    const struct ethos_update *first = &call->updates[0];
     struct ethos_text text = {0};
     if (!self->inner->ops->read)
-        return true;
+        return ETHOS_OK;
     int code = self->inner->ops->read(self->inner, first->scope, first->key, &how, &text, NULL);
     if (text.data)
         host->resize(host->arg, text.data, 0);
-    return code == ETHOS_OK || code == ETHOS_NOTFOUND;
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
 static int do_call(struct offline *self, struct queue_call *call, struct ethos_error *error)
@@ -68,7 +69,8 @@ static int settle_call(struct offline *self, const char *name, struct ethos_erro
     bool lasting = code == ETHOS_CORRUPT;
     if (code == ETHOS_OK) {
         code = do_call(self, &call, &why);
-        lasting = code != ETHOS_OK && !is_passing(code) && answers(self, &call);
+        // One that cannot be read either refuses everything, not this call.
+        lasting = code != ETHOS_OK && !is_passing(code) && ask(self, call.updates) == ETHOS_OK;
         queue_release(&call);
     }
     if (code == ETHOS_OK)
@@ -141,23 +143,38 @@ int offline_drain(struct offline *self, enum offline_wish wish, bool *out_later,
 
 /* ---- sync -------------------------------------------------------------------------------------- */
 
-/* What came of the scopes of a call; those that were out of reach are not told of yet. */
+/* What came of an update: told by the backend, or not told of yet. */
+enum mark { UNTOLD, TOLD, AWAY /* it was not done */, LOST /* it may have been done */ };
+
 struct attempt {
     const struct ethos_update *updates;
     size_t count;
     const struct ethos_sync_how *how;
-    bool *answered, *held; /* of each update */
+    struct ethos_origin origin; /* that of how, with an id by which a repeat is known */
+    char made[UUID_SIZE];
+    bool sent;
+    bool once;               /* a repeat is known there */
+    enum mark *marks;        /* of each update */
+    struct ethos_error lost; /* why */
 };
+
+/* What was lost on the way may have been done, so it can only wait where a repeat is known. */
+static enum mark judge(const struct attempt *attempt, int code)
+{
+    return code == ETHOS_BUSY ? AWAY : code == ETHOS_IO && attempt->once ? LOST : TOLD;
+}
 
 static void note_outcome(void *arg, const struct ethos_outcome *outcome)
 {
     struct attempt *attempt = arg;
-    bool held = outcome->kind == ETHOS_OUTCOME_FAILED && outcome->error &&
-                outcome->error->code == ETHOS_BUSY;
+    bool failed = outcome->kind == ETHOS_OUTCOME_FAILED && outcome->error;
+    enum mark mark = failed ? judge(attempt, outcome->error->code) : TOLD;
     for (size_t i = 0; i < attempt->count; i++)
         if (strcmp(attempt->updates[i].scope, outcome->scope) == 0)
-            (held ? attempt->held : attempt->answered)[i] = true;
-    if (!held && attempt->how->each)
+            attempt->marks[i] = mark;
+    if (mark == LOST)
+        attempt->lost = *outcome->error;
+    if (mark == TOLD && attempt->how->each)
         attempt->how->each(attempt->how->arg, outcome);
 }
 
@@ -180,19 +197,32 @@ static void tell(const struct ethos_update *updates, size_t count, const struct 
     }
 }
 
-/* Keeps what was not answered, and says so. */
-static int keep_rest(struct offline *self, const struct ethos_context *context,
-                     const struct attempt *attempt, bool all, struct ethos_error *error)
+/* Those that are marked so; the caller frees them. NULL: no memory. */
+static struct ethos_update *pick(const struct attempt *attempt, unsigned marks, size_t *out_count)
+{
+    struct ethos_update *some = calloc(attempt->count, sizeof *some);
+    *out_count = 0;
+    for (size_t i = 0; some && i < attempt->count; i++)
+        if (marks & 1u << attempt->marks[i])
+            some[(*out_count)++] = attempt->updates[i];
+    return some;
+}
+
+/* Keeps those that are marked so, and says that. Of some that are `lost` it stays unknown when they cannot be kept. */
+static int keep_marked(struct offline *self, const struct ethos_context *context,
+                       const struct attempt *attempt, unsigned marks, bool lost,
+                       struct ethos_error *error)
 {
     struct ethos_error why = {0};
-    size_t count = 0;
-    struct ethos_update *rest = calloc(attempt->count, sizeof *rest);
-    for (size_t i = 0; rest && i < attempt->count; i++)
-        if (!attempt->answered[i] && (all || attempt->held[i]))
-            rest[count++] = attempt->updates[i];
+    size_t count;
+    struct ethos_update *rest = pick(attempt, marks, &count);
     int code = !rest       ? err_nomem(&why)
-               : count > 0 ? queue_put(self, context, attempt->how->origin, rest, count, &why)
+               : count > 0 ? queue_put(self, context, &attempt->origin, rest, count, &why)
                            : ETHOS_OK;
+    if (code != ETHOS_OK && lost) {
+        why = attempt->lost;
+        code = ETHOS_IO;
+    }
     if (rest)
         tell(rest, count, attempt->how,
              code == ETHOS_OK ? ETHOS_OUTCOME_QUEUED : ETHOS_OUTCOME_FAILED,
@@ -203,25 +233,82 @@ static int keep_rest(struct offline *self, const struct ethos_context *context,
     return code;
 }
 
-static int sync_or_keep(struct offline *self, const struct ethos_context *context,
-                        struct attempt *attempt, struct ethos_error *error)
+/* A backend that is there will not say more of it when it is asked later. */
+static void tell_lost(struct attempt *attempt)
 {
-    const struct ethos_sync_how how = {.origin = attempt->how->origin,
+    size_t count;
+    struct ethos_update *lost = pick(attempt, 1u << LOST, &count);
+    if (lost)
+        tell(lost, count, attempt->how, ETHOS_OUTCOME_FAILED, &attempt->lost);
+    free(lost);
+    for (size_t i = 0; i < attempt->count; i++)
+        if (attempt->marks[i] == LOST)
+            attempt->marks[i] = TOLD;
+}
+
+static int sync_marked(struct offline *self, const struct ethos_context *context,
+                       struct attempt *attempt, struct ethos_error *error)
+{
+    const struct ethos_sync_how how = {.origin = &attempt->origin,
                                        .flags = attempt->how->flags,
                                        .each = note_outcome,
                                        .arg = attempt};
-    bool held = false;
     int code = offline_reach(self, OFFLINE_WRITE, error);
-    if (code == ETHOS_OK)
-        code = self->inner->ops->sync(self->inner, context, attempt->updates, attempt->count, &how,
-                                      error);
-    for (size_t i = 0; i < attempt->count; i++)
-        held = held || attempt->held[i];
-    if (code == ETHOS_BUSY)
-        return keep_rest(self, context, attempt, true, error);
-    if (held)
-        keep_rest(self, context, attempt, false, NULL); // what went wrong before is the answer
-    return code;
+    if (code != ETHOS_OK)
+        return code;
+    attempt->sent = true;
+    attempt->once = keeps_ids(self->inner);
+    if (!attempt->once && attempt->origin.op_id == attempt->made)
+        attempt->origin.op_id = NULL;
+    return self->inner->ops->sync(self->inner, context, attempt->updates, attempt->count, &how,
+                                  error);
+}
+
+/* Whether it is not known what became of something, which asking again would tell. */
+static bool is_lost(struct attempt *attempt, int code, const struct ethos_error *why)
+{
+    bool lost = false;
+    for (size_t i = 0; i < attempt->count && !lost; i++)
+        lost = attempt->marks[i] == LOST;
+    if (!lost && code == ETHOS_IO && attempt->once) {
+        attempt->lost = *why;
+        return true;
+    }
+    return lost;
+}
+
+static int sync_or_keep(struct offline *self, const struct ethos_context *context,
+                        struct attempt *attempt, struct ethos_error *error)
+{
+    struct ethos_error why = {0};
+    int code = sync_marked(self, context, attempt, &why);
+    bool lost = is_lost(attempt, code, &why);
+    bool behind = code == ETHOS_IO && !attempt->sent && self->inner; // one that was lost before
+    bool away = code == ETHOS_BUSY ||
+                ((lost || behind) && ask(self, attempt->updates) == ETHOS_BUSY);
+    if (lost && !away)
+        tell_lost(attempt);
+    bool whole = away && (code == ETHOS_BUSY || code == ETHOS_IO);
+    unsigned marks = 1u << AWAY | 1u << LOST | (whole ? 1u << UNTOLD : 0);
+    int kept = keep_marked(self, context, attempt, marks, lost && away, whole ? &why : NULL);
+    if (!whole)
+        kept = code; // what else went wrong is the answer
+    if (kept != ETHOS_OK && error)
+        *error = why;
+    return kept;
+}
+
+/* An id of its own is given to a call that has none, before it is sent: one that got lost can be repeated then. */
+static int name_attempt(struct attempt *attempt, struct ethos_error *error)
+{
+    if (attempt->how->origin)
+        attempt->origin = *attempt->how->origin;
+    if (attempt->origin.op_id)
+        return ETHOS_OK;
+    if (uuid_make(attempt->made) != 0)
+        return err_errno(error, errno, "random numbers");
+    attempt->origin.op_id = attempt->made;
+    return ETHOS_OK;
 }
 
 int offline_sync(struct ethos_provider *provider, const struct ethos_context *context,
@@ -236,11 +323,14 @@ int offline_sync(struct ethos_provider *provider, const struct ethos_context *co
                    ? self->inner->ops->sync(self->inner, context, updates, count, how, error)
                    : code;
     }
-    bool *marks = calloc(count, 2 * sizeof *marks);
-    if (!marks)
+    struct attempt attempt = {.updates = updates, .count = count, .how = how};
+    int code = name_attempt(&attempt, error);
+    if (code != ETHOS_OK)
+        return code;
+    attempt.marks = calloc(count, sizeof *attempt.marks);
+    if (!attempt.marks)
         return err_nomem(error);
-    struct attempt attempt = {updates, count, how, marks, marks + count};
-    int code = sync_or_keep(self, context, &attempt, error);
-    free(marks);
+    code = sync_or_keep(self, context, &attempt, error);
+    free(attempt.marks);
     return code;
 }

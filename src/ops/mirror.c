@@ -6,7 +6,8 @@
  * What happens is told as it happens (op_call.tell):
  *
  *     {"what": "begin", "backend", "folder", "twoWay"}
- *     {"what": "file" | "backend" | "kept" | "failed", "backend", "scope", "key", "path", "removed", "merged", "error"}
+ *     {"what": "file" | "backend" | "kept" | "failed", "backend", "scope", "key", "path", "removed", "merged",
+ *      "forgotten", "error"}
  *     {"what": "skipped" | "away" | "back", "backend", "scope", "error"}
  *     {"what": "refilled" | "inStep", "backend", "gone", "known"}
  *
@@ -60,6 +61,7 @@ static void tell_event(void *arg, const struct mirror_event *event)
     op_json_put(&json, "path", op_json_string(event->path));
     op_json_put(&json, "removed", json_boolean(event->removed));
     op_json_put(&json, "merged", json_boolean(event->merged));
+    op_json_put(&json, "forgotten", json_boolean(event->forgotten));
     op_json_put(&json, "gone", json_integer((json_int_t)event->gone));
     op_json_put(&json, "known", json_integer((json_int_t)event->known));
     if (event->error)

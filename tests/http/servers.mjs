@@ -183,6 +183,19 @@ await test('a key that is made at one server opens the other, until it is revoke
     same(refused, 401);
 });
 
+await test('a busy key is written down once, not as often as it is used', async () => {
+    const made = newKey(0, 'busy');
+    const lastUse = () => sql(`SELECT last_used_at FROM ethos.api_key WHERE name = 'busy'`);
+    const busy = createClient({ baseUrl: servers[1].origin, apiKey: made.key });
+    await until(async () => (await busy.memory.get({ store: 'memory' }), lastUse() !== ''), 'not written down');
+    const first = lastUse();
+    for (let i = 0; i < 20; i++) {
+        await busy.memory.get({ store: 'memory' });
+        await pause(50);
+    }
+    same(lastUse(), first);
+});
+
 await test('a database that is restarted refuses no key that was known, and ends no stream', async () => {
     const seen = [follow(0), follow(1)];
     await pause(500);

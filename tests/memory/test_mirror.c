@@ -291,6 +291,33 @@ static void test_two_way_what_contradicts_is_kept_at_the_backend(void **state)
     }
 }
 
+/* A copy of the file would bring back what was forgotten. */
+static void test_two_way_an_edit_of_what_was_forgotten_does_not_bring_it_back(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct ethos_purge purge;
+        begin((enum kind)kind, true);
+        put("a\n");
+        put("a\nthe key is hunter2\nc\n");
+        pass();
+        if (stand.store->ops->purge) {
+            edit(MEMORY, "a\nthe key is hunter2, of all\nc\n");
+            assert_int_equal(stand.store->ops->purge(stand.store, SCOPE, VIEW("hunter2"), 0, NULL,
+                                                     &purge, &stand.error),
+                             ETHOS_OK);
+            pass();
+            assert_int_equal(stand.seen[MIRROR_KEPT], 1);
+            expect_both("a\nc\n");
+            assert_int_equal(copies_of(stand.store), 0);
+            assert_int_equal(copies_here(), 1);
+            assert_true(kind != ROWS || !rows_ram_holds(stand.db, VIEW("hunter2")));
+            expect_quiet();
+        }
+        end();
+    }
+}
+
 static void test_two_way_new_files_and_scopes_go_to_the_backend(void **state)
 {
     (void)state;
@@ -769,6 +796,7 @@ int main(void)
         TEST(test_two_way_history_says_that_a_person_wrote_it_by_the_mirror),
         TEST(test_two_way_both_changes_stand),
         TEST(test_two_way_what_contradicts_is_kept_at_the_backend),
+        TEST(test_two_way_an_edit_of_what_was_forgotten_does_not_bring_it_back),
         TEST(test_two_way_new_files_and_scopes_go_to_the_backend),
         TEST(test_two_way_both_new_are_brought_together),
         TEST(test_two_way_a_deleted_file_is_removed_unless_it_changed_there),

@@ -1093,6 +1093,61 @@ static void test_of_a_call_that_was_half_done_the_rest_waits(void **state)
     assert_int_equal(rows_ram_version(db, "global"), 1);
 }
 
+/* The backend did it, and went away before it could say so. */
+static void lose_an_answer(void)
+{
+    rows_ram_hooks(db)->loses = ETHOS_IO;
+    rows_ram_hooks(db)->then = ETHOS_BUSY;
+}
+
+static void test_one_whose_answer_was_lost_waits_and_is_done_once(void **state)
+{
+    struct world *world = *state;
+    struct told told = {0};
+    const struct ethos_origin origin = {.op_id = "mine"};
+    const struct ethos_sync_how how = {.origin = &origin, .each = count_outcome, .arg = &told};
+    const struct ethos_update update = {.action = ETHOS_ACTION_ADD, .text = VIEW("two")};
+
+    begin(world, QUEUE);
+    lose_an_answer();
+    assert_ok(world, add(world, "one"));
+    assert_int_equal(count_in(world, "queue"), 1);
+    assert_ok(world, add(world, "and one behind it"));
+    go_down(ETHOS_OK);
+    begin(world, QUEUE);
+    assert_log(world, "one\n\nand one behind it\n");
+    lose_an_answer();
+    assert_ok(world, ethos_sync(world->turn, &update, 1, &how, &world->error));
+    assert_int_equal(told.queued, 1);
+    assert_int_equal(told.failed, 0);
+    go_down(ETHOS_OK);
+    begin(world, QUEUE);
+    assert_log(world, "one\n\nand one behind it\n\ntwo\n");
+    assert_int_equal(count_in(world, "queue"), 0);
+    assert_int_equal(count_in(world, "refused"), 0);
+}
+
+/* It is neither said to be queued nor that nothing was done. */
+static void test_one_whose_answer_was_lost_and_that_cannot_wait_stays_unknown(void **state)
+{
+    struct world *world = *state;
+    struct told told = {0};
+    const struct ethos_sync_how how = {.each = count_outcome, .arg = &told};
+    const struct ethos_update update = {
+        .action = ETHOS_ACTION_ADD, .text = VIEW("one"), .if_match = "absent"};
+
+    begin(world, QUEUE);
+    lose_an_answer();
+    assert_error(&world->error, ethos_sync(world->turn, &update, 1, &how, &world->error), ETHOS_IO);
+    assert_int_equal(told.failed, 1);
+    rows_ram_hooks(db)->then = 0; // it is still there
+    go_down(ETHOS_OK);
+    rows_ram_hooks(db)->loses = ETHOS_IO;
+    assert_error(&world->error, add(world, "two"), ETHOS_IO);
+    assert_int_equal(count_in(world, "queue"), 0);
+    assert_log(world, "one\n\ntwo\n");
+}
+
 static void test_as_many_as_the_limit_wait(void **state)
 {
     struct world *world = *state;
@@ -1153,6 +1208,8 @@ int main(void)
         OFFLINE_TEST(test_processes_that_queue_at_once_lose_nothing),
         OFFLINE_TEST(test_one_who_comes_meanwhile_is_queued_behind),
         OFFLINE_TEST(test_of_a_call_that_was_half_done_the_rest_waits),
+        OFFLINE_TEST(test_one_whose_answer_was_lost_waits_and_is_done_once),
+        OFFLINE_TEST(test_one_whose_answer_was_lost_and_that_cannot_wait_stays_unknown),
         OFFLINE_TEST(test_as_many_as_the_limit_wait),
     };
     return cmocka_run_group_tests_name("offline", tests, NULL, NULL);

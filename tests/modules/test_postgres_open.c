@@ -287,6 +287,26 @@ static void test_a_server_that_is_read_only_is_told(void **state)
     say("BEGIN READ WRITE; ALTER ROLE owner RESET ALL; COMMIT");
 }
 
+/* It is there, and says so: nobody waits for it until a deadline, which no test would live to see. */
+static void test_a_read_only_server_without_the_schema_is_told_at_once(void **state)
+{
+    const struct ethos_setting settings[] = {
+        {"url", server.url}, {"schema", "never_made"}, {NULL, NULL}};
+    struct ethos_store *store = NULL;
+    struct ethos_error error = {0};
+    struct ethos_text text = {0};
+    (void)state;
+    say("ALTER ROLE owner SET default_transaction_read_only = on");
+    int code = pg_open_with(&log_default_host, settings, 3600000, &store, &error);
+    if (code == ETHOS_OK) {
+        code = store->ops->read(store, SCOPE, "a.md", &(struct ethos_read_how){0}, &text, &error);
+        close_store(store);
+    }
+    say("BEGIN READ WRITE; ALTER ROLE owner RESET ALL; COMMIT");
+    assert_int_equal(code, ETHOS_BUSY);
+    assert_non_null(strstr(error.hint, "primary"));
+}
+
 /* ---- the schema ------------------------------------------------------------------------------ */
 
 static void test_eight_processes_make_one_schema(void **state)
@@ -664,6 +684,7 @@ int main(void)
         TEST(test_a_role_that_has_too_many_connections_is_busy),
         TEST(test_a_role_without_rights_is_told_which),
         TEST(test_a_server_that_is_read_only_is_told),
+        TEST(test_a_read_only_server_without_the_schema_is_told_at_once),
         TEST(test_eight_processes_make_one_schema),
         TEST(test_a_schema_that_was_made_while_one_waited_is_found),
         TEST(test_a_schema_of_a_newer_version_is_refused),

@@ -183,13 +183,50 @@ static void test_doctor_names_missing_rights(void **state)
     struct ethos_store *store = open_store(settings);
     assert_false(store->capabilities & ETHOS_STORE_DURABLE);
     look(store, &findings);
-    assert_non_null(strstr(findings.text, "may not use EVAL on keys of ethos:"));
-    assert_non_null(strstr(findings.text, "may not use SET on keys of ethos:"));
+    assert_non_null(strstr(findings.text,
+                           "this user may not use EVAL, EVALSHA, XADD, SET, DEL, HDEL, "
+                           "ZREM on keys of ethos:"));
     assert_non_null(strstr(findings.text, "ACL SETUSER limited ~ethos:* "));
-    assert_null(strstr(findings.text, "may not use STRLEN"));
+    assert_null(strstr(findings.text, "STRLEN"));
     assert_non_null(strstr(findings.text, "+config|get"));
     assert_null(strstr(findings.text, "Hu5h"));
     store->ops->close(store);
+}
+
+static void test_keys_of_others_are_denied_in_a_script_as_well(void **state)
+{
+    const struct ethos_setting settings[] = {
+        {"url", server.url}, {"user", "limited"}, {"password", "Hu5h"}, {NULL, NULL}};
+    struct ethos_error error = {0};
+    struct ethos_text text = {0};
+    (void)state;
+    tell("ACL SETUSER limited reset on >Hu5h ~other:* +@all");
+    struct ethos_store *store = open_store(settings);
+    assert_int_equal(
+        store->ops->read(store, SCOPE, "a.md", &(struct ethos_read_how){0}, &text, &error),
+        ETHOS_DENIED);
+    assert_non_null(strstr(error.hint, "ACL SETUSER limited ~ethos:* "));
+    store->ops->close(store);
+}
+
+static void test_a_command_that_was_renamed_is_named(void **state)
+{
+    struct redis_server renamed = {.options = {"--rename-command", "EVALSHA", "mine", NULL}};
+    struct findings findings;
+    struct ethos_error error = {0};
+    struct ethos_text text = {0};
+    (void)state;
+    redis_server_start(&renamed);
+    const struct ethos_setting settings[] = {{"url", renamed.url}, {NULL, NULL}};
+    struct ethos_store *store = open_store(settings);
+    assert_int_equal(
+        store->ops->read(store, SCOPE, "a.md", &(struct ethos_read_how){0}, &text, &error),
+        ETHOS_UNSUPPORTED);
+    assert_non_null(strstr(error.hint, "rename-command"));
+    look(store, &findings);
+    assert_non_null(strstr(findings.text, "it lacks EVALSHA, which a store needs"));
+    store->ops->close(store);
+    redis_server_stop(&renamed);
 }
 
 /* What doctor tells to do is enough for everything. */
@@ -313,6 +350,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup(test_a_server_that_wants_a_password_says_so, empty_server),
     cmocka_unit_test_setup(test_a_missing_right_leaves_nothing_half_done, empty_server),
     cmocka_unit_test_setup(test_doctor_names_missing_rights, empty_server),
+    cmocka_unit_test_setup(test_keys_of_others_are_denied_in_a_script_as_well, empty_server),
+    cmocka_unit_test_setup(test_a_command_that_was_renamed_is_named, empty_server),
     cmocka_unit_test_setup(test_the_rights_that_doctor_names_are_enough, empty_server),
     cmocka_unit_test_setup(test_durable_is_announced_only_when_the_server_is_set_up_so,
                            empty_server),

@@ -387,6 +387,8 @@ static int db_commit(struct ethos_store *self, const char *scope, const struct e
     if (fails)
         return err_set(error, fails, "%s: made to fail", scope);
     int code = commit_now(db, scope, commit, error);
+    if (loses && db->hooks.then)
+        db->hooks.down = db->hooks.then;
     return loses && code == ETHOS_OK ? err_set(error, loses, "%s: the answer was lost", scope)
                                      : code;
 }

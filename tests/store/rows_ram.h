@@ -26,6 +26,7 @@ struct rows_ram_hooks {
     unsigned conflicts;            /* so many commits answer that the version moved */
     int fails;                     /* the next commit does nothing and answers this */
     int loses;                     /* the next commit happens and answers this */
+    int then;                      /* and every call after it this */
     void (*between)(void *arg);    /* called once, after the next fetch; may use another store */
     void (*after_page)(void *arg); /* the same, after the next page of rows */
     void *arg;
