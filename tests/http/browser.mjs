@@ -1,6 +1,6 @@
 // browser.mjs: the dashboard in Debian's Chromium, against a real server and its files. Without Chromium
 // everything is skipped, and the reason told.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
@@ -403,6 +403,127 @@ await test('what is typed is kept as a draft when the page goes away', async () 
     await page.evaluate(() => localStorage.clear());
 });
 
+// What this browser keeps of files that are not saved.
+const draftsOf = (page) => page.evaluate(() => Object.entries(localStorage).filter(([key]) => key.startsWith('ethos.draft.')).map(([, value]) => JSON.parse(value).text));
+const forgetDrafts = (page) => page.evaluate(() => localStorage.clear());
+
+await test('what is typed is kept when the window goes at once', async () => {
+    const page = await open('#/memory?edit=memory');
+    await editor(page).fill(`${MEMORY}- typed and gone\n`);
+    await page.goto('about:blank');
+    await open('#/memory', page);
+    same(await draftsOf(page), [`${MEMORY}- typed and gone\n`]);
+    await forgetDrafts(page);
+});
+
+await test('what is typed while it is saved is no less kept', async () => {
+    write(MEMORY);
+    const page = await open('#/memory?edit=memory');
+    let release;
+    const held = new Promise((resolve) => { release = resolve; });
+    await page.route('**/rpc/memory/save', async (route) => { await held; await route.continue(); });
+    await editor(page).fill(`${MEMORY}- saved\n`);
+    const asked = page.waitForRequest('**/rpc/memory/save');
+    await save(page);
+    await asked;
+    await editor(page).fill(`${MEMORY}- saved\n- typed since\n`);
+    release();
+    await until(() => text('memory') === `${MEMORY}- saved\n`, 'it is saved');
+    await reads(page, 'MEMORY.md saved', '.toasts');
+    same(await editor(page).inputValue(), `${MEMORY}- saved\n- typed since\n`);
+    await save(page);
+    await until(() => text('memory') === `${MEMORY}- saved\n- typed since\n`, 'the rest is saved');
+    await reads(page, 'typed since', '.file');
+    same([await page.getByRole('dialog').count(), await draftsOf(page)], [0, []]);
+    write(MEMORY);
+});
+
+await test('two windows have a draft each, and none takes away the other’s', async () => {
+    write(MEMORY);
+    const [one, two, three] = [await open('#/memory?edit=memory'), await open('#/memory?edit=memory'), await open('#/memory?edit=memory')];
+    for (const page of [two, three]) await editor(page).waitFor();
+    await editor(one).fill(`${MEMORY}- of the first\n`);
+    await until(async () => (await draftsOf(one)).length === 1, 'a draft');
+    await editor(three).press('Escape'); // nothing was typed there
+    await until(async () => (await editor(three).count()) === 0, 'it is closed');
+    await editor(two).fill(`${MEMORY}- of the second\n`);
+    await until(async () => (await draftsOf(one)).length === 2, 'two drafts');
+    await Promise.all([one.close(), two.close()]);
+    for (const words of ['- of the second\n', '- of the first\n']) {
+        await three.reload();
+        await three.locator('.file').getByRole('button', { name: 'Continue' }).click();
+        same(await editor(three).inputValue(), MEMORY + words);
+        await three.getByRole('button', { name: 'Discard' }).click();
+        await three.getByRole('dialog').getByRole('button', { name: 'Discard it' }).click();
+        await until(async () => (await editor(three).count()) === 0, 'it is discarded');
+    }
+    same(await draftsOf(three), []);
+});
+
+await test('lines that end as on Windows do so after editing; looking makes no draft', async () => {
+    writeFileSync(file('memory').path, '# A\r\n\r\n- one\r\n- two\n- three\r\n');
+    const page = await open('#/memory?edit=memory');
+    await editor(page).press('Escape');
+    await until(async () => (await editor(page).count()) === 0, 'it is closed');
+    same(await draftsOf(page), []);
+    await startEditing(page, 'Memory');
+    await editor(page).fill('# A\n\n- one\n- new\n- two\n- three\n- last\n');
+    await save(page);
+    await until(() => text('memory') === '# A\r\n\r\n- one\r\n- new\r\n- two\n- three\r\n- last\r\n', 'each line has its end');
+    write(MEMORY);
+});
+
+await test('a file that changed and changed back is no question', async () => {
+    write(MEMORY);
+    const page = await open('#/memory?edit=memory');
+    await editor(page).fill(`${MEMORY}- mine\n`);
+    write('- something else\n');
+    await reads(page, 'MEMORY.md changed meanwhile', '.editor-news');
+    write(MEMORY);
+    await until(async () => (await page.locator('.editor-news').textContent()) === '', 'it says so');
+    await save(page);
+    await until(() => text('memory') === `${MEMORY}- mine\n`, 'it is saved');
+    same(await page.getByRole('dialog').count(), 0);
+    write(MEMORY);
+});
+
+await test('a note that is removed while somebody writes: told, the draft is found again, and it is made anew', async () => {
+    run('remember', 'Text of it.', '--title', 'Removed beneath');
+    const { path, content } = run('notes', 'show', 'removed-beneath', '--json');
+    const page = await open('#/notes/removed-beneath.md');
+    await reads(page, 'Text of it.', '.note');
+    await page.keyboard.press('e');
+    await editor(page).fill(`${content}\nAnd mine.\n`);
+    unlinkSync(path);
+    await reads(page, 'removed-beneath.md was removed meanwhile', '.editor-news');
+    await page.reload();
+    same(await editor(page).inputValue(), `${content}\nAnd mine.\n`);
+    await editor(page).press('Escape');
+    await reads(page, 'There is no such note any more.', '.note');
+    await page.locator('.note').getByRole('button', { name: 'Continue' }).click();
+    await save(page);
+    await page.getByRole('dialog').getByRole('button', { name: 'Make it anew' }).click();
+    await until(() => existsSync(path) && readFileSync(path, 'utf8') === `${content}\nAnd mine.\n`, 'all of it is there');
+    await page.locator('.note-head').waitFor();
+    same(await draftsOf(page), []);
+});
+
+await test('the draft of a note is told of where the note is read', async () => {
+    const page = await open('#/notes/deploying.md');
+    await reads(page, 'Never on Fridays', '.note');
+    await page.keyboard.press('e');
+    const whole = await editor(page).inputValue();
+    await editor(page).fill(`${whole}Half a thought\n`);
+    await page.reload(); // the address says that it is written
+    same(await editor(page).inputValue(), `${whole}Half a thought\n`);
+    await editor(page).press('Escape');
+    await page.locator('.note').getByRole('button', { name: 'Discard' }).click();
+    await until(async () => (await draftsOf(page)).length === 0, 'it is discarded');
+    await page.getByRole('button', { name: 'Bring it back' }).click();
+    await reads(page, 'You have a draft', '.note');
+    await forgetDrafts(page);
+});
+
 // The first answer of an operation is of its time, and comes when it is let go. {made(), release()}
 async function holdFirst(page, pattern) {
     let release, asked = 0, made = false;
@@ -500,7 +621,6 @@ await test('two tabs that edit one file end in a merge, and nothing is lost', as
     await editor(one).waitFor();
     await editor(two).waitFor();
     await editor(one).fill(base.replace('# Rolling context\n', '# Rolling context\n\nfrom the first tab\n'));
-    // Each tab has its own text; drafts are shared by them, so the second is typed last.
     await editor(two).fill(`${base}- from the second tab\n`);
     await save(one);
     await until(() => text('memory').includes('from the first tab'), 'the first is saved');
@@ -596,6 +716,43 @@ await test('an earlier version is restored from the timeline', async () => {
     await page.getByRole('button', { name: 'Restore this version' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Restore it' }).click();
     await until(() => text('memory') === '- first version\n', 'the first version is back');
+});
+
+await test('a link to an old change opens it, however many came since; a difference that does not come is asked for again', async () => {
+    write('- before all others\n', '-p', 'engineer');
+    const { number, scope } = ethosIn(home, project, '', 'memory', 'timeline', '-p', 'engineer', '--key', 'MEMORY.md', '--json').items[0];
+    for (let i = 0; i < 70; i++) run('memory', 'add', `Later ${i}`, '-p', 'engineer');
+    const page = await context.newPage();
+    await page.route('**/rpc/memory/timeline', (route) => (route.request().postData().includes('"diff":true') ? route.abort() : route.continue()));
+    await open(`#/timeline?${new URLSearchParams({ scope, key: 'MEMORY.md', change: number })}`, page);
+    const detail = page.locator('.change-detail:not([hidden])');
+    await detail.getByText('The server does not answer.').waitFor();
+    await page.unroute('**/rpc/memory/timeline');
+    await detail.getByRole('button', { name: 'Try again' }).click();
+    await detail.locator('.diff-line.add').getByText('before all others').waitFor();
+});
+
+await test('where a long conversation changed memory: the mark stands there only, and the way back leads there', async () => {
+    const talks = join(dirname(home), 'talks', '-src-long');
+    mkdirSync(talks, { recursive: true });
+    const rows = Array.from({ length: 500 }, (_, i) => ({ parentUuid: null, isSidechain: false, cwd: '/src/long', sessionId: '10a6', type: i % 2 ? 'assistant' : 'user', uuid: `10a60000-0000-4000-8000-${String(i).padStart(12, '0')}`, timestamp: new Date(Date.now() + (i - 100.5) * 3600e3).toISOString(), message: { role: i % 2 ? 'assistant' : 'user', content: `Word number ${i}.` } }));
+    writeFileSync(join(talks, '10a6.jsonl'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    run('sessions', 'import', dirname(talks));
+    const { id } = run('sessions', 'list', '--all', '--json').items.find((one) => one.workingDir === '/src/long');
+    const page = await open(`#/sessions/${id}`);
+    await page.evaluate(async (sessionId) => {
+        const { modules } = await import(document.querySelector('script[type=module]').src);
+        await modules['js/client.js'].call('memory.add', { content: 'Out of a long talk', sessionId });
+    }, id);
+    await page.locator('.transcript-changes').getByText('It changed memory').waitFor();
+    same(await page.locator('.message-mark').count(), 0); // it was before what is shown
+    await page.locator('.transcript-changes').getByRole('button', { name: 'Memory' }).click();
+    await page.locator('.message.found', { hasText: 'Word number 100.' }).locator('.message-mark').waitFor();
+    await open('#/timeline', page);
+    await page.locator('.change-line', { hasText: 'Out of a long talk' }).click();
+    await page.getByRole('link', { name: 'Its session' }).click();
+    await page.locator('.message.found', { hasText: 'Word number 100.' }).waitFor();
+    run('sessions', 'delete', id, '--yes');
 });
 
 await test('insights tell who wrote, and how long searches took here; a change on disk is nobody’s dashboard', async () => {
@@ -799,6 +956,86 @@ for (const theme of ['light', 'dark'])
             await accessible(page, 'help').catch((error) => told.push(error.message));
                     must(told.length === 0, told.join('\n'));
         });
+
+await test('the names that say whose memory it is are whole at every width', async () => {
+    const page = await open('#/memory');
+    for (const width of [320, 390, 720, 768, 899, 1024]) {
+        await page.setViewportSize({ width, height: 700 });
+        await page.locator('.top-selectors select').nth(2).waitFor();
+        const cut = await page.locator('.top-selectors select').evaluateAll((boxes) => boxes.filter((box) => {
+            const style = getComputedStyle(box), words = document.createElement('span');
+            words.textContent = box.selectedOptions[0].textContent;
+            Object.assign(words.style, { font: style.font, position: 'absolute', whiteSpace: 'nowrap' });
+            document.body.append(words);
+            const room = box.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+            const wanted = words.offsetWidth;
+            words.remove();
+            return room + 1 < wanted;
+        }).map((box) => box.selectedOptions[0].textContent));
+        same([width, cut], [width, []]);
+    }
+});
+
+await test('what sticks below the top line is not beneath it, nor beneath the banner', async () => {
+    write(`${MEMORY}${'- one more line\n'.repeat(80)}`);
+    const page = await open('#/memory?edit=memory');
+    await editor(page).waitFor();
+    await page.route('**/rpc/**', (route) => route.abort());
+    await page.route('**/api/**', (route) => route.abort());
+    await editor(page).press('Control+End');
+    await page.keyboard.type('more');
+    await save(page);
+    await reads(page, 'The server does not answer', '.banner');
+    for (const width of [1440, 768]) {
+        await page.setViewportSize({ width, height: 700 });
+        await page.evaluate(() => window.scrollTo(0, 600));
+        await until(() => page.evaluate(() => {
+            const box = document.querySelector('.editor-lid .primary').getBoundingClientRect();
+            return document.elementFromPoint(box.x + box.width / 2, box.y + 2)?.closest('.primary') !== null;
+        }), `the button is seen at ${width}`);
+    }
+    await page.unrouteAll();
+    await forgetDrafts(page);
+    write(MEMORY);
+});
+
+await test('on paper stands what is read: all files, in ink, and nothing to click', async () => {
+    write(USER, '--store', 'user');
+    const page = await open('#/memory');
+    await page.evaluate(() => { document.documentElement.dataset.theme = 'dark'; });
+    await page.setViewportSize({ width: 794, height: 1100 });
+    await page.emulateMedia({ media: 'print' });
+    for (const [words, seen] of [['Prefers short answers', true], ['Redis runs on port 6380', true]]) same([words, await page.locator('main').getByText(words).first().isVisible()], [words, seen]);
+    same(await page.locator('.rail, .top-search, .top-actions, .file-head .button').evaluateAll((nodes) => nodes.filter((node) => node.checkVisibility()).length), 0);
+    same(await page.evaluate(() => getComputedStyle(document.querySelector('.prose')).color), 'rgb(38, 35, 30)');
+});
+
+await test('in forced colours one sees what is chosen', async () => {
+    const page = await context.newPage();
+    await page.emulateMedia({ forcedColors: 'active' });
+    const unlike = (chosen, other) => page.evaluate((names) => {
+        const [one, two] = names.map((name) => getComputedStyle(document.querySelector(name)).backgroundColor);
+        return one !== two;
+    }, [chosen, other]);
+    await open('#/memory', page);
+    must(await unlike('.segmented [aria-pressed=true]', '.segmented [aria-pressed=false]'), 'the view');
+    must(await unlike('.rail-item[aria-current]', '.rail-item:not([aria-current])'), 'the page');
+    const { id } = run('workspaces', 'list', '--json').workspaces.find((one) => one.paths.some(({ path }) => path === project));
+    await open(`#/notes/deploying.md?w=${id}`, page);
+    await page.locator('.note-row[aria-current]').waitFor();
+    must(await unlike('.note-row[aria-current]', '.note-row:not([aria-current])'), 'the note');
+});
+
+await test('a text too long to be set is shown as its source, and the page says why', async () => {
+    const lines = Array.from({ length: 12000 }, (_, i) => `- line ${i} ${'x'.repeat(60)}\n`).join('');
+    writeFileSync(file('memory').path, lines); // no command keeps so much
+    const page = await open('#/memory');
+    await reads(page, 'This is the source: too long to be shown as markdown', '#file-memory');
+    same(await page.locator('#file-memory .src').count(), 12000);
+    await startEditing(page, 'Memory');
+    await reads(page, 'No preview: too long to be shown as markdown', '.editor-preview');
+    write(MEMORY);
+});
 
 await test('words without a place to break stay within the page', async () => {
     const long = 'x'.repeat(300);

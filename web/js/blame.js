@@ -188,7 +188,7 @@ export class Blame {
                           'a',
                           {
                               class: 'button small quiet',
-                              href: this.ctx.href(`sessions/${change.session}`),
+                              href: this.ctx.href(`sessions/${change.session}`, { t: change.time }),
                           },
                           'Its session',
                       )

@@ -69,6 +69,23 @@ export function diffView(rows, { label = 'Changes', limit = 2000 } = {}) {
 
 /* ---- between two texts ------------------------------------------------------------------------ */
 
+/**
+ * A text whose lines end in LF, with the ends that its lines have in base; a new line ends as the one
+ * before it.
+ */
+export function withLineEnds(base, text) {
+    if (!base.includes('\r')) return text;
+    const ends = base.match(/\r\n|\r|\n/g);
+    const rows = lineDiff(base.replace(/\r\n?/g, '\n'), text).filter(({ kind }) => kind !== 'del');
+    let end = ends[0];
+    return rows
+        .map((row, i) => {
+            if (row.kind === 'same') end = ends[row.a - 1] ?? end;
+            return i < rows.length - 1 || text.endsWith('\n') ? row.text + end : row.text;
+        })
+        .join('');
+}
+
 const MAX_EDITS = 1200; // beyond that, all of the middle counts as changed
 
 /** Rows {kind, text, a, b} that turn one text into the other: greedy, fewest edits (Myers). */

@@ -2,13 +2,14 @@
  * editor.js: a file as source, with its preview beside it. What is typed is kept as a draft at once; it is
  * saved with the text it was made from, so that nothing written meanwhile is overwritten.
  */
+import { explain } from './client.js';
 import { confirm } from './dialog.js';
-import { around, diffView, lineDiff, tally } from './diff.js';
+import { around, diffView, lineDiff, tally, withLineEnds } from './diff.js';
 import { fill, h } from './dom.js';
 import { clock, count, who } from './format.js';
 import { markdown } from './markdown.js';
 import { mergeDialog } from './merge.js';
-import { draftId, draftOf, drafts } from './state.js';
+import { Draft } from './state.js';
 import { button, linkButton, notice, problem, segmented } from './ui.js';
 
 const PREVIEW_MS = 180;
@@ -16,15 +17,19 @@ const PREVIEW_MS = 180;
 export class Editor {
     /** file: as memory.list gives it; done(saved) is called at the end. */
     constructor(ctx, file, done) {
-        const draft = draftOf(file);
+        this.draft = new Draft(file);
+        const draft = this.draft.kept;
         this.ctx = ctx;
         this.file = file;
         this.done = done;
         this.base = draft?.base ?? file.content;
         this.revision = draft ? draft.revision : file.revision;
-        this.text = draft?.text ?? file.content;
-        this.theirs = draft && draft.revision !== file.revision ? file : null;
+        this.theirs = null;
+        this.sent = null; // what is being saved
+        this.unkept = false; // the draft is in this window only
+        this.over = new AbortController();
         this.build(draft);
+        this.changed(file);
     }
 
     build(draft) {
@@ -33,7 +38,7 @@ export class Editor {
             'aria-label': `Text of ${this.file.key}`,
             spellcheck: 'true',
             dir: 'auto',
-            value: this.text,
+            value: draft?.text ?? this.file.content,
             autocapitalize: 'off',
             on: { input: () => this.typed(), keydown: (event) => this.key(event) },
         });
@@ -110,7 +115,6 @@ export class Editor {
             this.panes,
         );
         this.paint();
-        this.tellNews();
     }
 
     /* The page may come to be seen later than this: then it is as tall as its text, and has the focus. */
@@ -124,10 +128,34 @@ export class Editor {
             this.grow();
         }).observe(this.area);
         this.area.focus({ preventScroll: true });
+        const { signal } = this.over;
+        addEventListener('pagehide', () => this.keep(), { signal });
+        const hold = (event) => {
+            if (this.unkept) event.preventDefault();
+        };
+        addEventListener('beforeunload', hold, { signal });
+    }
+
+    /** The draft stays; unless it was saved or discarded. */
+    close() {
+        if (this.over.signal.aborted) return;
+        this.keep();
+        this.end();
+    }
+
+    end() {
+        clearTimeout(this.keeping);
+        clearTimeout(this.painting);
+        this.over.abort();
+    }
+
+    /* What is to be saved. A text area knows one end of lines only; the file may have others. */
+    get text() {
+        return withLineEnds(this.base, this.area.value);
     }
 
     get dirty() {
-        return this.area.value !== this.base;
+        return this.text !== this.base;
     }
 
     typed() {
@@ -140,16 +168,13 @@ export class Editor {
 
     keep() {
         clearTimeout(this.keeping);
-        if (!this.dirty) drafts.drop(draftId(this.file));
-        else if (
-            drafts.set(draftId(this.file), {
-                text: this.area.value,
-                base: this.base,
-                revision: this.revision,
-            })
-        )
-            this.status.textContent = `Draft kept ${clock(Date.now())}`;
-        else this.status.textContent = 'This browser keeps no drafts: save before you leave';
+        const { text, base, revision } = this;
+        this.unkept = false;
+        if (text === base) return this.draft.drop();
+        this.unkept = !this.draft.keep({ text, base, revision });
+        this.status.textContent = this.unkept
+            ? 'This browser keeps no drafts: save before you leave'
+            : `Draft kept ${clock(Date.now())}`;
     }
 
     /* The area is as tall as its text; the page scrolls, not the box. */
@@ -172,7 +197,13 @@ export class Editor {
             if (error.name !== 'AbortError')
                 fill(
                     this.preview,
-                    h('p', { class: 'faint small' }, 'The preview comes back with the server.'),
+                    h(
+                        'p',
+                        { class: 'faint small' },
+                        error.code === 'NETWORK'
+                            ? 'The preview comes back with the server.'
+                            : `No preview: ${explain(error).what}`,
+                    ),
                 );
         }
     }
@@ -194,22 +225,33 @@ export class Editor {
         return line !== '' && /^\s*([-*+]|\d+\.)?\s*$/.test(line);
     }
 
-    /** The file changed underneath. */
+    /** The file as it is now, and what changed it. */
     changed(file, change) {
-        if (file.revision === this.revision || file.content === this.base) return;
-        this.theirs = file;
+        if (file.content === this.sent) return; // by us
+        const same = file.content === this.base;
+        if (same) this.revision = file.revision;
+        this.theirs = same ? null : file;
         this.by = change ? who(change) : null;
         this.tellNews();
     }
 
     tellNews() {
         if (!this.theirs) return void fill(this.news);
+        const by = this.by ? ` (${this.by})` : '';
+        if (!this.theirs.revision)
+            return void fill(
+                this.news,
+                notice(
+                    'warning',
+                    `${this.file.key} was removed meanwhile${by}. Saving makes it anew, with your text.`,
+                ),
+            );
         const { added, removed } = tally(lineDiff(this.base, this.theirs.content));
         fill(
             this.news,
             notice(
                 'info',
-                `${this.file.key} changed meanwhile${this.by ? ` (${this.by})` : ''}: +${added} −${removed}. Saving brings both together.`,
+                `${this.file.key} changed meanwhile${by}: +${added} −${removed}. Saving brings both together.`,
                 linkButton('Show', () => this.showNews()),
                 this.dirty
                     ? linkButton('Bring together now', () => this.merge())
@@ -243,18 +285,34 @@ export class Editor {
 
     /** True when the text now is one that can be saved over the file. */
     async merge() {
-        const yours = this.area.value;
-        const merged = await mergeDialog(this.ctx, {
-            title: this.file.key,
-            base: this.base,
-            yours,
-            theirs: this.theirs.content,
-            by: this.by,
-        });
+        const { theirs, text } = this;
+        const merged = theirs.revision
+            ? await mergeDialog(this.ctx, {
+                  title: this.file.key,
+                  base: this.base,
+                  yours: text,
+                  theirs: theirs.content,
+                  by: this.by,
+              })
+            : await this.anew(text);
         if (merged === undefined) return false;
-        this.rebase(this.theirs, merged);
+        this.rebase(theirs, merged);
         this.keep();
         return true;
+    }
+
+    /* Nothing of theirs is there to be brought together: all of yours, or nothing. */
+    async anew(text) {
+        const sure = await confirm({
+            title: `Make ${this.file.key} anew?`,
+            action: 'Make it anew',
+            wide: true,
+            body: [
+                h('p', 'The file was removed while you were writing. This would be in it:'),
+                diffView(around(lineDiff('', text))),
+            ],
+        });
+        return sure ? text : undefined;
     }
 
     async fresh() {
@@ -271,33 +329,47 @@ export class Editor {
 
     async attempt() {
         this.keep();
-        if (!this.dirty) return this.done(false);
+        if (!this.dirty) return this.finish(false);
         try {
-            const now = await this.ctx.busy(this.fresh());
-            if ((now.revision ?? null) !== (this.revision ?? null) && now.content !== this.base)
-                this.theirs = { ...this.file, ...now };
+            this.changed({ ...this.file, ...(await this.ctx.busy(this.fresh())) });
             if (this.theirs && !(await this.merge())) return;
+            this.sent = this.text;
             await this.ctx.busy(this.write());
-            this.forget();
             this.ctx.toast(`${this.file.key} saved`);
-            this.done(true);
+            if (this.text === this.sent) return this.saved();
+            await this.goOn();
         } catch (error) {
             await this.refused(error);
+        } finally {
+            this.sent = null;
         }
     }
 
-    /* Another window may have a draft of its own by now: that one stays. */
-    forget() {
-        clearTimeout(this.keeping);
-        if (drafts.get(draftId(this.file))?.text === this.area.value)
-            drafts.drop(draftId(this.file));
+    saved() {
+        this.draft.drop();
+        this.finish(true);
+    }
+
+    /* More was typed while it was saved: that is a draft now, made from what was saved. */
+    async goOn() {
+        this.base = this.sent;
+        this.sent = null;
+        this.keep();
+        this.changed({ ...this.file, ...(await this.ctx.busy(this.fresh())) });
+    }
+
+    /* Who closed it while it was saved has gone on. */
+    finish(saved) {
+        if (this.over.signal.aborted) return;
+        this.end();
+        this.done(saved);
     }
 
     write() {
         return this.ctx.call('memory.save', {
             scope: this.file.scope,
             key: this.file.key,
-            content: this.area.value,
+            content: this.sent,
             base: this.base,
             ifMatch: this.revision ?? 'absent',
         });
@@ -307,11 +379,12 @@ export class Editor {
     async refused(error) {
         if (error.status === 409) {
             try {
-                const now = await this.fresh();
-                this.theirs = { ...this.file, ...now };
-                this.tellNews();
-                if (await this.merge()) await this.attempt();
-                return;
+                this.sent = null;
+                this.changed({ ...this.file, ...(await this.fresh()) });
+                if (this.theirs) {
+                    if (await this.merge()) await this.attempt();
+                    return;
+                }
             } catch (second) {
                 error = second;
             }
@@ -326,7 +399,7 @@ export class Editor {
 
     leave() {
         this.keep();
-        this.done(false);
+        this.finish(false);
     }
 
     async discard() {
@@ -339,13 +412,12 @@ export class Editor {
                 wide: true,
                 body: [
                     h('p', 'The file stays as it is. This is what would be thrown away:'),
-                    diffView(around(lineDiff(this.base, this.area.value))),
+                    diffView(around(lineDiff(this.base, this.text))),
                 ],
             }))
         )
             return;
-        clearTimeout(this.keeping);
-        drafts.drop(draftId(this.file));
-        this.done(false);
+        this.draft.drop();
+        this.finish(false);
     }
 }

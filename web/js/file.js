@@ -1,14 +1,16 @@
 /*
  * file.js: one file of memory, to read: its head, its text, where lines came from, what just changed.
  */
+import { explain } from './client.js';
 import { $$, fill, h } from './dom.js';
 import { clock, count, linesOf, who } from './format.js';
 import { cutLines, cutWords, LABELS, storeOf } from './gauge.js';
 import { article, noteLinks, render } from './markdown.js';
 import { button, copyable, empty, linkButton, notice, skeleton, time } from './ui.js';
-import { draftId, draftOf, drafts } from './state.js';
+import { Draft } from './state.js';
 
 const FRESH_MS = 12e3; // how long new lines stay marked
+const PART = 100; // lines of source that are laid out together, when they come near
 
 const EMPTY = {
     user: [
@@ -22,6 +24,33 @@ const EMPTY = {
 /** "USER.md" of "/home/ann/.ethos/users/ab12/USER.md" with the folders that tell whose it is. */
 const shortPath = (path, home) =>
     home && path.startsWith(`${home}/`) ? path.slice(home.length + 1) : path;
+
+/**
+ * That there is a draft of a file; null: there is none. changed() is called when it was thrown away, or
+ * came back.
+ */
+export function draftNotice(ctx, file, { edit, changed }) {
+    const draft = new Draft(file);
+    const { kept } = draft;
+    if (!kept) return null;
+    const discard = () => {
+        draft.drop();
+        changed();
+        ctx.toast('Draft discarded', {
+            action: 'Bring it back',
+            run: () => {
+                draft.keep(kept);
+                changed();
+            },
+        });
+    };
+    return notice(
+        'info',
+        `You have a draft from ${clock(kept.time)} that is not saved.`,
+        linkButton('Continue', edit),
+        linkButton('Discard', discard),
+    );
+}
 
 export class FilePane {
     constructor(ctx, file, data, { edit }) {
@@ -96,7 +125,8 @@ export class FilePane {
             return article(await render(this.ctx, content), options);
         } catch (error) {
             if (error.name === 'AbortError') throw error;
-            return this.source(content); // the words at least
+            const why = `This is the source: ${explain(error).what}`;
+            return [h('p', { class: 'small muted' }, why), this.source(content)]; // the words at least
         }
     }
 
@@ -120,18 +150,18 @@ export class FilePane {
     }
 
     source(text) {
-        return h(
-            'div',
-            { class: 'source', role: 'group', 'aria-label': 'Source' },
-            linesOf(text).map((line, i) =>
-                h(
-                    'div',
-                    { class: 'src blk', tabindex: '-1', data: { line: i + 1 } },
-                    h('span', { class: 'src-n', 'aria-hidden': 'true' }, String(i + 1)),
-                    h('span', { class: 'src-text', dir: 'auto' }, line || ' '),
-                ),
+        const lines = linesOf(text).map((line, i) =>
+            h(
+                'div',
+                { class: 'src blk', tabindex: '-1', data: { line: i + 1 } },
+                h('span', { class: 'src-n', 'aria-hidden': 'true' }, String(i + 1)),
+                h('span', { class: 'src-text', dir: 'auto' }, line || ' '),
             ),
         );
+        const parts = [];
+        for (let i = 0; i < lines.length; i += PART)
+            parts.push(h('div', { class: 'src-part' }, lines.slice(i, i + PART)));
+        return h('div', { class: 'source', role: 'group', 'aria-label': 'Source' }, parts);
     }
 
     /* Blocks that prefetch cuts, and blocks that just came. */
@@ -164,7 +194,6 @@ export class FilePane {
                 ),
             () => {},
         );
-        const draft = this.late ? draftOf(file) : null;
         const cut = cutWords(this.data, file);
         fill(
             this.notices,
@@ -174,28 +203,10 @@ export class FilePane {
                       cut.map((words) => h('p', words)),
                   )
                 : null,
-            draft
-                ? notice(
-                      'info',
-                      `You have a draft from ${clock(draft.time)} that is not saved.`,
-                      linkButton('Continue', this.edit),
-                      linkButton('Discard', () => this.discard()),
-                  )
+            this.late
+                ? draftNotice(this.ctx, file, { edit: this.edit, changed: () => this.paintHead() })
                 : null,
         );
-    }
-
-    discard() {
-        const kept = draftOf(this.file);
-        drafts.drop(draftId(this.file));
-        this.paintHead();
-        this.ctx.toast('Draft discarded', {
-            action: 'Bring it back',
-            run: () => {
-                drafts.set(draftId(this.file), kept);
-                this.paintHead();
-            },
-        });
     }
 
     async paintChange() {

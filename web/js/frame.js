@@ -50,10 +50,18 @@ export function build(list, given) {
     tools = given;
     paintRail();
     paintFoot();
+    keepLid();
     api.onConnection(() => {
         paintFoot();
         paintBanner();
     });
+}
+
+/* The banner, and a top line that has no room, make the lid taller; what sticks below it must know. */
+function keepLid() {
+    const lid = $('.lid');
+    const tell = () => document.documentElement.style.setProperty('--lid', `${lid.offsetHeight}px`);
+    new ResizeObserver(tell).observe(lid);
 }
 
 export function setCurrent(route) {

@@ -90,14 +90,18 @@ export class Fresh {
 
 const MOST = 200; // rows of one answer
 
-/** The first rows of a list, however many answers that takes: page({limit, cursor}) gives {items, nextCursor}. */
-export async function upTo(many, page) {
+/**
+ * The first rows of a list, and on while more(items) says so, however many answers that takes:
+ * page({limit, cursor}) gives {items, nextCursor}.
+ */
+export async function upTo(many, page, more = () => false) {
     const items = [];
     let cursor;
     do {
-        const answer = await page({ limit: Math.min(many - items.length, MOST), cursor });
+        const left = many - items.length;
+        const answer = await page({ limit: left > 0 ? Math.min(left, MOST) : MOST, cursor });
         items.push(...answer.items);
         cursor = answer.nextCursor;
-    } while (cursor && items.length < many);
+    } while (cursor && (items.length < many || more(items)));
     return { items, cursor };
 }

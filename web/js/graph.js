@@ -9,6 +9,7 @@ import { iconButton } from './ui.js';
 
 const STEPS = 160; // of the springs
 const SIZE = 45; // the room a note takes, from its middle
+const CELLS = 2 ** 20; // of the grid in one direction, more than there ever are
 const PETALS = 12; // notes with only one link, to the same note, that stand in rings around it
 const RIM_DOTS = 400; // unlinked notes that are drawn one by one; more are one texture
 const HUBS = 14; // notes that have their name written whatever else is there
@@ -18,36 +19,33 @@ const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 
 /* ---- where notes stand ------------------------------------------------------------------------ */
 
-/** Notes near a place, by cells of a grid: pushing all pairs would take too long. */
-function cells(dots, side) {
+/* Each note pushes those near it. By cells of a grid: all pairs would take too long. */
+function push(dots, side) {
     const grid = new Map();
-    const cell = (x, y) => `${Math.floor(x / side)},${Math.floor(y / side)}`;
+    const cell = (x, y) => x * CELLS + y;
     for (const dot of dots) {
-        const key = cell(dot.x, dot.y);
-        if (!grid.has(key)) grid.set(key, []);
-        grid.get(key).push(dot);
+        const key = cell(Math.floor(dot.x / side), Math.floor(dot.y / side));
+        const there = grid.get(key);
+        if (there) there.push(dot);
+        else grid.set(key, [dot]);
     }
-    return (dot) => {
-        const near = [];
-        for (let dx = -side; dx <= side; dx += side)
-            for (let dy = -side; dy <= side; dy += side) near.push(...(grid.get(cell(dot.x + dx, dot.y + dy)) ?? []));
-        return near;
-    };
+    for (const dot of dots) {
+        const x = Math.floor(dot.x / side), y = Math.floor(dot.y / side);
+        for (let dx = -1; dx <= 1; dx++)
+            for (let dy = -1; dy <= 1; dy++)
+                for (const other of grid.get(cell(x + dx, y + dy)) ?? []) if (other !== dot) pushAway(dot, other);
+    }
 }
 
-function push(dots, side) {
-    const near = cells(dots, side);
-    for (const dot of dots)
-        for (const other of near(dot)) {
-            if (other === dot) continue;
-            let dx = dot.x - other.x, dy = dot.y - other.y;
-            if (dx === 0 && dy === 0) dx = dot.order < other.order ? -0.1 : 0.1;
-            const distance = Math.hypot(dx, dy), reach = dot.size + other.size;
-            if (distance > reach) continue;
-            const force = ((reach - distance) / distance) * 0.32;
-            dot.fx += dx * force;
-            dot.fy += dy * force;
-        }
+function pushAway(dot, other) {
+    let dx = dot.x - other.x;
+    const dy = dot.y - other.y, reach = dot.size + other.size;
+    if (dx === 0 && dy === 0) dx = dot.order < other.order ? -0.1 : 0.1;
+    const square = dx * dx + dy * dy;
+    if (square > reach * reach) return;
+    const distance = Math.sqrt(square), force = ((reach - distance) / distance) * 0.32;
+    dot.fx += dx * force;
+    dot.fy += dy * force;
 }
 
 function pull(links) {

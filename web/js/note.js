@@ -4,9 +4,11 @@
 import { confirm } from './dialog.js';
 import { fill, h } from './dom.js';
 import { Editor } from './editor.js';
+import { draftNotice } from './file.js';
 import { day, moment, plural } from './format.js';
 import { icon } from './icons.js';
 import { markdown } from './markdown.js';
+import { Draft } from './state.js';
 import { badge, button, copyable, iconButton, notice, problem, time } from './ui.js';
 
 /** The text without the fields at its top, which the head shows. */
@@ -16,7 +18,7 @@ export const bodyOf = (content) => content.replace(/^---\r?\n(?:[^\n]*\n)*?---[ 
 const date = (iso) => day(iso.length === 10 ? `${iso}T12:00` : iso).replace(/^(?:To|Yester)day$/, (word) => word.toLowerCase());
 
 export class NotePane {
-    /** how: {scope, row(key), links(), href(key), back(), gone(), holds(event)}; row is what the list knows of it. */
+    /** how: {scope, row(key), where(), links(), href(key), back(), gone(), holds(event), write(on)}; row is what the list knows of it, where() the scope's name, write() puts into the address whether it is written. */
     constructor(ctx, key, how) {
         Object.assign(this, { ctx, key, how, note: null, editor: null, painted: null });
         this.node = h('div', { class: 'note' });
@@ -47,9 +49,18 @@ export class NotePane {
     }
 
     failed(error) {
-        if (this.editor || error.name === 'AbortError') return;
+        if (error.name === 'AbortError') return;
+        const gone = error.status === 404;
+        if (gone) this.note = { scope: this.how.where(), key: this.key, title: this.key, content: '', revision: null };
+        if (this.editor) return gone ? this.editor.changed(this.note) : undefined; // it tells itself
         this.painted = null;
-        fill(this.node, this.backLink(), error.status === 404 ? notice('info', 'There is no such note any more.') : problem(error));
+        this.linksNode = null;
+        fill(this.node, this.backLink(), gone ? [notice('info', 'There is no such note any more.'), this.draftBox = h('div')] : problem(error));
+        if (gone) this.paintDraft();
+    }
+
+    paintDraft() {
+        fill(this.draftBox, draftNotice(this.ctx, this.note, { edit: () => this.edit(), changed: () => this.paintDraft() }));
     }
 
     backLink() {
@@ -63,8 +74,9 @@ export class NotePane {
             return h('pre', { class: 'prose' }, note.content);
         });
         if (this.editor || this.note !== note) return;
-        fill(this.node, this.backLink(), this.headNode(), this.findings(), text, this.linksNode = h('nav', { class: 'note-links', 'aria-label': 'Links of this note' }));
+        fill(this.node, this.backLink(), this.headNode(), this.draftBox = h('div'), this.findings(), text, this.linksNode = h('nav', { class: 'note-links', 'aria-label': 'Links of this note' }));
         this.painted = note.revision;
+        this.paintDraft();
         this.paintLinks();
     }
 
@@ -115,9 +127,23 @@ export class NotePane {
     /* ---- changing it -------------------------------------------------------------------------- */
 
     edit() {
-        if (this.editor || !this.note) return;
+        if (this.writable()) this.how.write(true);
+    }
+
+    /* Of a note that is gone, a draft may be left. */
+    writable() {
+        return this.note && (this.note.revision || new Draft(this.note).kept);
+    }
+
+    /** As the address says. */
+    setEditing(on) {
+        if (on && !this.editor && this.writable()) this.startEdit();
+        else if (!on && this.editor) return this.endEdit();
+    }
+
+    startEdit() {
         const { scope, key, content, revision, title } = this.note;
-        this.editor = new Editor(this.ctx, { scope, key, content, revision, label: title }, () => this.endEdit());
+        this.editor = new Editor(this.ctx, { scope, key, content, revision, label: title }, () => this.how.write(false));
         this.painted = null;
         fill(this.node, this.editor.node);
         this.node.closest('.page')?.classList.add('editing');
@@ -125,6 +151,7 @@ export class NotePane {
     }
 
     async endEdit() {
+        this.editor.close();
         this.editor = null;
         this.node.closest('.page')?.classList.remove('editing');
         await this.load().catch((error) => this.failed(error));
@@ -133,7 +160,7 @@ export class NotePane {
 
     close() {
         this.fresh.end();
-        this.editor?.keep();
+        this.editor?.close();
         this.node.closest('.page')?.classList.remove('editing');
     }
 

@@ -87,23 +87,73 @@ export const searches = {
     },
 };
 
-/** Drafts of texts, by the file they belong to: {text, base, revision, time}. */
-export const drafts = {
-    get(id) {
-        try {
-            return JSON.parse(kept(`draft.${id}`));
-        } catch {
-            return null;
+/*
+ * Drafts of texts. Two windows may write on one file: each keeps its own, under the file's name and a number
+ * (the first has none), and none writes over or takes away what another one kept.
+ */
+const draftKey = (file) => `draft.${file.scope}/${file.key}`;
+
+function draftKeys(file) {
+    const first = draftKey(file);
+    try {
+        return Object.keys(localStorage)
+            .filter((key) => key.startsWith(PREFIX))
+            .map((key) => key.slice(PREFIX.length))
+            .filter((key) => key === first || key.startsWith(`${first}\n`));
+    } catch {
+        return []; // forbidden
+    }
+}
+
+function readDraft(raw) {
+    try {
+        const draft = JSON.parse(raw);
+        return draft && draft.text !== draft.base ? draft : null;
+    } catch {
+        return null;
+    }
+}
+
+/** What one window keeps of a file that is not saved. It begins with the newest draft of the file, if any. */
+export class Draft {
+    #file;
+    #key = null;
+    #raw = null; // as this window wrote or found it: else it is another's
+
+    constructor(file) {
+        this.#file = file;
+        let newest = -1;
+        for (const key of draftKeys(file)) {
+            const raw = kept(key);
+            const time = readDraft(raw)?.time ?? -1;
+            if (time > newest) [newest, this.#key, this.#raw] = [time, key, raw];
         }
-    },
-    set: (id, draft) => keep(`draft.${id}`, JSON.stringify({ ...draft, time: Date.now() })),
-    drop: (id) => keep(`draft.${id}`, null),
-};
+    }
 
-export const draftId = (file) => `${file.scope}/${file.key}`;
+    /** {text, base, revision, time}, or null. */
+    get kept() {
+        return readDraft(this.#raw);
+    }
 
-/** A draft that differs from what it was made from. */
-export function draftOf(file) {
-    const draft = drafts.get(draftId(file));
-    return draft && draft.text !== draft.base ? draft : null;
+    /** False when this browser keeps nothing. */
+    keep({ text, base, revision }) {
+        const ours = this.#key !== null && (kept(this.#key) ?? this.#raw) === this.#raw;
+        if (!ours) this.#key = this.#free();
+        const raw = JSON.stringify({ text, base, revision, time: Date.now() });
+        if (!keep(this.#key, raw)) return false;
+        this.#raw = raw;
+        return true;
+    }
+
+    drop() {
+        if (this.#key !== null && kept(this.#key) === this.#raw) keep(this.#key, null);
+    }
+
+    #free() {
+        const first = draftKey(this.#file);
+        const taken = new Set(draftKeys(this.#file));
+        let key = first;
+        for (let i = 2; taken.has(key); i++) key = `${first}\n${i}`;
+        return key;
+    }
 }

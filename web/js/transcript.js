@@ -58,7 +58,8 @@ export class Transcript {
     take({ wanted, session, messages, previous = null, next = null }) {
         const known = new Set(this.messages.map((message) => message.id));
         const more = this.next ? [] : messages.filter((message) => !known.has(message.id)); // of a place in the middle, nothing follows
-        if (wanted) Object.assign(this, { wanted: null, messages, previous, next });
+        const apart = more.length > 0 && more.length === messages.length; // so much was said that some between is missing
+        if (wanted || apart) Object.assign(this, { wanted: null, messages, previous, next });
         else this.messages.push(...more);
         this.session = session;
         if (wanted) fill(this.node, this.backLink(), this.headBox, this.earlier, this.talk, this.later);
@@ -197,19 +198,23 @@ export class Transcript {
             result ? h('pre', { class: 'fold-result', tabindex: '0', 'aria-label': `What ${name} gave`, role: 'group', dir: 'auto' }, given.text) : null);
     }
 
+    /* What was said before or after; not painted yet. */
+    async fetch(side) {
+        const answer = await this.ctx.busy(this.page({ from: this[side] }));
+        const known = new Set(this.messages.map((message) => message.id));
+        const fresh = answer.messages.filter((message) => !known.has(message.id));
+        this.messages = side === 'previous' ? [...fresh, ...this.messages] : [...this.messages, ...fresh];
+        this[side] = answer[side] ?? null;
+    }
+
     async extend(side) {
-        const node = side === 'previous' ? this.talk.firstElementChild : null;
-        const top = node?.getBoundingClientRect().top;
+        const anchor = side === 'previous' ? this.messages[0]?.id : null;
+        const top = this.talk.firstElementChild?.getBoundingClientRect().top;
         try {
-            const answer = await this.ctx.busy(this.page({ from: this[side] }));
-            const known = new Set(this.messages.map((message) => message.id));
-            const fresh = answer.messages.filter((message) => !known.has(message.id));
-            this.messages = side === 'previous' ? [...fresh, ...this.messages] : [...this.messages, ...fresh];
-            this[side] = answer[side] ?? null;
-            const anchor = this.messages[fresh.length]?.id;
+            await this.fetch(side);
             this.paintTalk();
             this.paintMarks();
-            if (side === 'previous' && anchor) window.scrollBy(0, (this.nodes.get(anchor)?.getBoundingClientRect().top ?? 0) - top);
+            if (anchor) window.scrollBy(0, (this.nodes.get(anchor)?.getBoundingClientRect().top ?? 0) - top);
         } catch (error) {
             this.ctx.fail(error);
         }
@@ -228,10 +233,16 @@ export class Transcript {
             [...first].map(([label, change], i) => [i ? ', ' : '', button({ label, kind: 'link', title: 'Show where', run: () => this.toTime(change.time) })])] : null);
     }
 
-    /* The last message before it. */
-    place(change) {
-        const before = this.messages.filter((message) => message.timestamp <= change.time).at(-1) ?? this.messages[0];
-        return before ? this.nodes.get(before.id) : null;
+    /* The last message before a time; the first when there is none. */
+    before(iso) {
+        return this.messages.findLast((message) => message.timestamp <= iso) ?? this.messages[0];
+    }
+
+    /* Where it came; null when that is not among what is shown. */
+    place({ time }) {
+        if (this.previous && this.messages[0]?.timestamp > time) return null;
+        if (this.next && this.messages.at(-1)?.timestamp < time) return null;
+        return this.nodes.get(this.before(time)?.id) ?? null;
     }
 
     mark(change) {
@@ -240,8 +251,19 @@ export class Transcript {
             change.line ? h('span', { class: 'muted ellipsis', dir: 'auto' }, change.line.replace(/^[+-]/, '')) : null);
     }
 
-    toTime(iso) {
-        this.show(this.messages.filter((message) => message.timestamp <= iso).at(-1) ?? this.messages[0]);
+    async toTime(iso) {
+        const { length } = this.messages;
+        try {
+            while (this.previous && this.messages[0].timestamp > iso) await this.fetch('previous');
+            while (this.next && this.messages.at(-1).timestamp < iso) await this.fetch('next');
+        } catch (error) {
+            this.ctx.fail(error);
+        }
+        if (this.messages.length > length) {
+            this.paintTalk();
+            this.paintMarks();
+        }
+        this.show(this.before(iso));
     }
 
     show(message) {
@@ -260,7 +282,7 @@ export class Transcript {
         this.revealed = m ?? t;
         if (m && !this.nodes.has(m)) await this.load({ m });
         if (m) this.show({ id: m });
-        else if (t) this.toTime(t);
+        else if (t) await this.toTime(t);
     }
 
     /* ---- changing it -------------------------------------------------------------------------- */

@@ -70,7 +70,7 @@ const page = {
     },
 
     unmount() {
-        this.editor?.keep();
+        this.editor?.close();
     },
 
     head() {
@@ -132,7 +132,7 @@ const page = {
     /* Other files than before. */
     async build() {
         const { data } = this;
-        this.editor?.keep();
+        this.editor?.close();
         this.editor = null;
         this.panes.clear();
         for (const file of data.files) {
@@ -152,7 +152,7 @@ const page = {
         const editing = this.panes.get(params.edit);
         fill(this.gauge, gauge(this.data));
         if (editing && !editing.file.error) return this.showEditor(editing);
-        this.editor?.keep();
+        this.editor?.close();
         this.editor = null;
         this.results.hidden = !params.q;
         const tab = this.panes.has(params.tab) ? params.tab : 'user';

@@ -207,11 +207,12 @@ const page = {
             this.closePane();
             return void fill(this.beside, this.view() === 'list' && this.data.notes.length ? h('p', { class: 'notes-hint faint' }, 'Choose a note: ', h('kbd', 'j'), ' ', h('kbd', 'k'), ' move, ', h('kbd', 'Enter'), ' opens.') : null);
         }
-        if (this.pane?.key === key) return;
+        if (this.pane?.key === key) return this.pane.setEditing(Boolean(this.ctx.params.edit));
         this.closePane();
         const pane = new NotePane(this.ctx, key, {
-            scope: this.scope(), row: (one) => this.data.notes.find((note) => note.key === one), links: () => this.links(), href: (other) => this.href(other),
+            scope: this.scope(), row: (one) => this.data.notes.find((note) => note.key === one), where: () => this.data.scope, links: () => this.links(), href: (other) => this.href(other),
             back: () => this.ctx.go('notes', this.besides()), gone: () => this.ctx.go('notes', this.besides(), { replace: true }), holds: (event) => this.holds(event),
+            write: (on) => this.ctx.set({ edit: on ? '1' : null }, { replace: !on }),
         });
         this.pane = pane;
         try {
@@ -223,6 +224,7 @@ const page = {
         if (this.pane !== pane) return;
         fill(this.beside, pane.node);
         this.beside.scrollTop = 0;
+        pane.setEditing(Boolean(this.ctx.params.edit));
         if (matchMedia('(max-width: 899px)').matches) window.scrollTo(0, 0);
     },
 

@@ -20,7 +20,7 @@ import {
 import { upTo } from '../fresh.js';
 import { icon } from '../icons.js';
 import { Scrubber } from '../scrubber.js';
-import { button, copyable, delta, empty, select } from '../ui.js';
+import { button, copyable, delta, empty, linkButton, problem, select } from '../ui.js';
 
 const PAGE = 60;
 const THROUGH = ['cli', 'mcp', 'hook', 'editor', 'web', 'external', 'undo', 'restore', 'import'];
@@ -143,9 +143,16 @@ const page = {
         this.openNamed();
     },
 
-    ask() {
+    /* As many as are wanted; and on, to the change that the address names: numbers go down with time. */
+    async ask() {
         const filter = this.filter();
-        return upTo(this.many, (page) => this.ctx.call('memory.timeline', { ...filter, ...page }));
+        const ofOne = filter.scope && filter.key;
+        const named = Number((ofOne && this.ctx.params.change) || Infinity);
+        return upTo(
+            this.many,
+            (page) => this.ctx.call('memory.timeline', { ...filter, ...page }),
+            (items) => items.at(-1)?.number > named,
+        );
     },
 
     take({ items, cursor }) {
@@ -352,6 +359,7 @@ class Row {
         const { scope, key, time } = change;
         fill(this.detail, h('p', { class: 'small faint' }, 'One moment…'));
         let diff = change.diff;
+        let failure = null;
         try {
             diff ??= (
                 await ctx.call('memory.timeline', {
@@ -364,14 +372,17 @@ class Row {
                 })
             ).items.find((row) => row.number === change.number)?.diff;
         } catch (error) {
-            if (error.name !== 'AbortError') diff = '';
+            if (error.name === 'AbortError') return;
+            failure = error;
         }
         const version = change.after ?? change.before;
         fill(
             this.detail,
-            diff === undefined || diff === ''
-                ? h('p', { class: 'small muted' }, 'The difference is not kept any more.')
-                : diffView(diff, { label: `What changed in ${fileLabel(scope, key)}` }),
+            failure
+                ? problem(failure, linkButton('Try again', () => this.fillDetail()))
+                : diff === undefined || diff === ''
+                  ? h('p', { class: 'small muted' }, 'The difference is not kept any more.')
+                  : diffView(diff, { label: `What changed in ${fileLabel(scope, key)}` }),
             h(
                 'div',
                 { class: 'cluster' },
@@ -401,7 +412,7 @@ class Row {
                           'a',
                           {
                               class: 'button small quiet',
-                              href: ctx.href(`sessions/${change.session}`),
+                              href: ctx.href(`sessions/${change.session}`, { t: time }),
                           },
                           'Its session',
                       )
