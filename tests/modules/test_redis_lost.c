@@ -390,8 +390,11 @@ static void test_every_refusal_has_its_code_and_its_words(void **state)
         {"-CROSSSLOT Keys in request don't hash to the same slot\r\n", ETHOS_UNSUPPORTED, false,
          "cluster"},
         {"-CLUSTERDOWN The cluster is down\r\n", ETHOS_UNSUPPORTED, false, "cluster"},
-        {"-ERR unknown command 'EVALSHA', with args beginning with: 'content'\r\n", ETHOS_IO, false,
-         "unknown command"},
+        {"-ERR unknown command 'EVALSHA', with args beginning with: 'content'\r\n",
+         ETHOS_UNSUPPORTED, false, "lacks a command"},
+        {"-ERR Unknown Redis command called from script script: f, on @user_script:1.\r\n",
+         ETHOS_UNSUPPORTED, false, "lacks a command"},
+        {"-ERR something that nobody has heard of\r\n", ETHOS_IO, false, "nobody has heard of"},
         {":7\r\n", ETHOS_CORRUPT, false, "answer of the script"},
         {"not the protocol\r\n", ETHOS_IO, true, "may have been made"},
     };
