@@ -220,8 +220,10 @@ int ask_nothing(struct redis *self, struct ethos_error *error);
 int refusal_set(const struct redis *self, const redisReply *reply, bool *out_again,
                 struct ethos_error *error);
 
+/* What to do about a command that the server does not know. */
+#define REFUSAL_RENAMED "take its rename-command out of redis.conf"
+
 /* How a user gets the rights that a store needs. */
-#define REFUSAL_RENAMED "take its rename-command out of redis.conf; ethos doctor names it"
 #define REFUSAL_RIGHTS_SIZE 200
 void refusal_rights(const struct redis *self, char out[REFUSAL_RIGHTS_SIZE]);
 

@@ -428,7 +428,7 @@ static int set_up(struct mirror *self, struct ethos_error *error)
         code = place_of(self, NULL, self->place, &shown, error);
     if (code == ETHOS_OK && !(self->name = name_in(self, str_view(&shown))))
         code = err_nomem(error);
-    if (code == ETHOS_OK && !(self->told = json_object()))
+    if (code == ETHOS_OK && (!(self->told = json_object()) || !(self->kept_here = json_object())))
         code = err_nomem(error);
     if (code == ETHOS_OK)
         code = folder_open(self, shown.data, error);
@@ -474,6 +474,7 @@ void mirror_close(struct mirror *self)
     if (self->dir >= 0)
         os_close(self->dir);
     json_decref(self->told);
+    json_decref(self->kept_here);
     arena_release(&self->arena);
     free(self->folder);
     free(self);

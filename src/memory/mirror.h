@@ -59,8 +59,7 @@ struct mirror_event {
     const char *path; /* of the file, below the folder */
     bool removed;     /* the text is gone from where it says */
     bool merged;      /* both sides had changed; of MIRROR_KEPT: the backend keeps it */
-    bool
-        forgotten; /* of MIRROR_KEPT: it may hold what was forgotten at the backend, so the folder keeps it */
+    bool forgotten; /* of MIRROR_KEPT: by the folder; it may hold what the backend has forgotten */
     size_t gone, known;
     const struct ethos_error *error;
 };

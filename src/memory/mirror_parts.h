@@ -75,10 +75,10 @@ struct mirror {
     bool in_step;               /* and somebody was told */
     bool guarded;               /* in this pass, files that are gone were counted */
     size_t deletions;           /* that may still be done in it */
-    size_t kept_here; /* copies that were put into the folder and told, which its watch will find */
-    size_t removed;   /* texts at backends, without a pause of MIRROR_SPELL_MS */
-    int64_t removed_ms; /* the last of them */
-    json_t *told;       /* failures of single texts: path to what they were about */
+    json_t *kept_here;          /* paths of copies that were told, which the folder's watch finds */
+    size_t removed;             /* texts at backends, without a pause of MIRROR_SPELL_MS */
+    int64_t removed_ms;         /* the last of them */
+    json_t *told;               /* failures of single texts: path to what they were about */
     struct mirror_count count;
 };
 

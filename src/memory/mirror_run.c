@@ -80,12 +80,9 @@ static void listen_to(struct mirror *self, struct mirror_source *source)
 static void tell_copy(struct mirror *self, const struct watch_event *event)
 {
     char path[PATH_MAX];
-    if (event->count > 0 && self->kept_here > 0) {
-        self->kept_here--;
-        return;
-    }
     if (self->how.two_way && event->count > 0 &&
-        folder_path(self, event->scope, event->key, path, NULL) == ETHOS_OK)
+        folder_path(self, event->scope, event->key, path, NULL) == ETHOS_OK &&
+        json_object_del(self->kept_here, path) != 0)
         mirror_tell(self, &(struct mirror_event){.kind = MIRROR_KEPT,
                                                  .backend = self->name,
                                                  .scope = event->scope,

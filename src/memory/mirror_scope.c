@@ -251,25 +251,34 @@ static int keep_copy(struct look *look, const struct item *item, bool at_backend
     if (code != ETHOS_OK)
         return code;
     look->self->count.kept++;
-    look->self->kept_here += !at_backend;
+    if (!at_backend)
+        json_object_set_new(look->self->kept_here, item->path,
+                            json_true()); // no memory: told again
     tell(look, item,
          (struct mirror_event){.kind = MIRROR_KEPT, .merged = at_backend, .forgotten = forgotten});
     return ETHOS_OK;
 }
 
 /*
- * Whether something was forgotten at the backend since both agreed: a purge leaves no version that holds it. A copy of
- * the file would bring it back there.
+ * Whether something was forgotten at the backend since it had the text that the edit began from: a purge leaves no
+ * version that holds it. A copy of the file would bring it back there.
  */
-static int find_forgotten(struct look *look, const struct item *item, bool *out,
+static int find_forgotten(struct look *look, const struct absorbing *job, bool *out,
                           struct ethos_error *error)
 {
     struct ethos_provider *backend = look->backend;
+    const struct item *item = job->item;
+    const char *revision = item->agreed;
+    char base[ETHOS_REVISION_SIZE];
     struct ethos_text text = {0};
     *out = false;
     if (same(item->agreed, MIRROR_ABSENT) || !backend->ops->version)
         return ETHOS_OK;
-    int code = backend->ops->version(backend, look->scope->scope, item->key, item->agreed, &text,
+    if (job->stale) {
+        hash_revision(view_of(job->base.data, job->base.size), base);
+        revision = base;
+    }
+    int code = backend->ops->version(backend, look->scope->scope, item->key, revision, &text,
                                      error);
     free_text(look, &text);
     *out = code == ETHOS_NOTFOUND || code == ETHOS_CORRUPT;
@@ -282,7 +291,7 @@ static int absorb_clash(struct look *look, struct absorbing *job, struct ethos_e
                         struct ethos_error *error)
 {
     bool forgotten;
-    int code = find_forgotten(look, job->item, &forgotten, error);
+    int code = find_forgotten(look, job, &forgotten, error);
     if (code == ETHOS_OK)
         code = keep_copy(look, job->item, true, forgotten, error);
     job->kept = code == ETHOS_OK;

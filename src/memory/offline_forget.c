@@ -107,6 +107,8 @@ static int put_back(const struct forgetting *self, int dir, const char *name, bo
     char renamed[OFFLINE_NAME_SIZE * 2];
     str_init(&text, SIZE_MAX);
     cleanse_reason(self, call);
+    if (waits)
+        json_object_set_new(call, OFFLINE_CLEANSED, json_true());
     int code = json_print(call, waits ? JSON_STYLE_LINE : JSON_STYLE_PRETTY, &text);
     if (code == ETHOS_OK)
         code = str_addc(&text, '\n');

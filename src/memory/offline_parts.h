@@ -18,9 +18,10 @@
 #include "memory/offline.h"
 
 #define OFFLINE_FOLDER "offline"
-#define OFFLINE_PLACE_SIZE 33 /* hex digits and terminator */
-#define OFFLINE_PATH_SIZE 96  /* of a folder of a place, below the root */
-#define OFFLINE_NAME_SIZE 32  /* of a call that waits: its number and its checksum */
+#define OFFLINE_PLACE_SIZE 33       /* hex digits and terminator */
+#define OFFLINE_PATH_SIZE 96        /* of a folder of a place, below the root */
+#define OFFLINE_NAME_SIZE 32        /* of a call that waits: its number and its checksum */
+#define OFFLINE_CLEANSED "cleansed" /* member of a call that waits */
 #define OFFLINE_FILE_BYTES ((size_t)ETHOS_MAX_INPUT_BYTES * 8) /* of a call that was refused */
 
 struct offline {
@@ -113,6 +114,7 @@ struct queue_call {
     struct ethos_origin origin;
     struct ethos_update *updates;
     size_t count;
+    bool cleansed; /* lines of it were forgotten since it was put */
 };
 
 /* The names of the calls, in order, in the arena. */

@@ -376,6 +376,7 @@ static int parse(struct ethos_view text, struct queue_call *out, struct ethos_er
     if (take_strings(json_object_get(json, "context"), of_context, &out->arena, &out->context) ||
         take_strings(json_object_get(json, "origin"), of_origin, &out->arena, &out->origin))
         code = err_nomem(error);
+    out->cleansed = json_is_true(json_object_get(json, OFFLINE_CLEANSED));
     json_decref(json);
     out->updates = batch.updates;
     out->count = batch.count;

@@ -11,6 +11,7 @@
 #include "base/os.h"
 #include "base/uuid.h"
 #include "memory/offline_parts.h"
+#include "store/opid.h"
 
 /* ---- what waits -------------------------------------------------------------------------------- */
 
@@ -60,6 +61,18 @@ static int put_aside(struct offline *self, const char *name, int code, struct et
     return queue_refuse(self, name, why, error);
 }
 
+/*
+ * Whether it is one whose answer was lost, and which lines were forgotten of since: the backend then knows the id
+ * with the updates as they were. Of several scopes others may have failed, too.
+ */
+static bool was_done(const struct queue_call *call, const struct ethos_error *why)
+{
+    for (size_t i = 1; i < call->count; i++)
+        if (strcmp(call->updates[i].scope, call->updates[0].scope) != 0)
+            return false;
+    return call->cleansed && opid_is_of_others(why);
+}
+
 /* Does a call and strikes it off, or puts it aside. */
 static int settle_call(struct offline *self, const char *name, struct ethos_error *error)
 {
@@ -69,6 +82,8 @@ static int settle_call(struct offline *self, const char *name, struct ethos_erro
     bool lasting = code == ETHOS_CORRUPT;
     if (code == ETHOS_OK) {
         code = do_call(self, &call, &why);
+        if (code != ETHOS_OK && was_done(&call, &why))
+            code = ETHOS_OK;
         // One that cannot be read either refuses everything, not this call.
         lasting = code != ETHOS_OK && !is_passing(code) && ask(self, call.updates) == ETHOS_OK;
         queue_release(&call);
@@ -153,9 +168,10 @@ struct attempt {
     struct ethos_origin origin; /* that of how, with an id by which a repeat is known */
     char made[UUID_SIZE];
     bool sent;
-    bool once;               /* a repeat is known there */
-    enum mark *marks;        /* of each update */
-    struct ethos_error lost; /* why */
+    bool once;                  /* a repeat is known there */
+    enum mark *marks;           /* of each update */
+    struct ethos_error lost;    /* why */
+    struct ethos_error refused; /* the first that was told to have failed */
 };
 
 /* What was lost on the way may have been done, so it can only wait where a repeat is known. */
@@ -174,6 +190,8 @@ static void note_outcome(void *arg, const struct ethos_outcome *outcome)
             attempt->marks[i] = mark;
     if (mark == LOST)
         attempt->lost = *outcome->error;
+    if (mark == TOLD && outcome->error && attempt->refused.code == ETHOS_OK)
+        attempt->refused = *outcome->error;
     if (mark == TOLD && attempt->how->each)
         attempt->how->each(attempt->how->arg, outcome);
 }
@@ -293,6 +311,10 @@ static int sync_or_keep(struct offline *self, const struct ethos_context *contex
     int kept = keep_marked(self, context, attempt, marks, lost && away, whole ? &why : NULL);
     if (!whole)
         kept = code; // what else went wrong is the answer
+    else if (kept == ETHOS_OK && attempt->refused.code != ETHOS_OK) { // so it is when it came later
+        why = attempt->refused;
+        kept = why.code;
+    }
     if (kept != ETHOS_OK && error)
         *error = why;
     return kept;

@@ -4,6 +4,7 @@
 #include "store/opid.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/json.h"
@@ -89,9 +90,16 @@ static void set_edit(const json_t *rows, struct ethos_edit *edit)
     copy_text(row, "receipt", edit->receipt, sizeof edit->receipt);
 }
 
+#define USED_FOR_OTHERS "operation id used for other updates: "
+
+bool opid_is_of_others(const struct ethos_error *error)
+{
+    return error->code == ETHOS_DENIED && strstr(error->text, USED_FOR_OTHERS);
+}
+
 static int refuse(const char *id, struct ethos_error *error)
 {
-    int code = err_set(error, ETHOS_DENIED, "operation id used for other updates: %s", id);
+    int code = err_set(error, ETHOS_DENIED, USED_FOR_OTHERS "%s", id);
     return err_hint(error, code, "give every operation an id of its own");
 }
 

@@ -31,6 +31,9 @@ int opid_record(const struct ethos_origin *origin, int64_t now_ms, const struct 
 int opid_recall(struct ethos_view record, const struct ethos_origin *origin,
                 struct ethos_edit *edits, size_t count, struct ethos_error *error);
 
+/* Whether that is what an update was refused for, by any store: its words are part of the contract. */
+bool opid_is_of_others(const struct ethos_error *error);
+
 /* When the operation was done, or -1 when this is no record. */
 int64_t opid_time(struct ethos_view record);
 

@@ -318,6 +318,36 @@ static void test_two_way_an_edit_of_what_was_forgotten_does_not_bring_it_back(vo
     }
 }
 
+/* Nor would that of an editor which had the file open since before, when what was forgotten there is gone here, too. */
+static void test_two_way_a_stale_buffer_does_not_bring_back_what_was_forgotten(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct ethos_purge purge;
+        begin((enum kind)kind, true);
+        put("a\n");
+        put("a\nb\nthe key is hunter2\nc\n");
+        pass();
+        if (stand.store->ops->purge) {
+            assert_int_equal(stand.store->ops->purge(stand.store, SCOPE, VIEW("hunter2"), 0, NULL,
+                                                     &purge, &stand.error),
+                             ETHOS_OK);
+            pass();
+            expect_both("a\nb\nc\n");
+            put("theirs\nb\nc\n");
+            edit(MEMORY, "mine\nb\nthe key is hunter2\nc\n");
+            pass();
+            assert_int_equal(stand.seen[MIRROR_KEPT], 1);
+            expect_both("theirs\nb\nc\n");
+            assert_int_equal(copies_of(stand.store), 0);
+            assert_int_equal(copies_here(), 1);
+            assert_true(kind != ROWS || !rows_ram_holds(stand.db, VIEW("hunter2")));
+            expect_quiet();
+        }
+        end();
+    }
+}
+
 static void test_two_way_new_files_and_scopes_go_to_the_backend(void **state)
 {
     (void)state;
@@ -781,6 +811,49 @@ static void test_it_runs_until_it_is_stopped(void **state)
     shell("test -z \"$(ls | grep -v personalities)\"");
 }
 
+static void *leave_a_copy(void *arg)
+{
+    int64_t until = os_monotonic_ms() + PATIENCE_MS;
+    while (stand.seen[MIRROR_IN_STEP] == 0 && os_monotonic_ms() < until)
+        os_sleep_ms(10);
+    shell("echo other > users/u/USER.sync-conflict-20260101-120000-ABCDEFG.md");
+    while (stand.seen[MIRROR_KEPT] == 1 && os_monotonic_ms() < until)
+        os_sleep_ms(10);
+    if (write(*(int *)arg, "", 1) != 1)
+        abort();
+    return NULL;
+}
+
+/* A copy of its own that was told already is not taken for one that somebody else left. */
+static void test_while_it_runs_copies_of_others_are_told(void **state)
+{
+    int stop[2];
+    pthread_t thread;
+    struct ethos_purge purge;
+    (void)state;
+    begin_with(ROWS, true);
+    put("a\nthe key is hunter2\nc\n");
+    put_in("user:u", "USER.md", "tea\n");
+    assert_int_equal(pipe(stop), 0);
+    const struct mirror_how how = {
+        .folder = stand.folder, .two_way = true, .stop = stop[0], .each = note, .arg = &stand};
+    assert_int_equal(mirror_open(stand.ethos, &how, &stand.mirror, &stand.error), ETHOS_OK);
+    pass();
+    edit(MEMORY, "a\nthe key is hunter2, of all\nc\n");
+    assert_int_equal(
+        stand.store->ops->purge(stand.store, SCOPE, VIEW("hunter2"), 0, NULL, &purge, &stand.error),
+        ETHOS_OK);
+    pass();
+    assert_int_equal(stand.seen[MIRROR_KEPT], 1);
+    assert_int_equal(pthread_create(&thread, NULL, leave_a_copy, &stop[1]), 0);
+    int code = mirror_run(stand.mirror, &stand.error);
+    pthread_join(thread, NULL);
+    assert_int_equal(code, ETHOS_OK);
+    assert_int_equal(stand.seen[MIRROR_KEPT], 2);
+    close(stop[0]);
+    close(stop[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -797,6 +870,7 @@ int main(void)
         TEST(test_two_way_both_changes_stand),
         TEST(test_two_way_what_contradicts_is_kept_at_the_backend),
         TEST(test_two_way_an_edit_of_what_was_forgotten_does_not_bring_it_back),
+        TEST(test_two_way_a_stale_buffer_does_not_bring_back_what_was_forgotten),
         TEST(test_two_way_new_files_and_scopes_go_to_the_backend),
         TEST(test_two_way_both_new_are_brought_together),
         TEST(test_two_way_a_deleted_file_is_removed_unless_it_changed_there),
@@ -819,6 +893,7 @@ int main(void)
         TEST(test_a_backend_out_of_reach_changes_nothing_and_is_made_up_for),
         TEST(test_an_answer_that_is_lost_does_nothing_twice),
         TEST(test_it_runs_until_it_is_stopped),
+        TEST(test_while_it_runs_copies_of_others_are_told),
     };
     choose_place();
     return cmocka_run_group_tests(tests, NULL, NULL);

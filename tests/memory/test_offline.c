@@ -1148,6 +1148,103 @@ static void test_one_whose_answer_was_lost_and_that_cannot_wait_stays_unknown(vo
     assert_log(world, "one\n\ntwo\n");
 }
 
+/* That some of it waits does not hide that some was refused. */
+static void test_of_a_call_that_was_half_refused_the_rest_waits_and_it_failed(void **state)
+{
+    struct world *world = *state;
+    struct told told = {0};
+    const struct ethos_sync_how how = {.each = count_outcome, .arg = &told};
+    const struct ethos_update updates[] = {
+        {.action = ETHOS_ACTION_ADD, .text = VIEW("b")},
+        {.action = ETHOS_ACTION_ADD,
+         .scope = "global",
+         .key = "a.md",
+         .text = VIEW("a"),
+         .if_match = "other"},
+    };
+
+    begin(world, QUEUE);
+    rows_ram_hooks(db)->fails = ETHOS_BUSY;
+    assert_error(&world->error, ethos_sync(world->turn, updates, 2, &how, &world->error),
+                 ETHOS_CONFLICT);
+    assert_non_null(strstr(world->error.text, "a.md"));
+    assert_int_equal(told.queued, 1);
+    begin(world, QUEUE);
+    assert_log(world, "b\n");
+    assert_int_equal(rows_ram_version(db, "global"), 0);
+}
+
+/* What was done before is not done again, and what was not reached is done then. */
+static void test_of_several_scopes_those_without_an_answer_wait_together(void **state)
+{
+    struct world *world = *state;
+    struct told told = {0};
+    const struct ethos_sync_how how = {.each = count_outcome, .arg = &told};
+    const struct ethos_update updates[] = {
+        {.action = ETHOS_ACTION_ADD, .scope = "global", .key = "a.md", .text = VIEW("a")},
+        {.action = ETHOS_ACTION_ADD, .text = VIEW("b")},
+        {.action = ETHOS_ACTION_REPLACE, .scope = "global", .key = "b.md", .text = VIEW("")},
+        {.action = ETHOS_ACTION_REMOVE, .scope = "global", .key = "a.md", .text = VIEW("none")},
+        {.action = ETHOS_ACTION_DELETE, .scope = "global", .key = "c.md"},
+    };
+
+    begin(world, QUEUE);
+    lose_an_answer();
+    assert_ok(world, ethos_sync(world->turn, updates, 5, &how, &world->error));
+    assert_int_equal(told.queued, 4);
+    assert_int_equal(told.written + told.failed, 0);
+    assert_int_equal(count_in(world, "queue"), 1);
+    assert_int_equal(rows_ram_version(db, "global"), 2);
+    go_down(ETHOS_OK);
+    begin(world, QUEUE);
+    assert_log(world, "b\n");
+    assert_int_equal(rows_ram_version(db, "global"), 2);
+    assert_int_equal(count_in(world, "queue"), 0);
+    assert_int_equal(count_in(world, "refused"), 0);
+}
+
+/* The backend has it as it was, and is rid of it when it is back. */
+static void test_one_whose_answer_was_lost_can_be_forgotten(void **state)
+{
+    struct world *world = *state;
+    struct ethos_purge purge = {0};
+
+    begin(world, QUEUE);
+    lose_an_answer();
+    assert_ok(world, add(world, "keep this\nthe key is hunter2"));
+    assert_error(&world->error,
+                 ethos_forget(world->turn, NULL, VIEW("hunter2"), NULL, &purge, &world->error),
+                 ETHOS_BUSY);
+    assert_int_equal(count_in(world, "queue"), 1);
+    go_down(ETHOS_OK);
+    begin(world, QUEUE);
+    assert_ok(world, ethos_forget(world->turn, NULL, VIEW("hunter2"), NULL, &purge, &world->error));
+    assert_log(world, "keep this\n");
+    assert_false(rows_ram_holds(db, VIEW("hunter2")));
+    assert_int_equal(count_in(world, "queue"), 0);
+    assert_int_equal(count_in(world, "refused"), 0);
+}
+
+/* One that did not get there is done without what was forgotten. */
+static void test_what_did_not_get_there_is_done_without_what_was_forgotten(void **state)
+{
+    struct world *world = *state;
+    struct ethos_purge purge = {0};
+
+    begin(world, QUEUE);
+    rows_ram_hooks(db)->fails = ETHOS_BUSY;
+    assert_ok(world, add(world, "keep this\nthe key is hunter2"));
+    go_down(ETHOS_BUSY);
+    assert_error(&world->error,
+                 ethos_forget(world->turn, NULL, VIEW("hunter2"), NULL, &purge, &world->error),
+                 ETHOS_BUSY);
+    go_down(ETHOS_OK);
+    begin(world, QUEUE);
+    assert_log(world, "keep this\n");
+    assert_false(rows_ram_holds(db, VIEW("hunter2")));
+    assert_int_equal(count_in(world, "refused"), 0);
+}
+
 static void test_as_many_as_the_limit_wait(void **state)
 {
     struct world *world = *state;
@@ -1210,6 +1307,10 @@ int main(void)
         OFFLINE_TEST(test_of_a_call_that_was_half_done_the_rest_waits),
         OFFLINE_TEST(test_one_whose_answer_was_lost_waits_and_is_done_once),
         OFFLINE_TEST(test_one_whose_answer_was_lost_and_that_cannot_wait_stays_unknown),
+        OFFLINE_TEST(test_of_a_call_that_was_half_refused_the_rest_waits_and_it_failed),
+        OFFLINE_TEST(test_of_several_scopes_those_without_an_answer_wait_together),
+        OFFLINE_TEST(test_one_whose_answer_was_lost_can_be_forgotten),
+        OFFLINE_TEST(test_what_did_not_get_there_is_done_without_what_was_forgotten),
         OFFLINE_TEST(test_as_many_as_the_limit_wait),
     };
     return cmocka_run_group_tests_name("offline", tests, NULL, NULL);
