@@ -38,6 +38,9 @@ int yaml_parse(struct ethos_view text, const char *what, struct arena *arena,
 const char *yaml_get(const struct yaml_table *table, const char *key);
 const struct yaml_pair *yaml_find(const struct yaml_table *table, const char *key);
 
+/* Words every YAML reader takes for no value at all, though here they are strings. */
+bool yaml_is_null(struct ethos_view value);
+
 /*
  * Appends value to out as the value of a block mapping, quoted if it would not read back as this
  * very string. What only looks like a number or a boolean stays plain: here everything is a string.

@@ -32,8 +32,7 @@ static bool all_printable(struct ethos_view v)
     return true;
 }
 
-/* Words every YAML reader takes for no value at all. */
-static bool means_nothing(struct ethos_view v)
+bool yaml_is_null(struct ethos_view v)
 {
     return v.size == 0 || view_eq_str(v, "~") || view_eq_nocase(v, VIEW("null"));
 }
@@ -42,7 +41,7 @@ static bool plain(struct ethos_view v)
 {
     static const char indicators[] = "-?:,[]{}#&*!|>'\"%@`";
 
-    if (means_nothing(v) || !all_printable(v) || v.data[0] == ' ' || v.data[v.size - 1] == ' ')
+    if (yaml_is_null(v) || !all_printable(v) || v.data[0] == ' ' || v.data[v.size - 1] == ' ')
         return false;
     // A sign before a digit is a number, not the start of a list.
     bool number = v.size > 1 && v.data[0] == '-' && v.data[1] >= '0' && v.data[1] <= '9';

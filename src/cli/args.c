@@ -368,7 +368,7 @@ static int unknown_command(const struct cli *self, const char *word)
 /* Takes one more word of the command. "help memory add" is what "memory add --help" is. */
 static int take_command(struct cli *self, const char *word)
 {
-    if (self->help == CLI_HELP_NONE && strcmp(word, "help") == 0) {
+    if (strcmp(word, "help") == 0) {
         self->help = CLI_HELP_FULL;
         return CLI_DONE;
     }

@@ -37,36 +37,48 @@ static void look_at(struct ethos_view line, const struct block_marks *marks, str
     }
 }
 
+static bool is_broken(const struct found *found)
+{
+    return found->begins > 1 || found->begins != found->ends || found->disordered;
+}
+
 /*
  * Those in a fence are forgotten where it closes; one that never does would hide our own lines
- * behind it. Between our marks fences are ours.
+ * behind it. Between our marks fences are ours; in a fence that is open they are only if `ours`, and
+ * then each of them has to close there.
  */
-static struct found find_marks(struct ethos_view text, const struct block_marks *marks)
+static struct found find_marks(struct ethos_view text, const struct block_marks *marks, bool ours)
 {
     struct found found = {0}, outside = {0};
-    struct fence fence = {0};
+    struct fence fence = {0}, inner = {0};
     struct ethos_view line, rest = text;
     for (struct ethos_view from = rest; view_line(&rest, &line); from = rest) {
-        bool was = fence.mark, tracks = was || found.begins == found.ends;
-        if (marks->markdown && tracks)
-            fence_line(&fence, line);
+        bool was = fence.mark, within = found.begins > found.ends;
+        if (marks->markdown)
+            fence_line(within && (ours || !was) ? &inner : &fence, line);
         if (!was && fence.mark)
             outside = found;
         look_at(view_of(from.data, from.size - rest.size), marks, &found);
         if (was && !fence.mark)
             found = outside;
     }
+    found.disordered = found.disordered || (ours && inner.mark);
     return found;
 }
 
 int block_find(struct ethos_view text, const struct block_marks *marks, struct block *out)
 {
-    struct found found = find_marks(text, marks);
+    struct found found = find_marks(text, marks, false);
+    if (is_broken(&found)) {
+        // It may be in a text that never closes a fence, and have fences of its own.
+        struct found ours = find_marks(text, marks, true);
+        found = is_broken(&ours) ? found : ours;
+    }
     *out = (struct block){.before = text, .inner = VIEW(""), .after = VIEW("")};
     out->begin = found.begin.data == text.data ? view_unmarked(found.begin)
                                                : found.begin; // a file's own mark stays
     out->end = found.end;
-    if (found.begins > 1 || found.begins != found.ends || found.disordered)
+    if (is_broken(&found))
         return ETHOS_INVALID;
     if (found.begins == 0)
         return ETHOS_OK;

@@ -55,7 +55,7 @@ static void add_common(struct request *request, struct MHD_Response *response)
     if (request->shared) {
         MHD_add_response_header(response, "Access-Control-Allow-Origin", request->shared);
         MHD_add_response_header(response, "Access-Control-Expose-Headers",
-                                "ETag,Retry-After,X-Request-Id");
+                                "ETag,Ethos-Known-At,Retry-After,X-Request-Id");
     }
     if (call->status == 401)
         MHD_add_response_header(response, "WWW-Authenticate", "Bearer");

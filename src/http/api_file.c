@@ -194,8 +194,8 @@ static bool read_match(const struct file *file, enum api_match match, char out[E
         answer_absent(file->call);
     else if (!met)
         answer_stale(file);
-    else if (match == API_MATCH_ANY)
-        *out = 0;
+    else if (match == API_MATCH_ANY && !http_header(file->call, "If-None-Match"))
+        *out = 0; // else it must still be the one that was not forbidden
     return met;
 }
 

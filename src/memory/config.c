@@ -166,6 +166,16 @@ int config_check(const struct config_option *option, const char *what, const cha
     return ETHOS_OK;
 }
 
+/* "memory.options:" with no lines below it, such as is left when the last one was taken out, says nothing. */
+static bool is_empty_block(const struct yaml_pair *pair)
+{
+    size_t size = strlen(pair->key);
+    for (const struct config_option *row = config_options; row->key; row++)
+        if (strncmp(row->key, pair->key, size) == 0 && row->key[size] == '.')
+            return yaml_is_null(view_str(pair->value));
+    return false;
+}
+
 /* What an unknown key was meant to be, if that says where memory is; "" for another below "memory.". */
 static const char *meant_place(const char *key)
 {
@@ -201,9 +211,9 @@ static int check_table(const struct config *self, const char *name, unsigned whe
         char what[256];
         int code = ETHOS_OK;
         snprintf(what, sizeof what, "%s:%u: %s", name, pair->line, pair->key);
-        if (!option)
+        if (!option && !is_empty_block(pair))
             code = check_unknown(pair, name, where, error);
-        else if (option->where & where)
+        else if (option && (option->where & where))
             code = config_check(option, what, pair->value, error);
         if (code != ETHOS_OK)
             return code;
@@ -295,9 +305,11 @@ bool config_switch(const struct config *home, const struct config *personality, 
 
 void config_unknown(const struct config *self, config_unknown_fn *each, void *arg)
 {
-    for (size_t i = 0; i < self->table.count; i++)
-        if (!config_find(self->table.pairs[i].key))
-            each(arg, &self->table.pairs[i]);
+    for (size_t i = 0; i < self->table.count; i++) {
+        const struct yaml_pair *pair = &self->table.pairs[i];
+        if (!config_find(pair->key) && !is_empty_block(pair))
+            each(arg, pair);
+    }
 }
 
 static void replace_value(struct ethos_view text, const struct yaml_pair *pair, const char *value,

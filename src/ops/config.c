@@ -411,6 +411,8 @@ static int find_set(struct op_call *call, const char *key, const char **name,
     code = home_read(dir, FILE_NAME, ETHOS_MAX_YAML_BYTES, &text, NULL, error);
     if (code == ETHOS_OK)
         code = yaml_parse(str_view(&text), FILE_NAME, &arena, &table, error);
+    if (code == ETHOS_INVALID)
+        err_hint(error, code, "edit the file by hand");
     if (code == ETHOS_OK && yaml_find(&table, key))
         *name = key;
     else if (code == ETHOS_OK && names_provider(key) && yaml_find(&table, "memory"))

@@ -442,6 +442,23 @@ static void every_byte_outside_the_block_stays(void **state)
                  "b");
 }
 
+#define CODE "```\n"
+
+/* Ours is found again below a fence that nobody closed, whatever fences stand in it. */
+static void fences_of_the_file_and_of_the_block_do_not_mix(void **state)
+{
+    (void)state;
+    assert_block(CODE "a\n" BLOCK(CODE "b\n" CODE), "x", ETHOS_OK, CODE "a\n" BLOCK("x\n"));
+    assert_block(CODE "a\n" BLOCK(CODE "b\n" CODE "~~~\n~~~\n") "c\n", NULL, ETHOS_OK,
+                 CODE "a\nc\n");
+    assert_block("a\n" BLOCK(CODE "never closed\n") "c\n" CODE "d\n" CODE, "x", ETHOS_OK,
+                 "a\n" BLOCK("x\n") "c\n" CODE "d\n" CODE);
+    assert_block(CODE FOREIGN_BEGIN "\n" CODE "mine\n" FOREIGN_END "\n", "x", ETHOS_INVALID, NULL);
+    assert_block(CODE FOREIGN_BEGIN "\n" CODE "mine\n" CODE FOREIGN_END "\n" CODE, "x", ETHOS_OK,
+                 CODE FOREIGN_BEGIN "\n" CODE "mine\n" CODE FOREIGN_END "\n" CODE
+                                    "\n" BLOCK("x\n"));
+}
+
 static void markers_that_do_not_pair_are_refused(void **state)
 {
     (void)state;
@@ -539,6 +556,7 @@ int main(void)
         cmocka_unit_test(index_lines_take_jutuls_form_and_others_stay),
         cmocka_unit_test(the_block_is_replaced_appended_or_taken_out),
         cmocka_unit_test(every_byte_outside_the_block_stays),
+        cmocka_unit_test(fences_of_the_file_and_of_the_block_do_not_mix),
         cmocka_unit_test(markers_that_do_not_pair_are_refused),
         cmocka_unit_test(a_disarmed_text_fits_into_a_block),
         cmocka_unit_test(every_failed_allocation_is_told),

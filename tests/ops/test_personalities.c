@@ -125,6 +125,18 @@ static void test_models_and_voices_are_replaced_whole_and_null_clears(void **sta
     assert_file(world, CONFIG_OF_X, "name: x\nmodel: again\n");
 }
 
+/* What is left of its settings may be a block without lines. */
+static void test_one_whose_backend_is_cleared_can_be_read(void **state)
+{
+    struct world *world = *state;
+    world_put(world, CONFIG_OF_X,
+              "name: x\nmemory:\n  provider: markdown\n  options:\n    offline: cached\n");
+    assert_ok(world, change(world, "personalities.update", "{\"memory\":null}"));
+    assert_got(world, "memory", "missing");
+    assert_file(world, CONFIG_OF_X, "name: x\nmemory:\n  options:\n");
+    assert_ok(world, change(world, "personalities.update", "{\"description\":\"d\"}"));
+}
+
 static void test_a_file_that_others_wrote_is_understood_and_kept(void **state)
 {
     struct world *world = *state;
@@ -252,6 +264,7 @@ int main(void)
         WORLD_TEST(test_every_member_comes_back_as_it_was),
         WORLD_TEST(test_members_that_are_not_said_stay),
         WORLD_TEST(test_models_and_voices_are_replaced_whole_and_null_clears),
+        WORLD_TEST(test_one_whose_backend_is_cleared_can_be_read),
         WORLD_TEST(test_a_file_that_others_wrote_is_understood_and_kept),
         WORLD_TEST(test_what_does_not_fit_is_refused_and_nothing_is_made),
         WORLD_TEST(test_no_file_is_named_as_the_backend),
