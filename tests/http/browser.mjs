@@ -460,6 +460,95 @@ await test('two windows have a draft each, and none takes away the other’s', a
     same(await draftsOf(three), []);
 });
 
+await test('drafts: one that a second window only looked at is not left behind when the first saves', async () => {
+    write(MEMORY);
+    const one = await open('#/memory?edit=memory');
+    await editor(one).fill(`${MEMORY}- begun\n`);
+    await until(async () => (await draftsOf(one)).length === 1, 'a draft');
+    const two = await open('#/memory?edit=memory');
+    same(await editor(two).inputValue(), `${MEMORY}- begun\n`);
+    await editor(two).press('Escape');
+    await until(async () => (await editor(two).count()) === 0, 'it is closed');
+    await editor(one).fill(`${MEMORY}- begun and ended\n`);
+    await save(one);
+    await until(async () => (await editor(one).count()) === 0, 'it is saved');
+    same([text('memory'), await draftsOf(one)], [`${MEMORY}- begun and ended\n`, []]);
+    write(MEMORY);
+});
+
+await test('drafts: an old one is told with its day', async () => {
+    const page = await open('#/memory');
+    const { scope, revision } = file('memory');
+    await page.evaluate(([key, draft]) => localStorage.setItem(key, draft), [`ethos.draft.${scope}/MEMORY.md`, JSON.stringify({ text: 'a', base: 'b', revision, time: Date.UTC(2020, 1, 2, 12) })]);
+    await page.reload();
+    await reads(page, 'You have a draft from 2 Feb 2020', '.file');
+    await forgetDrafts(page);
+});
+
+await test('drafts: where the browser keeps none, the window does, and says so', async () => {
+    write(MEMORY);
+    const page = await context.newPage();
+    await page.addInitScript(() => { Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }; });
+    await open('#/memory?edit=memory', page);
+    await editor(page).fill(`${MEMORY}- only here\n`);
+    await reads(page, 'This browser keeps no drafts', '.editor-head');
+    await page.getByRole('link', { name: 'Timeline' }).first().click();
+    await page.locator('.page-timeline, .change-line').first().waitFor();
+    await page.goBack();
+    same(await editor(page).inputValue(), `${MEMORY}- only here\n`);
+    await editor(page).press('Escape');
+    await page.locator('.file').getByRole('button', { name: 'Continue' }).click();
+    await page.route('**/rpc/memory/save', (route) => route.abort());
+    await save(page);
+    await reads(page, 'This browser keeps no drafts', '.editor-news');
+    await page.unroute('**/rpc/memory/save');
+    await save(page);
+    await until(() => text('memory') === `${MEMORY}- only here\n`, 'it is saved');
+    await until(async () => (await editor(page).count()) === 0, 'it is closed');
+    same(await page.locator('.file').getByRole('button', { name: 'Continue' }).count(), 0);
+    write(MEMORY);
+});
+
+await test('a save whose answer is lost is no question afterwards', async () => {
+    write(MEMORY);
+    const page = await open('#/memory?edit=memory');
+    await page.route('**/rpc/memory/save', async (route) => { await route.fetch(); await route.abort(); });
+    await editor(page).fill(`${MEMORY}- came through\n`);
+    await save(page);
+    await until(() => text('memory') === `${MEMORY}- came through\n`, 'it is saved');
+    await page.unroute('**/rpc/memory/save');
+    const other = await open('#/memory'); // where it is seen that it is saved
+    same([await other.locator('.file').getByRole('button', { name: 'Continue' }).count(), await draftsOf(other)], [0, []]);
+    await until(async () => {
+        if ((await editor(page).count()) > 0) await save(page);
+        return (await editor(page).count()) === 0;
+    }, 'it is closed');
+    same([await page.getByRole('dialog').count(), await draftsOf(page)], [0, []]);
+    write(MEMORY);
+});
+
+await test('what is typed while both texts are brought together is in the merge', async () => {
+    write(MEMORY);
+    const page = await open('#/memory?edit=memory');
+    await editor(page).waitFor();
+    write(`- theirs\n${MEMORY}`);
+    await reads(page, 'MEMORY.md changed meanwhile', '.editor-news');
+    await editor(page).fill(`${MEMORY}- mine\n`);
+    let release;
+    const held = new Promise((resolve) => { release = resolve; });
+    await page.route('**/rpc/memory/merge', async (route) => { await held; await route.continue(); });
+    const asked = page.waitForRequest('**/rpc/memory/merge');
+    await page.getByRole('button', { name: 'Bring together now' }).click(); // told of when nothing was typed
+    await asked;
+    await editor(page).fill(`${MEMORY}- mine\n- mine, too\n`);
+    release();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save the merge' }).click();
+    await until(() => text('memory') === `- theirs\n${MEMORY}- mine\n- mine, too\n`, 'all of it is there');
+    await until(async () => (await editor(page).count()) === 0, 'it is closed');
+    same(await draftsOf(page), []);
+    write(MEMORY);
+});
+
 await test('lines that end as on Windows do so after editing; looking makes no draft', async () => {
     writeFileSync(file('memory').path, '# A\r\n\r\n- one\r\n- two\n- three\r\n');
     const page = await open('#/memory?edit=memory');
@@ -490,6 +579,7 @@ await test('a file that changed and changed back is no question', async () => {
 await test('a note that is removed while somebody writes: told, the draft is found again, and it is made anew', async () => {
     run('remember', 'Text of it.', '--title', 'Removed beneath');
     const { path, content } = run('notes', 'show', 'removed-beneath', '--json');
+    writeFileSync(path, content.replaceAll('\n', '\r\n'));
     const page = await open('#/notes/removed-beneath.md');
     await reads(page, 'Text of it.', '.note');
     await page.keyboard.press('e');
@@ -503,7 +593,7 @@ await test('a note that is removed while somebody writes: told, the draft is fou
     await page.locator('.note').getByRole('button', { name: 'Continue' }).click();
     await save(page);
     await page.getByRole('dialog').getByRole('button', { name: 'Make it anew' }).click();
-    await until(() => existsSync(path) && readFileSync(path, 'utf8') === `${content}\nAnd mine.\n`, 'all of it is there');
+    await until(() => existsSync(path) && readFileSync(path, 'utf8') === `${content}\nAnd mine.\n`.replaceAll('\n', '\r\n'), 'all of it is there');
     await page.locator('.note-head').waitFor();
     same(await draftsOf(page), []);
 });
@@ -995,6 +1085,8 @@ await test('what sticks below the top line is not beneath it, nor beneath the ba
         }), `the button is seen at ${width}`);
     }
     await page.unrouteAll();
+    await editor(page).press('Escape'); // a window that goes would keep it once more
+    await until(async () => (await editor(page).count()) === 0, 'it is closed');
     await forgetDrafts(page);
     write(MEMORY);
 });

@@ -6,13 +6,15 @@ import { explain } from './client.js';
 import { confirm } from './dialog.js';
 import { around, diffView, lineDiff, tally, withLineEnds } from './diff.js';
 import { fill, h } from './dom.js';
-import { clock, count, who } from './format.js';
+import { clock, count, dayClock, who } from './format.js';
 import { markdown } from './markdown.js';
 import { mergeDialog } from './merge.js';
 import { Draft } from './state.js';
 import { button, linkButton, notice, problem, segmented } from './ui.js';
 
 const PREVIEW_MS = 180;
+const NO_DRAFT = 'Changes are kept as a draft';
+const ONLY_HERE = 'This browser keeps no drafts: save before you leave';
 
 export class Editor {
     /** file: as memory.list gives it; done(saved) is called at the end. */
@@ -51,7 +53,7 @@ export class Editor {
         this.status = h(
             'span',
             { class: 'small muted', role: 'status' },
-            draft ? `Your draft of ${clock(draft.time)}` : 'Changes are kept as a draft',
+            draft ? `Your draft of ${dayClock(draft.time)}` : NO_DRAFT,
         );
         this.news = h('div', { class: 'editor-news' });
         this.size = h('span', { class: 'small muted num editor-size' });
@@ -128,12 +130,7 @@ export class Editor {
             this.grow();
         }).observe(this.area);
         this.area.focus({ preventScroll: true });
-        const { signal } = this.over;
-        addEventListener('pagehide', () => this.keep(), { signal });
-        const hold = (event) => {
-            if (this.unkept) event.preventDefault();
-        };
-        addEventListener('beforeunload', hold, { signal });
+        addEventListener('pagehide', () => this.keep(), { signal: this.over.signal });
     }
 
     /** The draft stays; unless it was saved or discarded. */
@@ -169,12 +166,10 @@ export class Editor {
     keep() {
         clearTimeout(this.keeping);
         const { text, base, revision } = this;
-        this.unkept = false;
-        if (text === base) return this.draft.drop();
-        this.unkept = !this.draft.keep({ text, base, revision });
-        this.status.textContent = this.unkept
-            ? 'This browser keeps no drafts: save before you leave'
-            : `Draft kept ${clock(Date.now())}`;
+        this.unkept = text !== base && !this.draft.keep({ text, base, revision });
+        if (text === base) this.draft.drop();
+        this.status.textContent =
+            text === base ? NO_DRAFT : this.unkept ? ONLY_HERE : `Draft kept ${clock(Date.now())}`;
     }
 
     /* The area is as tall as its text; the page scrolls, not the box. */
@@ -228,10 +223,12 @@ export class Editor {
     /** The file as it is now, and what changed it. */
     changed(file, change) {
         if (file.content === this.sent) return; // by us
+        if (file.content === this.text) this.base = file.content; // also when a save's answer did not come
         const same = file.content === this.base;
         if (same) this.revision = file.revision;
         this.theirs = same ? null : file;
         this.by = change ? who(change) : null;
+        if (!this.dirty) this.keep();
         this.tellNews();
     }
 
@@ -253,9 +250,7 @@ export class Editor {
                 'info',
                 `${this.file.key} changed meanwhile${by}: +${added} −${removed}. Saving brings both together.`,
                 linkButton('Show', () => this.showNews()),
-                this.dirty
-                    ? linkButton('Bring together now', () => this.merge())
-                    : linkButton('Take it', () => this.take()),
+                linkButton('Bring together now', () => (this.dirty ? this.save() : this.take())),
             ),
         );
     }
@@ -285,34 +280,35 @@ export class Editor {
 
     /** True when the text now is one that can be saved over the file. */
     async merge() {
-        const { theirs, text } = this;
-        const merged = theirs.revision
-            ? await mergeDialog(this.ctx, {
-                  title: this.file.key,
-                  base: this.base,
-                  yours: text,
-                  theirs: theirs.content,
-                  by: this.by,
-              })
-            : await this.anew(text);
+        const { theirs } = this;
+        if (!theirs.revision) return this.anew();
+        const merged = await mergeDialog(this.ctx, {
+            title: this.file.key,
+            base: this.base,
+            yours: () => this.text,
+            theirs: theirs.content,
+            by: this.by,
+        });
         if (merged === undefined) return false;
         this.rebase(theirs, merged);
         this.keep();
         return true;
     }
 
-    /* Nothing of theirs is there to be brought together: all of yours, or nothing. */
-    async anew(text) {
+    /* Nothing of theirs is there to be brought together: all of yours, or nothing. The base stays: it knows
+     * how lines end. */
+    async anew() {
         const sure = await confirm({
             title: `Make ${this.file.key} anew?`,
             action: 'Make it anew',
             wide: true,
             body: [
                 h('p', 'The file was removed while you were writing. This would be in it:'),
-                diffView(around(lineDiff('', text))),
+                diffView(around(lineDiff('', this.text))),
             ],
         });
-        return sure ? text : undefined;
+        if (sure) this.revision = null;
+        return sure;
     }
 
     async fresh() {
@@ -334,7 +330,7 @@ export class Editor {
             this.changed({ ...this.file, ...(await this.ctx.busy(this.fresh())) });
             if (this.theirs && !(await this.merge())) return;
             this.sent = this.text;
-            await this.ctx.busy(this.write());
+            if (this.dirty) await this.ctx.busy(this.write());
             this.ctx.toast(`${this.file.key} saved`);
             if (this.text === this.sent) return this.saved();
             await this.goOn();
@@ -370,7 +366,7 @@ export class Editor {
             scope: this.file.scope,
             key: this.file.key,
             content: this.sent,
-            base: this.base,
+            base: this.revision ? this.base : '',
             ifMatch: this.revision ?? 'absent',
         });
     }
@@ -381,6 +377,7 @@ export class Editor {
             try {
                 this.sent = null;
                 this.changed({ ...this.file, ...(await this.fresh()) });
+                if (!this.dirty) return this.saved();
                 if (this.theirs) {
                     if (await this.merge()) await this.attempt();
                     return;
@@ -393,7 +390,11 @@ export class Editor {
             fill(
                 this.news,
                 problem(error),
-                h('p', { class: 'small muted' }, 'Your text is kept as a draft in this browser.'),
+                h(
+                    'p',
+                    { class: 'small muted' },
+                    this.unkept ? `${ONLY_HERE}.` : 'Your text is kept as a draft in this browser.',
+                ),
             );
     }
 

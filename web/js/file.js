@@ -3,7 +3,7 @@
  */
 import { explain } from './client.js';
 import { $$, fill, h } from './dom.js';
-import { clock, count, linesOf, who } from './format.js';
+import { count, dayClock, linesOf, who } from './format.js';
 import { cutLines, cutWords, LABELS, storeOf } from './gauge.js';
 import { article, noteLinks, render } from './markdown.js';
 import { button, copyable, empty, linkButton, notice, skeleton, time } from './ui.js';
@@ -46,7 +46,7 @@ export function draftNotice(ctx, file, { edit, changed }) {
     };
     return notice(
         'info',
-        `You have a draft from ${clock(kept.time)} that is not saved.`,
+        `You have a draft from ${dayClock(kept.time)} that is not saved.`,
         linkButton('Continue', edit),
         linkButton('Discard', discard),
     );

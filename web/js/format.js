@@ -62,6 +62,9 @@ export const sameDay = (a, b) => dayKey(a) === dayKey(b);
 /** "12 Nov 2026, 14:03". */
 export const moment = (time) => `${fullDate(time)}, ${clock(time)}`;
 
+/** "14:03" of today, else with the day. */
+export const dayClock = (time) => (sameDay(time, Date.now()) ? clock(time) : moment(time));
+
 export function bytes(n) {
     if (n < 1000) return plural(n, 'byte');
     if (n < 1e6) return `${(n / 1000).toFixed(n < 1e4 ? 1 : 0)} kB`;

@@ -121,9 +121,18 @@ function hunkNode(hunk, state, changed) {
     return node;
 }
 
-/** Asks; gives the text to be saved, or undefined when the person left. theirs: {content, who}. */
+/* What is typed until the answer is here is yours, too. */
+async function hunksOf(ctx, base, yours, theirs) {
+    for (;;) {
+        const asked = yours();
+        const answer = await ctx.call('memory.merge', { base, yours: asked, theirs });
+        if (yours() === asked) return answer;
+    }
+}
+
+/** Asks; gives the text to be saved, or undefined when the person left. yours(): the text as it is then. */
 export async function mergeDialog(ctx, { title, base, yours, theirs, by }) {
-    const { hunks, clean } = await ctx.call('memory.merge', { base, yours, theirs });
+    const { hunks, clean } = await hunksOf(ctx, base, yours, theirs);
     const states = hunks.map((hunk) => ({ choice: FIRST[hunk.kind] }));
     const result = () => hunks.map((hunk, i) => CHOICES[states[i].choice](hunk)).join('');
     const preview = h('div');

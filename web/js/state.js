@@ -89,20 +89,38 @@ export const searches = {
 
 /*
  * Drafts of texts. Two windows may write on one file: each keeps its own, under the file's name and a number
- * (the first has none), and none writes over or takes away what another one kept.
+ * (the first has none), and none writes over or takes away what another one kept. What the browser has no
+ * room for, or may not keep, this window keeps while it is there; it asks before it goes.
  */
 const draftKey = (file) => `draft.${file.scope}/${file.key}`;
+const here = new Map(); // drafts that only this window has
 
-function draftKeys(file) {
-    const first = draftKey(file);
+const keptDraft = (key) => here.get(key) ?? kept(key);
+const stay = (event) => event.preventDefault();
+
+function keepDraft(key, raw) {
+    const done = keep(key, raw);
+    if (done || raw === null) here.delete(key);
+    else here.set(key, raw);
+    if (here.size) addEventListener('beforeunload', stay);
+    else removeEventListener('beforeunload', stay);
+    return done;
+}
+
+function keptKeys() {
     try {
         return Object.keys(localStorage)
             .filter((key) => key.startsWith(PREFIX))
-            .map((key) => key.slice(PREFIX.length))
-            .filter((key) => key === first || key.startsWith(`${first}\n`));
+            .map((key) => key.slice(PREFIX.length));
     } catch {
         return []; // forbidden
     }
+}
+
+function draftKeys(file) {
+    const first = draftKey(file);
+    const isOf = (key) => key === first || key.startsWith(`${first}\n`);
+    return [...new Set([...here.keys(), ...keptKeys()])].filter(isOf);
 }
 
 function readDraft(raw) {
@@ -114,7 +132,10 @@ function readDraft(raw) {
     }
 }
 
-/** What one window keeps of a file that is not saved. It begins with the newest draft of the file, if any. */
+/**
+ * What one window keeps of a file that is not saved. It begins with the newest draft of the file, if any;
+ * one that the file holds by now was saved, though the answer to that did not come.
+ */
 export class Draft {
     #file;
     #key = null;
@@ -124,9 +145,10 @@ export class Draft {
         this.#file = file;
         let newest = -1;
         for (const key of draftKeys(file)) {
-            const raw = kept(key);
-            const time = readDraft(raw)?.time ?? -1;
-            if (time > newest) [newest, this.#key, this.#raw] = [time, key, raw];
+            const raw = keptDraft(key);
+            const draft = readDraft(raw);
+            if (draft?.text === file.content) keepDraft(key, null);
+            else if (draft?.time > newest) [newest, this.#key, this.#raw] = [draft.time, key, raw];
         }
     }
 
@@ -135,18 +157,18 @@ export class Draft {
         return readDraft(this.#raw);
     }
 
-    /** False when this browser keeps nothing. */
+    /** False when only this window keeps it. One that stands there already is left: it may be another's, too. */
     keep({ text, base, revision }) {
-        const ours = this.#key !== null && (kept(this.#key) ?? this.#raw) === this.#raw;
+        const rawOf = (time) => JSON.stringify({ text, base, revision, time });
+        const ours = this.#key !== null && (keptDraft(this.#key) ?? this.#raw) === this.#raw;
         if (!ours) this.#key = this.#free();
-        const raw = JSON.stringify({ text, base, revision, time: Date.now() });
-        if (!keep(this.#key, raw)) return false;
-        this.#raw = raw;
-        return true;
+        else if (kept(this.#key) === rawOf(this.kept?.time)) return true;
+        this.#raw = rawOf(Date.now());
+        return keepDraft(this.#key, this.#raw);
     }
 
     drop() {
-        if (this.#key !== null && kept(this.#key) === this.#raw) keep(this.#key, null);
+        if (this.#key !== null && keptDraft(this.#key) === this.#raw) keepDraft(this.#key, null);
     }
 
     #free() {
