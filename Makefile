@@ -250,8 +250,9 @@ $(addprefix $(O)/tests/http/,test_wire test_api): $(patsubst %,$(O)/src/http/%.o
 $(addprefix $(O)/tests/,api/test_vectors modules/test_vectors): $(O)/tests/api/vectors.o
 # Stores are judged by the suite that others run, too.
 $(O)/tests/store/test_conformance: $(SUITE_OBJ)
-$(addprefix $(O)/tests/,store/test_conformance store/test_rows memory/test_migrate memory/test_mirror memory/test_mirror_guard memory/test_mirror_killed memory/test_offline memory/test_watch memory/test_timeline \
+$(addprefix $(O)/tests/,store/test_conformance store/test_rows memory/test_migrate memory/test_mirror memory/test_mirror_guard memory/test_mirror_killed memory/test_offline memory/test_offline_queue memory/test_watch memory/test_timeline \
 	ops/test_dashboard): $(O)/tests/store/rows_ram.o
+$(addprefix $(O)/tests/memory/,test_offline test_offline_queue): $(O)/tests/memory/offline_world.o
 $(patsubst %.c,$(O)/%,$(wildcard tests/modules/test_*.c)): $(SUITE_OBJ) $(MODULES) $(O)/tests/http/drive.o \
 	$(patsubst %.c,$(O)/%.o,$(filter-out tests/modules/test_%,$(wildcard tests/modules/*.c)))
 $(addprefix $(O)/tests/modules/,test_migrate test_mirror test_reach): | $(O)/bin/ethos $(O)/libexec/ethos-db

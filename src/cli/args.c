@@ -346,7 +346,7 @@ static bool find_second_word(const char *word, char *hint, size_t room)
     }
     if (used == 0 || used + 1 >= room)
         return false;
-    strcpy(hint + used, "?");
+    snprintf(hint + used, room - used, "?");
     return true;
 }
 
