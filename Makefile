@@ -388,8 +388,6 @@ $(O)/bench/recorder: bench/recorder.c
 	@mkdir -p $(@D)
 	$(CC) -O2 -o $@ $< -lsqlite3
 
-# A memory file over HTTP, against a bare reply of the same bytes; needs wrk and curl.
-HTTP_ROUNDS ?= 30
 # Memory in PostgreSQL against the bare statements; PG_ROUNDS=30.
 PG_ROUNDS ?= 30
 bench-postgres: $(O)/bench/postgres
@@ -400,7 +398,10 @@ $(O)/bench/postgres: $(O)/bench/postgres.o $(O)/bench/text.o $(O)/tests/modules/
 		$(O)/tests/support/temp.o $(O)/libethos-all.a $(O)/lib/ethos/postgres.so
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) $$(pkg-config --libs libpq)
 
+# A memory file over HTTP, against a bare reply of the same bytes.
+HTTP_ROUNDS ?= 30
 bench-http: $(PROGRAMS) $(O)/bench/bare
+	tools/deps bench
 	bench/http.sh $(O) $(HTTP_ROUNDS)
 
 $(O)/bench/bare: bench/bare.c
