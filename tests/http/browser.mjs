@@ -323,6 +323,20 @@ await test('a memory that is out of reach is shown as it was known, and the page
     same(await page.getByText('out of reach').count(), 0);
 });
 
+await test('a change that could not be read at once is shown when it can be', async () => {
+    const page = await context.newPage();
+    await page.goto(`${server.origin}/#/memory?p=default`);
+    await reads(page, 'Redis runs on port 6380');
+    let refused = 0;
+    await page.route('**/api/memory/list*', (route) => (refused++ < 2
+        ? route.fulfill({ status: 503, contentType: 'application/problem+json', body: '{"status":503,"detail":"busy"}' })
+        : route.continue()));
+    write(`${MEMORY}- Read at the third time\n`);
+    await reads(page, 'Read at the third time');
+    must(refused > 2, 'it was not asked again');
+    write(MEMORY);
+});
+
 await test('in a home without notes the first one appears', async () => {
     const other = makeHome(), folder = join(dirname(other), 'first');
     mkdirSync(folder);

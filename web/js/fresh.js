@@ -6,6 +6,7 @@ import { onEvent } from './client.js';
 import { painted } from './dom.js';
 
 const AT_ONCE = 2; // questions: a slow answer does not hold up the next one, many events are no flood
+const AGAIN_MS = 3000; // before the question is put again when the server could not answer now
 
 /** When everything may be new: what happened before was not told. */
 const ALWAYS = ['reset', 'open'];
@@ -20,6 +21,7 @@ export class Fresh {
     #pausing = false; // something happened: to be asked for after the pause
     #due = false; // and now, when there is room
     #events = []; // that no shown answer knows of
+    #failing = false; // to be told once
     #over = new AbortController();
 
     /**
@@ -65,7 +67,16 @@ export class Fresh {
     #next() {
         if (!this.#due || this.#open >= AT_ONCE || this.#over.signal.aborted) return;
         this.#due = false;
-        this.#run().catch((error) => this.#how.fail?.(error));
+        this.#run().catch((error) => this.#fail(error));
+    }
+
+    /* What happened is still to be shown: a server that is busy, or whose database is, will be able to tell. */
+    async #fail(error) {
+        if (!this.#failing) this.#how.fail?.(error);
+        this.#failing = error.status === 503;
+        if (!this.#failing) return;
+        await sleep(AGAIN_MS);
+        this.soon();
     }
 
     async #run() {
@@ -77,6 +88,7 @@ export class Fresh {
             const answer = await this.#how.ask();
             if (!wanted()) return;
             this.#wanted = mine;
+            this.#failing = false;
             this.#events = this.#events.filter((event) => !known.has(event));
             await this.#how.show(answer, [...known]);
         } catch (error) {
