@@ -526,11 +526,17 @@ await test('drafts: where the browser keeps none, the window does, and says so',
 await test('a save whose answer is lost is no question afterwards', async () => {
     write(MEMORY);
     const page = await open('#/memory?edit=memory');
-    await page.route('**/rpc/memory/save', async (route) => { await route.fetch(); await route.abort(); });
+    let release;
+    const lost = new Promise((resolve) => { release = resolve; });
+    await page.route('**/rpc/memory/save', async (route) => {
+        await route.fetch();
+        await route.abort();
+        release();
+    }, { times: 1 });
     await editor(page).fill(`${MEMORY}- came through\n`);
     await save(page);
-    await until(() => text('memory') === `${MEMORY}- came through\n`, 'it is saved');
-    await page.unroute('**/rpc/memory/save');
+    await lost;
+    same(text('memory'), `${MEMORY}- came through\n`);
     const other = await open('#/memory'); // where it is seen that it is saved
     same([await other.locator('.file').getByRole('button', { name: 'Continue' }).count(), await draftsOf(other)], [0, []]);
     await until(async () => {
