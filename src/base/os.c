@@ -337,10 +337,18 @@ static int finish_open(int fd, int dir, const char *path, int flags, mode_t mode
     return unlink_failed(dir, path, 0);
 }
 
+/* Whether a file that is somebody else's was refused only because its time of access was to stay. */
+static bool is_foreign(int flags)
+{
+    return errno == EPERM && (flags & O_NOATIME);
+}
+
 int os_openat(int dir, const char *path, int flags, mode_t mode)
 {
     int fd = RETRY(CALL("openat", NULL, openat(dir, path, flags | O_CLOEXEC, mode)));
 
+    if (fd < 0 && is_foreign(flags))
+        return os_openat(dir, path, flags & ~O_NOATIME, mode);
     return finish_open(fd, dir, path, flags, mode);
 }
 
@@ -450,6 +458,8 @@ int os_open_beneath(int dir, const char *path, int flags, mode_t mode)
 {
     int fd = open_kernel(dir, path, flags, mode);
 
+    if (fd < 0 && is_foreign(flags))
+        return os_open_beneath(dir, path, flags & ~O_NOATIME, mode);
     if (fd < 0 && errno == ENOSYS)
         return open_by_walking(dir, path, flags, mode);
     return finish_open(fd, dir, path, flags, mode);

@@ -27,6 +27,8 @@
  * any route; EXDEV when it would. With O_NOFOLLOW no part of the path may be a symbolic link (ELOOP),
  * so that ENOENT means there is nothing. Kernels without openat2 answer by walking component by component
  * with O_NOFOLLOW, where every symbolic link is EXDEV.
+ *
+ * O_NOATIME is a wish: what belongs to somebody else is opened without it.
  */
 int os_open_beneath(int dir, const char *path, int flags, mode_t mode);
 int os_openat(int dir, const char *path, int flags, mode_t mode); /* adds O_CLOEXEC */

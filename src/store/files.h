@@ -57,6 +57,9 @@ struct files {
         size_t bytes;
         uint64_t count; /* texts that were kept so far */
         size_t dirs;    /* descriptors of theirs */
+        int stirs;      /* inotify: tells that somebody was at one of the watched; or -1 */
+        unsigned watched;
+        uint64_t watch; /* the number of what stirs is, or was */
     } kept;
     struct files_asked *asked; /* or NULL */
     char strings[];
@@ -126,8 +129,8 @@ int files_open_target(const struct files *self, int dir, const char *key, const 
 
 /* ---- files.c -------------------------------------------------------------------------------- */
 
-/* Flags for opening a text: a FIFO must not make us wait, nor a terminal become ours. */
-#define FILES_READ_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY)
+/* Flags for opening a text: a FIFO must not make us wait, a terminal not become ours; reading writes nothing. */
+#define FILES_READ_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOATIME)
 
 /* Whether two looks at a file saw the same bytes. */
 bool files_same(const struct stat *a, const struct stat *b);

@@ -719,10 +719,55 @@ static void test_a_fault_that_cannot_be_read_ends_the_program(void **state)
     }
 }
 
+/* ---- time of access -------------------------------------------------------------------------- */
+
+static void test_the_time_of_access_may_stay(void **state)
+{
+    const struct timespec times[2] = {{1000000000, 0}, {1600000000, 0}};
+    struct stat status;
+    char byte;
+
+    (void)state;
+    temp_write(&temp, "one", "1");
+    assert_int_equal(utimensat(temp.fd, "one", times, 0), 0);
+    int fds[] = {os_openat(temp.fd, "one", O_RDONLY | O_NOATIME, 0),
+                 os_open_beneath(temp.fd, "one", O_RDONLY | O_NOATIME, 0)};
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(fds[i] >= 0);
+        assert_int_equal(read(fds[i], &byte, 1), 1);
+        close(fds[i]);
+    }
+    assert_int_equal(fstatat(temp.fd, "one", &status, 0), 0);
+    assert_int_equal(status.st_atim.tv_sec, 1000000000);
+}
+
+/* The kernel lets only the owner have that wish. */
+static void test_what_is_somebody_elses_is_opened_all_the_same(void **state)
+{
+    uid_t mine = geteuid();
+    int etc = open("/etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    (void)state;
+    if (mine == 0)
+        assert_int_equal(seteuid(65534), 0);
+    int refused = open("/etc/passwd", O_RDONLY | O_NOATIME | O_CLOEXEC);
+    int fds[] = {os_openat(etc, "passwd", O_RDONLY | O_NOATIME, 0),
+                 os_open_beneath(etc, "passwd", O_RDONLY | O_NOATIME, 0)};
+    assert_int_equal(seteuid(mine), 0);
+    assert_int_equal(refused, -1);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(fds[i] >= 0);
+        close(fds[i]);
+    }
+    close(etc);
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
+        TEST(test_the_time_of_access_may_stay),
+        TEST(test_what_is_somebody_elses_is_opened_all_the_same),
         TEST(test_no_path_leaves_the_directory),
         TEST(test_no_path_leaves_the_directory_without_openat2),
         TEST(test_a_race_with_a_rename_is_tried_again),
