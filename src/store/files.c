@@ -55,7 +55,8 @@ static int open_files(const struct ethos_setup *setup, struct ethos_store **out_
                            .in_place = setup->flags & ETHOS_SETUP_IN_PLACE,
                            .walks = setup->flags & ETHOS_SETUP_WALKS,
                            .lock_ms = setup->deadline_ms,
-                           .root = -1};
+                           .root = -1,
+                           .kept.stirs = -1};
     self->root_path = memcpy(self->strings, root, root_size);
     self->strings[root_size] = 0;
     self->allow = memcpy(self->strings + root_size + 1, allow ? allow : "", allow_size + 1);

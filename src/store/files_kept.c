@@ -9,11 +9,18 @@
  *     gives it another ctime with the first byte, which one who has it mapped already need not;
  *   - its ctime was older by then than the grain of the clock, so that no later change has the same;
  *   - the file system is one of those that are known to do all of this.
+ *
+ * One that is looked at very often is watched instead: nobody had it open for writing when the watch
+ * began, and whoever opens it, for whatever, or changes it without opening, stirs. What stirs is never
+ * read. Once it has something to say, nothing is watched any more and all are looked at again.
  */
 #include "store/files.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/inotify.h>
 
 #include "base/os.h"
 #include "base/view.h"
@@ -23,12 +30,17 @@
 #define ALL_BYTES 2097152 /* of all */
 #define MOST_DIRS 8       /* directories that are kept open */
 #define GRAIN_MS 100      /* more than a tick of the clock that files are stamped by */
+#define MOST_WATCHED 64   /* texts */
+#define OFTEN 64          /* looks, one of which is worth a watch */
+#define STIR (IN_OPEN | IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
 #define XFS_MAGIC 0x58465342
 
 struct files_kept_text {
     struct stat seen;
     int dir;                /* its directory, for who watches that; or -1 */
     const char *name;       /* in there: the end of path */
+    unsigned looks;         /* at the file, in vain */
+    uint64_t watch;         /* it is watched by that of this number; or 0 */
     struct ethos_text text; /* its data are bytes, after the terminator of path */
     char path[];
 };
@@ -60,10 +72,63 @@ static void drop(struct files *self, size_t slot)
     self->host->resize(self->host->arg, kept, 0);
 }
 
+static void stop_watching(struct files *self)
+{
+    if (self->kept.stirs >= 0)
+        os_close(self->kept.stirs);
+    self->kept.stirs = -1;
+    self->kept.watched = 0;
+}
+
 void files_kept_release(struct files *self)
 {
     for (size_t i = 0; i < FILES_KEPT; i++)
         drop(self, i);
+    stop_watching(self);
+}
+
+/* ---- watching --------------------------------------------------------------------------------- */
+
+static bool is_watched(struct files *self, const struct files_kept_text *kept)
+{
+    struct pollfd stirs = {.fd = self->kept.stirs, .events = POLLIN};
+    if (self->kept.stirs < 0 || kept->watch != self->kept.watch)
+        return false;
+    if (os_poll(&stirs, 1, 0) == 0)
+        return true;
+    stop_watching(self);
+    return false;
+}
+
+static bool start_watching(struct files *self)
+{
+    if (self->kept.stirs >= 0)
+        return self->kept.watched < MOST_WATCHED;
+    self->kept.stirs = os_watch();
+    self->kept.watch++;
+    return self->kept.stirs >= 0;
+}
+
+/* First the watch is set, then it is seen that the file is what it was and that nobody writes to it. */
+static void watch_file(struct files *self, struct files_kept_text *kept, int fd)
+{
+    char path[32];
+    struct stat now;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (!start_watching(self) || os_watch_add(self->kept.stirs, path, STIR) < 0)
+        return;
+    self->kept.watched++;
+    if (os_has_writer(fd) == 0 && os_fstat(fd, &now) == 0 && files_same(&now, &kept->seen))
+        kept->watch = self->kept.watch;
+}
+
+static void watch_text(struct files *self, struct files_kept_text *kept, int dir, const char *name)
+{
+    int fd = os_openat(dir, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return;
+    watch_file(self, kept, fd);
+    os_close(fd);
 }
 
 /* ---- giving ----------------------------------------------------------------------------------- */
@@ -101,11 +166,17 @@ bool files_kept_holds(struct files *self, uint64_t stamp)
     struct files_kept_text *kept = self->kept.texts[stamp % FILES_KEPT];
     if (!kept || kept->text.stamp != stamp)
         return false;
+    if (is_watched(self, kept))
+        return true;
     if (kept->dir < 0)
         open_dir(self, kept);
     const char *name = kept->dir >= 0 ? kept->name : kept->path;
     int dir = kept->dir >= 0 ? kept->dir : self->root;
-    return os_fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && files_same(&now, &kept->seen);
+    if (os_fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) != 0 || !files_same(&now, &kept->seen))
+        return false;
+    if (++kept->looks % OFTEN == 0)
+        watch_text(self, kept, dir, name);
+    return true;
 }
 
 static bool copy_text(const struct files *self, struct ethos_text *kept,
@@ -193,6 +264,8 @@ void files_kept_put(struct files *self, const char *path, uint32_t mark, const s
     kept->text.data = memcpy(kept->path + name, text->data, text->size + 1);
     kept->text.stamp = ++self->kept.count * FILES_KEPT + slot;
     kept->dir = -1;
+    kept->looks = 0;
+    kept->watch = 0;
     self->kept.texts[slot] = kept;
     self->kept.bytes += text->size;
 }

@@ -5,6 +5,7 @@
 #include "home.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
@@ -209,6 +210,125 @@ static void test_few_directories_stay_open(void **state)
     assert_true(count_open() - before <= 9); // and the root
 }
 
+/* ---- watched ----------------------------------------------------------------------------------- */
+
+#define LOOKS 64 /* before a text is watched */
+
+/* A text that was asked for so often that it is watched. False: not on this file system. */
+static bool watch(struct home *home, const char *text)
+{
+    keep(home, text);
+    for (int i = 0; i <= LOOKS && keeps(home); i++)
+        assert_true(is_same(home, "a.md"));
+    return strcmp(calls, "poll ") == 0;
+}
+
+static void write_it(struct home *home)
+{
+    int fd = openat(home->temp.fd, NOTE, O_WRONLY);
+    assert_int_equal(pwrite(fd, "two\n", 4, 0), 4);
+    close(fd);
+}
+
+static void shorten_it(struct home *home)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", home->temp.path, NOTE);
+    assert_int_equal(truncate(path, 2), 0);
+}
+
+static void replace_it(struct home *home)
+{
+    put_old(home, FILE_OF("b.md"), "two\n");
+    assert_int_equal(renameat(home->temp.fd, FILE_OF("b.md"), home->temp.fd, NOTE), 0);
+}
+
+static void exchange_it(struct home *home)
+{
+    put_old(home, FILE_OF("b.md"), "two\n");
+    assert_int_equal(
+        renameat2(home->temp.fd, FILE_OF("b.md"), home->temp.fd, NOTE, RENAME_EXCHANGE), 0);
+}
+
+static void move_it(struct home *home)
+{
+    assert_int_equal(renameat(home->temp.fd, NOTE, home->temp.fd, FILE_OF("b.md")), 0);
+}
+
+static void remove_it(struct home *home)
+{
+    assert_int_equal(unlinkat(home->temp.fd, NOTE, 0), 0);
+}
+
+static void lock_it(struct home *home)
+{
+    assert_int_equal(fchmodat(home->temp.fd, NOTE, 0, 0), 0);
+}
+
+static void map_it(struct home *home)
+{
+    int fd = openat(home->temp.fd, NOTE, O_RDWR);
+    char *page = mmap(NULL, 4, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(page, MAP_FAILED);
+    close(fd);
+    memcpy(page, "two\n", 4);
+    munmap(page, 4);
+}
+
+/* Another name for the same file, somewhere else. */
+static void write_it_elsewhere(struct home *home)
+{
+    assert_int_equal(linkat(home->temp.fd, NOTE, home->temp.fd, "elsewhere", 0), 0);
+    temp_write(&home->temp, "elsewhere", "two\n");
+}
+
+static void test_whatever_happens_to_a_watched_text_is_seen(void **state)
+{
+    static void (*const changes[])(struct home *) = {
+        write_it,  shorten_it, replace_it, exchange_it,        move_it,
+        remove_it, lock_it,    map_it,     write_it_elsewhere,
+    };
+    struct home *home = *state;
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        unlinkat(home->temp.fd, NOTE, 0);
+        if (!watch(home, "one\n"))
+            return;
+        changes[i](home);
+        assert_false(is_same(home, "a.md"));
+        assert_true(strncmp(calls, "poll close fstatat ", 19) == 0);
+    }
+}
+
+static void test_a_text_that_somebody_may_write_to_is_not_watched(void **state)
+{
+    struct home *home = *state;
+    keep(home, "one\n");
+    int fd = openat(home->temp.fd, NOTE, O_RDWR);
+    char *page = mmap(NULL, 4, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(page, MAP_FAILED);
+    for (int i = 0; i < 3 * LOOKS && keeps(home); i++)
+        assert_true(is_same(home, "a.md"));
+    memcpy(page, "two\n", 4);
+    assert_false(is_same(home, "a.md"));
+    munmap(page, 4);
+    close(fd);
+}
+
+static void test_one_text_stirs_and_all_are_watched_again(void **state)
+{
+    struct home *home = *state;
+    if (!watch(home, "one\n"))
+        return;
+    close(openat(home->temp.fd, NOTE, O_RDONLY));
+    assert_true(is_same(home, "a.md"));
+    assert_string_equal(calls, "poll close fstatat ");
+    for (int i = 0; i <= LOOKS; i++)
+        assert_true(is_same(home, "a.md"));
+    assert_string_equal(calls, "poll ");
+    write_it(home);
+    assert_false(is_same(home, "a.md"));
+}
+
 /* ---- not given -------------------------------------------------------------------------------- */
 
 static void test_a_text_of_the_same_size_and_time_is_seen(void **state)
@@ -322,6 +442,9 @@ int main(void)
         HOME_TEST(test_one_that_was_exchanged_does_not),
         HOME_TEST(test_who_does_not_watch_the_way_goes_it),
         HOME_TEST(test_few_directories_stay_open),
+        HOME_TEST(test_whatever_happens_to_a_watched_text_is_seen),
+        HOME_TEST(test_a_text_that_somebody_may_write_to_is_not_watched),
+        HOME_TEST(test_one_text_stirs_and_all_are_watched_again),
         HOME_TEST(test_a_text_of_the_same_size_and_time_is_seen),
         HOME_TEST(test_a_text_changed_just_now_is_not_kept),
         HOME_TEST(test_another_file_of_that_name_is_seen),
