@@ -55,11 +55,11 @@ struct files {
         uint32_t marks[FILES_KEPT]; /* what was read last, once */
         struct files_kept_text *texts[FILES_KEPT];
         size_t bytes;
-        uint64_t count; /* texts that were kept so far */
-        size_t dirs;    /* descriptors of theirs */
-        int stirs;      /* inotify: tells that somebody was at one of the watched; or -1 */
-        unsigned watched;
-        uint64_t watch; /* the number of what stirs is, or was */
+        uint64_t count;   /* texts that were kept so far */
+        size_t dirs;      /* descriptors of theirs */
+        size_t files;     /* the same, of the texts themselves */
+        int stirs;        /* inotify: tells that somebody was at one of the watched; or -1 */
+        const char *mine; /* of the process that opened stirs */
     } kept;
     struct files_asked *asked; /* or NULL */
     char strings[];

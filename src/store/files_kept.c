@@ -11,11 +11,12 @@
  *   - the file system is one of those that are known to do all of this.
  *
  * One that is looked at very often is watched instead: nobody had it open for writing when the watch
- * began, and whoever opens it, for whatever, or changes it without opening, stirs. What stirs is never
- * read. Once it has something to say, nothing is watched any more and all are looked at again.
+ * began, and whoever opens it, for whatever, or changes it without opening, stirs. Then it is looked at
+ * again, until nobody has been at it for a while.
  */
 #include "store/files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <poll.h>
@@ -30,9 +31,10 @@
 #define ALL_BYTES 2097152 /* of all */
 #define MOST_DIRS 8       /* directories that are kept open */
 #define GRAIN_MS 100      /* more than a tick of the clock that files are stamped by */
-#define MOST_WATCHED 64   /* texts */
+#define MOST_FILES 8      /* files that are kept open, to be watched */
 #define OFTEN 64          /* looks, one of which is worth a watch */
-#define STIR (IN_OPEN | IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
+#define STIR (IN_OPEN | IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF | IN_ONESHOT)
+#define EVENT_BYTES 512 /* of what stirred, read at once */
 #define XFS_MAGIC 0x58465342
 
 struct files_kept_text {
@@ -40,7 +42,9 @@ struct files_kept_text {
     int dir;                /* its directory, for who watches that; or -1 */
     const char *name;       /* in there: the end of path */
     unsigned looks;         /* at the file, in vain */
-    uint64_t watch;         /* it is watched by that of this number; or 0 */
+    int fd;                 /* the file, if it was worth a watch; or -1 */
+    int watch;              /* of fd; or -1 */
+    bool asked;             /* while it was watched, since somebody else wanted its place */
     struct ethos_text text; /* its data are bytes, after the terminator of path */
     char path[];
 };
@@ -61,74 +65,169 @@ static void close_dir(struct files *self, struct files_kept_text *kept)
     self->kept.dirs--;
 }
 
+/* ---- watching --------------------------------------------------------------------------------- */
+
+/* A process that was forked off must not take the events of the one that watches, nor trust them. */
+static bool is_mine(const struct files *self)
+{
+    return self->kept.mine && *self->kept.mine;
+}
+
+/* Nothing is known of what is watched so; watch -1: of anything. */
+static void distrust(struct files *self, int watch)
+{
+    for (size_t i = 0; i < FILES_KEPT; i++) {
+        struct files_kept_text *kept = self->kept.texts[i];
+        if (kept && (kept->watch == watch || watch < 0))
+            kept->watch = -1;
+    }
+}
+
+static void stop_watching(struct files *self)
+{
+    distrust(self, -1);
+    if (self->kept.stirs >= 0)
+        os_close(self->kept.stirs);
+    self->kept.stirs = -1;
+    os_mine_free(self->kept.mine);
+    self->kept.mine = NULL;
+}
+
+static bool start_watching(struct files *self)
+{
+    if (is_mine(self))
+        return true;
+    stop_watching(self);
+    self->kept.mine = os_mine();
+    self->kept.stirs = os_watch();
+    if (!is_mine(self) || self->kept.stirs < 0)
+        stop_watching(self);
+    return is_mine(self);
+}
+
+/*
+ * Whoever stirred is not watched any more, by IN_ONESHOT; so there are two events of each at most. All
+ * this goes without closing what stirs, for which the kernel waits until nobody looks at any watch:
+ * tens of milliseconds.
+ */
+static void hear(struct files *self)
+{
+    _Alignas(struct inotify_event) char events[EVENT_BYTES];
+    ssize_t size;
+    while ((size = os_read(self->kept.stirs, events, sizeof events)) > 0) {
+        for (ssize_t at = 0; at < size;) {
+            const struct inotify_event *event = (const void *)(events + at);
+            distrust(self, event->wd); // -1 when some were lost
+            at += (ssize_t)(sizeof *event + event->len);
+        }
+    }
+    if (size == 0 || errno != EAGAIN)
+        distrust(self, -1);
+}
+
+/* After somebody stirred, each is looked at once. */
+static bool is_watched(struct files *self, struct files_kept_text *kept)
+{
+    struct pollfd stirs = {.fd = self->kept.stirs, .events = POLLIN};
+    if (kept->watch < 0 || !is_mine(self))
+        return false;
+    kept->asked = true;
+    if (os_poll(&stirs, 1, 0) == 0)
+        return true;
+    hear(self);
+    return false;
+}
+
+static void unwatch(struct files *self, struct files_kept_text *kept)
+{
+    if (kept->fd < 0)
+        return;
+    if (kept->watch >= 0 && is_mine(self))
+        os_watch_remove(self->kept.stirs, kept->watch);
+    kept->watch = -1;
+    os_close(kept->fd);
+    kept->fd = -1;
+    self->kept.files--;
+}
+
+/* Takes their places from those that nobody has asked for since this was last done. */
+static void make_room(struct files *self)
+{
+    for (size_t i = 0; i < FILES_KEPT; i++) {
+        struct files_kept_text *kept = self->kept.texts[i];
+        if (kept && !kept->asked)
+            unwatch(self, kept);
+        else if (kept)
+            kept->asked = false;
+    }
+}
+
+/* Its name in its directory. */
+static bool is_as_seen(const struct files_kept_text *kept, int dir, const char *name)
+{
+    struct stat now;
+    return os_fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && files_same(&now, &kept->seen);
+}
+
+/*
+ * The file stays open: opening it again for the next watch would stir all others who watch it, and they
+ * in turn this one.
+ */
+static bool open_file(struct files *self, struct files_kept_text *kept, int dir, const char *name)
+{
+    struct stat now;
+    if (kept->fd < 0 && self->kept.files == MOST_FILES)
+        make_room(self);
+    if (kept->fd >= 0 || self->kept.files == MOST_FILES)
+        return kept->fd >= 0;
+    kept->fd = os_openat(dir, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    if (kept->fd < 0)
+        return false;
+    self->kept.files++;
+    if (os_fstat(kept->fd, &now) == 0 && files_same(&now, &kept->seen))
+        return true;
+    unwatch(self, kept);
+    return false;
+}
+
+/*
+ * First the watch is set, then it is seen that nobody writes to the file and that it is what it was. By
+ * its name: an exchange need not change the file's times.
+ */
+static void watch_text(struct files *self, struct files_kept_text *kept, int dir, const char *name)
+{
+    char path[32];
+    if (!start_watching(self) || !open_file(self, kept, dir, name))
+        return;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", kept->fd);
+    int watch = os_watch_add(self->kept.stirs, path, STIR);
+    if (watch < 0)
+        return;
+    if (os_has_writer(kept->fd) == 0 && is_as_seen(kept, dir, name))
+        kept->watch = watch;
+    else
+        os_watch_remove(self->kept.stirs, watch);
+}
+
+/* ---- letting go ------------------------------------------------------------------------------- */
+
 static void drop(struct files *self, size_t slot)
 {
     struct files_kept_text *kept = self->kept.texts[slot];
     if (!kept)
         return;
     close_dir(self, kept);
+    unwatch(self, kept);
     self->kept.bytes -= kept->text.size;
     self->kept.texts[slot] = NULL;
     self->host->resize(self->host->arg, kept, 0);
 }
 
-static void stop_watching(struct files *self)
-{
-    if (self->kept.stirs >= 0)
-        os_close(self->kept.stirs);
-    self->kept.stirs = -1;
-    self->kept.watched = 0;
-}
-
 void files_kept_release(struct files *self)
 {
+    stop_watching(self);
     for (size_t i = 0; i < FILES_KEPT; i++)
         drop(self, i);
-    stop_watching(self);
-}
-
-/* ---- watching --------------------------------------------------------------------------------- */
-
-static bool is_watched(struct files *self, const struct files_kept_text *kept)
-{
-    struct pollfd stirs = {.fd = self->kept.stirs, .events = POLLIN};
-    if (self->kept.stirs < 0 || kept->watch != self->kept.watch)
-        return false;
-    if (os_poll(&stirs, 1, 0) == 0)
-        return true;
-    stop_watching(self);
-    return false;
-}
-
-static bool start_watching(struct files *self)
-{
-    if (self->kept.stirs >= 0)
-        return self->kept.watched < MOST_WATCHED;
-    self->kept.stirs = os_watch();
-    self->kept.watch++;
-    return self->kept.stirs >= 0;
-}
-
-/* First the watch is set, then it is seen that the file is what it was and that nobody writes to it. */
-static void watch_file(struct files *self, struct files_kept_text *kept, int fd)
-{
-    char path[32];
-    struct stat now;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (!start_watching(self) || os_watch_add(self->kept.stirs, path, STIR) < 0)
-        return;
-    self->kept.watched++;
-    if (os_has_writer(fd) == 0 && os_fstat(fd, &now) == 0 && files_same(&now, &kept->seen))
-        kept->watch = self->kept.watch;
-}
-
-static void watch_text(struct files *self, struct files_kept_text *kept, int dir, const char *name)
-{
-    int fd = os_openat(dir, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
-    if (fd < 0)
-        return;
-    watch_file(self, kept, fd);
-    os_close(fd);
 }
 
 /* ---- giving ----------------------------------------------------------------------------------- */
@@ -162,7 +261,6 @@ static void open_dir(struct files *self, struct files_kept_text *kept)
 /* The way has been watched since somebody went it. */
 bool files_kept_holds(struct files *self, uint64_t stamp)
 {
-    struct stat now;
     struct files_kept_text *kept = self->kept.texts[stamp % FILES_KEPT];
     if (!kept || kept->text.stamp != stamp)
         return false;
@@ -172,8 +270,10 @@ bool files_kept_holds(struct files *self, uint64_t stamp)
         open_dir(self, kept);
     const char *name = kept->dir >= 0 ? kept->name : kept->path;
     int dir = kept->dir >= 0 ? kept->dir : self->root;
-    if (os_fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) != 0 || !files_same(&now, &kept->seen))
+    if (!is_as_seen(kept, dir, name)) {
+        drop(self, stamp % FILES_KEPT);
         return false;
+    }
     if (++kept->looks % OFTEN == 0)
         watch_text(self, kept, dir, name);
     return true;
@@ -265,7 +365,8 @@ void files_kept_put(struct files *self, const char *path, uint32_t mark, const s
     kept->text.stamp = ++self->kept.count * FILES_KEPT + slot;
     kept->dir = -1;
     kept->looks = 0;
-    kept->watch = 0;
+    kept->fd = kept->watch = -1;
+    kept->asked = false;
     self->kept.texts[slot] = kept;
     self->kept.bytes += text->size;
 }

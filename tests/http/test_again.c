@@ -17,7 +17,7 @@
 
 #include "drive.h"
 
-#define WARM 40 /* requests: more than it takes for an answer to be kept */
+#define WARM 120 /* requests: then an answer is kept and its file watched */
 #define SETTLE_US 150000
 
 static char key[128];

@@ -16,6 +16,7 @@
 #define XFS_MAGIC 0x58465342
 #define SETTLE_US 150000 /* more than what a text must have been left alone for */
 #define TRIES 40 /* somebody else may mount something at any moment, which ends every watch */
+#define OFTEN 80 /* more than it takes for the file of a kept answer to be watched */
 #define DAY_MS 86400000
 
 #define NOTE(word) "---\nname: tea\nmetadata:\n  verified: 2025-06-01\n---\n\nTea is " word ".\n"
@@ -116,12 +117,14 @@ static const char *both_say(struct pair *self, const char *message, bool *out_ra
     return kept;
 }
 
-/* Reads until the answer is kept; whether it is. */
+/* Reads until the answer is kept, and its file watched; whether it is. */
 static bool is_kept(struct pair *self, const char *message)
 {
     bool ran = true;
     for (int i = 0; i < TRIES && ran; i++)
         both_say(self, message, &ran);
+    for (int i = 0; i < OFTEN && !ran; i++)
+        hear(&self->client, message);
     if (keeps(self->client.world))
         assert_false(ran);
     return !ran;

@@ -9,6 +9,7 @@
 #include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 
 #include "base/hash.h"
 
@@ -214,6 +215,9 @@ static void test_few_directories_stay_open(void **state)
 
 #define LOOKS 64 /* before a text is watched */
 
+/* Nothing is closed: the kernel takes its time over that. */
+#define STIRRED "poll read read fstatat "
+
 /* A text that was asked for so often that it is watched. False: not on this file system. */
 static bool watch(struct home *home, const char *text)
 {
@@ -295,7 +299,7 @@ static void test_whatever_happens_to_a_watched_text_is_seen(void **state)
             return;
         changes[i](home);
         assert_false(is_same(home, "a.md"));
-        assert_true(strncmp(calls, "poll close fstatat ", 19) == 0);
+        assert_true(strncmp(calls, STIRRED, strlen(STIRRED)) == 0);
     }
 }
 
@@ -314,19 +318,242 @@ static void test_a_text_that_somebody_may_write_to_is_not_watched(void **state)
     close(fd);
 }
 
-static void test_one_text_stirs_and_all_are_watched_again(void **state)
+static void look_often(struct home *home)
+{
+    for (int i = 0; i <= LOOKS; i++)
+        assert_true(is_same(home, "a.md"));
+}
+
+/* Nobody opens the file for it: whoever else watches would be stirred. */
+static void test_a_text_that_stirred_is_watched_again(void **state)
 {
     struct home *home = *state;
     if (!watch(home, "one\n"))
         return;
     close(openat(home->temp.fd, NOTE, O_RDONLY));
     assert_true(is_same(home, "a.md"));
-    assert_string_equal(calls, "poll close fstatat ");
-    for (int i = 0; i <= LOOKS; i++)
+    assert_string_equal(calls, STIRRED);
+    for (int i = 1; i < LOOKS; i++)
         assert_true(is_same(home, "a.md"));
+    assert_string_equal(calls, "fstatat watch_add lease lease lease fstatat ");
+    assert_true(is_same(home, "a.md"));
     assert_string_equal(calls, "poll ");
     write_it(home);
     assert_false(is_same(home, "a.md"));
+}
+
+static void test_two_who_watch_a_text_leave_each_other_alone(void **state)
+{
+    struct home *home = *state, other = *home;
+    if (!watch(home, "one\n"))
+        return;
+    other.store = NULL;
+    other.text = (struct ethos_text){0};
+    home_open(&other, 0, 2000);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(home_read(&other, SCOPE, "a.md"), ETHOS_OK);
+    for (int i = 0; i < 2; i++) {
+        look_often(&other);
+        look_often(home);
+    }
+    struct home *both[] = {home, &other, home};
+    for (int i = 0; i < 3; i++) {
+        assert_true(is_same(both[i], "a.md"));
+        assert_string_equal(calls, "poll ");
+    }
+    write_it(home);
+    assert_false(is_same(home, "a.md"));
+    assert_false(is_same(&other, "a.md"));
+    other.store->ops->close(other.store);
+    free(other.text.data);
+}
+
+/* Watches of this process, as the kernel has them. */
+static int count_watches(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < 256; fd++) {
+        char path[64], line[256];
+        snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+        FILE *file = fopen(path, "r");
+        while (file && fgets(line, sizeof line, file))
+            count += strncmp(line, "inotify ", 8) == 0;
+        if (file)
+            fclose(file);
+    }
+    return count;
+}
+
+static void test_no_watch_outlives_its_text(void **state)
+{
+    struct home *home = *state;
+    int before = count_open();
+    for (int i = 0; i < 4; i++) {
+        if (!watch(home, i % 2 ? "two\n" : "one\n"))
+            return;
+        assert_int_equal(count_watches(), 1);
+        assert_int_equal(linkat(home->temp.fd, NOTE, home->temp.fd, "kept", 0), 0); // lives on
+        replace_it(home);
+        assert_false(is_same(home, "a.md"));
+        assert_int_equal(count_watches(), 0);
+        assert_true(count_open() - before <= 2); // the root, and what tells
+        assert_int_equal(unlinkat(home->temp.fd, "kept", 0), 0);
+    }
+}
+
+/* Whoever is asked for now has the place of one that nobody asks for any more. */
+static void test_few_texts_are_watched_and_never_for_good(void **state)
+{
+    struct home *home = *state;
+    char key[32], path[64];
+    int before = count_open();
+    for (int i = 0; i < 20; i++) {
+        snprintf(path, sizeof path, DIR_OF_SCOPE "/n%d.md", i);
+        put_old(home, path, strrchr(path, '/') + 1);
+    }
+    usleep(SETTLE_US);
+    for (int i = 0; i < 20 && keeps(home); i++) {
+        snprintf(key, sizeof key, "n%d.md", i);
+        for (int j = 0; j < 3; j++)
+            assert_reads(home, key, key);
+        for (int j = 0; j < 3 * LOOKS; j++)
+            assert_true(is_same(home, key));
+        assert_string_equal(calls, "poll ");
+        assert_true(count_watches() <= 8);
+    }
+    assert_true(count_open() - before <= 18); // as many directories, the root, what tells
+}
+
+/* ---- watched: the moment when it begins -------------------------------------------------------- */
+
+struct moment {
+    struct home *home;
+    void (*change)(struct home *);
+    const char *from; /* the first call of a watch */
+    int left;         /* calls from there on */
+    int leases;       /* calls about the lease: before the third, who opens the file waits for it */
+    bool came;
+};
+
+static int change_then(void *arg, const char *call, unsigned long number)
+{
+    struct moment *moment = arg;
+    (void)number;
+    if (moment->from && strcmp(call, moment->from) != 0)
+        return 0;
+    moment->from = NULL;
+    if (strcmp(call, "lease") == 0 && ++moment->leases == 3)
+        return 0;
+    if (moment->left-- == 0) {
+        moment->change(moment->home);
+        moment->came = true;
+    }
+    return 0;
+}
+
+static void test_a_change_while_the_watch_begins_is_seen(void **state)
+{
+    static void (*const changes[])(struct home *) = {exchange_it, map_it};
+    struct home *home = *state;
+    static const struct ethos_read_how again = {0, ETHOS_READ_AGAIN};
+    for (int i = 0, step = 0; i < 2 && keeps(home); step++) {
+        struct moment moment = {home, changes[i], "watch", step, 0, false};
+        unlinkat(home->temp.fd, NOTE, 0);
+        home_open(home, 0, 2000);
+        keep(home, "one\n");
+        struct ethos_text text = {.stamp = home->text.stamp};
+        os_hook(change_then, &moment);
+        for (int j = 0; j < LOOKS; j++)
+            assert_int_equal(
+                home->store->ops->read(home->store, SCOPE, "a.md", &again, &text, NULL), ETHOS_OK);
+        os_hook(NULL, NULL);
+        if (!moment.came) {
+            assert_true(step > 6); // all of it was tried
+            step = -1;
+            i++;
+            continue;
+        }
+        assert_false(is_same(home, "a.md"));
+    }
+}
+
+/* ---- watched: what fails ------------------------------------------------------------------------ */
+
+static const char *failing;
+
+static int fail_call(void *arg, const char *call, unsigned long number)
+{
+    log_call(arg, call, number);
+    return strcmp(call, failing) == 0 ? EMFILE : 0;
+}
+
+static bool is_same_failing(struct home *home, const char *call)
+{
+    static const struct ethos_read_how again = {0, ETHOS_READ_AGAIN};
+    struct ethos_text text = {.stamp = home->text.stamp};
+    failing = call;
+    calls[0] = 0;
+    os_hook(fail_call, NULL);
+    int code = home->store->ops->read(home->store, SCOPE, "a.md", &again, &text, NULL);
+    os_hook(NULL, NULL);
+    bool same = code == ETHOS_OK && !text.data;
+    home->host->resize(home->host->arg, text.data, 0);
+    return same;
+}
+
+static void test_a_text_that_cannot_be_watched_is_looked_at(void **state)
+{
+    static const char *const steps[] = {"watch", "openat", "fstat", "watch_add", "lease"};
+    struct home *home = *state;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && keeps(home); i++) {
+        home_open(home, 0, 2000);
+        keep(home, "one\n");
+        for (int j = 0; j < 2 * LOOKS; j++) {
+            assert_true(is_same_failing(home, steps[i]));
+            assert_null(strstr(calls, "poll"));
+            assert_false(i == 0 && strstr(calls, "openat "));
+        }
+        assert_int_equal(count_watches(), 0);
+        write_it(home);
+        assert_false(is_same_failing(home, steps[i]));
+    }
+}
+
+static void test_what_cannot_be_heard_is_looked_at(void **state)
+{
+    static const char *const steps[] = {"poll", "read"};
+    struct home *home = *state;
+    for (int i = 0; i < 2; i++) {
+        if (!watch(home, "one\n"))
+            return;
+        write_it(home);
+        assert_false(is_same_failing(home, steps[i]));
+        assert_reads(home, "a.md", "two\n");
+    }
+}
+
+/* ---- watched: a process that was forked off ------------------------------------------------------ */
+
+/* Both hear of every change, and neither takes it from the other. */
+static void test_a_child_watches_for_itself(void **state)
+{
+    struct home *home = *state;
+    if (!watch(home, "one\n"))
+        return;
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool good = is_same(home, "a.md") && strcmp(calls, "fstatat ") == 0;
+        for (int i = 0; i <= LOOKS; i++)
+            good = good && is_same(home, "a.md");
+        good = good && strcmp(calls, "poll ") == 0;
+        write_it(home);
+        _exit(good && !is_same(home, "a.md") ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_false(is_same(home, "a.md"));
+    assert_true(strncmp(calls, STIRRED, strlen(STIRRED)) == 0);
 }
 
 /* ---- not given -------------------------------------------------------------------------------- */
@@ -444,7 +671,14 @@ int main(void)
         HOME_TEST(test_few_directories_stay_open),
         HOME_TEST(test_whatever_happens_to_a_watched_text_is_seen),
         HOME_TEST(test_a_text_that_somebody_may_write_to_is_not_watched),
-        HOME_TEST(test_one_text_stirs_and_all_are_watched_again),
+        HOME_TEST(test_a_text_that_stirred_is_watched_again),
+        HOME_TEST(test_two_who_watch_a_text_leave_each_other_alone),
+        HOME_TEST(test_no_watch_outlives_its_text),
+        HOME_TEST(test_few_texts_are_watched_and_never_for_good),
+        HOME_TEST(test_a_change_while_the_watch_begins_is_seen),
+        HOME_TEST(test_a_text_that_cannot_be_watched_is_looked_at),
+        HOME_TEST(test_what_cannot_be_heard_is_looked_at),
+        HOME_TEST(test_a_child_watches_for_itself),
         HOME_TEST(test_a_text_of_the_same_size_and_time_is_seen),
         HOME_TEST(test_a_text_changed_just_now_is_not_kept),
         HOME_TEST(test_another_file_of_that_name_is_seen),
