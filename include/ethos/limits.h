@@ -6,11 +6,12 @@
 #ifndef ETHOS_LIMITS_H
 #define ETHOS_LIMITS_H
 
-#define ETHOS_MAX_ID 128    /* bytes: personality, user and team ids */
-#define ETHOS_MAX_NAME 128  /* bytes: file names of memory */
-#define ETHOS_MAX_KEY 224   /* bytes: any key; those of a tree are paths */
-#define ETHOS_MAX_OPID 128  /* bytes */
-#define ETHOS_MAX_SCOPE 160 /* bytes: kind, colon, id, terminator */
+#define ETHOS_MAX_ID 128        /* bytes: personality, user and team ids */
+#define ETHOS_MAX_NAME 128      /* bytes: file names of memory */
+#define ETHOS_MAX_KEY 224       /* bytes: any key; those of a tree are paths */
+#define ETHOS_MAX_OPID 128      /* bytes */
+#define ETHOS_MAX_TITLE_CH 1000 /* CH: of a note, since the index is in every prompt */
+#define ETHOS_MAX_SCOPE 160     /* bytes: kind, colon, id, terminator */
 
 #define ETHOS_OPID_DAYS 30      /* days an operation id is remembered at least */
 #define ETHOS_OPID_COUNT 10000  /* operation ids a scope remembers at least, however old */

@@ -142,8 +142,12 @@ export interface MemoryCalls {
         key?: string;
         /** in a scope: personality, global, workspace, user:ID */
         scope?: string;
+        /** in every file of the scope, deleted ones too */
+        all?: boolean;
         /** only by: owner, external, the name of an agent */
         actor?: string;
+        /** only from: tool, web-editor, restore, cli, ... */
+        source?: string;
         /** only changes of this session */
         session?: string;
         /** not before: 12h, 7d, 2026-11-15, 2026-11-15T08:30 */

@@ -70,6 +70,11 @@ int os_fstat(int fd, struct stat *out)
     return CALL("fstat", NULL, fstat(fd, out));
 }
 
+int os_fstatvfs(int fd, struct statvfs *out)
+{
+    return CALL("fstatvfs", NULL, fstatvfs(fd, out));
+}
+
 int os_fstatat(int dir, const char *path, struct stat *out, int flags)
 {
     return CALL("fstatat", NULL, fstatat(dir, path, out, flags));

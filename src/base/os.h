@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/types.h>
 
 /*
@@ -38,6 +39,7 @@ ssize_t os_read(int fd, void *data, size_t size);
 ssize_t os_pread(int fd, void *data, size_t size, uint64_t offset);
 ssize_t os_write(int fd, const void *data, size_t size);
 int os_fstat(int fd, struct stat *out);
+int os_fstatvfs(int fd, struct statvfs *out); /* of the file system that it is on */
 int os_fstatat(int dir, const char *path, struct stat *out, int flags);
 int os_fsync(int fd);
 int os_fdatasync(int fd);

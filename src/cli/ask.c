@@ -31,7 +31,10 @@ static int refuse(const struct cli *self, const char *text, const char *hint)
 /* Says what would go; false when nothing would. */
 typedef bool extent_fn(const json_t *json);
 
-/* A dry run tells what would go; `nothing` is said when it does not. always: a script must say --yes. */
+/*
+ * A dry run tells what would go, or that nothing would, which is said before anybody is asked; `nothing`
+ * is said when it does not go. always: a script must say --yes.
+ */
 static int ask_extent(struct cli *self, extent_fn *tell, bool always, const char *nothing)
 {
     struct op_result result;
@@ -39,16 +42,17 @@ static int ask_extent(struct cli *self, extent_fn *tell, bool always, const char
     bool person = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
     if (self->yes || self->dry_run || (!person && !always))
         return CLI_DONE;
-    if (self->no_input || !person)
-        return refuse(self, nothing, "say --yes, since it cannot be undone");
+    bool mute = self->no_input || !person;
     op_result_init(&result);
     self->dry_run = true;
     int code = cli_call(self, self->op, self->args, &result, &error);
     self->dry_run = false;
-    bool some = code == ETHOS_OK && tell(result.json);
+    bool some = code == ETHOS_OK && (mute || tell(result.json));
     op_result_release(&result);
     if (code != ETHOS_OK)
         return cli_fail(self, &error);
+    if (mute)
+        return refuse(self, nothing, "say --yes, since it cannot be undone; --dry-run shows it");
     return !some || confirmed() ? CLI_DONE : refuse(self, nothing, "");
 }
 

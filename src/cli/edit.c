@@ -1,9 +1,10 @@
 /*
  * edit.c: ethos memory edit, ethos notes edit.
  *
- * The editor works on a private copy. Unchanged: nothing is written. The file moved meanwhile: the two
- * are merged unless --if-match forbids it, and where they cannot be, the text is listed as a conflict.
- * The save failed: the copy is kept and its path printed. No keystroke is lost.
+ * The editor works on a private copy in a folder of its own, which goes with all that the editor left
+ * there. Unchanged: nothing is written. The file moved meanwhile: the two are merged unless --if-match
+ * forbids it, and where they cannot be, the text is listed as a conflict. The save failed: the copy is
+ * kept and its path printed. No keystroke is lost.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/os.h"
@@ -21,26 +23,49 @@
 #include "base/view.h"
 #include "cli/cli.h"
 
-#define PATH_LIMIT 4096 /* bytes */
+#define PATH_LIMIT 4096                             /* bytes */
+#define COPY_LIMIT (PATH_LIMIT + ETHOS_MAX_KEY + 2) /* with a slash and the terminator */
 
 /* ---- the copy ------------------------------------------------------------------------------ */
 
-static int make_copy(struct ethos_view text, char path[PATH_LIMIT], struct ethos_error *error)
+struct copy {
+    char folder[PATH_LIMIT]; /* private, for the editor alone; "": not made */
+    char path[COPY_LIMIT];
+};
+
+/* A file that only its owner reads, in a folder of its own. */
+static int fill_copy(struct ethos_view text, const char *path, struct ethos_error *error)
 {
-    const char *base = getenv("TMPDIR");
-    bool usable = base && *base == '/' && access(base, W_OK | X_OK) == 0;
-    snprintf(path, PATH_LIMIT, "%s/ethos-edit-XXXXXX.md", usable ? base : "/tmp");
-    int fd = mkostemps(path, 3, O_CLOEXEC);
+    int fd = os_openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (fd < 0)
         return err_errno(error, errno, path);
-    int failed = os_write_all(fd, text.data, text.size);
-    int saved = errno;
-    close(fd);
-    if (failed) {
-        unlink(path);
-        return err_errno(error, saved, path);
+    int code = os_write_all(fd, text.data, text.size) == 0 ? ETHOS_OK
+                                                           : err_errno(error, errno, path);
+    os_close(fd);
+    return code;
+}
+
+/* The copy has the file's own name, which the editor shows and chooses colours by. */
+static int make_copy(struct ethos_view text, const char *key, struct copy *out,
+                     struct ethos_error *error)
+{
+    const char *base = getenv("TMPDIR"), *slash = strrchr(key, '/');
+    bool usable = base && *base == '/' && access(base, W_OK | X_OK) == 0;
+    snprintf(out->folder, sizeof out->folder, "%s/ethos-edit-XXXXXX", usable ? base : "/tmp");
+    if (!mkdtemp(out->folder)) {
+        int code = err_errno(error, errno, out->folder);
+        *out->folder = 0;
+        return code;
     }
-    return ETHOS_OK;
+    snprintf(out->path, sizeof out->path, "%s/%s", out->folder, slash ? slash + 1 : key);
+    return fill_copy(text, out->path, error);
+}
+
+/* With what the editor left beside it: its backup holds the text, too. */
+static void remove_copy(const struct copy *copy)
+{
+    if (*copy->folder)
+        dir_remove(AT_FDCWD, copy->folder);
 }
 
 static int read_copy(const char *path, struct str *out, struct ethos_error *error)
@@ -286,7 +311,7 @@ static int aim_at_note(struct cli *self, struct ethos_error *error)
 
 int edit_run(struct cli *self)
 {
-    char path[PATH_LIMIT] = "";
+    struct copy copy = {0};
     bool keep = false;
     int status = CLI_DONE;
     struct original before = {0};
@@ -298,14 +323,14 @@ int edit_run(struct cli *self)
     if (code == ETHOS_OK)
         code = check_match(self, &before, &error);
     if (code == ETHOS_OK)
-        code = make_copy(str_view(&before.text), path, &error);
-    if (code == ETHOS_OK) {
-        code = edit_copy(self, &before, path, &keep, &status, &error);
-        if (keep)
-            err_hint(&error, code, "your text is kept in %s", path);
-        else
-            unlink(path);
-    }
+        code = make_copy(str_view(&before.text),
+                         json_string_value(json_object_get(before.entry, "key")), &copy, &error);
+    if (code == ETHOS_OK)
+        code = edit_copy(self, &before, copy.path, &keep, &status, &error);
+    if (keep)
+        err_hint(&error, code, "your text is kept in %s", copy.path);
+    else
+        remove_copy(&copy);
     json_decref(before.entry);
     str_release(&before.text);
     return code == ETHOS_OK ? status : cli_fail(self, &error);

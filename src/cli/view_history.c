@@ -253,7 +253,11 @@ void view_undo(struct cli *self, const json_t *json)
     long long before = number_of(json, "before");
     name_file(self, file, sizeof file);
     view_report(self, json);
-    if (count == 1)
+    if (json_is_true(json_object_get(self->args, "all")) && count > 0)
+        view_say(self,
+                 "Undid %zu change%s; ethos memory restore NUMBER%s --key FILE brings one back",
+                 count, plural((long long)count), file);
+    else if (count == 1)
         view_say(self, "Undid change %lld; ethos memory restore %lld%s brings it back", last,
                  before, file);
     else if (count > 1)

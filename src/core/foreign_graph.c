@@ -251,9 +251,32 @@ static int give_all(struct graph *graph)
     return code;
 }
 
+/* Whether it is lines of JSON at all: another file altogether is told of once, not line by line. */
+static int check_form(const struct reading *reading, bool *out)
+{
+    struct ethos_view rest = view_unmarked(reading->text), line;
+    int code = ETHOS_OK;
+    *out = view_blank(rest);
+    while (!*out && code != ETHOS_NOMEM && view_line(&rest, &line)) {
+        json_t *row = NULL;
+        code = json_parse(line, "line", &row, NULL);
+        *out = json_is_object(row);
+        json_decref(row);
+    }
+    return code == ETHOS_NOMEM ? code : ETHOS_OK;
+}
+
 int graph_facts(const struct reading *reading)
 {
     struct graph graph = {.reading = reading};
+    bool is_graph;
+    int form = check_form(reading, &is_graph);
+    if (form != ETHOS_OK || !is_graph) {
+        if (form == ETHOS_OK)
+            reading->skip(reading->arg, 1,
+                          "no line of it is a JSON object: not the file of server-memory");
+        return form;
+    }
     struct ethos_view rest = reading->text, line;
     size_t lines = 0;
     while (view_line(&rest, &line))

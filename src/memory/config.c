@@ -102,7 +102,8 @@ static bool parse_integer(const char *value, int64_t *out)
     char *end;
     errno = 0;
     long long number = strtoll(value, &end, 10);
-    if (errno || end == value || *end)
+    bool plain = *value == '-' || (*value >= '0' && *value <= '9'); // strtoll passes over blanks
+    if (errno || !plain || end == value || *end)
         return false;
     *out = number;
     return true;

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "base/view.h"
 #include "core/index.h"
 #include "core/line.h"
@@ -144,6 +145,17 @@ static int keep(struct ethos_turn *turn, struct keeping *keeping, const struct e
     return err_hint(error, code, "choose another title");
 }
 
+/* It is a line of the index, which is in every prompt. */
+static int check_title(struct ethos_view title, struct ethos_error *error)
+{
+    uint64_t size = title.data ? utf8_units(title) : 0;
+    if (size <= ETHOS_MAX_TITLE_CH)
+        return ETHOS_OK;
+    int code = err_set(error, ETHOS_LIMIT, "a title of %llu characters is too long",
+                       (unsigned long long)size);
+    return err_hint(error, code, "use at most %d, and the text for the rest", ETHOS_MAX_TITLE_CH);
+}
+
 static int check_fact(const struct ethos_fact *fact, struct ethos_error *error)
 {
     static const char *const types[] = {"user", "feedback", "project", "reference"};
@@ -155,6 +167,8 @@ static int check_fact(const struct ethos_fact *fact, struct ethos_error *error)
     if (fact->title.data && line_blank(fact->title))
         return err_hint(error, err_set(error, ETHOS_INVALID, "the title is blank"),
                         "leave it out to have one made from the text");
+    if (check_title(fact->title, error) != ETHOS_OK)
+        return ETHOS_LIMIT;
     for (size_t i = 0; i < 3; i++)
         if (parts[i].size > 0 && memchr(parts[i].data, 0, parts[i].size))
             return err_set(error, ETHOS_INVALID, "the text contains a NUL byte");
@@ -360,6 +374,8 @@ static int name_target(struct moving *moving, const char *name, struct ethos_err
                         "say a file name or a title");
     if (view_ends(given, VIEW(".md")))
         base.size -= 3;
+    if (check_title(base, error) != ETHOS_OK)
+        return ETHOS_LIMIT;
     str_init(&slug, ETHOS_MAX_INPUT_BYTES);
     int code = slug_note(base, SLUG_NOTE_MAX, &slug);
     bool reserved = view_starts(str_view(&slug), VIEW("note-")) &&

@@ -12,10 +12,12 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/view.h"
 #include "core/merge.h"
 #include "core/update.h"
 #include "memory/changes.h"
+#include "memory/undo.h"
 
 #define ROUNDS 100
 
@@ -251,5 +253,96 @@ int ethos_undo(struct ethos_turn *turn, const struct ethos_target *target,
     }
     str_release(&undoing.text);
     str_release(&undoing.undoes);
+    return code;
+}
+
+/* ---- every file of a scope ------------------------------------------------------------------ */
+
+/* The keys with changes that a filter names, as a set: the one that changed last comes first. */
+struct keys {
+    const struct ethos_filter *filter;
+    json_t *set;
+};
+
+static int note_key(void *arg, const struct ethos_change *change)
+{
+    struct keys *keys = arg;
+    if (!history_matches(keys->filter, change) || json_object_get(keys->set, change->key))
+        return ETHOS_OK;
+    return json_object_set_new(keys->set, change->key, json_true()) == 0 ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+static int find_keys(struct ethos_turn *turn, const char *scope, const struct ethos_filter *filter,
+                     json_t **out_set, struct ethos_error *error)
+{
+    struct ethos_provider *provider = turn->provider;
+    struct keys keys = {filter, json_object()};
+    *out_set = keys.set;
+    int code = keys.set ? provider->ops->history(provider, scope, NULL, note_key, &keys, error)
+                        : ETHOS_NOMEM;
+    return code == ETHOS_NOMEM ? err_nomem(error) : code;
+}
+
+/* Has edits made outside recorded: a file that was deleted by hand is to come back, too. */
+static int settle_keys(struct ethos_turn *turn, const char *scope, struct ethos_error *error)
+{
+    json_t *set;
+    const char *key;
+    json_t *value;
+    struct ethos_provider *provider = turn->provider;
+    if (!provider->ops->settle)
+        return ETHOS_OK;
+    int code = find_keys(turn, scope, &newest_one, &set, error);
+    if (code == ETHOS_OK)
+        json_object_foreach (set, key, value)
+            provider->ops->settle(provider, scope, key, NULL);
+    json_decref(set);
+    return code;
+}
+
+/* A file whose later changes stand in the way does not hold up the others. */
+static int undo_keys(struct ethos_turn *turn, const char *scope, json_t *set,
+                     const struct ethos_filter *filter, const struct ethos_sync_how *how,
+                     struct ethos_error *error)
+{
+    const char *key;
+    json_t *value;
+    size_t done = 0, stuck = 0;
+    json_object_foreach (set, key, value) {
+        struct ethos_error why = {0};
+        const struct ethos_target target = {NULL, scope, key};
+        int code = ethos_undo(turn, &target, filter, how, &why);
+        done += code == ETHOS_OK;
+        if (code == ETHOS_OK || code == ETHOS_NOTFOUND)
+            continue;
+        if (error && stuck == 0)
+            *error = why;
+        if (code != ETHOS_CONFLICT)
+            return code;
+        stuck++;
+    }
+    if (stuck > 1)
+        err_hint(error, ETHOS_CONFLICT, "%zu files stay as they are; --key FILE tells of each why",
+                 stuck);
+    if (stuck > 0)
+        return ETHOS_CONFLICT;
+    return done > 0 ? ETHOS_OK : err_set(error, ETHOS_NOTFOUND, "%s: nothing to undo", scope);
+}
+
+int undo_all(struct ethos_turn *turn, const char *scope, const struct ethos_filter *filter,
+             const struct ethos_sync_how *how, struct ethos_error *error)
+{
+    json_t *set = NULL;
+    int code = changes_need(turn, turn->provider->ops->history, error);
+    if (code == ETHOS_OK && !names_some(filter))
+        code = err_hint(error, err_set(error, ETHOS_INVALID, "'all' needs to know which changes"),
+                        "say --since, --until, --actor, --session or --source");
+    if (code == ETHOS_OK && !(how->flags & ETHOS_SYNC_DRY_RUN))
+        code = settle_keys(turn, scope, error);
+    if (code == ETHOS_OK)
+        code = find_keys(turn, scope, filter, &set, error);
+    if (code == ETHOS_OK)
+        code = undo_keys(turn, scope, set, filter, how, error);
+    json_decref(set);
     return code;
 }

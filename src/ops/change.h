@@ -24,6 +24,10 @@
     {                                                                                              \
         "until", OP_TIME, 0, NULL, "TIME", "not after; a time as above"                            \
     }
+#define ARG_SOURCE                                                                                 \
+    {                                                                                              \
+        "source", OP_TEXT, 0, NULL, "SOURCE", "only from: tool, web-editor, restore, cli, ..."     \
+    }
 #define ARG_ACTOR                                                                                  \
     {                                                                                              \
         "actor", OP_TEXT, 0, NULL, "NAME", "only by: owner, external, the name of an agent"        \

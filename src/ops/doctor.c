@@ -23,6 +23,8 @@
 #include "ops/tables.h"
 #include "session/session.h"
 
+#define LEAST_ROOM 65536 /* bytes: with less, a write of a file and its history may fail */
+
 struct visit {
     struct op_call *call;
     json_t *findings;
@@ -66,6 +68,27 @@ static void find_error(struct visit *visit, const char *subject, const struct et
 
 /* ---- the home ------------------------------------------------------------------------------ */
 
+/* Files are read whatever the disk is like; that nothing can be written shows at the next write only. */
+static void check_room(struct visit *visit, int dir, const char *path)
+{
+    struct statvfs disk;
+    char problem[128];
+    if (os_fstatvfs(dir, &disk) != 0)
+        return;
+    uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
+    if (disk.f_flag & ST_RDONLY) {
+        find(visit, ETHOS_FINDING_WARNING, path, "the file system is mounted read-only",
+             "what is kept can be read; to write, mount it so or choose another --home");
+    } else if (disk.f_blocks > 0 && room < LEAST_ROOM) {
+        snprintf(problem, sizeof problem, "the disk is full: %llu KiB are free",
+                 (unsigned long long)room / 1024);
+        find(visit, ETHOS_FINDING_ERROR, path, problem, "free some disk space");
+    } else if (disk.f_files > 0 && disk.f_favail == 0) {
+        find(visit, ETHOS_FINDING_ERROR, path, "the disk is full: it has no room for another file",
+             "delete files that nobody needs");
+    }
+}
+
 /* Nothing is read from a home that others may write to, so nothing else can be checked before. */
 static bool check_home(struct visit *visit)
 {
@@ -77,6 +100,7 @@ static bool check_home(struct visit *visit)
         return true;
     bool ok = os_fstat(dir, &info) != 0 || dir_private(&info, path, &error) == ETHOS_OK;
     bool fixed = !ok && visit->fix && os_fchmod(dir, info.st_mode & 07700) == 0;
+    check_room(visit, dir, path);
     os_close(dir);
     if (fixed)
         find(visit, ETHOS_FINDING_FIXED, path, error.text, error.hint);

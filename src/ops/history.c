@@ -11,6 +11,7 @@
 #include "core/scope.h"
 #include "memory/archived.h"
 #include "memory/service.h"
+#include "memory/undo.h"
 #include "ops/change.h"
 #include "ops/report.h"
 #include "ops/tables.h"
@@ -238,30 +239,50 @@ static int run_restore(struct op_call *call, struct op_result *result, struct et
     return report_run(restore_named, call, result, error);
 }
 
+/* Undoes in every file of the scope that the arguments name. */
+static int undo_scope(struct ethos_turn *turn, const struct op_call *call,
+                      const struct ethos_filter *filter, const struct ethos_sync_how *how,
+                      struct ethos_error *error)
+{
+    struct scope_target aimed;
+    const struct ethos_target named = report_target(call);
+    if (op_string(call, "key") || how->if_match)
+        return err_hint(
+            error, err_set(error, ETHOS_INVALID, "'all' goes with neither 'key' nor 'ifMatch'"),
+            "they name one file, and it means every file of the scope");
+    int code = scope_target(ethos_turn_context(turn), named.store, named.scope, named.key, false,
+                            &aimed, error);
+    return code == ETHOS_OK ? undo_all(turn, aimed.scope, filter, how, error) : code;
+}
+
 static int undo_named(struct ethos_turn *turn, const struct op_call *call,
                       const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
     (void)more;
     struct ethos_target target = report_target(call);
     const struct ethos_filter filter = named_filter(call);
-    return ethos_undo(turn, &target, &filter, how, error);
+    return op_flag(call, "all") ? undo_scope(turn, call, &filter, how, error)
+                                : ethos_undo(turn, &target, &filter, how, error);
 }
 
 struct undone {
-    json_t *numbers;
-    json_int_t before; /* number of the change that the file stood at before, or 0 */
+    json_t *numbers;   /* of all files so far */
+    size_t seen;       /* changes of this file */
+    json_int_t before; /* number of the change that it stood at before, or 0 */
 };
 
 /* The newest change is the undoing; what was before it is the one behind. */
 static int note_undoes(void *arg, const struct ethos_change *change)
 {
     struct undone *undone = arg;
-    if (undone->numbers) {
+    if (undone->seen++ > 0) {
         undone->before = (json_int_t)change->number;
         return 1;
     }
     json_t *row = change_json("", change);
-    undone->numbers = json_incref(json_object_get(row, "undoes"));
+    const json_t *numbers = json_object_get(row, "undoes");
+    if (json_is_array(numbers))
+        json_array_extend(undone->numbers, (json_t *)numbers);
     json_decref(row);
     return row ? ETHOS_OK : ETHOS_NOMEM;
 }
@@ -269,15 +290,20 @@ static int note_undoes(void *arg, const struct ethos_change *change)
 /* Which changes are undone now; the report stands, whether or not that can be told. */
 static int add_undone(struct op_call *call, json_t **json, struct ethos_error *error)
 {
+    size_t i;
+    const json_t *row;
     struct looking looking;
-    struct undone undone = {0};
+    struct undone undone = {json_array(), 0, 0};
     int code = look(call, &looking, error);
-    if (code == ETHOS_OK)
-        code = ethos_history(looking.turn, &looking.target, NULL, note_undoes, &undone, error);
+    json_array_foreach (json_object_get(*json, "written"), i, row) {
+        looking.target.key = json_string_value(json_object_get(row, "key"));
+        undone.seen = 0;
+        if (code >= 0)
+            code = ethos_history(looking.turn, &looking.target, NULL, note_undoes, &undone, error);
+    }
     ethos_turn_free(looking.turn);
-    if (undone.numbers)
-        op_json_put(json, "undone", undone.numbers);
-    if (undone.before > 0)
+    op_json_put(json, "undone", undone.numbers);
+    if (undone.before > 0 && !op_flag(call, "all"))
         op_json_put(json, "before", json_integer(undone.before));
     return code == ETHOS_NOMEM || !*json ? err_nomem(error) : code < 0 ? code : ETHOS_OK;
 }
@@ -285,8 +311,15 @@ static int add_undone(struct op_call *call, json_t **json, struct ethos_error *e
 static int run_undo(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     int code = report_run(undo_named, call, result, error);
-    if (code == ETHOS_OK && !call->dry_run && result->code == ETHOS_OK)
-        result->code = add_undone(call, &result->json, &result->error);
+    bool told = result->code == ETHOS_OK || op_flag(call, "all");
+    if (code == ETHOS_OK && !call->dry_run && told) {
+        struct ethos_error why = {0};
+        int untold = add_undone(call, &result->json, &why);
+        if (result->code == ETHOS_OK) {
+            result->code = untold;
+            result->error = why;
+        }
+    }
     if (code == ETHOS_OK && !result->json)
         return err_set(error, ETHOS_NOMEM, "out of memory for the report of what was done");
     return code;
@@ -416,16 +449,11 @@ static int run_forget(struct op_call *call, struct op_result *result, struct eth
 /* ---- the rows ------------------------------------------------------------------------------- */
 
 static const struct op_arg history_args[] = {
-    ARG_STORE,
-    ARG_KEY,
-    ARG_SCOPE,
-    {"limit", OP_INTEGER, 0, "1|1000000", "N", "at most this many"},
-    {"source", OP_TEXT, 0, NULL, "SOURCE", "only from: tool, web-editor, restore, cli, ..."},
-    ARG_ACTOR,
-    ARG_SESSION,
-    ARG_SINCE,
-    ARG_UNTIL,
-    {"diff", OP_FLAG, 0, NULL, NULL, "with what each changed"},
+    ARG_STORE,   ARG_KEY,
+    ARG_SCOPE,   {"limit", OP_INTEGER, 0, "1|1000000", "N", "at most this many"},
+    ARG_SOURCE,  ARG_ACTOR,
+    ARG_SESSION, ARG_SINCE,
+    ARG_UNTIL,   {"diff", OP_FLAG, 0, NULL, NULL, "with what each changed"},
     ARG_END};
 static const struct op_arg diff_args[] = {
     {"from", OP_TEXT, OP_POSITIONAL, NULL, "REV",
@@ -444,9 +472,13 @@ static const struct op_arg restore_args[] = {
     ARG_SCOPE,
     ARG_IF_MATCH,
     ARG_END};
-static const struct op_arg undo_args[] = {ARG_STORE, ARG_KEY,      ARG_SCOPE,
-                                          ARG_ACTOR, ARG_SESSION,  ARG_SINCE,
-                                          ARG_UNTIL, ARG_IF_MATCH, ARG_END};
+static const struct op_arg undo_args[] = {
+    ARG_STORE,   ARG_KEY,
+    ARG_SCOPE,   {"all", OP_FLAG, 0, NULL, NULL, "in every file of the scope, deleted ones too"},
+    ARG_ACTOR,   ARG_SOURCE,
+    ARG_SESSION, ARG_SINCE,
+    ARG_UNTIL,   ARG_IF_MATCH,
+    ARG_END};
 static const struct op_arg blame_args[] = {
     {"line", OP_INTEGER, 0, "1|100000000", "N", "only this line, with all that is known of it"},
     ARG_STORE,

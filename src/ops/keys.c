@@ -218,6 +218,8 @@ static int run_revoke(struct op_call *call, struct op_result *result, struct eth
     int code = open_store(call, &store, error);
     if (code == ETHOS_OK && !call->dry_run)
         code = store->ops->key_revoke(store, prefix, error);
+    if (code == ETHOS_NOTFOUND)
+        err_hint(error, code, "ethos api-key list shows them");
     if (code != ETHOS_OK)
         return code;
     return op_return_change(call, result, json_pack("{s:b, s:s}", "ok", 1, "prefix", prefix),

@@ -174,6 +174,12 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
     return code;
 }
 
+int personalities_missing(const char *id, struct ethos_error *error)
+{
+    return err_hint(error, err_set(error, ETHOS_NOTFOUND, "no such personality: %s", id),
+                    "ethos personality list shows what there is");
+}
+
 int personalities_require(struct op_call *call, const char *id, bool exists,
                           struct ethos_error *error)
 {
@@ -186,11 +192,8 @@ int personalities_require(struct op_call *call, const char *id, bool exists,
     json_decref(ids);
     if (code != ETHOS_OK || found == exists || (exists && strcmp(id, "default") == 0))
         return code;
-    if (exists) {
-        code = err_set(error, ETHOS_NOTFOUND, "no such personality: %s", id);
-        return err_hint(error, code, "make it: ethos personality create %s", id);
-    }
-    return err_set(error, ETHOS_EXISTS, "there is a personality %s already", id);
+    return exists ? personalities_missing(id, error)
+                  : err_set(error, ETHOS_EXISTS, "there is a personality %s already", id);
 }
 
 /* The same for one that is only read: it may have a memory and no directory. */
@@ -361,6 +364,8 @@ static int run_use(struct op_call *call, struct op_result *result, struct ethos_
     const char *id = op_string(call, "id");
     const struct settings_change change = {"personality", id};
     int code = require_known(call, id, error);
+    if (code == ETHOS_NOTFOUND)
+        err_hint(error, code, "make it: ethos personality create %s", id);
     if (code == ETHOS_OK)
         code = settings_write(call, "", &change, 1, result, error);
     if (code != ETHOS_OK)

@@ -14,6 +14,9 @@
 int personalities_row(struct op_call *call, const char *id, const char *active, json_t **out,
                       struct ethos_error *error);
 
+/* ETHOS_NOTFOUND: "no such personality: ID". */
+int personalities_missing(const char *id, struct ethos_error *error);
+
 /* Checks the id. ETHOS_NOTFOUND when it should exist, ETHOS_EXISTS when it should not. */
 int personalities_require(struct op_call *call, const char *id, bool exists,
                           struct ethos_error *error);

@@ -334,8 +334,7 @@ static int put_aside(struct op_call *call, int home, const char *id,
              REMOVED "/personality-%s-%.4s%.2s%.2sT%.2s%.2s%.2sZ", id, stamp, stamp + 5, stamp + 8,
              stamp + 11, stamp + 14, stamp + 17);
     if (os_fstatat(home, folder, &info, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT ? err_set(error, ETHOS_NOTFOUND, "no such personality: %s", id)
-                               : err_errno(error, errno, folder);
+        return errno == ENOENT ? personalities_missing(id, error) : err_errno(error, errno, folder);
     if (call->dry_run)
         return ETHOS_OK;
     if (os_mkdirs(home, REMOVED) == 0 &&
@@ -358,7 +357,7 @@ static int run_delete(struct op_call *call, const char *id, struct op_result *re
     if (code != ETHOS_OK)
         return code;
     if (home < 0)
-        return err_set(error, ETHOS_NOTFOUND, "no such personality: %s", id);
+        return personalities_missing(id, error);
     code = put_aside(call, home, id, path, error);
     os_close(home);
     if (code != ETHOS_OK)

@@ -123,7 +123,7 @@ static const struct op_arg timeline_args[] = {
     {"user", OP_TEXT, 0, NULL, "ID", "only the profile of this user; with the above: both"},
     ARG_SCOPE,
     ARG_KEY,
-    {"source", OP_TEXT, 0, NULL, "SOURCE", "only from: tool, web-editor, restore, cli, ..."},
+    ARG_SOURCE,
     {"via", OP_TEXT, 0, NULL, "SURFACE", "only through: cli, mcp, http, editor, ..."},
     ARG_ACTOR,
     ARG_SESSION,

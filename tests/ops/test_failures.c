@@ -79,6 +79,7 @@ static const struct row rows[] = {
      "{\"blob\":\"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"}", false},
     {"memory.undo", "{}", false},
     {"memory.undo", "{\"actor\":\"ann\"}", true},
+    {"memory.undo", "{\"all\":true,\"actor\":\"ann\"}", true},
     {"memory.blame", "{}", false},
     {"notes.remember", "{\"content\":\"new\",\"title\":\"New\"," IN_P "}", false},
     {"notes.remember", "{\"content\":\"more\",\"title\":\"Note\"," IN_P "}", true},
