@@ -44,8 +44,7 @@ export function createClient({ baseUrl, apiKey, fetch = globalThis.fetch } = {})
             });
         } catch (error) {
             if (init.signal?.aborted) throw error;
-            const message = `${base} does not answer: ${error.cause?.message ?? error.message}`;
-            throw new EthosError(message, { code: 'NETWORK', cause: error });
+            throw unheard(base, error);
         }
         if (!response.ok) throw await refusal(response);
         return response;
@@ -59,7 +58,7 @@ export function createClient({ baseUrl, apiKey, fetch = globalThis.fetch } = {})
             body: JSON.stringify(input === undefined ? {} : { json: input }),
             signal,
         });
-        const body = await readJson(response);
+        const body = await readJson(response, base, signal);
         if (body === null || typeof body !== 'object' || !('json' in body)) throw badAnswer(response);
         return body.json;
     }
@@ -86,13 +85,23 @@ function members(object, make) {
 
 // ---- answers ----------------------------------------------------------------------------------------
 
-async function readJson(response) {
+// A body that breaks off is no other answer than none; who gave up gets the reason that was given.
+async function readJson(response, base, signal) {
+    let text;
     try {
-        return await response.json();
+        text = await response.text();
     } catch (error) {
-        if (error.name === 'AbortError') throw error;
+        throw signal?.aborted ? error : unheard(base, error);
+    }
+    try {
+        return JSON.parse(text);
+    } catch (error) {
         throw badAnswer(response, error);
     }
+}
+
+function unheard(base, cause) {
+    return new EthosError(`${base} does not answer: ${cause.cause?.message ?? cause.message}`, { code: 'NETWORK', cause });
 }
 
 function badAnswer(response, cause) {
@@ -348,12 +357,15 @@ class Stream {
 
     #wait() {
         const pause = Math.min(this.#pause * 2 ** this.#failures++, this.#options.maxPauseMs ?? MAX_PAUSE_MS);
+        const { signal } = this.#stop;
         return new Promise((resolve) => {
-            const timer = setTimeout(resolve, pause * (0.75 + Math.random() / 4));
-            this.#stop.signal.addEventListener('abort', () => {
+            const go = () => {
                 clearTimeout(timer);
+                signal.removeEventListener('abort', go);
                 resolve();
-            }, { once: true });
+            };
+            const timer = setTimeout(go, pause * (0.75 + Math.random() / 4));
+            signal.addEventListener('abort', go);
         });
     }
 }

@@ -68,7 +68,9 @@ static const char *const shapes[][2] = {
     {"conflicts.list",
      "{conflicts: [{id, scope, key, time, bytes, path, kind}], events: [changes as in memory "
      "history, each with undo: the command that reverses it]}"},
-    {"conflicts.show", "{id, scope, key, time, bytes, path, kind, content, diff}"},
+    {"conflicts.show",
+     "{id, scope, key, time, bytes, path, kind, content, diff, revision}; revision is that of the "
+     "file, null when there is none"},
     {"conflicts.resolve", "{applied, written: [], unchanged: [], conflicts: [], resolved}"},
     {"notes.remember",
      "{applied, written: [], unchanged: [], conflicts: [], effect, scope, key, path, index: "

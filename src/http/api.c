@@ -102,6 +102,13 @@ void api_stale(struct http_call *call, const char *revision, json_t *data)
     http_answer_error(call, &error, data);
 }
 
+void api_doubled(struct http_call *call)
+{
+    static const struct http_error error = {400, "INVALID_INPUT", "The query has a parameter twice",
+                                            "Say each once; only lists may be said in parts"};
+    http_answer_error(call, &error, NULL);
+}
+
 static void wrong_method(struct http_call *call, const char *allow)
 {
     const struct http_error error = {405, "METHOD_NOT_SUPPORTED", "Not with this method", NULL};
@@ -114,6 +121,7 @@ static void wrong_method(struct http_call *call, const char *allow)
 struct query {
     const struct op *op;
     json_t *args;
+    bool doubled; /* one was given twice, and is no list */
 };
 
 static const struct op_arg *find_arg(const struct op *op, const char *name)
@@ -146,6 +154,7 @@ static void add_parameter(void *to, const char *name, const char *value)
     const struct op_arg *arg = find_arg(query->op, name);
     json_t *converted = convert(arg, value ? value : "");
     if (!arg || !(arg->flags & OP_MANY)) {
+        query->doubled |= json_object_get(query->args, name) != NULL;
         op_json_put(&query->args, name, converted);
         return;
     }
@@ -157,11 +166,16 @@ static void add_parameter(void *to, const char *name, const char *value)
 
 json_t *api_query(struct http_call *call, const struct op *op)
 {
-    struct query query = {op, json_object()};
+    struct query query = {op, json_object(), false};
     struct ethos_error error = {0};
     http_each_query(call, add_parameter, &query);
-    if (!query.args)
+    if (!query.args) {
         api_fail(call, op, (err_nomem(&error), &error), NULL);
+    } else if (query.doubled) {
+        api_doubled(call);
+        json_decref(query.args);
+        return NULL;
+    }
     return query.args;
 }
 
@@ -206,14 +220,29 @@ bool api_queued(const json_t *result)
     return json_is_true(json_object_get(result, "queued"));
 }
 
+bool api_read_unmet(struct http_call *call, const char *revision)
+{
+    const char *match = http_header(call, "If-Match");
+    bool stale = match && !api_has_tag(match, false, revision);
+    bool had = api_has_tag(http_header(call, "If-None-Match"), true, revision);
+    if (stale || had)
+        str_clear(&call->out); // it may have been printed already
+    if (stale) {
+        api_stale(call, revision, NULL);
+        return true;
+    }
+    api_tag(call, revision);
+    call->status = had ? 304 : 200;
+    return had;
+}
+
 void api_answer(struct http_call *call, const json_t *result)
 {
     const char *revision = json_view(result, "revision").data;
-    if (revision)
+    bool read = call->method == HTTP_GET || call->method == HTTP_HEAD;
+    if (revision && !read)
         api_tag(call, revision);
-    if (revision && api_has_tag(http_header(call, "If-None-Match"), true, revision))
-        call->status = 304;
-    else
+    if (!revision || !read || !api_read_unmet(call, revision))
         http_answer_json(call, api_queued(result) ? 202 : 200,
                          result ? json_incref((json_t *)result) : json_null());
 }

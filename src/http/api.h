@@ -32,11 +32,20 @@ void api_tag(struct http_call *call, const char *revision);
 void api_fail(struct http_call *call, const struct op *op, const struct ethos_error *error,
               json_t *data);
 
-/* The answer to a read: 304 when the client has it already. */
+/*
+ * Of a read: true when what it asks on condition of was answered, 412 for If-Match that does not hold, 304
+ * for If-None-Match that does not. The ETag is set in any case.
+ */
+bool api_read_unmet(struct http_call *call, const char *revision);
+
+/* The answer of an operation; of a read, as its conditions want it. */
 void api_answer(struct http_call *call, const json_t *result);
 
 /* Whether a result says that a change waits for its backend: 202. */
 bool api_queued(const json_t *result);
+
+/* 400: of a parameter that came twice, nobody knows which is meant. */
+void api_doubled(struct http_call *call);
 
 /* 428: a write that would not say which text it replaces. */
 void api_require_match(struct http_call *call);

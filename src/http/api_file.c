@@ -1,7 +1,8 @@
 /*
  * api_file.c: /api/memory/{store}: one file of memory as a resource.
  *
- *     GET, HEAD  the file, ETag is its revision; Accept: text/markdown gives its bytes
+ *     GET, HEAD  the file, ETag is its revision; Accept: text/markdown gives its bytes; 304 and 412 as
+ *                If-None-Match and If-Match want it
  *     PUT        {"content": ...}, with If-Match, or If-None-Match: * for a file that is not there yet
  *     DELETE     with If-Match
  *
@@ -41,7 +42,7 @@ bool api_is_file(const char *rest)
 
 struct parameters {
     json_t *target;
-    bool unknown;
+    bool unknown, doubled;
 };
 
 static void take_parameter(void *to, const char *name, const char *value)
@@ -54,6 +55,7 @@ static void take_parameter(void *to, const char *name, const char *value)
     struct parameters *parameters = to;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(name, names[i][0]) == 0) {
+            parameters->doubled |= json_object_get(parameters->target, names[i][1]) != NULL;
             op_json_put(&parameters->target, names[i][1], json_text(view_str(value ? value : "")));
             return;
         }
@@ -67,14 +69,16 @@ static bool read_target(struct file *file, const char *store)
     static const struct http_error unknown = {400, "INVALID_INPUT",
                                               "The query has a parameter that a file does not take",
                                               "Use personality, user, workspace, scope, key"};
-    struct parameters parameters = {json_object(), false};
+    struct parameters parameters = {json_object(), false, false};
     http_each_query(file->call, take_parameter, &parameters);
     if (!json_object_get(parameters.target, "key"))
         op_json_put(&parameters.target, "store", json_string(store));
     file->target = parameters.target;
     if (parameters.unknown)
         http_answer_error(file->call, &unknown, NULL);
-    return !parameters.unknown;
+    else if (parameters.doubled)
+        api_doubled(file->call);
+    return !parameters.unknown && !parameters.doubled;
 }
 
 /* Arguments for one operation: the target, with what comes besides. */
@@ -120,15 +124,10 @@ static void answer_file(struct http_call *call, const json_t *about, struct str 
     size_t size;
     const char *revision = json_view(about, "revision").data,
                *known_at = json_view(about, "knownAt").data;
-    api_tag(call, revision);
     if (known_at) // the backend is out of reach
         http_answer_header(call, "Ethos-Known-At", known_at);
-    if (api_has_tag(http_header(call, "If-None-Match"), true, revision)) {
-        str_clear(&call->out);
-        call->status = 304;
+    if (api_read_unmet(call, revision))
         return;
-    }
-    call->status = 200;
     call->type = call->raw ? "text/markdown; charset=utf-8" : "application/json";
     if (!call->raw)
         return;

@@ -636,6 +636,11 @@ void auth_close(struct auth *self)
     free(self);
 }
 
+const char *auth_place(const struct auth *self)
+{
+    return token_place(self->token);
+}
+
 void auth_token(struct auth *self, char out[HASH_HEX_SIZE])
 {
     pthread_mutex_lock(&self->mutex);

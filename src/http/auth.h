@@ -29,6 +29,9 @@ struct auth;
 int auth_open(struct http *http, struct auth **out, struct ethos_error *error);
 void auth_close(struct auth *self);
 
+/* The name of the home (token_place), for what a browser keeps of it. */
+const char *auth_place(const struct auth *self);
+
 /* The token that the printed link carries. */
 void auth_token(struct auth *self, char out[HASH_HEX_SIZE]);
 

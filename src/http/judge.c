@@ -56,6 +56,7 @@ enum heard {
     HEARD_CREDENTIAL,
     HEARD_ID,
     HEARD_ACCEPT,
+    HEARD_MATCH,
     HEARD_NONE_MATCH,
     HEARD_EXPECT,
     HEARD_COUNT
@@ -80,8 +81,8 @@ static bool is_strange(const char *name, size_t size)
 /* A client may send pieces of these alone. Of what decides nothing the first counts, as for http_header. */
 static bool is_list(enum heard header)
 {
-    return header == HEARD_COOKIE || header == HEARD_ACCEPT || header == HEARD_NONE_MATCH ||
-           header == HEARD_EXPECT;
+    return header == HEARD_COOKIE || header == HEARD_ACCEPT || header == HEARD_MATCH ||
+           header == HEARD_NONE_MATCH || header == HEARD_EXPECT;
 }
 
 static bool tells_end(enum heard header)
@@ -104,6 +105,7 @@ static enum MHD_Result hear(void *arg, enum MHD_ValueKind kind, const char *name
         [HEARD_CREDENTIAL] = VIEW("authorization"),
         [HEARD_ID] = VIEW("x-request-id"),
         [HEARD_ACCEPT] = VIEW("accept"),
+        [HEARD_MATCH] = VIEW("if-match"),
         [HEARD_NONE_MATCH] = VIEW("if-none-match"),
         [HEARD_EXPECT] = VIEW("expect"),
     };
@@ -345,7 +347,7 @@ void request_begin(struct request *request, const char *url, const char *method)
     call->seat = seats_take(call->http->seats);
     call_name(call, headers.values[HEARD_ID]);
     request->accept = headers.values[HEARD_ACCEPT];
-    request->none_match = headers.values[HEARD_NONE_MATCH];
+    request->conditional = headers.values[HEARD_MATCH] || headers.values[HEARD_NONE_MATCH];
     find_route(request, url);
     bool known = call_method(method, &call->method);
     const struct http_error *error = check_limits(request, &headers);

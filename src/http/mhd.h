@@ -37,12 +37,13 @@ struct request {
     struct connection *connection;
     enum step step;
     size_t line_size;
-    struct ethos_view target;        /* the host in its line; absent: only the header names one */
-    bool last;                       /* of its connection */
-    const char *shared;              /* the origin whose pages may read the answer, or NULL */
-    const char *accept, *none_match; /* headers, or NULL */
-    struct str body; /* its memory, and that of the answer, serve the next request, too */
-    size_t held;     /* of server->bodies */
+    struct ethos_view target; /* the host in its line; absent: only the header names one */
+    bool last;                /* of its connection */
+    const char *shared;       /* the origin whose pages may read the answer, or NULL */
+    const char *accept;       /* the header, or NULL */
+    bool conditional;         /* If-Match or If-None-Match is there */
+    struct str body;          /* its memory, and that of the answer, serve the next request, too */
+    size_t held;              /* of server->bodies */
     /* of a stream: */
     bool entered; /* it is in the list, and links are under the mutex, as is the next */
     bool left;    /* its peer has closed it: it does not count any more */

@@ -10,7 +10,9 @@
 
 #include "base/view.h"
 #include "http/assets.h"
+#include "http/auth.h"
 #include "http/parts.h"
+#include "http/server.h"
 
 #define INDEX "index.html"
 #define ROOT "<html" /* there the page gets its looks */
@@ -104,13 +106,21 @@ static void add_look(struct http_call *call)
     }
 }
 
+/* Which home it is, for what the browser keeps of it: another one may be served here tomorrow. */
+static void add_home(struct http_call *call)
+{
+    str_printf(&call->out, " data-home=\"%s\"", auth_place(call->http->auth));
+}
+
 static void add_page(struct http_call *call, struct ethos_view page)
 {
     const char *tag = memmem(page.data, page.size, ROOT, strlen(ROOT));
     size_t before = tag ? (size_t)(tag - page.data) + strlen(ROOT) : 0;
     str_add(&call->out, view_of(page.data, before));
-    if (tag)
+    if (tag) {
+        add_home(call);
         add_look(call);
+    }
     str_add(&call->out, view_from(page, before));
 }
 

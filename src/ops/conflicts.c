@@ -199,7 +199,7 @@ static int find_scope(struct ethos_turn *turn, const char *id, struct report_sco
                     "ethos conflicts list shows them");
 }
 
-/* Adds the text, and how it differs from the file. */
+/* Adds the text, how it differs from the file, and which file that is: who ends the conflict means that one. */
 static int add_content(struct ethos_turn *turn, const struct ethos_target *target, const char *id,
                        json_t **row, struct ethos_error *error)
 {
@@ -215,6 +215,7 @@ static int add_content(struct ethos_turn *turn, const struct ethos_target *targe
     if (code == ETHOS_OK) {
         op_json_put(row, "content", json_text(view_of(copy->text, copy->size)));
         op_json_put(row, "diff", json_text(str_view(&diff)));
+        op_json_put(row, "revision", op_json_string(file->text ? file->revision : NULL));
     }
     str_release(&diff);
     ethos_file_free(copy);

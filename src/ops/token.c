@@ -3,6 +3,7 @@
  */
 #include "ops/token.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,19 @@
 
 struct token {
     int home;
+    char place[TOKEN_PLACE_SIZE];
     char text[TOKEN_SIZE];
     struct home_stamp stamp; /* of the file that it was read from */
 };
+
+/* By whatever links and slashes it was named, it is the same home. */
+static void name_place(struct token *self, const char *path)
+{
+    char hex[HASH_HEX_SIZE], real[PATH_MAX];
+    bool known = os_realpath(path, real) == 0;
+    hash_hex(view_str(known ? real : path), hex);
+    memcpy(self->place, hex, TOKEN_PLACE_SIZE - 1);
+}
 
 int token_open(const char *home, struct token **out, struct ethos_error *error)
 {
@@ -32,12 +43,19 @@ int token_open(const char *home, struct token **out, struct ethos_error *error)
     int code = home_path(home, &path, error);
     if (code == ETHOS_OK)
         code = home_open(path, true, &self->home, error);
+    if (code == ETHOS_OK)
+        name_place(self, path);
     free(path);
     if (code == ETHOS_OK)
         *out = self;
     else
         token_close(self);
     return code;
+}
+
+const char *token_place(const struct token *self)
+{
+    return self->place;
 }
 
 void token_close(struct token *self)

@@ -12,12 +12,16 @@
 #include "base/hash.h"
 
 #define TOKEN_SIZE HASH_HEX_SIZE /* with terminator; as many digits as a hash has */
+#define TOKEN_PLACE_SIZE 17      /* 16 hex digits and the terminator */
 
 struct token;
 
 /* home as struct ethos_options has it; it is made when it is not there. */
 int token_open(const char *home, struct token **out, struct ethos_error *error);
 void token_close(struct token *self);
+
+/* The name of the home, which is no secret and stays: made from its path. */
+const char *token_place(const struct token *self);
 
 /* The token as it is now, "" for none. Borrowed until the next call; reads only what was changed. */
 const char *token_now(struct token *self);

@@ -189,7 +189,8 @@ await test('theme and rail are there before anything is seen', async () => {
     await page.getByRole('button', { name: 'Narrow the rail' }).click();
     await page.route('**/app.js', (route) => route.abort());
     await page.goto(`${server.origin}/?again#/memory`);
-    same(await page.evaluate(() => ({ ...document.documentElement.dataset })), { theme: 'dark', rail: 'icons' });
+    const { theme, rail } = await page.evaluate(() => ({ ...document.documentElement.dataset }));
+    same({ theme, rail }, { theme: 'dark', rail: 'icons' });
     await context.clearCookies({ name: 'ethos_look' });
 });
 
@@ -306,6 +307,29 @@ await test('who lost the cookie is told, and goes on after signing in elsewhere'
     write(MEMORY);
 });
 
+await test('who was signed out follows again, though the tab that signed in is closed', async () => {
+    const other = makeHome();
+    ethosIn(other, undefined, 'Known before\n', 'memory', 'write');
+    const here = await serve(other), guest = await browser.newContext();
+    const page = await guest.newPage();
+    await page.goto(here.loginUrl);
+    await reads(page, 'Known before');
+    const stranger = await browser.newContext(), taker = await stranger.newPage();
+    const link = () => `${here.origin}/auth/exchange?t=${readFileSync(join(other, 'web-token'), 'utf8').trim()}`;
+    await taker.goto(link());
+    await reads(page, 'This browser is signed out', '.banner');
+    const second = await guest.newPage();
+    await second.goto(link());
+    await reads(second, 'Known before');
+    await until(async () => (await page.locator('.banner').textContent()) === '', 'the banner goes');
+    await second.close();
+    ethosIn(other, undefined, 'Told after all\n', 'memory', 'write');
+    await reads(page, 'Told after all');
+    await guest.close();
+    await stranger.close();
+    await here.stop();
+});
+
 await test('a memory that is out of reach is shown as it was known, and the page sees when it is back', async () => {
     const page = await context.newPage();
     let away = true;
@@ -418,7 +442,7 @@ await test('what is typed is kept as a draft when the page goes away', async () 
 });
 
 // What this browser keeps of files that are not saved.
-const draftsOf = (page) => page.evaluate(() => Object.entries(localStorage).filter(([key]) => key.startsWith('ethos.draft.')).map(([, value]) => JSON.parse(value).text));
+const draftsOf = (page) => page.evaluate(() => Object.entries(localStorage).filter(([key]) => /^ethos\.draft[.@]/.test(key)).map(([, value]) => JSON.parse(value).text));
 const forgetDrafts = (page) => page.evaluate(() => localStorage.clear());
 
 await test('what is typed is kept when the window goes at once', async () => {
@@ -499,6 +523,31 @@ await test('drafts: an old one is told with its day', async () => {
     await forgetDrafts(page);
 });
 
+await test('drafts: another home at the same address has its own', async () => {
+    const homes = [makeHome(), makeHome()];
+    for (const one of homes) ethosIn(one, undefined, MEMORY, 'memory', 'write');
+    const guest = await browser.newContext(), page = await guest.newPage();
+    const edit = async (one, port) => {
+        const here = await serve(one, '--port', port);
+        await page.goto(here.loginUrl);
+        await page.goto(`${here.origin}/#/memory?edit=memory`);
+        await editor(page).waitFor();
+        return here;
+    };
+    let here = await edit(homes[0], '0');
+    const { port } = new URL(here.origin);
+    await editor(page).fill(`${MEMORY}- of the first home\n`);
+    await until(async () => (await draftsOf(page)).length === 1, 'a draft');
+    for (const [one, words] of [[homes[1], ''], [homes[0], '- of the first home\n']]) {
+        await page.goto('about:blank');
+        await here.stop();
+        here = await edit(one, port);
+        same(await editor(page).inputValue(), MEMORY + words);
+    }
+    await guest.close();
+    await here.stop();
+});
+
 await test('drafts: where the browser keeps none, the window does, and says so', async () => {
     write(MEMORY);
     const page = await context.newPage();
@@ -566,6 +615,26 @@ await test('what is typed while both texts are brought together is in the merge'
     await until(() => text('memory') === `- theirs\n${MEMORY}- mine\n- mine, too\n`, 'all of it is there');
     await until(async () => (await editor(page).count()) === 0, 'it is closed');
     same(await draftsOf(page), []);
+    write(MEMORY);
+});
+
+await test('who agreed to a merge has saved, though an agent goes on writing; what it wrote stays', async () => {
+    write(MEMORY);
+    const page = await open('#/memory?edit=memory');
+    await editor(page).fill(MEMORY.replace('Tuesdays', 'Wednesdays'));
+    let lines = 0;
+    const agent = () => run('memory', 'add', `Line ${lines++} of an agent`);
+    agent();
+    await page.route('**/rpc/memory/save', (route) => { // each comes too late, three times
+        if (lines < 4) agent();
+        return route.continue();
+    });
+    await save(page);
+    await page.getByRole('dialog').getByRole('button', { name: 'Save the merge' }).click();
+    await until(async () => (await editor(page).count()) === 0, 'it is saved');
+    same(lines, 4);
+    must(text('memory').includes('Wednesdays'), text('memory'));
+    for (let i = 0; i < lines; i++) must(text('memory').includes(`Line ${i} of an agent`), text('memory'));
     write(MEMORY);
 });
 
@@ -717,6 +786,25 @@ await test('a file that is edited on disk appears without a reload', async () =>
     same(await page.evaluate(() => window.stillHere), true);
 });
 
+await test('where a line came from stays open, and has the keys, while the file grows', async () => {
+    write(MEMORY);
+    const page = await open('#/memory');
+    const block = page.locator('.file[data-store=memory] .blk', { hasText: 'Redis runs' }).last();
+    await block.focus();
+    await page.keyboard.press('Enter');
+    const inside = () => page.evaluate(() => document.activeElement.closest('.blame') !== null);
+    await until(inside, 'the card has the focus');
+    for (let i = 0; i < 3; i++) {
+        run('memory', 'add', `Grows ${i}`);
+        await reads(page, `Grows ${i}`);
+        await until(inside, 'it has the focus again');
+    }
+    await page.keyboard.press('Escape');
+    same(await page.locator('.blame').count(), 0);
+    must((await page.evaluate(() => document.activeElement.textContent)).includes('Redis runs'), 'back at the line');
+    write(MEMORY);
+});
+
 await test('more tabs than a browser opens connections, and each sees what changes', async () => {
     const tabs = [];
     for (let i = 0; i < 9; i++) tabs.push(await open('#/memory'));
@@ -828,6 +916,68 @@ await test('an earlier version is restored from the timeline', async () => {
     await until(() => text('memory') === '- first version\n', 'the first version is back');
 });
 
+await test('an undo is undone; a note that was deleted is named, and comes and goes the same way', async () => {
+    const page = await context.newPage(), dialog = page.getByRole('dialog');
+    const undoFirst = async (words) => {
+        await page.locator('.change-line').first().getByText(words).waitFor();
+        const row = page.locator('.change').first();
+        await row.locator('.change-line').click();
+        await row.getByRole('button', { name: 'Undo this change' }).click();
+        await dialog.getByRole('button', { name: 'Undo it' }).click();
+        await until(async () => (await dialog.count()) === 0, 'it is done');
+    };
+    const before = text('memory'), after = `${before}- To be undone\n`;
+    write(after);
+    await open('#/timeline?key=MEMORY.md&scope=personality%3Adefault', page);
+    for (const wanted of [before, after, before, after]) {
+        await undoFirst('To be undone');
+        await until(() => text('memory') === wanted, `it is ${wanted}`);
+    }
+    write(before);
+    run('remember', 'Not for long.', '--title', 'Passing');
+    const scope = run('notes', 'show', 'passing', '--json').scope;
+    const keys = () => run('notes', 'list', '--json').notes.map(({ key }) => key);
+    run('notes', 'rm', 'passing', '--yes');
+    await open(`#/timeline?${new URLSearchParams({ key: 'passing.md', scope })}`, page);
+    await undoFirst('Deleted note: passing');
+    await until(() => keys().includes('passing.md'), 'it is back');
+    await undoFirst('New note: passing');
+    await until(() => !keys().includes('passing.md'), 'it is gone again');
+});
+
+await test('what is written while somebody looks is not written over unseen: restore, and the end of a conflict', async () => {
+    write('- first version\n');
+    write('- second version\n');
+    const page = await open('#/timeline?key=MEMORY.md&scope=personality%3Adefault');
+    const dialog = page.getByRole('dialog');
+    await page.locator('.change-line', { hasText: 'first version' }).first().click();
+    await page.getByRole('button', { name: 'Restore this version' }).click();
+    await dialog.locator('.diff-line.del').getByText('second version').waitFor();
+    write('- written meanwhile\n');
+    await dialog.getByRole('button', { name: 'Restore it' }).click();
+    await dialog.getByText('It changed while you looked').waitFor();
+    await dialog.locator('.diff-line.del').getByText('written meanwhile').waitFor();
+    same(text('memory'), '- written meanwhile\n');
+    await dialog.getByRole('button', { name: 'Restore it' }).click();
+    await until(() => text('memory') === '- first version\n', 'the first version is back');
+
+    const script = join(project, 'editor'), { path } = file('memory');
+    writeFileSync(script, `sed -i s/first/mine/ "$1"\nsed -i s/first/theirs/ '${path}'\n`);
+    process.env.EDITOR = `sh ${script}`;
+    try { run('memory', 'edit'); } catch { /* that is the conflict */ } finally { delete process.env.EDITOR; }
+    await open('#/conflicts', page);
+    await page.getByRole('button', { name: 'Take the copy' }).click();
+    await dialog.locator('.diff-line.add').getByText('mine version').waitFor();
+    write('- theirs, and more\n');
+    await dialog.getByRole('button', { name: 'Take the copy' }).click();
+    await dialog.getByText('It changed while you looked').waitFor();
+    await dialog.locator('.diff-line.del').getByText('theirs, and more').waitFor();
+    same(text('memory'), '- theirs, and more\n');
+    await dialog.getByRole('button', { name: 'Take the copy' }).click();
+    await until(() => text('memory') === '- mine version\n', 'the copy is the file');
+    await reads(page, 'No conflicts.');
+});
+
 await test('a link to an old change opens it, however many came since; a difference that does not come is asked for again', async () => {
     write('- before all others\n', '-p', 'engineer');
     const { number, scope } = ethosIn(home, project, '', 'memory', 'timeline', '-p', 'engineer', '--key', 'MEMORY.md', '--json').items[0];
@@ -840,6 +990,29 @@ await test('a link to an old change opens it, however many came since; a differe
     await page.unroute('**/rpc/memory/timeline');
     await detail.getByRole('button', { name: 'Try again' }).click();
     await detail.locator('.diff-line.add').getByText('before all others').waitFor();
+});
+
+await test('a link to an old change begins there: what came since is neither loaded nor loaded again', async () => {
+    const of = (limit) => run('memory', 'timeline', '-p', 'engineer', '--key', 'MEMORY.md', '--limit', limit, '--json').items;
+    for (let i = 0; i < 70; i++) run('memory', 'add', `Further ${i}`, '-p', 'engineer');
+    const { number, scope, time } = of('70').at(-1);
+    for (const t of [{}, { t: time }]) {
+        const page = await context.newPage();
+        let asked = 0;
+        await open(`#/timeline?${new URLSearchParams({ scope, key: 'MEMORY.md', change: number, ...t })}`, page);
+        await page.locator('.change-detail:not([hidden]) .diff-line.add').getByText('Further 0').waitFor();
+        await settled(page);
+        must((await page.locator('.change').count()) <= 60, 'all of them are there');
+        must((await page.locator('.change-line').first().textContent()).includes('Further 0'), 'it is not the first');
+        page.on('request', (request) => { asked += request.url().endsWith('/rpc/memory/timeline'); });
+        run('memory', 'add', 'And one now', '-p', 'engineer');
+        await until(() => asked > 0, 'it looks again');
+        await settled(page);
+        same([asked, await page.locator('.change-detail:not([hidden])').count()], [1, 1]);
+        await page.getByRole('button', { name: 'Show all' }).click();
+        await page.locator('.change-line').first().getByText('And one now').waitFor();
+        run('memory', 'undo', '-p', 'engineer');
+    }
 });
 
 await test('where a long conversation changed memory: the mark stands there only, and the way back leads there', async () => {

@@ -114,6 +114,14 @@ await test('what is no answer of ours is BAD_ANSWER, no answer is NETWORK, an ab
     same((await failure(pretend(() => json(200, [])).client.memory.get({}))).code, 'BAD_ANSWER');
     const error = await failure(pretend(() => { throw new TypeError('refused'); }).client.memory.get({}));
     same([error.code, error.status], ['NETWORK', 0]);
+    const broken = await failure(pretend(() => pieces(['{"json":'], 'break')).client.memory.get({}));
+    same([broken.code, broken.status], ['NETWORK', 0]);
+    const slow = (_, { signal }) => new Response(new ReadableStream({
+        start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason)),
+    }));
+    const patience = new AbortController();
+    setTimeout(() => patience.abort(new DOMException('too late', 'TimeoutError')), 20);
+    same((await failure(pretend(slow).client.memory.get({}, { signal: patience.signal }))).name, 'TimeoutError');
     const control = new AbortController();
     control.abort();
     const { client } = pretend((_, init) => { init.signal.throwIfAborted(); });

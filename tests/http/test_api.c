@@ -139,6 +139,39 @@ static void test_conditions_are_read_as_http_has_them(void **state)
     }
 }
 
+/* The same of a read, of the file and of the operation: the first time, and when its answer is known. */
+static void test_reads_have_conditions_too(void **state)
+{
+    static const struct {
+        const char *match, *none;
+        unsigned status;
+    } rows[] = {
+        {"If-Match: %s", NULL, 200},
+        {"If-Match: *", NULL, 200},
+        {"If-Match: \"other\", %s", NULL, 200},
+        {"If-Match: \"other\"", NULL, 412},
+        {"If-Match: W/%s", NULL, 412},
+        {"If-Match: \"other\"", "If-None-Match: %s", 412},
+        {"If-Match: %s", "If-None-Match: %s", 304},
+        {"X: y", "If-None-Match: W/%s", 304},
+    };
+    static const char *const paths[] = {MEMORY, "/api/memory/get"};
+    struct world *world = *state;
+    char match[256], none[256], tag[160];
+    api(world, HTTP_PUT, MEMORY, NULL, LIST("If-None-Match: *"), "{\"content\":\"One\"}");
+    snprintf(tag, sizeof tag, "%s", api(world, HTTP_GET, MEMORY, NULL, NULL, "")->etag);
+    for (size_t i = 0; i < 2 * COUNT(rows); i++) {
+        fill(match, sizeof match, rows[i / 2].match, tag);
+        fill(none, sizeof none, rows[i / 2].none ? rows[i / 2].none : "X: y", tag);
+        struct answer *answer = api(world, HTTP_GET, paths[i % 2], NULL, LIST(match, none), "");
+        if (answer->status != rows[i / 2].status)
+            fail_msg("%s, %s: %u", match, none, answer->status);
+        assert_string_equal(answer->etag, tag);
+        if (answer->status == 412)
+            assert_problem(answer, 412, "conflict");
+    }
+}
+
 static void test_what_is_not_there_meets_no_condition(void **state)
 {
     static const char *const rows[] = {"If-Match: *", "If-Match: \"a\"", "If-Match: \"a\", \"b\""};
@@ -179,6 +212,19 @@ static void test_the_query_says_whose_file_it_is(void **state)
     assert_int_equal(api(world, HTTP_GET, MEMORY, LIST("key=plan.md"), NULL, "")->status, 404);
     assert_problem(api(world, HTTP_GET, MEMORY, LIST("colour=red"), NULL, ""), 400, "invalid");
     assert_problem(api(world, HTTP_GET, MEMORY, LIST("personality="), NULL, ""), 400, "invalid");
+}
+
+static void test_a_parameter_comes_once_unless_it_is_a_list(void **state)
+{
+    struct world *world = *state;
+    const char *const *keys = LIST("key=plan.md", "key=MEMORY.md");
+    assert_problem(api(world, HTTP_GET, MEMORY, keys, NULL, ""), 400, "invalid");
+    assert_problem(
+        api(world, HTTP_PUT, MEMORY, keys, LIST("If-None-Match: *"), "{\"content\":\"Plan\"}"), 400,
+        "invalid");
+    assert_problem(
+        api(world, HTTP_GET, "/api/memory/get", LIST("store=user", "store=memory"), NULL, ""), 400,
+        "invalid");
 }
 
 static void test_a_body_is_content_and_nothing_else(void **state)
@@ -307,9 +353,11 @@ int main(void)
         WIRE_TEST(test_what_the_client_has_is_not_sent_again),
         WIRE_TEST(test_bytes_that_are_no_text_come_as_they_are),
         WIRE_TEST(test_conditions_are_read_as_http_has_them),
+        WIRE_TEST(test_reads_have_conditions_too),
         WIRE_TEST(test_what_is_not_there_meets_no_condition),
         WIRE_TEST(test_a_file_is_deleted_when_it_is_the_one_that_was_read),
         WIRE_TEST(test_the_query_says_whose_file_it_is),
+        WIRE_TEST(test_a_parameter_comes_once_unless_it_is_a_list),
         WIRE_TEST(test_a_body_is_content_and_nothing_else),
         WIRE_TEST(test_reads_are_get_with_a_query_and_writes_are_post),
         WIRE_TEST(test_what_destroys_must_say_what_it_means),

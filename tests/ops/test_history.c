@@ -112,6 +112,7 @@ static void test_a_conflict_is_found_in_whichever_scope_it_is(void **state)
                  "\"hint\":\"your text is kept: ethos conflicts show 2-USER.md\"");
     assert_holds(world, "conflicts.list", "{}", "\"id\":\"2-USER.md\",\"scope\":\"user:me\"");
     assert_holds(world, "conflicts.show", "{\"id\":\"2-USER.md\"}", "\"content\":\"mine\"");
+    assert_holds(world, "conflicts.show", "{\"id\":\"2-USER.md\"}", "\"revision\":\"");
     assert_run(world, "conflicts.resolve", "{\"id\":\"2-USER.md\"}",
                "invalid: say one of keep, take and both");
     assert_holds(world, "conflicts.resolve", "{\"id\":\"2-USER.md\",\"take\":true}",

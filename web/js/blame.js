@@ -55,10 +55,8 @@ export class Blame {
     }
 
     escape(event) {
-        const block = this.block;
-        const inside = this.box.contains(document.activeElement);
+        if (this.box.contains(document.activeElement)) this.block.focus(); // first: that would show it again
         this.hide();
-        if (inside) block?.focus();
         event.stopPropagation();
     }
 
@@ -80,6 +78,24 @@ export class Blame {
         this.block?.classList.remove('asked');
         this.box?.remove();
         this.box = this.block = null;
+    }
+
+    /** The text is made anew: takes the card away, and tells what it was of; giveBack shows it there again. */
+    take() {
+        const card = this.box && {
+            line: this.block.dataset.line,
+            inside: this.box.contains(document.activeElement),
+        };
+        this.hide();
+        return card;
+    }
+
+    giveBack({ line, inside }) {
+        const block = $$('.blk', this.body).find((b) => b.dataset.line === line);
+        if (!block) return;
+        if (inside) block.focus({ preventScroll: true });
+        if (inside) this.enter(block);
+        else this.show(block);
     }
 
     /* Asked once for every revision. */
@@ -112,12 +128,19 @@ export class Blame {
         return [...seen.values()].sort((a, b) => (a.change.time < b.change.time ? 1 : -1));
     }
 
-    async show(block) {
+    /** Resolves when the card is there, or not wanted any more. */
+    show(block) {
         clearTimeout(this.hiding);
-        if (this.block === block) return;
-        this.hide();
-        this.block = block;
-        block.classList.add('asked');
+        if (this.block !== block) {
+            this.hide();
+            this.block = block;
+            block.classList.add('asked');
+            this.coming = this.fetch(block);
+        }
+        return this.coming;
+    }
+
+    async fetch(block) {
         try {
             const rows = await this.changes(block);
             if (this.block !== block) return;
@@ -179,6 +202,7 @@ export class Blame {
                             scope: change.scope,
                             key: change.key,
                             change: change.number,
+                            t: change.time,
                         }),
                     },
                     'Show the change',

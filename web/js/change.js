@@ -2,60 +2,80 @@
  * change.js: what is done about a recorded change: undo, restore. What would happen is shown first, worked
  * out from texts that are only read.
  */
-import { confirm } from './dialog.js';
+import { confirm, confirmAsItIs } from './dialog.js';
 import { around, diffView, lineDiff } from './diff.js';
 import { h } from './dom.js';
 import { fileLabel, moment, who } from './format.js';
 import { notice } from './ui.js';
 
-/** The text of a file, now or at a revision; null is the file that was not there. */
-async function textOf(ctx, { scope, key }, revision) {
-    if (revision === null) return '';
-    const { content } = await ctx.own('memory.get', { scope, key, at: revision });
-    return content;
+/* A file, now or at a revision; null is the file that was not there. */
+async function fileAt(ctx, { scope, key }, revision) {
+    if (revision === null) return { content: '', revision };
+    return ctx.own('memory.get', { scope, key, at: revision });
 }
 
-async function agree(ctx, { now, then, title, text, warning, action, nothing, done, run }) {
-    if (now === then) {
-        ctx.toast(nothing);
+/* What leaves alone whatever came meanwhile needs no second question. */
+async function confirmOnce(question) {
+    const asked = await question();
+    return asked ? confirm(asked) : false;
+}
+
+/* plan(): {now, then}, texts, run, which does it, and what else confirm takes. */
+async function agree(ctx, { plan, nothing, done, ask = confirmAsItIs }) {
+    try {
+        const agreed = await ask(async () => {
+            const { now, then, text, warning, ...asked } = await ctx.busy(plan());
+            if (now === then) return void ctx.toast(nothing);
+            return {
+                ...asked,
+                wide: true,
+                body: [
+                    h('p', text),
+                    warning ? notice('warning', warning) : null,
+                    diffView(around(lineDiff(now, then)), { label: 'What will change' }),
+                ],
+            };
+        });
+        if (agreed) ctx.toast(done);
+        return agreed;
+    } catch (error) {
+        ctx.fail(error);
         return false;
     }
-    const agreed = await confirm({
-        title,
-        wide: true,
-        action,
-        run,
-        body: [
-            h('p', text),
-            warning ? notice('warning', warning) : null,
-            diffView(around(lineDiff(now, then)), { label: 'What will change' }),
-        ],
-    });
-    if (agreed) ctx.toast(done);
-    return agreed;
 }
 
 /* The text without one change: as if what was before it were a second hand's work on what came out. */
 async function without(ctx, change) {
     const [now, after, before] = await Promise.all([
-        textOf(ctx, change),
-        textOf(ctx, change, change.after),
-        textOf(ctx, change, change.before),
+        fileAt(ctx, change),
+        fileAt(ctx, change, change.after),
+        fileAt(ctx, change, change.before),
     ]);
     const { merged, clean } = await ctx.call('memory.merge', {
-        base: after,
-        yours: now,
-        theirs: before,
+        base: after.content,
+        yours: now.content,
+        theirs: before.content,
     });
-    return { now, then: merged, clean };
+    return { now: now.content, then: merged, clean, revision: now.revision };
+}
+
+const isUndo = ({ via, undoes }) => via === 'undo' || undoes?.length > 0;
+
+/* What was undone comes back as an edit: memory.undo goes further back with each call, and so undoes no undo. */
+function redo(ctx, { scope, key, before }, { now, then, revision }) {
+    const ifMatch = revision ?? 'absent';
+    if (before === null && then.trim() === '')
+        return ctx.call('memory.sync', { updates: [{ action: 'delete', scope, key, ifMatch }] });
+    return ctx.call('memory.save', { scope, key, content: then, base: now, ifMatch });
 }
 
 /** Takes one change back; what came after it stays. */
-export async function undoChange(ctx, change) {
+export function undoChange(ctx, change) {
     const { scope, key, time, actor } = change;
-    try {
-        const { now, then, clean } = await ctx.busy(without(ctx, change));
-        return await agree(ctx, {
+    const plan = async () => {
+        const made = await without(ctx, change);
+        const { now, then, clean } = made;
+        return {
             now,
             then,
             title: 'Undo this change',
@@ -64,41 +84,51 @@ export async function undoChange(ctx, change) {
             warning: clean
                 ? null
                 : 'Later changes touched the same lines. What cannot be taken back cleanly stays for you to decide.',
-            nothing: 'There is nothing left of this change to undo.',
-            done: 'Undone. The timeline keeps both.',
             run: () =>
-                ctx.call('memory.undo', {
-                    scope,
-                    key,
-                    since: time,
-                    until: time,
-                    ...(actor ? { actor } : {}),
-                }),
-        });
-    } catch (error) {
-        ctx.fail(error);
-        return false;
-    }
+                isUndo(change)
+                    ? redo(ctx, change, made)
+                    : ctx.call('memory.undo', {
+                          scope,
+                          key,
+                          since: time,
+                          until: time,
+                          ...(actor ? { actor } : {}),
+                      }),
+        };
+    };
+    return agree(ctx, {
+        plan,
+        ask: isUndo(change) ? confirmAsItIs : confirmOnce,
+        nothing: 'There is nothing left of this change to undo.',
+        done: 'Undone. The timeline keeps both.',
+    });
 }
 
-/** Writes a version back as it was. */
-export async function restoreVersion(ctx, { scope, key, revision, time }) {
-    try {
-        const [now, then] = await ctx.busy(
-            Promise.all([textOf(ctx, { scope, key }), textOf(ctx, { scope, key }, revision)]),
-        );
-        return await agree(ctx, {
-            now,
-            then,
+/** Writes a version back as it was, over the text that was looked at. */
+export function restoreVersion(ctx, { scope, key, revision, time }) {
+    const plan = async () => {
+        const [now, then] = await Promise.all([
+            fileAt(ctx, { scope, key }),
+            fileAt(ctx, { scope, key }, revision),
+        ]);
+        return {
+            now: now.content,
+            then: then.content,
             title: 'Restore this version',
             action: 'Restore it',
             text: `${fileLabel(scope, key)} becomes what it was on ${moment(time)}. The present text stays in the timeline.`,
-            nothing: 'The file is already like this.',
-            done: 'Restored. The timeline keeps both.',
-            run: () => ctx.call('memory.restore', { scope, key, revision }),
-        });
-    } catch (error) {
-        ctx.fail(error);
-        return false;
-    }
+            run: () =>
+                ctx.call('memory.restore', {
+                    scope,
+                    key,
+                    revision,
+                    ifMatch: now.revision ?? 'absent',
+                }),
+        };
+    };
+    return agree(ctx, {
+        plan,
+        nothing: 'The file is already like this.',
+        done: 'Restored. The timeline keeps both.',
+    });
 }

@@ -1,7 +1,7 @@
 /*
  * client.js: the server as this page sees it: calls, events, and whether it is there.
  */
-import { createClient } from '../sdk/ethos.js';
+import { createClient, EthosError } from '../sdk/ethos.js';
 import { sharedEvents } from './share.js';
 import { searches } from './state.js';
 
@@ -10,6 +10,7 @@ export const client = createClient();
 const listeners = new Map(); // event type -> functions
 const watchers = new Set(); // of the connection state
 let state = 'waiting';
+let stream = null;
 
 const PATIENCE_MS = 3000; // how often to see whether the server is back, at least
 
@@ -27,6 +28,7 @@ function become(next) {
     state = next;
     for (const fn of watchers) fn(next, before);
     if (next === 'offline') setTimeout(knock, PATIENCE_MS);
+    if (before === 'signed-out' && next === 'online') stream?.revive();
 }
 
 /* One call that failed is no reason to stay away, and the stream may not have noticed. */
@@ -70,12 +72,21 @@ async function ownCall(name, input, { signal } = {}) {
         signal,
         cache: 'no-store',
     });
-    return response.json();
+    return bodyOf(response, signal);
+}
+
+/* An answer that breaks off is none. */
+async function bodyOf(response, signal) {
+    const text = await response.text().catch((error) => {
+        if (signal?.aborted) throw error;
+        throw new EthosError('The answer broke off.', { code: 'NETWORK', cause: error });
+    });
+    return JSON.parse(text);
 }
 
 /** The description of every operation; made by the server from its table. */
 export async function describe() {
-    return (await tried(client.request('/openapi.json'))).json();
+    return tried(client.request('/openapi.json').then((response) => bodyOf(response)));
 }
 
 export function onEvent(type, fn) {
@@ -93,7 +104,7 @@ export function listen() {
     addEventListener('focus', () => {
         if (state === 'signed-out') call('meta.home').catch(() => {});
     });
-    return sharedEvents(client, {
+    stream = sharedEvents(client, {
         maxPauseMs: PATIENCE_MS,
         onEvent: tell,
         onOpen: () => {

@@ -2,7 +2,7 @@
  * dialog.js: questions. The browser's own dialog element traps the focus and gives it back.
  */
 import { fill, h, uid } from './dom.js';
-import { button, iconButton, problem } from './ui.js';
+import { button, iconButton, notice, problem } from './ui.js';
 
 /**
  * dialog({title, body, actions, wide}): gives {node, close, closed}. actions: [{label, kind, run, value}];
@@ -96,6 +96,32 @@ export async function confirm({
         },
     ];
     return (await dialog({ title, body, wide, actions: ends }).closed) === true;
+}
+
+/**
+ * Of what was worked out from a text: question() gives what confirm takes, from the text as it is then, or
+ * null when there is nothing to ask. When run finds another text (409), what would happen now is asked.
+ */
+export async function confirmAsItIs(question) {
+    for (let moved = false; ; ) {
+        const asked = await question();
+        if (!asked) return false;
+        const { run, body } = asked;
+        const lead = moved
+            ? notice('warning', 'It changed while you looked. This is what would happen now.')
+            : null;
+        moved = false;
+        const agreed = await confirm({
+            ...asked,
+            body: [lead, body],
+            run: () =>
+                run().catch((error) => {
+                    if (error.status !== 409) throw error;
+                    moved = true;
+                }),
+        });
+        if (!moved) return agreed;
+    }
 }
 
 /** A line of text, or undefined. */

@@ -5,7 +5,7 @@
 import { explain } from './client.js';
 import { confirm } from './dialog.js';
 import { around, diffView, lineDiff, tally, withLineEnds } from './diff.js';
-import { fill, h } from './dom.js';
+import { fill, h, refill } from './dom.js';
 import { clock, count, dayClock, who } from './format.js';
 import { markdown } from './markdown.js';
 import { mergeDialog } from './merge.js';
@@ -13,6 +13,7 @@ import { Draft } from './state.js';
 import { button, linkButton, notice, problem, segmented } from './ui.js';
 
 const PREVIEW_MS = 180;
+const ROUNDS = 20; // that an agreed merge goes on by itself while others write
 const NO_DRAFT = 'Changes are kept as a draft';
 const ONLY_HERE = 'This browser keeps no drafts: save before you leave';
 
@@ -28,6 +29,7 @@ export class Editor {
         this.revision = draft ? draft.revision : file.revision;
         this.theirs = null;
         this.sent = null; // what is being saved
+        this.rounds = 0; // left, since the person agreed to a merge
         this.unkept = false; // the draft is in this window only
         this.over = new AbortController();
         this.build(draft);
@@ -244,7 +246,7 @@ export class Editor {
                 ),
             );
         const { added, removed } = tally(lineDiff(this.base, this.theirs.content));
-        fill(
+        refill(
             this.news,
             notice(
                 'info',
@@ -278,7 +280,11 @@ export class Editor {
         this.tellNews();
     }
 
-    /** True when the text now is one that can be saved over the file. */
+    /*
+     * True when the text now is one that can be saved over the file. Who agreed to a merge is not asked again
+     * because an agent wrote another line meanwhile, unless both changed the same place: else nobody could save
+     * while an agent writes.
+     */
     async merge() {
         const { theirs } = this;
         if (!theirs.revision) return this.anew();
@@ -288,7 +294,9 @@ export class Editor {
             yours: () => this.text,
             theirs: theirs.content,
             by: this.by,
+            agreed: this.rounds > 0,
         });
+        this.rounds = this.rounds > 0 ? this.rounds - 1 : ROUNDS;
         if (merged === undefined) return false;
         this.rebase(theirs, merged);
         this.keep();
@@ -319,6 +327,7 @@ export class Editor {
     async save() {
         if (this.saveButton.disabled) return;
         this.saveButton.disabled = true;
+        this.rounds = 0;
         await this.attempt();
         this.saveButton.disabled = false;
     }
@@ -371,7 +380,7 @@ export class Editor {
         });
     }
 
-    /* Somebody was faster once more: the dialog again. Else say what is wrong; the draft is there. */
+    /* Somebody was faster once more: merged again. Else say what is wrong; the draft is there. */
     async refused(error) {
         if (error.status === 409) {
             try {

@@ -101,18 +101,20 @@ export class FilePane {
     /** Draws everything; view is 'read' or 'source'. Gives a promise: of the text. */
     async paint(view, fresh = new Set()) {
         this.view = view;
-        this.blame?.then((blame) => blame.hide());
         const text = this.file.content;
         const making = this.text(view); // first: the text is what people wait for
         this.paintHead();
         const made = await making;
+        const blame = await this.blame?.catch(() => null);
         if (this.file.content !== text || this.view !== view) return;
+        const card = blame?.take();
         const keep = this.body.contains(document.activeElement)
             ? document.activeElement.closest('.blk')?.dataset.line
             : null;
         fill(this.body, made);
         this.mark(fresh);
         if (keep) this.at(Number(keep))?.focus({ preventScroll: true });
+        if (card) blame.giveBack(card);
     }
 
     async text(view) {

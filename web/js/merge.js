@@ -130,11 +130,15 @@ async function hunksOf(ctx, base, yours, theirs) {
     }
 }
 
-/** Asks; gives the text to be saved, or undefined when the person left. yours(): the text as it is then. */
-export async function mergeDialog(ctx, { title, base, yours, theirs, by }) {
+/**
+ * Asks; gives the text to be saved, or undefined when the person left. yours(): the text as it is then.
+ * agreed: the person did so a moment ago, and is asked only what they were not asked then.
+ */
+export async function mergeDialog(ctx, { title, base, yours, theirs, by, agreed = false }) {
     const { hunks, clean } = await hunksOf(ctx, base, yours, theirs);
     const states = hunks.map((hunk) => ({ choice: FIRST[hunk.kind] }));
     const result = () => hunks.map((hunk, i) => CHOICES[states[i].choice](hunk)).join('');
+    if (agreed && clean) return result();
     const preview = h('div');
     const paint = () =>
         fill(

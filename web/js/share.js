@@ -5,27 +5,29 @@
  */
 const NAME = 'ethos-events';
 
-/** As client.events(options), with a stream that tabs share; what opens and breaks is told to all of them. */
+/**
+ * As client.events(options), with a stream that tabs share; what opens and breaks is told to all of them.
+ * A stream that was refused is over for good, so a tab that was signed out listens again when revive() says
+ * that it is let in, or another tab is heard: that one may be closed first.
+ */
 export function sharedEvents(client, options) {
-    if (!navigator.locks || !globalThis.BroadcastChannel) return client.events(options);
-    const channel = new BroadcastChannel(NAME);
     const over = new AbortController();
+    const shares = navigator.locks && globalThis.BroadcastChannel;
+    const channel = shares ? new BroadcastChannel(NAME) : null;
     let lastEventId;
+    let revive = () => {};
     const take = ({ kind, event, id, error }) => {
         lastEventId = id ?? lastEventId;
         if (kind === 'event') options.onEvent?.(event, id);
         if (kind === 'open') options.onOpen?.();
         if (kind === 'error') options.onError?.(Object.assign(new Error(error.message), error));
+        else revive();
     };
     const tell = (message) => {
-        channel.postMessage(message);
+        channel?.postMessage(message);
         take(message);
     };
     let standing = null; // of the tab that listens: what one that comes later is told first
-    channel.onmessage = ({ data }) => {
-        if (data.kind !== 'who') take(data);
-        else if (standing) channel.postMessage({ ...standing, id: lastEventId });
-    };
     async function listen() {
         const stream = client.events({
             ...options, lastEventId, signal: over.signal,
@@ -33,13 +35,26 @@ export function sharedEvents(client, options) {
             onOpen: () => tell(standing = { kind: 'open' }),
             onError: ({ message, code, status }) => tell(standing = { kind: 'error', error: { message, code, status } }),
         });
-        await stream.closed; // or refused: another tab may have signed in since
+        await stream.closed;
         standing = null;
     }
-    navigator.locks.request(NAME, { signal: over.signal }, listen).catch(() => {});
-    channel.postMessage({ kind: 'who' });
+    async function stand() {
+        while (!over.signal.aborted) {
+            const revived = new Promise((resolve) => { revive = resolve; });
+            await (shares ? navigator.locks.request(NAME, { signal: over.signal }, listen) : listen());
+            await revived;
+        }
+    }
+    if (channel)
+        channel.onmessage = ({ data }) => {
+            if (data.kind !== 'who') take(data);
+            else if (standing) channel.postMessage({ ...standing, id: lastEventId });
+        };
+    stand().catch(() => {});
+    channel?.postMessage({ kind: 'who' });
     return {
         get lastEventId() { return lastEventId; },
-        close: () => { over.abort(); channel.close(); },
+        revive: () => revive(),
+        close: () => { over.abort(); channel?.close(); },
     };
 }

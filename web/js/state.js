@@ -90,9 +90,14 @@ export const searches = {
 /*
  * Drafts of texts. Two windows may write on one file: each keeps its own, under the file's name and a number
  * (the first has none), and none writes over or takes away what another one kept. What the browser has no
- * room for, or may not keep, this window keeps while it is there; it asks before it goes.
+ * room for, or may not keep, this window keeps while it is there; it asks before it goes. An address may serve
+ * one home today and another tomorrow, so the name tells the home, too; older drafts do not, and are found.
  */
-const draftKey = (file) => `draft.${file.scope}/${file.key}`;
+const nameless = (file) => `draft.${file.scope}/${file.key}`;
+const draftKey = (file) => {
+    const { home } = document.documentElement.dataset;
+    return home ? `draft@${home}.${file.scope}/${file.key}` : nameless(file);
+};
 const here = new Map(); // drafts that only this window has
 
 const keptDraft = (key) => here.get(key) ?? kept(key);
@@ -118,8 +123,8 @@ function keptKeys() {
 }
 
 function draftKeys(file) {
-    const first = draftKey(file);
-    const isOf = (key) => key === first || key.startsWith(`${first}\n`);
+    const names = [draftKey(file), nameless(file)];
+    const isOf = (key) => names.some((name) => key === name || key.startsWith(`${name}\n`));
     return [...new Set([...here.keys(), ...keptKeys()])].filter(isOf);
 }
 

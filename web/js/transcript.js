@@ -246,7 +246,7 @@ export class Transcript {
     }
 
     mark(change) {
-        return h('a', { class: 'message-mark small', href: this.ctx.href('timeline', { scope: change.scope, key: change.key, change: change.number }) },
+        return h('a', { class: 'message-mark small', href: this.ctx.href('timeline', { scope: change.scope, key: change.key, change: change.number, t: change.time }) },
             icon('memory', 16), h('span', `${fileLabel(change.scope, change.key)} changed`), delta(change.added, change.removed),
             change.line ? h('span', { class: 'muted ellipsis', dir: 'auto' }, change.line.replace(/^[+-]/, '')) : null);
     }

@@ -2,7 +2,7 @@
  * pages/conflicts.js: texts that could not be brought together, each kept whole, and edits outside that
  * took something away. Address: conflicts/ID opens one.
  */
-import { confirm } from '../dialog.js';
+import { confirmAsItIs } from '../dialog.js';
 import { diffView, parseDiff } from '../diff.js';
 import { h, refill } from '../dom.js';
 import { bytes, fileLabel, plural, scopeLabel, who } from '../format.js';
@@ -139,7 +139,7 @@ const page = {
                         button({
                             label: end.label,
                             kind: end.kind,
-                            run: () => this.resolve(conflict, diff, end).catch(this.ctx.fail),
+                            run: () => this.resolve(conflict, end).catch(this.ctx.fail),
                         }),
                         h('p', { class: 'small muted' }, end.text),
                     ),
@@ -154,7 +154,9 @@ const page = {
         );
     },
 
-    async resolve(conflict, diff, { way, label, text }) {
+    /* Of the file as it is: what an agent writes meanwhile is not written over unseen. */
+    async question({ id }, { way, label, text }) {
+        const { diff, revision } = await this.ctx.busy(this.ctx.call('conflicts.show', { id }));
         const changes = {
             keep: [],
             take: parseDiff(diff),
@@ -162,7 +164,7 @@ const page = {
                 row.kind === 'del' ? { kind: 'same', text: row.text } : row,
             ),
         }[way];
-        const agreed = await confirm({
+        return {
             title: label,
             action: label,
             wide: true,
@@ -172,9 +174,17 @@ const page = {
                     ? diffView(changes, { label: 'What will change' })
                     : h('p', { class: 'muted small' }, 'The file does not change.'),
             ],
-            run: () => this.ctx.call('conflicts.resolve', { id: conflict.id, [way]: true }),
-        });
-        if (!agreed) return;
+            run: () =>
+                this.ctx.call('conflicts.resolve', {
+                    id,
+                    [way]: true,
+                    ifMatch: revision ?? 'absent',
+                }),
+        };
+    },
+
+    async resolve(conflict, end) {
+        if (!(await confirmAsItIs(() => this.question(conflict, end)))) return;
         this.ctx.toast('Settled. The timeline keeps both texts.');
         this.ctx.go('conflicts', {}, { replace: true });
         await this.fresh.now();

@@ -1,6 +1,7 @@
 /*
  * pages/timeline.js: every change of every file, newest first. Parameters: person, role, through, key,
- * scope (filters), change=N (open; with scope and key), at=SCOPE/KEY@REV (the file as it was, beside).
+ * scope, until (filters), change=N (open; with scope and key; t: its time, if known), at=SCOPE/KEY@REV (the
+ * file as it was, beside).
  */
 import { restoreVersion, undoChange } from '../change.js';
 import { diffView } from '../diff.js';
@@ -30,6 +31,7 @@ const FILES = [
 ];
 
 const isNote = ({ key }) => key !== 'USER.md' && key !== 'MEMORY.md';
+const momentOr = (text) => (Number.isNaN(Date.parse(text)) ? text : moment(text)); // somebody may type it
 const rowId = (change) => `${change.scope}/${change.key}#${change.number}`;
 
 const page = {
@@ -65,8 +67,8 @@ const page = {
     /* ---- filters ------------------------------------------------------------------------------ */
 
     filter() {
-        const { person, role, through, key, scope } = this.ctx.params;
-        const wanted = { user: person, personality: role, via: through, key, scope };
+        const { person, role, through, key, scope, until } = this.ctx.params;
+        const wanted = { user: person, personality: role, via: through, key, scope, until };
         return Object.fromEntries(Object.entries(wanted).filter(([, value]) => value));
     },
 
@@ -111,6 +113,9 @@ const page = {
                 hideLabel: true,
             }),
             params.scope ? h('span', { class: 'badge accent' }, scopeLabel(params.scope)) : null,
+            params.until
+                ? h('span', { class: 'badge accent' }, `until ${momentOr(params.until)}`)
+                : null,
             Object.keys(this.filter()).length
                 ? button({
                       label: 'Show all',
@@ -124,6 +129,7 @@ const page = {
                                   through: null,
                                   key: null,
                                   scope: null,
+                                  until: null,
                                   change: null,
                               },
                               {},
@@ -143,16 +149,25 @@ const page = {
         this.openNamed();
     },
 
-    /* As many as are wanted; and on, to the change that the address names: numbers go down with time. */
+    /*
+     * As many as are wanted; and on, to the change that the address names: numbers go down with time. When a
+     * page opens with one that is further down, it begins there.
+     */
     async ask() {
         const filter = this.filter();
-        const ofOne = filter.scope && filter.key;
-        const named = Number((ofOne && this.ctx.params.change) || Infinity);
-        return upTo(
+        const { change, t } = this.ctx.params;
+        const named = Number((filter.scope && filter.key && change) || Infinity);
+        const opens = this.items === null;
+        const below = (items) => items.at(-1)?.number > named;
+        const answer = await upTo(
             this.many,
             (page) => this.ctx.call('memory.timeline', { ...filter, ...page }),
-            (items) => items.at(-1)?.number > named,
+            (items) => below(items) && !(opens && t),
         );
+        const found = answer.items.slice(this.many).find(({ number }) => number === named);
+        const until = found ? found.time : answer.cursor && below(answer.items) ? t : null;
+        if (opens && until) this.ctx.set({ until, t: null });
+        return answer;
     },
 
     take({ items, cursor }) {
@@ -172,9 +187,9 @@ const page = {
     },
 
     paint(fresh = new Set()) {
-        const open = new Set([...this.rows].filter(([, row]) => row.open).map(([id]) => id));
         const focused = document.activeElement?.closest('.change')?.dataset.id;
-        this.rows.clear();
+        const before = this.rows; // a change stays what it was, and so does its row: unfolded, read half through
+        this.rows = new Map();
         if (this.items.length === 0)
             return void fill(
                 this.list,
@@ -200,12 +215,11 @@ const page = {
                     h(
                         'ol',
                         { class: 'changes' },
-                        changes.map((change) => this.row(change, fresh.has(rowId(change))).node),
+                        changes.map((change) => this.row(change, before, fresh).node),
                     ),
                 ),
             ),
         );
-        for (const id of open) this.rows.get(id)?.toggle(true);
         if (focused) this.rows.get(focused)?.line.focus({ preventScroll: true });
         fill(
             this.more,
@@ -218,9 +232,11 @@ const page = {
         );
     },
 
-    row(change, fresh) {
-        const row = new Row(this.ctx, change, fresh);
-        this.rows.set(rowId(change), row);
+    row(change, before, fresh) {
+        const id = rowId(change);
+        const row = before.get(id) ?? new Row(this.ctx, change, fresh.has(id));
+        row.node.classList.toggle('fresh', fresh.has(id));
+        this.rows.set(id, row);
         return row;
     },
 
@@ -305,9 +321,9 @@ class Row {
                 h(
                     'span',
                     { class: 'change-text', dir: 'auto' },
-                    gone
-                        ? h('del', summary(change))
-                        : summary(change) || h('span', { class: 'faint' }, this.words()),
+                    summary(change)
+                        ? h(gone ? 'del' : 'span', summary(change))
+                        : h('span', { class: 'faint' }, this.words()),
                 ),
                 h(
                     'span',
@@ -336,8 +352,11 @@ class Row {
 
     words() {
         const [action] = this.change.actions ?? [];
-        if (this.change.line === '+---')
-            return `${this.change.before ? 'Changed' : 'New'} note: ${noteName(this.change.key).replaceAll('-', ' ')}`;
+        if (isNote(this.change)) {
+            const { before, after, key } = this.change;
+            const what = !after ? 'Deleted' : before ? 'Changed' : 'New';
+            return `${what} note: ${noteName(key).replaceAll('-', ' ')}`;
+        }
         return (
             {
                 restore: 'An earlier version came back',
