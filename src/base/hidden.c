@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "base/utf8.h"
+#include "base/view.h"
 
 #define FIRST 0xAD /* below there are none */
 #define TAG_SIZE 4 /* bytes */
@@ -117,7 +118,68 @@ bool hidden_at(struct ethos_view text, size_t at, uint32_t cp)
     return cp < 0xE0000 || !is_of_flag(text, at);
 }
 
+/* Whether one of them may begin so: what most letters and signs of most scripts do not. */
+static bool may_begin(unsigned char first, unsigned char second)
+{
+    switch (first) {
+    case 0xC2:
+        return second == 0xAD;
+    case 0xD8:
+        return second == 0x9C;
+    case 0xE1:
+        return second == 0x85 || second == 0xA0;
+    case 0xE2:
+        return second == 0x80 || second == 0x81;
+    case 0xE3:
+        return second == 0x85;
+    case 0xEF:
+        return second == 0xB8 || second >= 0xBB;
+    case 0xF3:
+        return second == 0xA0;
+    default:
+        return false;
+    }
+}
+
+/* Where the ASCII that begins at `at` may end. */
+static size_t skip_plain(struct ethos_view text, size_t at)
+{
+    uint64_t word;
+    while (text.size - at >= sizeof word) {
+        memcpy(&word, text.data + at, sizeof word);
+        if (word & UINT64_C(0x8080808080808080))
+            break;
+        at += sizeof word;
+    }
+    return at;
+}
+
+size_t hidden_find(struct ethos_view text, size_t from)
+{
+    for (size_t at = from; (at = skip_plain(text, at)) + 1 < text.size; at++) {
+        uint32_t cp;
+        if (!may_begin((unsigned char)text.data[at], (unsigned char)text.data[at + 1]))
+            continue;
+        utf8_decode(text.data + at, text.size - at, &cp, NULL);
+        if (hidden_at(text, at, cp))
+            return at;
+    }
+    return text.size;
+}
+
 int hidden_show(uint32_t cp, struct str *out)
 {
     return str_printf(out, "\\u{%X}", (unsigned)cp);
+}
+
+int hidden_show_all(struct ethos_view text, struct str *out)
+{
+    size_t done = 0;
+    for (size_t at; (at = hidden_find(text, done)) < text.size;) {
+        uint32_t cp;
+        str_add(out, view_of(text.data + done, at - done));
+        done = at + utf8_decode(text.data + at, text.size - at, &cp, NULL);
+        hidden_show(cp, out);
+    }
+    return str_add(out, view_from(text, done));
 }

@@ -17,7 +17,13 @@ struct str;
 /* Whether the character cp, which begins at text.data + at, is one. */
 bool hidden_at(struct ethos_view text, size_t at, uint32_t cp);
 
+/* Where the next one at or after `from` begins; text.size: there is none. Fast where there are few. */
+size_t hidden_find(struct ethos_view text, size_t from);
+
 /* As something to read: "\u{202E}". Returns str_code. */
 int hidden_show(uint32_t cp, struct str *out);
+
+/* Appends the text with every one shown. Returns str_code. */
+int hidden_show_all(struct ethos_view text, struct str *out);
 
 #endif

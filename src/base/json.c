@@ -5,6 +5,7 @@
 
 #include <endian.h>
 #include <float.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,6 +270,21 @@ int json_print(const json_t *value, int style, struct str *out)
 }
 
 /* ---- members and texts --------------------------------------------------------------------- */
+
+bool json_whole(const json_t *value, int64_t *out)
+{
+    double real = json_real_value(value);
+
+    if (json_is_integer(value))
+        *out = json_integer_value(value);
+    else if (!json_is_real(value) || real != trunc(real))
+        return false;
+    else if (fabs(real) < (double)INT64_MAX)
+        *out = (int64_t)real;
+    else
+        *out = real < 0 ? INT64_MIN : INT64_MAX;
+    return true;
+}
 
 struct ethos_view json_view(const json_t *object, const char *name)
 {

@@ -26,6 +26,13 @@ int json_parse_most(struct ethos_view text, size_t most, const char *what, json_
                     struct ethos_error *error);
 
 /*
+ * The same, where a number that is too large is no fault of the document but of who is meant to read
+ * it: an integer becomes a real, a real the largest there is.
+ */
+int json_parse_wide(struct ethos_view text, const char *what, json_t **out,
+                    struct ethos_error *error);
+
+/*
  * A member of an object: its value as it stands in the text, and either its text (a string) or its
  * value (anything else). Lives as long as the call; text without escapes is a piece of the document.
  */
@@ -56,6 +63,12 @@ int json_quote(struct ethos_view v, struct str *out);
 
 /* Appends v, valid UTF-8, as json_print does a string of it: escapes have capital letters. Returns str_code. */
 int json_print_text(struct ethos_view v, struct str *out);
+
+/*
+ * Whether a value is a number without a fraction: 2, and 2.0, which is what some programs write for it.
+ * One beyond 64 bits becomes the nearest within.
+ */
+bool json_whole(const json_t *value, int64_t *out);
 
 /* A string member as a view, absent view when missing or not a string. Bytes may include NUL. */
 struct ethos_view json_view(const json_t *object, const char *name);

@@ -12,6 +12,7 @@
 #include "base/json.h"
 
 #include <ethos/limits.h>
+#include <float.h>
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
@@ -31,6 +32,7 @@ struct reader {
     const char *what;
     unsigned depth;
     size_t values;
+    bool wide; /* numbers may be too large */
     int code;
     struct ethos_error *error;
 };
@@ -218,23 +220,6 @@ static bool skip_digits(struct reader *r)
     return true;
 }
 
-static json_t *make_integer(struct reader *r, const char *start)
-{
-    bool negative = *start == '-';
-    json_int_t value = 0;
-
-    for (const char *at = start + negative; at < r->at; at++) {
-        int digit = negative ? '0' - *at : *at - '0';
-
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, digit, &value)) {
-            fail_at(r, start, ETHOS_INVALID, "integer out of range");
-            return NULL;
-        }
-    }
-    return made(r, json_integer(value));
-}
-
 /* strtod must not follow the host's locale, whose decimal point may be a comma. */
 static json_t *make_real(struct reader *r, const char *start)
 {
@@ -248,8 +233,8 @@ static json_t *make_real(struct reader *r, const char *start)
     } else {
         double value = strtod_l(digits.data, NULL, plain);
 
-        if (isfinite(value))
-            out = made(r, json_real(value));
+        if (isfinite(value) || r->wide)
+            out = made(r, json_real(fmax(fmin(value, DBL_MAX), -DBL_MAX)));
         else
             fail_at(r, start, ETHOS_INVALID, "number out of range");
     }
@@ -257,6 +242,25 @@ static json_t *make_real(struct reader *r, const char *start)
         freelocale(plain);
     str_release(&digits);
     return out;
+}
+
+static json_t *make_integer(struct reader *r, const char *start)
+{
+    bool negative = *start == '-';
+    json_int_t value = 0;
+
+    for (const char *at = start + negative; at < r->at; at++) {
+        int digit = negative ? '0' - *at : *at - '0';
+
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, digit, &value)) {
+            if (r->wide)
+                return make_real(r, start);
+            fail_at(r, start, ETHOS_INVALID, "integer out of range");
+            return NULL;
+        }
+    }
+    return made(r, json_integer(value));
 }
 
 static json_t *read_number(struct reader *r)
@@ -467,19 +471,15 @@ static int finish(struct reader *r)
     return r->code;
 }
 
-int json_parse(struct ethos_view text, const char *what, json_t **out, struct ethos_error *error)
-{
-    return json_parse_most(text, ETHOS_MAX_INPUT_BYTES, what, out, error);
-}
-
-int json_parse_most(struct ethos_view text, size_t most, const char *what, json_t **out,
-                    struct ethos_error *error)
+static int parse(struct ethos_view text, size_t most, bool wide, const char *what, json_t **out,
+                 struct ethos_error *error)
 {
     struct reader r;
     int code = start(&r, text, most, what, error);
 
     if (code)
         return code;
+    r.wide = wide;
     json_t *value = read_value(&r);
     if (!value)
         return r.code;
@@ -489,6 +489,23 @@ int json_parse_most(struct ethos_view text, size_t most, const char *what, json_
     }
     *out = value;
     return ETHOS_OK;
+}
+
+int json_parse(struct ethos_view text, const char *what, json_t **out, struct ethos_error *error)
+{
+    return parse(text, ETHOS_MAX_INPUT_BYTES, false, what, out, error);
+}
+
+int json_parse_most(struct ethos_view text, size_t most, const char *what, json_t **out,
+                    struct ethos_error *error)
+{
+    return parse(text, most, false, what, out, error);
+}
+
+int json_parse_wide(struct ethos_view text, const char *what, json_t **out,
+                    struct ethos_error *error)
+{
+    return parse(text, ETHOS_MAX_INPUT_BYTES, true, what, out, error);
 }
 
 /* ---- members one by one ---------------------------------------------------------------------- */

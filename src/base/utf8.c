@@ -185,6 +185,23 @@ static inline lanes wrong_bytes(const char *at)
     return (asked ^ follows) | narrow | never;
 }
 
+#define BETWEEN(block, low, high) (BELOW(block, (high) + 1) & ~BELOW(block, low))
+
+/* Bit 7 is set where the second or third byte of a character is that nobody may see (hidden.c), or of a
+ * neighbour of it. */
+static inline lanes unseen_bytes(const char *at)
+{
+    lanes byte = load(at), one = load(at - 1), two = load(at - 2);
+    lanes spaces = EQUAL(one, 0x80) & (BETWEEN(byte, 0x8B, 0x8F) | BETWEEN(byte, 0xAA, 0xAE));
+    lanes joins = EQUAL(one, 0x81) & BETWEEN(byte, 0xA0, 0xA9);
+    lanes fillers = (EQUAL(one, 0xE1) & (EQUAL(byte, 0x85) | EQUAL(byte, 0xA0))) |
+                    (EQUAL(one, 0xE3) & EQUAL(byte, 0x85));
+    lanes forms = EQUAL(one, 0xEF) & (EQUAL(byte, 0xB8) | EQUAL(byte, 0xBB) | EQUAL(byte, 0xBE));
+    lanes letters = (EQUAL(one, 0xC2) & EQUAL(byte, 0xAD)) | (EQUAL(one, 0xD8) & EQUAL(byte, 0x9C));
+
+    return (EQUAL(two, 0xE2) & (spaces | joins)) | fillers | forms | letters | EQUAL(one, 0xF3);
+}
+
 /* CH of valid bytes: one for each that is no continuation, one more for the lead of four. */
 static inline uint64_t block_units(lanes byte)
 {
@@ -207,34 +224,37 @@ static const char *edge_block(struct ethos_view v, size_t at, char out[BEFORE + 
 }
 
 /* From a block with other characters to one that ends in ASCII: no character goes on behind it. */
-static bool measure_run(struct ethos_view v, size_t *at, uint64_t *units)
+static bool measure_run(struct ethos_view v, size_t *at, uint64_t *units, bool *unseen)
 {
     char copy[BEFORE + LANES], last;
-    lanes wrong = {0};
+    lanes wrong = {0}, marks = {0};
 
     do {
         bool edge = *at < BEFORE || *at + LANES > v.size;
         const char *here = edge ? edge_block(v, *at, copy) : v.data + *at;
 
         wrong |= wrong_bytes(here);
+        marks |= unseen_bytes(here);
         *units += block_units(load(here));
         last = here[LANES - 1];
         *at += LANES;
     } while ((unsigned char)last & 0x80);
+    *unseen |= any_high(marks);
     return !any_high(wrong);
 }
 
-bool utf8_measure(struct ethos_view v, uint64_t *out_units)
+bool utf8_measure(struct ethos_view v, uint64_t *out_units, bool *out_unseen)
 {
     uint64_t units = 0;
     size_t at = 0;
 
+    *out_unseen = false;
     while (at < v.size) {
         size_t next = skip_ascii(v, at);
 
         units += next - at;
         at = next;
-        if (at < v.size && !measure_run(v, &at, &units))
+        if (at < v.size && !measure_run(v, &at, &units, out_unseen))
             return false;
     }
     *out_units = units - (at - v.size); // NULs behind the end
@@ -244,8 +264,9 @@ bool utf8_measure(struct ethos_view v, uint64_t *out_units)
 bool utf8_valid(struct ethos_view v)
 {
     uint64_t units;
+    bool unseen;
 
-    return utf8_measure(v, &units);
+    return utf8_measure(v, &units, &unseen);
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
@@ -258,8 +279,9 @@ static inline uint64_t units_of(uint32_t cp)
 uint64_t utf8_units(struct ethos_view v)
 {
     uint64_t units = 0;
+    bool unseen;
 
-    if (utf8_measure(v, &units))
+    if (utf8_measure(v, &units, &unseen))
         return units;
     for (size_t at = 0; at < v.size;) {
         uint32_t cp;

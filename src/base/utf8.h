@@ -31,8 +31,11 @@ size_t utf8_put(uint32_t cp, char out[4]);
 bool utf8_ascii(struct ethos_view v); /* fast */
 bool utf8_valid(struct ethos_view v);
 
-/* utf8_valid and, if it is, the length in CH, in one fast pass. */
-bool utf8_measure(struct ethos_view v, uint64_t *out_units);
+/*
+ * utf8_valid and, if it is, the length in CH, in one fast pass; and whether characters that nobody sees
+ * may be among them (hidden.h): false is certain, true is to be looked into.
+ */
+bool utf8_measure(struct ethos_view v, uint64_t *out_units, bool *out_unseen);
 
 /* Length in CH. */
 uint64_t utf8_units(struct ethos_view v);

@@ -325,7 +325,7 @@ bool agent_left_nothing(const struct agent_file *file, struct ethos_view text)
     json_t *json;
     if (file->form != AGENT_JSON)
         return view_blank(text);
-    if (json_parse(text, "", &json, NULL) != ETHOS_OK)
+    if (json_parse_wide(text, "", &json, NULL) != ETHOS_OK)
         return view_blank(text);
     size_t version = json_object_get(json, "version") ? 1 : 0; // what Cursor wants to see
     bool nothing = json_is_object(json) && json_object_size(json) == version;

@@ -196,7 +196,7 @@ static int pass(struct graph *graph, bool relations)
         graph->line++;
         if (view_blank(line))
             continue;
-        code = json_parse(line, "line", &row, NULL);
+        code = json_parse_wide(line, "line", &row, NULL);
         if (code == ETHOS_OK)
             code = take_row(graph, row);
         else if (code != ETHOS_NOMEM && !relations)

@@ -93,7 +93,7 @@ int hook_read(const struct agent *agent, const struct agent_event *event, struct
 {
     json_t *json = NULL;
     *out = (struct hook){.agent = agent, .event = event};
-    int code = json_parse(input, "input", &json, error);
+    int code = json_parse_wide(input, "input", &json, error);
     return code == ETHOS_OK ? hook_take(agent, event, json, out, error) : code;
 }
 

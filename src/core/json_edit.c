@@ -250,7 +250,7 @@ int json_edit_parse(struct ethos_view text, const char *what, json_t **out,
     if (view_blank(text))
         *out = json_object();
     else
-        code = json_parse(text, what, out, error);
+        code = json_parse_wide(text, what, out, error);
     if (code == ETHOS_INVALID && error)
         return explain(text, error);
     return code == ETHOS_OK && !*out ? err_nomem(error) : code;

@@ -3,6 +3,7 @@
  */
 #include "core/memory_tool.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,31 +139,39 @@ static bool take_path(const struct parser *p, const char *name, struct tool_path
     return take_text(p, name, &path) && parse_path(path, out, p->reply);
 }
 
-static bool take_line(const struct parser *p, const char *name, int64_t *out)
+static bool read_number(const json_t *value, struct tool_number *out)
+{
+    double real = json_real_value(value);
+
+    if (!json_whole(value, &out->value))
+        return false;
+    if (json_is_real(value) && fabs(real) >= (double)INT64_MAX)
+        snprintf(out->shown, sizeof out->shown, "%.15g", real);
+    else
+        snprintf(out->shown, sizeof out->shown, "%lld", (long long)out->value);
+    return true;
+}
+
+static bool take_line(const struct parser *p, const char *name, struct tool_number *out)
 {
     const json_t *value;
 
     if (!take(p, name, &value))
         return false;
-    if (!json_is_integer(value))
-        return tool_refuse(p->reply, "Error: Parameter `%s` must be an integer", name);
-    *out = json_integer_value(value);
-    return true;
+    return read_number(value, out) ||
+           tool_refuse(p->reply, "Error: Parameter `%s` must be an integer", name);
 }
 
 static bool take_range(const struct parser *p, struct tool_call *out)
 {
     const json_t *range = json_object_get(p->object, "view_range");
-    const json_t *first = json_array_get(range, 0), *last = json_array_get(range, 1);
 
     out->ranged = range && !json_is_null(range);
     if (!out->ranged)
         return true;
-    if (json_array_size(range) != 2 || !json_is_integer(first) || !json_is_integer(last))
-        return tool_refuse(p->reply, "Error: Parameter `view_range` must be two integers");
-    out->first = json_integer_value(first);
-    out->last = json_integer_value(last);
-    return true;
+    return (json_array_size(range) == 2 && read_number(json_array_get(range, 0), &out->first) &&
+            read_number(json_array_get(range, 1), &out->last)) ||
+           tool_refuse(p->reply, "Error: Parameter `view_range` must be two integers");
 }
 
 static bool take_parameters(const struct parser *p, struct tool_call *out)
@@ -384,13 +393,13 @@ void tool_view_file(const struct tool_call *call, struct ethos_view text, struct
         return;
     }
     if (call->ranged) {
-        first = call->first < 1 ? 1 : call->first;
-        last = call->last == -1 || call->last > lines ? lines : call->last;
+        first = call->first.value < 1 ? 1 : call->first.value;
+        last = call->last.value == -1 || call->last.value > lines ? lines : call->last.value;
         if (first > last) {
             tool_refuse(reply,
-                        "Error: Invalid `view_range` parameter: [%lld, %lld]. It should be within "
+                        "Error: Invalid `view_range` parameter: [%s, %s]. It should be within "
                         "the range of lines of the file: [1, %lld]",
-                        (long long)call->first, (long long)call->last, (long long)lines);
+                        call->first.shown, call->last.shown, (long long)lines);
             return;
         }
     }
@@ -500,14 +509,14 @@ static bool replace(const struct tool_call *call, struct ethos_view text, struct
 static bool insert(const struct tool_call *call, struct ethos_view text, struct str *out,
                    struct tool_reply *reply)
 {
-    size_t lines = count_lines(text), line = (size_t)call->line;
+    size_t lines = count_lines(text), line = (size_t)call->line.value;
     struct ethos_view more = call->text;
 
-    if (call->line < 0 || line > lines)
+    if (call->line.value < 0 || line > lines)
         return tool_refuse(reply,
-                           "Error: Invalid `insert_line` parameter: %lld. It should be within the "
+                           "Error: Invalid `insert_line` parameter: %s. It should be within the "
                            "range of lines of the file: [0, %zu]",
-                           (long long)call->line, lines);
+                           call->line.shown, lines);
     if (view_ends(more, VIEW("\n")))
         more.size--;
     size_t at = line < lines ? line_start(text, line + 1) : text.size;

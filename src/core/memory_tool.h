@@ -36,15 +36,23 @@ struct tool_path {
     char key[ETHOS_MAX_KEY + 1];
 };
 
+#define TOOL_NUMBER_SIZE 32
+
+/* A line number as a model wrote it; one that no file has may be any. */
+struct tool_number {
+    int64_t value;
+    char shown[TOOL_NUMBER_SIZE];
+};
+
 /* Views point into the JSON. */
 struct tool_call {
     enum tool_command command;
     struct tool_path path, new_path; /* new_path: of rename */
     struct ethos_view text;          /* file_text, new_str, insert_text */
     struct ethos_view old_str;
-    int64_t line; /* insert_line */
-    bool ranged;  /* view_range was given */
-    int64_t first, last;
+    struct tool_number line; /* insert_line */
+    bool ranged;             /* view_range was given */
+    struct tool_number first, last;
 };
 
 struct tool_reply {

@@ -2,11 +2,11 @@
  * render.c: the memory block of a prompt, within its budget.
  *
  * Nothing is looked at that cannot be shown. Each section owns a window: whole lines at the end of
- * its text, as they will be shown (guarded, redacted, invalid UTF-8 replaced). reach() asks whether
- * a section has so many units and grows the window only until that is answered; a window that would
- * have to grow beyond the tail the caller gave means `more`. As long as nothing in a window has to
- * be replaced, it borrows the caller's bytes and positions in it are positions in the text;
- * otherwise the two are walked line by line, for lines stay lines.
+ * its text, as they will be shown (guarded, redacted, invalid UTF-8 replaced, hidden characters as
+ * their numbers). reach() asks whether a section has so many units and grows the window only until
+ * that is answered; a window that would have to grow beyond the tail the caller gave means `more`.
+ * As long as nothing in a window has to be replaced, it borrows the caller's bytes and positions in
+ * it are positions in the text; otherwise the two are walked line by line, for lines stay lines.
  *
  * Layout: windows, places to cut, the two ways to share the cap, output.
  */
@@ -15,6 +15,7 @@
 #include <ethos/limits.h>
 #include <string.h>
 
+#include "base/hidden.h"
 #include "base/str.h"
 #include "base/unicode.h"
 #include "base/utf8.h"
@@ -157,6 +158,12 @@ static void section_open(struct section *s, const struct render_input *input,
     str_init(&s->scratch, s->raw.size * GROWTH + SLACK);
 }
 
+/* Size of the white space before the first line of the text, which is never shown. */
+static size_t lead(const struct section *s, size_t from, struct ethos_view text)
+{
+    return s->offset + from == 0 ? text.size - view_trim_start(text).size : 0;
+}
+
 /* Puts the lines from `from` on before a window that borrows; false if one must be replaced. */
 static bool window_extend(struct section *s, size_t from)
 {
@@ -164,15 +171,32 @@ static bool window_extend(struct section *s, size_t from)
     struct ethos_view text = view_of(s->raw.data + from, to - from);
     struct ethos_view lines = view_of(s->raw.data + from, s->start - from);
     uint64_t units;
+    bool unseen;
 
     if (s->options->guard && scan_text(lines, SCAN_GUARD | SCAN_REDACT, &s->scratch, NULL))
         return false;
-    if (!utf8_measure(text, &units))
+    if (!utf8_measure(text, &units, &unseen))
+        return false;
+    if (unseen && hidden_find(text, lead(s, from, text)) < text.size)
         return false;
     s->ascii &= units == text.size;
     s->units += plain(s) ? text.size : units;
     s->shown = view_of(text.data, s->end - from);
     return true;
+}
+
+/* A text that may lie in scratch, made anew there but for what is kept at its start. */
+static struct ethos_view remake(struct section *s, struct ethos_view text, size_t kept,
+                                int make(struct ethos_view, struct str *))
+{
+    struct str made;
+
+    str_init(&made, s->scratch.ceiling);
+    str_add(&made, view_of(text.data, kept));
+    make(view_from(text, kept), &made);
+    str_release(&s->scratch);
+    s->scratch = made;
+    return str_view(&s->scratch);
 }
 
 /* Makes the window anew, in scratch. */
@@ -184,16 +208,13 @@ static void window_rebuild(struct section *s, size_t from)
     str_clear(&s->scratch);
     if (s->options->guard && scan_text(text, SCAN_GUARD | SCAN_REDACT, &s->scratch, NULL))
         text = str_view(&s->scratch);
-    if (!str_code(&s->scratch) && !utf8_valid(text)) {
-        struct str clean;
-
-        str_init(&clean, s->scratch.ceiling);
-        utf8_sanitize(text, &clean);
-        str_release(&s->scratch);
-        s->scratch = clean;
-        text = str_view(&s->scratch);
-    }
-    s->shown = view_trim_end(text);
+    if (!str_code(&s->scratch) && !utf8_valid(text))
+        text = remake(s, text, 0, utf8_sanitize);
+    text = view_trim_end(text);
+    size_t kept = lead(s, from, text);
+    if (!str_code(&s->scratch) && hidden_find(text, kept) < text.size)
+        text = remake(s, text, kept, hidden_show_all);
+    s->shown = text;
     s->ascii = utf8_ascii(s->shown);
     s->units = count(s, s->shown);
 }

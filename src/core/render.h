@@ -5,7 +5,8 @@
  *     ## Memory         MEMORY.md
  *     ## Workspace Memory   the workspace index
  *
- * Section = heading, blank line, trim(redact(guard(text))); sections joined by a blank line; no
+ * Section = heading, blank line, trim(redact(guard(text))), in which what nobody would see stands as
+ * its number (base/hidden), whether there is a guard or not; sections joined by a blank line; no
  * final newline; blank ones skipped. The result never exceeds the cap; a section whose share cannot
  * hold even its marker is left out. How a budget is shared and where a cut falls: memory format,
  * section 3. The text is a function of the bytes and the options alone.

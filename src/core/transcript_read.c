@@ -48,11 +48,11 @@ static int parse_clean(struct ethos_view text, json_t **out, bool *out_replaced)
     struct str clean;
     *out_replaced = !utf8_valid(text);
     if (!*out_replaced)
-        return json_parse(text, "line", out, NULL);
+        return json_parse_wide(text, "line", out, NULL);
     str_init(&clean, SIZE_MAX);
     int code = utf8_sanitize(text, &clean);
     if (code == ETHOS_OK)
-        code = json_parse(str_view(&clean), "line", out, NULL);
+        code = json_parse_wide(str_view(&clean), "line", out, NULL);
     str_release(&clean);
     return code;
 }

@@ -133,7 +133,7 @@ static unsigned pass_on(struct mcp_session *session, const struct mcp_post *post
 unsigned mcp_post(struct mcp_session *session, const struct mcp_post *post, struct str *out)
 {
     json_t *message = NULL;
-    int code = json_parse(post->body, "message", &message, NULL);
+    int code = json_parse_wide(post->body, "message", &message, NULL);
     struct seen seen = look(message, post);
     const char *why = seen.method && seen.modern && has_meta(&seen) ? mismatch(&seen, post) : NULL;
     enum mcp_version version = post->version ? mcp_version_find(post->version) : MCP_2025_03_26;

@@ -282,7 +282,7 @@ static const char *find_fault(const json_t *message)
     if (!json_is_object(message))
         return "a message is an object";
     if (id && !json_is_string(id) && !json_is_integer(id))
-        return "an id is a string or an integer";
+        return "an id is a string or an integer of 64 bits";
     if (!view_eq_str(json_view(message, "jsonrpc"), "2.0"))
         return "jsonrpc must be \"2.0\"";
     if (!is_answer(message) && (!method.data || memchr(method.data, 0, method.size)))
@@ -377,7 +377,7 @@ static void answer_text(struct mcp_session *self, struct ethos_view text, struct
 {
     json_t *message = NULL;
     struct ethos_error error;
-    int code = json_parse(text, "message", &message, &error);
+    int code = json_parse_wide(text, "message", &message, &error);
     if (code != ETHOS_OK) {
         send_failure(code == ETHOS_NOMEM ? MCP_INTERNAL : MCP_PARSE_ERROR, error.text, out);
     } else if (json_is_array(message)) {

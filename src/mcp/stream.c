@@ -32,7 +32,7 @@ static void note_line(struct mcp_stream *self, struct ethos_view line, size_t en
     json_t *message, *item;
     size_t index;
     if (line.size > MCP_MAX_LINE || !view_contains(line, VIEW("cancelled")) ||
-        json_parse(line, "message", &message, NULL) != ETHOS_OK)
+        json_parse_wide(line, "message", &message, NULL) != ETHOS_OK)
         return;
     note(self, message, end);
     json_array_foreach (message, index, item)

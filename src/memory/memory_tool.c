@@ -387,7 +387,7 @@ int ethos_memory_tool(struct ethos_turn *turn, const char *scope, struct ethos_v
         return err_set(error, ETHOS_INVALID, "memory tool: takes no operation id");
     int code = aim(turn, scope, tool.scope, error);
     if (code == ETHOS_OK)
-        code = json_parse(json, "memory tool", &object, error);
+        code = json_parse_wide(json, "memory tool", &object, error);
     if (code == ETHOS_OK && !json_is_object(object))
         code = err_set(error, ETHOS_INVALID, "memory tool: a command is a JSON object");
     if (code == ETHOS_OK) {

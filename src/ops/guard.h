@@ -8,7 +8,8 @@
 
 /*
  * Takes secrets and instruction-like lines out of every text of a result, as prefetch does (core/scan),
- * and sets withheld when there was one. On failure nothing of the answer may be shown.
+ * and sets withheld when there was one; shows what is hidden (base/hidden) by its number. On failure
+ * nothing of the answer may be shown.
  */
 int guard_result(struct op_result *result, struct ethos_error *error);
 

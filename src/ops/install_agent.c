@@ -294,6 +294,15 @@ static int plan_alone(const struct job *job, struct target *target, const json_t
     return code == ETHOS_NOTFOUND ? plan_remove(job, target, was) : code;
 }
 
+/* Entries that a person wrote stay in it, and the record tells the next uninstall, which would not know. */
+static int plan_kept(struct target *target)
+{
+    json_t *revision = revision_of(str_view(&target->after));
+    target->entry = json_pack("{s:b, s:O, s:o, s:n, s:[], s:[]}", "existed", true, "before",
+                              revision, "after", revision, "backup", "folders", "agents");
+    return target->entry ? ETHOS_OK : err_nomem(&target->error);
+}
+
 static void plan_uninstall(const struct job *job, struct target *target, bool known)
 {
     const json_t *was = record_entry(job, target->path);
@@ -312,6 +321,9 @@ static void plan_uninstall(const struct job *job, struct target *target, bool kn
     else
         target->code = plan_alone(job, target, was);
     json_decref(others);
+    if (target->code == ETHOS_OK && was && !target->entry && target->remains &&
+        agent_touched(target->file, str_view(&target->after)))
+        target->code = plan_kept(target);
     if (target->code == ETHOS_OK && target_changes(target) && !(target->info.st_mode & 0222))
         target->code = refuse_read_only(target);
 }

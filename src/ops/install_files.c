@@ -109,8 +109,9 @@ bool record_elsewhere(const char *home, const char *path)
     json_t *record = NULL;
     str_init(&text, ETHOS_MAX_MAP_BYTES + 1);
     bool told = read_record(home, &text, NULL) == ETHOS_OK && text.size > 0 &&
-                json_parse(str_view(&text), RECORD, &record, NULL) == ETHOS_OK &&
-                json_object_get(json_object_get(record, "files"), path);
+                json_parse(str_view(&text), RECORD, &record, NULL) == ETHOS_OK;
+    const json_t *entry = told ? json_object_get(json_object_get(record, "files"), path) : NULL;
+    told = json_array_size(json_object_get(entry, "agents")) > 0; // else only what a person wrote
     json_decref(record);
     str_release(&text);
     return told;
@@ -455,7 +456,7 @@ static void clean_up(const struct job *job, int dir)
         const char *backup = json_string_value(json_object_get(was, "backup"));
         char name[PATH_MAX];
         snprintf(name, sizeof name, BACKUPS "/%s", backup ? backup : "");
-        if (backup && !target->entry)
+        if (backup && !json_string_value(json_object_get(target->entry, "backup")))
             os_unlinkat(dir, name, 0);
     }
     os_unlinkat(dir, BACKUPS, AT_REMOVEDIR);

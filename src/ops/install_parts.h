@@ -81,7 +81,7 @@ json_t *record_entry(const struct job *job, const char *path);
 /* Whether install found everything done there, and did nothing. */
 bool record_untouched(const json_t *entry);
 
-/* Whether the record of another home, a path or NULL for the usual one, tells of a file. */
+/* Whether the record of another home, a path or NULL for the usual one, tells of an agent in a file. */
 bool record_elsewhere(const char *home, const char *path);
 
 /* Whether a home, NULL for the usual one, is that of the job; its path. */

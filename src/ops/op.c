@@ -130,17 +130,18 @@ static int check_time(const struct op_arg *arg, struct ethos_view value, struct 
 
 static int check_one(const struct op_arg *arg, const json_t *value, struct ethos_error *error)
 {
-    static const char *const kinds[] = {"a string", "a number", "true or false", "a string",
+    static const char *const kinds[] = {"a string", "a whole number", "true or false", "a string",
                                         "a time"};
     if (arg->type == OP_VALUE)
         return ETHOS_OK;
-    bool ok = arg->type == OP_INTEGER ? json_is_integer(value)
+    int64_t number = 0;
+    bool ok = arg->type == OP_INTEGER ? json_whole(value, &number)
               : arg->type == OP_FLAG  ? json_is_boolean(value)
                                       : json_is_string(value);
     if (!ok)
         return err_set(error, ETHOS_INVALID, "%s: must be %s", arg->name, kinds[arg->type]);
     if (arg->type == OP_INTEGER)
-        return check_integer(arg, json_integer_value(value), error);
+        return check_integer(arg, number, error);
     if (arg->type == OP_FLAG)
         return ETHOS_OK;
     struct ethos_view text = view_of(json_string_value(value), json_string_length(value));
@@ -248,7 +249,8 @@ const char *op_string(const struct op_call *call, const char *name)
 int64_t op_integer(const struct op_call *call, const char *name, int64_t fallback)
 {
     const json_t *value = json_object_get(call->args, name);
-    return json_is_integer(value) ? (int64_t)json_integer_value(value) : fallback;
+    int64_t number;
+    return json_whole(value, &number) ? number : fallback;
 }
 
 bool op_flag(const struct op_call *call, const char *name)

@@ -110,9 +110,9 @@ struct op_call {
     bool members;
     bool again; /* wants op_result.again */
     bool dry_run;
-    bool guarded;             /* a model reads the answer: secrets and instructions are taken out */
-    const char *via;          /* the surface, for history */
-    const char *actor;        /* who writes, for history; NULL: the owner */
+    bool guarded;      /* a model reads the answer: secrets and instructions go, what hides shows */
+    const char *via;   /* the surface, for history */
+    const char *actor; /* who writes, for history; NULL: the owner */
     const char *source;       /* one of the seven of the history format; NULL: "tool" */
     op_progress_fn *progress; /* or NULL */
     op_stop_fn *stopped;      /* or NULL */

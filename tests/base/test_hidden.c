@@ -44,8 +44,34 @@ static void test_all_planes_have_these_and_no_others(void **state)
         for (size_t i = 0; i < COUNT(spans); i++)
             listed |= cp >= spans[i][0] && cp <= spans[i][1];
         size_t size = 1 + utf8_put(cp, bytes + 1);
-        if (count_hidden(view_of(bytes, size)) != listed)
+        struct ethos_view text = view_of(bytes, size);
+        if (count_hidden(text) != listed || hidden_find(text, 0) != (listed ? 1 : size))
             fail_msg("U+%04X", (unsigned)cp);
+    }
+}
+
+/* Wherever it stands in the blocks that utf8_measure looks at, be it in front of others or behind. */
+static void test_a_fast_pass_passes_over_none(void **state)
+{
+    static const char letters[64] =
+        "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijk";
+    static const char *const plain = "é — “ß” 中 ü ， я";
+    uint64_t units;
+    bool unseen;
+    (void)state;
+    assert_true(utf8_measure(view_str(plain), &units, &unseen));
+    assert_false(unseen);
+    for (uint32_t cp = 0xAD; cp < 0xE0080; cp++) {
+        char bytes[sizeof letters + 8];
+        cp = cp == 0xD800 ? 0xE000 : cp == 0x10000 ? 0xE0000 : cp;
+        for (size_t before = 0; before < 20; before++) {
+            memcpy(bytes, letters, before);
+            size_t size = before + utf8_put(cp, bytes + before);
+            memcpy(bytes + size, letters, before);
+            struct ethos_view text = view_of(bytes, size + before);
+            if (utf8_measure(text, &units, &unseen) && !unseen && count_hidden(text) > 0)
+                fail_msg("U+%04X after %zu", (unsigned)cp, before);
+        }
     }
 }
 
@@ -105,6 +131,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_planes_have_these_and_no_others),
+        cmocka_unit_test(test_a_fast_pass_passes_over_none),
         cmocka_unit_test(test_what_scripts_and_emoji_need_hides_nothing),
         cmocka_unit_test(test_the_same_characters_elsewhere_do),
         cmocka_unit_test(test_it_is_shown_by_its_number),

@@ -98,6 +98,27 @@ static void test_every_kind_of_value_is_read(void **state)
         assert_reads(view_str(texts[i]), texts[i]);
 }
 
+static void test_numbers_of_others_may_be_too_large(void **state)
+{
+    static const char text[] =
+        "[9223372036854775807, 9223372036854775808, -1e999, 2.0, 2.5, \"2\"]";
+    static const int64_t whole[] = {INT64_MAX, INT64_MAX, INT64_MIN, 2};
+    struct ethos_error error;
+    json_t *json;
+    int64_t number;
+    (void)state;
+    assert_int_equal(json_parse(view_str(text), "x", &json, &error), ETHOS_INVALID);
+    assert_int_equal(json_parse_wide(view_str(text), "x", &json, &error), ETHOS_OK);
+    assert_true(json_is_integer(json_array_get(json, 0)));
+    assert_true(json_is_real(json_array_get(json, 1)));
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(json_whole(json_array_get(json, i), &number), i < 4);
+        assert_true(i >= 4 || number == whole[i]);
+    }
+    assert_false(json_whole(NULL, &number));
+    json_decref(json);
+}
+
 static void test_key_order_is_kept(void **state)
 {
     (void)state;
@@ -586,6 +607,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_kind_of_value_is_read),
         cmocka_unit_test(test_any_byte_is_quoted_at_any_place),
+        cmocka_unit_test(test_numbers_of_others_may_be_too_large),
         cmocka_unit_test(test_key_order_is_kept),
         cmocka_unit_test(test_a_lone_surrogate_becomes_the_replacement),
         cmocka_unit_test(test_nul_in_a_string_is_left_to_the_caller),

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "../support/alloc.h"
+#include "base/hidden.h"
 #include "base/str.h"
 #include "base/unicode.h"
 #include "base/utf8.h"
@@ -146,6 +147,23 @@ static void test_invalid_utf8_shows_and_counts_as_one_replacement(void **state)
 }
 
 /* ---- budget -------------------------------------------------------------------------------- */
+
+static void test_what_hides_is_shown_and_counted_by_its_number(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, 11 + 34);
+    set_text(&f, ETHOS_SECTION_MEMORY,
+             VIEW("\ufeff\u202egnp\n\u2764\ufe0f a\u200bb\U000e0041\ufeff\n"));
+    assert_string_equal(render(&f),
+                        "## Memory\n\n\\u{202E}gnp\n\u2764\ufe0f a\\u{200B}b\\u{E0041}");
+    f.options.guard = false; // which has nothing to do with it
+    assert_non_null(strstr(render(&f), "\\u{202E}gnp"));
+    set_text(&f, ETHOS_SECTION_MEMORY, VIEW("one\n\ufefftwo\n"));
+    assert_string_equal(render(&f), "## Memory\n\none\n\\u{FEFF}two");
+    str_release(&f.out);
+}
 
 static void test_what_fits_the_cap_is_never_cut(void **state)
 {
@@ -508,6 +526,22 @@ static struct ethos_view model_tail(const struct model *m, size_t from)
     return view_of(m->text.data + from, m->end - from);
 }
 
+/* A line as it is shown: what hides is seen, but not in the white space around the whole text. */
+static void model_add(struct model *m, struct ethos_view line, bool last)
+{
+    struct str clean;
+
+    str_init(&clean, CEILING);
+    utf8_sanitize(line, &clean);
+    line = last ? view_trim_end(str_view(&clean)) : str_view(&clean);
+    bool first = view_blank(str_view(&m->text));
+    size_t blank = first ? line.size - view_trim_start(line).size : 0;
+    str_add(&m->text, view_of(line.data, blank));
+    hidden_show_all(view_from(line, blank), &m->text);
+    str_addc(&m->text, '\n');
+    str_release(&clean);
+}
+
 static void model_open(struct model *m, const struct render_input *input,
                        const struct render_options *options)
 {
@@ -526,8 +560,7 @@ static void model_open(struct model *m, const struct render_input *input,
         str_clear(&scanned);
         if (options->guard && scan_text(line, SCAN_GUARD | SCAN_REDACT, &scanned, NULL))
             line = str_view(&scanned);
-        utf8_sanitize(line, &m->text);
-        str_addc(&m->text, '\n');
+        model_add(m, line, view_blank(rest));
     }
     str_release(&scanned);
     struct ethos_view trimmed = view_trim(str_view(&m->text));
@@ -726,6 +759,10 @@ static void random_line(struct str *out, unsigned flavour)
         "0123456789012345678901234567890123456789",
         "xapp-1-2-3 ",
         "\xff",
+        "\ufeff",
+        "\u202e",
+        "\u05d0\u200f",
+        "\U000e0041\n",
         "\xe2\x82",
         "\xf0\x9f",
     };
@@ -1016,6 +1053,7 @@ int main(void)
         cmocka_unit_test(test_the_block_is_appended),
         cmocka_unit_test(test_guard_and_redaction_act_before_trimming),
         cmocka_unit_test(test_invalid_utf8_shows_and_counts_as_one_replacement),
+        cmocka_unit_test(test_what_hides_is_shown_and_counted_by_its_number),
         cmocka_unit_test(test_what_fits_the_cap_is_never_cut),
         cmocka_unit_test(test_each_section_has_its_guarantee),
         cmocka_unit_test(test_what_a_section_leaves_goes_to_user_then_workspace_then_memory),

@@ -168,11 +168,11 @@ static const struct row rows[] = {
     ROW(EVERY, "{'jsonrpc':'2.0','id':'\\ud83d\\ud83d','method':'ping'}", RESULT),
     ROW(EVERY, "{'jsonrpc':'2.0','id':'\\ud83d\\ude00','method':'ping'}", RESULT),
     /* numbers */
-    ROW(EVERY, "{'jsonrpc':'2.0','id':99999999999999999999,'method':'ping'}", -32700),
-    ROW(EVERY, "{'jsonrpc':'2.0','id':9223372036854775808,'method':'ping'}", -32700),
+    ROW(EVERY, "{'jsonrpc':'2.0','id':99999999999999999999,'method':'ping'}", -32600),
+    ROW(EVERY, "{'jsonrpc':'2.0','id':9223372036854775808,'method':'ping'}", -32600),
     ROW(EVERY, "{'jsonrpc':'2.0','id':9223372036854775807,'method':'ping'}", RESULT),
     ROW(EVERY, "{'jsonrpc':'2.0','id':-9223372036854775808,'method':'ping'}", RESULT),
-    ROW(EVERY, "{'jsonrpc':'2.0','id':1e999,'method':'ping'}", -32700),
+    ROW(EVERY, "{'jsonrpc':'2.0','id':1e999,'method':'ping'}", -32600),
     ROW(EVERY, "{'jsonrpc':'2.0','id':1e2,'method':'ping'}", -32600),
     ROW(EVERY, "{'jsonrpc':'2.0','id':01,'method':'ping'}", -32700),
     ROW(EVERY, "{'jsonrpc':'2.0','id':NaN,'method':'ping'}", -32700),
@@ -181,7 +181,7 @@ static const struct row rows[] = {
         RESULT),
     ROW(SETTLED,
         CALL("'name':'memory_search','arguments':{'query':'x','limit':99999999999999999999}"),
-        -32700),
+        RESULT),
     /* JSON, but no message */
     ROW(EVERY, "1", -32600),
     ROW(EVERY, "'ping'", -32600),

@@ -16,7 +16,7 @@ static const struct {
     {"{'jsonrpc':'2.0','id':1,'id':2,'method':'ping'}", -32700},
     {"{'jsonrpc':'2.0','id':1,'method':'ping','params':{'a':\xff}}", -32700},
     {"{'jsonrpc':'2.0','id':1,'method':'\xc0\xaf'}", -32700},
-    {"{'jsonrpc':'2.0','id':99999999999999999999,'method':'ping'}", -32700},
+    {"{'jsonrpc':'2.0','id':99999999999999999999,'method':'ping'}", -32600},
     {"1", -32600},
     {"null", -32600},
     {"'ping'", -32600},

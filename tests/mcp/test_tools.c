@@ -303,6 +303,25 @@ static void test_bad_arguments_are_results_a_model_can_act_on(void **state)
     client_close(&client);
 }
 
+/* Some programs have no integers; and whoever asks must learn what was wrong with which call. */
+static void test_numbers_may_have_a_fraction_of_nothing_or_be_too_large(void **state)
+{
+    struct client client;
+    world_put(*state, "home/personalities/default/MEMORY.md", "tea\n");
+    start(&client, state, OP_RIGHTS_AGENT);
+    const json_t *found = success(call(&client, "memory_search", "{'query':'tea','limit':5.0}"));
+    assert_int_equal(json_array_size(at(found, "hits")), 1);
+    const char *why = failure_text(call(&client, "memory_search", "{'query':'tea','limit':5.5}"));
+    assert_string_equal(why, "limit: must be a whole number");
+    why = failure_text(
+        call(&client, "memory_search", "{'query':'tea','limit':99999999999999999999}"));
+    assert_string_equal(why, "limit: must be from 1 to 100");
+    assert_non_null(at(ask(&client, "tools/call",
+                           "{'name':'memory_read','_meta':{'progressToken':18446744073709551615}}"),
+                       "result"));
+    client_close(&client);
+}
+
 static void test_bad_calls_are_errors_of_the_protocol(void **state)
 {
     struct client client;
@@ -322,6 +341,31 @@ static void test_bad_calls_are_errors_of_the_protocol(void **state)
 }
 
 /* ---- what a model is shown ------------------------------------------------------------------- */
+
+/* Whoever writes a note can hide nothing from the person who reads along. */
+static void test_what_hides_is_shown_by_its_number(void **state)
+{
+    static const char *const asked[][2] = {
+        {"resources/read", "{'uri':'ethos://memory/MEMORY.md'}"},
+        {"prompts/get", "{'name':'recall','arguments':{'topic':'tea'}}"},
+        {"prompts/get", "{'name':'review_memory'}"},
+        {"tools/call", "{'name':'memory_search','arguments':{'query':'tea'}}"}};
+    struct client client;
+    world_put(*state, "home/personalities/default/MEMORY.md",
+              "\ufefftea \u202eeet\U000e0041 \u2764\ufe0f\n");
+    start(&client, state, OP_RIGHTS_AGENT);
+    const json_t *file = success(call(&client, "memory_read", "{}"));
+    assert_string_equal(text_at(file, "content"),
+                        "\ufefftea \\u{202E}eet\\u{E0041} \u2764\ufe0f\n");
+    assert_null(at(file, "withheld")); // nothing is
+    for (size_t i = 0; i < COUNT(asked); i++) {
+        assert_non_null(at(ask(&client, asked[i][0], asked[i][1]), "result"));
+        assert_non_null(strstr(client.out.data, "u{202E}eet"));
+        assert_null(strstr(client.out.data, "\u202e"));
+        assert_null(strstr(client.out.data, "\U000e0041"));
+    }
+    client_close(&client);
+}
 
 static void test_secrets_and_instructions_are_not_shown(void **state)
 {
@@ -478,7 +522,9 @@ int main(void)
         CLIENT_TEST(test_whoever_replaces_must_have_read),
         CLIENT_TEST(test_lines_are_removed),
         CLIENT_TEST(test_bad_arguments_are_results_a_model_can_act_on),
+        CLIENT_TEST(test_numbers_may_have_a_fraction_of_nothing_or_be_too_large),
         CLIENT_TEST(test_bad_calls_are_errors_of_the_protocol),
+        CLIENT_TEST(test_what_hides_is_shown_by_its_number),
         CLIENT_TEST(test_secrets_and_instructions_are_not_shown),
         CLIENT_TEST(test_every_listed_resource_can_be_read),
         CLIENT_TEST(test_missing_resources_are_errors_of_their_era),

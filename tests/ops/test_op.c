@@ -79,7 +79,7 @@ static void test_bad_arguments_are_named(void **state)
     assert_refused(world, "memory.add", "{\"content\":\"x\",\"store\":true}",
                    "store: must be a string");
     assert_refused(world, "memory.prefetch", "{\"maxChars\":\"2000\"}",
-                   "maxChars: must be a number");
+                   "maxChars: must be a whole number");
     assert_refused(world, "memory.prefetch", "{\"maxChars\":999}",
                    "maxChars: must be from 1000 to 200000");
     assert_refused(world, "memory.prefetch", "{\"maxChars\":0}",
