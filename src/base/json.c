@@ -5,7 +5,6 @@
 
 #include <endian.h>
 #include <float.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,8 @@
 /* What we write ourselves, and what jansson writes. */
 static const char lower[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
 
-#define SHORT 1024 /* bytes that are quoted at once */
+#define SHORT 1024                     /* bytes that are quoted at once */
+#define TOO_LARGE 9223372036854775808. /* from here on no int64_t */
 
 /* ---- strings ------------------------------------------------------------------------------- */
 
@@ -275,15 +275,16 @@ bool json_whole(const json_t *value, int64_t *out)
 {
     double real = json_real_value(value);
 
-    if (json_is_integer(value))
+    if (json_is_integer(value)) {
         *out = json_integer_value(value);
-    else if (!json_is_real(value) || real != trunc(real))
-        return false;
-    else if (fabs(real) < (double)INT64_MAX)
-        *out = (int64_t)real;
-    else
+        return true;
+    }
+    if (real >= TOO_LARGE || real < -TOO_LARGE) {
         *out = real < 0 ? INT64_MIN : INT64_MAX;
-    return true;
+        return true;
+    }
+    *out = (int64_t)real;
+    return json_is_real(value) && (double)*out == real;
 }
 
 struct ethos_view json_view(const json_t *object, const char *name)

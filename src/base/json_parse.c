@@ -234,7 +234,9 @@ static json_t *make_real(struct reader *r, const char *start)
         double value = strtod_l(digits.data, NULL, plain);
 
         if (isfinite(value) || r->wide)
-            out = made(r, json_real(fmax(fmin(value, DBL_MAX), -DBL_MAX)));
+            out = made(r, json_real(value > DBL_MAX    ? DBL_MAX
+                                    : value < -DBL_MAX ? -DBL_MAX
+                                                       : value));
         else
             fail_at(r, start, ETHOS_INVALID, "number out of range");
     }
