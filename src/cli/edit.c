@@ -4,7 +4,7 @@
  * The editor works on a private copy in a folder of its own, which goes with all that the editor left
  * there. Unchanged: nothing is written. The file moved meanwhile: the two are merged unless --if-match
  * forbids it, and where they cannot be, the text is listed as a conflict. The save failed: the copy is
- * kept and its path printed. No keystroke is lost.
+ * kept and its path printed. The editor failed: so is what it left to recover from. No keystroke is lost.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,6 +66,23 @@ static void remove_copy(const struct copy *copy)
 {
     if (*copy->folder)
         dir_remove(AT_FDCWD, copy->folder);
+}
+
+/* Stops at what is not the copy. */
+static int meet_other(void *arg, const char *name)
+{
+    const struct copy *copy = arg;
+    return strcmp(name, copy->path + strlen(copy->folder) + 1) != 0;
+}
+
+/* Whether there is more in the folder: an editor that was ended leaves there what nobody saved yet. */
+static bool has_more(struct copy *copy)
+{
+    int dir = os_openat(AT_FDCWD, copy->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    bool more = dir >= 0 && os_list(dir, meet_other, copy) != 0;
+    if (dir >= 0)
+        os_close(dir);
+    return more;
 }
 
 static int read_copy(const char *path, struct str *out, struct ethos_error *error)
@@ -257,11 +274,12 @@ static void show_unchanged(struct cli *self, const struct original *before)
     op_result_release(&result);
 }
 
-/* Runs the editor on the copy and saves. *out_keep: the copy holds what is nowhere else. */
-static int edit_copy(struct cli *self, const struct original *before, const char *path,
-                     bool *out_keep, int *out_status, struct ethos_error *error)
+/* Runs the editor on the copy and saves. *out_keep: a path of what is nowhere else, or NULL. */
+static int edit_copy(struct cli *self, const struct original *before, struct copy *copy,
+                     const char **out_keep, int *out_status, struct ethos_error *error)
 {
     struct str text;
+    const char *path = copy->path;
     const char *editor = choose_editor();
     if (!editor)
         return err_hint(error, err_set(error, ETHOS_INVALID, "no editor found"), "set $EDITOR");
@@ -279,7 +297,10 @@ static int edit_copy(struct cli *self, const struct original *before, const char
         show_unchanged(self, before);
     else if (code == ETHOS_OK)
         code = save(self, before, str_view(&text), out_status, error);
-    *out_keep = code != ETHOS_OK && !same && read_code != ETHOS_NOTFOUND;
+    if (code != ETHOS_OK && !same && read_code != ETHOS_NOTFOUND)
+        *out_keep = path;
+    else if (code != ETHOS_OK && has_more(copy))
+        *out_keep = copy->folder;
     str_release(&text);
     return code;
 }
@@ -312,7 +333,7 @@ static int aim_at_note(struct cli *self, struct ethos_error *error)
 int edit_run(struct cli *self)
 {
     struct copy copy = {0};
-    bool keep = false;
+    const char *keep = NULL;
     int status = CLI_DONE;
     struct original before = {0};
     struct ethos_error error = {0};
@@ -326,9 +347,9 @@ int edit_run(struct cli *self)
         code = make_copy(str_view(&before.text),
                          json_string_value(json_object_get(before.entry, "key")), &copy, &error);
     if (code == ETHOS_OK)
-        code = edit_copy(self, &before, copy.path, &keep, &status, &error);
+        code = edit_copy(self, &before, &copy, &keep, &status, &error);
     if (keep)
-        err_hint(&error, code, "your text is kept in %s", copy.path);
+        err_hint(&error, code, "your text is kept in %s", keep);
     else
         remove_copy(&copy);
     json_decref(before.entry);

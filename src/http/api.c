@@ -253,8 +253,10 @@ static const char *report_revision(const json_t *report)
     return json_view(json_array_get(json_object_get(report, "conflicts"), 0), "revision").data;
 }
 
-static void run(struct http_call *call, const struct op *op, json_t *args, bool matching)
+static void run(struct http_call *call, const struct op *op, json_t *args)
 {
+    // A conflict says "not what you read" to those alone who said what that was.
+    bool named = (op->effect & OP_DESTRUCTIVE) && json_object_get(args, "ifMatch");
     struct ethos_error error = {0};
     struct op_result result;
     int code = http_run(call, op, args, &result, &error);
@@ -263,7 +265,7 @@ static void run(struct http_call *call, const struct op *op, json_t *args, bool 
     json_t *report = partial ? json_pack("{s:O}", "report", result.json) : NULL;
     if (code == ETHOS_OK && !partial)
         api_answer(call, result.json);
-    else if (matching && (code == ETHOS_CONFLICT || result.code == ETHOS_CONFLICT))
+    else if (named && (code == ETHOS_CONFLICT || result.code == ETHOS_CONFLICT))
         api_stale(call, report_revision(result.json), report);
     else
         api_fail(call, op, why, report);
@@ -287,16 +289,15 @@ static bool take_match(struct http_call *call, const struct op *op, json_t **arg
 
 static void run_named(struct http_call *call, const struct op *op)
 {
-    bool writes = op->effect & OP_WRITES, matching = op->effect & OP_DESTRUCTIVE;
-    json_t *args = writes ? api_body(call) : api_query(call, op);
-    if (args && matching && !take_match(call, op, &args)) {
+    json_t *args = op->effect & OP_WRITES ? api_body(call) : api_query(call, op);
+    if (args && (op->effect & OP_DESTRUCTIVE) && !take_match(call, op, &args)) {
         json_decref(args);
         return;
     }
     if (args)
         args = check(call, op, args);
     if (args)
-        run(call, op, args, matching);
+        run(call, op, args);
 }
 
 void http_api(struct http_call *call)

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/view.h"
 #include "core/merge.h"
+#include "core/scope.h"
 #include "core/update.h"
 #include "memory/changes.h"
 #include "memory/undo.h"
@@ -258,8 +259,12 @@ int ethos_undo(struct ethos_turn *turn, const struct ethos_target *target,
 
 /* ---- every file of a scope ------------------------------------------------------------------ */
 
-/* The keys with changes that a filter names, as a set: the one that changed last comes first. */
+/*
+ * The keys with changes that a filter names, as a set: the one that changed last comes first. The
+ * archive is none: it only grows, so that nothing is lost whatever becomes of the files.
+ */
 struct keys {
+    const char *scope;
     const struct ethos_filter *filter;
     json_t *set;
 };
@@ -267,7 +272,8 @@ struct keys {
 static int note_key(void *arg, const struct ethos_change *change)
 {
     struct keys *keys = arg;
-    if (!history_matches(keys->filter, change) || json_object_get(keys->set, change->key))
+    if (!history_matches(keys->filter, change) || json_object_get(keys->set, change->key) ||
+        !scope_key_shown(keys->scope, change->key))
         return ETHOS_OK;
     return json_object_set_new(keys->set, change->key, json_true()) == 0 ? ETHOS_OK : ETHOS_NOMEM;
 }
@@ -276,7 +282,7 @@ static int find_keys(struct ethos_turn *turn, const char *scope, const struct et
                      json_t **out_set, struct ethos_error *error)
 {
     struct ethos_provider *provider = turn->provider;
-    struct keys keys = {filter, json_object()};
+    struct keys keys = {scope, filter, json_object()};
     *out_set = keys.set;
     int code = keys.set ? provider->ops->history(provider, scope, NULL, note_key, &keys, error)
                         : ETHOS_NOMEM;
@@ -300,13 +306,20 @@ static int settle_keys(struct ethos_turn *turn, const char *scope, struct ethos_
     return code;
 }
 
-/* A file whose later changes stand in the way does not hold up the others. */
+/* Whether what failed for one file would fail for the next one, too. */
+static bool ends_all(int code)
+{
+    return code == ETHOS_IO || code == ETHOS_BUSY || code == ETHOS_NOMEM;
+}
+
+/* A file whose later changes stand in the way, or whose history is damaged, does not hold up the others. */
 static int undo_keys(struct ethos_turn *turn, const char *scope, json_t *set,
                      const struct ethos_filter *filter, const struct ethos_sync_how *how,
                      struct ethos_error *error)
 {
     const char *key;
     json_t *value;
+    int first = ETHOS_OK;
     size_t done = 0, stuck = 0;
     json_object_foreach (set, key, value) {
         struct ethos_error why = {0};
@@ -315,17 +328,17 @@ static int undo_keys(struct ethos_turn *turn, const char *scope, json_t *set,
         done += code == ETHOS_OK;
         if (code == ETHOS_OK || code == ETHOS_NOTFOUND)
             continue;
-        if (error && stuck == 0)
+        if (stuck++ == 0)
+            first = code;
+        if (error && (stuck == 1 || ends_all(code)))
             *error = why;
-        if (code != ETHOS_CONFLICT)
+        if (ends_all(code))
             return code;
-        stuck++;
     }
     if (stuck > 1)
-        err_hint(error, ETHOS_CONFLICT, "%zu files stay as they are; --key FILE tells of each why",
-                 stuck);
+        err_hint(error, first, "%zu files stay as they are; --key FILE tells of each why", stuck);
     if (stuck > 0)
-        return ETHOS_CONFLICT;
+        return first;
     return done > 0 ? ETHOS_OK : err_set(error, ETHOS_NOTFOUND, "%s: nothing to undo", scope);
 }
 

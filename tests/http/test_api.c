@@ -293,6 +293,23 @@ static void test_what_destroys_must_say_what_it_means(void **state)
     assert_string_not_equal(new_answer->etag, "");
 }
 
+static void test_who_named_no_revision_is_told_what_stands_in_the_way(void **state)
+{
+    struct world *world = *state;
+    static const char *const bodies[] = {"{\"content\":\"one\"}",
+                                         "{\"content\":\"two\",\"sessionId\":\"s1\"}",
+                                         "{\"content\":\"three\"}"};
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(
+            api(world, HTTP_POST, "/api/memory/write", NULL, LIST("If-Match: *"), bodies[i])
+                ->status,
+            200);
+    assert_problem(api(world, HTTP_POST, "/api/memory/undo", NULL, LIST("If-Match: *"),
+                       "{\"all\":true,\"session\":\"s1\"}"),
+                   409, "conflict");
+    assert_non_null(strstr(new_answer->text, "later changes stand in the same lines"));
+}
+
 /* Every operation that writes refuses a key that may only read, before it looks at anything else. */
 static void test_a_reading_key_writes_nothing_through_the_api(void **state)
 {
@@ -361,6 +378,7 @@ int main(void)
         WIRE_TEST(test_a_body_is_content_and_nothing_else),
         WIRE_TEST(test_reads_are_get_with_a_query_and_writes_are_post),
         WIRE_TEST(test_what_destroys_must_say_what_it_means),
+        WIRE_TEST(test_who_named_no_revision_is_told_what_stands_in_the_way),
         WIRE_TEST(test_a_reading_key_writes_nothing_through_the_api),
         WIRE_TEST(test_the_description_has_every_operation),
         WIRE_TEST(test_the_description_is_not_sent_again),
