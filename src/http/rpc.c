@@ -86,6 +86,13 @@ static int apply_metas(json_t *holder, struct ethos_error *error)
     return code;
 }
 
+/* What stands beside the envelope would be ignored, and a call without arguments be made of it. */
+static bool is_flat(const json_t *holder)
+{
+    return json_object_size(holder) > 0 && !json_object_get(holder, "json") &&
+           !json_object_get(holder, "meta");
+}
+
 int rpc_decode(struct ethos_view body, json_t **out_input, struct ethos_error *error)
 {
     struct ethos_error why = {0};
@@ -98,6 +105,8 @@ int rpc_decode(struct ethos_view body, json_t **out_input, struct ethos_error *e
         return malformed(error, why.text);
     if (holder && !json_is_object(holder))
         code = malformed(error, "the body must be an object");
+    else if (is_flat(holder))
+        code = malformed(error, "the input stands below \"json\": {\"json\": {...}}");
     if (code == ETHOS_OK)
         code = apply_metas(holder, error);
     if (code == ETHOS_OK) {

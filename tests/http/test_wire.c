@@ -58,6 +58,7 @@ static void test_what_cannot_be_decoded_is_malformed(void **state)
         "{\"json\":{\"a\":[]},\"meta\":[[7,\"a\"]]}",
         "{\"json\":{\"a\":1},\"meta\":[[9,\"a\"]]}",
         "{\"meta\":[[3,\"a\"]]}",
+        "{\"store\":\"memory\"}", // not below json
     };
     struct world *world = *state;
     for (size_t i = 0; i < COUNT(bodies); i++) {
