@@ -12,6 +12,8 @@
 #define FIRST 0xAD /* below there are none */
 #define TAG_SIZE 4 /* bytes */
 #define FLAG_TAGS 6
+#define SHOWN "\\u{"
+#define MAX_DIGITS 5
 
 struct span {
     uint32_t first, last;
@@ -169,7 +171,7 @@ size_t hidden_find(struct ethos_view text, size_t from)
 
 int hidden_show(uint32_t cp, struct str *out)
 {
-    return str_printf(out, "\\u{%X}", (unsigned)cp);
+    return str_printf(out, SHOWN "%X}", (unsigned)cp);
 }
 
 int hidden_show_all(struct ethos_view text, struct str *out)
@@ -180,6 +182,60 @@ int hidden_show_all(struct ethos_view text, struct str *out)
         str_add(out, view_of(text.data + done, at - done));
         done = at + utf8_decode(text.data + at, text.size - at, &cp, NULL);
         hidden_show(cp, out);
+    }
+    return str_add(out, view_from(text, done));
+}
+
+/* ---- and back -------------------------------------------------------------------------------- */
+
+/* What begins at text.data + at as hidden_show writes a character: its size; 0: something else. */
+static size_t read_shown(struct ethos_view text, size_t at, uint32_t *out)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    size_t start = at + sizeof SHOWN - 1, end = start;
+    const char *digit;
+
+    *out = 0;
+    while (end < text.size && end - start < MAX_DIGITS &&
+           (digit = memchr(digits, text.data[end], sizeof digits - 1))) {
+        *out = *out * 16 + (uint32_t)(digit - digits);
+        end++;
+    }
+    bool whole = end > start && end < text.size && text.data[end] == '}';
+    return whole && text.data[start] != '0' ? end + 1 - at : 0;
+}
+
+/* Where the next one begins that is so written; text.size: there is none. */
+static size_t find_shown(struct ethos_view text, size_t from, uint32_t *out, size_t *out_size)
+{
+    const char *found;
+
+    while (from < text.size &&
+           (found = memmem(text.data + from, text.size - from, SHOWN, sizeof SHOWN - 1))) {
+        size_t at = (size_t)(found - text.data);
+
+        *out_size = read_shown(text, at, out);
+        if (*out_size > 0)
+            return at;
+        from = at + sizeof SHOWN - 1;
+    }
+    return text.size;
+}
+
+int hidden_restore(struct ethos_view text, struct str *out)
+{
+    uint32_t cp;
+    size_t size, done = 0;
+
+    for (size_t at = 0; (at = find_shown(text, at, &cp, &size)) < text.size; at += size) {
+        char bytes[4];
+        struct ethos_view one = view_of(bytes, utf8_put(cp, bytes));
+
+        if (hidden_find(one, 0) == one.size)
+            continue;
+        str_add(out, view_of(text.data + done, at - done));
+        str_add(out, one);
+        done = at + size;
     }
     return str_add(out, view_from(text, done));
 }

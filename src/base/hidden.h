@@ -26,4 +26,7 @@ int hidden_show(uint32_t cp, struct str *out);
 /* Appends the text with every one shown. Returns str_code. */
 int hidden_show_all(struct ethos_view text, struct str *out);
 
+/* The other way: what stands for one is that again. */
+int hidden_restore(struct ethos_view text, struct str *out);
+
 #endif

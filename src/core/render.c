@@ -161,7 +161,9 @@ static void section_open(struct section *s, const struct render_input *input,
 /* Size of the white space before the first line of the text, which is never shown. */
 static size_t lead(const struct section *s, size_t from, struct ethos_view text)
 {
-    return s->offset + from == 0 ? text.size - view_trim_start(text).size : 0;
+    bool first = s->offset == 0 && view_blank(view_of(s->raw.data, from));
+
+    return first ? text.size - view_trim_start(text).size : 0;
 }
 
 /* Puts the lines from `from` on before a window that borrows; false if one must be replaced. */

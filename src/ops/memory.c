@@ -7,7 +7,9 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/hidden.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "base/view.h"
 #include "core/scope.h"
@@ -144,6 +146,24 @@ static int run_sync(struct op_call *call, struct op_result *result, struct ethos
     return report_run(sync_batch, &own, result, error);
 }
 
+/* A model read what hides by its number (ops/guard): a text that is not there so is looked for as it is. */
+static int find_meant(struct ethos_turn *turn, const struct ethos_target *target,
+                      struct ethos_view *text, struct str *out, struct ethos_error *error)
+{
+    struct ethos_file *file;
+    if (!view_contains(*text, VIEW("\\u{")))
+        return ETHOS_OK;
+    int code = ethos_read(turn, target, &file, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (!view_contains(view_of(file->text, file->size), *text)) {
+        code = hidden_restore(*text, out) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+        *text = str_view(out);
+    }
+    ethos_file_free(file);
+    return code;
+}
+
 static int sync_single(enum ethos_action action, const char *argument, struct ethos_turn *turn,
                        const struct op_call *call, const struct ethos_sync_how *how,
                        struct ethos_error *error)
@@ -157,7 +177,15 @@ static int sync_single(enum ethos_action action, const char *argument, struct et
         .text = op_text(call, argument),
         .if_match = op_string(call, "ifMatch"),
     };
-    return ethos_sync(turn, &update, 1, how, error);
+    struct str meant;
+    str_init(&meant, SIZE_MAX);
+    int code = ETHOS_OK;
+    if (call->guarded && action == ETHOS_ACTION_REMOVE)
+        code = find_meant(turn, &target, &update.text, &meant, error);
+    if (code == ETHOS_OK)
+        code = ethos_sync(turn, &update, 1, how, error);
+    str_release(&meant);
+    return code;
 }
 
 static int sync_add(struct ethos_turn *turn, const struct op_call *call,

@@ -127,6 +127,25 @@ static void test_it_is_shown_by_its_number(void **state)
     str_release(&out);
 }
 
+static void test_what_is_shown_can_be_turned_back(void **state)
+{
+    static const char *const cases[][2] = {
+        {"c\\u{200B}\\u{E0041} \\u{202E}", "c\u200b\U000e0041 \u202e"},
+        {"\\u{200b} \\u{0200B} \\u{200B \\u{}\\u{", "\\u{200b} \\u{0200B} \\u{200B \\u{}\\u{"},
+        {"\\u{41}\\u{F0000}\\u{FFFFF}", "\\u{41}\\u{F0000}\\u{FFFFF}"}, // nothing that hides
+        {"\\u{D800}\\u{DFFF}", "\\u{D800}\\u{DFFF}"},
+    };
+    struct str out;
+    (void)state;
+    str_init(&out, SIZE_MAX);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        str_clear(&out);
+        assert_int_equal(hidden_restore(view_str(cases[i][0]), &out), 0);
+        assert_string_equal(out.data, cases[i][1]);
+    }
+    str_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +154,7 @@ int main(void)
         cmocka_unit_test(test_what_scripts_and_emoji_need_hides_nothing),
         cmocka_unit_test(test_the_same_characters_elsewhere_do),
         cmocka_unit_test(test_it_is_shown_by_its_number),
+        cmocka_unit_test(test_what_is_shown_can_be_turned_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,6 +162,15 @@ static void test_what_hides_is_shown_and_counted_by_its_number(void **state)
     assert_non_null(strstr(render(&f), "\\u{202E}gnp"));
     set_text(&f, ETHOS_SECTION_MEMORY, VIEW("one\n\ufefftwo\n"));
     assert_string_equal(render(&f), "## Memory\n\none\n\\u{FEFF}two");
+    struct str text; // white space before a text hides nothing, however much it is
+    str_init(&text, CEILING);
+    for (int i = 0; i < 200; i++)
+        str_addc(&text, '\n');
+    str_adds(&text, "\ufefftwo\n");
+    set_text(&f, ETHOS_SECTION_MEMORY, str_view(&text));
+    f.options.cap = 11 + 3;
+    assert_string_equal(render(&f), "## Memory\n\ntwo");
+    str_release(&text);
     str_release(&f.out);
 }
 
