@@ -240,9 +240,12 @@ void api_answer(struct http_call *call, const json_t *result)
 {
     const char *revision = json_view(result, "revision").data;
     bool read = call->method == HTTP_GET || call->method == HTTP_HEAD;
+    bool absent = json_is_null(json_object_get(result, "revision")); // a file that is not there
     if (revision && !read)
         api_tag(call, revision);
-    if (!revision || !read || !api_read_unmet(call, revision))
+    if (read && absent && http_header(call, "If-Match"))
+        api_stale(call, NULL, NULL);
+    else if (!revision || !read || !api_read_unmet(call, revision))
         http_answer_json(call, api_queued(result) ? 202 : 200,
                          result ? json_incref((json_t *)result) : json_null());
 }

@@ -442,6 +442,23 @@ await test('what is typed is kept as a draft when the page goes away', async () 
 });
 
 // What this browser keeps of files that are not saved.
+await test('who was refused and then heard nothing follows again when the server answers', async () => {
+    write(MEMORY);
+    const guest = await browser.newContext({ storageState: await context.storageState() }), page = await guest.newPage();
+    await page.route('**/events*', (route) => route.fulfill({ status: 401, json: {} }));
+    await page.route('**/rpc/meta/home', (route) => (page.url().includes('#/memory') ? route.abort() : route.continue()));
+    await open('#/memory', page);
+    await reads(page, 'This browser is signed out', '.banner');
+    await page.evaluate(() => dispatchEvent(new Event('focus')));
+    await until(async () => !(await page.locator('.banner').textContent()).includes('signed out'), 'the server does not answer');
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await until(async () => (await page.locator('.banner').textContent()) === '', 'the banner goes');
+    write(`${MEMORY}- Told after that\n`);
+    await reads(page, 'Told after that');
+    await guest.close();
+    write(MEMORY);
+});
+
 const draftsOf = (page) => page.evaluate(() => Object.entries(localStorage).filter(([key]) => /^ethos\.draft[.@]/.test(key)).map(([, value]) => JSON.parse(value).text));
 const forgetDrafts = (page) => page.evaluate(() => localStorage.clear());
 
@@ -615,6 +632,39 @@ await test('what is typed while both texts are brought together is in the merge'
     await until(() => text('memory') === `- theirs\n${MEMORY}- mine\n- mine, too\n`, 'all of it is there');
     await until(async () => (await editor(page).count()) === 0, 'it is closed');
     same(await draftsOf(page), []);
+    write(MEMORY);
+});
+
+await test('drafts: one of an older version becomes that of the home where somebody writes on', async () => {
+    write(MEMORY);
+    const guest = await browser.newContext({ storageState: await context.storageState() }), page = await guest.newPage();
+    await open('#/memory', page);
+    const { scope, key, content, revision } = file('memory');
+    const draft = { text: `${content}- of an older version\n`, base: content, revision, time: 1 };
+    await page.evaluate(([name, raw]) => localStorage.setItem(name, raw), [`ethos.draft.${scope}/${key}`, JSON.stringify(draft)]);
+    const names = () => page.evaluate(() => Object.keys(localStorage).filter((name) => name.startsWith('ethos.draft')));
+    await open('#/memory?edit=memory', page);
+    await editor(page).waitFor();
+    same(await editor(page).inputValue(), draft.text);
+    await editor(page).press('Escape');
+    same(await names(), [`ethos.draft.${scope}/${key}`]); // it was only looked at
+    await open('#/memory?edit=memory', page);
+    await editor(page).fill(`${draft.text}- and on\n`);
+    await until(async () => (await names()).every((name) => name.startsWith('ethos.draft@')), 'it has the name of the home');
+    same(await draftsOf(page), [`${draft.text}- and on\n`]);
+    await guest.close();
+});
+
+await test('who types while texts are brought together goes on in the same line', async () => {
+    write(MEMORY);
+    const page = await open('#/memory?edit=memory');
+    const place = () => editor(page).evaluate((area) => area.value.slice(0, area.selectionStart).split('\n').at(-1));
+    await editor(page).evaluate((area) => { area.selectionStart = area.selectionEnd = area.value.indexOf('Redis') + 5; });
+    write(`- before\n${MEMORY}- behind\n`);
+    await page.getByRole('button', { name: 'Bring together now' }).click();
+    must((await editor(page).inputValue()).endsWith('- behind\n'), 'it was not brought together');
+    same(await place(), '- Redis');
+    await editor(page).press('Escape');
     write(MEMORY);
 });
 
@@ -919,7 +969,9 @@ await test('an earlier version is restored from the timeline', async () => {
 await test('an undo is undone; a note that was deleted is named, and comes and goes the same way', async () => {
     const page = await context.newPage(), dialog = page.getByRole('dialog');
     const undoFirst = async (words) => {
+        const folded = async () => (await page.locator('.change-line').first().getAttribute('aria-expanded')) === 'false';
         await page.locator('.change-line').first().getByText(words).waitFor();
+        await until(folded, 'it is another than the last one');
         const row = page.locator('.change').first();
         await row.locator('.change-line').click();
         await row.getByRole('button', { name: 'Undo this change' }).click();
@@ -992,6 +1044,33 @@ await test('a link to an old change opens it, however many came since; a differe
     await detail.locator('.diff-line.add').getByText('before all others').waitFor();
 });
 
+await test('the end of a conflict that keeps the file asks once, whatever is written meanwhile', async () => {
+    write('- first version\n');
+    const script = join(project, 'editor'), { path } = file('memory');
+    writeFileSync(script, `sed -i s/first/mine/ "$1"\nsed -i s/first/theirs/ '${path}'\n`);
+    process.env.EDITOR = `sh ${script}`;
+    try { run('memory', 'edit'); } catch { /* that is the conflict */ } finally { delete process.env.EDITOR; }
+    const page = await open('#/conflicts'), dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Keep the file' }).click();
+    await dialog.getByText('The file does not change.').waitFor();
+    write('- written meanwhile\n');
+    await dialog.getByRole('button', { name: 'Keep the file' }).click();
+    await reads(page, 'No conflicts.');
+    same(text('memory'), '- written meanwhile\n');
+});
+
+await test('what was forgotten goes from a timeline that is open', async () => {
+    write('- a word that was secret\n');
+    const page = await open('#/timeline?key=MEMORY.md&scope=personality%3Adefault');
+    await page.locator('.change-line', { hasText: 'that was secret' }).first().click();
+    await page.locator('.change-detail .diff-line').getByText('that was secret').first().waitFor();
+    write(MEMORY);
+    run('memory', 'forget', 'that was secret', '--yes');
+    run('memory', 'add', 'And on');
+    await until(async () => !(await page.locator('main').textContent()).includes('that was secret'), 'it goes');
+    write(MEMORY);
+});
+
 await test('a link to an old change begins there: what came since is neither loaded nor loaded again', async () => {
     const of = (limit) => run('memory', 'timeline', '-p', 'engineer', '--key', 'MEMORY.md', '--limit', limit, '--json').items;
     for (let i = 0; i < 70; i++) run('memory', 'add', `Further ${i}`, '-p', 'engineer');
@@ -1009,10 +1088,26 @@ await test('a link to an old change begins there: what came since is neither loa
         await until(() => asked > 0, 'it looks again');
         await settled(page);
         same([asked, await page.locator('.change-detail:not([hidden])').count()], [1, 1]);
-        await page.getByRole('button', { name: 'Show all' }).click();
+        await page.getByRole('button', { name: t.t ? 'Later ones, too' : 'Show all' }).click();
         await page.locator('.change-line').first().getByText('And one now').waitFor();
+        same(page.url().includes('key=MEMORY.md'), Boolean(t.t));
         run('memory', 'undo', '-p', 'engineer');
     }
+    const page = await open('#/timeline');
+    let go = null;
+    await page.route('**/rpc/memory/timeline', async (route) => { // the first answer comes late
+        if (!go) await new Promise((resolve) => { go = resolve; });
+        await route.continue();
+    });
+    await open(`#/timeline?${new URLSearchParams({ scope, key: 'MEMORY.md', change: number, t: time })}`, page);
+    await until(() => go, 'it asks');
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await until(() => !page.url().includes('change='), 'all are wanted');
+    const answer = page.waitForResponse('**/rpc/memory/timeline');
+    go();
+    await answer;
+    await settled(page);
+    must(!page.url().includes('until='), page.url());
 });
 
 await test('where a long conversation changed memory: the mark stands there only, and the way back leads there', async () => {

@@ -158,6 +158,8 @@ static void test_reads_have_conditions_too(void **state)
     static const char *const paths[] = {MEMORY, "/api/memory/get"};
     struct world *world = *state;
     char match[256], none[256], tag[160];
+    assert_int_equal(api(world, HTTP_GET, paths[1], NULL, NULL, "")->status, 200);
+    assert_problem(api(world, HTTP_GET, paths[1], NULL, LIST("If-Match: *"), ""), 412, "conflict");
     api(world, HTTP_PUT, MEMORY, NULL, LIST("If-None-Match: *"), "{\"content\":\"One\"}");
     snprintf(tag, sizeof tag, "%s", api(world, HTTP_GET, MEMORY, NULL, NULL, "")->etag);
     for (size_t i = 0; i < 2 * COUNT(rows); i++) {

@@ -28,7 +28,7 @@ function become(next) {
     state = next;
     for (const fn of watchers) fn(next, before);
     if (next === 'offline') setTimeout(knock, PATIENCE_MS);
-    if (before === 'signed-out' && next === 'online') stream?.revive();
+    if (next === 'online') stream?.revive(); // it may have been refused, however long ago
 }
 
 /* One call that failed is no reason to stay away, and the stream may not have noticed. */

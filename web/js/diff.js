@@ -109,6 +109,20 @@ export function lineDiff(before, after) {
     ];
 }
 
+/** Where a place in the first text of lineDiff is in the second: in the same line, or where that was. */
+export function movedTo(rows, place) {
+    let before = 0,
+        after = 0;
+    for (const { kind, text } of rows) {
+        const size = text.length + 1; // with the end of the line
+        if (kind !== 'add' && place < before + size)
+            return kind === 'same' ? after + place - before : after;
+        if (kind !== 'add') before += size;
+        if (kind !== 'del') after += size;
+    }
+    return after;
+}
+
 function middle(A, B, offset) {
     const trace = search(A, B);
     const rows = [];

@@ -4,7 +4,7 @@
  */
 import { explain } from './client.js';
 import { confirm } from './dialog.js';
-import { around, diffView, lineDiff, tally, withLineEnds } from './diff.js';
+import { around, diffView, lineDiff, movedTo, tally, withLineEnds } from './diff.js';
 import { fill, h, refill } from './dom.js';
 import { clock, count, dayClock, who } from './format.js';
 import { markdown } from './markdown.js';
@@ -275,9 +275,23 @@ export class Editor {
         this.base = file.content;
         this.revision = file.revision;
         this.theirs = null;
-        this.area.value = text;
+        this.put(text);
         this.typed();
         this.tellNews();
+    }
+
+    /* Whoever types meanwhile goes on in the line where they were, not at the end. */
+    put(text) {
+        const { value, selectionStart, selectionEnd, selectionDirection } = this.area;
+        const next = text.replace(/\r\n?/g, '\n');
+        if (next === value) return;
+        const rows = lineDiff(value, next);
+        this.area.value = next;
+        this.area.setSelectionRange(
+            movedTo(rows, selectionStart),
+            movedTo(rows, selectionEnd),
+            selectionDirection,
+        );
     }
 
     /*

@@ -91,7 +91,8 @@ export const searches = {
  * Drafts of texts. Two windows may write on one file: each keeps its own, under the file's name and a number
  * (the first has none), and none writes over or takes away what another one kept. What the browser has no
  * room for, or may not keep, this window keeps while it is there; it asks before it goes. An address may serve
- * one home today and another tomorrow, so the name tells the home, too; older drafts do not, and are found.
+ * one home today and another tomorrow, so the name tells the home, too; older drafts do not, and are found: who
+ * writes on makes them this home's.
  */
 const nameless = (file) => `draft.${file.scope}/${file.key}`;
 const draftKey = (file) => {
@@ -166,10 +167,13 @@ export class Draft {
     keep({ text, base, revision }) {
         const rawOf = (time) => JSON.stringify({ text, base, revision, time });
         const ours = this.#key !== null && (keptDraft(this.#key) ?? this.#raw) === this.#raw;
-        if (!ours) this.#key = this.#free();
-        else if (kept(this.#key) === rawOf(this.kept?.time)) return true;
+        if (ours && kept(this.#key) === rawOf(this.kept?.time)) return true;
+        const old = ours && !this.#key.startsWith(draftKey(this.#file)) ? this.#key : null;
+        if (!ours || old) this.#key = this.#free();
         this.#raw = rawOf(Date.now());
-        return keepDraft(this.#key, this.#raw);
+        const done = keepDraft(this.#key, this.#raw);
+        if (done && old) keepDraft(old, null);
+        return done;
     }
 
     drop() {

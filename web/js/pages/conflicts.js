@@ -154,7 +154,10 @@ const page = {
         );
     },
 
-    /* Of the file as it is: what an agent writes meanwhile is not written over unseen. */
+    /*
+     * Of the file as it is: what an agent writes meanwhile is not written over unseen. To keep the file is to
+     * keep that, too.
+     */
     async question({ id }, { way, label, text }) {
         const { diff, revision } = await this.ctx.busy(this.ctx.call('conflicts.show', { id }));
         const changes = {
@@ -178,7 +181,7 @@ const page = {
                 this.ctx.call('conflicts.resolve', {
                     id,
                     [way]: true,
-                    ifMatch: revision ?? 'absent',
+                    ...(way === 'keep' ? {} : { ifMatch: revision ?? 'absent' }),
                 }),
         };
     },

@@ -114,7 +114,10 @@ const page = {
             }),
             params.scope ? h('span', { class: 'badge accent' }, scopeLabel(params.scope)) : null,
             params.until
-                ? h('span', { class: 'badge accent' }, `until ${momentOr(params.until)}`)
+                ? [
+                      h('span', { class: 'badge accent' }, `until ${momentOr(params.until)}`),
+                      linkButton('Later ones, too', () => set({ until: null, change: null }, {})),
+                  ]
                 : null,
             Object.keys(this.filter()).length
                 ? button({
@@ -155,7 +158,8 @@ const page = {
      */
     async ask() {
         const filter = this.filter();
-        const { change, t } = this.ctx.params;
+        const { params } = this.ctx;
+        const { change, t } = params;
         const named = Number((filter.scope && filter.key && change) || Infinity);
         const opens = this.items === null;
         const below = (items) => items.at(-1)?.number > named;
@@ -166,7 +170,8 @@ const page = {
         );
         const found = answer.items.slice(this.many).find(({ number }) => number === named);
         const until = found ? found.time : answer.cursor && below(answer.items) ? t : null;
-        if (opens && until) this.ctx.set({ until, t: null });
+        const wanted = params === this.ctx.params; // who went on meanwhile is not brought back
+        if (opens && until && wanted) this.ctx.set({ until, t: null });
         return answer;
     },
 
@@ -188,7 +193,7 @@ const page = {
 
     paint(fresh = new Set()) {
         const focused = document.activeElement?.closest('.change')?.dataset.id;
-        const before = this.rows; // a change stays what it was, and so does its row: unfolded, read half through
+        const before = this.rows; // a change that is what it was keeps its row: unfolded, read half through
         this.rows = new Map();
         if (this.items.length === 0)
             return void fill(
@@ -234,7 +239,9 @@ const page = {
 
     row(change, before, fresh) {
         const id = rowId(change);
-        const row = before.get(id) ?? new Row(this.ctx, change, fresh.has(id));
+        const known = before.get(id);
+        const row = known?.is(change) ? known : new Row(this.ctx, change, fresh.has(id));
+        if (known?.open && !row.open) row.toggle(true);
         row.node.classList.toggle('fresh', fresh.has(id));
         this.rows.set(id, row);
         return row;
@@ -348,6 +355,11 @@ class Row {
             this.line,
             this.detail,
         );
+    }
+
+    /* What was forgotten is in no change any more. */
+    is(change) {
+        return JSON.stringify(this.change) === JSON.stringify(change);
     }
 
     words() {
