@@ -70,6 +70,16 @@ static void keep(struct home *home, const char *text)
         assert_string_equal(calls, KEPT_CALLS);
 }
 
+/* Its four bytes, to write to; that counts as having it open for writing. */
+static char *map_note(struct home *home)
+{
+    int fd = openat(home->temp.fd, NOTE, O_RDWR);
+    char *page = mmap(NULL, 4, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(page, MAP_FAILED);
+    close(fd);
+    return page;
+}
+
 /* ---- given ------------------------------------------------------------------------------------ */
 
 static void test_a_kept_text_is_what_a_read_gives(void **state)
@@ -271,10 +281,7 @@ static void lock_it(struct home *home)
 
 static void map_it(struct home *home)
 {
-    int fd = openat(home->temp.fd, NOTE, O_RDWR);
-    char *page = mmap(NULL, 4, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    assert_ptr_not_equal(page, MAP_FAILED);
-    close(fd);
+    char *page = map_note(home);
     memcpy(page, "two\n", 4);
     munmap(page, 4);
 }
@@ -307,15 +314,12 @@ static void test_a_text_that_somebody_may_write_to_is_not_watched(void **state)
 {
     struct home *home = *state;
     keep(home, "one\n");
-    int fd = openat(home->temp.fd, NOTE, O_RDWR);
-    char *page = mmap(NULL, 4, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    assert_ptr_not_equal(page, MAP_FAILED);
+    char *page = map_note(home);
     for (int i = 0; i < 3 * LOOKS && keeps(home); i++)
         assert_true(is_same(home, "a.md"));
     memcpy(page, "two\n", 4);
     assert_false(is_same(home, "a.md"));
     munmap(page, 4);
-    close(fd);
 }
 
 static void look_often(struct home *home)
@@ -631,10 +635,7 @@ static void test_a_file_that_somebody_has_mapped_is_not_kept(void **state)
 {
     struct home *home = *state;
     put_old(home, NOTE, "one\n");
-    int fd = openat(home->temp.fd, NOTE, O_RDWR);
-    char *page = mmap(NULL, 4, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    assert_ptr_not_equal(page, MAP_FAILED);
-    close(fd);
+    char *page = map_note(home);
     memcpy(page, "two\n", 4);
     set_back(home, NOTE);
     usleep(SETTLE_US);
@@ -649,10 +650,7 @@ static void test_a_file_that_is_mapped_later_is_seen_to_change(void **state)
 {
     struct home *home = *state;
     keep(home, "one\n");
-    int fd = openat(home->temp.fd, NOTE, O_RDWR);
-    char *page = mmap(NULL, 4, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    assert_ptr_not_equal(page, MAP_FAILED);
-    close(fd);
+    char *page = map_note(home);
     memcpy(page, "two\n", 4);
     set_back(home, NOTE); // not read as a text that is just being saved
     munmap(page, 4);
