@@ -240,12 +240,12 @@ $(patsubst %.c,$(O)/%,$(wildcard tests/mcp/test_*.c)): $(MCP_OBJ)
 $(O)/tests/http/test_gate: $(O)/src/http/gate.o
 $(O)/tests/http/test_hub: $(O)/src/http/hub.o
 $(O)/tests/http/test_sse: $(O)/src/http/hub.o $(O)/src/http/sse.o
-$(addprefix $(O)/tests/http/,test_again test_events test_hostile test_page): $(O)/tests/http/drive.o
-$(addprefix $(O)/tests/http/,test_headers test_limits test_surfaces): $(O)/tests/http/drive.o $(HTTP_OBJ)
-$(addprefix $(O)/tests/http/,test_headers test_limits test_surfaces): LIBS = $(SERVE_LIBS)
+$(addprefix $(O)/tests/http/,test_again test_events test_hostile test_login test_page): $(O)/tests/http/drive.o
+$(addprefix $(O)/tests/http/,test_headers test_limits test_only test_surfaces): $(O)/tests/http/drive.o $(HTTP_OBJ)
+$(addprefix $(O)/tests/http/,test_headers test_limits test_only test_surfaces): LIBS = $(SERVE_LIBS)
 $(O)/tests/http/test_surfaces: $(MCP_OBJ)
 # Handlers without a server: the test says what a request is.
-$(addprefix $(O)/tests/http/,test_wire test_api): $(patsubst %,$(O)/src/http/%.o,api api_file error openapi request rpc seats \
+$(addprefix $(O)/tests/http/,test_wire test_api): $(patsubst %,$(O)/src/http/%.o,api api_file error openapi request rpc schema seats \
 	shapes shapes_check shapes_give)
 $(addprefix $(O)/tests/,api/test_vectors modules/test_vectors): $(O)/tests/api/vectors.o
 # Stores are judged by the suite that others run, too.
@@ -292,7 +292,7 @@ $(O)/tests/cli/run: $(addprefix $(O)/tests/cli/,run.o golden.o match.o)
 # Those below need the hooks of the test variant; the others run against what is installed.
 PROOF_SHARED = $(patsubst %,$(O)/tests/proof/%.o,proof files process ledger ledger_diff)
 PROOF_HOOKED = kills faults crash
-PROOF_PLAIN = check_history group ledger_test storm editors power undo notes served sessions spread streams crowd
+PROOF_PLAIN = backup check_history group ledger_test storm editors power undo notes served sessions spread streams crowd hooks
 PROOF_BIN = $(addprefix $(O)/tests/proof/,$(if $(filter test,$(VARIANT)),$(PROOF_HOOKED),$(PROOF_PLAIN)))
 
 $(O)/tests/proof/spread: $(O)/tests/proof/spread_seen.o $(O)/tests/modules/postgres.o $(O)/tests/modules/module.o $(O)/tests/support/temp.o $(O)/tests/proof/naive_postgres.so
@@ -305,7 +305,9 @@ $(O)/tests/proof/%: $(O)/tests/proof/%.o $(PROOF_SHARED) $(O)/libethos-all.a
 
 $(addprefix $(O)/tests/proof/,$(PROOF_HOOKED)): $(O)/tests/proof/scene.o
 $(O)/tests/proof/crash: $(O)/tests/proof/crash_log.o
-$(addprefix $(O)/tests/proof/,served spread streams crowd): $(O)/tests/proof/server.o
+$(addprefix $(O)/tests/proof/,served spread streams crowd hooks): $(O)/tests/proof/server.o
+$(O)/tests/proof/hooks: $(O)/tests/proof/database.o
+$(O)/tests/proof/backup: $(O)/tests/proof/database.o
 $(O)/tests/proof/sessions: $(patsubst %,$(O)/tests/proof/%.o,database sessions_killed sessions_pages)
 $(O)/tests/proof/crash: PROOF_WRAP = -Wl,--wrap=write,--wrap=fsync,--wrap=fdatasync,--wrap=ftruncate \
 	-Wl,--wrap=openat,--wrap=renameat2,--wrap=linkat,--wrap=unlinkat,--wrap=mkdirat,--wrap=syscall \

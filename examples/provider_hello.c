@@ -6,7 +6,7 @@
  *   - persistence: everything is gone when the process ends
  *   - scopes: all personalities and users share one text
  *   - replace, remove and delete: refused with ETHOS_UNSUPPORTED
- *   - read, write, list, locate, check: NULL slots; commands that need them say so
+ *   - every other slot: NULL; commands that need one say "this backend (hello) cannot ..."
  *   - dry runs and diffs: not announced, so the host never asks
  *
  * Whoever wants a database behind the usual meaning should implement a store instead: see

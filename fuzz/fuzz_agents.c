@@ -70,6 +70,25 @@ static void check_again(const struct agent *agent, const struct agent_file *file
     str_release(&now);
 }
 
+/* Everything in the text came after us: what somebody edited is brought to its parts, or refused. */
+static void check_edited(const struct agent *agent, const struct agent_file *file,
+                         struct ethos_view text)
+{
+    const struct agent_wiring wiring = {agent, "/opt/it's/ethos", "/a home"};
+    struct str once, twice;
+    str_init(&once, CEILING);
+    str_init(&twice, CEILING);
+    if (agent_add(&wiring, file, AGENT_ALL, text, VIEW(""), "", &once, NULL) == ETHOS_OK) {
+        assert(agent_parts(agent, file, str_view(&once)) == file->parts);
+        assert(agent_add(&wiring, file, AGENT_ALL, str_view(&once), VIEW(""), "", &twice, NULL) ==
+               ETHOS_OK);
+        assert(view_eq(str_view(&once), str_view(&twice)));
+        assert(agent_remove(file, str_view(&once), VIEW(""), "", &twice, NULL) == ETHOS_OK);
+    }
+    str_release(&once);
+    str_release(&twice);
+}
+
 static void check(const struct agent *agent, const struct agent_file *file, struct ethos_view text)
 {
     const struct agent_wiring wiring = {agent, "/opt/it's/ethos", "/a home"};
@@ -105,5 +124,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         count++;
     check_toml(text);
     check(agent, &agent->files[data[0] / 4 % count], text);
+    check_edited(agent, &agent->files[data[0] / 4 % count], text);
     return 0;
 }

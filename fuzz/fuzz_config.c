@@ -3,7 +3,7 @@
  *
  * Input: one byte that chooses the key, the new value up to a line end, then the file. What
  * config_edit accepts has the new value, every other pair as before, and differs from the old text
- * in one place only; setting the same again changes nothing.
+ * in one place only; setting the same again changes nothing, and taking it out leaves every other pair.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -87,6 +87,36 @@ static void check(struct ethos_view text, const char *key, const char *value)
     str_release(&out);
 }
 
+/* Taking a setting out: every other pair says what it said, and what stands before its line stays. */
+static void check_unset(struct ethos_view text, const char *key)
+{
+    struct arena arena;
+    struct yaml_table before, after;
+    struct str out;
+
+    arena_init(&arena);
+    str_init(&out, ETHOS_MAX_YAML_BYTES);
+    if (config_edit(text, "config.yaml", key, NULL, &out, NULL) == ETHOS_OK) {
+        assert(yaml_parse(text, "old", &arena, &before, NULL) == ETHOS_OK);
+        assert(yaml_parse(str_view(&out), "new", &arena, &after, NULL) == ETHOS_OK);
+        const struct yaml_pair *pair = yaml_find(&before, key);
+        assert(!yaml_get(&after, key));
+        assert(pair || view_eq(str_view(&out), text));
+        assert(out.size <= text.size);
+        size_t emptied = 0; // blocks that held nothing else
+        for (size_t i = 0; i < after.count; i++) {
+            const char *was = yaml_get(&before, after.pairs[i].key);
+            size_t name = strlen(after.pairs[i].key);
+            assert(was ? strcmp(was, after.pairs[i].value) == 0 : !*after.pairs[i].value);
+            assert(was || (strncmp(key, after.pairs[i].key, name) == 0 && key[name] == '.'));
+            emptied += !was;
+        }
+        assert(after.count == before.count - (pair ? 1 : 0) + emptied);
+    }
+    arena_release(&arena);
+    str_release(&out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ethos_view rest, line;
@@ -100,6 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     value = strndup(line.data, line.size);
     if (value && utf8_valid(view_str(value)))
         check(rest, keys[data[0] % (sizeof keys / sizeof *keys)], value);
+    check_unset(rest, keys[data[0] % (sizeof keys / sizeof *keys)]);
     free(value);
     return 0;
 }

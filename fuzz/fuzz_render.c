@@ -22,7 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_texts(struct ethos_view rest, struct render_input inputs[ETHOS_SECTIONS])
 {
-    static const char *const keys[ETHOS_SECTIONS] = {"USER.md", "MEMORY.md", "MEMORY.md"};
+    static const char *const keys[ETHOS_SECTIONS] = {"USER.md", "MEMORY.md", "MEMORY.md",
+                                                     "MEMORY.md"};
 
     for (int i = 0; i < ETHOS_SECTIONS; i++) {
         const char *end = rest.size > 0 ? memchr(rest.data, SEPARATOR, rest.size) : NULL;

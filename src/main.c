@@ -8,9 +8,11 @@
 #include "cli/cli.h"
 #include "hook/hook.h"
 #include "mcp/mcp.h"
+#include "session/copy.h"
 #include "session/session.h"
 
 const struct ethos_sessions_ops *const sessions_builtin = NULL;
+const struct session_copier *const session_copier_builtin = NULL;
 
 static const struct surface surfaces[] = {
     {.name = "agents.mcp", .run = mcp_serve},

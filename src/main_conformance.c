@@ -3,9 +3,11 @@
  */
 #include "cli/cli.h"
 #include "conformance/surface.h"
+#include "session/copy.h"
 #include "session/session.h"
 
 const struct ethos_sessions_ops *const sessions_builtin = NULL;
+const struct session_copier *const session_copier_builtin = NULL;
 
 static const struct surface surfaces[] = {{.name = "admin.conformance", .run = conformance_serve},
                                           {0}};

@@ -73,6 +73,7 @@ struct ethos_request {
     const char *platform_user;
     const char *workspace;
     const char *query;
+    int no_global; /* notes that all personalities share are neither shown nor found */
 };
 
 /*
@@ -130,7 +131,8 @@ struct ethos_block {
     struct ethos_error error;
     int64_t known_ms; /* 0: as it is now; else the backend is out of reach, and this was so then */
     /* with receipt: */
-    struct ethos_view user_memory, project_memory, workspace_memory; /* as shown, or absent */
+    /* as shown, or absent */
+    struct ethos_view user_memory, project_memory, workspace_memory, global_memory;
     struct ethos_omission *omitted;
     size_t omitted_count;
     struct ethos_source *sources;
@@ -308,6 +310,7 @@ struct ethos_filter {
     int64_t since_ms;    /* at or after; 0: any */
     int64_t until_ms;    /* at or before; 0: any */
     uint64_t limit;      /* changes reported at most; 0: any */
+    uint64_t number;     /* the change with this number; 0: any */
 };
 
 /* The changes of a file, newest first; an edit made outside is recorded before, if it can be. */
@@ -334,7 +337,8 @@ ETHOS_API int ethos_restore(struct ethos_turn *turn, const struct ethos_target *
  * newest one. Changes that were undone before, and undoing itself, are passed over. The newest
  * change of a file is undone byte for byte; an older one by merging, and when later changes stand
  * in the same lines the call is ETHOS_CONFLICT and nothing is written. ETHOS_NOTFOUND when there is
- * nothing to undo.
+ * nothing to undo. A change that was made together with changes of other files (a note and its line in
+ * the index) is undone together with them, in one write. A filter that names a number may name an undo.
  */
 ETHOS_API int ethos_undo(struct ethos_turn *turn, const struct ethos_target *target,
                          const struct ethos_filter *filter, const struct ethos_sync_how *how,
@@ -345,7 +349,11 @@ struct ethos_blame {
     uint64_t line; /* from 1 */
     struct ethos_view text;
     const struct ethos_change *change;
-    struct ethos_view replaced; /* lines the change took out at that place, or absent */
+    /*
+     * What the change took out in its place, or absent: the first line that it put somewhere replaced the first
+     * that it took out there, and so on; the last one all that are left. At most 4096 bytes; the rest is cut off.
+     */
+    struct ethos_view replaced;
 };
 typedef int ethos_blame_fn(void *arg, const struct ethos_blame *blame);
 
@@ -354,12 +362,12 @@ ETHOS_API int ethos_blame(struct ethos_turn *turn, const struct ethos_target *ta
                           ethos_blame_fn *each, void *arg, struct ethos_error *error);
 
 /*
- * Takes every line that contains needle out of the file's scope, its archive, its history and its
- * conflict copies, and out of calls that wait for a backend, for good. needle is one line, not blank.
+ * Takes every line that holds a match out of the file's scope, its archive, its history and its conflict
+ * copies, and out of calls that wait for a backend, for good; files whose names hold it are renamed.
  * ETHOS_NOTFOUND when nothing has it. With ETHOS_BUSY only the calls were rid of it, if any.
  */
 ETHOS_API int ethos_forget(struct ethos_turn *turn, const struct ethos_target *target,
-                           struct ethos_view needle, const struct ethos_sync_how *how,
+                           const struct ethos_match *match, const struct ethos_sync_how *how,
                            struct ethos_purge *out_purge, struct ethos_error *error);
 
 /* ---- conflicts ----------------------------------------------------------------------------- */

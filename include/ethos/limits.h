@@ -21,7 +21,8 @@
 #define ETHOS_REVISION_SIZE 80 /* bytes with terminator; "sha256:" and 64 hex digits are 71 */
 
 #define ETHOS_MAX_FILE_CH 524288       /* CH: what a write may leave in one key */
-#define ETHOS_MAX_READ_BYTES 2097152   /* bytes: a larger file shows its tail and refuses writes */
+#define ETHOS_MAX_READ_BYTES 67108864  /* bytes: a larger file shows its tail and refuses writes */
+#define ETHOS_MAX_TREE_BYTES 2097152   /* bytes: what a write may leave in a file of a tree */
 #define ETHOS_MAX_STORE_BYTES 67108864 /* bytes: one text in a store, archives included */
 
 #define ETHOS_MAX_HISTORY_BYTES 1073741824 /* bytes: all history of one scope, read at once */
@@ -34,6 +35,7 @@
 #define ETHOS_MAX_YAML_DEPTH 16      /* nested mappings */
 #define ETHOS_MAX_YAML_BYTES 65536   /* bytes: config.yaml, frontmatter */
 #define ETHOS_MAX_QUERY 1024         /* bytes */
+#define ETHOS_MAX_MATCH 1024         /* bytes: a text to be purged */
 #define ETHOS_MAX_MAP_BYTES 8388608  /* bytes: identity-map.json */
 
 #define ETHOS_CAP_MIN_CH 1000      /* CH: prefetch.maxChars */

@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define ETHOS_ABI 2
+#define ETHOS_ABI 3
 
 struct ethos_sessions_ops; /* ethos/session.h */
 
@@ -142,6 +142,7 @@ enum ethos_section_id {
     ETHOS_SECTION_USER,
     ETHOS_SECTION_MEMORY,
     ETHOS_SECTION_WORKSPACE,
+    ETHOS_SECTION_GLOBAL,
     ETHOS_SECTIONS
 };
 
@@ -414,12 +415,14 @@ struct ethos_store_ops {
                    const char *revision, struct ethos_text *out_text, struct ethos_error *error);
 
     /*
-     * Drops every line that contains needle from every text of the scope, archive included, and from
-     * every recorded version. What remains of history stays consistent. NULL or zero needle is
-     * ETHOS_INVALID; with dry_run it only counts.
+     * Drops every line that holds a match from every text of the scope, archive included, and from
+     * every recorded version. A key whose name holds it becomes another one, in history as well. What
+     * remains of history stays consistent; a text that lost lines gets a change whose via is "purge"
+     * and whose revisions are equal. A blank text is ETHOS_INVALID; with dry_run it only counts and
+     * tells match->each.
      */
-    int (*purge)(struct ethos_store *self, const char *scope, struct ethos_view needle, int dry_run,
-                 const struct ethos_origin *origin, struct ethos_purge *out_purge,
+    int (*purge)(struct ethos_store *self, const char *scope, const struct ethos_match *match,
+                 int dry_run, const struct ethos_origin *origin, struct ethos_purge *out_purge,
                  struct ethos_error *error);
 
     /*
@@ -570,7 +573,7 @@ struct ethos_provider_ops {
                    ethos_change_fn *each, void *arg, struct ethos_error *error);
     int (*version)(struct ethos_provider *self, const char *scope, const char *key,
                    const char *revision, struct ethos_text *out_text, struct ethos_error *error);
-    int (*purge)(struct ethos_provider *self, const char *scope, struct ethos_view needle,
+    int (*purge)(struct ethos_provider *self, const char *scope, const struct ethos_match *match,
                  int dry_run, const struct ethos_origin *origin, struct ethos_purge *out_purge,
                  struct ethos_error *error);
     int (*set_aside)(struct ethos_provider *self, const char *scope, const char *key,

@@ -42,6 +42,7 @@ struct ethos_session {
     int64_t turns, last_compaction_turn;
     int pinned;
     const char *created_at, *updated_at;
+    const char *user; /* whose it is; NULL: the owner's of the machine */
 };
 
 /* role: user, assistant, tool_result, system or user_steer. */
@@ -67,14 +68,22 @@ typedef int ethos_message_fn(void *arg, const struct ethos_message *message);
 
 /* ---- asking -------------------------------------------------------------------------------- */
 
+/* Whose sessions: those of one person, who may be known by several ids. */
+struct ethos_people {
+    const char *const *ids;
+    size_t count;
+    int owner; /* those that belong to nobody else as well */
+};
+
 /* Which sessions; all zero: every one. Strings match exactly unless said otherwise. */
 struct ethos_session_query {
     const char *platform, *personality, *working_dir;
     const char *id_prefix;
-    const char *text;          /* part of title or key, case ignored */
-    const char *since, *until; /* updated within, inclusive; a date alone is a whole day */
-    const char *cursor;        /* of the page before */
-    unsigned limit;            /* 0: 50 */
+    const char *text;                  /* part of title or key, case ignored */
+    const char *since, *until;         /* updated within, inclusive; a date alone is a whole day */
+    const char *cursor;                /* of the page before */
+    unsigned limit;                    /* 0: 50 */
+    const struct ethos_people *people; /* NULL: of everybody */
 };
 
 /* Room for a cursor with terminator; "" after the last page. */
@@ -83,10 +92,11 @@ struct ethos_session_query {
 struct ethos_search {
     struct ethos_view text; /* words in any order, "a phrase"; nothing else has a meaning */
     const char *session, *role, *working_dir;
-    const char *since, *until; /* inclusive */
-    unsigned limit;            /* 0: 20 */
-    int newest;                /* by time instead of by how well it fits */
-    int guarded;               /* looks only at what a model may read: see ethos_hit */
+    const char *since, *until;         /* inclusive */
+    unsigned limit;                    /* 0: 20 */
+    int newest;                        /* by time instead of by how well it fits */
+    int guarded;                       /* looks only at what a model may read: see ethos_hit */
+    const struct ethos_people *people; /* NULL: of everybody */
 };
 
 /*
@@ -126,9 +136,12 @@ struct ethos_followed {
 typedef void ethos_follow_fn(void *arg, const struct ethos_followed *followed);
 
 /*
- * A key with which a program asks over the network. Only the hash of its secret is kept. Lists are
- * separated by commas.
+ * A key with which a program asks over the network, or a browser that is signed in. Only the hash of its
+ * secret is stored. Lists are separated by commas. The prefix of a browser, and of nothing else, begins with
+ * ETHOS_BROWSER_PREFIX; its scopes and origins are empty.
  */
+#define ETHOS_BROWSER_PREFIX "browser-"
+
 struct ethos_key {
     const char *prefix; /* how people tell it from others; unique */
     const char *hash;   /* SHA-256 of the secret, in hex; unique */
@@ -143,9 +156,17 @@ struct ethos_key {
 
 typedef int ethos_key_fn(void *arg, const struct ethos_key *key);
 
+/* What a purge changed: rows that held the text. */
+struct ethos_session_purge {
+    uint64_t sessions; /* titles and metadata */
+    uint64_t messages; /* hidden ones too */
+    uint64_t summaries;
+};
+
 enum {
-    ETHOS_APPEND_CHECKED = 1,  /* ETHOS_INVALID for a sequence that a model would refuse */
-    ETHOS_APPEND_KEEP_TIME = 2 /* imports: the given times, even before the session's last */
+    ETHOS_APPEND_CHECKED = 1,   /* ETHOS_INVALID for a sequence that a model would refuse */
+    ETHOS_APPEND_KEEP_TIME = 2, /* imports: the given times, even before the session's last */
+    ETHOS_APPEND_REPLACE = 4 /* rewind: the message is deleted, not hidden; a store may hide it */
 };
 
 /* ---- the store ----------------------------------------------------------------------------- */
@@ -250,7 +271,10 @@ struct ethos_sessions_ops {
     int (*follow)(struct ethos_sessions *self, ethos_follow_fn *each, void *arg,
                   unsigned *out_wait_ms, struct ethos_error *error);
 
-    /* Keys, oldest first, revoked ones too. A store that keeps none has none of these five. */
+    /*
+     * Keys, oldest first, revoked ones too, and browsers among or after them. A store that keeps none has none of
+     * these five.
+     */
     int (*keys)(struct ethos_sessions *self, ethos_key_fn *each, void *arg,
                 struct ethos_error *error);
 
@@ -270,6 +294,15 @@ struct ethos_sessions_ops {
     /* A number that is another one when keys may have changed, through whomever. Quick. */
     int (*keys_version)(struct ethos_sessions *self, uint64_t *out_version,
                         struct ethos_error *error);
+
+    /*
+     * Optional. Puts a mark in the place of every line that holds a match, in messages, titles, metadata
+     * and summaries; JSON stays JSON, and every other byte stays. Nothing of it is left in files or
+     * indexes of the store when it returns ETHOS_OK. With dry_run it only counts and tells match->each, with
+     * the id of the session as the key.
+     */
+    int (*purge)(struct ethos_sessions *self, const struct ethos_match *match, int dry_run,
+                 struct ethos_session_purge *out_purge, struct ethos_error *error);
 };
 
 #ifdef __cplusplus

@@ -71,6 +71,7 @@ struct ethos_context {
     const char *profile_fallback[2]; /* scope ids or NULL */
     /* Why workspace_scope is NULL although the workspace has, or may have, memory; or NULL. */
     const struct ethos_error *workspace_error;
+    const char *global_scope; /* "global" when prefetch shows the index kept there; or NULL */
 };
 
 enum ethos_action {
@@ -134,13 +135,15 @@ struct ethos_change {
     const char *session_key;
     const char *user;
     const char *op_id;
-    const char *event;  /* what befell entries: "dropped", "reapplied", "restored"; or NULL */
+    const char *event;  /* "dropped", "reapplied", "merged", "partial", "restored"; or NULL */
     const char *undoes; /* numbers of the changes it undid, separated by commas, or NULL */
     const char *before; /* revisions, or "absent" */
     const char *after;
     uint64_t bytes_before, bytes_after;
     struct ethos_view diff; /* may be cut when it is long: then the two versions tell */
     int diff_whole;         /* the diff leads from one text to the other */
+    uint64_t group;         /* number of the first change of the same update; 0: unknown */
+    uint64_t group_size;    /* changes of that update; 0: unknown */
 };
 
 /* Return 0 to go on; any other value stops the walk and is returned by it. */
@@ -158,12 +161,40 @@ struct ethos_conflict {
 
 typedef int ethos_conflict_fn(void *arg, const struct ethos_conflict *conflict);
 
+/*
+ * What a purge looks for. A line holds it where the text stands as whole words: no letter or digit
+ * continues it, where it begins or ends with one itself. Scripts written without spaces have no words.
+ */
+enum {
+    ETHOS_MATCH_SUBSTRING = 1, /* also within words */
+    ETHOS_MATCH_ANY_CASE = 2   /* in any letter case and normal form */
+};
+
+/* A line that a purge would take. */
+struct ethos_purge_line {
+    const char *key;
+    uint64_t number; /* from 1 */
+    struct ethos_view text;
+};
+
+/* Return 0 to go on; any other value stops the purge and is returned by it. */
+typedef int ethos_purge_line_fn(void *arg, const struct ethos_purge_line *line);
+
+struct ethos_match {
+    struct ethos_view text; /* part of one line, not blank, at most ETHOS_MAX_MATCH bytes */
+    unsigned flags;
+    uint64_t salt;             /* random: files whose names hold the text get names made from it */
+    ethos_purge_line_fn *each; /* or NULL: called by a dry run for every line of the texts of now */
+    void *arg;
+};
+
 /* What a purge took away. */
 struct ethos_purge {
     uint64_t lines;     /* of texts that stand now, the archive included */
     uint64_t versions;  /* recorded changes that held it */
     uint64_t blobs;     /* whole versions kept aside that held it */
     uint64_t conflicts; /* conflict copies that held it */
+    uint64_t names;     /* files that were renamed, because their names held it */
     uint64_t calls;     /* calls that wait for a backend, or were refused there; not set by one */
 };
 

@@ -153,6 +153,10 @@ static const char *const steps[] = {
     " FROM @.session s JOIN @.message m ON m.session_id = s.id WHERE m.deleted_at IS NULL"
     " ORDER BY s.number, m.timestamp, m.number;"
     "COMMENT ON VIEW @.conversation IS 'What was said, to be read.';",
+
+    /* Whose a session is; NULL: the owner's. */
+    "ALTER TABLE @.session ADD COLUMN user_id text COLLATE \"C\";"
+    "CREATE INDEX session_person ON @.session (user_id) WHERE user_id IS NOT NULL;",
 };
 
 #define VERSION ((int64_t)(sizeof steps / sizeof *steps))

@@ -80,6 +80,7 @@ static void add_session(struct pg_params *params, const struct ethos_session *se
     pg_add_text(params, session->updated_at);
     pg_add_text(params, key_folded);
     pg_add_text(params, title_folded);
+    pg_add_text(params, session->user);
 }
 
 static int make(struct pg_sessions *self, const struct ethos_session *session, struct str *key,

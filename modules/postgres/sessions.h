@@ -105,8 +105,8 @@ int pg_change_send(struct pg_sessions *self, struct pg_change *change, struct et
     "s.id, s.key, s.platform, s.model, s.provider, s.personality_id, s.parent_session_id,"         \
     " s.working_dir, s.title, s.metadata, s.input_tokens, s.output_tokens, s.cache_read_tokens,"   \
     " s.cache_creation_tokens, s.estimated_cost_usd, s.api_call_count, s.compaction_count,"        \
-    " s.turn_count, s.last_compaction_turn, s.pinned, s.created_at, s.updated_at"
-#define PG_SESSION_COUNT 22
+    " s.turn_count, s.last_compaction_turn, s.pinned, s.created_at, s.updated_at, s.user_id"
+#define PG_SESSION_COUNT 23
 
 #define PG_MESSAGE_COLUMNS                                                                         \
     "m.id, m.session_id, m.role, m.content, m.tool_call_id, m.tool_name, m.tool_calls,"            \
@@ -116,6 +116,10 @@ int pg_change_send(struct pg_sessions *self, struct pg_change *change, struct et
 
 struct ethos_session pg_session_row(const PGresult *result, int row, int column);
 struct ethos_message pg_message_row(const PGresult *result, int row, int column);
+
+/* Whose sessions, as statements read it: NULL, or ids between commas, "*" first for the owner. */
+int pg_add_people(struct pg_params *params, const struct ethos_people *people, struct str *text,
+                  struct ethos_error *error);
 
 /* Text in lower case, character by character: a part of it is looked for so. NULL stays NULL. */
 int pg_fold(const char *text, struct str *out, const char **out_folded, struct ethos_error *error);

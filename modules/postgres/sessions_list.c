@@ -60,12 +60,18 @@ static int ask(struct pages *self, const char *part, PGresult **out_result,
                struct ethos_error *error)
 {
     struct pg_params params = {0};
+    struct str people;
     char ahead[CLOCK_ISO_SIZE];
+    str_init(&people, SIZE_MAX);
     clock_iso(pg_sessions_now(self->sessions) + AHEAD_MS, ahead);
     add_query(&params, self, part);
     add_place(&params, &self->cursor, ahead);
-    return pg_sessions_ask(self->sessions, self->cursor.counted ? PG_S_LIST : PG_S_LIST_ON, &params,
-                           out_result, error);
+    int code = pg_add_people(&params, self->query->people, &people, error);
+    if (code == ETHOS_OK)
+        code = pg_sessions_ask(self->sessions, self->cursor.counted ? PG_S_LIST : PG_S_LIST_ON,
+                               &params, out_result, error);
+    str_release(&people);
+    return code;
 }
 
 /* What is not UTF-8 is in no row, and the server would not even look. */

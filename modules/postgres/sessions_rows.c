@@ -57,6 +57,7 @@ struct ethos_session pg_session_row(const PGresult *result, int row, int column)
     out.pinned = pg_bool(result, row, reader.at++);
     out.created_at = next_text(&reader);
     out.updated_at = next_text(&reader);
+    out.user = next_text(&reader);
     return out;
 }
 
@@ -77,6 +78,16 @@ struct ethos_message pg_message_row(const PGresult *result, int row, int column)
     out.usage = next_usage(&reader);
     out.timestamp = next_text(&reader);
     return out;
+}
+
+int pg_add_people(struct pg_params *params, const struct ethos_people *people, struct str *text,
+                  struct ethos_error *error)
+{
+    str_adds(text, people && people->owner ? "*," : ",");
+    for (size_t i = 0; people && i < people->count; i++)
+        str_printf(text, "%s,", people->ids[i]);
+    pg_add_text(params, people ? text->data : NULL);
+    return str_code(text) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
 int pg_fold(const char *text, struct str *out, const char **out_folded, struct ethos_error *error)

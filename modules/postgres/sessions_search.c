@@ -27,7 +27,7 @@ enum {
 struct run {
     struct pg_sessions *sessions;
     struct search_show show;
-    struct str words, whole, exact, best;
+    struct str words, whole, exact, best, people;
 };
 
 /* The newest SEARCH_RANKED that are older than a place. */
@@ -71,6 +71,10 @@ static int ask(struct run *run, const struct window *window, PGresult **out_resu
     pg_add_bool(&params, search->newest != 0);
     pg_add_number(&params, (int64_t)(run->show.limit - run->show.shown_count) + SPARE);
     pg_add_number(&params, window->offset);
+    str_clear(&run->people);
+    int code = pg_add_people(&params, search->people, &run->people, error);
+    if (code != ETHOS_OK)
+        return code;
     return pg_sessions_ask(run->sessions, PG_S_SEARCH, &params, out_result, error);
 }
 
@@ -172,7 +176,7 @@ int pg_search(struct ethos_sessions *sessions, const struct ethos_search *search
               ethos_hit_fn *each, void *arg, struct ethos_error *error)
 {
     struct run run = {.sessions = pg_sessions_of(sessions)};
-    struct str *const texts[] = {&run.words, &run.whole, &run.exact, &run.best};
+    struct str *const texts[] = {&run.words, &run.whole, &run.exact, &run.best, &run.people};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         str_init(texts[i], SIZE_MAX);
     int code = search_show_begin(&run.show, search, pg_sessions_now(run.sessions), each, arg,

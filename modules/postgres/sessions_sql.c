@@ -16,10 +16,16 @@
     " SELECT CASE WHEN EXISTS (SELECT FROM " from ") THEN 0 ELSE 1 END, 0::int8" PG_DURABLE
 
 /* $1 platform, $2 personality, $3 working directory, $4 start of the id, $5 part, folded. */
-#define FILTERS                                                                                    \
+#define FILTERS(people)                                                                            \
     " WHERE ($1 IS NULL OR s.platform = $1) AND ($2 IS NULL OR s.personality_id = $2)"             \
     " AND ($3 IS NULL OR s.working_dir = $3) AND ($4 IS NULL OR starts_with(s.id, $4))"            \
-    " AND ($5 IS NULL OR strpos(s.title_folded, $5) > 0 OR strpos(s.key_folded, $5) > 0)"
+    " AND ($5 IS NULL OR strpos(s.title_folded, $5) > 0 OR strpos(s.key_folded, $5) > 0)"          \
+    " AND (" people " IS NULL OR coalesce(strpos(" people ", ',' || s.user_id || ',') > 0,"        \
+    " starts_with(" people ", '*')))"
+/* The sessions with a user, who is one of the people ("> 0") or none of them ("= 0"). */
+#define OF_PEOPLE(people, how)                                                                     \
+    "(SELECT id FROM @.session WHERE user_id IS NOT NULL"                                          \
+    " AND strpos(" people ", ',' || user_id || ',') " how ")"
 /* $6 since, $7 until. */
 #define WITHIN(time) " AND ($6 IS NULL OR " time " >= $6) AND ($7 IS NULL OR " time " <= $7)"
 
@@ -44,8 +50,9 @@ const char *const pg_session_statements[PG_STATEMENTS - PG_OF_SESSIONS] = {
         " parent_session_id, working_dir, title, metadata, input_tokens, output_tokens,"
         " cache_read_tokens, cache_creation_tokens, estimated_cost_usd, api_call_count,"
         " compaction_count, turn_count, last_compaction_turn, pinned, created_at, updated_at,"
-        " key_folded, title_folded) VALUES ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,"
-        " $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)"
+        " key_folded, title_folded, user_id) VALUES ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, "
+        "$12, $13,"
+        " $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)"
         " RETURNING id)" CALL("'created'", "made") DONE_IF_ANY("made"),
     AT(PG_S_GET) = "SELECT " PG_SESSION_COLUMNS " FROM @.session s WHERE s.id = $1",
     AT(PG_S_GET_BY_KEY) = "SELECT " PG_SESSION_COLUMNS " FROM @.session s WHERE s.key = $1",
@@ -140,25 +147,26 @@ const char *const pg_session_statements[PG_STATEMENTS - PG_OF_SESSIONS] = {
         "SELECT " PG_SESSION_COLUMNS ", s.number, s.updated_at,"
         " (SELECT max(number) FROM @.message),"
         " (SELECT max(updated_at) FROM @.session WHERE updated_at <= $9)"
-        " FROM @.session s" FILTERS WITHIN(
+        " FROM @.session s" FILTERS("$11") WITHIN(
             "s.updated_at") " ORDER BY s.pinned DESC, s.updated_at DESC, s.number DESC LIMIT $8"
                             " OFFSET $10",
     /* Behind a place: $10 pinned, $11 its number, $14 the place. */
-    AT(PG_S_LIST_ON) = "WITH page AS MATERIALIZED (SELECT s.number AS at, s.pinned AS pin, " PLACE
-                       " AS place FROM @.session s" FILTERS ") SELECT " PG_SESSION_COLUMNS
-                       ", p.at, p.place"
-                       " FROM page p JOIN @.session s ON s.number = p.at"
-                       " WHERE (p.pin, p.place, p.at) < ($10, $14, $11) AND p.at <> $11" WITHIN(
-                           "p.place") " ORDER BY p.pin DESC, p.place DESC, p.at DESC LIMIT $8",
+    AT(PG_S_LIST_ON) =
+        "WITH page AS MATERIALIZED (SELECT s.number AS at, s.pinned AS pin, " PLACE
+        " AS place FROM @.session s" FILTERS(
+            "$15") ") SELECT " PG_SESSION_COLUMNS ", p.at, p.place"
+                   " FROM page p JOIN @.session s ON s.number = p.at"
+                   " WHERE (p.pin, p.place, p.at) < ($10, $14, $11) AND p.at <> $11" WITHIN(
+                       "p.place") " ORDER BY p.pin DESC, p.place DESC, p.at DESC LIMIT $8",
 
     /* $2 session, $3 the new one's id, $4 the ms of its key, $5 the time. */
     AT(PG_S_FORK) =
         "WITH made AS (INSERT INTO @.session (id, key, key_folded, platform, model, provider,"
         " personality_id, parent_session_id, working_dir, title, title_folded, metadata,"
-        " turn_count, last_compaction_turn, created_at, updated_at, last_time)"
+        " turn_count, last_compaction_turn, created_at, updated_at, user_id, last_time)"
         " SELECT $3, key || ':fork:' || $4, key_folded || ':fork:' || $4, platform, model,"
         " provider, personality_id, id, working_dir, title, title_folded, metadata, turn_count,"
-        " last_compaction_turn, $5, $5, coalesce((SELECT max(m.timestamp) FROM @.message m"
+        " last_compaction_turn, $5, $5, user_id, coalesce((SELECT max(m.timestamp) FROM @.message m"
         " WHERE m.session_id = $2 AND " LIVE "), '') FROM @.session WHERE id = $2 RETURNING id),"
         " copied AS (INSERT INTO @.message (id, session_id, role, content, tool_call_id,"
         " tool_name, tool_calls, content_blocks, trace_id, input_tokens, output_tokens,"
@@ -198,32 +206,41 @@ const char *const pg_session_statements[PG_STATEMENTS - PG_OF_SESSIONS] = {
     /*
      * $1 the words, $2 all next to each other, $3 the phrases letter by letter; $4 session, $5
      * role, $6 working directory, $7 since, $8 until; older than ($9, $10); $11 newest first; $12
-     * rows from $13 on. After message and session: how many of those found are as typed, how many
+     * rows from $13 on; $14 whose. After message and session: how many of those found are as typed, how many
      * there are, and the oldest of them.
      */
-    AT(PG_S_SEARCH) =
-        "WITH found AS MATERIALIZED (SELECT m.number, m.timestamp FROM @.message m"
-        " WHERE (m.terms @@ $1 OR m.terms IS NULL) AND " LIVE
-        " AND ($4 IS NULL OR m.session_id = $4) AND ($5 IS NULL OR m.role = $5)"
-        " AND ($6 IS NULL OR m.session_id IN (SELECT id FROM @.session WHERE working_dir = $6))"
-        " AND ($7 IS NULL OR m.timestamp >= $7) AND ($8 IS NULL OR m.timestamp <= $8)"
-        " AND ($9 IS NULL OR (m.timestamp, m.number) < ($9, $10))"
-        " ORDER BY m.timestamp DESC, m.number DESC LIMIT 2000),"
-        " scored AS MATERIALIZED (SELECT f.number, f.timestamp,"
-        " CASE WHEN m.terms @@ $2 THEN 1 ELSE 0 END"
-        " + CASE WHEN $3 IS NULL OR m.terms @@ $3 THEN 2 ELSE 0 END AS rank,"
-        " CASE WHEN $11 THEN 0 ELSE coalesce(ts_rank(m.terms, $1, 2), 0) END AS score"
-        " FROM found f JOIN @.message m USING (number)),"
-        " page AS (SELECT * FROM scored ORDER BY CASE WHEN $11 THEN 0 ELSE rank END DESC,"
-        " score DESC, timestamp DESC, number DESC LIMIT $12 OFFSET $13)"
-        " SELECT " PG_MESSAGE_COLUMNS ", " PG_SESSION_COLUMNS
-        ", (SELECT count(*) FROM scored WHERE rank = 3), (SELECT count(*) FROM found),"
-        " (SELECT min(timestamp) FROM found),"
-        " (SELECT number FROM found ORDER BY timestamp, number LIMIT 1)"
-        " FROM page p JOIN @.message m ON m.number = p.number"
-        " JOIN @.session s ON s.id = m.session_id"
-        " ORDER BY CASE WHEN $11 THEN 0 ELSE p.rank END DESC, p.score DESC, p.timestamp DESC,"
-        " p.number DESC",
+    AT(PG_S_SEARCH) = "WITH found AS MATERIALIZED (SELECT m.number, m.timestamp FROM @.message m"
+                      " WHERE (m.terms @@ $1 OR m.terms IS NULL) AND " LIVE
+                      " AND ($4 IS NULL OR m.session_id = $4) AND ($5 IS NULL OR m.role = $5)"
+                      " AND ($6 IS NULL OR m.session_id IN (SELECT id FROM @.session WHERE "
+                      "working_dir = $6))"
+                      " AND ($7 IS NULL OR m.timestamp >= $7) AND ($8 IS NULL OR m.timestamp <= $8)"
+                      " AND ($9 IS NULL OR (m.timestamp, m.number) < ($9, $10))"
+                      " AND ($14 IS NULL OR CASE WHEN starts_with($14, '*') THEN m.session_id NOT "
+                      "IN " OF_PEOPLE("$14", "= 0") " ELSE m.session_id IN " OF_PEOPLE(
+                          "$14",
+                          "> 0") " END)"
+                                 " ORDER BY m.timestamp DESC, m.number DESC LIMIT 2000),"
+                                 " scored AS MATERIALIZED (SELECT f.number, f.timestamp,"
+                                 " CASE WHEN m.terms @@ $2 THEN 1 ELSE 0 END"
+                                 " + CASE WHEN $3 IS NULL OR m.terms @@ $3 THEN 2 ELSE 0 END AS "
+                                 "rank,"
+                                 " CASE WHEN $11 THEN 0 ELSE coalesce(ts_rank(m.terms, $1, 2), 0) "
+                                 "END AS score"
+                                 " FROM found f JOIN @.message m USING (number)),"
+                                 " page AS (SELECT * FROM scored ORDER BY CASE WHEN $11 THEN 0 "
+                                 "ELSE rank END DESC,"
+                                 " score DESC, timestamp DESC, number DESC LIMIT $12 OFFSET $13)"
+                                 " SELECT " PG_MESSAGE_COLUMNS ", " PG_SESSION_COLUMNS
+                                 ", (SELECT count(*) FROM scored WHERE rank = 3), (SELECT count(*) "
+                                 "FROM found),"
+                                 " (SELECT min(timestamp) FROM found),"
+                                 " (SELECT number FROM found ORDER BY timestamp, number LIMIT 1)"
+                                 " FROM page p JOIN @.message m ON m.number = p.number"
+                                 " JOIN @.session s ON s.id = m.session_id"
+                                 " ORDER BY CASE WHEN $11 THEN 0 ELSE p.rank END DESC, p.score "
+                                 "DESC, p.timestamp DESC,"
+                                 " p.number DESC",
 
     /*
      * What became visible since the snapshot $1, and the snapshot of now in the first row. A

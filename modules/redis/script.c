@@ -111,8 +111,11 @@ static const char commit_text[] =
     "    if fields[i] == name then return fields[i + 1], i + 1 end\n"
     "  end\n"
     "end\n"
+    "local moved = {}\n"
     "local function exchange(number, old)\n"
     "  local entry, fields = unpack(replaced[number])\n"
+    "  local was = field(old, 'key') .. entry:sub(-21)\n" /* a NUL and 20 digits */
+    "  if was ~= entry then moved[was] = entry end\n"
     "  local kept, place = field(old, 'token'), select(2, field(fields, 'token'))\n"
     "  if kept then fields[place] = kept end\n"
     "  missing = missing - 1\n"
@@ -146,6 +149,10 @@ static const char commit_text[] =
     "  call('ZADD', index, 0, entry)\n"
     "end)\n"
     "if target == draft then call('RENAME', draft, rows) end\n"
+    "for was, entry in pairs(moved) do\n"
+    "  call('ZREM', index, was)\n"
+    "  call('ZADD', index, 0, entry)\n"
+    "end\n"
     "call('HSET', meta, 'version', after, 'token', token)\n"
 
     "times_of(take(), function(i)\n"

@@ -1,5 +1,5 @@
 /*
- * past.c: history, versions, purge, and what is kept beside keys.
+ * past.c: history, versions, and what is kept beside keys. Purging is for the machine that keeps the texts.
  */
 #include <string.h>
 
@@ -73,30 +73,6 @@ int remote_version(struct ethos_store *store, const char *scope, const char *key
                          ASK_READ, &answer, error);
     if (code == ETHOS_OK)
         code = texts_take(self, answer, out_text, error);
-    json_decref(answer);
-    return code;
-}
-
-/* Its counts are those of one run: it is not asked for again when they were lost. */
-int remote_purge(struct ethos_store *store, const char *scope, struct ethos_view needle,
-                 int dry_run, const struct ethos_origin *origin, struct ethos_purge *out_purge,
-                 struct ethos_error *error)
-{
-    struct remote *self = remote_of(store);
-    json_t *answer = NULL;
-    json_t *args = texts_args(scope, NULL, "needle", wire_bytes(needle));
-    if (args && (json_object_set_new(args, "origin", wire_origin(origin)) != 0 ||
-                 json_object_set_new(args, "dryRun", json_boolean(dry_run)) != 0)) {
-        json_decref(args);
-        args = NULL;
-    }
-    int code = texts_ask(self, "purge", args, dry_run ? ASK_READ : 0, &answer, error);
-    cache_release(&self->cache);
-    if (code == ETHOS_OK)
-        *out_purge = (struct ethos_purge){.lines = wire_number(answer, "lines", 0),
-                                          .versions = wire_number(answer, "versions", 0),
-                                          .blobs = wire_number(answer, "blobs", 0),
-                                          .conflicts = wire_number(answer, "conflicts", 0)};
     json_decref(answer);
     return code;
 }

@@ -200,7 +200,6 @@ static void take_offers(struct remote *self, const json_t *info)
     ops->history = self->settles ? ops->history : NULL;
     ops->version = self->settles ? ops->version : NULL;
     ops->scopes = offers(info, "scopes") ? ops->scopes : NULL;
-    ops->purge = offers(info, "purge") ? ops->purge : NULL;
     ops->set_aside = offers(info, "setAside") ? ops->set_aside : NULL;
     ops->keep = offers(info, "keep") ? ops->keep : NULL;
     ops->graft = offers(info, "graft") ? ops->graft : NULL;
@@ -309,7 +308,6 @@ static const struct ethos_store_ops remote_ops = {
     .check = remote_check,
     .history = remote_history,
     .version = remote_version,
-    .purge = remote_purge,
     .set_aside = remote_set_aside,
     .conflicts = remote_conflicts,
     .conflict_read = remote_conflict_read,

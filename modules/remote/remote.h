@@ -6,7 +6,7 @@
  *   judge.c    what an answer means
  *   texts.c    read, gather, list, scopes; cache.c: texts that are given when the server says unchanged
  *   update.c   read, ask, swap, again when something moved; write and remove
- *   past.c     history, versions, purge, what is kept beside keys
+ *   past.c     history, versions, what is kept beside keys
  *   watch.c    what changed, by the server's events
  */
 #ifndef ETHOS_REMOTE_H
@@ -210,9 +210,6 @@ int remote_history(struct ethos_store *self, const char *scope, const char *key,
                    ethos_change_fn *each, void *arg, struct ethos_error *error);
 int remote_version(struct ethos_store *self, const char *scope, const char *key,
                    const char *revision, struct ethos_text *out_text, struct ethos_error *error);
-int remote_purge(struct ethos_store *self, const char *scope, struct ethos_view needle, int dry_run,
-                 const struct ethos_origin *origin, struct ethos_purge *out_purge,
-                 struct ethos_error *error);
 int remote_set_aside(struct ethos_store *self, const char *scope, const char *key,
                      struct ethos_view text, struct ethos_error *error);
 int remote_graft(struct ethos_store *self, const char *scope, const struct ethos_commit *commit,

@@ -13,10 +13,10 @@
 #include "base/err.h"
 #include "base/os.h"
 #include "base/view.h"
+#include "core/event_stream.h"
 #include "core/wire.h"
 #include "remote.h"
 
-#define LAST_ID_SIZE 128
 #define AGAIN_MS 1000    /* before the stream is opened again */
 #define REFUSED_MS 30000 /* the same when the key was refused */
 #define LOOK_MS 15000    /* the host comes by to see whether it is silent */
@@ -26,14 +26,13 @@ struct watch {
     CURLM *multi;
     CURL *curl;
     struct curl_slist *headers; /* of the stream that is open, or NULL: none is */
-    struct str line;            /* what has come of it */
+    struct event_stream events; /* what has come of it */
     struct str scopes;          /* to be told, each terminated */
-    char last_id[LAST_ID_SIZE];
-    bool greeted;  /* by the stream that is open */
-    bool any;      /* anything may have changed */
-    int64_t heard; /* when, by os_monotonic_ms */
-    int64_t again; /* when it may be opened again */
-    int refused;   /* ETHOS_DENIED: the server said so, and it was not told yet */
+    bool greeted;               /* by the stream that is open */
+    bool any;                   /* anything may have changed */
+    int64_t heard;              /* when, by os_monotonic_ms */
+    int64_t again;              /* when it may be opened again */
+    int refused;                /* ETHOS_DENIED: the server said so, and it was not told yet */
 };
 
 /* ---- what is heard --------------------------------------------------------------------------------- */
@@ -46,11 +45,13 @@ static bool is_noted(const struct watch *self, const char *scope)
     return false;
 }
 
-static void hear_event(struct watch *self, struct ethos_view data)
+/* An event that is too long is one that is not known. */
+static void hear_event(void *arg, struct ethos_view data)
 {
+    struct watch *self = arg;
     bool ok = true;
     json_t *event = NULL;
-    if (json_parse(data, "event", &event, NULL) != ETHOS_OK)
+    if (!data.data || json_parse(data, "event", &event, NULL) != ETHOS_OK)
         self->any = true;
     const char *type = wire_string(event, "type", &ok), *scope = wire_string(event, "scope", &ok);
     if (type && strcmp(type, "hello") == 0)
@@ -66,33 +67,11 @@ static void hear_event(struct watch *self, struct ethos_view data)
     json_decref(event);
 }
 
-static void hear_line(struct watch *self, struct ethos_view line)
-{
-    if (view_starts(line, VIEW("id: ")) && line.size - 4 < sizeof self->last_id)
-        snprintf(self->last_id, sizeof self->last_id, "%.*s", VIEW_ARG(view_from(line, 4)));
-    else if (view_starts(line, VIEW("data: ")))
-        hear_event(self, view_from(line, 6));
-}
-
-/* An event that is too long is one that is not known. */
 static size_t hear(char *data, size_t size, size_t count, void *arg)
 {
     struct watch *self = arg;
-    struct ethos_view rest = view_of(data, size * count);
     self->heard = os_monotonic_ms();
-    while (rest.size > 0) {
-        const char *end = memchr(rest.data, '\n', rest.size);
-        size_t part = end ? (size_t)(end - rest.data) : rest.size;
-        str_add(&self->line, view_of(rest.data, part));
-        rest = view_from(rest, end ? part + 1 : part);
-        if (!end)
-            continue;
-        if (str_code(&self->line) == ETHOS_OK)
-            hear_line(self, str_view(&self->line));
-        else
-            self->any = true;
-        str_clear(&self->line);
-    }
+    event_stream_feed(&self->events, view_of(data, size * count));
     return size * count;
 }
 
@@ -107,16 +86,16 @@ static void shut(struct watch *self, int64_t pause)
     self->headers = NULL;
     self->greeted = false;
     self->again = os_monotonic_ms() + pause;
-    str_clear(&self->line);
+    event_stream_restart(&self->events);
 }
 
 /* Without an id to go on from, what happens until the greeting is not known. */
 static int start(struct watch *self, struct ethos_error *error)
 {
-    char line[LAST_ID_SIZE + 32];
+    char line[EVENT_ID_SIZE + 32];
     CURLcode code = link_prepare(self->link, self->curl, "/events", &self->headers);
-    if (*self->last_id) {
-        snprintf(line, sizeof line, "Last-Event-ID: %s", self->last_id);
+    if (*self->events.id) {
+        snprintf(line, sizeof line, "Last-Event-ID: %s", self->events.id);
         struct curl_slist *longer = curl_slist_append(self->headers, line);
         self->headers = longer ? longer : self->headers;
         code = longer ? code : CURLE_OUT_OF_MEMORY;
@@ -172,7 +151,7 @@ static int begin(struct remote *remote, struct ethos_error *error)
     if (!self)
         return err_nomem(error);
     self->link = &remote->link;
-    str_init(&self->line, REMOTE_MAX_EVENT);
+    event_stream_init(&self->events, REMOTE_MAX_EVENT, hear_event, self);
     str_init(&self->scopes, REMOTE_MAX_EVENT);
     self->multi = curl_multi_init();
     self->curl = curl_easy_init();
@@ -194,7 +173,7 @@ void watch_free(struct watch *self)
         shut(self, 0);
     curl_easy_cleanup(self->curl);
     curl_multi_cleanup(self->multi);
-    str_release(&self->line);
+    event_stream_release(&self->events);
     str_release(&self->scopes);
     free(self);
 }

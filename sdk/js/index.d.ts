@@ -75,6 +75,8 @@ export interface MemoryCalls {
         limit?: number;
         /** in a scope: personality, global, workspace, user:ID */
         scope?: string;
+        /** also in what was too long for its file and was archived */
+        archive?: boolean;
     }>): Promise<Result<'memory.search'>>;
     /** List the versions of a file, newest first. Needs memory:read. */
     history(...args: Args<'memory.history', {
@@ -84,8 +86,10 @@ export interface MemoryCalls {
         key?: string;
         /** in a scope: personality, global, workspace, user:ID */
         scope?: string;
-        /** at most this many */
+        /** at most this many (default: all; other surfaces: 50) */
         limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
         /** only from: tool, web-editor, restore, cli, ... */
         source?: string;
         /** only by: owner, external, the name of an agent */
@@ -144,6 +148,8 @@ export interface MemoryCalls {
         scope?: string;
         /** in every file of the scope, deleted ones too */
         all?: boolean;
+        /** this change, by its number; an undo is undone in this way */
+        change?: number;
         /** only by: owner, external, the name of an agent */
         actor?: string;
         /** only from: tool, web-editor, restore, cli, ... */
@@ -161,6 +167,10 @@ export interface MemoryCalls {
     blame(...args: Args<'memory.blame', {
         /** only this line, with all that is known of it */
         line?: number;
+        /** at most this many lines (default: all; with --json 1000) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
         /** which file: memory (default) or user */
         store?: 'memory' | 'user';
         /** which file, by name: a note such as plan.md */
@@ -168,10 +178,16 @@ export interface MemoryCalls {
         /** in a scope: personality, global, workspace, user:ID */
         scope?: string;
     }>): Promise<Result<'memory.blame'>>;
-    /** Purge a text from files, archive and history, for good. Needs memory:write. */
+    /** Purge a text from files, archive and history, for good. Needs the owner. */
     forget(...args: Args<'memory.forget', {
-        /** lines with this go, in every file of the scope */
-        substringMatch: string;
+        /** lines with this text go; whole words; - reads it from a pipe */
+        text: string;
+        /** in every scope, conversation and other file of the home */
+        everywhere?: boolean;
+        /** also within words: tea in team */
+        substring?: boolean;
+        /** in any letter case */
+        ignoreCase?: boolean;
         /** which file: memory (default) or user */
         store?: 'memory' | 'user';
         /** in a scope: personality, global, workspace, user:ID */
@@ -254,6 +270,8 @@ export interface NotesCalls {
         hook?: string;
         /** whose notes: workspace (default), personality, global */
         scope?: string;
+        /** project (default) or everywhere: the same as --scope global */
+        about?: 'project' | 'everywhere';
         /** a note of this title gets this text instead */
         replace?: boolean;
         /** a second note, though there is one of this title */
@@ -269,6 +287,10 @@ export interface NotesCalls {
         stale?: boolean;
         /** whose notes: workspace (default), personality, global */
         scope?: string;
+        /** at most this many (default: all; other surfaces: 200) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
     }>): Promise<Result<'notes.list'>>;
     /** Show one note. Needs memory:read. */
     show(...args: Args<'notes.show', {
@@ -293,13 +315,13 @@ export interface NotesCalls {
         /** only if this is still its revision (absent: no file) */
         ifMatch?: string;
     }>): Promise<Result<'notes.remove'>>;
-    /** Give a note another name; its line and links to it follow. Needs memory:write. */
+    /** Rename a note, or move it to another scope, with its line. Needs memory:write. */
     move(...args: Args<'notes.move', {
         /** a note, by file name or title */
         name: string;
         /** a file name or a title */
-        newName: string;
-        /** whose notes: workspace (default), personality, global */
+        newName?: string;
+        /** with NEW, whose note; without, where it goes: workspace, personality, global */
         scope?: string;
         /** only if this is still its revision (absent: no file) */
         ifMatch?: string;
@@ -324,7 +346,58 @@ export interface NotesCalls {
     graph(...args: Args<'notes.graph', {
         /** whose notes: workspace (default), personality, global */
         scope?: string;
+        /** at most this many notes (default: all; other surfaces: 1000) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
     }>): Promise<Result<'notes.graph'>>;
+    /** List the versions of a note, newest first. Needs memory:read. */
+    history(...args: Args<'notes.history', {
+        /** a note, by file name or title; also one that was removed */
+        name: string;
+        /** whose notes: workspace (default), personality, global */
+        scope?: string;
+        /** at most this many (default: all; other surfaces: 50) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
+        /** only from: tool, web-editor, restore, cli, ... */
+        source?: string;
+        /** only by: owner, external, the name of an agent */
+        actor?: string;
+        /** only changes of this session */
+        session?: string;
+        /** not before: 12h, 7d, 2026-11-15, 2026-11-15T08:30 */
+        since?: string;
+        /** not after; a time as above */
+        until?: string;
+        /** with what each changed */
+        diff?: boolean;
+    }>): Promise<Result<'notes.history'>>;
+    /** Undo the last operation on a note, with its line in the index. Needs memory:write. */
+    undo(...args: Args<'notes.undo', {
+        /** a note, by file name or title; also one that was removed */
+        name?: string;
+        /** whose notes: workspace (default), personality, global */
+        scope?: string;
+        /** this change, by its number; an undo is undone in this way */
+        change?: number;
+        /** only if this is still its revision (absent: no file) */
+        ifMatch?: string;
+    }>): Promise<Result<'notes.undo'>>;
+    /** Show who wrote each line of a note, when and how. Needs memory:read. */
+    blame(...args: Args<'notes.blame', {
+        /** a note, by file name or title; also one that was removed */
+        name: string;
+        /** only this line, with all that is known of it */
+        line?: number;
+        /** at most this many lines (default: all; with --json 1000) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
+        /** whose notes: workspace (default), personality, global */
+        scope?: string;
+    }>): Promise<Result<'notes.blame'>>;
 }
 
 export interface ConflictsCalls {
@@ -366,6 +439,8 @@ export interface SessionsCalls {
         personalityId?: string;
         /** of all folders, not only of this one */
         all?: boolean;
+        /** of all people, not only your own */
+        allUsers?: boolean;
         /** last used at or after: 7d, 2026-11-15 */
         since?: string;
         /** last used at or before */
@@ -402,12 +477,16 @@ export interface SessionsCalls {
         here?: boolean;
         /** the newest first, not the best */
         newest?: boolean;
+        /** of all people, not only your own */
+        allUsers?: boolean;
     }>): Promise<Result<'sessions.search'>>;
     /** Print the id of the session of this folder. Needs sessions:write. */
     current(...args: Args<'sessions.current', {
         /** begin a new one; the others stay */
         new?: boolean;
     }>): Promise<Result<'sessions.current'>>;
+    /** Begin another session in this folder. Needs sessions:write. */
+    new(...args: Args<'sessions.new', {}>): Promise<Result<'sessions.new'>>;
     /** Add a message to the session of this folder. Needs sessions:write. */
     append(...args: Args<'sessions.append', {
         /** what was said; - reads it from a pipe */
@@ -416,6 +495,8 @@ export interface SessionsCalls {
         role?: 'user' | 'assistant' | 'tool_result' | 'system' | 'user_steer';
         /** in which session (default: the one of this folder) */
         session?: string;
+        /** of a user: the turn before ended without a reply */
+        aborted?: boolean;
         /** of a tool result: the call that it answers */
         toolCallId?: string;
         /** of a tool result: the tool */
@@ -463,6 +544,8 @@ export interface SessionsCalls {
     prune(...args: Args<'sessions.prune', {
         /** last used before: 90d, 2026-01-31 */
         olderThan: string;
+        /** of all people, not only your own */
+        allUsers?: boolean;
     }>): Promise<Result<'sessions.prune'>>;
     /** Give a conversation out as text. Needs sessions:read. */
     export(...args: Args<'sessions.export', {
@@ -492,7 +575,12 @@ export interface ChatCalls {
 
 export interface WorkspacesCalls {
     /** List the folders that have a memory. Needs memory:read. */
-    list(...args: Args<'workspaces.list', {}>): Promise<Result<'workspaces.list'>>;
+    list(...args: Args<'workspaces.list', {
+        /** at most this many (default: all; other surfaces: 1000) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
+    }>): Promise<Result<'workspaces.list'>>;
     /** Show which memory this folder has, and how it is found. Needs memory:read. */
     where(...args: Args<'workspaces.where', {}>): Promise<Result<'workspaces.where'>>;
 }
@@ -520,7 +608,16 @@ export interface UsersCalls {
         platformUserId: string;
         /** the user both are */
         userId: string;
+        /** add the lines of the identity's own profile that the user's lacks */
+        merge?: boolean;
     }>): Promise<Result<'users.link'>>;
+    /** Give an identity a user id of its own again. Needs the owner. */
+    unlink(...args: Args<'users.unlink', {
+        /** cli, telegram, slack, ... */
+        platform: string;
+        /** the person's id there */
+        platformUserId: string;
+    }>): Promise<Result<'users.unlink'>>;
 }
 
 export interface PersonalitiesCalls {
@@ -598,6 +695,8 @@ export interface ApiKeysCalls {
         scope: Array<'memory:read' | 'memory:write' | 'sessions:read' | 'sessions:write' | 'personalities:read' | 'chat:send' | 'store' | 'personalities:write' | 'tools:approve' | 'events:subscribe' | 'metrics:read'>;
         /** only for web pages of this origin (default: any caller) */
         origin?: Array<string>;
+        /** only this personality:ID, user:ID or workspace:ID; a kind that is not named is not limited */
+        only?: Array<string>;
         /** it is an agent's: never approves what waits for a person */
         agent?: boolean;
     }>): Promise<Result<'apiKeys.create'>>;
@@ -605,9 +704,19 @@ export interface ApiKeysCalls {
     list(...args: Args<'apiKeys.list', {}>): Promise<Result<'apiKeys.list'>>;
     /** Revoke a key, for good. Needs the owner. */
     revoke(...args: Args<'apiKeys.revoke', {
-        /** how the key begins, as the list shows it */
+        /** its name, or how it begins, as the list shows */
         prefix: string;
     }>): Promise<Result<'apiKeys.revoke'>>;
+}
+
+export interface BrowsersCalls {
+    /** List the browsers that are signed in. Needs the owner. */
+    list(...args: Args<'browsers.list', {}>): Promise<Result<'browsers.list'>>;
+    /** Sign a browser out. Needs the owner. */
+    revoke(...args: Args<'browsers.revoke', {
+        /** its name or its id, as the list shows */
+        prefix: string;
+    }>): Promise<Result<'browsers.revoke'>>;
 }
 
 export interface StoreCalls {
@@ -656,15 +765,6 @@ export interface StoreCalls {
         /** a revision that the history names */
         revision: string;
     }>): Promise<Result<'store.version'>>;
-    /** Purge lines from the texts and the history of a scope. Needs store. */
-    purge(...args: Args<'store.purge', {
-        /** a scope id, such as personality:ethos */
-        scope: string;
-        /** lines with this go */
-        needle: unknown;
-        /** who writes, and the operation id, as in history */
-        origin?: unknown;
-    }>): Promise<Result<'store.purge'>>;
     /** Keep a text beside a key. Needs store. */
     setAside(...args: Args<'store.setAside', {
         /** a scope id, such as personality:ethos */
@@ -730,6 +830,7 @@ export interface Ethos extends Client {
     readonly personalities: PersonalitiesCalls;
     readonly meta: MetaCalls;
     readonly apiKeys: ApiKeysCalls;
+    readonly browsers: BrowsersCalls;
     readonly store: StoreCalls;
     readonly markdown: MarkdownCalls;
 }

@@ -154,6 +154,7 @@ export interface Session {
     createdAt: string;
     updatedAt: string;
     version: 1;
+    userId?: string; // whose it is; absent: the owner's
 }
 
 export interface Usage {

@@ -50,6 +50,39 @@ int dir_make(const char *path)
     return result;
 }
 
+int dir_ignore(int dir)
+{
+    static const char text[] =
+        "# The login token, keys, databases, queues and locks belong to one machine.\n"
+        "web-token*\nkeys.yaml\nkeys.json\nsecrets/\n*.db\n*.db-*\n*.lock\n*.sock\n.mem/\n"
+        "spool/\nhooks/\noffline/\ninstalled/\ninstalled.json\n";
+    int fd = os_openat(dir, DIR_IGNORE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return errno == EEXIST ? 0 : -1;
+    int failed = os_write_all(fd, text, sizeof text - 1), saved = errno;
+    if (failed)
+        os_unlinkat(dir, DIR_IGNORE, 0);
+    os_close(fd);
+    errno = saved;
+    return failed;
+}
+
+int dir_make_home(const char *path)
+{
+    struct stat st;
+    if (os_fstatat(AT_FDCWD, path, &st, 0) == 0)
+        return 0;
+    if (errno != ENOENT || dir_make(path) != 0)
+        return -1;
+    int dir = os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+    if (dir < 0)
+        return -1;
+    int failed = dir_ignore(dir), saved = errno;
+    os_close(dir);
+    errno = saved;
+    return failed;
+}
+
 static int remove_entry(void *arg, const char *name)
 {
     int dir = *(int *)arg;

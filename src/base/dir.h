@@ -11,6 +11,13 @@
 /* Makes every missing directory of an absolute path, as os_mkdirs does. 0, or -1 and errno. */
 int dir_make(const char *path);
 
+/* The same for a home. A new one gets a .gitignore that keeps tokens, keys, databases and locks out of git. */
+#define DIR_IGNORE ".gitignore"
+int dir_make_home(const char *path);
+
+/* Writes that file unless there is one. 0, or -1 and errno. */
+int dir_ignore(int dir);
+
 /* Removes a directory with all that is in it, following no link. 0, or -1 and errno. */
 int dir_remove(int dir, const char *name);
 

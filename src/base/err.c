@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define OUT_OF_MEMORY "out of memory"
+
 /* Formats into out; what does not fit is cut on a character and ends in "...". */
 __attribute__((format(printf, 3, 0))) static void fill(char *out, size_t size, const char *format,
                                                        va_list args)
@@ -37,6 +39,8 @@ int err_set(struct ethos_error *error, int code, const char *format, ...)
     va_start(args, format);
     fill(error->text, sizeof(error->text), format, args);
     va_end(args);
+    if (code == ETHOS_NOMEM && !strstr(error->text, OUT_OF_MEMORY)) // then nothing was too large
+        memcpy(error->text, OUT_OF_MEMORY, sizeof(OUT_OF_MEMORY));
     return code;
 }
 
@@ -65,12 +69,12 @@ static const struct meaning {
     {EACCES, ETHOS_IO, NULL, "check owner and permissions of the file and its directory"},
     {EPERM, ETHOS_IO, NULL, "check owner, permissions and attributes of the file"},
     {EIO, ETHOS_IO, NULL, "check the disk and the system log"},
-    {EMFILE, ETHOS_IO, NULL, "close some files, or raise the limit (ulimit -n)"},
-    {ENFILE, ETHOS_IO, NULL, "the system has too many open files; try again"},
+    {EMFILE, ETHOS_BUSY, NULL, "try again later, or raise the limit (ulimit -n)"},
+    {ENFILE, ETHOS_BUSY, NULL, "the system has too many open files; try again later"},
     {EAGAIN, ETHOS_BUSY, "busy", "another process is using it; try again"},
     {ETIMEDOUT, ETHOS_BUSY, "busy", "another process is using it; try again"},
     {EFBIG, ETHOS_LIMIT, "too large", NULL},
-    {ENOMEM, ETHOS_NOMEM, "out of memory", NULL},
+    {ENOMEM, ETHOS_NOMEM, OUT_OF_MEMORY, NULL},
     {ENOENT, ETHOS_NOTFOUND, "not found", NULL},
     {ELOOP, ETHOS_IO, "symbolic links lead in a circle", NULL},
     {EXDEV, ETHOS_DENIED, "a symbolic link leads outside", "make it a file of its own"},
@@ -106,7 +110,7 @@ int err_errno(struct ethos_error *error, int errnum, const char *subject)
 
 int err_nomem(struct ethos_error *error)
 {
-    return err_set(error, ETHOS_NOMEM, "out of memory");
+    return err_set(error, ETHOS_NOMEM, OUT_OF_MEMORY);
 }
 
 const char *err_name(int code)

@@ -43,6 +43,11 @@ static size_t edit_distance(struct ethos_view a, struct ethos_view b)
     return rows[a.size % 3][b.size];
 }
 
+size_t nearest_edits(struct ethos_view a, struct ethos_view b)
+{
+    return edit_distance(a, b);
+}
+
 /* How far a candidate is from what was typed; a beginning of it is at most one edit away. */
 static size_t name_distance(struct ethos_view name, struct ethos_view candidate)
 {

@@ -80,6 +80,11 @@ int os_fstatat(int dir, const char *path, struct stat *out, int flags)
     return CALL("fstatat", NULL, fstatat(dir, path, out, flags));
 }
 
+int os_faccessat(int dir, const char *path, int mode)
+{
+    return CALL("faccessat", NULL, faccessat(dir, path, mode, AT_EACCESS));
+}
+
 int os_fsync(int fd)
 {
     return RETRY(CALL("fsync", NULL, fsync(fd)));

@@ -41,6 +41,7 @@ ssize_t os_write(int fd, const void *data, size_t size);
 int os_fstat(int fd, struct stat *out);
 int os_fstatvfs(int fd, struct statvfs *out); /* of the file system that it is on */
 int os_fstatat(int dir, const char *path, struct stat *out, int flags);
+int os_faccessat(int dir, const char *path, int mode); /* as the effective user */
 int os_fsync(int fd);
 int os_fdatasync(int fd);
 int os_ftruncate(int fd, uint64_t size);

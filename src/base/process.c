@@ -101,7 +101,7 @@ static int read_until(int fd, int64_t deadline, struct str *out)
         if (size == 0)
             return 0;
         if (size > 0 && str_add(out, (struct ethos_view){block, (size_t)size}) != 0)
-            return EFBIG;
+            return str_code(out) == ETHOS_NOMEM ? ENOMEM : EFBIG;
     }
 }
 

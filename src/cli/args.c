@@ -260,11 +260,25 @@ static int parse_long(struct cli *self, struct words *words, const char *word)
     return unknown_option(self, name);
 }
 
+/* The flag of an operation that has this letter, or NULL. */
+static const struct op_arg *find_letter(const struct op *op, char letter)
+{
+    for (const struct op_arg *arg = op ? op->args : NULL; arg && arg->name; arg++)
+        if (arg->type == OP_FLAG && arg->choices && *arg->choices == letter)
+            return arg;
+    return NULL;
+}
+
 /* -pID, -p ID, -qy */
 static int parse_short(struct cli *self, struct words *words, const char *word)
 {
     for (; *word; word++) {
+        const struct op_arg *flag = find_letter(self->op, *word);
         const struct cli_option *option = find_global((struct ethos_view){0}, *word);
+        if (flag) {
+            op_json_put(&self->args, flag->name, json_true());
+            continue;
+        }
         if (!option)
             return cli_usage(self, NULL, "unknown option -%c", *word);
         bool takes = option->placeholder != NULL;

@@ -48,6 +48,7 @@ struct cli {
     char **argv;
     bool executed; /* by another program of ours */
     int state;     /* that it handed over, a descriptor; or -1 */
+    bool paged;    /* a part of the list was shown before */
 };
 
 /* A row of the global options, for parsing, help, completion and the man page. */
@@ -94,6 +95,7 @@ void program_begin(struct cli *self); /* before any other of these */
 int ask_before(struct cli *self);
 
 /* view.c: prints a result for a person. */
+void view_page(struct cli *self, const json_t *page); /* a part of a long list */
 void view_result(struct cli *self, const struct op *op, const struct op_result *result);
 
 /* edit.c, complete.c, help.c: commands of this surface alone, by name of their row. */

@@ -15,6 +15,7 @@ static const char *const groups[][2] = {
     {"workspaces", "Which folder has which memory"},
     {"users", "Who is known, and which identities are one person"},
     {"api-key", "Keys with which programs use the server"},
+    {"browsers", "Browsers that are signed in to the server"},
     {"personality", "The roles of the agent, and which one is active"},
     {"config", "The settings"},
 };
@@ -51,7 +52,8 @@ static const char *const shapes[][2] = {
     {"memory.tool", "{text, isError}; isError: the model made a mistake, and the text tells it"},
     {"memory.history",
      "an array of changes: {number, time, scope, key, actions: [], source, via, actor, session, "
-     "sessionKey, user, opId, event, undoes: [], before, after, bytesBefore, bytesAfter, added, "
+     "sessionKey, user, opId, event, undoes: [], before, after, bytesBefore, bytesAfter, group?, "
+     "added, "
      "removed, line, diff}; before and after are revisions, what is unknown is null"},
     {"memory.timeline",
      "{items: [changes as in memory history], nextCursor}; a page may have fewer than it could"},
@@ -61,13 +63,21 @@ static const char *const shapes[][2] = {
     {"memory.diff", "{scope, key, from, to, diff}, or null without history"},
     {"memory.restore", "{applied, written: [], unchanged: [], conflicts: []}"},
     {"memory.undo", "{applied, written: [], unchanged: [], conflicts: [], undone: [numbers]}"},
+    {"notes.undo",
+     "{applied, written: [], unchanged: [], conflicts: [], undone: [numbers], change}"},
     {"memory.blame",
-     "{scope, key, lines: [{line, text, change, replaced}]}; change as in memory history, null for "
-     "what was there before"},
-    {"memory.forget", "{lines, versions, blobs, conflicts, calls?, scopes: [{scope, lines, ...}]}"},
+     "{scope, key, lines: [{line, text, change, replaced}], nextCursor}; change as in memory "
+     "history, null for what was there before; replaced is what stood in the place of the line"},
+    {"memory.forget",
+     "{lines, versions, blobs, conflicts, names, calls?, scopes: [{scope, name, lines, ...}], "
+     "sessions?: {sessions, messages, summaries}, files?: [{path, lines}], kept?: [{path, "
+     "reason}], "
+     "elsewhere?: {files, messages}, unreachable: []}; with --dry-run also taken: [{scope, name, "
+     "key, line, text}] and more, the number of further lines"},
     {"conflicts.list",
      "{conflicts: [{id, scope, key, time, bytes, path, kind}], events: [changes as in memory "
-     "history, each with undo: the command that reverses it]}"},
+     "history, each with undo: the command that reverses it, diff: what the edit changed, merged: "
+     "what was merged with it, or null]}"},
     {"conflicts.show",
      "{id, scope, key, time, bytes, path, kind, content, diff, revision}; revision is that of the "
      "file, null when there is none"},
@@ -78,11 +88,14 @@ static const char *const shapes[][2] = {
      "unchanged; index is null where the prompt does not show it"},
     {"notes.list",
      "{scope, path, index, stale, notes: [{key, title, hook, type, created, verified, expires, "
-     "modifiedAt, bytes, listed, stale, findings: []}]}; index as in remember, findings as the "
-     "last notes check recorded them; stale of a note is a reason or null, the other one a count"},
-    {"notes.graph",
-     "{scope, nodes: [{key, title, type, stale, listed, age}], links: [{from, to, broken}]}; age "
-     "in days; to is the name as it is written where it is broken"},
+     "modifiedAt, bytes, listed, stale, findings: []}], nextCursor}; index as in remember, "
+     "findings as the "
+     "last notes check recorded them; stale of a note is a reason or null, the other one a count "
+     "of "
+     "those that are listed"},
+    {"notes.graph", "{scope, nodes: [{key, title, type, stale, listed, age}], links: [{from, to, "
+                    "broken}], nextCursor}; age "
+                    "in days; to is the name as it is written where it is broken"},
     {"notes.show", "one note as in notes list, and {scope, content, path, revision}"},
     {"notes.move", "{applied, written: [], unchanged: [], conflicts: [], key}"},
     {"notes.check",
@@ -105,6 +118,13 @@ static const char *const shapes[][2] = {
      "null where they stay"},
     {"memory.mirror",
      "{folder, backend, twoWay, once, texts, toFile, toBackend, kept, failed}, when it ends"},
+    {"admin.backup",
+     "{path, form: tar or copy, files, bytes, databases, verified, skipped: [{path, reason}], "
+     "notIncluded: [{backend, personality, remedy}], dryRun}"},
+    {"admin.restore",
+     "{path, home, created, files, bytes, merge, login, rows: [{what, scope, key, why}], dryRun}; "
+     "what is added, updated, merged, conflict or kept; login is one that no person here has, or "
+     "null"},
     {"sessions.list",
      "{items: [session], nextCursor}; session is {id, key, platform, model, provider, "
      "personalityId, parentSessionId, workingDir, title, pinned, usage: {}, createdAt, updatedAt, "
@@ -118,6 +138,7 @@ static const char *const shapes[][2] = {
      "{hits: [{session, message, snippet: {before, match, after, cutBefore, cutAfter}}]}; before, "
      "match and after are neighbours in the content"},
     {"sessions.current", "{session}; with --dry-run null where one would be made"},
+    {"sessions.new", "{session}; with --dry-run null"},
     {"sessions.append", "{session}"},
     {"sessions.undo", "{session, messages: how many were taken back}"},
     {"sessions.fork", "{session}: the copy; with --dry-run null"},
@@ -196,13 +217,15 @@ static void print_synopsis(FILE *out, const struct op *op)
 static void print_arg_help(FILE *out, const struct op_arg *arg)
 {
     char option[64], label[96];
+    const char *letter = arg->type == OP_FLAG ? arg->choices : NULL;
     cli_option_name(arg->name, option);
     if (arg->flags & OP_POSITIONAL)
         snprintf(label, sizeof label, "%s", arg->placeholder);
     else if (arg->flags & OP_STDIN)
         snprintf(label, sizeof label, "(standard input)");
     else
-        snprintf(label, sizeof label, "--%s %s%s", option, arg->placeholder ? arg->placeholder : "",
+        snprintf(label, sizeof label, "%s%s%s--%s %s%s", letter ? "-" : "", letter ? letter : "",
+                 letter ? ", " : "", option, arg->placeholder ? arg->placeholder : "",
                  arg->flags & OP_MANY ? "..." : "");
     print_row(out, label, arg->help);
 }
@@ -330,6 +353,8 @@ static void man_argument(FILE *out, const struct op_arg *arg)
         fputs("standard input", out);
     else
         fprintf(out, arg->placeholder ? "*--%s* _%s_" : "*--%s*", option, arg->placeholder);
+    if (arg->type == OP_FLAG && arg->choices)
+        fprintf(out, ", *-%s*", arg->choices);
     fputs(": ", out);
     man_text(out, arg->help);
     fputs("\n\n", out);

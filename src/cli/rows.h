@@ -28,6 +28,14 @@ static inline const char *plural(long long number)
 void view_say(const struct cli *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+#define VIEW_COMMAND_BYTES 16384 /* of a command that is proposed */
+
+/* Appends "ethos -p coder": the program with the global options that choose whose memory is meant. */
+void view_program(const struct cli *self, struct str *out);
+
+/* Appends " --scope global", quoted for a shell where needed; nothing for NULL or "". */
+void view_option(struct str *out, const char *option, const char *value);
+
 /* "just now", "5 min ago", ... of a time in a row. */
 void view_when(const json_t *row, const char *name, char out[TERM_WHEN_SIZE]);
 
@@ -57,6 +65,8 @@ void view_promoted(struct cli *self, const json_t *json);
 /* view_keys.c */
 void view_key(struct cli *self, const json_t *json);
 void view_keys(struct cli *self, const json_t *json);
+void view_browsers(struct cli *self, const json_t *json);
+void view_signed_out(struct cli *self, const json_t *json);
 void view_revoked(struct cli *self, const json_t *json);
 
 /* view_history.c */
@@ -66,6 +76,7 @@ void view_diff(struct cli *self, const json_t *json);
 void view_undo(struct cli *self, const json_t *json);
 void view_blame(struct cli *self, const json_t *json);
 void view_forget(struct cli *self, const json_t *json);
+void view_taken(FILE *out, const json_t *json); /* what a purge would take */
 void view_conflicts(struct cli *self, const json_t *json);
 void view_conflict(struct cli *self, const json_t *json);
 void view_resolved(struct cli *self, const json_t *json);
@@ -84,6 +95,10 @@ void view_counts(const json_t *counts, const char *const *kinds, struct str *out
 
 /* view_migrate.c */
 void view_migrated(struct cli *self, const json_t *json);
+
+/* view_backup.c */
+void view_backed_up(struct cli *self, const json_t *json);
+void view_restored(struct cli *self, const json_t *json);
 
 /* view_mirror.c; view_tell: as it happens */
 void view_mirrored(struct cli *self, const json_t *json);

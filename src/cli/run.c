@@ -20,6 +20,7 @@
 #include "cli/rows.h"
 #include "ops/ending.h"
 #include "ops/hooks.h"
+#include "ops/meant.h"
 
 #include <ethos/provider.h>
 
@@ -265,6 +266,7 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
              struct ethos_error *error)
 {
     struct setting setting;
+    char hint[MEANT_HINT_SIZE] = "";
     settle(self, &setting);
     struct op_call call = {.home = self->home,
                            .request = &setting.request,
@@ -285,6 +287,10 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
     int code = op->effect & OP_NO_HOME ? ETHOS_OK
                                        : ethos_open(&setting.options, &call.ethos, error);
     if (code == ETHOS_OK)
+        code = meant_check(&call, op, hint, error);
+    if (code == ETHOS_OK && *hint)
+        log_to_stderr(self, ETHOS_LOG_WARN, hint);
+    if (code == ETHOS_OK)
         code = op_run(op, &call, result, error);
     view_progress(self, 0, 0); // whatever became of it
     ethos_close(call.ethos);
@@ -297,9 +303,10 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
 int cli_show(struct cli *self, const struct op *op, const struct op_result *result)
 {
     if (self->json) {
+        bool array = strcmp(op->name, "memory.history") == 0; // here a list is all of it
         if (result->code != ETHOS_OK && json_is_object(result->json))
             json_object_set_new(result->json, "error", op_json_error(&result->error));
-        if (!print_json(result->json)) {
+        if (!print_json(array ? json_object_get(result->json, "items") : result->json)) {
             struct ethos_error error;
             err_nomem(&error);
             complain(&error);

@@ -42,6 +42,40 @@ void view_when(const json_t *row, const char *name, char out[TERM_WHEN_SIZE])
 
 /* ---- writes -------------------------------------------------------------------------------- */
 
+/* Whether a shell reads a word as it stands. */
+static bool is_plain_word(const char *word)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "_-./:@%+=,";
+    return *word && word[strspn(word, plain)] == 0;
+}
+
+void view_option(struct str *out, const char *option, const char *value)
+{
+    if (!value || !*value)
+        return;
+    if (is_plain_word(value)) {
+        str_printf(out, " %s %s", option, value);
+        return;
+    }
+    str_printf(out, " %s '", option);
+    for (; *value; value++)
+        if (*value == '\'')
+            str_add(out, VIEW("'\\''"));
+        else
+            str_addc(out, *value);
+    str_addc(out, '\'');
+}
+
+void view_program(const struct cli *self, struct str *out)
+{
+    str_add(out, VIEW("ethos"));
+    view_option(out, "--home", self->home);
+    view_option(out, "-p", self->personality);
+    view_option(out, "-u", self->user);
+    view_option(out, "-w", self->workspace);
+}
+
 void view_say(const struct cli *self, const char *format, ...)
 {
     char *line = NULL;
@@ -234,6 +268,23 @@ static void view_user_id(struct cli *self, const json_t *json)
     term_printf(&self->term, "%s\n", text_of(json, "userId"));
 }
 
+static void view_linked(struct cli *self, const json_t *json)
+{
+    long long lines = number_of(json, "profileLines");
+    const char *former = text_of(json, "formerUserId");
+    view_user_id(self, json);
+    if (lines > 0 && json_is_true(json_object_get(json, "merged")))
+        fprintf(stderr,
+                "%lld line%s of the profile of %s added; ethos -u %s memory undo --store user "
+                "takes that back\n",
+                lines, plural(lines), former, text_of(json, "userId"));
+    else if (lines > 0)
+        fprintf(stderr,
+                "The profile of %s has %lld line%s that this one lacks; the same command with "
+                "--merge adds %s\n",
+                former, lines, plural(lines), lines == 1 ? "it" : "them");
+}
+
 static void view_personalities(struct cli *self, const json_t *json)
 {
     size_t index;
@@ -331,15 +382,20 @@ static void view_settings(struct cli *self, const json_t *json)
     json_t *row;
     bool any = false;
     json_array_foreach ((json_t *)json, index, row) {
-        bool own = strcmp(text_of(row, "from"), "default") != 0;
+        const char *from = text_of(row, "from");
+        bool own = self->personality ? strchr(from, '/') != NULL : strcmp(from, "default") != 0;
         any = any || own;
         const char *value = json_is_null(json_object_get(row, "value")) ? "-"
                                                                         : text_of(row, "value");
         print_setting(self, own, text_of(row, "key"), value, text_of(row, "help"));
     }
-    view_say(self, any ? "* set in config.yaml; ethos config set KEY VALUE changes one, "
-                         "ethos config unset KEY takes it out"
-                       : "All are defaults; ethos config set KEY VALUE changes one");
+    if (self->personality)
+        view_say(self, "%s personalities/%s/config.yaml; the others are as for all",
+                 any ? "* set in" : "None is set in", self->personality);
+    else
+        view_say(self, any ? "* set in config.yaml; ethos config set KEY VALUE changes one, "
+                             "ethos config unset KEY takes it out"
+                           : "All are defaults; ethos config set KEY VALUE changes one");
 }
 
 static void view_setting(struct cli *self, const json_t *json)
@@ -350,7 +406,9 @@ static void view_setting(struct cli *self, const json_t *json)
 
 static void view_set(struct cli *self, const json_t *json)
 {
-    view_say(self, "%s is now %s", text_of(json, "key"), text_of(json, "value"));
+    const char *whose = text_of(json, "personality");
+    view_say(self, "%s is now %s%s%s", text_of(json, "key"), text_of(json, "value"),
+             *whose ? " for " : "", whose);
     if (*text_of(json, "warning"))
         view_say(self, "warning: %s", text_of(json, "warning"));
     if (*text_of(json, "hint"))
@@ -457,6 +515,9 @@ static const struct {
     {"notes.list", view_notes},
     {"notes.graph", view_graph},
     {"notes.remove", view_removed},
+    {"notes.history", view_history},
+    {"notes.undo", view_undo},
+    {"notes.blame", view_blame},
     {"notes.move", view_moved},
     {"notes.reindex", view_reindexed},
     {"notes.check", view_checked},
@@ -465,10 +526,13 @@ static const struct {
     {"transfer.export", view_exported},
     {"memory.migrate", view_migrated},
     {"memory.mirror", view_mirrored},
+    {"admin.backup", view_backed_up},
+    {"admin.restore", view_restored},
     {"sessions.list", view_sessions},
     {"sessions.get", view_session},
     {"sessions.search", view_hits},
     {"sessions.current", view_session_id},
+    {"sessions.new", view_session_id},
     {"sessions.append", view_appended},
     {"sessions.undo", view_taken_back},
     {"sessions.fork", view_session_id},
@@ -487,7 +551,8 @@ static const struct {
     {"users.list", view_users},
     {"users.show", view_user},
     {"users.resolve", view_user_id},
-    {"users.link", view_user_id},
+    {"users.link", view_linked},
+    {"users.unlink", view_user_id},
     {"personalities.list", view_personalities},
     {"personalities.get", view_personality},
     {"personalities.create", view_created},
@@ -498,6 +563,8 @@ static const struct {
     {"apiKeys.create", view_key},
     {"apiKeys.list", view_keys},
     {"apiKeys.revoke", view_revoked},
+    {"browsers.list", view_browsers},
+    {"browsers.revoke", view_signed_out},
     {"config.list", view_settings},
     {"config.get", view_setting},
     {"config.set", view_set},
@@ -506,6 +573,19 @@ static const struct {
     {"admin.install", view_install},
     {"admin.uninstall", view_uninstall},
 };
+
+static void view_json(struct cli *self, const struct op *op, const json_t *json)
+{
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+        if (strcmp(views[i].name, op->name) == 0)
+            views[i].view(self, json);
+}
+
+void view_page(struct cli *self, const json_t *page)
+{
+    view_json(self, self->op, page);
+    self->paged = true;
+}
 
 void view_result(struct cli *self, const struct op *op, const struct op_result *result)
 {
@@ -520,7 +600,5 @@ void view_result(struct cli *self, const struct op *op, const struct op_result *
             view_printed(self, result->json);
         return;
     }
-    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
-        if (strcmp(views[i].name, op->name) == 0)
-            views[i].view(self, result->json);
+    view_json(self, op, result->json);
 }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/os.h"
+#include "base/str.h"
 #include "base/unicode.h"
 #include "base/utf8.h"
 #include "base/view.h"
@@ -106,8 +107,12 @@ static void print_diff(struct cli *self, struct ethos_view diff)
 static const char *event_words(const char *event)
 {
     static const char *const words[][2] = {
-        {"dropped", "an edit outside took entries away"},
+        {"dropped", "an edit outside took changes away"},
+        {"merged", "a stale save had lost changes; they were merged with it"},
+        {"partial", "a stale save had lost changes; not all of them could be merged with it"},
         {"reapplied", "a stale save had lost entries; they were added again"},
+        {"returned", "an edit outside may have brought a forgotten text back; ethos memory forget "
+                     "TEXT purges it again"},
         {"restored", "crash damage was mended from history"},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -188,6 +193,8 @@ static void view_changes(struct cli *self, const json_t *json, bool anywhere)
 {
     size_t index;
     json_t *row;
+    if (json_array_size(json) == 0 && self->paged)
+        return;
     if (json_array_size(json) == 0) {
         view_say(self, "No changes are recorded");
         return;
@@ -205,7 +212,12 @@ static void view_changes(struct cli *self, const json_t *json, bool anywhere)
 
 void view_history(struct cli *self, const json_t *json)
 {
-    view_changes(self, json, false);
+    const char *cursor = text_of(json, "nextCursor");
+    view_changes(self, json_object_get(json, "items"), false);
+    if (*cursor) {
+        term_finish(&self->term);
+        view_say(self, "There is more: --cursor %s", cursor);
+    }
 }
 
 void view_timeline(struct cli *self, const json_t *json)
@@ -232,37 +244,39 @@ void view_diff(struct cli *self, const json_t *json)
 }
 
 /* The options that named the file, so that the next command means the same one. */
-static void name_file(const struct cli *self, char *out, size_t size)
+static void add_file(const struct cli *self, struct str *out)
 {
-    static const char *const names[] = {"store", "scope", "key"};
-    size_t used = 0;
-    *out = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names && used < size; i++) {
-        const char *value = text_of(self->args, names[i]);
-        int got = *value ? snprintf(out + used, size - used, " --%s %s", names[i], value) : 0;
-        used += got > 0 ? (size_t)got : 0;
-    }
+    view_option(out, "--store", text_of(self->args, "store"));
+    view_option(out, "--scope", text_of(self->args, "scope"));
+    view_option(out, "--key", text_of(self->args, "key"));
 }
 
 void view_undo(struct cli *self, const json_t *json)
 {
-    char file[512];
+    struct str program, file;
     const json_t *undone = json_object_get(json, "undone");
     size_t count = json_array_size(undone);
     long long last = (long long)json_integer_value(json_array_get(undone, 0));
-    long long before = number_of(json, "before");
-    name_file(self, file, sizeof file);
+    long long change = number_of(json, "change");
+    bool together = json_array_size(json_object_get(json, "written")) > 1;
+    const char *group = strcmp(self->op->name, "notes.undo") == 0 ? "notes" : "memory";
+    str_init(&program, VIEW_COMMAND_BYTES);
+    str_init(&file, VIEW_COMMAND_BYTES);
+    view_program(self, &program);
+    add_file(self, &file);
     view_report(self, json);
     if (json_is_true(json_object_get(self->args, "all")) && count > 0)
-        view_say(self,
-                 "Undid %zu change%s; ethos memory restore NUMBER%s --key FILE brings one back",
-                 count, plural((long long)count), file);
-    else if (count == 1)
-        view_say(self, "Undid change %lld; ethos memory restore %lld%s brings it back", last,
-                 before, file);
-    else if (count > 1)
-        view_say(self, "Undid %zu changes; ethos memory restore %lld%s brings them back", count,
-                 before, file);
+        view_say(self, "Undid %zu change%s; %s memory restore NUMBER%s --key FILE brings one back",
+                 count, plural((long long)count), program.data, file.data);
+    else if (change > 0 && count == 1 && !together)
+        view_say(self, "Undid change %lld; %s %s undo --change %lld%s brings it back", last,
+                 program.data, group, change, file.data);
+    else if (change > 0 && count > 0)
+        view_say(self, "Undid %zu change%s%s; %s %s undo --change %lld%s brings %s back", count,
+                 plural((long long)count), together && count > 1 ? ", made together" : "",
+                 program.data, group, change, file.data, count > 1 ? "them" : "it");
+    str_release(&program);
+    str_release(&file);
 }
 
 /* ---- blame ---------------------------------------------------------------------------------- */
@@ -322,7 +336,7 @@ void view_blame(struct cli *self, const json_t *json)
     json_t *row;
     const json_t *lines = json_object_get(json, "lines");
     bool one = json_object_get(self->args, "line") != NULL;
-    if (json_array_size(lines) == 0)
+    if (json_array_size(lines) == 0 && !self->paged)
         view_say(self, "%s is empty", text_of(json, "key"));
     else if (!one && !self->no_pager)
         term_page(&self->term);
@@ -336,23 +350,107 @@ void view_blame(struct cli *self, const json_t *json)
 
 /* ---- forget --------------------------------------------------------------------------------- */
 
+/* "1 line", ", 2 names": what there is of each; whether there was something before it. */
+static bool print_count(FILE *out, bool before, long long count, const char *one, const char *many)
+{
+    if (count > 0)
+        fprintf(out, "%s%lld %s", before ? ", " : "", count, count == 1 ? one : many);
+    return before || count > 0;
+}
+
+static void print_counts(FILE *out, const json_t *json)
+{
+    const json_t *sessions = json_object_get(json, "sessions");
+    long long files = (long long)json_array_size(json_object_get(json, "files"));
+    bool any = print_count(out, false, number_of(json, "lines"), "line", "lines");
+    any = print_count(out, any, number_of(json, "versions"), "recorded change", "recorded changes");
+    any = print_count(out, any, number_of(json, "blobs"), "whole version", "whole versions");
+    any = print_count(out, any, number_of(json, "conflicts"), "conflict copy", "conflict copies");
+    any = print_count(out, any, number_of(json, "names"), "file name", "file names");
+    any = print_count(out, any, number_of(json, "calls"), "queued or refused change",
+                      "queued or refused changes");
+    any = print_count(out, any, number_of(sessions, "messages"), "message", "messages");
+    any = print_count(out, any, number_of(sessions, "sessions"), "session title", "session titles");
+    any = print_count(out, any, number_of(sessions, "summaries"), "summary", "summaries");
+    print_count(out, any, files, "other file", "other files");
+    fputc('\n', out);
+}
+
+static void print_elsewhere(FILE *out, const json_t *json)
+{
+    const json_t *elsewhere = json_object_get(json, "elsewhere");
+    if (!elsewhere)
+        return;
+    fputs("Elsewhere it is in ", out);
+    bool any = print_count(out, false, number_of(elsewhere, "files"), "file", "files");
+    print_count(out, any, number_of(elsewhere, "messages"), "message", "messages");
+    fputs("; --everywhere purges those, too\n", out);
+}
+
+void view_taken(FILE *out, const json_t *json)
+{
+    const json_t *taken = json_object_get(json, "taken");
+    size_t index;
+    json_t *row;
+    const char *scope = "";
+    json_array_foreach ((json_t *)taken, index, row) {
+        if (strcmp(scope, text_of(row, "scope")) != 0) {
+            scope = text_of(row, "scope");
+            term_safe(out, view_str(text_of(row, "name")));
+            fputs(":\n", out);
+        }
+        fputs("  ", out);
+        term_safe(out, view_str(text_of(row, "key")));
+        fprintf(out, ":%lld: ", number_of(row, "line"));
+        term_safe(out, json_view(row, "text"));
+        fputc('\n', out);
+    }
+    if (number_of(json, "more") > 0)
+        fprintf(out, "  and %lld more lines\n", number_of(json, "more"));
+    json_array_foreach (json_object_get(json, "kept"), index, row) {
+        fputs("Not changed: ", out);
+        term_safe(out, view_str(text_of(row, "path")));
+        fprintf(out, ": %s\n", text_of(row, "reason"));
+    }
+    fputs("This purges ", out);
+    print_counts(out, json);
+    print_elsewhere(out, json);
+}
+
+static void say_kept(struct cli *self, const json_t *rows)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach ((json_t *)rows, index, row)
+        view_say(self, "Not changed: %s: %s", text_of(row, "path"), text_of(row, "reason"));
+}
+
+static void say_unreachable(struct cli *self, const json_t *rows)
+{
+    struct str text;
+    size_t index;
+    json_t *row;
+    str_init(&text, SIZE_MAX);
+    json_array_foreach ((json_t *)rows, index, row)
+        str_printf(&text, "%s%s", index ? ", " : "", json_string_value(row));
+    if (text.size > 0)
+        view_say(self, "Out of reach: %s", text.data);
+    str_release(&text);
+}
+
 void view_forget(struct cli *self, const json_t *json)
 {
-    long long lines = number_of(json, "lines"), versions = number_of(json, "versions");
-    long long copies = number_of(json, "conflicts"), blobs = number_of(json, "blobs");
-    long long calls = number_of(json, "calls");
-    bool dry = json_is_true(json_object_get(json, "dryRun"));
-    term_printf(&self->term, "%s: %lld line%s of the files, %lld recorded change%s",
-                dry ? "Would be purged" : "Purged", lines, plural(lines), versions,
-                plural(versions));
-    if (blobs > 0)
-        term_printf(&self->term, ", %lld whole version%s", blobs, plural(blobs));
-    if (copies > 0)
-        term_printf(&self->term, ", %lld conflict cop%s", copies, copies == 1 ? "y" : "ies");
-    if (calls > 0)
-        term_printf(&self->term, ", %lld change%s that waited or %s refused", calls, plural(calls),
-                    calls == 1 ? "was" : "were");
-    term_printf(&self->term, "\n");
+    if (json_is_true(json_object_get(json, "dryRun"))) {
+        view_taken(stdout, json);
+        return;
+    }
+    fputs("Purged ", stdout);
+    print_counts(stdout, json);
+    fflush(stdout);
+    if (json_object_get(json, "elsewhere") && !self->quiet)
+        print_elsewhere(stderr, json);
+    say_kept(self, json_object_get(json, "kept"));
+    say_unreachable(self, json_object_get(json, "unreachable"));
 }
 
 /* ---- conflicts ------------------------------------------------------------------------------ */
@@ -367,14 +465,42 @@ static void print_copy(struct cli *self, const json_t *row)
                 plural(number_of(row, "bytes")));
 }
 
+#define EVENT_LINES 8 /* changed lines of an event that are shown */
+
+/* The lines that a diff took out and put in, below a title. */
+static void print_changed(struct cli *self, const char *title, struct ethos_view diff)
+{
+    struct ethos_view line;
+    size_t count = 0;
+    bool begun = false;
+    while (view_line(&diff, &line)) {
+        char marker = line.data[0];
+        begun = begun || view_starts(line, VIEW("@@"));
+        if (!begun || (marker != '+' && marker != '-') || view_blank(view_from(line, 1)))
+            continue;
+        if (count++ == 0)
+            term_printf(&self->term, "    %s:\n", title);
+        if (count > EVENT_LINES)
+            continue;
+        term_styled(&self->term, marker == '+' ? TERM_GOOD : TERM_BAD, "        %c", marker);
+        print_line(self, view_trim_end(view_from(line, 1)), self->term.width - 9);
+    }
+    if (count > EVENT_LINES)
+        term_printf(&self->term, "        (%zu more)\n", count - EVENT_LINES);
+}
+
 static void print_event(struct cli *self, const json_t *row)
 {
+    const char *event = text_of(row, "event");
     char when[TERM_WHEN_SIZE], amount[32];
     view_when(row, "time", when);
     amount_of(row, amount, sizeof amount);
-    term_styled(&self->term, TERM_WARN, "%s", event_words(text_of(row, "event")));
+    term_styled(&self->term, TERM_WARN, "%s", event_words(event));
     term_printf(&self->term, "\n    %s (%s), %s, change %lld, %s\n", text_of(row, "key"),
                 text_of(row, "scope"), when, number_of(row, "number"), amount);
+    if (strcmp(event, "dropped") == 0 || strcmp(event, "partial") == 0)
+        print_changed(self, "the edit", json_view(row, "diff"));
+    print_changed(self, "merged with it", json_view(row, "merged"));
     if (*text_of(row, "undo"))
         term_printf(&self->term, "    undo: %s\n", text_of(row, "undo"));
 }

@@ -32,6 +32,10 @@ static void print_key(struct cli *self, const json_t *row)
     term_styled(&self->term, revoked ? TERM_WARN : TERM_DIM, "  %s %s\n    ",
                 revoked ? "revoked" : "made", when);
     print_list(self, row, "scopes");
+    if (json_array_size(json_object_get(row, "only")) > 0) {
+        term_printf(&self->term, "\n    only ");
+        print_list(self, row, "only");
+    }
     if (json_array_size(json_object_get(row, "allowedOrigins")) > 0) {
         term_printf(&self->term, "\n    only for ");
         print_list(self, row, "allowedOrigins");
@@ -48,6 +52,29 @@ void view_keys(struct cli *self, const json_t *json)
         print_key(self, row);
     if (json_array_size(rows) == 0)
         view_say(self, "No keys yet. ethos api-key create NAME --scope memory:read makes one.");
+}
+
+void view_browsers(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    char when[TERM_WHEN_SIZE];
+    const json_t *rows = json_object_get(json, "items");
+    json_array_foreach ((json_t *)rows, index, row) {
+        bool used = *text_of(row, "lastUsedAt");
+        view_when(row, used ? "lastUsedAt" : "createdAt", when);
+        term_styled(&self->term, TERM_BOLD, "%s", text_of(row, "prefix"));
+        term_printf(&self->term, "  %s", text_of(row, "name"));
+        term_styled(&self->term, TERM_DIM, "  %s %s\n", used ? "used" : "signed in", when);
+    }
+    if (json_array_size(rows) == 0)
+        view_say(self,
+                 "No browser is signed in. ethos serve --link prints a link that signs one in.");
+}
+
+void view_signed_out(struct cli *self, const json_t *json)
+{
+    view_say(self, "%s is signed out.", text_of(json, "prefix"));
 }
 
 void view_revoked(struct cli *self, const json_t *json)

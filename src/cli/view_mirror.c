@@ -115,7 +115,9 @@ void view_tell(void *arg, const json_t *event)
 {
     struct cli *self = arg;
     const char *what = text_of(event, "what"), *backend = text_of(event, "backend");
-    if (strcmp(what, "begin") == 0)
+    if (strcmp(what, "page") == 0)
+        view_page(self, event);
+    else if (strcmp(what, "begin") == 0)
         say_begin(self, event);
     else if (strcmp(what, "file") == 0 && !self->json)
         print_change(self, event, "->");

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "base/str.h"
 #include "base/view.h"
 #include "cli/rows.h"
 
@@ -132,7 +133,8 @@ void view_notes(struct cli *self, const json_t *json)
 {
     size_t index;
     json_t *row, *notes = json_object_get(json, "notes");
-    if (json_array_size(notes) == 0) {
+    bool part = !json_object_get(json, "scope"); // of a list that goes on
+    if (json_array_size(notes) == 0 && !self->paged) {
         say_none(self, text_of(json, "scope"));
         return;
     }
@@ -141,12 +143,16 @@ void view_notes(struct cli *self, const json_t *json)
         term_page(&self->term);
     json_array_foreach (notes, index, row)
         print_note(self, row, column);
+    if (part)
+        return;
     term_printf(&self->term, "\n");
     print_index(self, json_object_get(json, "index"));
     term_finish(&self->term);
     if (number_of(json, "stale") > 0)
         view_say(self, "%lld note%s to look at; ethos notes check looks again",
                  number_of(json, "stale"), plural(number_of(json, "stale")));
+    if (*text_of(json, "nextCursor"))
+        view_say(self, "There is more: --cursor %s", text_of(json, "nextCursor"));
 }
 
 /* "running-the-tests.md -> redis.md" */
@@ -205,6 +211,8 @@ void view_remembered(struct cli *self, const json_t *json)
     bool more = json_object_get(self->args, "hook") || json_object_get(self->args, "type");
     if (more && strcmp(effect, "unchanged") == 0)
         view_say(self, "Its hook and type are as they were; --replace sets them");
+    if (json_is_null(index) && strcmp(text_of(json, "scope"), "global") == 0)
+        view_say(self, "warning: prompts do not show it: globalMemory is off");
     long long lost = number_of(index, "omittedChars");
     if (lost > 0)
         view_say(self,
@@ -218,13 +226,48 @@ void view_removed(struct cli *self, const json_t *json)
 {
     const json_t *row = json_array_get(json_object_get(json, "written"), 0);
     const char *key = text_of(row, "key"), *scope = text_of(row, "scope");
-    view_say(self, "Removed %s and its line; ethos memory undo --scope %s --key %s brings it back",
-             key, strncmp(scope, "workspace:", 10) == 0 ? "workspace" : scope, key);
+    bool elsewhere = strncmp(scope, "workspace:", 10) != 0;
+    int stem = (int)strlen(key) - 3; // .md
+    struct str program, file;
+    str_init(&program, VIEW_COMMAND_BYTES);
+    str_init(&file, VIEW_COMMAND_BYTES);
+    view_program(self, &program);
+    view_option(&file, "--scope", elsewhere ? scope : text_of(self->args, "scope"));
+    view_say(self, "Removed %s and its line; %s notes undo %.*s%s brings both back", key,
+             program.data, stem, key, file.data);
+    str_release(&program);
+    str_release(&file);
+}
+
+/* How a command names a scope. */
+static const char *short_scope(const char *scope)
+{
+    return strncmp(scope, "workspace:", 10) == 0 ? "workspace" : scope;
+}
+
+static void say_transferred(struct cli *self, const json_t *json)
+{
+    const char *key = text_of(json, "key"), *from = text_of(json, "from");
+    int stem = (int)strlen(key) - 3; // .md
+    struct str program;
+    if (json_array_size(json_object_get(json, "written")) == 0) {
+        view_say(self, "%s is in %s already", key, from);
+        return;
+    }
+    str_init(&program, VIEW_COMMAND_BYTES);
+    view_program(self, &program);
+    view_say(self, "Moved %s from %s to %s; %s notes mv %.*s --scope %s moves it back", key, from,
+             text_of(json, "to"), program.data, stem, key, short_scope(from));
+    str_release(&program);
 }
 
 /* Written are the note, which has a new name, the index, and the notes that link to it. */
 void view_moved(struct cli *self, const json_t *json)
 {
+    if (json_object_get(json, "from")) {
+        say_transferred(self, json);
+        return;
+    }
     size_t index;
     json_t *row;
     const json_t *written = json_object_get(json, "written");

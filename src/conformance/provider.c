@@ -7,6 +7,7 @@
  */
 #include "conformance/fixture.h"
 #include "memory/registry.h"
+#include "memory/slots.h"
 
 #define STEPS 200     /* of a generated sequence */
 #define MAX_STEP 3    /* updates in one call */
@@ -98,7 +99,8 @@ static void assert_same(struct ethos_view got, struct ethos_view wanted, const c
 
 static void assert_shows_the_same(struct fixture *f, struct ethos_provider *reference)
 {
-    static const char *const names[] = {"USER.md", "MEMORY.md", "the workspace's MEMORY.md"};
+    static const char *const names[] = {"USER.md", "MEMORY.md", "the workspace's MEMORY.md",
+                                        "the global MEMORY.md"};
     const struct ethos_context context = context_of(f);
     struct shown got, wanted;
     do_prefetch(f, f->provider, &context, &got);
@@ -257,7 +259,7 @@ static int read_memory(struct fixture *f)
 
 static void test_read_gives_the_text_that_is_shown(struct fixture *f)
 {
-    need(f->provider->ops->read, "read");
+    need(SLOT_PROVIDER(f->provider, read), "read");
     assert_int_equal(read_memory(f), ETHOS_NOTFOUND);
     assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, "one"), ETHOS_OK);
     assert_int_equal(read_memory(f), ETHOS_OK);
@@ -269,7 +271,7 @@ static void test_write_holds_for_the_text_that_was_read(struct fixture *f)
 {
     const struct ethos_provider_ops *ops = f->provider->ops;
     char revision[ETHOS_REVISION_SIZE];
-    need(ops->write && ops->read, "write");
+    need(SLOT_PROVIDER(f->provider, write) && SLOT_PROVIDER(f->provider, read), "write");
     assert_int_equal(ops->write(f->provider, f->scope, "MEMORY.md", "absent", VIEW("1\n"), NULL,
                                 revision, &f->error),
                      ETHOS_OK);
@@ -288,7 +290,7 @@ static void test_write_holds_for_the_text_that_was_read(struct fixture *f)
 static void test_list_names_what_was_written(struct fixture *f)
 {
     struct listing listing = {0};
-    need(f->provider->ops->list, "list");
+    need(SLOT_PROVIDER(f->provider, list), "list");
     assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, "one"), ETHOS_OK);
     assert_int_equal(f->provider->ops->list(f->provider, f->scope, collect, &listing, &f->error),
                      ETHOS_OK);

@@ -411,6 +411,45 @@ static void test_without_memory_each_update_is_done_or_not(struct fixture *f)
     }
 }
 
+/* The changes of one update, and of no other, share a group; a store may tell nothing of it. */
+struct groups {
+    uint64_t group[8], size[8];
+    size_t count;
+};
+
+static int note_group(void *arg, const struct ethos_change *change)
+{
+    struct groups *groups = arg;
+    groups->group[groups->count] = change->group;
+    groups->size[groups->count++] = change->group_size;
+    return groups->count == 8 ? 1 : ETHOS_OK;
+}
+
+static void test_the_changes_of_one_update_are_told_from_those_of_others(struct fixture *f)
+{
+    struct turn turns[] = {{.keys = {"a.md"}, .text = "1"},
+                           {.keys = {"b.md", "a.md"}, .text = "1"},
+                           {.keys = {"c.md", "a.md"}, .text = "1"}};
+    struct groups groups = {0};
+    int codes[3];
+    if (!has_history(f) || !f->store->ops->update)
+        not_offered("updates of several texts");
+    hand_over(f, turns, 3, codes);
+    forget(f, turns, 3);
+    assert_int_equal(f->store->ops->history(f->store, SCOPE, NULL, note_group, &groups, &f->error),
+                     ETHOS_OK);
+    assert_int_equal(groups.count, 5);
+    if (groups.group[0] == 0)
+        not_offered("groups");
+    assert_int_equal(groups.group[0], groups.group[1]);
+    assert_int_equal(groups.group[2], groups.group[3]);
+    assert_true(groups.group[1] != groups.group[2]);
+    assert_true(groups.group[3] != groups.group[4]);
+    assert_int_equal(groups.size[0], 2);
+    assert_int_equal(groups.size[3], 2);
+    assert_int_equal(groups.size[4], 1);
+}
+
 const struct rule rules_batch[] = {
     RULE(test_each_update_sees_what_those_before_it_left),
     RULE(test_a_refused_update_fails_alone),
@@ -420,6 +459,7 @@ const struct rule rules_batch[] = {
     RULE(test_an_old_operation_id_is_remembered_among_few),
     RULE(test_a_recent_operation_id_is_remembered_among_many),
     RULE(test_each_update_of_a_batch_has_its_own_history),
+    RULE(test_the_changes_of_one_update_are_told_from_those_of_others),
     RULE(test_what_a_batch_takes_back_is_still_in_the_history),
     RULE(test_a_batch_that_changes_nothing_in_the_end_is_recorded),
     RULE(test_every_version_of_a_long_batch_is_reachable),

@@ -203,7 +203,10 @@ static void test_large_versions_are_readable(struct fixture *f)
 
 static int do_purge(struct fixture *f, const char *needle, int dry_run, struct ethos_purge *out)
 {
-    return f->store->ops->purge(f->store, SCOPE, view_str(needle), dry_run, NULL, out, &f->error);
+    return f->store->ops->purge(
+        f->store, SCOPE,
+        &(struct ethos_match){.text = view_str(needle), .flags = ETHOS_MATCH_SUBSTRING}, dry_run,
+        NULL, out, &f->error);
 }
 
 /* Each change starts where the one before it ended, and the last one ends in the text. */
@@ -275,6 +278,99 @@ static void test_a_purge_without_memory_leaves_everything_or_nothing(struct fixt
     }
     assert_text(f, "a.md", "keep\nmore\n");
     assert_version(f, "a.md", "keep\n");
+}
+
+static int do_purge_as(struct fixture *f, const struct ethos_match *match, int dry_run,
+                       struct ethos_purge *out)
+{
+    return f->store->ops->purge(f->store, SCOPE, match, dry_run, NULL, out, &f->error);
+}
+
+static void test_a_purge_takes_whole_words_in_their_letter_case(struct fixture *f)
+{
+    struct ethos_purge purge = {0};
+    struct ethos_match match = {.text = VIEW("tea")};
+    need(f->store->ops->purge, "purge");
+    put(f, "a.md", "team\ntea\nTea\nsteam\n");
+    assert_int_equal(do_purge_as(f, &match, 0, &purge), ETHOS_OK);
+    assert_int_equal(purge.lines, 1);
+    assert_text(f, "a.md", "team\nTea\nsteam\n");
+    match.flags = ETHOS_MATCH_ANY_CASE;
+    assert_int_equal(do_purge_as(f, &match, 0, &purge), ETHOS_OK);
+    assert_text(f, "a.md", "team\nsteam\n");
+    match.flags = ETHOS_MATCH_SUBSTRING;
+    assert_int_equal(do_purge_as(f, &match, 0, &purge), ETHOS_OK);
+    assert_text(f, "a.md", "\n");
+    assert_chain(f, "a.md");
+}
+
+static int count_line(void *arg, const struct ethos_purge_line *line)
+{
+    unsigned *count = arg;
+    assert_non_null(strstr(line->key, "a.md")); // of a tree: its path
+    assert_int_equal(line->number, 2);
+    assert_true(view_eq_str(line->text, "the SECRET"));
+    ++*count;
+    return 0;
+}
+
+static void test_a_purge_tells_the_lines_it_would_take(struct fixture *f)
+{
+    struct ethos_purge purge = {0};
+    unsigned count = 0;
+    const struct ethos_match match = {.text = VIEW("SECRET"), .each = count_line, .arg = &count};
+    need(f->store->ops->purge, "purge");
+    put(f, "a.md", "keep\nthe SECRET\n");
+    assert_int_equal(do_purge_as(f, &match, 1, &purge), ETHOS_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(do_purge_as(f, &match, 0, &purge), ETHOS_OK);
+    assert_int_equal(count, 1);
+}
+
+static int check_purge(void *arg, const struct ethos_change *change)
+{
+    (void)arg;
+    assert_string_equal(change->via, "purge");
+    assert_string_equal(change->before, change->after);
+    return 1;
+}
+
+static void test_a_purge_is_the_last_change_of_a_text_that_lost_lines(struct fixture *f)
+{
+    struct ethos_purge purge = {0};
+    need(f->store->ops->purge && f->store->ops->history, "purge and history");
+    put(f, "a.md", "keep\nthe SECRET\n");
+    assert_int_equal(do_purge(f, "SECRET", 0, &purge), ETHOS_OK);
+    assert_int_equal(f->store->ops->history(f->store, SCOPE, "a.md", check_purge, NULL, &f->error),
+                     1);
+}
+
+static void test_a_purge_renames_keys_in_history_as_well(struct fixture *f)
+{
+    struct ethos_purge purge = {0};
+    struct walked walked;
+    const struct ethos_match match = {.text = VIEW("falcon"), .salt = 7};
+    need(f->store->ops->purge, "purge");
+    put(f, "falcon-plan.md", "one\n");
+    put(f, "falcon-plan.md", "one\ntwo\n");
+    put(f, "falconer.md", "stays\n");
+    assert_int_equal(do_purge_as(f, &match, 0, &purge), ETHOS_OK);
+    assert_int_equal(purge.names, 1);
+    assert_int_equal(do_read(f, SCOPE, "falcon-plan.md"), ETHOS_NOTFOUND);
+    assert_text(f, "falconer.md", "stays\n");
+    walk(f, NULL, &walked);
+    const char *key = NULL;
+    for (size_t i = 0; i < walked.count; i++) {
+        assert_string_not_equal(walked.changes[i].key, "falcon-plan.md");
+        if (strcmp(walked.changes[i].key, "falconer.md") != 0)
+            key = walked.changes[i].key;
+    }
+    assert_non_null(key);
+    assert_text(f, key, "one\ntwo\n");
+    assert_chain(f, key);
+    assert_version(f, key, "one\n");
+    assert_int_equal(do_purge_as(f, &match, 0, &purge), ETHOS_OK);
+    assert_int_equal(purge.names + purge.versions, 0);
 }
 
 /* ---- conflict copies ------------------------------------------------------------------------ */
@@ -444,6 +540,10 @@ const struct rule rules_history[] = {
     RULE(test_large_versions_are_readable),
     RULE(test_purge_takes_lines_out_of_texts_and_history_for_good),
     RULE(test_a_purge_without_memory_leaves_everything_or_nothing),
+    RULE(test_a_purge_takes_whole_words_in_their_letter_case),
+    RULE(test_a_purge_tells_the_lines_it_would_take),
+    RULE(test_a_purge_is_the_last_change_of_a_text_that_lost_lines),
+    RULE(test_a_purge_renames_keys_in_history_as_well),
     RULE(test_a_text_set_aside_is_listed_until_it_is_dropped),
     RULE(test_a_dropped_copy_is_a_version_and_no_change),
     RULE(test_a_text_set_aside_again_is_listed_once),

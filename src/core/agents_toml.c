@@ -254,20 +254,50 @@ static int take_out(struct ethos_view text, struct str *out)
     return code;
 }
 
+/* Whether keys come before the first table: behind a table of ours they would become its keys. */
+static bool opens_with_key(struct ethos_view text)
+{
+    struct toml_statement row;
+    size_t offset = 0;
+    int found = toml_next(text, &offset, &row);
+    return found < 0 || (found > 0 && !row.table);
+}
+
+/* Our table in a new block at the end; what others put into the old one stays where it is. */
+static int move_block(const struct agent_wiring *wiring, struct ethos_view text, struct str *out)
+{
+    struct str rest, lines;
+    str_init(&rest, out->ceiling);
+    str_init(&lines, out->ceiling);
+    write_table(wiring, &lines);
+    int code = take_out(text, &rest);
+    if (code == ETHOS_OK)
+        code = str_code(&lines);
+    if (code == ETHOS_OK)
+        code = block_put(str_view(&rest), &marks, str_view(&lines), out);
+    str_release(&rest);
+    str_release(&lines);
+    return code;
+}
+
 /* Our table in the block, with what others put into that. */
 static int put_block(const struct agent_wiring *wiring, struct ethos_view text,
-                     struct ethos_view inner, struct str *out)
+                     const struct block *block, struct str *out)
 {
     struct str lines;
     str_init(&lines, out->ceiling);
     write_table(wiring, &lines);
     size_t ours = lines.size;
-    toml_without(inner, SERVERS, AGENT_SERVER, &lines);
-    if (view_blank(view_from(str_view(&lines), ours)))
+    toml_without(block->inner, SERVERS, AGENT_SERVER, &lines);
+    struct ethos_view others = view_from(str_view(&lines), ours);
+    bool moves = block->found &&
+                 (opens_with_key(others) || (view_blank(others) && opens_with_key(block->after)));
+    if (view_blank(others))
         str_truncate(&lines, ours);
     int code = str_code(&lines);
     if (code == ETHOS_OK)
-        code = block_put(text, &marks, str_view(&lines), out);
+        code = moves ? move_block(wiring, text, out)
+                     : block_put(text, &marks, str_view(&lines), out);
     str_release(&lines);
     return code;
 }
@@ -301,7 +331,10 @@ static void renew_env(struct ethos_view value, const char *home, struct str *out
     while (toml_member(&rest, &key, &value)) {
         if (view_eq_str(name_of(key), "ETHOS_HOME"))
             continue;
-        str_printf(out, "%s%.*s = %.*s", comma, VIEW_ARG(key), VIEW_ARG(value));
+        str_adds(out, comma); // not str_printf: a value may hold a NUL byte
+        str_add(out, key);
+        str_adds(out, " = ");
+        str_add(out, value);
         comma = ", ";
     }
     str_adds(out, home ? comma : "");
@@ -377,24 +410,25 @@ int agent_toml_add(const struct agent_wiring *wiring, struct ethos_view text,
     int code = block_find(text, &marks, &block);
     enum toml_room room = toml_room(text, SERVERS, AGENT_SERVER);
     json_t *server = agent_toml_server(text);
-    bool known = server,
+    bool known = server, other = is_other(text),
          inside = code == ETHOS_OK && toml_room(block.inner, SERVERS, AGENT_SERVER) == TOML_TAKEN;
     json_decref(server);
     if (room == TOML_SHUT)
         return refuse(what, error);
-    if (is_other(text) && (!inside || is_theirs(before)))
+    if (other && (!inside || is_theirs(before)))
         return refuse_name(what, error);
     str_clear(out);
     if (code != ETHOS_OK && !known)
         return unbalanced(what, error);
-    if (room == TOML_FREE || (inside && !known && !is_theirs(before)))
-        code = put_block(wiring, text, block.inner, out);
+    if (room == TOML_FREE || (inside && (!known || other) && !is_theirs(before)))
+        code = put_block(wiring, text, &block, out);
     else if (known && !is_theirs(before) && !is_wired(text, wiring))
         code = renew(wiring, text, out);
     else
         code = str_add(out, text);
-    if (code == ETHOS_OK && toml_room(str_view(out), SERVERS, AGENT_SERVER) != TOML_TAKEN)
-        return refuse(what, error); // something was open before our lines
+    if (code == ETHOS_OK && agent_toml_parts(str_view(out)) != AGENT_MCP)
+        return refuse(what,
+                      error); // something was open before our lines, or sets our keys elsewhere
     return result_of(code, what, error);
 }
 

@@ -1,88 +1,221 @@
 /*
  * blame.c: which change put each line of a text there.
  *
- * Lines that are not settled keep their order however far back one goes, so a step passes over the
- * lines and the hunks of the diff side by side, once.
+ * Lines that are not settled keep their order however far back one goes, so a step passes over them and
+ * the hunks of the diff side by side, once. Those that stand together are one run: what an append leaves
+ * alone is one, however long the text is.
  */
 #include "core/blame.h"
 
 #include "base/arena.h"
-#include "base/str.h"
 #include "base/view.h"
+#include "core/diff.h"
 #include "core/patch.h"
 
-int blame_init(struct blame *blame, struct arena *arena, struct ethos_view text)
+int blame_init(struct blame *blame, struct arena *arena, struct ethos_view text, size_t first,
+               size_t most)
 {
-    struct ethos_view rest = text, line;
-    size_t count = 0;
-    while (view_line(&rest, &line))
-        count++;
-    *blame = (struct blame){arena, arena_array(arena, count, sizeof *blame->lines), count, count};
-    if (count && !blame->lines)
+    struct ethos_view line;
+    *blame = (struct blame){.arena = arena, .first = first, .rest = text.data ? text : VIEW("")};
+    str_init(&blame->replaced, UINT32_MAX);
+    if (text.size > UINT32_MAX)
         return ETHOS_NOMEM;
-    for (size_t i = 0; view_line(&text, &line); i++)
-        blame->lines[i] = (struct blame_line){line, BLAME_NOBODY, {0}, i + 1};
+    blame->total = view_lines(blame->rest);
+    size_t behind = blame->total >= first ? blame->total - first + 1 : 0;
+    blame->count = blame->open = behind < most ? behind : most;
+    blame->lines = arena_array(arena, blame->count, sizeof *blame->lines);
+    if (!blame->lines)
+        return ETHOS_NOMEM;
+    for (size_t i = 1; i < first && view_line(&blame->rest, &line); i++)
+        continue;
+    for (size_t i = 0; i < blame->count; i++)
+        blame->lines[i].change = BLAME_NOBODY;
+    blame->runs = arena_grow(arena, NULL, 0, &blame->capacity, sizeof *blame->runs);
+    if (!blame->runs)
+        return ETHOS_NOMEM;
+    blame->run_count = blame->count > 0;
+    blame->runs[0] = (struct blame_run){0, (uint32_t)blame->count, (uint32_t)first};
     return ETHOS_OK;
 }
 
-/* A step in progress: line `next` is the first that was not passed yet. */
+void blame_release(struct blame *blame)
+{
+    str_release(&blame->replaced);
+}
+
+struct ethos_view blame_replaced(const struct blame *blame, const struct blame_line *line)
+{
+    return line->replaced_size
+               ? view_of(blame->replaced.data + line->replaced_at, line->replaced_size)
+               : (struct ethos_view){0};
+}
+
+/* ---- a step ---------------------------------------------------------------------------------- */
+
+/* A step in progress. The runs before `run`, and the first lines of that one, were passed. */
 struct step {
     struct blame *blame;
-    size_t change;
-    size_t next;
+    uint32_t change;
+    size_t run, passed;
+    size_t made;               /* runs of the text before, in blame->spare */
     size_t old_line, new_line; /* numbers of the lines that come next in the two texts */
-    struct str gone;           /* lines taken out where the walk stands */
+    struct ethos_view removed; /* of a diff: the lines of the hunk from the next removed one on */
+    struct blame_line *last;   /* of a diff: the line that was added last, if it was settled */
 };
 
-/* The first open line from next on; NULL when there is none. */
-static struct blame_line *peek(struct step *step)
+/* The number of the next open line; SIZE_MAX when there is none. */
+static size_t next_at(const struct step *step)
+{
+    const struct blame *blame = step->blame;
+    return step->run < blame->run_count ? blame->runs[step->run].at + step->passed : SIZE_MAX;
+}
+
+static void pass_lines(struct step *step, size_t count)
+{
+    step->passed += count;
+    if (step->passed == step->blame->runs[step->run].count) {
+        step->run++;
+        step->passed = 0;
+    }
+}
+
+/* Passes lines of a run, which stand from `at` on in the text before. */
+static int keep_lines(struct step *step, size_t count, size_t at)
 {
     struct blame *blame = step->blame;
-    while (step->next < blame->count && blame->lines[step->next].change != BLAME_NOBODY)
-        step->next++;
-    return step->next < blame->count ? &blame->lines[step->next] : NULL;
+    const struct blame_run *from = &blame->runs[step->run];
+    struct blame_run run = {(uint32_t)(from->index + step->passed), (uint32_t)count, (uint32_t)at};
+    struct blame_run *last = step->made > 0 ? &blame->spare[step->made - 1] : NULL;
+    pass_lines(step, count);
+    if (last && last->index + last->count == run.index && last->at + last->count == run.at) {
+        last->count += run.count;
+        return ETHOS_OK;
+    }
+    struct blame_run *spare = arena_grow(blame->arena, blame->spare, step->made,
+                                         &blame->spare_capacity, sizeof *spare);
+    if (!spare)
+        return ETHOS_NOMEM;
+    blame->spare = spare;
+    spare[step->made++] = run;
+    return ETHOS_OK;
 }
 
 /* Lines before new_line stand outside the hunks: they only move. */
-static void skip_to(struct step *step, size_t new_line)
+static int skip_to(struct step *step, size_t new_line)
 {
-    struct blame_line *line;
-    while ((line = peek(step)) && line->at < new_line) {
-        line->at = line->at - step->new_line + step->old_line;
-        step->next++;
-    }
-}
-
-static int settle(struct step *step, struct blame_line *line)
-{
-    line->change = step->change;
-    step->blame->open--;
-    step->next++;
-    if (step->gone.size == 0)
-        return ETHOS_OK;
-    line->replaced = view_of(arena_copy(step->blame->arena, str_view(&step->gone)),
-                             step->gone.size);
-    return line->replaced.data ? ETHOS_OK : ETHOS_NOMEM;
-}
-
-static int pass_line(struct step *step, const struct patch_line *shown)
-{
-    struct blame_line *line = peek(step);
-    bool met = line && line->at == step->new_line && shown->marker != '-';
     int code = ETHOS_OK;
-    if (shown->marker == '-') {
-        code = str_add(&step->gone, shown->text);
-    } else if (shown->marker == '+') {
-        code = met ? settle(step, line) : ETHOS_OK;
-    } else {
-        str_clear(&step->gone);
-        if (met) {
-            line->at = step->old_line;
-            step->next++;
-        }
+    for (size_t at; code == ETHOS_OK && (at = next_at(step)) < new_line;) {
+        size_t left = step->blame->runs[step->run].count - step->passed;
+        size_t count = left < new_line - at ? left : new_line - at;
+        code = keep_lines(step, count, at - step->new_line + step->old_line);
     }
-    step->old_line += shown->marker != '+';
-    step->new_line += shown->marker != '-';
+    return code;
+}
+
+/* The next open line belongs to the change. */
+static struct blame_line *settle_line(struct step *step)
+{
+    struct blame *blame = step->blame;
+    struct blame_line *line = &blame->lines[blame->runs[step->run].index + step->passed];
+    line->change = step->change;
+    blame->open--;
+    pass_lines(step, 1);
+    return line;
+}
+
+/* What is behind the hunks only moves; then the runs are those of the text before. */
+static int end_step(struct step *step)
+{
+    struct blame *blame = step->blame;
+    int code = skip_to(step, SIZE_MAX);
+    struct blame_run *runs = blame->runs;
+    size_t capacity = blame->capacity;
+    if (code != ETHOS_OK)
+        return code;
+    blame->runs = blame->spare;
+    blame->capacity = blame->spare_capacity;
+    blame->run_count = step->made;
+    blame->spare = runs;
+    blame->spare_capacity = capacity;
+    return ETHOS_OK;
+}
+
+/* Bytes of text that there is room for, up to the end of a character. */
+static size_t fitting(struct ethos_view text, size_t room)
+{
+    size_t size = text.size < room ? text.size : room;
+    while (size < text.size && size > 0 && (text.data[size] & 0xC0) == 0x80)
+        size--;
+    return size;
+}
+
+/* Adds to what a line replaced, which nothing was added behind since. */
+static int add_replaced(struct blame *blame, struct blame_line *line, struct ethos_view text)
+{
+    size_t size = fitting(text, BLAME_REPLACED_BYTES - line->replaced_size);
+    if (line->replaced_size == 0)
+        line->replaced_at = (uint32_t)blame->replaced.size;
+    line->replaced_size += (uint32_t)size;
+    return str_add(&blame->replaced, view_of(text.data, size)) == ETHOS_OK ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+/* ---- by a diff ------------------------------------------------------------------------------- */
+
+/* The next line that was removed where the walk stands. */
+static bool next_removed(struct step *step, struct ethos_view *out)
+{
+    struct ethos_view rest = step->removed;
+    struct patch_line line;
+    if (!rest.data || !patch_line(&rest, &line) || line.marker != '-')
+        return false;
+    step->removed = rest;
+    *out = line.text;
+    return true;
+}
+
+static int pass_added(struct step *step)
+{
+    struct ethos_view text;
+    bool met = next_at(step) == step->new_line, any = next_removed(step, &text);
+    step->last = met ? settle_line(step) : NULL;
+    return met && any ? add_replaced(step->blame, step->last, text) : ETHOS_OK;
+}
+
+/* What was removed and has no line of its own in its place belongs to the last one. */
+static int end_block(struct step *step)
+{
+    struct ethos_view text;
+    int code = ETHOS_OK;
+    while (code == ETHOS_OK && step->last && step->last->replaced_size < BLAME_REPLACED_BYTES &&
+           next_removed(step, &text)) {
+        size_t before = step->last->replaced_size;
+        code = add_replaced(step->blame, step->last, text);
+        if (step->last->replaced_size - before < text.size)
+            break;
+    }
+    step->removed = (struct ethos_view){0};
+    step->last = NULL;
+    return code;
+}
+
+/* here: the lines of the hunk from this one on. */
+static int pass_line(struct step *step, struct ethos_view here, char marker)
+{
+    int code = ETHOS_OK;
+    if (marker == '+') {
+        code = pass_added(step);
+    } else if (marker == '-') {
+        if (step->last)
+            code = end_block(step);
+        if (!step->removed.data)
+            step->removed = here;
+    } else {
+        code = end_block(step);
+        if (code == ETHOS_OK && next_at(step) == step->new_line)
+            code = keep_lines(step, 1, step->old_line);
+    }
+    step->old_line += marker != '+';
+    step->new_line += marker != '-';
     return code;
 }
 
@@ -90,27 +223,76 @@ static int pass_hunk(struct step *step, const struct patch_hunk *hunk)
 {
     struct ethos_view lines = hunk->lines;
     struct patch_line line;
-    int code = ETHOS_OK;
     size_t new_line = hunk->new_start + (hunk->new_count == 0);
-    skip_to(step, new_line);
+    int code = skip_to(step, new_line);
     step->new_line = new_line;
     step->old_line = hunk->old_start + (hunk->old_count == 0);
-    str_clear(&step->gone);
-    while (code == ETHOS_OK && patch_line(&lines, &line))
-        code = pass_line(step, &line);
-    return code;
+    for (struct ethos_view here = lines; code == ETHOS_OK && patch_line(&lines, &line);
+         here = lines)
+        code = pass_line(step, here, line.marker);
+    return code == ETHOS_OK ? end_block(step) : code;
 }
 
-int blame_step(struct blame *blame, struct ethos_view diff, size_t change)
+int blame_step(struct blame *blame, struct ethos_view diff, uint32_t change)
 {
     struct step step = {.blame = blame, .change = change, .old_line = 1, .new_line = 1};
     struct patch_hunk hunk;
     int code = ETHOS_OK;
-    str_init(&step.gone, SIZE_MAX);
     while (code == ETHOS_OK && diff.size > 0 && (code = patch_next(&diff, &hunk)) == ETHOS_OK)
         code = pass_hunk(&step, &hunk);
-    if (code == ETHOS_OK || code == ETHOS_NOTFOUND)
-        skip_to(&step, SIZE_MAX);
-    str_release(&step.gone);
-    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+    return code == ETHOS_OK || code == ETHOS_NOTFOUND ? end_step(&step) : code;
+}
+
+/* ---- by the texts ---------------------------------------------------------------------------- */
+
+/* The text before, passed once: `line` is the number of the first line of rest. */
+struct lines {
+    struct ethos_view rest;
+    size_t line;
+};
+
+static struct ethos_view read_lines(struct lines *lines, size_t from, size_t to)
+{
+    struct ethos_view line;
+    while (lines->line < from && view_line(&lines->rest, &line))
+        lines->line++;
+    struct ethos_view here = lines->rest;
+    while (lines->line < to && here.size - lines->rest.size < BLAME_REPLACED_BYTES &&
+           view_line(&lines->rest, &line))
+        lines->line++;
+    return view_of(here.data, here.size - lines->rest.size);
+}
+
+/* The lines that a change added, and what each of them replaced. */
+static int pass_change(struct step *step, const struct diff_change *change, struct lines *before)
+{
+    int code = skip_to(step, change->b + 1);
+    for (size_t at; code == ETHOS_OK && (at = next_at(step)) <= change->b_end;) {
+        size_t from = change->a + (at - change->b);
+        size_t to = at == change->b_end ? change->a_end + 1 : from + 1;
+        struct blame_line *line = settle_line(step);
+        if (from <= change->a_end)
+            code = add_replaced(step->blame, line, read_lines(before, from, to));
+    }
+    step->old_line = change->a_end + 1;
+    step->new_line = change->b_end + 1;
+    return code;
+}
+
+int blame_step_texts(struct blame *blame, struct ethos_view before, struct ethos_view after,
+                     uint32_t change)
+{
+    struct step step = {.blame = blame, .change = change, .old_line = 1, .new_line = 1};
+    struct lines lines = {before.data ? before : VIEW(""), 1};
+    struct diff_change *changes;
+    struct arena arena;
+    size_t count;
+    arena_init(&arena);
+    int code = diff_changes(before, after, &arena, &changes, &count);
+    for (size_t i = 0; code == ETHOS_OK && i < count; i++)
+        code = pass_change(&step, &changes[i], &lines);
+    if (code == ETHOS_OK)
+        code = end_step(&step);
+    arena_release(&arena);
+    return code;
 }

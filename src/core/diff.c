@@ -23,30 +23,30 @@
 #define WORK ((int64_t)1 << 25) /* diagonals and lines looked at before giving up */
 #define CHUNK 256               /* bytes compared at once */
 
-struct line {
-    struct ethos_view text; /* with its LF */
-    uint32_t id;            /* equal for equal lines */
-    bool in_new;
-};
+/*
+ * Lines and places are 32 bits wide: a text of one-letter lines has half as many lines as bytes, and the
+ * arrays below are what a diff costs in memory.
+ */
+#define MOST_BYTES ((size_t)1 << 30) /* of a text */
 
 struct side {
     struct ethos_view text; /* the part that differs, and its context */
     size_t before;          /* lines of the text before that part */
-    struct line *lines;
+    uint32_t *starts;       /* of each line, and the end of the last one */
     size_t count;
     bool *changed; /* one for each line: removed or added */
 
-    /* The lines that occur on both sides. */
+    /* The numbers of all lines, equal for equal ones; then of those that occur on both sides. */
     uint32_t *ids;
-    size_t *places; /* in lines */
-    long kept;
+    uint32_t *places; /* in lines */
+    int32_t kept;
 };
 
 struct diff {
     struct arena arena;
     struct side old, new;
-    long *forward, *backward; /* how far the searches got, by diagonal */
-    int64_t work;             /* left */
+    int32_t *forward, *backward; /* how far the searches got, by diagonal */
+    int64_t work;                /* left */
 };
 
 /* ---- the part that differs ------------------------------------------------------------------- */
@@ -115,65 +115,95 @@ static void narrow(struct diff *d, struct ethos_view old_text, struct ethos_view
 
 /* ---- lines and their numbers ----------------------------------------------------------------- */
 
-static bool split_lines(struct arena *arena, struct side *side, bool is_new)
+static struct ethos_view line_text(const struct side *side, size_t i)
+{
+    return view_of(side->text.data + side->starts[i], side->starts[i + 1] - side->starts[i]);
+}
+
+static bool split_lines(struct arena *arena, struct side *side)
 {
     struct ethos_view line, rest = side->text;
+    size_t lines = view_lines(rest);
 
-    side->lines = arena_array(arena, view_lines(rest), sizeof(*side->lines));
-    side->changed = arena_array(arena, view_lines(rest), sizeof(*side->changed));
-    if (!side->lines || !side->changed)
+    side->starts = arena_array(arena, lines + 1, sizeof(*side->starts));
+    side->changed = arena_array(arena, lines, sizeof(*side->changed));
+    side->ids = arena_array(arena, lines, sizeof(*side->ids));
+    if (!side->starts || !side->changed || !side->ids)
         return false;
-    for (struct ethos_view from = rest; view_line(&rest, &line); from = rest)
-        side->lines[side->count++] = (struct line){
-            .text = view_of(from.data, from.size - rest.size), .in_new = is_new};
+    while (view_line(&rest, &line))
+        side->starts[++side->count] = (uint32_t)(side->text.size - rest.size);
     return true;
 }
 
-static int compare_lines(const void *left, const void *right)
+/* Line i of both texts, those of the new one behind those of the old one. */
+static struct ethos_view any_line(const struct diff *d, size_t i)
 {
-    const struct line *a = *(struct line *const *)left, *b = *(struct line *const *)right;
+    return i < d->old.count ? line_text(&d->old, i) : line_text(&d->new, i - d->old.count);
+}
 
-    if (a->text.size != b->text.size)
-        return a->text.size < b->text.size ? -1 : 1;
-    return memcmp(a->text.data, b->text.data, a->text.size);
+static int compare_lines(const void *left, const void *right, void *arg)
+{
+    struct ethos_view a = any_line(arg, *(const uint32_t *)left);
+    struct ethos_view b = any_line(arg, *(const uint32_t *)right);
+
+    if (a.size != b.size)
+        return a.size < b.size ? -1 : 1;
+    return memcmp(a.data, b.data, a.size);
+}
+
+/* Numbers the lines [from, to) of the sorted ones, which are equal. */
+static void set_ids(struct diff *d, const uint32_t *sorted, size_t from, size_t to, uint32_t id)
+{
+    for (; from < to; from++) {
+        size_t i = sorted[from];
+
+        if (i < d->old.count)
+            d->old.ids[i] = id;
+        else
+            d->new.ids[i - d->old.count] = id;
+    }
 }
 
 /* Numbers the lines; one that occurs on its own side only gets 0. */
 static bool number_lines(struct diff *d)
 {
     size_t count = d->old.count + d->new.count;
-    struct line **sorted = arena_array(&d->arena, count, sizeof(struct line *));
+    struct arena arena;
     uint32_t id = 0;
 
-    if (!sorted)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = i < d->old.count ? &d->old.lines[i] : &d->new.lines[i - d->old.count];
-    qsort(sorted, count, sizeof(struct line *), compare_lines);
-    for (size_t i = 0, next; i < count; i = next) {
+    arena_init(&arena);
+    uint32_t *sorted = arena_array(&arena, count, sizeof(*sorted));
+    for (size_t i = 0; sorted && i < count; i++)
+        sorted[i] = (uint32_t)i;
+    if (sorted)
+        qsort_r(sorted, count, sizeof(*sorted), compare_lines, d);
+    for (size_t i = 0, next; sorted && i < count; i = next) {
         bool both = false;
 
-        for (next = i + 1; next < count && !compare_lines(&sorted[i], &sorted[next]); next++)
-            both |= sorted[next]->in_new != sorted[i]->in_new;
+        for (next = i + 1; next < count && !compare_lines(&sorted[i], &sorted[next], d); next++)
+            both |= (sorted[next] < d->old.count) != (sorted[i] < d->old.count);
         id += both;
-        for (size_t k = i; k < next; k++)
-            sorted[k]->id = both ? id : 0;
+        set_ids(d, sorted, i, next, both ? id : 0);
     }
-    return true;
+    arena_release(&arena);
+    return sorted;
 }
 
 /* Marks the lines of one side only as changed and lists the others. */
 static bool keep_lines(struct arena *arena, struct side *side)
 {
-    side->ids = arena_array(arena, side->count, sizeof(*side->ids));
-    side->places = arena_array(arena, side->count, sizeof(*side->places));
-    if (!side->ids || !side->places)
+    size_t kept = 0;
+
+    for (size_t i = 0; i < side->count; i++)
+        kept += side->ids[i] != 0;
+    side->places = arena_array(arena, kept, sizeof(*side->places));
+    if (!side->places)
         return false;
     for (size_t i = 0; i < side->count; i++) {
-        side->changed[i] = side->lines[i].id == 0;
+        side->changed[i] = side->ids[i] == 0;
         if (!side->changed[i]) {
-            side->places[side->kept] = i;
-            side->ids[side->kept++] = side->lines[i].id;
+            side->places[side->kept] = (uint32_t)i;
+            side->ids[side->kept++] = side->ids[i];
         }
     }
     return true;
@@ -183,34 +213,34 @@ static bool keep_lines(struct arena *arena, struct side *side)
 
 /* Kept lines old[x, x_end) against new[y, y_end). Diagonal k holds the points with x - y == k. */
 struct box {
-    long x, x_end, y, y_end;
+    int32_t x, x_end, y, y_end;
 };
 
 struct point {
-    long x, y;
+    int32_t x, y;
 };
 
 /* The diagonals a search has reached. */
 struct reach {
-    long low, high;
+    int32_t low, high;
 };
 
-#define NOWHERE ((long)1 << 60) /* off every box, on the far side; negated on the near side */
+#define NOWHERE ((int32_t)1 << 30) /* off every box, on the far side; negated on the near side */
 
-static bool inside(const struct box *box, long x, long y)
+static bool inside(const struct box *box, int32_t x, int32_t y)
 {
     return x >= box->x && x <= box->x_end && y >= box->y && y <= box->y_end;
 }
 
-static bool reached(const struct reach *reach, long k)
+static bool reached(const struct reach *reach, int32_t k)
 {
     return k >= reach->low && k <= reach->high && (k - reach->low) % 2 == 0;
 }
 
 /* One more diagonal on either side, as far as the box goes; their outer neighbours are nowhere. */
-static void widen(const struct box *box, struct reach *reach, long *at, long nowhere)
+static void widen(const struct box *box, struct reach *reach, int32_t *at, int32_t nowhere)
 {
-    long lowest = box->x - box->y_end, highest = box->x_end - box->y;
+    int32_t lowest = box->x - box->y_end, highest = box->x_end - box->y;
 
     if (reach->low > lowest)
         at[--reach->low - 1] = nowhere;
@@ -226,11 +256,11 @@ static void widen(const struct box *box, struct reach *reach, long *at, long now
 static bool step_forward(struct diff *d, const struct box *box, struct reach *mine,
                          const struct reach *other, struct point *out)
 {
-    long *at = d->forward;
+    int32_t *at = d->forward;
 
     widen(box, mine, at, -NOWHERE);
-    for (long k = mine->low; k <= mine->high; k += 2) {
-        long x = at[k - 1] + 1 > at[k + 1] ? at[k - 1] + 1 : at[k + 1], from = x;
+    for (int32_t k = mine->low; k <= mine->high; k += 2) {
+        int32_t x = at[k - 1] + 1 > at[k + 1] ? at[k - 1] + 1 : at[k + 1], from = x;
 
         if (!inside(box, x, x - k)) {
             at[k] = -NOWHERE;
@@ -251,11 +281,11 @@ static bool step_forward(struct diff *d, const struct box *box, struct reach *mi
 static bool step_backward(struct diff *d, const struct box *box, struct reach *mine,
                           const struct reach *other, struct point *out)
 {
-    long *at = d->backward;
+    int32_t *at = d->backward;
 
     widen(box, mine, at, NOWHERE);
-    for (long k = mine->low; k <= mine->high; k += 2) {
-        long x = at[k + 1] - 1 < at[k - 1] ? at[k + 1] - 1 : at[k - 1], from = x;
+    for (int32_t k = mine->low; k <= mine->high; k += 2) {
+        int32_t x = at[k + 1] - 1 < at[k - 1] ? at[k + 1] - 1 : at[k - 1], from = x;
 
         if (!inside(box, x, x - k)) {
             at[k] = NOWHERE;
@@ -288,7 +318,7 @@ static bool find_middle(struct diff *d, const struct box *box, struct point *out
     return false;
 }
 
-static void mark(struct side *side, long from, long to)
+static void mark(struct side *side, int32_t from, int32_t to)
 {
     for (; from < to; from++)
         side->changed[side->places[from]] = true;
@@ -319,10 +349,13 @@ static void compare(struct diff *d, struct box box)
 
 static bool find_changes(struct diff *d)
 {
-    if (!split_lines(&d->arena, &d->old, false) || !split_lines(&d->arena, &d->new, true) ||
-        !number_lines(d) || !keep_lines(&d->arena, &d->old) || !keep_lines(&d->arena, &d->new))
+    if (d->old.text.size > MOST_BYTES || d->new.text.size > MOST_BYTES)
         return false;
-    size_t diagonals = (size_t)(d->old.kept + d->new.kept) + 3; // one of each side, and neighbours
+    if (!split_lines(&d->arena, &d->old) || !split_lines(&d->arena, &d->new) || !number_lines(d) ||
+        !keep_lines(&d->arena, &d->old) || !keep_lines(&d->arena, &d->new))
+        return false;
+    size_t diagonals = (size_t)d->old.kept + (size_t)d->new.kept +
+                       3; // one of each side, and neighbours
     d->forward = arena_array(&d->arena, diagonals, sizeof(*d->forward));
     d->backward = arena_array(&d->arena, diagonals, sizeof(*d->backward));
     if (!d->forward || !d->backward)
@@ -386,11 +419,11 @@ static bool next_hunk(const struct diff *d, struct diff_change *h)
     return true;
 }
 
-static void print_line(char sign, const struct line *line, struct str *out)
+static void print_line(char sign, struct ethos_view line, struct str *out)
 {
     str_addc(out, sign);
-    str_add(out, line->text);
-    if (line->text.data[line->text.size - 1] != '\n')
+    str_add(out, line);
+    if (line.data[line.size - 1] != '\n')
         str_adds(out, "\n\\ No newline at end of file\n");
 }
 
@@ -410,11 +443,11 @@ static void print_hunk(const struct diff *d, const struct diff_change *h, struct
     str_adds(out, " @@\n");
     while (a < h->a_end || b < h->b_end) {
         if (a < h->a_end && d->old.changed[a])
-            print_line('-', &d->old.lines[a++], out);
+            print_line('-', line_text(&d->old, a++), out);
         else if (b < h->b_end && d->new.changed[b])
-            print_line('+', &d->new.lines[b++], out);
+            print_line('+', line_text(&d->new, b++), out);
         else {
-            print_line(' ', &d->old.lines[a++], out);
+            print_line(' ', line_text(&d->old, a++), out);
             b++;
         }
     }

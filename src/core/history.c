@@ -6,6 +6,7 @@
  */
 #include "core/history.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,8 @@ static void print_txn(const struct history_record *r, struct str *out)
         return;
     str_truncate(out, out->size - 1); // the quote
     str_printf(out, "/%u/%u\"", r->txn_index, r->txn_count);
+    if (r->part_count > 0)
+        str_printf(out, ",\"part\":[%u,%u]", r->part_index, r->part_count);
 }
 
 static void print_ours(const struct history_record *r, struct str *out)
@@ -161,6 +164,7 @@ static void print_ours(const struct history_record *r, struct str *out)
                    (unsigned long long)r->voids_last);
     print_if(out, "beforeBlob", r->before_blob);
     print_if(out, "afterBlob", r->after_blob);
+    print_if(out, "appendBlob", r->append_blob);
     print_if(out, "graft", r->graft);
 }
 
@@ -188,7 +192,7 @@ enum kind { TEXT, SESSION, BLOB, NUMBER, TRUE, OBJECT, NAMES, NUMBERS };
         {name, sizeof(name) - 1}, kind, offsetof(struct history_record, field)                     \
     }
 
-/* Members with a field of their own; ts, txn and voids have rules of theirs. */
+/* Members with a field of their own; ts, txn, part and voids have rules of theirs. */
 static const struct member {
     struct ethos_view name;
     enum kind kind;
@@ -220,6 +224,7 @@ static const struct member {
     MEMBER("trust", TEXT, trust),
     MEMBER("beforeBlob", BLOB, before_blob),
     MEMBER("afterBlob", BLOB, after_blob),
+    MEMBER("appendBlob", BLOB, append_blob),
     MEMBER("graft", TEXT, graft),
 };
 
@@ -336,6 +341,18 @@ static int set_txn(struct parse *p, struct ethos_view text)
     return keep(p, text, &r->txn_id);
 }
 
+/* [i, n] */
+static void set_part(struct parse *p, const json_t *value)
+{
+    json_int_t index = json_integer_value(json_array_get(value, 0));
+    json_int_t count = json_integer_value(json_array_get(value, 1));
+
+    if (index > 0 && count >= index && count <= UINT_MAX) {
+        p->record.part_index = (unsigned)index;
+        p->record.part_count = (unsigned)count;
+    }
+}
+
 static void set_voids(struct parse *p, const json_t *value)
 {
     json_int_t first = json_integer_value(json_array_get(value, 0));
@@ -359,6 +376,8 @@ static int take_member(void *arg, const struct json_member *m)
         set_ts(p, m->value);
     else if (view_eq(m->name, VIEW("txn")))
         return set_txn(p, m->text);
+    else if (view_eq(m->name, VIEW("part")))
+        set_part(p, m->value);
     else if (view_eq(m->name, VIEW("voids")))
         set_voids(p, m->value);
     else if (view_eq(m->name, VIEW("crc")))
@@ -366,11 +385,15 @@ static int take_member(void *arg, const struct json_member *m)
     return ETHOS_OK;
 }
 
-/* The bytes that the crc at the end of a line is of; absent when there is none. */
+/*
+ * The bytes that the crc at the end of a line is of; absent when there is none. A line that is
+ * shorter than the whole checksum has none, even if it begins and ends like one.
+ */
 static struct ethos_view checked_bytes(struct ethos_view line)
 {
-    struct ethos_view body = {line.data,
-                              line.size < HISTORY_CRC_BYTES ? 0 : line.size - HISTORY_CRC_BYTES};
+    if (line.size < HISTORY_CRC_BYTES)
+        return view_str(NULL);
+    struct ethos_view body = view_of(line.data, line.size - HISTORY_CRC_BYTES);
     struct ethos_view end = view_from(line, body.size);
 
     return view_starts(end, CRC_START) && view_ends(end, VIEW("\"}")) ? body : view_str(NULL);
@@ -540,6 +563,31 @@ int history_describe_hashed(struct ethos_view before, struct ethos_view after, s
     return code;
 }
 
+struct ethos_view history_appended(struct ethos_view before, struct ethos_view after)
+{
+    bool grows = before.size >= HISTORY_LONG_BYTES && after.size > before.size &&
+                 before.data[before.size - 1] == '\n' && view_starts(after, before);
+    return grows ? view_from(after, before.size) : view_str(NULL);
+}
+
+int history_keep_appended(struct ethos_view appended, struct arena *arena,
+                          struct history_record *record)
+{
+    if (!appended.data || !record->after_blob.data)
+        return ETHOS_OK;
+    struct ethos_view hash = hash_text(appended, arena);
+    if (!hash.data)
+        return ETHOS_NOMEM;
+    record->append_blob = hex_of(hash);
+    record->before_blob = record->after_blob = view_str(NULL);
+    return ETHOS_OK;
+}
+
+unsigned history_patches(struct ethos_view appended, struct ethos_view after)
+{
+    return HISTORY_PATCHES * (appended.data ? (unsigned)(after.size / HISTORY_LONG_BYTES) + 1 : 1u);
+}
+
 int history_mend(struct ethos_view before, struct ethos_view after, struct arena *arena,
                  struct history_record *record)
 {
@@ -591,9 +639,13 @@ static int collect_line(struct history *h, struct ethos_view line, const char *k
     h->skipped += code != ETHOS_OK;
     if (code || (key && !view_eq_str(r->key, key)))
         return ETHOS_OK;
-    for (size_t i = h->count; r->voids_first > 0 && i-- > 0;) {
-        if (h->records[i].seq >= r->voids_first && h->records[i].seq <= r->voids_last)
+    // Each number once, the nearest line of it: where git merged two histories, another side has it too.
+    uint64_t above = r->voids_last + 1;
+    for (size_t i = h->count; r->voids_first > 0 && above > r->voids_first && i-- > 0;) {
+        if (h->records[i].seq >= r->voids_first && h->records[i].seq < above) {
             h->voided[i] = true;
+            above = h->records[i].seq;
+        }
     }
     h->count++;
     return ETHOS_OK;

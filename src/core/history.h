@@ -18,8 +18,9 @@
 struct arena;
 struct str;
 
-#define HISTORY_DIFF_BYTES 4096 /* bytes of a diff that a line holds */
-#define HISTORY_PATCHES 64      /* changes of a key after which one keeps its text whole */
+#define HISTORY_DIFF_BYTES 4096  /* bytes of a diff that a line holds */
+#define HISTORY_PATCHES 64       /* changes of a key after which one keeps its text whole */
+#define HISTORY_LONG_BYTES 65536 /* of a text from which on what is appended is kept by itself */
 
 /* Views that are absent are not written. Hashes are "sha256:<hex>", blobs bare hex digits. */
 struct history_record {
@@ -35,16 +36,19 @@ struct history_record {
     struct ethos_view op_id;
     struct ethos_view txn_id; /* with its place among the lines of one append, from 1 */
     unsigned txn_index, txn_count;
+    /* The place among the lines of one update, from 1, where an append has several updates; else 0. */
+    unsigned part_index, part_count;
     bool absent_before, absent_after;
     struct ethos_view user, via;
     struct ethos_view op;     /* JSON object: the record of a finished operation (opid.h) */
-    struct ethos_view event;  /* what befell entries: "dropped", "reapplied", "restored" */
+    struct ethos_view event;  /* "dropped", "reapplied", "merged", "partial", "restored" */
     struct ethos_view undoes; /* seqs this change undid, by commas; whatever else is not written */
     struct ethos_view was; /* which file the text before stood in, as its store tells files apart */
     uint64_t seq;          /* 0: not one of ours */
     struct ethos_view actor, trust;
     uint64_t voids_first, voids_last; /* 0: no void */
     struct ethos_view before_blob, after_blob;
+    struct ethos_view append_blob; /* what was put at the end of a long text; no other blob then */
     /*
      * Of a line that was brought here from another store, with its time and its number: on the first line of a
      * key in its append, the revision that the key had here ("absent": none); else "".
@@ -84,6 +88,22 @@ int history_describe(struct ethos_view before, struct ethos_view after, struct a
 /* The same, where hashes that are given are taken as they are. */
 int history_describe_hashed(struct ethos_view before, struct ethos_view after, struct arena *arena,
                             struct history_record *record);
+
+/*
+ * What a change put at the end of a long text (HISTORY_LONG_BYTES), after its last line; absent when it did
+ * anything else.
+ */
+struct ethos_view history_appended(struct ethos_view before, struct ethos_view after);
+
+/*
+ * Has a described record keep that part instead of both texts, where they were to be kept: what is appended to a
+ * long text costs what it holds. ETHOS_OK or ETHOS_NOMEM.
+ */
+int history_keep_appended(struct ethos_view appended, struct arena *arena,
+                          struct history_record *record);
+
+/* Changes of a key after which one keeps its text whole: more of a long one that only grows. */
+unsigned history_patches(struct ethos_view appended, struct ethos_view after);
 
 /* Makes a diff that was cut whole again, in the arena, given its texts. ETHOS_OK or ETHOS_NOMEM. */
 int history_mend(struct ethos_view before, struct ethos_view after, struct arena *arena,
@@ -128,6 +148,13 @@ typedef int history_blob_fn(void *arg, const char *hex, struct str *out);
  */
 int history_rebuild(const struct history *history, size_t index, bool before, history_blob_fn *blob,
                     void *arg, struct str *out);
+
+/*
+ * Turns the text before a record with append_blob into the one after it, in place. ETHOS_NOTFOUND when the part is
+ * missing or not what its name says.
+ */
+int history_append(const struct history_record *record, history_blob_fn *blob, void *arg,
+                   struct str *text);
 
 /* ---- the end of a journal ------------------------------------------------------------------- */
 

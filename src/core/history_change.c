@@ -23,6 +23,39 @@ static const char *revision_after(struct arena *arena, const struct history_reco
                : revision_of(arena, record->after_hash, record->absent_after);
 }
 
+/*
+ * Whether the diff leads from one text to the other. Where it does not, it was cut or is empty, or both
+ * texts are blobs, but for one of no bytes. A line with a diff and only the text after as a blob keeps that
+ * for the sake of those that follow.
+ */
+static bool is_exact(const struct history_record *record)
+{
+    bool periodic = record->diff.size > 0 && !record->before_blob.size && record->size_before > 0 &&
+                    !view_eq_str(record->via, "seen");
+    return !record->blob.size && (!record->after_blob.size || periodic);
+}
+
+/*
+ * The update that a line belongs to: what the line says, else its append. External edits that were met in
+ * one append have nothing to do with each other, nor have lines that were brought here together.
+ */
+static void set_group(const struct history_record *record, struct ethos_change *change)
+{
+    bool alone = view_eq_str(record->actor, "external") || view_eq_str(record->actor, "ethos");
+    unsigned index = record->part_index, count = record->part_count;
+
+    if (count == 0 && !record->graft.data) {
+        index = record->txn_index;
+        count = record->txn_count;
+    }
+    if (alone)
+        index = count = 1;
+    if (count > 0 && record->seq >= index) {
+        change->group = record->seq - index + 1;
+        change->group_size = count;
+    }
+}
+
 int history_change(const struct history_record *record, struct arena *arena,
                    struct ethos_change *out)
 {
@@ -45,8 +78,9 @@ int history_change(const struct history_record *record, struct arena *arena,
         .bytes_before = record->size_before,
         .bytes_after = record->size_after,
         .diff = record->diff,
-        .diff_whole = !record->blob.size && !record->after_blob.size,
+        .diff_whole = is_exact(record),
     };
+    set_group(record, out);
     return out->key && out->before && out->after ? ETHOS_OK : ETHOS_NOMEM;
 }
 

@@ -8,6 +8,9 @@
  */
 #include "core/history.h"
 
+#include <stdint.h>
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/str.h"
@@ -79,7 +82,7 @@ static bool named(const struct history *h, struct place place)
     const struct history_record *r = &h->records[place.index];
     struct ethos_view blob = place.before ? r->before_blob : r->after_blob;
 
-    return blob.data || (place.before && r->blob.data);
+    return blob.data || (place.before && r->blob.data && !r->append_blob.data);
 }
 
 /* Gets a text without patches. */
@@ -117,11 +120,82 @@ static int find_anchor(struct rebuild *b, struct place place, move_fn *away)
     }
 }
 
+int history_append(const struct history_record *record, history_blob_fn *blob, void *arg,
+                   struct str *text)
+{
+    struct str part;
+    char hex[HASH_HEX_SIZE] = "", real[HASH_HEX_SIZE];
+
+    if (record->append_blob.size != HASH_HEX_SIZE - 1 || text->size != record->size_before)
+        return ETHOS_NOTFOUND;
+    memcpy(hex, record->append_blob.data, HASH_HEX_SIZE - 1);
+    str_init(&part, text->ceiling);
+    int code = blob(arg, hex, &part);
+    if (!code) {
+        hash_hex(str_view(&part), real);
+        code = strcmp(hex, real) != 0 ? ETHOS_NOTFOUND : str_add(text, str_view(&part));
+    }
+    str_release(&part);
+    return code && code != ETHOS_NOMEM ? ETHOS_NOTFOUND : code;
+}
+
+/*
+ * Whether the lines of a hunk are some that stay and then some that are new: a hunk without a line behind it is at
+ * the end of the text. Adds both kinds to their strings.
+ */
+static bool is_at_end(struct ethos_view lines, struct str *stay, struct str *new)
+{
+    struct patch_line line;
+
+    while (patch_line(&lines, &line)) {
+        if (line.marker == '-' || (line.marker == ' ' && new->size > 0))
+            return false;
+        str_add(line.marker == '+' ? new : stay, line.text);
+    }
+    return new->size > 0 && str_code(stay) == ETHOS_OK &&str_code(new) == ETHOS_OK;
+}
+
+/* A diff that only puts lines at the end of a long text: done where the text stands. False: any other one. */
+static bool step_at_end(struct rebuild *b, const struct history_record *r, bool reverse)
+{
+    struct ethos_view rest = r->diff, text = str_view(b->out);
+    struct patch_hunk hunk, second;
+    struct str stay, new;
+
+    if (r->size_before < HISTORY_LONG_BYTES || r->size_after <= r->size_before ||
+        text.size != (reverse ? r->size_after : r->size_before) ||
+        patch_next(&rest, &hunk) != ETHOS_OK || patch_next(&rest, &second) != ETHOS_NOTFOUND)
+        return false;
+    str_init(&stay, SIZE_MAX);
+    str_init(&new, SIZE_MAX);
+    bool fits = is_at_end(hunk.lines, &stay, &new) && new.size == r->size_after - r->size_before;
+    if (fits && reverse) {
+        fits = view_ends(text, str_view(&new));
+        text.size -= fits ? new.size : 0;
+    }
+    fits = fits && view_ends(text, str_view(&stay));
+    if (fits && reverse)
+        str_truncate(b->out, text.size);
+    else if (fits)
+        fits = str_add(b->out, str_view(&new)) == ETHOS_OK;
+    str_release(&stay);
+    str_release(&new);
+    return fits;
+}
+
 /* Turns the text before record `index` into the one after it, or back. */
 static int step(struct rebuild *b, size_t index, bool reverse)
 {
     struct str swap;
-    int code = patch_apply(b->history->records[index].diff, str_view(b->out), reverse, &b->spare);
+    const struct history_record *r = &b->history->records[index];
+
+    if (r->append_blob.data && reverse && b->out->size == r->size_after)
+        return str_truncate(b->out, r->size_before);
+    if (r->append_blob.data)
+        return reverse ? ETHOS_NOTFOUND : history_append(r, b->blob, b->arg, b->out);
+    if (step_at_end(b, r, reverse))
+        return ETHOS_OK;
+    int code = patch_apply(r->diff, str_view(b->out), reverse, &b->spare);
 
     if (code)
         return code == ETHOS_NOMEM ? code : ETHOS_NOTFOUND;

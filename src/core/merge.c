@@ -53,7 +53,7 @@ static bool slide(const struct merge_text *old, const struct merge_text *new, st
     size_t from = text == new ? c->b : c->a, to = text == new ? c->b_end : c->a_end;
 
     if ((c->a < c->a_end && c->b < c->b_end) || c->a_end >= old_limit || c->b_end >= new_limit ||
-        !view_eq(text->lines[from].plain, text->lines[to].plain))
+        !view_eq(merge_plain(text, from), merge_plain(text, to)))
         return false;
     *c = (struct diff_change){c->a + 1, c->a_end + 1, c->b + 1, c->b_end + 1};
     return true;
@@ -240,7 +240,7 @@ static bool follow_theirs(const struct merge *m, size_t base, size_t ours, size_
 
     if (ours_fits != theirs_fits)
         return theirs_fits;
-    return view_eq(m->ours.text.lines[ours].raw, m->base.lines[base].raw);
+    return view_eq(merge_raw(&m->ours.text, ours), merge_raw(&m->base, base));
 }
 
 /* Lines that no side changed. */
@@ -261,10 +261,10 @@ static void copy_lines(struct merge *m, size_t from, size_t to)
 /* The bytes of a range, as they stand. */
 static struct ethos_view raw_of(const struct merge_text *text, struct merge_range range)
 {
-    struct ethos_view first = text->lines[range.from < text->count ? range.from : 0].raw;
+    struct ethos_view first = merge_raw(text, range.from < text->count ? range.from : 0);
     if (range.from == range.to)
         return view_of(first.data, 0);
-    struct ethos_view last = text->lines[range.to - 1].raw;
+    struct ethos_view last = merge_raw(text, range.to - 1);
     return view_of(first.data, (size_t)(last.data - first.data) + last.size);
 }
 

@@ -61,8 +61,22 @@ static unsigned line_kind(struct ethos_view line, char *fence)
     return is_item(line) ? MERGE_ITEM : MERGE_PLAIN;
 }
 
-/* The next line that is not blank, or the end; *rest goes on behind it. */
-static struct merge_line read_line(struct ethos_view *rest, struct ethos_view *out_text)
+struct ethos_view merge_raw(const struct merge_text *text, size_t line)
+{
+    const struct merge_line *at = &text->lines[line];
+    size_t end = line + 1 < text->count ? at[1].raw_at : text->raw.size;
+    return view_of(text->raw.data + at->raw_at, end - at->raw_at);
+}
+
+struct ethos_view merge_plain(const struct merge_text *text, size_t line)
+{
+    const struct merge_line *at = &text->lines[line];
+    size_t end = line + 1 < text->count ? at[1].plain_at : text->plain.size;
+    return view_of(text->plain.data + at->plain_at, end - at->plain_at);
+}
+
+/* The next line that is not blank, or the end; *rest goes on behind it. The bytes of blank ones before it. */
+static size_t read_line(struct ethos_view *rest, struct ethos_view *out_text)
 {
     struct ethos_view all = *rest, line = VIEW("");
     size_t gap = 0;
@@ -70,7 +84,7 @@ static struct merge_line read_line(struct ethos_view *rest, struct ethos_view *o
     *out_text = VIEW("");
     while (out_text->size == 0 && (gap = all.size - rest->size, view_line(rest, &line)))
         *out_text = view_trim_end(line);
-    return (struct merge_line){.raw = view_of(all.data, all.size - rest->size), .gap = gap};
+    return gap;
 }
 
 bool merge_read(struct arena *arena, struct ethos_view text, struct merge_text *out)
@@ -81,16 +95,18 @@ bool merge_read(struct arena *arena, struct ethos_view text, struct merge_text *
 
     for (struct ethos_view all = rest; view_line(&all, &line);)
         most++;
-    *out = (struct merge_text){view_of(plain, 0), arena_array(arena, most, sizeof(*out->lines)), 0};
-    if (!plain || !out->lines)
+    *out = (struct merge_text){rest, view_of(plain, 0),
+                               arena_array(arena, most, sizeof(*out->lines)), 0};
+    if (!plain || !out->lines || rest.size > MERGE_MOST_BYTES)
         return false;
     do {
         struct merge_line *to = &out->lines[out->count];
 
-        *to = read_line(&rest, &line);
+        to->raw_at = (uint32_t)(out->raw.size - rest.size);
+        to->plain_at = (uint32_t)out->plain.size;
+        to->gap = read_line(&rest, &line) & (2 * MERGE_MOST_BYTES - 1);
         to->apart = !fence && (to->gap > 0 || out->count == 0);
-        to->kind = line_kind(line, &fence);
-        to->plain = view_of(plain + out->plain.size, line.size + 1);
+        to->kind = line_kind(line, &fence) & 15u;
         memcpy(plain + out->plain.size, line.data, line.size);
         plain[out->plain.size + line.size] = '\n';
         out->plain.size += line.size + 1;
@@ -103,8 +119,8 @@ struct ethos_view merge_slice(const struct merge_text *text, struct merge_range 
 {
     if (range.from == range.to)
         return VIEW("");
-    const char *start = text->lines[range.from].plain.data;
-    struct ethos_view last = text->lines[range.to - 1].plain;
+    const char *start = merge_plain(text, range.from).data;
+    struct ethos_view last = merge_plain(text, range.to - 1);
     return view_of(start, (size_t)(last.data + last.size - start));
 }
 
@@ -133,13 +149,15 @@ static void separate(struct str *out)
         end_line(out);
 }
 
-static void emit_line(struct str *out, const struct merge_line *line, bool first)
+static void emit_line(struct str *out, const struct merge_text *text, size_t line)
 {
-    bool starts = out->size == 0, is_end = line->raw.size == line->gap;
+    struct ethos_view raw = merge_raw(text, line);
+    size_t gap = text->lines[line].gap;
+    bool starts = out->size == 0, is_end = raw.size == gap, first = line == 0;
 
-    if (first && !starts && line->gap == 0 && !is_end)
+    if (first && !starts && gap == 0 && !is_end)
         separate(out);
-    struct ethos_view shown = starts && !first ? view_from(line->raw, line->gap) : line->raw;
+    struct ethos_view shown = starts && !first ? view_from(raw, gap) : raw;
     if (shown.size > 0)
         complete_line(out);
     str_add(out, shown);
@@ -148,7 +166,7 @@ static void emit_line(struct str *out, const struct merge_line *line, bool first
 void merge_emit(struct str *out, const struct merge_text *text, struct merge_range range)
 {
     for (; range.from < range.to; range.from++)
-        emit_line(out, &text->lines[range.from], range.from == 0);
+        emit_line(out, text, range.from);
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -210,7 +228,7 @@ static bool find_parts(struct arena *arena, const struct merge_text *text, struc
         struct part *part = &out->items[count - ++out->count];
 
         part->lines = (struct merge_range){i, out->head.to};
-        part->key = level ? text->lines[i].plain : merge_slice(text, part->lines);
+        part->key = level ? merge_plain(text, i) : merge_slice(text, part->lines);
         out->head.to = i;
     }
     return true;

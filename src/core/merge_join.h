@@ -14,16 +14,23 @@ struct str;
 /* What a line is in markdown; inside a code fence every line is plain. */
 enum merge_kind { MERGE_PLAIN, MERGE_ITEM, MERGE_HEADING /* + level, from 1 */ };
 
-/* A line that is not blank. The last "line" of a text is its end: nothing but what is before it. */
+/*
+ * A line that is not blank. The last "line" of a text is its end: nothing but what is before it. Small: a
+ * merge holds those of three texts. Lines follow one another, so each ends where the next one begins.
+ */
 struct merge_line {
-    struct ethos_view raw;   /* as it stands, blank lines before it and its line end included */
-    size_t gap;              /* bytes of those blank lines */
-    struct ethos_view plain; /* without them and the white space at its end, but with LF */
-    unsigned kind;
-    bool apart; /* begins a paragraph: after blank lines, or first */
+    uint32_t
+        raw_at; /* in the text: as it stands, blank lines before it and its line end included */
+    uint32_t plain_at;  /* in plain: without them and the white space at its end, but with LF */
+    unsigned gap : 27;  /* bytes of those blank lines */
+    unsigned kind : 4;  /* enum merge_kind */
+    unsigned apart : 1; /* begins a paragraph: after blank lines, or first */
 };
 
+#define MERGE_MOST_BYTES ((size_t)1 << 26) /* of a text: a gap must fit */
+
 struct merge_text {
+    struct ethos_view raw;   /* the text */
     struct ethos_view plain; /* all plain lines */
     struct merge_line *lines;
     size_t count; /* at least 1 */
@@ -33,8 +40,12 @@ struct merge_range {
     size_t from, to; /* lines */
 };
 
-/* False: no memory. The lines point into text and arena. */
+/* False: no memory, or a text beyond MERGE_MOST_BYTES. The lines point into text and arena. */
 bool merge_read(struct arena *arena, struct ethos_view text, struct merge_text *out);
+
+/* A line as it stands, and its plain text. */
+struct ethos_view merge_raw(const struct merge_text *text, size_t line);
+struct ethos_view merge_plain(const struct merge_text *text, size_t line);
 
 /* The plain text of a range. */
 struct ethos_view merge_slice(const struct merge_text *text, struct merge_range range);

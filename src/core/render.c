@@ -36,6 +36,7 @@ static const char *const headings[ETHOS_SECTIONS] = {
     [ETHOS_SECTION_USER] = "\n\n## About You\n\n",
     [ETHOS_SECTION_MEMORY] = "\n\n## Memory\n\n",
     [ETHOS_SECTION_WORKSPACE] = "\n\n## Workspace Memory\n\n",
+    [ETHOS_SECTION_GLOBAL] = "\n\n## Global Memory\n\n",
 };
 
 /* Which tool of `ethos mcp` reads what was cut. */
@@ -43,6 +44,7 @@ static const struct ethos_view tools[ETHOS_SECTIONS] = {
     [ETHOS_SECTION_USER] = VIEW("; memory_read with store \"user\" reads all of it"),
     [ETHOS_SECTION_MEMORY] = VIEW("; memory_read reads all of it"),
     [ETHOS_SECTION_WORKSPACE] = VIEW("; note_list lists all notes"),
+    [ETHOS_SECTION_GLOBAL] = VIEW("; note_list lists all notes"),
 };
 
 struct section {
@@ -432,13 +434,15 @@ static void share(struct section sections[ETHOS_SECTIONS], uint64_t budget,
                   uint64_t allowance[ETHOS_SECTIONS])
 {
     static const int order[ETHOS_SECTIONS] = {ETHOS_SECTION_USER, ETHOS_SECTION_WORKSPACE,
-                                              ETHOS_SECTION_MEMORY};
+                                              ETHOS_SECTION_GLOBAL, ETHOS_SECTION_MEMORY};
     uint64_t left = budget;
 
     allowance[ETHOS_SECTION_USER] = sections[ETHOS_SECTION_USER].present ? 2 * budget / 5 : 0;
     allowance[ETHOS_SECTION_WORKSPACE] = sections[ETHOS_SECTION_WORKSPACE].present ? budget / 5 : 0;
+    allowance[ETHOS_SECTION_GLOBAL] = sections[ETHOS_SECTION_GLOBAL].present ? budget / 10 : 0;
     allowance[ETHOS_SECTION_MEMORY] = budget - allowance[ETHOS_SECTION_USER] -
-                                      allowance[ETHOS_SECTION_WORKSPACE];
+                                      allowance[ETHOS_SECTION_WORKSPACE] -
+                                      allowance[ETHOS_SECTION_GLOBAL];
     for (int i = 0; i < ETHOS_SECTIONS; i++) {
         allowance[i] = sections[i].present ? reach(&sections[i], allowance[i]) : 0;
         left -= allowance[i];

@@ -4,6 +4,7 @@
  *     ## About You      USER.md
  *     ## Memory         MEMORY.md
  *     ## Workspace Memory   the workspace index
+ *     ## Global Memory  the index of the notes kept for everywhere
  *
  * Section = heading, blank line, trim(redact(guard(text))), in which what nobody would see stands as
  * its number (base/hidden), whether there is a guard or not; sections joined by a blank line; no

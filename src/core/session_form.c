@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "base/view.h"
+#include "core/scope.h"
 
 int form_texts(const char *const *texts, size_t count, struct ethos_error *error)
 {
@@ -67,6 +68,8 @@ static int check_session(const struct ethos_session *session, struct ethos_error
         return err_set(error, ETHOS_INVALID, "a session needs a key and a platform");
     if (session->id && !is_id(session->id))
         return err_set(error, ETHOS_INVALID, "bad session id: %s", session->id);
+    if (session->user && !scope_id_ok(view_str(session->user)))
+        return err_set(error, ETHOS_INVALID, "bad user id of a session");
     return form_texts(texts, sizeof texts / sizeof *texts, error);
 }
 

@@ -68,6 +68,18 @@ bool session_key_of_family(struct ethos_view key, struct ethos_view base)
     return true;
 }
 
+struct ethos_view session_key_base(struct ethos_view key)
+{
+    size_t size = key.size, colons = 0;
+    size_t least = view_starts(key, VIEW("cli:")) ? 2 : 3; // those of a plain key and its moment's
+    for (size_t i = 0; i < key.size; i++)
+        colons += key.data[i] == ':';
+    while (size > 0 && key.data[size - 1] >= '0' && key.data[size - 1] <= '9')
+        size--;
+    bool moment = colons >= least && size < key.size && key.data[size - 1] == ':';
+    return moment ? view_of(key.data, size - 1) : key;
+}
+
 /* A message may be of any size; the title is where it begins. */
 int session_title(struct ethos_view text, struct str *out)
 {

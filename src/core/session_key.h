@@ -24,6 +24,9 @@ int session_key_parts(const struct ethos_view *parts, size_t count, struct str *
 /* Whether a key is base itself, or base with ":<digits>": a fresh one of the same family. */
 bool session_key_of_family(struct ethos_view key, struct ethos_view base);
 
+/* The base of a key's family: the key without its ":<ms>". A folder or chat may be a number, too. */
+struct ethos_view session_key_base(struct ethos_view key);
+
 /*
  * Appends a title for a conversation that has none: the first line of the text that is not blank,
  * without the marks of a heading, list or quote, at most 60 CH, cut between words. Returns

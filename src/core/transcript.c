@@ -144,6 +144,8 @@ static int check_order(const struct transcript *self, char role, const char *nam
     if ((role == 'u' || role == 'a') && self->open_count > 0)
         return err_set(error, ETHOS_INVALID, "role %s while the tool call '%s' has no result", name,
                        self->calls[0]);
+    if (role == 'u' && (self->last == 'u' || self->last == STEER))
+        return err_set(error, ETHOS_INVALID, "the last message is already from the user");
     if (!may_follow(self, role))
         return err_set(error, ETHOS_INVALID, "role %s after %s", name, before_name(self->last));
     return ETHOS_OK;
@@ -166,4 +168,17 @@ int transcript_next(struct transcript *self, const struct ethos_message *message
     next.last = role;
     *self = next;
     return ETHOS_OK;
+}
+
+size_t transcript_close(const struct transcript *self,
+                        struct ethos_message out[TRANSCRIPT_MAX_CALLS])
+{
+    for (size_t i = 0; i < self->open_count; i++)
+        out[i] = (struct ethos_message){.role = "tool_result",
+                                        .content = VIEW(TRANSCRIPT_NO_RESULT),
+                                        .tool_call_id = self->calls[i]};
+    if (self->open_count > 0 || (self->last != 'u' && self->last != STEER))
+        return self->open_count;
+    out[0] = (struct ethos_message){.role = "assistant", .content = VIEW(TRANSCRIPT_NO_REPLY)};
+    return 1;
 }

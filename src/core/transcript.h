@@ -24,6 +24,7 @@ struct arena;
 #define TRANSCRIPT_FORMATS "jsonl|claude-code|codex|ethos"
 
 #define TRANSCRIPT_NO_RESULT "(no result was recorded)" /* what a call without result is answered */
+#define TRANSCRIPT_NO_REPLY "(no reply was recorded)"   /* ends an aborted turn */
 
 /* Where a conversation stands. All zero but the arena: at its beginning. */
 struct transcript {
@@ -40,6 +41,14 @@ struct transcript {
  */
 int transcript_next(struct transcript *self, const struct ethos_message *message,
                     struct ethos_error *error);
+
+/*
+ * The messages that end an aborted turn, so that a user's message may follow: a result for each open
+ * call, or a reply to the user's last word. None when it may follow already. Returns how many; the
+ * ids of calls are those of self.
+ */
+size_t transcript_close(const struct transcript *self,
+                        struct ethos_message out[TRANSCRIPT_MAX_CALLS]);
 
 /*
  * One message; lives as long as the arena. Any value but 0 ends the reading and is returned by it.

@@ -12,11 +12,15 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/str.h"
 #include "base/view.h"
+#include "core/diff.h"
 #include "core/index.h"
+#include "core/merge.h"
 #include "core/patch.h"
 
 #define CORRECTED_BYTES 12 /* shorter lines are alike by chance */
+#define CORRECTED_LINES 64 /* new lines that are compared with those they may correct */
 
 /* Lines without their line ends, in order and sorted. */
 struct lines {
@@ -228,18 +232,21 @@ static bool was_before(const struct judge *j, const struct history_record *r)
     return is_text(j, r, r->before_hash, r->absent_before);
 }
 
-static bool is_older_version(const struct judge *j)
+/* Sets *out_next to the first record after the newest version that is the text now. */
+static bool is_older_version(const struct judge *j, size_t *out_next)
 {
     const struct history *h = j->history;
 
-    for (size_t i = 0; i < h->count; i++) {
+    for (size_t i = h->count; i-- > 0;) {
         const struct history_record *r = &h->records[i];
 
+        *out_next = i + 1;
         if (!h->voided[i] && r->voids_first == 0 &&
             (is_text(j, r, r->after_hash, r->absent_after) ||
              view_eq_str(r->after_hash, j->trimmed)))
             return true;
     }
+    *out_next = 0;
     return was_before(j, &h->records[0]);
 }
 
@@ -287,11 +294,18 @@ static bool all_adds(struct ethos_view actions)
     }
 }
 
-static bool is_our_add(const struct history *h, size_t index)
+/* A change that one of our operations made, and that stands. */
+static bool is_ours(const struct history *h, size_t index)
 {
     const struct history_record *r = &h->records[index];
 
-    return !h->voided[index] && r->seq > 0 && r->voids_first == 0 && all_adds(r->actions);
+    return !h->voided[index] && r->seq > 0 && r->voids_first == 0 &&
+           !view_eq(r->actions, VIEW("external"));
+}
+
+static bool is_our_add(const struct history *h, size_t index)
+{
+    return is_ours(h, index) && all_adds(h->records[index].actions);
 }
 
 /* Entries that stood in the last text and are missing now, newest first. */
@@ -460,6 +474,319 @@ static int judge_missing(const struct judge *j, const struct missing *missing,
     return ETHOS_OK;
 }
 
+/* ---- (c) a stale buffer that lacks more than adds --------------------------------------------- */
+
+/*
+ * Whether there are changes of ours from a record on; adds count only if they are asked for. What a
+ * mirror wrote does not count: it compares edits with that by itself, and with its backend.
+ */
+static bool any_ours(const struct history *h, size_t from, bool adds)
+{
+    for (size_t i = from; i < h->count; i++) {
+        const struct history_record *r = &h->records[i];
+
+        if (is_ours(h, i) && (adds || !all_adds(r->actions)) && !view_eq(r->via, VIEW("mirror")))
+            return true;
+    }
+    return false;
+}
+
+/* Whether changes of ours were made lately. */
+static bool any_recent(const struct judge *j)
+{
+    const struct history *h = j->history;
+    size_t from = h->count > MERGE_BASE_VERSIONS ? h->count - MERGE_BASE_VERSIONS : 0;
+
+    while (from < h->count && h->records[from].ts_ms < j->facts->now_ms - MERGE_BASE_MS)
+        from++;
+    return any_ours(h, from, true);
+}
+
+/* How much a line is like the nearest of those that a text has and the text now has not. */
+static size_t most_alike(const struct judge *j, const struct lines *text, struct ethos_view line,
+                         const struct lines *except)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < text->count; i++) {
+        struct ethos_view other = text->at[i];
+        size_t longer = line.size > other.size ? line.size : other.size, same;
+
+        if (has_line(&j->now, &other) || (except && has_line(except, &other)))
+            continue;
+        same = alike(line, other);
+        if (longer >= CORRECTED_BYTES && 3 * same >= 2 * longer && same > most)
+            most = same;
+    }
+    return most;
+}
+
+static bool any_common(const struct lines *a, const struct lines *b)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        if (!view_blank(b->at[i]) && has_line(a, &b->at[i]))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * How many lines of now correct one that came after the base, and not one of the base: whoever does
+ * that has read the last version.
+ */
+static size_t count_corrected(const struct judge *j, const struct lines *base)
+{
+    size_t count = 0, tried = 0;
+
+    for (size_t i = 0; i < j->now.count && tried < CORRECTED_LINES; i++) {
+        struct ethos_view line = j->now.at[i];
+
+        if (view_blank(line) || has_line(&j->last, &line) || has_line(base, &line))
+            continue;
+        tried++;
+        count += most_alike(j, &j->last, line, base) > most_alike(j, base, line, NULL);
+    }
+    return count;
+}
+
+/* Whether entries of ours that stood in the last text are missing in another one. */
+static int find_dropped(const struct judge *j, struct ethos_view text, bool *out)
+{
+    struct judge other = *j;
+    struct missing missing;
+
+    other.now = (struct lines){0};
+    if (split(text, j->arena, &other.now) || find_missing(&other, &missing))
+        return ETHOS_NOMEM;
+    *out = missing.dropped || missing.count > 0;
+    return ETHOS_OK;
+}
+
+/* What merging over one base gives. */
+struct trial {
+    struct str base, merged;
+    struct merge_report report;
+};
+
+static int try_base(const struct judge *j, size_t index, struct trial *trial)
+{
+    const struct verdict_case *facts = j->facts;
+
+    str_clear(&trial->base);
+    int code = facts->text(facts->arg, index, &trial->base);
+    if (code == ETHOS_OK)
+        code = merge_texts(str_view(&trial->base), facts->now, facts->last, &trial->merged,
+                           &trial->report);
+    return code;
+}
+
+/* Lines that were changed place by place, a replaced one once: all, and without blank ones. */
+struct places {
+    size_t all, filled;
+};
+
+static void count_places(const struct lines *lines, size_t from, size_t end, struct places *out)
+{
+    *out = (struct places){end - from, 0};
+    for (size_t i = from; i < end; i++)
+        out->filled += !view_blank(lines->at[i]);
+}
+
+static int measure_places(const struct judge *j, struct ethos_view base, struct places *out)
+{
+    struct diff_change *changes;
+    struct lines lines = {0};
+    struct places went, came;
+    struct arena arena;
+    size_t count = 0;
+
+    *out = (struct places){0};
+    arena_init(&arena);
+    int code = split(base, &arena, &lines);
+    if (code == ETHOS_OK)
+        code = diff_changes(base, j->facts->now, &arena, &changes, &count);
+    for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
+        count_places(&lines, changes[i].a, changes[i].a_end, &went);
+        count_places(&j->now, changes[i].b, changes[i].b_end, &came);
+        out->all += went.all > came.all ? went.all : came.all;
+        out->filled += went.filled > came.filled ? went.filled : came.filled;
+    }
+    arena_release(&arena);
+    return code;
+}
+
+/*
+ * Keeps those of equally near bases that are the nearest place by place. When blank lines tell the oldest
+ * of them from the others, it is the one: nothing that came after it can be taken for deleted.
+ */
+static int narrow_bases(const struct judge *j, struct merge_bases *bases, struct str *text)
+{
+    struct places at[MERGE_BASES], oldest = {0};
+    size_t least = SIZE_MAX, others = SIZE_MAX, count = 0;
+
+    for (size_t i = 0; bases->count > 1 && i < bases->count; i++) {
+        str_clear(text);
+        int code = j->facts->text(j->facts->arg, bases->index[i], text);
+
+        if (code == ETHOS_OK)
+            code = measure_places(j, str_view(text), &at[i]);
+        if (code != ETHOS_OK)
+            return code;
+        least = at[i].filled < least ? at[i].filled : least;
+    }
+    if (bases->count < 2)
+        return ETHOS_OK;
+    for (size_t i = 0; i < bases->count; i++) {
+        if (at[i].filled > least)
+            continue;
+        if (count > 0 && oldest.all < others)
+            others = oldest.all;
+        oldest = at[i];
+        bases->index[count++] = bases->index[i];
+    }
+    bases->count = count;
+    if (count > 1 && oldest.all < others) {
+        bases->index[0] = bases->index[count - 1];
+        bases->count = 1;
+    }
+    return ETHOS_OK;
+}
+
+/* Whether a base has a line that an entry that is to be appended again begins with. */
+static int find_entry(const struct judge *j, struct ethos_view base,
+                      const struct verdict_finding *finding, bool *out)
+{
+    struct lines lines = {0};
+    struct ethos_view entry, line;
+
+    if (*out || finding->count == 0)
+        return ETHOS_OK;
+    if (split(base, j->arena, &lines))
+        return ETHOS_NOMEM;
+    for (size_t i = 0; !*out && i < finding->count; i++) {
+        entry = finding->entries[i];
+        if (view_line(&entry, &line)) {
+            line = without_end(line);
+            *out = has_line(&lines, &line);
+        }
+    }
+    return ETHOS_OK;
+}
+
+/*
+ * Merges over each base in turn. *out_same: all lead to the same text, which is that of the last, the
+ * oldest one. *out_read: one of them has an entry that is to be appended again, so whoever saved may
+ * have read it and taken it out.
+ */
+static int try_bases(const struct judge *j, const struct merge_bases *bases,
+                     const struct verdict_finding *finding, struct trial *trial, bool *out_same,
+                     bool *out_read)
+{
+    char first[ETHOS_REVISION_SIZE], other[ETHOS_REVISION_SIZE];
+
+    *out_same = !bases->more;
+    *out_read = false;
+    for (size_t i = 0; i < bases->count; i++) {
+        int code = try_base(j, bases->index[i], trial);
+
+        if (code != ETHOS_OK)
+            return code;
+        hash_revision(str_view(&trial->merged), i == 0 ? first : other);
+        *out_same = *out_same && (i == 0 || strcmp(first, other) == 0);
+        if (find_entry(j, str_view(&trial->base), finding, out_read))
+            return ETHOS_NOMEM;
+    }
+    return ETHOS_OK;
+}
+
+static uint64_t sum_of(struct merge_distance distance)
+{
+    return distance.came + distance.went;
+}
+
+/* How much nearer the last version is than the bases: below 0, 0 or above 0 for a base that is nearer. */
+static int compare_last(const struct merge_bases *bases)
+{
+    uint64_t base = merge_distance_lines(bases->distance);
+    uint64_t last = merge_distance_lines(bases->last_distance);
+
+    if (base == last) {
+        base = sum_of(bases->distance);
+        last = sum_of(bases->last_distance);
+    }
+    return (last > base) - (last < base);
+}
+
+static int decide_merge(const struct judge *j, const struct merge_bases *bases,
+                        const struct trial *trial, bool same, struct verdict_finding *out)
+{
+    bool changes = !view_eq(str_view(&trial->merged), j->facts->now);
+    struct lines base = {0};
+
+    if (!changes && trial->report.conflicts == 0)
+        return ETHOS_OK; // it has all of ours
+    out->dropped = true;
+    if (!same || compare_last(bases) == 0)
+        return ETHOS_OK;
+    if (split(str_view(&trial->base), j->arena, &base))
+        return ETHOS_NOMEM;
+    if (!any_common(&base, &j->now))
+        return ETHOS_OK; // all was written anew
+    // a line that was corrected is one change, not one that went and one that came
+    if (sum_of(bases->last_distance) <= sum_of(bases->distance) + count_corrected(j, &base))
+        return ETHOS_OK;
+    out->conflicts = trial->report.conflicts;
+    if (!changes)
+        return ETHOS_OK;
+    const char *merged = arena_copy(j->arena, str_view(&trial->merged));
+    if (!merged)
+        return ETHOS_NOMEM;
+    out->merged = view_of(merged, trial->merged.size);
+    out->verdict = VERDICT_MERGE;
+    return find_dropped(j, out->merged, &out->dropped);
+}
+
+/* adds: changes of ours that only added count as well. */
+static int judge_stale(const struct judge *j, bool adds, struct verdict_finding *out)
+{
+    const struct verdict_case *facts = j->facts;
+    const struct merge_base_case search = {.history = j->history,
+                                           .last = facts->last,
+                                           .now = facts->now,
+                                           .now_ms = facts->now_ms,
+                                           .text = facts->text,
+                                           .arg = facts->arg};
+    struct merge_bases bases;
+    struct trial trial;
+    bool same, read;
+
+    if (!facts->last.data || !facts->now.data) { // a file that was deleted has no lines to merge
+        out->dropped |= any_recent(j);
+        return ETHOS_OK;
+    }
+    if (!facts->text)
+        return ETHOS_OK;
+    int code = merge_base_find(&search, &bases);
+    if (code != ETHOS_OK || bases.count == 0 || compare_last(&bases) < 0 ||
+        !any_ours(j->history, bases.index[bases.count - 1], adds))
+        return code;
+    str_init(&trial.base, ETHOS_MAX_STORE_BYTES);
+    str_init(&trial.merged, ETHOS_MAX_STORE_BYTES);
+    code = narrow_bases(j, &bases, &trial.base);
+    if (code == ETHOS_OK)
+        code = try_bases(j, &bases, out, &trial, &same, &read);
+    if (code == ETHOS_OK && !same && read && compare_last(&bases) > 0)
+        out->verdict = VERDICT_HONOUR, out->count = 0;
+    if (code == ETHOS_OK)
+        code = decide_merge(j, &bases, &trial, same, out);
+    else if (code == ETHOS_NOTFOUND ||
+             code == ETHOS_LIMIT) // it cannot be merged: what is missing is told
+        code = ETHOS_OK, out->dropped = true;
+    str_release(&trial.base);
+    str_release(&trial.merged);
+    return code;
+}
+
 /* ---- (d) crash damage ------------------------------------------------------------------------ */
 
 static bool is_damaged(struct ethos_view text)
@@ -489,16 +816,56 @@ static int hash_trimmed(struct judge *j)
     return ETHOS_OK;
 }
 
+/* Whether a text was purged lately, and nobody has edited the file outside since. */
+static bool is_purged(const struct judge *j)
+{
+    const struct history *h = j->history;
+
+    for (size_t i = h->count; i-- > 0;) {
+        const struct history_record *r = &h->records[i];
+
+        if (r->ts_ms < j->facts->now_ms - MERGE_BASE_MS || view_eq(r->actions, VIEW("external")))
+            return false;
+        if (!h->voided[i] && view_eq(r->via, VIEW("purge")))
+            return true;
+    }
+    return false;
+}
+
+static bool is_returned(const struct judge *j)
+{
+    if (!is_purged(j))
+        return false;
+    for (size_t i = 0; i < j->now.count; i++) {
+        if (!view_blank(j->now.at[i]) && !has_line(&j->last, &j->now.at[i]))
+            return true;
+    }
+    return false;
+}
+
+/* What stands of our adds decides first; then the other changes. */
+static int judge_edit(const struct judge *j, const struct missing *missing,
+                      struct verdict_finding *out)
+{
+    if (judge_missing(j, missing, out))
+        return ETHOS_NOMEM;
+    // adds that nothing older is left to tell the age of are looked for among the versions
+    return judge_stale(j, missing->count > 0 && out->verdict != VERDICT_REAPPLY, out);
+}
+
 int verdict_judge(const struct verdict_case *facts, struct verdict_finding *out)
 {
     struct judge j = {.facts = facts, .history = facts->history, .arena = facts->history->arena};
     struct verdict_finding finding = {.verdict = VERDICT_HONOUR};
     struct missing missing;
+    size_t next = 0;
+    int code = ETHOS_OK;
 
     hash_revision(facts->now, j.hash);
     if (hash_trimmed(&j))
         return ETHOS_NOMEM;
-    if (find_taken_back(&j, &finding) || is_older_version(&j))
+    bool older = is_older_version(&j, &next);
+    if (find_taken_back(&j, &finding) || older)
         finding.verdict = VERDICT_REVERT;
     else if (is_crash_damage(facts))
         finding.verdict = VERDICT_RESTORE;
@@ -507,12 +874,14 @@ int verdict_judge(const struct verdict_case *facts, struct verdict_finding *out)
             find_missing(&j, &missing))
             return ETHOS_NOMEM;
         finding.dropped = missing.dropped ||
-                          (finding.verdict == VERDICT_REVERT && missing.count > 0);
-        if (finding.verdict == VERDICT_HONOUR && judge_missing(&j, &missing, &finding))
-            return ETHOS_NOMEM;
+                          (finding.verdict == VERDICT_REVERT && any_ours(j.history, next, true));
+        finding.returned = finding.verdict == VERDICT_HONOUR && is_returned(&j);
+        if (finding.verdict == VERDICT_HONOUR && !finding.returned)
+            code = judge_edit(&j, &missing, &finding);
     }
-    *out = finding;
-    return ETHOS_OK;
+    if (code == ETHOS_OK)
+        *out = finding;
+    return code;
 }
 
 /* ---- one entry ------------------------------------------------------------------------------- */

@@ -1,14 +1,25 @@
 /*
  * verdict.h: what an outside edit meant: the text of a file is not the one last recorded.
  *
- *     (a) REVERT   it equals an older version, but for blank lines at its end: honour it. When it is the text the newest append
- *                  started from, that append counts as taken back (or never published)
+ *     (a) REVERT   it equals an older version, but for blank lines at its end: honour it. When it is
+ *                  the text the newest append started from, that append counts as taken back (or
+ *                  never published)
  *     (b) REAPPLY  a stale buffer was saved: adds that were acknowledged after it was read are
  *                  missing, older ones stand; they are appended again. Not if the newest of them was
  *                  corrected in its place: who does that has read it
  *     (d) RESTORE  crash damage: empty or with NUL bytes, last changed before this boot; the last
  *                  recorded text is put back
- *     (c) HONOUR   anything else
+ *     (c) MERGE    the version nearest to it is an older one (merge_base.h), and it lacks changes of
+ *                  ours made after that, other than adds (with adds, where (b) has nothing older to
+ *                  go by): a stale buffer was saved. It is merged
+ *                  with the last version over that base. Where both changed the same lines, the
+ *                  saved ones stand and the last version is kept as a conflict copy
+ *         HONOUR   anything else; also where versions are equally near and lead to different results
+ *
+ * The first edit after a purge that brings lines is honoured as well: nothing tells what was purged, so
+ * a stale buffer cannot be merged, but that it may have brought the text back is told (returned).
+ *
+ * Whatever of ours is missing afterwards is told (dropped).
  */
 #ifndef ETHOS_CORE_VERDICT_H
 #define ETHOS_CORE_VERDICT_H
@@ -16,8 +27,9 @@
 #include <stdbool.h>
 
 #include "core/history.h"
+#include "core/merge_base.h"
 
-enum verdict { VERDICT_HONOUR, VERDICT_REVERT, VERDICT_REAPPLY, VERDICT_RESTORE };
+enum verdict { VERDICT_HONOUR, VERDICT_REVERT, VERDICT_REAPPLY, VERDICT_RESTORE, VERDICT_MERGE };
 
 struct verdict_case {
     const struct history *history; /* of the key, at least one record */
@@ -25,6 +37,8 @@ struct verdict_case {
     struct ethos_view now;         /* what stands there; absent view: no file */
     bool before_boot;              /* the file was last changed before the machine started */
     int64_t now_ms;
+    merge_base_text_fn *text; /* reads older versions; NULL: none can be read, nothing is merged */
+    void *arg;
 };
 
 struct verdict_finding {
@@ -32,7 +46,10 @@ struct verdict_finding {
     uint64_t voids_first, voids_last; /* REVERT: lines to take back, or 0 */
     struct ethos_view *entries;       /* REAPPLY: oldest first, in the history's arena */
     size_t count;
-    bool dropped; /* entries of ours that stood in `last` are missing and stay so */
+    struct ethos_view merged; /* MERGE: the text the file must have, in the history's arena */
+    unsigned conflicts;       /* places where `last` has lines that lost against those saved */
+    bool dropped;             /* changes of ours are missing and stay so */
+    bool returned;            /* HONOUR: lines came that a purge may have taken out */
 };
 
 #define VERDICT_REAPPLY_MS 86400000 /* adds older than this are not appended again */
@@ -44,7 +61,7 @@ struct verdict_finding {
 size_t verdict_count(const struct history_record *record, struct ethos_view text,
                      struct arena *arena);
 
-/* Judges. ETHOS_OK or ETHOS_NOMEM. */
+/* Judges. ETHOS_OK, ETHOS_NOMEM, or what facts->text returned but ETHOS_NOTFOUND. */
 int verdict_judge(const struct verdict_case *facts, struct verdict_finding *out);
 
 #endif

@@ -246,6 +246,10 @@ json_t *wire_change(const struct ethos_change *change)
     put_members(&json, change, change_members, COUNT(change_members));
     put_number(&json, "bytesBefore", change->bytes_before);
     put_number(&json, "bytesAfter", change->bytes_after);
+    if (change->group > 0) {
+        put_number(&json, "group", change->group);
+        put_number(&json, "groupSize", change->group_size);
+    }
     if (change->diff.data)
         put(&json, "diff", wire_bytes(change->diff));
     put(&json, "diffWhole", json_boolean(change->diff_whole));
@@ -261,8 +265,11 @@ int wire_take_change(const json_t *value, struct str *scratch, struct ethos_chan
         .bytes_before = wire_number(value, "bytesBefore", 0),
         .bytes_after = wire_number(value, "bytesAfter", 0),
         .diff_whole = json_is_true(json_object_get(value, "diffWhole")),
+        .group = wire_number(value, "group", 0),
+        .group_size = wire_number(value, "groupSize", 0),
     };
-    if (!take_members(value, out, change_members, COUNT(change_members)) || !out->key)
+    if (!take_members(value, out, change_members, COUNT(change_members)) || !out->key ||
+        !out->before || !out->after) // whoever reads changes compares them
         return ETHOS_INVALID;
     return diff ? wire_take_bytes(diff, scratch, &out->diff) : ETHOS_OK;
 }

@@ -77,7 +77,7 @@ static const char *accept_of(const struct request *request)
 static bool is_plain(const struct request *request)
 {
     return request->call.method == HTTP_GET && !request->shared && *request->connection->line &&
-           !request->conditional;
+           !request->conditional && !(request->call.rights & OP_LIMITED);
 }
 
 static struct answer *find(struct answers *self, const struct request *request)

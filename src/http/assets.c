@@ -15,10 +15,13 @@ static const char stranger[] =
     "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
     "<meta name=\"viewport\" content=\"width=device-width\">"
     "<meta name=\"color-scheme\" content=\"light dark\"><title>ethos</title></head>\n"
-    "<body><h1>ethos</h1>\n<p>This browser is not logged in. Run <code>ethos serve</code> in a "
-    "terminal and open the link that it prints.</p>\n<p>Such a link works once; a new one is "
-    "printed "
-    "whenever the server starts.</p></body></html>\n";
+    "<body><h1>ethos</h1>\n<p>This browser is not signed in. Run <code>ethos serve --link</code> "
+    "in "
+    "a terminal and open the link that it prints. A link works once, within 10 minutes.</p>\n"
+    "<form action=\"/auth/exchange\"><p><label>Or type the six digits that a browser which is "
+    "signed in shows: <input name=\"t\" inputmode=\"numeric\" autocomplete=\"one-time-code\" "
+    "pattern=\"[0-9]{6}\" maxlength=\"6\" size=\"6\" required></label> "
+    "<button>Sign in</button></p></form></body></html>\n";
 
 void http_stranger(struct http_call *call)
 {

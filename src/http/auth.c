@@ -1,5 +1,5 @@
 /*
- * auth.c: the browser's token, its exchange for a cookie, and the keys of programs.
+ * auth.c: who is asking: browsers by their cookies, programs by their keys.
  */
 #include "http/auth.h"
 
@@ -13,18 +13,24 @@
 #include "base/os.h"
 #include "base/view.h"
 #include "http/server.h"
+#include "ops/keys.h"
+#include "ops/limits.h"
 #include "ops/share.h"
-#include "ops/token.h"
 
 #define MINUTE_MS 60000
 #define MAX_KEYS 4096
 #define USED_MS 3600000  /* between two notes that a key is used */
 #define UNNOTED_MS 60000 /* before one that failed is tried again */
 
+/* A key, or a browser. */
 struct key {
     char hash[HASH_HEX_SIZE];
+    char prefix[AUTH_PREFIX_SIZE];
+    bool browser;
+    int64_t ends_ms; /* of a browser: when its cookie does */
     char actor[AUTH_NAME_SIZE];
     char origins[AUTH_ORIGINS_SIZE];
+    char only[AUTH_ONLY_SIZE]; /* "personality:a,user:b": with OP_LIMITED */
     unsigned rights;
     bool used;       /* since the last look */
     int64_t used_ms; /* when the store was last told, or knew, that it is; 0: never */
@@ -46,15 +52,14 @@ struct auth {
     pthread_mutex_t looking; /* at the store, which takes its time; taken before the other one */
     struct ethos *ethos;     /* to look with; NULL until first needed */
     pthread_mutex_t mutex;   /* of all that follows, briefly: who has a cookie waits for no store */
-    struct token *token;
+    struct login *login;
     struct keys keys;
     uint64_t version;
-    _Atomic int64_t looked;         /* when; 0: never; one that did not answer: later than that */
-    int64_t read;                   /* when keys were last read, or were those of before */
-    bool away;                      /* the store did not answer: only a worker asks it again */
-    _Atomic uint64_t state;         /* another number whenever keys or token may have changed */
-    char token_hash[HASH_HEX_SIZE]; /* of the token at that state */
-    struct job note;                /* that keys are used */
+    _Atomic int64_t looked; /* when; 0: never; one that did not answer: later than that */
+    int64_t read;           /* when keys were last read, or were those of before */
+    bool away;              /* the store did not answer: only a worker asks it again */
+    _Atomic uint64_t state; /* another number whenever keys or browsers may have changed */
+    struct job note;        /* that keys are used */
     bool noting;
     struct job look; /* at the keys */
     bool sent;       /* to look */
@@ -99,17 +104,49 @@ static bool note_failure(struct auth *self, const char hash[HASH_HEX_SIZE])
 
 /* ---- keys ------------------------------------------------------------------------------------------------ */
 
-static unsigned scope_rights(const char *scopes)
+/* The rights of a list of scopes, and its limits. Limits that cannot be read whole leave no right. */
+static unsigned scope_rights(const char *scopes, char only[AUTH_ONLY_SIZE])
 {
-    unsigned rights = 0;
+    const struct ethos_view mark = VIEW(LIMITS_SCOPE), limit = VIEW(LIMITS_ONLY);
+    unsigned open = 0, limited = 0;
     enum op_right right;
+    struct str list;
+    str_init(&list, AUTH_ONLY_SIZE - 1);
     for (const char *at = scopes; *at; at += *at == ',') {
         size_t size = strcspn(at, ",");
-        if (op_right_parse(view_trim(view_of(at, size)), &right))
-            rights |= OP_RIGHT(right);
+        struct ethos_view word = view_trim(view_of(at, size));
+        bool marked = view_starts(word, mark);
+        if (view_starts(word, limit))
+            str_printf(&list, "%s%.*s", list.size ? "," : "",
+                       VIEW_ARG(view_from(word, limit.size)));
+        else if (op_right_parse(marked ? view_from(word, mark.size) : word, &right))
+            *(marked ? &limited : &open) |= OP_RIGHT(right);
         at += size;
     }
+    bool whole = str_code(&list) == ETHOS_OK;
+    if (whole && list.size > 0)
+        snprintf(only, AUTH_ONLY_SIZE, "%s", list.data);
+    unsigned rights = !whole ? 0 : list.size > 0 ? limited | open | OP_LIMITED : open;
+    str_release(&list);
     return rights;
+}
+
+/* A browser is the owner's, until its cookie ends. */
+static void make_browser(const struct ethos_key *row, struct key *key)
+{
+    int64_t made_ms = 0;
+    clock_parse(view_str(row->created_at), 0, false, &made_ms, NULL);
+    key->browser = true;
+    key->ends_ms = made_ms + LOGIN_DAYS_MS;
+    key->rights = (OP_RIGHT(OP_OWNER) << 1) - 1;
+    snprintf(key->actor, sizeof key->actor, "owner");
+}
+
+static void make_program(const struct ethos_key *row, struct key *key)
+{
+    snprintf(key->actor, sizeof key->actor, "key:%s", row->name);
+    snprintf(key->origins, sizeof key->origins, "%s", row->origins);
+    key->rights = scope_rights(row->scopes, key->only) | (row->agent ? OP_AGENT : 0);
 }
 
 /* A list that does not fit would be a shorter one: such a key is not taken. */
@@ -118,16 +155,19 @@ static int add_key(void *arg, const struct ethos_key *row)
     struct keys *self = arg;
     struct key key = {0};
     if (row->revoked_at || strlen(row->hash) != HASH_HEX_SIZE - 1 ||
-        strlen(row->origins) >= sizeof key.origins || self->count == MAX_KEYS)
+        strlen(row->origins) >= sizeof key.origins || strlen(row->prefix) >= sizeof key.prefix ||
+        self->count == MAX_KEYS)
         return ETHOS_OK;
     struct key *rows = realloc(self->rows, (self->count + 1) * sizeof *rows);
     if (!rows)
         return ETHOS_NOMEM;
     self->rows = rows;
     memcpy(key.hash, row->hash, sizeof key.hash);
-    snprintf(key.actor, sizeof key.actor, "key:%s", row->name);
-    snprintf(key.origins, sizeof key.origins, "%s", row->origins);
-    key.rights = scope_rights(row->scopes) | (row->agent ? OP_AGENT : 0);
+    snprintf(key.prefix, sizeof key.prefix, "%s", row->prefix);
+    if (view_starts(view_str(row->prefix), VIEW(ETHOS_BROWSER_PREFIX)))
+        make_browser(row, &key);
+    else
+        make_program(row, &key);
     if (row->last_used_at)
         clock_parse(view_str(row->last_used_at), 0, false, &key.used_ms, NULL);
     self->rows[self->count++] = key;
@@ -144,7 +184,7 @@ static int read_keys(struct auth *self, uint64_t *version, struct keys *out,
                            : op_share_open_once(&self->http->options, &self->ethos, error);
     if (code == ETHOS_OK)
         code = ethos_sessions(self->ethos, &store, error);
-    if (code != ETHOS_OK || !store->ops->keys_version)
+    if (code != ETHOS_OK || !keys_supported(store))
         return code;
     code = store->ops->keys_version(store, version, error);
     if (code != ETHOS_OK || (self->looked && !self->away && *version == known))
@@ -162,12 +202,30 @@ static void put_keys(struct auth *self, struct keys *keys)
     http_ring(self->http); // a stream whose key is gone finds out
 }
 
-/* Holding the mutex. Keys that can no longer be read let nobody in. */
+/* Holding the mutex. */
+static size_t count_programs(const struct auth *self)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < self->keys.count; i++)
+        count += !self->keys.rows[i].browser;
+    return count;
+}
+
+/*
+ * Holding the mutex. Keys that can no longer be read let nobody in. Browsers that were known stay: who owns
+ * all this can look what is wrong.
+ */
 static void forget_keys(struct auth *self)
 {
-    struct keys none = {0};
-    if (self->away && self->keys.count > 0 && os_tick_ms() - self->read >= AUTH_KEEP_MS)
-        put_keys(self, &none);
+    size_t left = 0;
+    if (!self->away || count_programs(self) == 0 || os_tick_ms() - self->read < AUTH_KEEP_MS)
+        return;
+    for (size_t i = 0; i < self->keys.count; i++)
+        if (self->keys.rows[i].browser)
+            self->keys.rows[left++] = self->keys.rows[i];
+    self->keys.count = left;
+    self->state++;
+    http_ring(self->http);
 }
 
 /* Holding both: what a look at `now` found. */
@@ -271,7 +329,7 @@ bool auth_has_keys(struct auth *self)
 {
     look_at_keys(self, AUTH_LOOK_MS);
     pthread_mutex_lock(&self->mutex);
-    bool some = self->keys.count > 0 || self->away;
+    bool some = count_programs(self) > 0 || self->away;
     pthread_mutex_unlock(&self->mutex);
     return some;
 }
@@ -335,7 +393,7 @@ static void note_used(struct job *job)
     struct ethos *ethos = NULL;
     struct ethos_sessions *store;
     bool ready = http_open(self->http, &ethos, NULL) == ETHOS_OK &&
-                 ethos_sessions(ethos, &store, NULL) == ETHOS_OK && store->ops->key_used;
+                 ethos_sessions(ethos, &store, NULL) == ETHOS_OK && keys_supported(store);
     while (next_used(self, hash))
         if (!ready || store->ops->key_used(store, hash, NULL) != ETHOS_OK)
             unnote(self, hash);
@@ -372,56 +430,56 @@ static bool next_cookie(const char **at, struct ethos_view *out)
     return false;
 }
 
-static void found_wrong(struct auth *self, struct ethos_view secret, struct auth_found *out)
+static bool is_over(const struct key *key)
 {
-    char hash[HASH_HEX_SIZE];
-    hash_hex(secret, hash);
-    out->throttled |= note_failure(self, hash);
+    return key->browser && os_now_ms() >= key->ends_ms;
 }
 
-/* The token as it is now; another one is another state. */
-static const char *look_at_token(struct auth *self)
+/* Holding the mutex. The key or the browser whose secret has the hash out->secret. */
+static bool take_key(struct auth *self, bool browser, struct auth_found *out)
 {
-    char hash[HASH_HEX_SIZE];
-    const char *token = token_now(self->token);
-    hash_hex(view_str(token), hash);
-    if (strcmp(hash, self->token_hash) != 0) {
-        memcpy(self->token_hash, hash, sizeof hash);
-        self->state++;
-    }
-    return token;
+    struct key *key = find_key(self, out->secret);
+    if (!key || key->browser != browser || is_over(key))
+        return false;
+    key->used = true;
+    out->who = browser ? HTTP_BROWSER : HTTP_KEY;
+    out->rights = key->rights;
+    memcpy(out->actor, key->actor, sizeof out->actor);
+    memcpy(out->origins, key->origins, sizeof out->origins);
+    memcpy(out->only, key->only, sizeof out->only);
+    return true;
+}
+
+/* The same, and nobody was found. */
+static void take_nobody(struct auth *self, struct auth_found *out)
+{
+    out->unread |= self->away;
+    out->throttled |= !self->away && note_failure(self, out->secret);
+}
+
+/* A browser that is known waits for no store. */
+static void try_cookie(struct auth *self, struct ethos_view cookie, struct auth_found *out)
+{
+    hash_hex(cookie, out->secret);
+    pthread_mutex_lock(&self->mutex);
+    bool known = take_key(self, true, out);
+    out->state = self->state;
+    pthread_mutex_unlock(&self->mutex);
+    if (known)
+        return;
+    look_for_key(self, out->secret);
+    pthread_mutex_lock(&self->mutex);
+    if (!take_key(self, true, out))
+        take_nobody(self, out);
+    out->state = self->state;
+    pthread_mutex_unlock(&self->mutex);
 }
 
 static void try_cookies(struct auth *self, const char *header, struct auth_found *out)
 {
     struct ethos_view cookie;
-    const char *token = look_at_token(self);
-    while (next_cookie(&header, &cookie)) {
-        if (token_equal(cookie, token)) {
-            out->who = HTTP_BROWSER;
-            out->rights = (OP_RIGHT(OP_OWNER) << 1) - 1;
-            snprintf(out->actor, sizeof out->actor, "owner");
-            memcpy(out->secret, self->token_hash, sizeof out->secret);
-            return;
-        }
-        found_wrong(self, cookie, out);
-    }
-}
-
-/* Holding the mutex. */
-static void take_key(struct auth *self, struct auth_found *out)
-{
-    struct key *key = find_key(self, out->secret);
-    out->unread = !key && self->away;
-    if (!key) {
-        out->throttled |= !out->unread && note_failure(self, out->secret);
-        return;
-    }
-    key->used = true;
-    out->who = HTTP_KEY;
-    out->rights = key->rights;
-    memcpy(out->actor, key->actor, sizeof out->actor);
-    memcpy(out->origins, key->origins, sizeof out->origins);
+    while (out->who == HTTP_NOBODY && next_cookie(&header, &cookie))
+        try_cookie(self, cookie, out);
 }
 
 static void try_key(struct auth *self, const char *header, struct auth_found *out)
@@ -433,7 +491,8 @@ static void try_key(struct auth *self, const char *header, struct auth_found *ou
     hash_hex(secret, out->secret);
     look_for_key(self, out->secret);
     pthread_mutex_lock(&self->mutex);
-    take_key(self, out);
+    if (!take_key(self, false, out))
+        take_nobody(self, out);
     out->state = self->state;
     pthread_mutex_unlock(&self->mutex);
 }
@@ -449,6 +508,7 @@ static void copy_found(struct auth_found *out, const struct auth_found *from)
     memcpy(out->secret, from->secret, sizeof out->secret);
     memcpy(out->actor, from->actor, strlen(from->actor) + 1);
     memcpy(out->origins, from->origins, strlen(from->origins) + 1);
+    memcpy(out->only, from->only, strlen(from->only) + 1);
 }
 
 /*
@@ -482,11 +542,8 @@ void auth_find(struct auth *self, struct auth_last *last, const char *cookie,
     copy_found(out, &nobody);
     if (!cookie && !authorization)
         return;
-    pthread_mutex_lock(&self->mutex);
     if (cookie)
         try_cookies(self, cookie, out);
-    out->state = self->state;
-    pthread_mutex_unlock(&self->mutex);
     if (out->who == HTTP_NOBODY && authorization)
         try_key(self, authorization, out);
     if (last && !cookie && authorization)
@@ -510,7 +567,6 @@ static void give(struct auth *self, struct job *job, bool wanted, bool *sent)
 void auth_look(struct auth *self)
 {
     pthread_mutex_lock(&self->mutex);
-    look_at_token(self);
     forget_keys(self);
     bool used = is_used(self), old = is_old(self, AUTH_LOOK_MS);
     pthread_mutex_unlock(&self->mutex);
@@ -524,82 +580,86 @@ bool auth_holds(struct auth *self, struct auth_found *found)
         return true;
     pthread_mutex_lock(&self->mutex);
     found->state = self->state;
-    bool holds = found->who == HTTP_BROWSER ? strcmp(self->token_hash, found->secret) == 0
-                                            : find_key(self, found->secret) != NULL;
+    const struct key *key = find_key(self, found->secret);
+    bool holds = key && !is_over(key);
     pthread_mutex_unlock(&self->mutex);
     return holds;
 }
 
-/* ---- /auth/exchange -------------------------------------------------------------------------------------------- */
+/* ---- browsers ---------------------------------------------------------------------------------------------------- */
 
-/*
- * Makes the token of a link that of a cookie: a fresh one, so that the link worked once. It may wait for
- * another server; others who ask do not.
- */
-static int exchange(struct http_call *call, const char *given, char out[TOKEN_SIZE],
-                    struct ethos_error *error)
+bool auth_throttled(struct auth *self)
 {
-    struct auth *self = call->http->auth;
-    struct token *token;
-    bool done = false;
-    char hash[HASH_HEX_SIZE];
-    int code = token_open(call->http->options.home, &token, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = token_exchange(token, view_str(given), &done, error);
-    snprintf(out, TOKEN_SIZE, "%s", done ? token_now(token) : "");
-    token_close(token);
-    hash_hex(view_str(given), hash);
     pthread_mutex_lock(&self->mutex);
-    if (code == ETHOS_OK && !done)
-        note_failure(self, hash);
+    bool throttled = is_throttled(self, os_monotonic_ms());
     pthread_mutex_unlock(&self->mutex);
+    return throttled;
+}
+
+void auth_wrong(struct auth *self, struct ethos_view secret)
+{
+    char hash[HASH_HEX_SIZE];
+    hash_hex(secret, hash);
+    pthread_mutex_lock(&self->mutex);
+    note_failure(self, hash);
+    pthread_mutex_unlock(&self->mutex);
+}
+
+/* The store, through the handle of this thread: what it commits, the handle that looks at keys sees. */
+static int browser_store(struct http_call *call, struct ethos_sessions **out,
+                         struct ethos_error *error)
+{
+    struct ethos *ethos;
+    int code = http_ethos(call, &ethos, error);
+    if (code == ETHOS_OK)
+        code = ethos_sessions(ethos, out, error);
+    if (code == ETHOS_OK && !keys_supported(*out))
+        code = err_set(error, ETHOS_UNSUPPORTED,
+                       "the session store of this home keeps no browsers: nobody can sign in");
     return code;
 }
 
-static void let_in(struct http_call *call, const char *token)
+int auth_add_browser(struct http_call *call, const char *name, char out_secret[HASH_HEX_SIZE],
+                     struct ethos_error *error)
 {
-    char cookie[256];
-    snprintf(cookie, sizeof cookie,
-             AUTH_COOKIE "=%s; Max-Age=%d; Path=/; HttpOnly; SameSite=Strict", token,
-             AUTH_DAYS_SECONDS);
-    call->status = 302;
-    http_answer_header(call, "Location", "/");
-    http_answer_header(call, "Set-Cookie", cookie);
+    struct ethos_sessions *store;
+    char hash[HASH_HEX_SIZE], id[HASH_HEX_SIZE], prefix[AUTH_PREFIX_SIZE];
+    int code = browser_store(call, &store, error);
+    if (code == ETHOS_OK)
+        code = login_secret(out_secret, error);
+    if (code == ETHOS_OK)
+        code = login_secret(id, error);
+    if (code != ETHOS_OK)
+        return code;
+    hash_hex(view_str(out_secret), hash);
+    snprintf(prefix, sizeof prefix, ETHOS_BROWSER_PREFIX "%.8s", id);
+    const struct ethos_key key = {
+        .prefix = prefix, .hash = hash, .name = name, .scopes = "", .origins = ""};
+    code = store->ops->key_add(store, &key, error);
+    if (code == ETHOS_OK)
+        look_at_keys(call->http->auth, 0);
+    return code;
 }
 
-static void turn_away(struct http_call *call)
+int auth_end_browser(struct http_call *call, const struct auth_found *found,
+                     struct ethos_error *error)
 {
-    static const struct http_error stale = {401, "UNAUTHORIZED",
-                                            "This link does not work (any more)",
-                                            "Open the link that `ethos serve` prints."};
-    const char *accept = http_header(call, "accept");
-    call->status = 401;
-    if (accept && strstr(accept, "text/html"))
-        http_stranger(call);
-    else
-        http_answer_error(call, &stale, NULL);
-}
-
-void http_exchange(struct http_call *call)
-{
-    static const struct http_error often = {429, "TOO_MANY_REQUESTS", "Too many wrong credentials",
-                                            "Wait a minute."};
     struct auth *self = call->http->auth;
-    const char *given = http_query(call, "t");
-    char token[TOKEN_SIZE] = "";
-    struct ethos_error error = {0};
+    struct ethos_sessions *store;
+    char prefix[AUTH_PREFIX_SIZE] = "";
     pthread_mutex_lock(&self->mutex);
-    bool refused = is_throttled(self, os_monotonic_ms());
+    const struct key *key = find_key(self, found->secret);
+    if (key)
+        memcpy(prefix, key->prefix, sizeof prefix);
     pthread_mutex_unlock(&self->mutex);
-    if (refused)
-        http_answer_error(call, &often, NULL);
-    else if (given && exchange(call, given, token, &error) != ETHOS_OK)
-        http_answer_failure(call, &error);
-    else if (*token)
-        let_in(call, token);
-    else
-        turn_away(call);
+    if (!*prefix)
+        return ETHOS_OK; // somebody else was faster
+    int code = browser_store(call, &store, error);
+    if (code == ETHOS_OK)
+        code = store->ops->key_revoke(store, prefix, error);
+    if (code == ETHOS_OK)
+        look_at_keys(self, 0);
+    return code;
 }
 
 /* ---- opening ------------------------------------------------------------------------------------------------------ */
@@ -614,9 +674,7 @@ int auth_open(struct http *http, struct auth **out, struct ethos_error *error)
     pthread_mutex_init(&self->mutex, NULL);
     self->note.run = note_used;
     self->look.run = run_look;
-    int code = token_open(http->options.home, &self->token, error);
-    if (code == ETHOS_OK)
-        code = token_make(self->token, error);
+    int code = login_open(http->options.home, &self->login, error);
     if (code == ETHOS_OK)
         *out = self;
     else
@@ -629,21 +687,14 @@ void auth_close(struct auth *self)
     if (!self)
         return;
     ethos_close(self->ethos);
-    token_close(self->token);
+    login_close(self->login);
     free(self->keys.rows);
     pthread_mutex_destroy(&self->mutex);
     pthread_mutex_destroy(&self->looking);
     free(self);
 }
 
-const char *auth_place(const struct auth *self)
+struct login *auth_login(struct auth *self)
 {
-    return token_place(self->token);
-}
-
-void auth_token(struct auth *self, char out[HASH_HEX_SIZE])
-{
-    pthread_mutex_lock(&self->mutex);
-    snprintf(out, HASH_HEX_SIZE, "%s", token_now(self->token));
-    pthread_mutex_unlock(&self->mutex);
+    return self->login;
 }

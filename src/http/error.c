@@ -78,15 +78,39 @@ static json_t *text_json(const char *text)
     return json_text(view_str(text ? text : ""));
 }
 
+/* What to do about an error that does not say so itself; NULL: of the shape of a call, whose issues tell. */
+static const char *action_of(const struct http_error *error)
+{
+    static const char *const rows[][2] = {
+        {"SESSION_NOT_FOUND", "List the sessions."},
+        {"PERSONALITY_NOT_FOUND", "List the personalities."},
+        {"PERSONALITY_EXISTS", "Choose another id."},
+        {"PERSONALITY_READ_ONLY", "Duplicate it, and change the copy."},
+        {"MEMORY_CONFLICT", "Read it again, then decide."},
+        {"CONFLICT", "Read it again, then decide."},
+        {"ALREADY_EXISTS", "Choose another name."},
+        {"INVALID_INPUT", "Correct the value that the message names."},
+        {"NOT_FOUND", "List what there is."},
+        {"FORBIDDEN", "Use a credential that may do this: ethos api-key create."},
+        {"NOT_CONFIGURED", "Run ethos doctor: it tells what is set up."},
+        {"SERVICE_UNAVAILABLE", "Try again in a moment."},
+    };
+    for (size_t i = 0; !error->action && i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i][0], error->code) == 0)
+            return rows[i][1];
+    return error->action;
+}
+
 json_t *http_error_json(const struct http_call *call, const struct http_error *error, json_t *data)
 {
     json_t *json = json_pack("{s:b, s:s, s:i, s:o}", "defined", 0, "code", error->code, "status",
                              (int)error->status, "message", text_json(error->message));
     bool inside = error->status >= 500;
-    if (!data && (error->action || inside))
+    const char *action = action_of(error);
+    if (!data && (action || inside))
         data = json_object();
-    if (error->action)
-        op_json_put(&data, "action", text_json(error->action));
+    if (action)
+        op_json_put(&data, "action", text_json(action));
     if (inside)
         op_json_put(&data, "requestId", text_json(call->request_id));
     if (data)
@@ -97,7 +121,7 @@ json_t *http_error_json(const struct http_call *call, const struct http_error *e
 static json_t *envelope_json(const struct http_call *call, const struct http_error *error)
 {
     return json_pack("{s:b, s:s, s:o, s:o, s:o}", "ok", 0, "code", error->code, "error",
-                     text_json(error->message), "action", text_json(error->action), "requestId",
+                     text_json(error->message), "action", text_json(action_of(error)), "requestId",
                      text_json(call->request_id));
 }
 

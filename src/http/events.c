@@ -115,6 +115,18 @@ const char *events_last_id(const struct http_call *call)
     return header ? header : http_query(call, "lastEventId");
 }
 
+void http_tell_session(void *arg, const json_t *told)
+{
+    struct http_call *call = arg;
+    struct str text;
+    const char *session = json_view(told, "sessionId").data;
+    str_init(&text, HUB_BYTES);
+    if (session && json_print(json_object_get(told, "event"), JSON_STYLE_LINE, &text) == ETHOS_OK)
+        sse_tell(http_events_of(call)->sse, session, str_view(&text));
+    str_release(&text);
+    http_ring(call->http);
+}
+
 /* ---- /events ----------------------------------------------------------------------------------- */
 
 /* The place that an id names; false: it is of another run, or none. */

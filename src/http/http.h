@@ -8,7 +8,7 @@
  *   request.c  a call as handlers see it; running operations; seats.c: a handle for each thread
  *   workers.c  the threads that do what may wait
  *   gate.c     who may come in: headers and credential in, verdict out (pure)
- *   auth.c     the browser's token, the exchange, the keys
+ *   auth.c     who is asking: browsers and keys; login.c: /auth, signing in and out
  *   routes.c   which handler a path has
  *   rpc.c      /rpc: the envelope of the wire; shapes.c: the reference's forms
  *   api.c      /api: for people and scripts; openapi.c: its description
@@ -69,6 +69,7 @@ struct http_call {
     enum http_who who;
     unsigned rights;    /* OP_RIGHT(...) bits, OP_OWNER's for the browser */
     const char *actor;  /* for history: "owner", "key:NAME" */
+    const char *only;   /* limits of a key, with OP_LIMITED in rights; else NULL */
     const char *source; /* of history, said by the handler before http_run; NULL: "tool" */
     bool raw;           /* the same: the operation gives its bytes (op_call.want_json is false) */
     bool printed; /* the same: of OP_PRINTS, its JSON is appended to out (op_result.printed) */

@@ -243,6 +243,7 @@ static const struct http_error *judge(struct request *request, const struct head
     call->who = found->who;
     call->rights = found->rights;
     call->actor = found->actor;
+    call->only = found->rights & OP_LIMITED ? found->only : NULL;
     bool shared = gate_shares(&call->http->rules, &ask) ||
                   (found->who == HTTP_NOBODY && ask.origin &&
                    auth_lists_origin(call->http->auth, ask.origin));

@@ -13,7 +13,9 @@
 #include "base/hash.h"
 #include "base/view.h"
 #include "http/api.h"
+#include "http/schema.h"
 #include "http/server.h"
+#include "ops/answers.h"
 
 #define PROBLEM "#/components/responses/Problem"
 
@@ -166,6 +168,19 @@ static json_t *description_json(const struct op *op)
     return json;
 }
 
+/* What it gives; what the table does not say is anything. A write that is tried out tells what it would change. */
+static json_t *answer_schema(const struct op *op)
+{
+    const char *form = answer_form(op);
+    json_t *schema = form ? schema_json(form) : json_object();
+    json_t *members = json_object_get(schema, "properties");
+    if ((op->effect & OP_WRITES) && members) {
+        json_object_set_new(members, "dryRun", json_pack("{s:s}", "type", "boolean"));
+        json_object_set_new(members, "diff", json_pack("{s:s}", "type", "string"));
+    }
+    return schema;
+}
+
 static json_t *operation_json(const struct op *op)
 {
     bool writes = op->effect & OP_WRITES, matching = op->effect & OP_DESTRUCTIVE;
@@ -174,7 +189,7 @@ static json_t *operation_json(const struct op *op)
                              op->summary, "description", description_json(op), "tags", tag,
                              "security", security_json(op), "responses",
                              responses_json("What the operation gives, as --json prints it",
-                                            json_object(), writes, matching));
+                                            answer_schema(op), writes, matching));
     if (matching)
         op_json_put(&json, "parameters",
                     json_pack("[o]", reference("#/components/parameters/ifMatch")));
@@ -354,15 +369,18 @@ static json_t *schemas_json(void)
 {
     static const char *const file[] = {"store", "scope",       "key",       "content",
                                        "path?", "modifiedAt?", "revision?", NULL};
-    static const char *const problem[] = {"type", "title",     "detail", "instance",
-                                          "code", "requestId", NULL};
+    static const char *const problem[] = {"type", "title",     "detail",  "instance",
+                                          "code", "requestId", "action?", NULL};
     json_t *told = object_schema(problem);
     if (told) {
         json_object_set_new(json_object_get(told, "properties"), "status",
                             json_pack("{s:s}", "type", "integer"));
         json_array_append_new(json_object_get(told, "required"), json_string("status"));
     }
-    return json_pack("{s:o, s:o}", "MemoryFile", object_schema(file), "Problem", told);
+    json_t *schemas = json_pack("{s:o, s:o}", "MemoryFile", object_schema(file), "Problem", told);
+    for (const struct answer_row *type = answer_types; type->name; type++)
+        op_json_put(&schemas, type->name, schema_json(type->form));
+    return schemas;
 }
 
 static json_t *components_json(void)

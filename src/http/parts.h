@@ -15,7 +15,9 @@ http_fn http_api;      /* api.c: /api/ */
 http_fn http_openapi;  /* openapi.c: /openapi.json */
 http_fn http_events;   /* events.c: /events */
 http_fn http_sse;      /* sse.c: /sse/sessions/ */
-http_fn http_exchange; /* auth.c: /auth/exchange */
+http_fn http_exchange; /* login.c: /auth/exchange */
+http_fn http_logout;   /* login.c: /auth/logout */
+http_fn http_code;     /* login.c: /auth/code */
 http_fn http_page;     /* page.c: the dashboard's page */
 http_fn http_asset;    /* assets.c: its files */
 http_fn http_stranger; /* assets.c: what / is without a credential */
@@ -30,6 +32,9 @@ size_t http_rpc_larger(const struct http_call *call);
 /* ---- handles ------------------------------------------------------------------------------------- */
 
 /* That of this thread's seat, opened when first needed. Borrowed, for the length of the call. */
+/* Tells the stream of a session something: {sessionId, event}. op_tell_fn; arg is the call. events.c */
+void http_tell_session(void *arg, const json_t *told);
+
 int http_ethos(struct http_call *call, struct ethos **out, struct ethos_error *error);
 
 /* One more, as the command line asked for: for a thread of one's own. Close it. */

@@ -270,6 +270,10 @@ static int run_for(struct http_call *call, const struct op *op, unsigned rights,
                    struct op_call *inner, struct op_result *result, struct ethos_error *error)
 {
     inner->home = call->http->options.home;
+    inner->only = call->only;
+    inner->id = call->request_id;
+    inner->tell = http_tell_session;
+    inner->progress_arg = call;
     inner->dry_run |= call->http->dry_run;
     if (call->who == HTTP_KEY)
         inner->actor = call->actor;

@@ -35,6 +35,8 @@ const struct http_route http_routes[] = {
     {"/sse/sessions/", ON(HTTP_GET), HTTP_EAGER, http_sse, NULL, 0, NULL},
     {"/mcp", ON(HTTP_POST), 0, run_mcp, NULL, 0, NULL},
     {"/auth/exchange", ON(HTTP_GET), HTTP_OPEN, http_exchange, NULL, 0, NULL},
+    {"/auth/logout", ON(HTTP_POST), 0, http_logout, NULL, 0, NULL},
+    {"/auth/code", ON(HTTP_POST), 0, http_code, NULL, 0, NULL},
     PAGE("/"),
     PAGE("/memory"),
     PAGE("/notes"),

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@
 #define FULL_MS 50      /* before the next try when no descriptor is left */
 #define ANY_PORT_TRIES 8
 #define MAX_FILES 65536
+#define URL_SIZE 320      /* bytes of the server's address, with terminator */
 #define WORKER_FILES 8    /* that a worker has open at once, more or less */
 #define LARGE_TEXT 131072 /* bytes, for which memory is had from the system and goes back to it */
 
@@ -302,25 +304,85 @@ static void serve(struct serve *self)
     }
 }
 
-/* The link logs a browser in: it is the one thing on standard output. */
-static void print_link(struct serve *self, const json_t *hosts)
+/* ---- the link ---------------------------------------------------------------------------------------------------- */
+
+/* "http://localhost:3000" */
+static void make_url(const char *host, unsigned port, bool v6_too, char *out, size_t size)
 {
-    char token[HASH_HEX_SIZE];
-    const char *host = json_string_value(json_array_get(hosts, 0));
-    const char *name = host ? host : self->sockets.v6 ? "localhost" : "127.0.0.1";
-    bool v6 = strchr(name, ':') != NULL;
+    const char *name = host ? host : v6_too ? "localhost" : "127.0.0.1";
     bool every = strcmp(name, "0.0.0.0") == 0 || strcmp(name, "::") == 0;
-    auth_token(self->http.auth, token);
-    printf("http://%s%s%s:%u/auth/exchange?t=%s\n", v6 && !every ? "[" : "",
-           every ? "localhost" : name, v6 && !every ? "]" : "", self->sockets.port, token);
-    fflush(stdout);
+    bool v6 = strchr(name, ':') != NULL && !every;
+    snprintf(out, size, "http://%s%s%s:%u", v6 ? "[" : "", every ? "localhost" : name,
+             v6 ? "]" : "", port);
+}
+
+/* The link signs a browser in: it is the one thing on standard output. */
+static int print_link(struct login *login, const char *url, struct ethos_error *error)
+{
+    char token[LOGIN_TOKEN_SIZE];
+    int code = login_add_link(login, os_now_ms(), token, error);
+    if (code == ETHOS_OK) {
+        printf("%s/auth/exchange?t=%s\n", url, token);
+        fflush(stdout);
+    }
     explicit_bzero(token, sizeof token);
-    fprintf(stderr, "ethos: serving on port %u; open the link above, once. Ctrl-C ends.\n",
+    return code;
+}
+
+static int announce(struct serve *self, const json_t *args, struct ethos_error *error)
+{
+    char url[URL_SIZE];
+    struct login *login = auth_login(self->http.auth);
+    make_url(json_string_value(json_array_get(json_object_get(args, "host"), 0)),
+             self->sockets.port, self->sockets.v6, url, sizeof url);
+    int code = login_note_server(login, url, (long)getpid(), error);
+    if (code == ETHOS_OK)
+        code = print_link(login, url, error);
+    if (code != ETHOS_OK)
+        return code;
+    fprintf(stderr,
+            "ethos: serving on port %u; the link signs one browser in, within 10 minutes. "
+            "Another link: ethos serve --link. Ctrl-C ends.\n",
             self->sockets.port);
     if (self->sockets.open)
         fprintf(stderr,
                 "ethos: other machines can connect, and nothing is encrypted; names that they "
                 "use belong in serve.hosts\n");
+    return ETHOS_OK;
+}
+
+static int find_server(struct login *login, const json_t *args, char *url, size_t size,
+                       struct ethos_error *error)
+{
+    const char *host = json_string_value(json_array_get(json_object_get(args, "host"), 0));
+    const json_t *port = json_object_get(args, "port");
+    long pid = 0;
+    if (port) {
+        make_url(host, (unsigned)json_integer_value(port), true, url, size);
+        return ETHOS_OK;
+    }
+    int code = login_server(login, url, size, &pid, NULL);
+    if (code == ETHOS_OK && pid > 0 && (kill((pid_t)pid, 0) == 0 || errno == EPERM))
+        return ETHOS_OK;
+    code = err_set(error, ETHOS_NOTFOUND, "no server of this home is running");
+    return err_hint(error, code,
+                    "`ethos serve` starts one and prints its link; of one that runs elsewhere: "
+                    "ethos serve --link --port PORT");
+}
+
+/* Another link of a server that runs. */
+static int serve_link(const struct surface_start *given, struct ethos_error *error)
+{
+    char url[URL_SIZE];
+    struct login *login;
+    int code = login_open(given->options->home, &login, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = find_server(login, given->args, url, sizeof url, error);
+    if (code == ETHOS_OK)
+        code = print_link(login, url, error);
+    login_close(login);
+    return code;
 }
 
 int http_serve(const struct surface_start *given, struct ethos_error *error)
@@ -330,14 +392,17 @@ int http_serve(const struct surface_start *given, struct ethos_error *error)
         int code = err_set(error, ETHOS_UNSUPPORTED, "ephemeral memory cannot be served");
         return err_hint(error, code, "use --home with a directory of its own");
     }
+    if (json_is_true(json_object_get(given->args, "link")))
+        return serve_link(given, error);
     self.http.options = *given->options;
     self.http.request = *given->request;
     self.http.dry_run = given->dry_run;
     self.signals = self.http.bell = -1;
     share_files(&self.http);
     int code = start(&self, given->args, error);
+    if (code == ETHOS_OK)
+        code = announce(&self, given->args, error);
     if (code == ETHOS_OK) {
-        print_link(&self, json_object_get(given->args, "host"));
         serve(&self);
         fprintf(stderr, "ethos: ending\n");
     }

@@ -13,6 +13,8 @@
 #include "base/err.h"
 #include "base/view.h"
 
+#define MAX_ATTACHMENTS 10    /* of a message */
+#define MAX_ATTACHED 10485760 /* bytes of all of them */
 #define END                                                                                        \
     {                                                                                              \
         0                                                                                          \
@@ -105,6 +107,22 @@ static const struct shape_field send_chat[] = {
      .flags = SHAPE_MANY | SHAPE_KEEP,
      .fields = attachment},
     END};
+/* Text in base64 is a third longer than what it holds. */
+static int ask_chat(const json_t *input, json_t **args, struct ethos_error *error)
+{
+    const json_t *list = json_object_get(input, "attachments");
+    size_t index, bytes = 0;
+    json_t *one;
+    (void)args;
+    json_array_foreach ((json_t *)list, index, one)
+        bytes += json_view(one, "data").size / 4 * 3;
+    if (json_array_size(list) > MAX_ATTACHMENTS)
+        return err_set(error, ETHOS_INVALID, "attachments: at most %d", MAX_ATTACHMENTS);
+    return bytes > MAX_ATTACHED
+               ? err_set(error, ETHOS_INVALID, "attachments: at most %d bytes", MAX_ATTACHED)
+               : ETHOS_OK;
+}
+
 static const struct shape_field abort_chat[] = {
     {.name = "sessionId", .type = SHAPE_TEXT, .flags = SHAPE_REQUIRED}, END};
 
@@ -317,7 +335,7 @@ const struct shape shapes[] = {
     {"sessions.fork", NULL, fork_session, ask_session, give_session, NULL, NULL},
     {"sessions.delete", NULL, delete_session, ask_session, give_ok, NULL, NULL},
     {"sessions.update", NULL, update_session, ask_session, give_session, NULL, NULL},
-    {"chat.send", NULL, send_chat, NULL, NULL, NULL, NULL},
+    {"chat.send", NULL, send_chat, ask_chat, NULL, NULL, NULL},
     {"chat.abort", NULL, abort_chat, NULL, give_ok, NULL, NULL},
     {"personalities.list", NULL, list_personalities, NULL, give_personality_page, NULL, NULL},
     {"personalities.get", NULL, one_personality, NULL, give_personality_whole, NULL, NULL},

@@ -356,7 +356,9 @@ static void answer_batch(struct mcp_session *self, const json_t *batch, struct s
             str_truncate(&replies, start);
     }
     if (str_code(&replies) != ETHOS_OK)
-        send_failure(MCP_INTERNAL, "the answer is too large", out);
+        send_failure(
+            MCP_INTERNAL,
+            str_code(&replies) == ETHOS_NOMEM ? "out of memory" : "the answer is too large", out);
     else if (replies.size > 0) {
         str_add(out, str_view(&replies));
         str_adds(out, "]\n");

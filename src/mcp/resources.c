@@ -3,6 +3,7 @@
  *
  *     ethos://memory/{key}   a file of the person's memory: MEMORY.md, USER.md, a note beside them
  *     ethos://notes/{key}    a note of this project; MEMORY.md is their index
+ *     ethos://global/{key}   a note that all personalities share; MEMORY.md is their index
  *
  * A key names itself in an address: its letters need no escape.
  */
@@ -16,6 +17,7 @@
 
 #define MEMORY "ethos://memory/"
 #define NOTES "ethos://notes/"
+#define GLOBAL "ethos://global/"
 
 static const struct {
     const char *prefix, *name, *title, *description;
@@ -25,6 +27,8 @@ static const struct {
     {MEMORY, "memory", "Memory", "A file of memory by its name, such as MEMORY.md or USER.md", NULL,
      MCP_ANY},
     {NOTES, "note", "Note", "A note of this project by its file name", "workspace", MCP_PROJECT},
+    {GLOBAL, "global", "Global note", "A note for all projects by its file name", "global",
+     MCP_ANY},
 };
 
 /* ---- listing --------------------------------------------------------------------------------- */
@@ -70,30 +74,44 @@ static void list_files(struct listing *listing)
         const char *scope = json_string_value(json_object_get(file, "scope"));
         const char *label = json_string_value(json_object_get(file, "label"));
         bool project = scope && strncmp(scope, "workspace:", 10) == 0;
-        if (scope && !project && index > 0)
+        bool shared = scope && strcmp(scope, "global") == 0 && index > 1;
+        if (scope && index == 1) // behind the profile
             snprintf(listing->memory_scope, sizeof listing->memory_scope, "%s", scope);
         if (json_is_string(json_object_get(file, "revision")))
-            add_row(listing, project ? NOTES : MEMORY, file, label, NULL,
+            add_row(listing,
+                    project  ? NOTES
+                    : shared ? GLOBAL
+                             : MEMORY,
+                    file, label, NULL,
                     (json_int_t)json_string_length(json_object_get(file, "content")));
     }
     op_result_release(&result);
 }
 
-/* The notes of a scope; one that has none, or cannot have any, adds nothing. */
+#define NOTES_PAGE 5000 /* notes asked for at once */
+
+/* The notes of a scope, page by page; one that has none, or cannot have any, adds nothing. */
 static void list_notes(struct listing *listing, const char *prefix, const char *scope)
 {
     size_t index;
-    json_t *note;
+    json_t *note, *next = NULL;
     struct op_result result;
     const struct op *op = mcp_op(listing->request->session, "notes.list");
     if (!op || !*scope)
         return;
-    mcp_run(listing->request, op, json_pack("{s:s}", "scope", scope), &result, NULL);
-    json_array_foreach (json_object_get(result.json, "notes"), index, note)
-        add_row(listing, prefix, note, json_string_value(json_object_get(note, "title")),
-                json_string_value(json_object_get(note, "hook")),
-                json_integer_value(json_object_get(note, "bytes")));
-    op_result_release(&result);
+    do {
+        json_t *args = json_pack("{s:s, s:i}", "scope", scope, "limit", NOTES_PAGE);
+        if (next)
+            op_json_put(&args, "cursor", next);
+        mcp_run(listing->request, op, args, &result, NULL);
+        json_array_foreach (json_object_get(result.json, "notes"), index, note)
+            add_row(listing, prefix, note, json_string_value(json_object_get(note, "title")),
+                    json_string_value(json_object_get(note, "hook")),
+                    json_integer_value(json_object_get(note, "bytes")));
+        next = json_object_get(result.json, "nextCursor");
+        next = json_is_string(next) ? json_incref(next) : NULL;
+        op_result_release(&result);
+    } while (next);
 }
 
 json_t *offer_resources(struct mcp_request *request)
@@ -102,6 +120,8 @@ json_t *offer_resources(struct mcp_request *request)
     list_files(&listing);
     list_notes(&listing, MEMORY, listing.memory_scope);
     list_notes(&listing, NOTES, "workspace");
+    if (strcmp(listing.memory_scope, "global") != 0)
+        list_notes(&listing, GLOBAL, "global");
     return listing.rows;
 }
 

@@ -41,6 +41,7 @@ static const struct mcp_field note_fields[] = {
 static const struct mcp_field note_list_fields[] = {
     {"scope", MCP_TEXT, "whose notes they are", NULL},
     {"notes", MCP_ROWS, NULL, note_fields},
+    {"nextCursor", MCP_TEXT_OR_NULL, "for the next page; null after the last", NULL},
     WITHHELD,
     END};
 
@@ -77,6 +78,8 @@ static const struct mcp_field touched_fields[] = {
     {"revision", MCP_TEXT_OR_NULL, "of the text as it is now", NULL},
     {"chars", MCP_INTEGER, NULL, NULL},
     {"matched", MCP_INTEGER, "lines that were removed", NULL},
+    {"warning", MCP_TEXT, "what else to know, such as where the start of a too long text went",
+     NULL},
     END};
 
 static const struct mcp_field report_fields[] = {
@@ -159,6 +162,8 @@ static const struct mcp_arg remember_args[] = {
      "user: about the person; feedback: how they want things done; project "
      "(default); reference: where something is to be found"},
     {"hook", "hook", "one line for the index that is in every prompt: when the note matters"},
+    {"about", "about",
+     "project (default): the fact is about this project; everywhere: it matters in every project"},
     END};
 static const struct mcp_arg read_args[] = {
     {"store", "store", "memory (default): MEMORY.md; user: the person's profile, USER.md"},
@@ -174,7 +179,11 @@ static const struct mcp_arg write_args[] = {
 static const struct mcp_arg search_args[] = {
     {"query", "query", NULL}, {"limit", "limit", NULL}, END};
 static const struct mcp_arg list_args[] = {
-    {"type", "type", NULL}, {"stale", "stale", "only notes that should be verified"}, END};
+    {"type", "type", NULL},
+    {"stale", "stale", "only notes that should be verified"},
+    {"limit", "limit", "how many at most (default: 200)"},
+    {"cursor", "cursor", "nextCursor of the page before, with the same other arguments"},
+    END};
 static const struct mcp_arg name_args[] = {{"name", "name", NULL}, END};
 static const struct mcp_arg session_search_args[] = {{"query", "query", NULL},
                                                      {"limit", "limit", NULL},
@@ -184,7 +193,7 @@ static const struct mcp_arg session_search_args[] = {{"query", "query", NULL},
 static const struct mcp_arg session_list_args[] = {
     {"since", "since", NULL},
     {"until", "until", NULL},
-    {"all", "all", "of all folders, not only of this project"},
+    {"all", "all", "of all folders, where the owner allows it (sessions.across)"},
     {"limit", "limit", NULL},
     {"cursor", "cursor", "nextCursor of the page before, with the same other arguments"},
     END};
@@ -218,12 +227,14 @@ static const struct mcp_arg team_write_args[] = {
 
 const struct mcp_tool mcp_tools[] = {
     {"remember", "Remember a fact",
-     "Keep one fact that will matter in a later conversation, as a note of this project: a "
-     "decision, a preference, how something is built or run. Not for secrets.",
+     "Keep one fact that will matter in a later conversation, as a note of this project or of "
+     "every project: a decision, a preference, how something is built or run. Not for secrets.",
      ONE_WAY("notes.remember"), remember_args, kept_fields, MCP_PROJECT, NULL},
     {"memory_search", "Search memory",
-     "Find words in everything that is remembered: memory, profile and the notes of this project. "
-     "Read a hit whose scope begins with \"workspace:\" with note_read, others with memory_read.",
+     "Find words in everything that is remembered: memory, profile, and the notes of this project "
+     "and of every project. Read a hit whose scope is \"global\" or begins with \"workspace:\" "
+     "with "
+     "note_read, others with memory_read.",
      ONE_WAY("memory.search"), search_args, found_fields, MCP_ANY, NULL},
     {"memory_read", "Read memory",
      "Read MEMORY.md (what goes on, across projects) or the person's profile, whole, with the "
@@ -235,11 +246,13 @@ const struct mcp_tool mcp_tools[] = {
      WRITE_WAYS, write_args, report_fields, MCP_ANY, NULL},
     {"note_list", "List notes", "List the notes of this project: titles, and when each matters.",
      ONE_WAY("notes.list"), list_args, note_list_fields, MCP_PROJECT, NULL},
-    {"note_read", "Read a note", "Read one note of this project, by file name or title.",
+    {"note_read", "Read a note",
+     "Read one note of this project or of every project, by file name or title.",
      ONE_WAY("notes.get"), name_args, note_read_fields, MCP_PROJECT,
      "note_list shows what there is"},
     {"session_search", "Search conversations",
-     "Find words in what was said in earlier conversations, of all folders. Read around a hit with "
+     "Find words in what was said in earlier conversations of this folder, or of all where the "
+     "owner allows it. Read around a hit with "
      "session_read: id of its session, from the id of its message.",
      ONE_WAY("sessions.search"), session_search_args, session_found_fields, MCP_ANY, NULL},
     {"session_list_by_date", "List conversations",

@@ -38,9 +38,7 @@ static int find_origin(struct ethos_turn *turn, const char *scope, const char *s
     const struct ethos_host *host = turn->ethos->host;
     struct ethos_text text = {0};
     struct archive_block block;
-    int code = provider->ops->read
-                   ? provider->ops->read(provider, scope, ARCHIVE, &whole, &text, error)
-                   : ETHOS_NOTFOUND;
+    int code = provider->ops->read(provider, scope, ARCHIVE, &whole, &text, error);
     struct ethos_view rest = text_of(&text);
     *out_key = 0;
     while (code == ETHOS_OK && archive_next(&rest, &block))

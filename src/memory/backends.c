@@ -14,6 +14,7 @@
 #include "base/os.h"
 #include "base/view.h"
 #include "memory/handle.h"
+#include "memory/slots.h"
 
 #define FOLDER "personalities"
 
@@ -21,7 +22,7 @@ bool backends_here(const struct ethos *self, struct ethos_provider *provider)
 {
     char path[PATH_MAX];
     size_t size = strlen(self->root);
-    return provider->ops->locate &&
+    return SLOT_PROVIDER(provider, locate) &&
            provider->ops->locate(provider, "global", "MEMORY.md", path, sizeof path, NULL) ==
                ETHOS_OK &&
            strncmp(path, self->root, size) == 0 && (path[size] == '/' || path[size] == 0);
@@ -151,7 +152,7 @@ static int tell_scopes(void *arg, struct ethos_provider *provider, bool here)
 {
     struct telling *telling = arg;
     struct ethos_error why;
-    if (here || !provider->ops->scopes)
+    if (here || !SLOT_PROVIDER(provider, scopes))
         return ETHOS_OK;
     telling->provider = provider;
     int code = provider->ops->scopes(provider, tell_scope, telling, &why);

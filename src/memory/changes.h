@@ -5,6 +5,7 @@
 #define ETHOS_MEMORY_CHANGES_H
 
 #include "base/arena.h"
+#include "base/json.h"
 #include "memory/handle.h"
 
 struct changes {
@@ -13,9 +14,17 @@ struct changes {
     size_t count, capacity;
     struct ethos_text now; /* the text as it is; data NULL: no file */
     bool with_diffs;
+    size_t diff_bytes; /* of all of them */
 };
 
-enum { CHANGES_PLAIN, CHANGES_DIFFS, CHANGES_STILL /* nothing is recorded meanwhile */ };
+/* What to load, as bits. */
+enum {
+    CHANGES_PLAIN = 0,
+    CHANGES_DIFFS = 1, /* those that are whole; from CHANGES_DIFF_BYTES on, a change has none */
+    CHANGES_STILL = 2  /* nothing is recorded meanwhile */
+};
+
+#define CHANGES_DIFF_BYTES 33554432 /* bytes of all diffs; the versions tell what else there is */
 
 /*
  * Has an edit made outside recorded, if it can be, then reads text and history. ETHOS_UNSUPPORTED
@@ -24,6 +33,28 @@ enum { CHANGES_PLAIN, CHANGES_DIFFS, CHANGES_STILL /* nothing is recorded meanwh
 int changes_load(struct ethos_turn *turn, const struct scope_target *target, int what,
                  struct changes *out, struct ethos_error *error);
 void changes_release(struct ethos_turn *turn, struct changes *changes);
+
+/* Reads the text again; the changes stay those that were loaded. */
+int changes_refresh(struct ethos_turn *turn, const struct scope_target *target,
+                    struct changes *changes, struct ethos_error *error);
+
+/* The changes of all keys of a scope, by key: one walk for all of them. */
+struct changes_scope {
+    struct changes all;
+    size_t *next; /* of each change: the next older one of its key; SIZE_MAX: none */
+    size_t next_capacity;
+    json_t *first, *last; /* {"key": index} */
+};
+
+/* As changes_load for a scope (an id); the text of no key is read, nothing is recorded. Release it always. */
+int changes_load_scope(struct ethos_turn *turn, const char *scope, int what,
+                       struct changes_scope *out, struct ethos_error *error);
+void changes_scope_release(struct ethos_turn *turn, struct changes_scope *changes);
+
+/* The changes of one key among them, and its text as it is. Release it before the scope. */
+int changes_of_key(struct ethos_turn *turn, const struct scope_target *target,
+                   const struct changes_scope *scope, struct changes *out,
+                   struct ethos_error *error);
 
 /* A change whose strings are in the arena; its diff only when asked for. ETHOS_OK or ETHOS_NOMEM. */
 int changes_copy(struct arena *arena, const struct ethos_change *change, bool with_diff,
@@ -38,6 +69,10 @@ bool changes_real(const struct ethos_change *change);
 /* The revision that a name means (ethos_read_version); "absent" when there was no file then. */
 int changes_resolve(const struct changes *changes, const char *key, const char *name,
                     const char **out_revision, struct ethos_error *error);
+
+/* ETHOS_INVALID when the filter's number, if it has one, names two changes: git merged two histories. */
+int changes_check_number(const struct changes *changes, const char *key,
+                         const struct ethos_filter *filter, struct ethos_error *error);
 
 /* The text of a revision, "absent" included: then out_text->data is NULL. Free it by the host. */
 int changes_text(struct ethos_turn *turn, const struct scope_target *target, const char *revision,

@@ -8,6 +8,7 @@
 #include "base/view.h"
 #include "core/merge.h"
 #include "memory/changes.h"
+#include "memory/slots.h"
 
 #define ROUNDS 100
 
@@ -38,7 +39,7 @@ static int set_aside(struct saving *saving, struct ethos_error *error)
     struct ethos_provider *provider = saving->turn->provider;
     if (saving->kept || (saving->how->flags & ETHOS_SYNC_DRY_RUN))
         return ETHOS_OK;
-    int code = need_conflicts(saving->turn, provider->ops->set_aside, NULL);
+    int code = need_conflicts(saving->turn, SLOT_PROVIDER(provider, set_aside), NULL);
     if (code != ETHOS_OK)
         return err_set(error, ETHOS_CONFLICT, "%s: changed meanwhile in the same place",
                        saving->target->key);
@@ -119,7 +120,7 @@ int ethos_conflicts(struct ethos_turn *turn, const struct ethos_target *target,
     struct ethos_provider *provider = turn->provider;
     int code = handle_aim(turn, target, false, &aimed, error);
     if (code == ETHOS_OK)
-        code = need_conflicts(turn, provider->ops->conflicts, error);
+        code = need_conflicts(turn, SLOT_PROVIDER(provider, conflicts), error);
     return code == ETHOS_OK ? provider->ops->conflicts(provider, aimed.scope, each, arg, error)
                             : code;
 }
@@ -154,8 +155,9 @@ static int read_copy(struct ethos_turn *turn, const struct ethos_target *target,
     int code = handle_aim(turn, target, false, &out->target, error);
     if (code == ETHOS_OK)
         code = need_conflicts(turn,
-                              provider->ops->conflicts && provider->ops->conflict_read &&
-                                  provider->ops->conflict_drop,
+                              SLOT_PROVIDER(provider, conflicts) &&
+                                  SLOT_PROVIDER(provider, conflict_read) &&
+                                  SLOT_PROVIDER(provider, conflict_drop),
                               error);
     if (code == ETHOS_OK)
         code = provider->ops->conflicts(provider, out->target.scope, find_one, out, error);

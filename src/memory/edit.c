@@ -118,9 +118,6 @@ int handle_update(struct ethos_turn *turn, const char *scope, struct ethos_edit 
     const struct ethos_host *host = turn->ethos->host;
     struct ethos_origin origin;
     bool dry = how->flags & ETHOS_SYNC_DRY_RUN;
-    if (!provider->ops->update || !provider->ops->read)
-        return err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider keeps no notes",
-                       provider->ops->name);
     int code = handle_origin(turn, how->origin, &origin, error);
     if (code != ETHOS_OK)
         return code;

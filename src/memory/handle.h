@@ -32,6 +32,7 @@ struct ethos {
     struct group *group;             /* that shares writes with other handles, or NULL */
     struct ethos_provider *injected; /* or NULL: the configured ones */
     struct opened *opened;
+    struct split *splits;             /* split.h: of personalities with a backend of their own */
     struct ethos_sessions *sessions;  /* NULL until first use */
     struct backend sessions_backend;  /* that made them; all zero: this program */
     struct config config;             /* of the home */
@@ -52,6 +53,7 @@ struct turn_asked {
 };
 
 struct ethos_turn {
+    bool no_global; /* of its request */
     struct ethos_context context;
     struct ethos *ethos;
     struct arena arena; /* every string of the context */
@@ -69,6 +71,9 @@ struct local_user {
     char id[ETHOS_MAX_ID + 1];
     bool known; /* the map or the configuration says so; else the id is derived */
 };
+
+/* A request (NULL: an empty one), completed by the environment. */
+struct ethos_request turn_request(const struct ethos_request *given);
 
 /*
  * Steps of resolving a turn, on descriptors that are opened once per turn (-1: no such directory).
@@ -125,7 +130,19 @@ void handle_touch(struct ethos_turn *turn, const char *scope);
 /* The sessions of the backend that the home names; NULL: it keeps none, or is not to be asked. */
 int handle_sessions(struct ethos *self, struct ethos_sessions **out, struct ethos_error *error);
 
-/* The provider the current configuration names, opened at first use. */
-int handle_provider(struct ethos *self, struct ethos_provider **out, struct ethos_error *error);
+/*
+ * The provider the current configuration names, opened at first use. Where a personality has a backend of its
+ * own, profiles are in the home's (split.h), unless its memory.options.user is true; own_profile: they are its own.
+ */
+int handle_provider(struct ethos *self, bool own_profile, struct ethos_provider **out,
+                    struct ethos_error *error);
+
+/* That of the home itself. */
+int handle_home_provider(struct ethos *self, struct ethos_provider **out,
+                         struct ethos_error *error);
+
+/* ETHOS_UNSUPPORTED when a provider does not do what a sync is asked for beyond the updates. */
+int handle_sync_able(const struct ethos_provider *provider, const struct ethos_sync_how *how,
+                     struct ethos_error *error);
 
 #endif

@@ -22,6 +22,7 @@
 
 #define PATH_LIMIT 4096 /* bytes */
 #define LOCK_FOLDER ".mem"
+#define FOLDER_ATTEMPTS 16 /* at a folder that somebody removes meanwhile */
 
 static const char *env_value(const char *name)
 {
@@ -94,7 +95,7 @@ int home_open(const char *path, bool create, int *out_dir, struct ethos_error *e
 {
     int flags = O_RDONLY | O_DIRECTORY;
     int dir = os_openat(AT_FDCWD, path, flags, 0);
-    if (dir < 0 && errno == ENOENT && create && dir_make(path) == 0)
+    if (dir < 0 && errno == ENOENT && create && dir_make_home(path) == 0)
         dir = os_openat(AT_FDCWD, path, flags, 0);
     if (dir < 0 && errno == ENOENT)
         return err_set(error, ETHOS_NOTFOUND, "%s: there is no memory here yet", path);
@@ -174,7 +175,10 @@ static int open_folder(int dir, const char *folder, bool *out_made)
     *out_made = fd < 0 && errno == ENOENT;
     if (!*out_made)
         return fd;
-    return os_mkdirs(dir, folder) == 0 ? os_open_beneath(dir, folder, flags, 0) : -1;
+    // somebody whose write failed may remove what they made, between the two
+    for (int i = 0; fd < 0 && errno == ENOENT && i < FOLDER_ATTEMPTS; i++)
+        fd = os_mkdirs(dir, folder) == 0 ? os_open_beneath(dir, folder, flags, 0) : -1;
+    return fd;
 }
 
 int home_replace(int dir, const char *folder_name, const char *name, struct ethos_view text,

@@ -21,16 +21,25 @@ int hooks_say(struct ethos_turn *turn, const struct hook *hook, const char *turn
 
 /*
  * What is known of a conversation, each in a file <home>/hooks/<agent>-<hash>.<what>: how far its
- * transcript was read, and what it was told last. Writing may fail silently.
+ * transcript was read, what it was told last, what could not be noted. Writing may fail silently.
  */
 #define HOOKS_PLACE "place"
 #define HOOKS_TOLD "told"
+#define HOOKS_WAITING "waiting" /* prompts that could not be noted: a name, a space, the note */
 int hooks_state_read(struct ethos *self, const struct hook *hook, const char *what,
                      struct str *out);
 void hooks_state_write(struct ethos *self, const struct hook *hook, const char *what,
                        struct ethos_view text);
 
+/* Appends to the file; what cannot be appended whole leaves it as it was. */
+bool hooks_state_append(struct ethos *self, const struct hook *hook, const char *what,
+                        struct ethos_view line);
+
 void hooks_state_drop(struct ethos *self, const struct hook *hook, const char *what);
+
+/* Every file of a kind, whatever its conversation; one that `each` is done with goes. */
+typedef bool hooks_state_fn(void *arg, struct ethos_view text);
+void hooks_state_each(struct ethos *self, const char *what, hooks_state_fn *each, void *arg);
 
 /* What was left of conversations long ago goes. */
 void hooks_state_clear(struct ethos *self);

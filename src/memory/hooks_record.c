@@ -5,6 +5,7 @@
  * of the conversation are taken in, oldest first, by one process at a time. An agent's transcript is
  * imported; where there is none that can be read, the event itself says what was asked and answered.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,15 +103,18 @@ struct note_of_hook {
     json_t *json;
     struct hook hook;
     struct ethos_request request;
+    char personality[ETHOS_MAX_ID + 1], user[ETHOS_MAX_ID + 1]; /* where it names none */
 };
 
-static int print_note(const struct ethos *self, const struct ethos_request *request,
+/* Whose it is says the environment of the agent as well; another process may take the note in. */
+static int print_note(const struct ethos *self, const struct ethos_request *given,
                       const struct hook *hook, struct str *out, struct ethos_error *error)
 {
+    const struct ethos_request request = turn_request(given);
     json_t *note = json_pack("{s:i, s:s, s:s, s:I, s:s*, s:s*, s:s*, s:O}", "version", VERSION,
                              "agent", hook->agent->name, "event", hook->event->name, "at",
-                             (json_int_t)service_now_ms(self), "personality", request->personality,
-                             "user", request->user, "workspace", request->workspace, "input",
+                             (json_int_t)service_now_ms(self), "personality", request.personality,
+                             "user", request.user, "workspace", given->workspace, "input",
                              hook->input);
     int code = note ? json_print(note, JSON_STYLE_LINE, out) : ETHOS_NOMEM;
     json_decref(note);
@@ -170,6 +174,31 @@ static int record_event(struct ethos *self, const struct ethos_request *request,
     return code;
 }
 
+/* What a note does not say, the configuration does: the environment is that of another process. */
+static int complete_note(struct ethos *self, struct note_of_hook *note, struct ethos_error *error)
+{
+    const struct config *home, *own;
+    int code = service_config(self, NULL, &home, &own, error);
+    if (code == ETHOS_OK && !note->request.personality) {
+        const char *active = config_get(home, NULL, "personality");
+        snprintf(note->personality, sizeof note->personality, "%s", active);
+        note->request.personality = note->personality;
+    }
+    if (code == ETHOS_OK && !note->request.user) {
+        code = service_local_user(self, note->user, error);
+        note->request.user = note->user;
+    }
+    return code;
+}
+
+static int record_note(struct ethos *self, struct note_of_hook *note, const char *name, bool late,
+                       struct ethos_error *error)
+{
+    int code = complete_note(self, note, error);
+    return code == ETHOS_OK ? record_event(self, &note->request, &note->hook, name, late, error)
+                            : code;
+}
+
 /* ---- taking them in -------------------------------------------------------------------------- */
 
 /* Whether the same will fail the next time, too. */
@@ -226,9 +255,11 @@ static int take_note(struct ethos *self, const char *name, const struct hook *of
     // one that is no note is nobody's; one that could not be read may be anybody's
     bool mine = code == ETHOS_OK ? is_of(&note, of) : !of || !is_hopeless(code);
     if (code == ETHOS_OK && mine)
-        code = record_event(self, &note.request, &note.hook, name, is_old(self, name), error);
+        code = record_note(self, &note, name, is_old(self, name), error);
     if (mine)
-        code = settle_note(self, name, note.hook.session, code, told, error);
+        code = settle_note(self, name,
+                           note.json && has_transcript(&note.hook) ? note.hook.session : NULL, code,
+                           told, error);
     release_note(&note);
     str_release(&text);
     return mine ? code : ETHOS_OK;
@@ -281,10 +312,55 @@ static int take_notes(struct ethos *self, const struct hook *of, const char *new
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
     code = take_locked(self, of, newest, dry_run, told, error);
-    if (code == ETHOS_OK && !dry_run)
-        spool_leave(self);
     os_close(lock);
     return code;
+}
+
+/* What could not be noted goes into the spool, or is recorded at once. False: some of it still waits. */
+struct retry {
+    struct ethos *ethos;
+    bool at_once;
+};
+
+/* A note that waited beside the spool, recorded at once. One that never can be is done with. */
+static int record_waiting(struct ethos *self, const char *name, struct ethos_view text)
+{
+    struct note_of_hook note;
+    int code = parse_note(text, &note, NULL);
+    if (code == ETHOS_OK)
+        code = record_note(self, &note, name, true, NULL);
+    release_note(&note);
+    return is_hopeless(code) ? ETHOS_OK : code;
+}
+
+static bool retry_lines(void *arg, struct ethos_view text)
+{
+    const struct retry *retry = arg;
+    struct ethos_view line;
+    int code = ETHOS_OK;
+    while (code == ETHOS_OK && view_line(&text, &line)) {
+        char name[SPOOL_NAME_SIZE];
+        const char *space = memchr(line.data, ' ', line.size);
+        size_t size = space ? (size_t)(space - line.data) : 0;
+        if (size == 0 || size >= sizeof name)
+            continue;
+        memcpy(name, line.data, size);
+        name[size] = '\0';
+        code = retry->at_once ? record_waiting(retry->ethos, name, view_from(line, size + 1))
+                              : spool_put(retry->ethos, name, view_from(line, size + 1), NULL);
+    }
+    return code == ETHOS_OK;
+}
+
+static void retry_waiting(struct ethos *self, const struct hook *hook, bool at_once)
+{
+    struct retry retry = {self, at_once};
+    struct str text;
+    str_init(&text, SIZE_MAX);
+    if (hooks_state_read(self, hook, HOOKS_WAITING, &text) == ETHOS_OK &&
+        retry_lines(&retry, str_view(&text)))
+        hooks_state_drop(self, hook, HOOKS_WAITING);
+    str_release(&text);
 }
 
 /* Nobody wants what waits to be recorded any more once recording is off. */
@@ -297,7 +373,6 @@ static int drop_all(struct ethos *self, struct ethos_error *error)
     for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
         code = spool_drop(self, names.list[i], error);
     arena_release(&arena);
-    spool_leave(self);
     return code;
 }
 
@@ -311,21 +386,47 @@ int hooks_drain(struct ethos *self, bool dry_run, struct hooks_drained *out,
     int code = hooks_recording(self, &recording, error);
     if (code != ETHOS_OK)
         return code;
+    if (recording && !dry_run) {
+        struct retry retry = {self, false};
+        hooks_state_each(self, HOOKS_WAITING, retry_lines, &retry);
+    }
     return recording || dry_run ? take_notes(self, NULL, NULL, dry_run, out, error)
                                 : drop_all(self, error);
 }
 
 /* ---- an event -------------------------------------------------------------------------------- */
 
+/* Beside the spool, for the next event of the conversation. */
+static bool keep_waiting(struct ethos *self, const struct hook *hook, const char *name,
+                         struct ethos_view note)
+{
+    struct str line;
+    str_init(&line, SIZE_MAX);
+    str_printf(&line, "%s ", name);
+    str_add(&line, note);
+    str_addc(&line, '\n');
+    bool kept = str_code(&line) == ETHOS_OK &&
+                hooks_state_append(self, hook, HOOKS_WAITING, str_view(&line));
+    str_release(&line);
+    return kept;
+}
+
 static int note_event(struct ethos *self, const struct ethos_request *request,
                       const struct hook *hook, char out_name[SPOOL_NAME_SIZE],
                       struct ethos_error *error)
 {
     struct str text;
+    if (spool_name(self, out_name) != 0)
+        return err_errno(error, errno, "random");
     str_init(&text, SIZE_MAX);
     int code = print_note(self, request, hook, &text, error);
-    if (code == ETHOS_OK)
-        code = spool_put(self, str_view(&text), out_name, error);
+    if (code == ETHOS_OK) {
+        retry_waiting(self, hook, false);
+        code = spool_put(self, out_name, str_view(&text), error);
+        if (code != ETHOS_OK && hook->event->action == AGENT_PROMPT &&
+            keep_waiting(self, hook, out_name, str_view(&text)))
+            code = ETHOS_OK;
+    }
     str_release(&text);
     return code;
 }
@@ -337,6 +438,7 @@ static int record_now(struct ethos *self, const struct ethos_request *given,
     char turn_id[SPOOL_NAME_SIZE];
     struct ethos_request request = hooks_request(given, hook);
     spool_name(self, turn_id);
+    retry_waiting(self, hook, true);
     return record_event(self, &request, hook, turn_id, true, error);
 }
 

@@ -17,7 +17,7 @@
 #include "memory/sessions.h"
 
 #define NOT_ASKED "(what was asked was not recorded)"
-#define SAYS 2     /* messages of one event: a question, an answer */
+#define SAYS 3     /* messages of one event: the end of an aborted turn, a question, an answer */
 #define GAP "\n\n" /* between what one side says in several pieces */
 
 /* A conversation that is added to. */
@@ -33,7 +33,7 @@ struct saying {
     struct ethos_message new[SAYS];
     char ids[SAYS][ETHOS_UUID_SIZE];
     size_t count;
-    const char *instead; /* of this one, or NULL */
+    const char *replaced; /* the last message, of which new[0] is a longer form; or NULL */
 };
 
 static int keep_id(void *arg, const struct ethos_session *session)
@@ -58,13 +58,15 @@ static int find_session(struct saying *self, const struct ethos_turn *turn,
                         struct ethos_error *error)
 {
     struct ethos_sessions *store = self->store;
-    const struct ethos_session session = {.key = self->key,
-                                          .platform = self->hook->agent->name,
-                                          .personality = turn->context.personality,
-                                          .working_dir = self->hook->folder};
+    struct ethos_session session = {.key = self->key,
+                                    .platform = self->hook->agent->name,
+                                    .personality = turn->context.personality,
+                                    .working_dir = self->hook->folder};
     int code = store->ops->get_by_key(store, self->key, keep_id, self, error);
-    if (code == ETHOS_NOTFOUND)
-        return store->ops->create(store, &session, self->id, error);
+    if (code == ETHOS_NOTFOUND) {
+        code = sessions_user(turn, &session.user, error);
+        return code == ETHOS_OK ? store->ops->create(store, &session, self->id, error) : code;
+    }
     if (code == ETHOS_OK && !*self->id)
         return err_set(error, ETHOS_LIMIT, "%s: its id is too long", self->key);
     return code == ETHOS_OK ? store->ops->messages(store, self->id, 1, keep_last, self, error)
@@ -103,7 +105,7 @@ static bool is_said(const struct saying *self, const struct ethos_message *messa
            (last.size == size || view_ends(view_of(last.data, last.size - size), VIEW(GAP)));
 }
 
-/* Both sides take turns: two pieces of one become one. */
+/* Pieces of one answer become one message. */
 static int join_last(struct saying *self, struct ethos_message *message, struct ethos_error *error)
 {
     struct str text;
@@ -123,10 +125,17 @@ static int record_new(struct saying *self, struct ethos_error *error)
     uint64_t hidden;
     if (self->count == 0)
         return ETHOS_OK;
-    if (self->instead)
-        return store->ops->rewind(store, self->id, self->instead, self->new, self->count,
-                                  ETHOS_APPEND_CHECKED, &hidden, error);
+    if (self->replaced)
+        return store->ops->rewind(store, self->id, self->replaced, self->new, self->count,
+                                  ETHOS_APPEND_CHECKED | ETHOS_APPEND_REPLACE, &hidden, error);
     return store->ops->append(store, self->id, self->new, self->count, ETHOS_APPEND_CHECKED, error);
+}
+
+/* A question after one that was never answered: that turn was aborted. */
+static bool is_aborted(const struct saying *self, const struct ethos_message *message)
+{
+    return strcmp(message->role, "user") == 0 && self->last.role &&
+           (is_last(self, message) || strcmp(self->last.role, "user_steer") == 0);
 }
 
 static int say(struct saying *self, const char *role, struct ethos_view text,
@@ -142,8 +151,11 @@ static int say(struct saying *self, const char *role, struct ethos_view text,
     int code = self->store->ops->taken(self->store, &message, 1, &at, error);
     if (code != ETHOS_OK || at == 0)
         return code;
-    if (is_last(self, &message)) { // then nothing is new yet
-        self->instead = self->last.id;
+    if (is_aborted(self, &message)) {
+        self->new[self->count++] = (struct ethos_message){.role = "assistant",
+                                                          .content = VIEW(TRANSCRIPT_NO_REPLY)};
+    } else if (is_last(self, &message)) { // then nothing is new yet
+        self->replaced = self->last.id;
         code = join_last(self, &message, error);
         if (code == ETHOS_OK && make_id(self, &message, id) != ETHOS_OK)
             code = err_nomem(error);

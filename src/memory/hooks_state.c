@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -15,10 +16,11 @@
 #include "memory/handle.h"
 #include "memory/home.h"
 #include "memory/hooks_parts.h"
+#include "memory/spool.h"
 
 #define FOLDER "hooks"
 #define NAME_SIZE 64              /* bytes */
-#define STATE_MAX 65536           /* bytes */
+#define STATE_MAX SPOOL_MAX_NOTE  /* bytes */
 #define FILES_MAX 100000          /* looked at */
 #define LEFT_MS (30 * 86400000LL) /* a conversation that nobody ended */
 
@@ -35,7 +37,8 @@ static int open_folder(struct ethos *self, bool create)
     if (service_open_root(self, create, &root, NULL) != ETHOS_OK || root < 0)
         return -1;
     int folder = os_open_beneath(root, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (folder < 0 && errno == ENOENT && create && os_mkdirat(root, FOLDER, 0700) == 0)
+    if (folder < 0 && errno == ENOENT && create &&
+        (os_mkdirat(root, FOLDER, 0700) == 0 || errno == EEXIST))
         folder = os_open_beneath(root, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     os_close(root);
     return folder;
@@ -71,6 +74,26 @@ void hooks_state_write(struct ethos *self, const struct hook *hook, const char *
     os_close(folder);
 }
 
+bool hooks_state_append(struct ethos *self, const struct hook *hook, const char *what,
+                        struct ethos_view line)
+{
+    char name[NAME_SIZE];
+    struct stat info;
+    int folder = open_folder(self, true);
+    if (folder < 0)
+        return false;
+    make_name(hook, what, name);
+    int fd = os_openat(folder, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+    bool known = fd >= 0 && os_fstat(fd, &info) == 0;
+    bool whole = known && os_write_all(fd, line.data, line.size) == 0;
+    if (known && !whole)
+        os_ftruncate(fd, (uint64_t)info.st_size);
+    if (fd >= 0)
+        os_close(fd);
+    os_close(folder);
+    return whole;
+}
+
 void hooks_state_drop(struct ethos *self, const struct hook *hook, const char *what)
 {
     char name[NAME_SIZE];
@@ -79,6 +102,34 @@ void hooks_state_drop(struct ethos *self, const struct hook *hook, const char *w
         return;
     make_name(hook, what, name);
     os_unlinkat(folder, name, 0);
+    os_close(folder);
+}
+
+static void visit_file(int folder, const char *name, hooks_state_fn *each, void *arg)
+{
+    struct str text;
+    str_init(&text, SIZE_MAX);
+    if (home_read(folder, name, STATE_MAX, &text, NULL, NULL) == ETHOS_OK &&
+        each(arg, str_view(&text)))
+        os_unlinkat(folder, name, 0);
+    str_release(&text);
+}
+
+void hooks_state_each(struct ethos *self, const char *what, hooks_state_fn *each, void *arg)
+{
+    struct arena arena;
+    struct dir_names names;
+    int folder = open_folder(self, false);
+    if (folder < 0)
+        return;
+    arena_init(&arena);
+    if (dir_names(folder, &arena, FILES_MAX, &names) == 0)
+        for (size_t i = 0; i < names.count; i++) {
+            const char *dot = strrchr(names.list[i], '.');
+            if (dot && strcmp(dot + 1, what) == 0)
+                visit_file(folder, names.list[i], each, arg);
+        }
+    arena_release(&arena);
     os_close(folder);
 }
 

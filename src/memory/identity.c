@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
@@ -24,9 +25,11 @@
 
 #define FOLDER "users"
 #define NAME "identity-map.json"
-#define DERIVED_SIZE 12      /* hex digits of a derived id */
-#define PASSWD_LIMIT 1048576 /* bytes of /etc/passwd that are looked at */
-#define PASSWD_STRINGS 4096  /* bytes of one entry */
+#define DERIVED_SIZE 12       /* hex digits of a derived id */
+#define PEOPLE_MAX 64         /* of a home that may be one person's */
+#define PLATFORM_USER_MAX 512 /* bytes */
+#define PASSWD_LIMIT 1048576  /* bytes of /etc/passwd that are looked at */
+#define PASSWD_STRINGS 4096   /* bytes of one entry */
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
@@ -123,9 +126,19 @@ static int check_pair(const char *platform, const char *platform_user, struct et
         return err_set(error, ETHOS_DENIED, "bad platform name: %s",
                        quote_line(view_str(platform), shown));
     size_t size = strlen(platform_user);
-    if (size == 0 || size > 512)
+    if (size == 0 || size > PLATFORM_USER_MAX)
         return err_set(error, ETHOS_DENIED, "platform user id: must have 1 to 512 bytes");
     return ETHOS_OK;
+}
+
+/* The pair is checked. */
+static void hash_pair(const char *platform, const char *platform_user, char out[HASH_HEX_SIZE])
+{
+    char pair[ETHOS_MAX_ID + 1 + PLATFORM_USER_MAX + 1];
+    size_t size = strlen(platform) + 1, user = strlen(platform_user);
+    memcpy(pair, platform, size);
+    memcpy(pair + size, platform_user, user);
+    hash_hex(view_of(pair, size + user), out);
 }
 
 int identity_resolve(const struct identity_map *self, const char *platform,
@@ -143,22 +156,128 @@ int identity_resolve(const struct identity_map *self, const char *platform,
         *out_known = true;
         return ETHOS_OK;
     }
-    char pair[ETHOS_MAX_ID + 1 + 513], hex[HASH_HEX_SIZE];
-    size_t size = strlen(platform) + 1;
-    memcpy(pair, platform, size);
-    memcpy(pair + size, platform_user, strlen(platform_user));
-    hash_hex(view_of(pair, size + strlen(platform_user)), hex);
+    *out_known = false;
+    return identity_derive(self, platform, platform_user, out_user, error);
+}
+
+int identity_derive(const struct identity_map *self, const char *platform,
+                    const char *platform_user, char out_user[ETHOS_MAX_ID + 1],
+                    struct ethos_error *error)
+{
+    char hex[HASH_HEX_SIZE];
+    int code = check_pair(platform, platform_user, error);
+    if (code != ETHOS_OK)
+        return code;
+    hash_pair(platform, platform_user, hex);
     for (size_t at = 0; at + DERIVED_SIZE < HASH_HEX_SIZE; at += DERIVED_SIZE) {
         struct ethos_view user = view_of(hex + at, DERIVED_SIZE);
         if (taken_by_other(self->entries, user, platform, platform_user))
             continue;
         memcpy(out_user, user.data, user.size);
         out_user[user.size] = 0;
-        *out_known = false;
         return ETHOS_OK;
     }
     return err_set(error, ETHOS_EXISTS, "identity map: no free id for %s %s", platform,
                    platform_user);
+}
+
+bool identity_alone(const struct identity_map *self, const char *user, const char *platform,
+                    const char *platform_user)
+{
+    return !taken_by_other(self->entries, view_str(user), platform, platform_user);
+}
+
+/* ---- the one person of a home ---------------------------------------------------------------- */
+
+/* People who may be whoever is at the machine now. */
+struct candidates {
+    const json_t *entries;
+    int users; /* descriptor of the folder */
+    size_t looked, count;
+    char user[ETHOS_MAX_ID + 1]; /* the first of them */
+};
+
+static void add_candidate(struct candidates *self, struct ethos_view user)
+{
+    if (self->count > 0 && view_eq_str(user, self->user))
+        return;
+    if (self->count++ == 0) {
+        memcpy(self->user, user.data, user.size);
+        self->user[user.size] = 0;
+    }
+}
+
+static bool has_entry(const json_t *entries, struct ethos_view user)
+{
+    size_t index;
+    json_t *entry;
+    json_array_foreach (entries, index, entry)
+        if (view_eq(json_view(entry, "userId"), user))
+            return true;
+    return false;
+}
+
+/* A profile that the map does not name: the map was lost. */
+static int look_at_folder(void *arg, const char *name)
+{
+    struct candidates *self = arg;
+    char path[ETHOS_MAX_ID + 16];
+    struct stat info;
+    if (++self->looked > PEOPLE_MAX || self->count > 1)
+        return 1;
+    if (!scope_id_ok(view_str(name)) || has_entry(self->entries, view_str(name)))
+        return 0;
+    snprintf(path, sizeof path, "%s/USER.md", name);
+    if (os_fstatat(self->users, path, &info, AT_SYMLINK_NOFOLLOW) == 0)
+        add_candidate(self, view_str(name));
+    return 0;
+}
+
+bool identity_only(const struct identity_map *self, int dir, char out_user[ETHOS_MAX_ID + 1])
+{
+    struct candidates found = {.entries = self->entries};
+    size_t index;
+    json_t *entry;
+    json_array_foreach (self->entries, index, entry) {
+        struct ethos_view user = json_view(entry, "userId");
+        if (view_eq_str(json_view(entry, "platform"), "cli") && scope_id_ok(user))
+            add_candidate(&found, user);
+    }
+    if (json_array_size(self->entries) > PEOPLE_MAX)
+        return false;
+    found.users = dir >= 0 ? os_open_beneath(dir, FOLDER, O_RDONLY | O_DIRECTORY, 0) : -1;
+    if (found.users >= 0) {
+        os_list(found.users, look_at_folder, &found);
+        os_close(found.users);
+    }
+    if (found.count != 1 || found.looked > PEOPLE_MAX)
+        return false;
+    memcpy(out_user, found.user, sizeof found.user);
+    return true;
+}
+
+int identity_ids(const struct identity_map *self, const char *user, struct arena *arena,
+                 const char *const **out_ids, size_t *out_count, struct ethos_error *error)
+{
+    size_t index, count = 0;
+    json_t *entry;
+    const char **ids = arena_array(arena, json_array_size(self->entries) + 1, sizeof *ids);
+    if (!ids || !(ids[count++] = arena_str(arena, user)))
+        return err_nomem(error);
+    json_array_foreach (self->entries, index, entry) {
+        char hex[HASH_HEX_SIZE];
+        const char *platform = json_string_value(json_object_get(entry, "platform"));
+        const char *platform_user = json_string_value(json_object_get(entry, "platformUserId"));
+        if (!view_eq_str(json_view(entry, "userId"), user) || !platform || !platform_user ||
+            check_pair(platform, platform_user, NULL) != ETHOS_OK)
+            continue;
+        hash_pair(platform, platform_user, hex);
+        if (!(ids[count++] = arena_copy(arena, view_of(hex, DERIVED_SIZE))))
+            return err_nomem(error);
+    }
+    *out_ids = ids;
+    *out_count = count;
+    return ETHOS_OK;
 }
 
 /* ---- recording ----------------------------------------------------------------------------- */

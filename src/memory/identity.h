@@ -37,6 +37,29 @@ int identity_resolve(const struct identity_map *self, const char *platform,
                      const char *platform_user, char out_user[ETHOS_MAX_ID + 1], bool *out_known,
                      struct ethos_error *error);
 
+/* The id that the pair has by itself, whatever the map says about it. */
+int identity_derive(const struct identity_map *self, const char *platform,
+                    const char *platform_user, char out_user[ETHOS_MAX_ID + 1],
+                    struct ethos_error *error);
+
+/* Whether no other pair is this user. */
+bool identity_alone(const struct identity_map *self, const char *user, const char *platform,
+                    const char *platform_user);
+
+/*
+ * The one person who has used this home at a machine, if there is exactly one: with a login in the
+ * map, or with a profile that the map does not name.
+ */
+bool identity_only(const struct identity_map *self, int dir, char out_user[ETHOS_MAX_ID + 1]);
+
+/*
+ * All ids that a user has been known by, in the arena: the user's own first, then those that linked
+ * pairs had before, which are derived from them.
+ */
+struct arena;
+int identity_ids(const struct identity_map *self, const char *user, struct arena *arena,
+                 const char *const **out_ids, size_t *out_count, struct ethos_error *error);
+
 /*
  * Records the pair under user, with a lock and a fresh read: adds an entry, or (relink) rewrites the
  * userId of the one there is. An entry that already says so is left alone. When user is the derived

@@ -57,7 +57,7 @@ static bool fits(const struct turn_asked *asked, const struct ethos_request *req
            same(own->session, request->session) && same(own->workspace, request->workspace) &&
            same(own->platform, request->platform) &&
            same(own->platform_user, request->platform_user) && same(own->query, request->query) &&
-           (own->workspace || is_here(asked));
+           !own->no_global == !request->no_global && (own->workspace || is_here(asked));
 }
 
 /* Writes down what was asked, in the turn. NULL: no memory, or nowhere. */

@@ -57,9 +57,6 @@ static int add_row(void *arg, const struct ethos_entry *entry)
 static int list(struct tool *tool, struct ethos_error *error)
 {
     struct ethos_provider *provider = tool->turn->provider;
-    if (!provider->ops->list)
-        return err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider lists no files",
-                       provider->ops->name);
     int code = ETHOS_BUSY; // while others change what is listed
     for (int i = 0; code == ETHOS_BUSY && i < TRIES; i++) {
         tool->count = 0;
@@ -92,9 +89,6 @@ static int view(struct tool *tool, struct ethos_error *error)
     const struct ethos_host *host = tool->turn->ethos->host;
     struct ethos_text text = {0};
     int code = ETHOS_NOTFOUND;
-    if (!provider->ops->read)
-        return err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider reads no files",
-                       provider->ops->name);
     if (tool->call.path.key[0])
         code = provider->ops->read(provider, tool->scope, tool->call.path.key, &whole, &text,
                                    error);

@@ -64,6 +64,11 @@ struct migrate {
     const struct ethos_host *host;
     struct ethos_store *from, *to; /* borrowed */
     bool dry_run;
+    /*
+     * Conversations: what is there stays as it is, and API keys stay where they are. A session whose key
+     * another one has in the target gets the next free one of its family.
+     */
+    bool adds;
     migrate_progress_fn *progress; /* or NULL */
     migrate_scope_fn *each;        /* or NULL */
     migrate_stop_fn *stopped;      /* or NULL */
@@ -95,6 +100,9 @@ struct migrate_talk_count {
     uint64_t moved_sessions, moved_messages, moved_keys;
     uint64_t differ; /* sessions and keys that are not the same afterwards */
     char first[700]; /* of them, and why where that is known */
+    /* where it only adds: sessions that stay as they are in the target, and those that it does not take */
+    uint64_t kept, refused;
+    char why[512]; /* the first one was refused */
 };
 
 /*

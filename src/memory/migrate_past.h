@@ -129,7 +129,8 @@ struct plan {
     uint64_t *old_numbers; /* of each row */
     size_t old_capacity;
     struct migrate_count counts;
-    bool old; /* the source had more changes when its texts were looked at */
+    bool old;  /* the source had more changes when its texts were looked at */
+    bool some; /* not all changes of the source are in it */
 };
 
 /*
@@ -139,6 +140,13 @@ struct plan {
 int plan_make(struct plan *plan, const struct migrate *move, const char *scope,
               struct ethos_error *error);
 void plan_release(struct plan *plan);
+
+/*
+ * The same for some keys alone, which the target never had: their changes come after the target's, with
+ * numbers of their own. A number in `undoes` that does not come along is left out.
+ */
+int plan_make_keys(struct plan *plan, const struct migrate *move, const char *scope,
+                   const struct names *keys, struct ethos_error *error);
 
 /* Whether the source has changes by now that the plan was made without. */
 int plan_is_old(const struct plan *plan, bool *out, struct ethos_error *error);

@@ -33,7 +33,7 @@ static uint64_t number_now(const struct plan *plan, uint64_t old)
         if (plan->old_numbers[i] == old)
             return plan->rows[i].number;
     }
-    return old;
+    return plan->some ? 0 : old;
 }
 
 /* "3,4" with the numbers of now; what is no number ends it. */
@@ -47,7 +47,9 @@ static int map_undoes(struct plan *plan, const char **undoes)
     str_init(&out, SIZE_MAX);
     while (*at >= '0' && *at <= '9') {
         uint64_t old = strtoull(at, &end, 10);
-        str_printf(&out, "%s%" PRIu64, out.size ? "," : "", number_now(plan, old));
+        uint64_t now = number_now(plan, old);
+        if (now > 0 || !plan->some)
+            str_printf(&out, "%s%" PRIu64, out.size ? "," : "", now);
         at = *end == ',' ? end + 1 : end;
     }
     *undoes = out.size ? arena_str(&plan->arena, out.data) : NULL;
@@ -64,6 +66,8 @@ static int number_change(struct plan *plan, const struct ethos_change *from,
     *out = *from;
     if (out->number <= last || out->number > MIGRATE_NUMBER_MAX)
         out->number = last + 1;
+    if (out->group > 0)
+        out->group = out->number - (from->number - from->group);
     return map_undoes(plan, &out->undoes);
 }
 
@@ -308,6 +312,43 @@ int plan_make(struct plan *plan, const struct migrate *move, const char *scope,
     if (code == ETHOS_OK)
         code = settle_all(plan, move->to, error);
     return code == ETHOS_OK ? draw_up(plan, error) : code;
+}
+
+/* The newest change of the target: those of the plan come after it. */
+static int accept_last(struct plan *plan, struct ethos_error *error)
+{
+    struct past target;
+    struct ethos_change last;
+    int code = past_collect(plan->move->to, plan->scope, &target, error);
+    if (code == ETHOS_OK && target.count > 0 &&
+        (history_copy(&target.rows[target.count - 1], &plan->arena, &last) != ETHOS_OK ||
+         push(plan, &last, 0) != ETHOS_OK))
+        code = err_nomem(error);
+    plan->there = plan->count;
+    past_release(&target);
+    return code;
+}
+
+int plan_make_keys(struct plan *plan, const struct migrate *move, const char *scope,
+                   const struct names *keys, struct ethos_error *error)
+{
+    struct ethos_change next;
+    *plan = (struct plan){.move = move, .scope = scope, .some = true};
+    arena_init(&plan->arena);
+    int code = past_collect(move->from, scope, &plan->source, error);
+    if (code == ETHOS_OK)
+        code = accept_last(plan, error);
+    for (size_t i = 0; code == ETHOS_OK && i < plan->source.count; i++) {
+        const struct ethos_change *from = &plan->source.rows[i];
+        if (names_find(keys, from->key) == keys->count)
+            continue;
+        if (number_change(plan, from, &next) != ETHOS_OK ||
+            push(plan, &next, from->number) != ETHOS_OK)
+            code = err_nomem(error);
+    }
+    for (size_t i = 0; code == ETHOS_OK && i < keys->count; i++)
+        code = compare_key(plan, keys->list[i], error);
+    return code;
 }
 
 void plan_release(struct plan *plan)

@@ -12,11 +12,15 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/view.h"
+#include "core/session_key.h"
 #include "memory/migrate_past.h"
+#include "memory/slots.h"
 
 #define AT_ONCE 128           /* messages that are appended together */
 #define BYTES_AT_ONCE 4194304 /* and what is enough of them */
 #define PAGE 200              /* sessions listed at once */
+#define KEY_BYTES 65536       /* of a session's key */
+#define KEY_TRIES 1000        /* at a key that is free */
 
 /* A conversation in memory. */
 struct talk {
@@ -62,7 +66,8 @@ static int note_session(void *arg, const struct ethos_session *session)
     *to = *session;
     const char **strings[] = {&to->id,          &to->key,      &to->platform,    &to->model,
                               &to->provider,    &to->parent,   &to->personality, &to->title,
-                              &to->working_dir, &to->metadata, &to->created_at,  &to->updated_at};
+                              &to->working_dir, &to->metadata, &to->created_at,  &to->updated_at,
+                              &to->user};
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
         *strings[i] = keep(talk, *strings[i]);
     talk->there = true;
@@ -178,10 +183,10 @@ static const char *changed_at(const struct talk *talk)
 static void print_session(const struct talk *talk, struct str *out)
 {
     const struct ethos_session *session = &talk->session;
-    const char *const texts[] = {session->id,      session->key,         session->platform,
-                                 session->model,   session->provider,    session->personality,
-                                 session->parent,  session->working_dir, session->title,
-                                 session->metadata};
+    const char *const texts[] = {session->id,       session->key,         session->platform,
+                                 session->model,    session->provider,    session->personality,
+                                 session->parent,   session->working_dir, session->title,
+                                 session->metadata, session->user};
     int64_t asked = (int64_t)questions(talk, 0);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         print_text(out, texts[i]);
@@ -251,6 +256,31 @@ static int compare(struct moving *moving, const char *id, struct ethos_error *er
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* Another session has the key: creates it under "<key>:<ms>", from the moment it was made on. */
+static int create_beside(struct moving *moving, struct ethos_session *session,
+                         struct ethos_error *error)
+{
+    char id[ETHOS_UUID_SIZE];
+    struct str key;
+    int64_t ms = 0;
+    int code = ETHOS_EXISTS;
+    str_init(&key, KEY_BYTES);
+    str_add(&key, session_key_base(view_str(session->key)));
+    clock_parse(view_str(session->created_at), 0, false, &ms, NULL);
+    for (size_t stem = key.size, i = 0; code == ETHOS_EXISTS && i < KEY_TRIES; i++) {
+        str_truncate(&key, stem);
+        if (str_printf(&key, ":%" PRId64, ms + (int64_t)i) != ETHOS_OK) {
+            code = err_set(error, str_code(&key), "%s: the key of the session is too long",
+                           session->id);
+            break;
+        }
+        session->key = key.data;
+        code = moving->to->ops->create(moving->to, session, id, error);
+    }
+    str_release(&key);
+    return code;
+}
+
 /* append counts the turns of what it gets: those come off. */
 static int create(struct moving *moving, const struct talk *talk, struct ethos_error *error)
 {
@@ -259,6 +289,8 @@ static int create(struct moving *moving, const struct talk *talk, struct ethos_e
     int64_t asked = (int64_t)questions(talk, 0);
     session.turns = session.turns > asked ? session.turns - asked : 0;
     int code = moving->to->ops->create(moving->to, &session, id, error);
+    if (code == ETHOS_EXISTS && moving->how->adds)
+        code = create_beside(moving, &session, error);
     if (code == ETHOS_OK)
         moving->count.moved_sessions++;
     return code;
@@ -370,23 +402,69 @@ static bool is_refused(int code)
     return code == ETHOS_EXISTS || code == ETHOS_INVALID || code == ETHOS_LIMIT;
 }
 
+static int move_whole(struct moving *moving, const struct talk *from, const struct talk *there,
+                      struct ethos_error *error)
+{
+    if (there->there)
+        return follow(moving, from, there, error);
+    int code = create(moving, from, error);
+    return code == ETHOS_OK ? append(moving, from, 0, error) : code;
+}
+
+/*
+ * Adds what follows all that is there. It stays when it went on otherwise in the target, or the target has one of
+ * the messages elsewhere or took it back.
+ */
+static int add_rest(struct moving *moving, const struct talk *from, const struct talk *there,
+                    struct ethos_error *error)
+{
+    struct ethos_sessions *to = moving->to;
+    size_t first = common(from, there), rest = from->count - first, at = rest;
+    int code = ETHOS_OK;
+    if (there->there && rest == 0)
+        return ETHOS_OK;
+    if (rest > 0 && SLOT_SESSIONS(to, taken))
+        code = to->ops->taken(to, from->messages + first, rest, &at, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (first < there->count || at < rest) {
+        moving->count.kept++;
+        return ETHOS_OK;
+    }
+    if (moving->how->dry_run) {
+        moving->count.moved_sessions += !there->there;
+        moving->count.moved_messages += rest;
+        return ETHOS_OK;
+    }
+    if (!there->there)
+        code = create(moving, from, error);
+    return code == ETHOS_OK ? append(moving, from, first, error) : code;
+}
+
+static void note_refused(struct moving *moving)
+{
+    if (moving->count.refused++ == 0)
+        snprintf(moving->count.why, sizeof moving->count.why, "%s", moving->why.text);
+}
+
 static int move_talk(struct moving *moving, const char *id, struct ethos_error *error)
 {
     struct talk from = {0}, there = {0};
+    bool adds = moving->how->adds;
     moving->why = (struct ethos_error){0};
     int code = read_talk(moving->from, id, &from, error);
     if (code == ETHOS_OK)
         code = read_talk(moving->to, id, &there, error);
     moving->count.messages += from.count;
-    if (code == ETHOS_OK && from.there && !moving->how->dry_run) {
-        code = there.there ? follow(moving, &from, &there, &moving->why)
-                           : create(moving, &from, &moving->why);
-        if (code == ETHOS_OK && !there.there)
-            code = append(moving, &from, 0, &moving->why);
-        if (is_refused(code))
+    if (code == ETHOS_OK && from.there && (adds || !moving->how->dry_run)) {
+        code = adds ? add_rest(moving, &from, &there, &moving->why)
+                    : move_whole(moving, &from, &there, &moving->why);
+        if (is_refused(code)) {
+            note_refused(moving);
             code = ETHOS_OK;
-        else if (code != ETHOS_OK && error)
+        } else if (code != ETHOS_OK && error) {
             *error = moving->why;
+        }
     }
     release_talk(&from);
     release_talk(&there);
@@ -424,7 +502,8 @@ static int list_keys(struct ethos_sessions *store, struct key_list *out, struct 
 {
     *out = (struct key_list){0};
     arena_init(&out->arena);
-    int code = store->ops->keys ? store->ops->keys(store, note_key, out, error) : ETHOS_OK;
+    int code = SLOT_SESSIONS(store, keys) ? store->ops->keys(store, note_key, out, error)
+                                          : ETHOS_OK;
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
@@ -499,7 +578,8 @@ static int move_keys(struct moving *moving, struct ethos_error *error)
 {
     struct key_list keys, there;
     struct ethos_sessions *to = moving->to;
-    if (!moving->from->ops->keys || !to->ops->keys || !to->ops->key_add)
+    if (moving->how->adds || !SLOT_SESSIONS(moving->from, keys) || !SLOT_SESSIONS(to, keys) ||
+        !SLOT_SESSIONS(to, key_add))
         return ETHOS_OK;
     int code = list_keys(moving->from, &keys, error);
     moving->count.keys = keys.count;
@@ -541,7 +621,7 @@ int migrate_sessions(const struct migrate *self, struct ethos_sessions *from,
     int code = move_talks(&moving, error);
     if (code == ETHOS_OK)
         code = move_keys(&moving, error);
-    if (code == ETHOS_OK && !self->dry_run && to->ops->settle)
+    if (code == ETHOS_OK && !self->dry_run && SLOT_SESSIONS(to, settle))
         code = to->ops->settle(to, error);
     names_release(&moving.order);
     *out = moving.count;

@@ -15,6 +15,7 @@
 #include "memory/home.h"
 #include "memory/mirror_parts.h"
 #include "memory/offline.h"
+#include "memory/slots.h"
 #include "store/store.h"
 
 #define FAILED_MS 30000 /* before one is that could not be brought into step, unless it changes */
@@ -58,11 +59,11 @@ static int check_slots(const struct mirror *self, struct ethos_provider *provide
                        struct ethos_error *error)
 {
     const char *name = name_of(provider);
-    if (!provider->ops->scopes)
+    if (!SLOT_PROVIDER(provider, scopes))
         return lacks(name, "list of scopes", error);
-    if (!provider->ops->list || !provider->ops->read)
+    if (!SLOT_PROVIDER(provider, list) || !SLOT_PROVIDER(provider, read))
         return lacks(name, "whole texts", error);
-    if (self->how.two_way && !provider->ops->update)
+    if (self->how.two_way && !SLOT_PROVIDER(provider, update))
         return lacks(name, "update; leave out --two-way", error);
     return ETHOS_OK;
 }

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/view.h"
 #include "memory/mirror_parts.h"
+#include "memory/slots.h"
 
 #define MOST_STEPS 16        /* changes that may have come meanwhile */
 #define MOST_BYTES (1 << 20) /* of a text that is looked at so */
@@ -111,7 +112,7 @@ static int load(const struct mirror *self, const struct mirror_scope *scope, con
     struct ethos_provider *backend = scope->source->behind;
     int code = files->ops->version(files, scope->scope, key, revision, out, error);
     bool lost = code == ETHOS_NOTFOUND || code == ETHOS_CORRUPT;
-    if (lost && backend->ops->version)
+    if (lost && SLOT_PROVIDER(backend, version))
         code = backend->ops->version(backend, scope->scope, key, revision, out, error);
     return code;
 }

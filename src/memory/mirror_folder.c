@@ -106,6 +106,8 @@ static int open_dir(struct mirror *self, struct ethos_error *error)
     if (there && !S_ISDIR(info.st_mode))
         return err_hint(error, err_set(error, ETHOS_INVALID, "%s: is no folder", self->folder),
                         "name one that is empty, or a new one");
+    if (!there && dir_make(self->folder) != 0) // not as a home: it gets no files but texts
+        return err_errno(error, errno, self->folder);
     return home_open(self->folder, true, &self->dir, error);
 }
 

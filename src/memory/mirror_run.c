@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/os.h"
 #include "memory/mirror_parts.h"
+#include "memory/slots.h"
 
 /* ---- hearing --------------------------------------------------------------------------------- */
 
@@ -62,7 +63,7 @@ static void listen_to(struct mirror *self, struct mirror_source *source)
     unsigned wait_ms = WATCH_PERIOD_MS;
     int code = mirror_reach(source, &error);
     source->fd = -1;
-    if (code == ETHOS_OK && source->behind->ops->watch)
+    if (code == ETHOS_OK && SLOT_PROVIDER(source->behind, watch))
         code = source->behind->ops->watch(source->behind, hear, &hearing, &source->fd, &wait_ms,
                                           &error);
     else

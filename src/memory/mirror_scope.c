@@ -11,6 +11,7 @@
 #include "core/merge.h"
 #include "memory/lend.h"
 #include "memory/mirror_parts.h"
+#include "memory/slots.h"
 #include "store/store.h"
 
 enum { LEFT_ALONE = -1 /* a file that is nobody's */, FOUND = -2 /* ends a walk */ };
@@ -98,6 +99,23 @@ static int read_file(const struct look *look, struct item *item, struct ethos_er
     item->file.text = edit.old;
     name_side(&item->file, edit.old.data != NULL);
     return code;
+}
+
+/*
+ * Reads the file without its lock. True when it is the text that both sides agreed on: that was recorded
+ * then, so an update would record nothing, and each costs as much as the scope has texts.
+ */
+static bool read_agreed(const struct look *look, struct item *item)
+{
+    static const struct ethos_read_how whole = {0};
+    struct ethos_store *files = look->self->files;
+    struct ethos_error unread;
+    free_text(look, &item->file.text);
+    int code = files->ops->read(files, look->scope->scope, item->key, &whole, &item->file.text,
+                                &unread);
+    name_side(&item->file, code == ETHOS_OK);
+    return code == ETHOS_OK && !item->file.text.unsettled &&
+           same(item->file.revision, item->agreed);
 }
 
 static int read_backend(struct look *look, struct item *item, struct ethos_error *error)
@@ -242,7 +260,7 @@ static int keep_copy(struct look *look, const struct item *item, bool at_backend
     struct ethos_provider *backend = look->backend;
     struct ethos_store *files = look->self->files;
     const char *scope = look->scope->scope;
-    at_backend = at_backend && !forgotten && backend->ops->set_aside;
+    at_backend = at_backend && !forgotten && SLOT_PROVIDER(backend, set_aside);
     int code = at_backend
                    ? backend->ops->set_aside(backend, scope, item->key, view_side(&item->file),
                                              error)
@@ -272,7 +290,7 @@ static int find_forgotten(struct look *look, const struct absorbing *job, bool *
     char base[ETHOS_REVISION_SIZE];
     struct ethos_text text = {0};
     *out = false;
-    if (same(item->agreed, MIRROR_ABSENT) || !backend->ops->version)
+    if (same(item->agreed, MIRROR_ABSENT) || !SLOT_PROVIDER(backend, version))
         return ETHOS_OK;
     if (job->stale) {
         hash_revision(view_of(job->base.data, job->base.size), base);
@@ -399,7 +417,7 @@ static int find_trace(struct look *look, const struct item *item, bool *out,
                       struct ethos_error *error)
 {
     struct ethos_provider *backend = look->backend;
-    *out = item->backend.there || !backend->ops->history;
+    *out = item->backend.there || !SLOT_PROVIDER(backend, history);
     if (*out)
         return ETHOS_OK;
     int code = backend->ops->history(backend, look->scope->scope, item->key, meet_change, out,
@@ -439,12 +457,12 @@ static int give_back(struct look *look, struct item *item, struct ethos_error *e
 static int step(struct look *look, struct item *item, struct ethos_error *error)
 {
     bool known;
-    int code = read_file(look, item, error);
+    snprintf(item->agreed, sizeof item->agreed, "%s", state_get(&look->state, item->key));
+    int code = read_agreed(look, item) ? ETHOS_OK : read_file(look, item, error);
     if (code == ETHOS_OK)
         code = read_backend(look, item, error);
     if (code != ETHOS_OK)
         return code;
-    snprintf(item->agreed, sizeof item->agreed, "%s", state_get(&look->state, item->key));
     if (same(item->file.revision, item->backend.revision))
         return state_set(&look->state, item->key, item->file.revision, error);
     if (same(item->file.revision, item->agreed)) {

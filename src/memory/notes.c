@@ -15,6 +15,7 @@
 #include "core/slug.h"
 #include "memory/handle.h"
 #include "memory/notes_check.h"
+#include "memory/slots.h"
 
 /* ---- scope and texts -------------------------------------------------------------------------- */
 
@@ -30,6 +31,25 @@ int notes_scope(const struct ethos_turn *turn, const char *scope, char out[ETHOS
         memcpy(out, target.scope, sizeof target.scope);
     return code == ETHOS_DENIED ? err_hint(error, code, "one of workspace, personality, global")
                                 : code;
+}
+
+int notes_new_scope(const struct ethos_turn *turn, const char *scope, char out[ETHOS_MAX_SCOPE],
+                    struct ethos_error *error)
+{
+    char found[ETHOS_MAX_SCOPE], own[ETHOS_MAX_SCOPE];
+    const struct ethos_context *context = &turn->context;
+    int code = notes_scope(turn, scope, found, error);
+    if (code == ETHOS_OK && strcmp(context->memory_scope, "global") == 0 &&
+        scope_make(SCOPE_PERSONALITY, context->personality, own, NULL) == ETHOS_OK &&
+        strcmp(found, own) == 0) {
+        code = err_set(error, ETHOS_DENIED,
+                       "%s: this personality has no memory of its own (memoryScope: global)",
+                       found);
+        return err_hint(error, code, "its prompts show what is in global: --scope global");
+    }
+    if (code == ETHOS_OK)
+        memcpy(out, found, sizeof found);
+    return code;
 }
 
 int notes_read(struct ethos_turn *turn, const char *scope, const char *key, struct ethos_text *text,
@@ -134,9 +154,6 @@ int notes_load(struct ethos_turn *turn, const char *scope, struct notes *out,
     struct listing listing = {out, 0};
     struct ethos_provider *provider = turn->provider;
     arena_init(&out->arena);
-    if (!provider->ops->list || !provider->ops->read)
-        return err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider keeps no notes",
-                       provider->ops->name);
     int code = notes_scope(turn, scope, out->scope, error);
     if (code == ETHOS_OK)
         code = provider->ops->list(provider, out->scope, add_row, &listing, error);
@@ -217,8 +234,33 @@ static int by_order(const void *a, const void *b)
     return x->order != y->order ? (x->order < y->order ? -1 : 1) : by_key(x, y);
 }
 
-static int tell_all(struct ethos_turn *turn, struct notes *notes, ethos_note_fn *each, void *arg,
-                    struct ethos_error *error)
+bool notes_cursor_last(const char *cursor, const char *key)
+{
+    size_t size = strcspn(cursor, "/");
+    return strlen(key) == size && memcmp(cursor, key, size) == 0;
+}
+
+bool notes_cursor_next(const char *cursor, const char *key)
+{
+    const char *slash = strchr(cursor, '/');
+    return slash && strcmp(slash + 1, key) == 0;
+}
+
+/* The index where a page goes on; SIZE_MAX: neither note of the cursor is there. */
+static size_t find_start(const struct notes_row *const *rows, size_t count, const char *cursor)
+{
+    size_t next = SIZE_MAX;
+    for (size_t i = 0; cursor && i < count; i++) {
+        if (notes_cursor_last(cursor, rows[i]->key))
+            return i + 1;
+        if (notes_cursor_next(cursor, rows[i]->key))
+            next = i;
+    }
+    return cursor ? next : 0;
+}
+
+static int tell_all(struct ethos_turn *turn, struct notes *notes, const char *after,
+                    ethos_note_fn *each, void *arg, struct ethos_error *error)
 {
     struct telling telling = {.turn = turn, .notes = notes};
     const struct notes_row **rows = arena_array(&notes->arena, notes->count + 1, sizeof *rows);
@@ -228,7 +270,10 @@ static int tell_all(struct ethos_turn *turn, struct notes *notes, ethos_note_fn 
         rows[i] = &notes->rows[i];
     if (rows)
         qsort(rows, notes->count, sizeof *rows, by_order);
-    for (size_t i = 0; code == ETHOS_OK && i < notes->count; i++) {
+    size_t start = rows ? find_start(rows, notes->count, after) : 0;
+    if (start == SIZE_MAX)
+        code = err_set(error, ETHOS_INVALID, "cursor: there is no note %s", after);
+    for (size_t i = start; code == ETHOS_OK && i < notes->count; i++) {
         code = notes_read(turn, notes->scope, rows[i]->key, &telling.text, error);
         if (code == ETHOS_OK)
             code = tell(&telling, rows[i], each, arg, error);
@@ -240,15 +285,21 @@ static int tell_all(struct ethos_turn *turn, struct notes *notes, ethos_note_fn 
     return code;
 }
 
-int ethos_notes(struct ethos_turn *turn, const char *scope, ethos_note_fn *each, void *arg,
-                struct ethos_error *error)
+int notes_walk(struct ethos_turn *turn, const char *scope, const char *after, ethos_note_fn *each,
+               void *arg, struct ethos_error *error)
 {
     struct notes notes = {0};
     int code = notes_load(turn, scope, &notes, error);
     if (code == ETHOS_OK)
-        code = tell_all(turn, &notes, each, arg, error);
+        code = tell_all(turn, &notes, after, each, arg, error);
     notes_release(turn, &notes);
     return code;
+}
+
+int ethos_notes(struct ethos_turn *turn, const char *scope, ethos_note_fn *each, void *arg,
+                struct ethos_error *error)
+{
+    return notes_walk(turn, scope, NULL, each, arg, error);
 }
 
 int notes_tell(struct ethos_turn *turn, const char *scope, const char *key, ethos_note_fn *each,
@@ -281,33 +332,47 @@ int notes_has(struct ethos_turn *turn, const char *scope, const char *key,
     static const struct ethos_read_how glance = {1, 0};
     struct ethos_provider *provider = turn->provider;
     struct ethos_text text = {0};
-    if (!is_note(key))
+    if (!is_note(key) || !SLOT_PROVIDER(provider, read))
         return ETHOS_NOTFOUND;
     int code = provider->ops->read(provider, scope, key, &glance, &text, error);
     notes_free(turn, &text);
     return code;
 }
 
-/* The files that a name may stand for, tried without looking at the others: itself, with .md, its slug. */
-static int find_key(struct ethos_turn *turn, const char *scope, const char *name,
-                    char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error)
+/* The files that a name may stand for: itself, with .md, its slug; "" for none. */
+struct forms {
+    char keys[3][ETHOS_MAX_KEY + 8];
+};
+
+static void make_forms(const char *name, struct forms *out)
 {
     struct str slug;
-    char forms[3][ETHOS_MAX_KEY + 8] = {"", "", ""};
-    int code = ETHOS_NOTFOUND;
+    *out = (struct forms){0};
     if (strlen(name) <= ETHOS_MAX_NAME) {
-        snprintf(forms[0], sizeof forms[0], "%s", name);
-        snprintf(forms[1], sizeof forms[1], "%s.md", name);
+        snprintf(out->keys[0], sizeof out->keys[0], "%s", name);
+        snprintf(out->keys[1], sizeof out->keys[1], "%s.md", name);
     }
     str_init(&slug, ETHOS_MAX_KEY);
     if (slug_note(view_str(name), SLUG_NOTE_MAX, &slug) == ETHOS_OK)
-        snprintf(forms[2], sizeof forms[2], "%s.md", slug.data);
+        snprintf(out->keys[2], sizeof out->keys[2], "%s.md", slug.data);
     str_release(&slug);
+    for (size_t i = 0; i < 3; i++)
+        if (strlen(out->keys[i]) > ETHOS_MAX_NAME)
+            *out->keys[i] = 0;
+}
+
+/* Tried without looking at other files. */
+static int find_key(struct ethos_turn *turn, const char *scope, const char *name,
+                    char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error)
+{
+    struct forms forms;
+    int code = ETHOS_NOTFOUND;
+    make_forms(name, &forms);
     for (size_t i = 0; code == ETHOS_NOTFOUND && i < 3; i++) {
-        if (strlen(forms[i]) <= ETHOS_MAX_NAME)
-            code = notes_has(turn, scope, forms[i], error);
+        if (*forms.keys[i])
+            code = notes_has(turn, scope, forms.keys[i], error);
         if (code == ETHOS_OK)
-            snprintf(out_key, ETHOS_MAX_KEY + 1, "%s", forms[i]);
+            snprintf(out_key, ETHOS_MAX_KEY + 1, "%s", forms.keys[i]);
     }
     return code;
 }
@@ -359,7 +424,7 @@ static int find_title(struct ethos_turn *turn, struct notes *notes, const char *
     search.names = arena_array(&notes->arena, search.capacity, sizeof *search.names);
     if (!search.names)
         return err_nomem(error);
-    int code = tell_all(turn, notes, compare_title, &search, error);
+    int code = tell_all(turn, notes, NULL, compare_title, &search, error);
     if (code != ETHOS_OK)
         return code;
     if (*search.other) {
@@ -378,9 +443,6 @@ int ethos_note_find(struct ethos_turn *turn, const char *scope, const char *name
     struct notes notes = {0};
     char real[ETHOS_MAX_SCOPE];
     int code = notes_scope(turn, scope, real, error);
-    if (code == ETHOS_OK && !turn->provider->ops->read)
-        code = err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider keeps no notes",
-                       turn->provider->ops->name);
     if (code == ETHOS_OK)
         code = find_key(turn, real, name, out_key, error);
     if (code != ETHOS_NOTFOUND)
@@ -389,5 +451,66 @@ int ethos_note_find(struct ethos_turn *turn, const char *scope, const char *name
     if (code == ETHOS_OK)
         code = find_title(turn, &notes, name, out_key, error);
     notes_release(turn, &notes);
+    return code;
+}
+
+static int stop_at_first(void *arg, const struct ethos_change *change)
+{
+    (void)arg, (void)change;
+    return 1;
+}
+
+int notes_find_past(struct ethos_turn *turn, const char *scope, const char *name,
+                    char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error)
+{
+    struct forms forms;
+    struct ethos_provider *provider = turn->provider;
+    int code = ethos_note_find(turn, scope, name, out_key, error), past = ETHOS_OK;
+    if (code != ETHOS_NOTFOUND || !SLOT_PROVIDER(provider, history))
+        return code;
+    make_forms(name, &forms);
+    for (size_t i = 0; past == ETHOS_OK && i < 3; i++) {
+        if (!*forms.keys[i] || !is_note(forms.keys[i]))
+            continue;
+        past = provider->ops->history(provider, scope, forms.keys[i], stop_at_first, NULL, error);
+        if (past == 1)
+            snprintf(out_key, ETHOS_MAX_KEY + 1, "%s", forms.keys[i]);
+    }
+    return past == 1 ? ETHOS_OK : past == ETHOS_OK ? code : past;
+}
+
+/* ---- tiers ------------------------------------------------------------------------------------ */
+
+size_t notes_tiers(const struct ethos_turn *turn, const char *out[NOTES_TIERS])
+{
+    const struct ethos_context *context = &turn->context;
+    size_t count = 0;
+    if (context->workspace_scope)
+        out[count++] = context->workspace_scope;
+    out[count++] = context->memory_scope;
+    if (!turn->no_global && strcmp(context->memory_scope, "global") != 0)
+        out[count++] = "global";
+    return count;
+}
+
+int notes_locate(struct ethos_turn *turn, const char *scope, const char *name,
+                 char out_scope[ETHOS_MAX_SCOPE], char out_key[ETHOS_MAX_KEY + 1],
+                 struct ethos_error *error)
+{
+    const char *tiers[NOTES_TIERS];
+    struct ethos_error why = {0};
+    int code = notes_scope(turn, scope, out_scope, error);
+    if (code == ETHOS_OK)
+        code = ethos_note_find(turn, out_scope, name, out_key, error);
+    if (code != ETHOS_NOTFOUND || scope)
+        return code;
+    size_t count = notes_tiers(turn, tiers);
+    for (size_t i = 0; i < count; i++) {
+        int found = ethos_note_find(turn, tiers[i], name, out_key, &why);
+        if (found == ETHOS_OK)
+            snprintf(out_scope, ETHOS_MAX_SCOPE, "%s", tiers[i]);
+        if (found != ETHOS_NOTFOUND)
+            return found;
+    }
     return code;
 }

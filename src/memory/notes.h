@@ -4,6 +4,8 @@
 #ifndef ETHOS_MEMORY_NOTES_H
 #define ETHOS_MEMORY_NOTES_H
 
+#include <stdbool.h>
+
 #include <ethos/ethos.h>
 #include <ethos/provider.h>
 
@@ -33,6 +35,35 @@ struct notes {
 int notes_scope(const struct ethos_turn *turn, const char *scope, char out[ETHOS_MAX_SCOPE],
                 struct ethos_error *error);
 
+/*
+ * The same for a note that is put there. ETHOS_DENIED for a personality whose memory is the global one:
+ * its prompts and searches would not show the note.
+ */
+int notes_new_scope(const struct ethos_turn *turn, const char *scope, char out[ETHOS_MAX_SCOPE],
+                    struct ethos_error *error);
+
+#define NOTES_MOVE "move" /* what the two halves of a move between scopes are made by, in history */
+
+/* The scopes whose notes a turn sees, the nearest first: the workspace's, its memory's, and global. */
+#define NOTES_TIERS 3
+size_t notes_tiers(const struct ethos_turn *turn, const char *out[NOTES_TIERS]);
+
+/*
+ * The scope in which a name means a note, and its key: that which is asked for, else the first of workspace,
+ * memory and global that has it. The error is that of the first.
+ */
+int notes_locate(struct ethos_turn *turn, const char *scope, const char *name,
+                 char out_scope[ETHOS_MAX_SCOPE], char out_key[ETHOS_MAX_KEY + 1],
+                 struct ethos_error *error);
+
+/*
+ * Moves a note and its line to another scope, which it is written to before it goes from its own: killed in
+ * between, both have it, and the same call ends it. ETHOS_EXISTS when another note has its name there.
+ */
+int notes_transfer(struct ethos_turn *turn, const char *name, const char *target,
+                   const struct ethos_sync_how *how, char out_scope[ETHOS_MAX_SCOPE],
+                   char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error);
+
 /* Lists the notes and reads the index; opens no note. Zero it first, release it always. */
 int notes_load(struct ethos_turn *turn, const char *scope, struct notes *out,
                struct ethos_error *error);
@@ -42,6 +73,21 @@ void notes_release(struct ethos_turn *turn, struct notes *notes);
 int notes_tell(struct ethos_turn *turn, const char *scope, const char *key, ethos_note_fn *each,
                void *arg, struct ethos_error *error);
 
+/*
+ * A cursor is "LAST/NEXT": the key of the last note of a page, and that of the first one of the next
+ * page, which counts when the other was removed meanwhile.
+ */
+#define NOTES_CURSOR_SIZE (2 * ETHOS_MAX_KEY + 2)
+bool notes_cursor_last(const char *cursor, const char *key);
+bool notes_cursor_next(const char *cursor, const char *key);
+
+/*
+ * What ethos_notes does, from a cursor on (NULL: from the first one). No note before that is opened.
+ * ETHOS_INVALID when neither note of the cursor is there.
+ */
+int notes_walk(struct ethos_turn *turn, const char *scope, const char *after, ethos_note_fn *each,
+               void *arg, struct ethos_error *error);
+
 /* The row of a key, or NULL. */
 const struct notes_row *notes_find(const struct notes *notes, const char *key);
 
@@ -49,9 +95,29 @@ const struct notes_row *notes_find(const struct notes *notes, const char *key);
 int notes_has(struct ethos_turn *turn, const char *scope, const char *key,
               struct ethos_error *error);
 
+/*
+ * The key that a name stands for, as ethos_note_find; also of a note that is gone, by its file name or by the
+ * title that it was made with.
+ */
+int notes_find_past(struct ethos_turn *turn, const char *scope, const char *name,
+                    char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error);
+
+/*
+ * How the index of a scope and its notes disagree. Outside workspaces MEMORY.md need not be an index: it is
+ * one when some line of it has its note.
+ */
+struct notes_disagreement {
+    size_t unlisted, missing, twice; /* notes without line; lines without note; further lines */
+};
+int notes_disagree(struct ethos_turn *turn, const char *scope, struct notes_disagreement *out,
+                   struct ethos_error *error);
+
 /* Reads one note into text, which the caller keeps for the next and gives back with notes_free. */
 int notes_read(struct ethos_turn *turn, const char *scope, const char *key, struct ethos_text *text,
                struct ethos_error *error);
 void notes_free(const struct ethos_turn *turn, struct ethos_text *text);
+
+/* Whether the prompt shows the notes kept for everywhere (prefetch.c). One that cannot be read is not shown. */
+bool notes_global_shown(struct ethos_turn *turn);
 
 #endif

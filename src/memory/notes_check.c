@@ -24,6 +24,7 @@
 #include "memory/notes.h"
 #include "memory/notes_look.h"
 #include "memory/notes_record.h"
+#include "memory/slots.h"
 
 #define PART 64       /* notes that one update marks as verified */
 #define NAME_SIZE 512 /* bytes of a link, with terminator */
@@ -535,7 +536,7 @@ static int run(struct check *check, const struct notes_check *what, struct ethos
         code = check_alike(check, error);
     if (code == ETHOS_OK)
         write_record(check);
-    if (code == ETHOS_OK && (check->turn->provider->ops->update || what->confirm))
+    if (code == ETHOS_OK && (SLOT_PROVIDER(check->turn->provider, update) || what->confirm))
         code = mark_verified(check, error);
     return code;
 }

@@ -25,6 +25,7 @@
 #include "core/update.h"
 #include "memory/handle.h"
 #include "memory/notes.h"
+#include "memory/slots.h"
 
 static const struct ethos_sync_how plain_how;
 
@@ -259,7 +260,10 @@ int ethos_remember(struct ethos_turn *turn, const struct ethos_fact *fact,
     own.origin = &origin;
     int code = check_fact(fact, error);
     if (code == ETHOS_OK)
-        code = notes_scope(turn, fact->scope, kept.scope, error);
+        code = notes_new_scope(turn, fact->scope, kept.scope, error);
+    if (code == ETHOS_OK && !SLOT_PROVIDER(turn->provider, update)) // it says so best
+        code = turn->provider->ops->update(turn->provider, kept.scope, NULL, 0, NULL, NULL, NULL,
+                                           error);
     if (code == ETHOS_OK && digest(fact, hash) != ETHOS_OK)
         code = err_nomem(error);
     origin.op_digest = origin.op_id ? hash : NULL;

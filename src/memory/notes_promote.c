@@ -145,8 +145,9 @@ static int make_skill(struct promotion *p, struct ethos_error *error)
     struct ethos_view note = view_of(text.data, text.size);
     if (code == ETHOS_OK && skill_is_pointer(note)) {
         code = err_set(error, ETHOS_EXISTS, "%s: is a skill already", p->key);
-        err_hint(error, code, "ethos memory undo --scope %s --key %s brings its text back",
-                 p->what->scope ? p->what->scope : "workspace", p->key);
+        err_hint(error, code, "ethos notes undo %.*s%s%s brings its text back",
+                 (int)strlen(p->key) - 3, p->key, p->what->scope ? " --scope " : "",
+                 p->what->scope ? p->what->scope : "");
     }
     if (code == ETHOS_OK && skill_write(note, p->key, str_view(&p->name), &p->skill) != ETHOS_OK)
         code = err_nomem(error);

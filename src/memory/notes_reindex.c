@@ -219,3 +219,32 @@ int ethos_notes_reindex(struct ethos_turn *turn, const char *scope,
         code = run_pass(turn, scope, how ? how : &plain_how, each, arg, &more, error);
     return code;
 }
+
+/* ---- looking only ----------------------------------------------------------------------------- */
+
+static bool is_used(const struct notes *notes)
+{
+    bool used = strncmp(notes->scope, "workspace:", 10) == 0;
+    for (size_t i = 0; !used && i < notes->count; i++)
+        used = notes->rows[i].order != SIZE_MAX;
+    return used;
+}
+
+int notes_disagree(struct ethos_turn *turn, const char *scope, struct notes_disagreement *out,
+                   struct ethos_error *error)
+{
+    struct pass pass = {0};
+    *out = (struct notes_disagreement){0};
+    str_init(&pass.index, ETHOS_MAX_STORE_BYTES);
+    int code = find_problems(turn, scope, &pass, error);
+    bool used = code == ETHOS_OK && is_used(&pass.notes);
+    for (size_t i = 0; used && i < pass.count; i++) {
+        enum index_problem problem = pass.problems[i].problem;
+        out->unlisted += problem == INDEX_UNLISTED;
+        out->missing += problem == INDEX_MISSING;
+        out->twice += problem == INDEX_DOUBLE;
+    }
+    str_release(&pass.index);
+    notes_release(turn, &pass.notes);
+    return code;
+}

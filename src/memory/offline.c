@@ -10,6 +10,7 @@
 #include "base/os.h"
 #include "base/view.h"
 #include "memory/offline_parts.h"
+#include "memory/slots.h"
 
 #define PROFILE_KEY "USER.md"
 #define LOG_KEY "MEMORY.md"
@@ -107,9 +108,10 @@ static struct places places_of(const struct ethos_context *context, size_t secti
         return (struct places){
             {context->user_scope, context->profile_fallback[0], context->profile_fallback[1]},
             PROFILE_KEY};
-    const char *scope = section == ETHOS_SECTION_MEMORY ? context->memory_scope
-                        : context->workspace_shown      ? context->workspace_scope
-                                                        : NULL;
+    const char *scope = section == ETHOS_SECTION_MEMORY   ? context->memory_scope
+                        : section == ETHOS_SECTION_GLOBAL ? context->global_scope
+                        : context->workspace_shown        ? context->workspace_scope
+                                                          : NULL;
     return (struct places){{scope, NULL, NULL}, LOG_KEY};
 }
 
@@ -235,7 +237,7 @@ static int off_read(struct ethos_provider *provider, const char *scope, const ch
     struct offline *self = (struct offline *)provider;
     struct ethos_error why = {0};
     int code = offline_reach(self, OFFLINE_READ, &why);
-    if (code == ETHOS_OK && !self->inner->ops->read)
+    if (code == ETHOS_OK && !SLOT_PROVIDER(self->inner, read))
         code = lacks(self, "files", &why);
     else if (code == ETHOS_OK)
         code = offline_heard(
@@ -260,7 +262,7 @@ static int off_read(struct ethos_provider *provider, const char *scope, const ch
 #define PASS(wish, slot, ...)                                                                      \
     struct offline *front = (struct offline *)self;                                                \
     int code = offline_reach(front, wish, error);                                                  \
-    if (code == ETHOS_OK && !front->inner->ops->slot)                                              \
+    if (code == ETHOS_OK && !SLOT_PROVIDER(front->inner, slot))                                    \
         code = lacks(front, #slot, error);                                                         \
     else if (code == ETHOS_OK)                                                                     \
         code = front->inner->ops->slot(front->inner, __VA_ARGS__);                                 \
@@ -269,11 +271,12 @@ static int off_read(struct ethos_provider *provider, const char *scope, const ch
     return (wish) == OFFLINE_READ ? offline_heard(front, code, error) : code // writers may meet
 
 /* What is kept here is cleansed by the caller, for every place at once (offline_forget). */
-static int off_purge(struct ethos_provider *self, const char *scope, struct ethos_view needle,
-                     int dry_run, const struct ethos_origin *origin, struct ethos_purge *out_purge,
+static int off_purge(struct ethos_provider *self, const char *scope,
+                     const struct ethos_match *match, int dry_run,
+                     const struct ethos_origin *origin, struct ethos_purge *out_purge,
                      struct ethos_error *error)
 {
-    PASS(dry_run ? OFFLINE_READ : OFFLINE_WRITE, purge, scope, needle, dry_run, origin, out_purge,
+    PASS(dry_run ? OFFLINE_READ : OFFLINE_WRITE, purge, scope, match, dry_run, origin, out_purge,
          error);
 }
 

@@ -80,8 +80,9 @@ int offline_settle(const struct backend *backend, const struct ethos_setup *setu
  * Takes a text of a scope out of what is kept at every place of setup->root; with dry_run it is only
  * looked for. Adds to *calls how many calls, that wait or were refused, held it. Asks no backend.
  */
-int offline_forget(const struct ethos_setup *setup, const char *scope, struct ethos_view needle,
-                   bool dry_run, uint64_t *calls, struct ethos_error *error);
+int offline_forget(const struct ethos_setup *setup, const char *scope,
+                   const struct ethos_match *match, bool dry_run, uint64_t *calls,
+                   struct ethos_error *error);
 
 /* What waits for the backend of a provider; nothing where there is nothing in front. */
 struct offline_waiting {

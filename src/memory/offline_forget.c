@@ -19,16 +19,16 @@
 #include "base/os.h"
 #include "base/str.h"
 #include "base/view.h"
+#include "core/forget.h"
 #include "memory/home.h"
 #include "memory/offline_parts.h"
-#include "store/cleanse.h"
 
 #define MAX_NAMES 100000
 
 struct forgetting {
     struct offline self; /* the place, as far as its parts ask for it */
     const char *scope;
-    struct ethos_view needle;
+    struct forget forget;
     bool dry_run;
     uint64_t calls; /* that held it */
 };
@@ -44,7 +44,7 @@ static int cleanse_update(const struct forgetting *self, json_t *update, const c
     if (strcmp(member, "content") != 0)
         return ETHOS_NOTFOUND;
     str_init(&scratch, SIZE_MAX);
-    int code = cleanse_text(self->needle, json_view(update, member), &scratch, &rest, NULL);
+    int code = forget_lines(&self->forget, json_view(update, member), &scratch, &rest, NULL);
     if (code == ETHOS_OK && !replaces && view_blank(rest))
         code = ETHOS_NOTFOUND;
     else if (code == ETHOS_OK && json_object_set_new(update, member, json_text(rest)) != 0)
@@ -63,7 +63,7 @@ static int cleanse_call(const struct forgetting *self, json_t *call, bool *out_h
         json_t *update = json_array_get(updates, i);
         bool ours = view_eq_str(json_view(update, "scope"), self->scope);
         for (size_t j = 0; ours && j < 2; j++) {
-            if (!view_contains(json_view(update, members[j]), self->needle))
+            if (!forget_holds(&self->forget, json_view(update, members[j])))
                 continue;
             *out_held = true;
             int code = cleanse_update(self, update, members[j]);
@@ -85,9 +85,10 @@ static bool holds(const struct forgetting *self, struct ethos_view text)
 {
     struct str quoted;
     str_init(&quoted, SIZE_MAX);
-    json_quote(self->needle, &quoted);
-    bool found = view_contains(text, self->needle) || str_code(&quoted) != ETHOS_OK ||
-                 view_contains(text, view_of(quoted.data + 1, quoted.size - 2));
+    json_quote(self->forget.match->text, &quoted);
+    bool found = forget_holds(&self->forget, text) || str_code(&quoted) != ETHOS_OK ||
+                 (self->forget.escaped &&
+                  view_contains(text, view_of(quoted.data + 1, quoted.size - 2)));
     str_release(&quoted);
     return found;
 }
@@ -96,7 +97,7 @@ static bool holds(const struct forgetting *self, struct ethos_view text)
 static void cleanse_reason(const struct forgetting *self, json_t *call)
 {
     json_t *reason = json_object_get(call, "refused");
-    if (view_contains(json_view(reason, "text"), self->needle))
+    if (forget_holds(&self->forget, json_view(reason, "text")))
         json_object_set_new(reason, "text", json_string("(forgotten)"));
 }
 
@@ -219,12 +220,14 @@ static int forget_at(void *arg, const char *place, struct ethos_error *error)
     return code == ETHOS_OK ? look_into_all(self, "refused", error) : code;
 }
 
-int offline_forget(const struct ethos_setup *setup, const char *scope, struct ethos_view needle,
-                   bool dry_run, uint64_t *calls, struct ethos_error *error)
+int offline_forget(const struct ethos_setup *setup, const char *scope,
+                   const struct ethos_match *match, bool dry_run, uint64_t *calls,
+                   struct ethos_error *error)
 {
-    struct forgetting self = {
-        .self.setup = *setup, .scope = scope, .needle = needle, .dry_run = dry_run};
-    int code = offline_places(setup->root, forget_at, &self, error);
+    struct forgetting self = {.self.setup = *setup, .scope = scope, .dry_run = dry_run};
+    int code = forget_init(&self.forget, match, error);
+    if (code == ETHOS_OK)
+        code = offline_places(setup->root, forget_at, &self, error);
     *calls += self.calls;
     return code;
 }

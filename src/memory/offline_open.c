@@ -16,6 +16,7 @@
 #include "base/view.h"
 #include "memory/home.h"
 #include "memory/offline_parts.h"
+#include "memory/slots.h"
 
 /* ---- the place --------------------------------------------------------------------------------- */
 
@@ -123,6 +124,7 @@ static void choose_slots(struct ethos_provider_ops *ops, const struct backend *b
             ops->history = NULL, ops->version = NULL, ops->settle = NULL;
     }
     ops->name = backend->provider ? backend->provider->name : backend->store->name;
+    slots_fill(ops);
 }
 
 static const struct ethos_option options[] = {

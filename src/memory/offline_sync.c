@@ -11,6 +11,7 @@
 #include "base/os.h"
 #include "base/uuid.h"
 #include "memory/offline_parts.h"
+#include "memory/slots.h"
 #include "store/opid.h"
 
 /* ---- what waits -------------------------------------------------------------------------------- */
@@ -35,7 +36,7 @@ static int ask(struct offline *self, const struct ethos_update *first)
     static const struct ethos_read_how how = {.tail_bytes = 1};
     const struct ethos_host *host = self->setup.host;
     struct ethos_text text = {0};
-    if (!self->inner->ops->read)
+    if (!SLOT_PROVIDER(self->inner, read))
         return ETHOS_OK;
     int code = self->inner->ops->read(self->inner, first->scope, first->key, &how, &text, NULL);
     if (text.data)

@@ -10,9 +10,12 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/view.h"
+#include "core/index.h"
 #include "core/render.h"
 #include "memory/handle.h"
+#include "memory/notes.h"
 
 #define NOTE "\n\n(memory is out of reach; this is what was known at %s)"
 #define NOTE_SIZE (sizeof NOTE + CLOCK_ISO_SIZE)
@@ -30,6 +33,40 @@ static void note_workspace(const struct ethos_context *context, struct ethos_sec
     memcpy(section->key, "MEMORY.md", sizeof "MEMORY.md");
 }
 
+/*
+ * MEMORY.md of the home may be an index of notes or another log. By itself it is shown when some line of it
+ * has its note; after LOOKS lines without, nobody looks further.
+ */
+static void judge_global(struct ethos_turn *turn, struct ethos_section *section)
+{
+    enum { LOOKS = 64 };
+    struct index_entry entry;
+    size_t offset = 0, looks = 0;
+    char key[ETHOS_MAX_KEY + 1];
+    bool shown = !turn->settings.global_auto;
+    if (section->code != ETHOS_OK || shown)
+        return;
+    struct ethos_view text = view_of(section->text.data, section->text.size);
+    while (!shown && looks < LOOKS && index_next(text, &offset, &entry)) {
+        snprintf(key, sizeof key, "%.*s", VIEW_ARG(entry.file));
+        shown = notes_has(turn, section->scope, key, NULL) == ETHOS_OK;
+        looks++;
+    }
+    if (!shown)
+        section->code = ETHOS_NOTFOUND;
+}
+
+bool notes_global_shown(struct ethos_turn *turn)
+{
+    struct ethos_section section = {.scope = "global", .key = "MEMORY.md"};
+    if (!turn->context.global_scope)
+        return false;
+    section.code = notes_read(turn, section.scope, section.key, &section.text, NULL);
+    judge_global(turn, &section);
+    notes_free(turn, &section.text);
+    return section.code == ETHOS_OK;
+}
+
 static int fetch(struct ethos_turn *turn, uint64_t tail_bytes, bool receipt,
                  struct ethos_error *error)
 {
@@ -42,8 +79,10 @@ static int fetch(struct ethos_turn *turn, uint64_t tail_bytes, bool receipt,
     }
     int code = turn->provider->ops->prefetch(turn->provider, &turn->context, &how, sections,
                                              ETHOS_SECTIONS, error);
-    if (code == ETHOS_OK)
+    if (code == ETHOS_OK) {
         note_workspace(&turn->context, &sections[ETHOS_SECTION_WORKSPACE]);
+        judge_global(turn, &sections[ETHOS_SECTION_GLOBAL]);
+    }
     return code;
 }
 
@@ -93,6 +132,8 @@ static int render_noted(const struct render_input inputs[ETHOS_SECTIONS],
  * Reads tails that grow until rendering has enough. A text of one endless line ends that: what was
  * read by then is shown.
  */
+#define TAIL_BYTES 2097152 /* of a file are read before what there is must do */
+
 static int fetch_and_render(struct ethos_turn *turn, struct render_options options, bool receipt,
                             struct str *out, struct render_result *result,
                             struct ethos_error *error)
@@ -100,7 +141,7 @@ static int fetch_and_render(struct ethos_turn *turn, struct render_options optio
     struct ethos_section *sections = turn->ethos->sections;
     uint64_t tail = receipt ? 0 : render_tail_bytes(&options);
     for (;; tail *= 4) {
-        options.final = tail > ETHOS_MAX_READ_BYTES;
+        options.final = tail > TAIL_BYTES;
         struct render_input inputs[ETHOS_SECTIONS] = {0};
         int code = fetch(turn, tail, receipt, error);
         if (code != ETHOS_OK)
@@ -225,6 +266,7 @@ static int fill_receipt(struct ethos_block *block, const struct ethos_turn *turn
     block->user_memory = part_view(block, &result->parts[ETHOS_SECTION_USER]);
     block->project_memory = part_view(block, &result->parts[ETHOS_SECTION_MEMORY]);
     block->workspace_memory = part_view(block, &result->parts[ETHOS_SECTION_WORKSPACE]);
+    block->global_memory = part_view(block, &result->parts[ETHOS_SECTION_GLOBAL]);
     return code;
 }
 
@@ -274,6 +316,18 @@ static int make_block(struct ethos_turn *turn, struct str *text, const struct re
     return code;
 }
 
+/* Without a profile, and only where the login is not in the map: all others pay nothing. */
+static void warn_unlinked(struct ethos_turn *turn)
+{
+    char login[ETHOS_MAX_ID + 1], user[ETHOS_MAX_ID + 1];
+    if (turn->platform_user && strcmp(turn->pair_platform, "cli") == 0 &&
+        service_unlinked(turn->ethos, login, user))
+        log_line(turn->ethos->host, ETHOS_LOG_WARN,
+                 "the login %s has no profile here, but %s has; if that is you, run: ethos users "
+                 "link cli %s %s",
+                 login, user, login, user);
+}
+
 int ethos_prefetch(struct ethos_turn *turn, const struct ethos_prefetch_options *given,
                    struct ethos_block **out_block, struct ethos_error *error)
 {
@@ -297,6 +351,8 @@ int ethos_prefetch(struct ethos_turn *turn, const struct ethos_prefetch_options 
     }
     if (code == ETHOS_OK)
         code = make_block(turn, &text, &result, receipt, out_block, error);
+    if (code == ETHOS_OK && result.parts[ETHOS_SECTION_USER].chars == 0)
+        warn_unlinked(turn);
     str_release(&text);
     return code;
 }

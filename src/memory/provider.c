@@ -26,9 +26,11 @@
 #include "memory/once.h"
 #include "memory/over_store.h"
 #include "memory/registry.h"
+#include "memory/slots.h"
 #include "store/store.h"
 
 #define ARCHIVE_KEY "memory-archive.md"
+#define PATH_LIMIT 4096 /* bytes */
 
 /* ---- sync: one key ------------------------------------------------------------------------- */
 
@@ -92,19 +94,24 @@ static bool is_whole(const char *scope, const char *key)
            (strncmp(scope, "workspace:", 10) == 0 && strcmp(key, LOG_KEY) == 0);
 }
 
-static int check_whole(const char *scope, const char *key, size_t size, struct ethos_error *error)
+/* What is too large already may become smaller. */
+static int check_whole(const char *scope, const char *key, size_t size, size_t before,
+                       struct ethos_error *error)
 {
-    return size <= ETHOS_MAX_READ_BYTES
+    bool tree = scope_is_tree(scope);
+    size_t most = tree ? ETHOS_MAX_TREE_BYTES : ETHOS_MAX_READ_BYTES;
+    return size <= most || size < before
                ? ETHOS_OK
-               : err_set(error, ETHOS_LIMIT, "%s: %s would exceed %d bytes", key,
-                         scope_is_tree(scope) ? "it" : "the index", ETHOS_MAX_READ_BYTES);
+               : err_set(error, ETHOS_LIMIT, "%s: %s would exceed %zu bytes", key,
+                         tree ? "it" : "the index", most);
 }
 
 /* Cuts text to the ceiling and keeps what was dropped. */
-static int apply_ceiling(const struct scope_sync *sync, struct job *job, struct ethos_error *error)
+static int apply_ceiling(const struct scope_sync *sync, struct job *job, size_t before,
+                         struct ethos_error *error)
 {
     if (is_whole(sync->scope, job->key))
-        return check_whole(sync->scope, job->key, job->text.size, error);
+        return check_whole(sync->scope, job->key, job->text.size, before, error);
     size_t keep = update_ceiling(str_view(&job->text));
     if (keep == 0)
         return ETHOS_OK;
@@ -132,6 +139,16 @@ static const char *history_actions(const struct ethos_origin *origin, const char
     return restores ? "restore" : actions;
 }
 
+/* What only takes text away is done whatever the size: nothing else makes a file smaller. */
+static bool only_removes(const struct job *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        if (job->updates[i].action != ETHOS_ACTION_REMOVE &&
+            job->updates[i].action != ETHOS_ACTION_DELETE)
+            return false;
+    return true;
+}
+
 static int edit_key(struct scope_sync *sync, struct job *job, struct ethos_edit *edit,
                     struct ethos_error *error)
 {
@@ -141,7 +158,7 @@ static int edit_key(struct scope_sync *sync, struct job *job, struct ethos_edit 
     int code = check_revisions(sync, job, &edit->old, error);
     if (code != ETHOS_OK)
         return code;
-    if (old.size > ETHOS_MAX_READ_BYTES) {
+    if (old.size > ETHOS_MAX_READ_BYTES && !only_removes(job)) {
         code = err_set(error, ETHOS_LIMIT, "%s: larger than %d bytes", job->key,
                        ETHOS_MAX_READ_BYTES);
         return err_hint(error, code, "shorten it in an editor first");
@@ -154,7 +171,7 @@ static int edit_key(struct scope_sync *sync, struct job *job, struct ethos_edit 
     if (migrating && !(job->effect.changed && job->effect.present))
         leave_profile(job);
     if (job->effect.changed && job->effect.present)
-        code = apply_ceiling(sync, job, error);
+        code = apply_ceiling(sync, job, old.size, error);
     if (code != ETHOS_OK)
         return code;
     edit->verdict = !job->effect.changed  ? ETHOS_EDIT_KEEP
@@ -233,9 +250,30 @@ static const char *revision_now(const struct ethos_edit *edit, int code)
     return *revision ? revision : "absent";
 }
 
+/* What the ceiling took, and where it is; the warning of the updates follows. "" when there is nothing to say. */
+static void describe_archived(const struct over_store *self, const struct scope_sync *sync,
+                              const struct job *job, bool dry, struct str *out)
+{
+    char path[PATH_LIMIT] = ARCHIVE_KEY;
+    struct ethos_store *store = self->store;
+    if (job->dropped.size > 0) {
+        if (store->ops->locate)
+            store->ops->locate(store, sync->scope, ARCHIVE_KEY, path, sizeof path, NULL);
+        str_printf(out,
+                   "%s holds %d characters at most: the first %llu (%zu bytes) %s to %s; "
+                   "ethos memory search --archive looks there",
+                   job->key, ETHOS_MAX_FILE_CH,
+                   (unsigned long long)utf8_units(str_view(&job->dropped)), job->dropped.size,
+                   dry ? "would go" : "went", path);
+    }
+    if (job->effect.warning)
+        str_printf(out, "%s%s", out->size ? "; " : "", job->effect.warning);
+}
+
 /* Tells of each key. ETHOS_NOMEM when a diff that was asked for could not be made. */
-static int report(const struct scope_sync *sync, const struct ethos_edit *edits,
-                  const struct ethos_sync_how *how, int code, const struct ethos_error *error)
+static int report(const struct over_store *self, const struct scope_sync *sync,
+                  const struct ethos_edit *edits, const struct ethos_sync_how *how, int code,
+                  const struct ethos_error *error)
 {
     const struct ethos_edit *of_jobs = edits + (sync->has_archive ? 1 : 0);
     int result = ETHOS_OK;
@@ -243,10 +281,13 @@ static int report(const struct scope_sync *sync, const struct ethos_edit *edits,
         const struct job *job = &sync->jobs[i];
         if (code == ETHOS_CONFLICT && !job->conflict)
             continue;
-        struct str diff;
+        struct str diff, warning;
         bool repeated = code == ETHOS_OK && of_jobs[i].verdict == ETHOS_EDIT_REPEATED;
         struct ethos_view old = view_of(of_jobs[i].old.data, of_jobs[i].old.size);
         str_init(&diff, ETHOS_MAX_STORE_BYTES);
+        str_init(&warning, SIZE_MAX);
+        if (code == ETHOS_OK)
+            describe_archived(self, sync, job, how->flags & ETHOS_SYNC_DRY_RUN, &warning);
         if (code == ETHOS_OK && !repeated && job->effect.changed && (how->flags & ETHOS_SYNC_DIFF))
             diff_unified(old, job->effect.present ? str_view(&job->text) : (struct ethos_view){0},
                          job->key, &diff);
@@ -262,7 +303,7 @@ static int report(const struct scope_sync *sync, const struct ethos_edit *edits,
             .applied = code == ETHOS_OK ? job->effect.applied : 0,
             .removals = job->effect.removals,
             .matched = job->effect.matched,
-            .warning = job->effect.warning,
+            .warning = warning.size ? warning.data : job->effect.warning,
             .diff = diff.size ? diff.data : NULL,
             .error = code == ETHOS_OK ? NULL : error,
         };
@@ -272,6 +313,7 @@ static int report(const struct scope_sync *sync, const struct ethos_edit *edits,
         if (str_code(&diff) != ETHOS_OK)
             result = ETHOS_NOMEM;
         str_release(&diff);
+        str_release(&warning);
     }
     return result;
 }
@@ -308,7 +350,7 @@ static int sync_scope(struct over_store *self, struct scope_sync *sync,
         sync->has_archive = true;
         code = run_scope(self, sync, how, edits, &local);
     }
-    int reported = report(sync, edits, how, code, &local);
+    int reported = report(self, sync, edits, how, code, &local);
     if (code == ETHOS_OK && reported != ETHOS_OK && (how->flags & ETHOS_SYNC_DRY_RUN))
         code = err_nomem(&local); // the diff is all there is of a dry run
     for (size_t i = 0; i < sync->count + (sync->has_archive ? 1 : 0); i++)
@@ -526,33 +568,18 @@ static int edit_swap_in(void *arg, struct ethos_edit *edits, size_t count,
     return ETHOS_OK;
 }
 
-/* What a new text must not exceed; one that stood there before may come back. */
-static int check_size(const char *scope, const char *key, struct ethos_view text,
+/* What a new text must not exceed; one that stood there before may come back, and one may become shorter. */
+static int check_size(const char *scope, const struct ethos_edit *edit,
                       const struct ethos_origin *origin, struct ethos_error *error)
 {
     int code = ETHOS_OK;
-    if (is_whole(scope, key))
-        code = check_whole(scope, key, text.size, error);
-    else if (!history_actions(origin, NULL) && update_ceiling(text) > 0)
-        code = err_set(error, ETHOS_LIMIT, "%s: more than %d characters", key, ETHOS_MAX_FILE_CH);
+    bool shorter = edit->old.data && edit->text.size < edit->old.size;
+    if (is_whole(scope, edit->key))
+        code = check_whole(scope, edit->key, edit->text.size, edit->old.size, error);
+    else if (!shorter && !history_actions(origin, NULL) && update_ceiling(edit->text) > 0)
+        code = err_set(error, ETHOS_LIMIT, "%s: more than %d characters", edit->key,
+                       ETHOS_MAX_FILE_CH);
     return code == ETHOS_OK ? code : err_hint(error, code, "shorten the text");
-}
-
-static int over_write(struct ethos_provider *self, const char *scope, const char *key,
-                      const char *expect, struct ethos_view text, const struct ethos_origin *origin,
-                      char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error)
-{
-    struct over_store *over = (struct over_store *)self;
-    struct swap swap = {expect, text, history_actions(origin, NULL)};
-    struct ethos_edit edit = {.key = key};
-    int code = check_size(scope, key, text, origin, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = store_update(over->store, scope, &edit, 1, edit_swap_in, &swap, origin, error);
-    if (code == ETHOS_OK)
-        memcpy(out_revision, edit.revision, sizeof edit.revision);
-    over_free_text(over->host, &edit.old);
-    return code;
 }
 
 /* What the callback decides must also be what this memory can hold. */
@@ -567,11 +594,24 @@ static int edit_sized(void *arg, struct ethos_edit *edits, size_t count, struct 
 {
     const struct sized *sized = arg;
     int code = sized->edit(sized->arg, edits, count, error);
-    for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
-        const struct ethos_edit *edit = &edits[i];
-        if (edit->verdict == ETHOS_EDIT_PUT)
-            code = check_size(sized->scope, edit->key, edit->text, sized->origin, error);
-    }
+    for (size_t i = 0; code == ETHOS_OK && i < count; i++)
+        if (edits[i].verdict == ETHOS_EDIT_PUT)
+            code = check_size(sized->scope, &edits[i], sized->origin, error);
+    return code;
+}
+
+static int over_write(struct ethos_provider *self, const char *scope, const char *key,
+                      const char *expect, struct ethos_view text, const struct ethos_origin *origin,
+                      char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error)
+{
+    struct over_store *over = (struct over_store *)self;
+    struct swap swap = {expect, text, history_actions(origin, NULL)};
+    struct sized sized = {scope, origin, edit_swap_in, &swap};
+    struct ethos_edit edit = {.key = key};
+    int code = store_update(over->store, scope, &edit, 1, edit_sized, &sized, origin, error);
+    if (code == ETHOS_OK)
+        memcpy(out_revision, edit.revision, sizeof edit.revision);
+    over_free_text(over->host, &edit.old);
     return code;
 }
 
@@ -636,7 +676,9 @@ int provider_over_store(const struct ethos_host *host, struct ethos_store *store
         return err_nomem(error);
     }
     self->ops = over_ops;
+    self->ops.name = store->ops->name;
     over_history_slots(&self->ops, store);
+    slots_fill(&self->ops);
     self->base.ops = &self->ops;
     // a store that cannot do once is refused by store_update
     self->base.capabilities = ETHOS_PROVIDER_DRY_RUN | ETHOS_PROVIDER_DIFF | ETHOS_PROVIDER_ONCE;

@@ -35,12 +35,13 @@ static int over_version(struct ethos_provider *self, const char *scope, const ch
     return store->ops->version(store, scope, key, revision, out_text, error);
 }
 
-static int over_purge(struct ethos_provider *self, const char *scope, struct ethos_view needle,
-                      int dry_run, const struct ethos_origin *origin, struct ethos_purge *out_purge,
+static int over_purge(struct ethos_provider *self, const char *scope,
+                      const struct ethos_match *match, int dry_run,
+                      const struct ethos_origin *origin, struct ethos_purge *out_purge,
                       struct ethos_error *error)
 {
     struct ethos_store *store = over_inner(self);
-    return store->ops->purge(store, scope, needle, dry_run, origin, out_purge, error);
+    return store->ops->purge(store, scope, match, dry_run, origin, out_purge, error);
 }
 
 static int over_set_aside(struct ethos_provider *self, const char *scope, const char *key,

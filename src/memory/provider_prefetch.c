@@ -37,6 +37,7 @@ static void read_sections(struct ethos_store *store, const struct ethos_context 
     if (context->workspace_shown)
         read_section(store, context->workspace_scope, LOG_KEY, how,
                      &sections[ETHOS_SECTION_WORKSPACE]);
+    read_section(store, context->global_scope, LOG_KEY, how, &sections[ETHOS_SECTION_GLOBAL]);
 }
 
 /* Every place that a section may stand in, the better ones first. */
@@ -83,6 +84,7 @@ static int gather_sections(const struct over_store *self, const struct ethos_con
     add_place(&places, ETHOS_SECTION_MEMORY, context->memory_scope, LOG_KEY);
     if (context->workspace_shown)
         add_place(&places, ETHOS_SECTION_WORKSPACE, context->workspace_scope, LOG_KEY);
+    add_place(&places, ETHOS_SECTION_GLOBAL, context->global_scope, LOG_KEY);
     int code = self->store->ops->gather(self->store, how, places.found, places.count, error);
     if (code == ETHOS_OK)
         pick(self->host, &places, sections);

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/nearest.h"
 #include "base/os.h"
+#include "memory/slots.h"
 #include "store/group.h"
 #include "store/store.h"
 
@@ -54,53 +55,6 @@ static int check_abi(uint32_t abi, const char *path, struct ethos_error *error)
     return err_hint(error, code, "rebuild it against this version's headers");
 }
 
-/* A member that a table must have. */
-struct slot {
-    const char *name;
-    bool there;
-};
-
-/* The name of the first that is missing, or NULL. */
-static const char *lacking(const struct slot *slots, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!slots[i].there)
-            return slots[i].name;
-    return NULL;
-}
-
-static const char *provider_lacks(const struct ethos_provider_ops *ops)
-{
-    const struct slot slots[] = {{"name", ops->name},
-                                 {"open", ops->open},
-                                 {"close", ops->close},
-                                 {"prefetch", ops->prefetch},
-                                 {"sync", ops->sync}};
-    return lacking(slots, sizeof slots / sizeof *slots);
-}
-
-/* A database has four functions of which the host makes the others. */
-static const char *store_lacks(const struct ethos_store_ops *ops)
-{
-    const struct slot slots[] = {{"name", ops->name},
-                                 {"open", ops->open},
-                                 {"close", ops->close},
-                                 {"read", ops->read},
-                                 {"list", ops->list},
-                                 {"write", ops->fetch || ops->write},
-                                 {"remove", ops->fetch || ops->remove},
-                                 {"commit", !ops->fetch || ops->commit},
-                                 {"rows", !ops->fetch || ops->rows},
-                                 {"copies", !ops->fetch || ops->copies}};
-    return lacking(slots, sizeof slots / sizeof *slots);
-}
-
-static const char *sessions_lack(const struct ethos_sessions_ops *ops)
-{
-    const struct slot slots[] = {{"name", ops->name}, {"open", ops->open}, {"close", ops->close}};
-    return lacking(slots, sizeof slots / sizeof *slots);
-}
-
 /* The number comes first in every table: nothing else is looked at before it is right. */
 static int check_tables(const struct ethos_module *module, const char *path,
                         struct ethos_error *error)
@@ -114,10 +68,14 @@ static int check_tables(const struct ethos_module *module, const char *path,
             code = check_abi(*numbers[i], path, error);
     if (code != ETHOS_OK)
         return code;
-    const char *missing = module->provider ? provider_lacks(module->provider)
-                                           : store_lacks(module->store);
+    bool opens = (module->provider ? module->provider->open != NULL
+                                   : module->store->open != NULL) &&
+                 (!module->sessions || module->sessions->open);
+    const char *missing = !opens             ? "open"
+                          : module->provider ? slots_provider_lacks(module->provider)
+                                             : slots_store_lacks(module->store);
     if (!missing && module->sessions)
-        missing = sessions_lack(module->sessions);
+        missing = slots_sessions_lack(module->sessions);
     return missing ? err_set(error, ETHOS_INVALID, "%s: a mandatory member is missing: %s", path,
                              missing)
                    : ETHOS_OK;
@@ -265,24 +223,44 @@ static int open_provider(const struct backend *backend, const struct ethos_setup
                          struct opening *out, struct ethos_error *error)
 {
     int code = backend->provider->open(setup, &out->provider, error);
-    return judge_open(code, out->provider, backend->provider->name, error);
+    code = judge_open(code, out->provider, backend->provider->name, error);
+    return code == ETHOS_OK ? slots_complete(out->provider, error) : code;
 }
 
-/* What is announced there are functions for; of a database the host makes them. */
-static int judge_store(const struct ethos_store *store, const char *name, struct ethos_error *error)
+/* What a store announces without the functions for it, or NULL; of a database the host makes them. */
+static const char *announced_lacks(const struct ethos_store *store)
 {
     const struct ethos_store_ops *ops = store->ops;
-    if (!ops)
+    const unsigned announced = ops->fetch ? 0 : store->capabilities;
+    if ((announced & ETHOS_STORE_PATHS) && !ops->locate)
+        return "ETHOS_STORE_PATHS, and has no locate";
+    if ((announced & ETHOS_STORE_ONCE) && !ops->update)
+        return "ETHOS_STORE_ONCE, and has no update";
+    if ((announced & ETHOS_STORE_HISTORY) && !(ops->history && ops->version))
+        return "ETHOS_STORE_HISTORY, and has no history and version";
+    return NULL;
+}
+
+static int judge_store(const struct ethos_store *store, const char *name, struct ethos_error *error)
+{
+    if (!store->ops)
         return err_set(error, ETHOS_INVALID, "%s: what it opened names no table of functions",
                        name);
-    const unsigned announced = ops->fetch ? 0 : store->capabilities;
-    const struct slot slots[] = {
-        {"ETHOS_STORE_PATHS, and has no locate", !(announced & ETHOS_STORE_PATHS) || ops->locate},
-        {"ETHOS_STORE_ONCE, and has no update", !(announced & ETHOS_STORE_ONCE) || ops->update},
-        {"ETHOS_STORE_HISTORY, and has no history and version",
-         !(announced & ETHOS_STORE_HISTORY) || (ops->history && ops->version)}};
-    const char *missing = lacking(slots, sizeof slots / sizeof *slots);
-    return missing ? err_set(error, ETHOS_INVALID, "%s: announces %s", name, missing) : ETHOS_OK;
+    const char *missing = announced_lacks(store);
+    if (missing)
+        return err_set(error, ETHOS_INVALID, "%s: announces %s", name, missing);
+    missing = slots_store_lacks(store->ops);
+    return missing ? err_set(error, ETHOS_INVALID, "%s: a mandatory member is missing: %s", name,
+                             missing)
+                   : ETHOS_OK;
+}
+
+/* A database becomes whole. */
+static int make_whole(const struct ethos_host *host, uint32_t deadline_ms,
+                      struct ethos_store **store, struct ethos_error *error)
+{
+    return (*store)->ops->fetch ? store_rows_new(host, *store, deadline_ms, store, error)
+                                : ETHOS_OK;
 }
 
 static int open_store(const struct backend *backend, const struct ethos_setup *setup,
@@ -293,10 +271,9 @@ static int open_store(const struct backend *backend, const struct ethos_setup *s
     if (code != ETHOS_OK)
         return code;
     code = judge_store(out->store, backend->store->name, error);
-    if (code != ETHOS_OK)
-        backend->store->close(out->store);
-    else if (out->store->ops->fetch)
-        code = store_rows_new(setup->host, out->store, setup->deadline_ms, &out->store, error);
+    if (code == ETHOS_OK)
+        return make_whole(setup->host, setup->deadline_ms, &out->store, error);
+    backend->store->close(out->store);
     return code;
 }
 
@@ -304,7 +281,8 @@ static int open_sessions(const struct backend *backend, const struct ethos_setup
                          struct opening *out, struct ethos_error *error)
 {
     int code = backend->sessions->open(setup, &out->sessions, error);
-    return judge_open(code, out->sessions, backend->sessions->name, error);
+    code = judge_open(code, out->sessions, backend->sessions->name, error);
+    return code == ETHOS_OK ? slots_complete_sessions(out->sessions, error) : code;
 }
 
 int registry_open_store(const struct backend *backend, const struct ethos_setup *setup,
@@ -349,6 +327,20 @@ int registry_open(const struct backend *backend, const struct ethos_setup *setup
     if (code == ETHOS_OK)
         *out_provider = opening.provider;
     return code;
+}
+
+int registry_adopt(const struct ethos_host *host, struct ethos_store *store, uint32_t deadline_ms,
+                   struct ethos_provider **out_provider, struct ethos_error *error)
+{
+    const struct ethos_store_ops *ops = store->ops;
+    int code = judge_store(store, ops && ops->name ? ops->name : "store", error);
+    if (code != ETHOS_OK) {
+        if (ops && ops->close)
+            ops->close(store);
+        return code;
+    }
+    code = make_whole(host, deadline_ms, &store, error);
+    return code == ETHOS_OK ? provider_over_store(host, store, out_provider, error) : code;
 }
 
 void registry_release(struct backend *backend)

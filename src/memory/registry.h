@@ -61,6 +61,10 @@ int registry_open_sessions(const struct backend *backend, const struct ethos_set
                            const struct secrets_given *given, struct ethos_sessions **out_sessions,
                            struct ethos_error *error);
 
+/* A store that the caller opened, checked as those of a backend are. Takes ownership, also on failure. */
+int registry_adopt(const struct ethos_host *host, struct ethos_store *store, uint32_t deadline_ms,
+                   struct ethos_provider **out_provider, struct ethos_error *error);
+
 /* Unloads the shared object, after everything it made was closed. */
 void registry_release(struct backend *backend);
 

@@ -18,6 +18,7 @@
 #include "memory/handle.h"
 #include "memory/notes.h"
 
+#define ARCHIVE "memory-archive.md"
 #define BEFORE 80 /* bytes of a long line shown before what was found */
 
 enum rank { AS_PHRASE, IN_LINE, IN_FILE };
@@ -43,6 +44,7 @@ struct search {
     struct file *files;
     size_t file_count, file_room;
     const char *scope; /* being listed */
+    bool notes_only;   /* of it */
     struct hit *hits;  /* the best so far, in order; room for one more than asked for */
     size_t hit_count;
     struct ethos_text text;
@@ -55,7 +57,8 @@ struct search {
 static int add_file(void *arg, const struct ethos_entry *entry)
 {
     struct search *self = arg;
-    if (!scope_key_visible(entry->key))
+    bool main_file = strcmp(entry->key, NOTES_INDEX) == 0 || strcmp(entry->key, "USER.md") == 0;
+    if (!scope_key_visible(entry->key) || (self->notes_only && main_file))
         return ETHOS_OK;
     if (self->file_count == SEARCH_MAX_FILES) {
         self->told->partial = 1;
@@ -72,12 +75,45 @@ static int add_file(void *arg, const struct ethos_entry *entry)
     return file->key ? ETHOS_OK : ETHOS_NOMEM;
 }
 
+/* No key that is listed; where there is none, reading it says so. */
+static int add_archive(struct search *self)
+{
+    struct file *files = arena_grow(&self->arena, self->files, self->file_count, &self->file_room,
+                                    sizeof *files);
+    if (!files)
+        return ETHOS_NOMEM;
+    self->files = files;
+    files[self->file_count++] = (struct file){self->scope, ARCHIVE, -1};
+    return ETHOS_OK;
+}
+
+/* The first reason is given; nothing was refused to the caller. */
+static void note_reason(struct search *self, int code, const struct ethos_error *why)
+{
+    if (self->told->code != ETHOS_OK)
+        return;
+    self->told->code = code == ETHOS_DENIED ? ETHOS_IO : code;
+    self->told->error = *why;
+    self->told->error.code = self->told->code;
+}
+
+/* A file that cannot be read does not hide the others, and is not hidden itself. */
+static void pass_over(struct search *self, int code, const struct ethos_error *why)
+{
+    if (code == ETHOS_NOTFOUND)
+        return; // it went meanwhile
+    self->told->unreadable++;
+    note_reason(self, code, why);
+}
+
 static int list_scope(struct search *self, const char *scope, struct ethos_error *error)
 {
     struct ethos_provider *provider = self->turn->provider;
     self->scope = arena_str(&self->arena, scope);
     int code = self->scope ? provider->ops->list(provider, scope, add_file, self, error)
                            : ETHOS_NOMEM;
+    if (code == ETHOS_OK && self->how->archive)
+        code = add_archive(self);
     return code == ETHOS_NOMEM ? err_nomem(error) : code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
@@ -89,23 +125,36 @@ static int list_one(struct search *self, struct ethos_error *error)
     return code == ETHOS_OK ? list_scope(self, target.scope, error) : code;
 }
 
+/* One that cannot be listed does not hide the others; when none can, that is the failure. */
 static int list_context(struct search *self, struct ethos_error *error)
 {
     const struct ethos_context *context = &self->turn->context;
-    int code = list_scope(self, context->memory_scope, error);
-    if (code == ETHOS_OK && strcmp(context->user_scope, context->memory_scope) != 0)
-        code = list_scope(self, context->user_scope, error);
-    if (code == ETHOS_OK && context->workspace_scope)
-        code = list_scope(self, context->workspace_scope, error);
-    return code;
+    bool global = !self->turn->no_global && strcmp(context->memory_scope, "global") != 0;
+    bool user = strcmp(context->user_scope, context->memory_scope) != 0;
+    const char *const scopes[] = {context->memory_scope, user ? context->user_scope : NULL,
+                                  context->workspace_scope, global ? "global" : NULL};
+    const size_t count = sizeof scopes / sizeof *scopes;
+    size_t listed = 0;
+    struct ethos_error why;
+    for (size_t i = 0; i < count; i++) {
+        if (!scopes[i])
+            continue;
+        self->notes_only = i == count - 1; // its other files are the memory of others
+        int code = list_scope(self, scopes[i], &why);
+        if (code == ETHOS_NOMEM)
+            return err_nomem(error);
+        if (code == ETHOS_OK)
+            listed++;
+        else
+            note_reason(self, code, &why);
+    }
+    if (listed == 0 && error)
+        *error = self->told->error;
+    return listed == 0 ? self->told->code : ETHOS_OK;
 }
 
 static int list_files(struct search *self, struct ethos_error *error)
 {
-    const struct ethos_provider_ops *ops = self->turn->provider->ops;
-    if (!ops->list || !ops->read)
-        return err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider cannot be searched",
-                       ops->name);
     return self->how->scope ? list_one(self, error) : list_context(self, error);
 }
 
@@ -190,9 +239,10 @@ static void keep_spread(struct search *self, const struct file *file, struct eth
 static size_t look_at_lines(struct search *self, const struct file *file, struct ethos_view part,
                             uint64_t number)
 {
-    size_t found = 0;
+    size_t found = 0,
+           most = strcmp(file->key, ARCHIVE) == 0 ? self->how->limit : SEARCH_MAX_PER_FILE;
     struct ethos_view line;
-    while (found < SEARCH_MAX_PER_FILE && view_line(&part, &line))
+    while (found < most && view_line(&part, &line))
         found += look_at_line(self, file, line, ++number);
     return found;
 }
@@ -220,18 +270,6 @@ static struct ethos_view visible(struct search *self)
     struct ethos_view safe = self->how->guarded ? scan_visible(text, &self->safe) : text;
     self->told->withheld |= safe.data != text.data;
     return safe;
-}
-
-/* A file that cannot be read does not hide the others, and is not hidden itself. */
-static void pass_over(struct search *self, int code, const struct ethos_error *why)
-{
-    if (code == ETHOS_NOTFOUND)
-        return; // it went meanwhile
-    if (self->told->unreadable++ > 0)
-        return;
-    self->told->code = code == ETHOS_DENIED ? ETHOS_IO : code; // nothing was refused to the caller
-    self->told->error = *why;
-    self->told->error.code = self->told->code;
 }
 
 static int look_at(struct search *self, const struct file *file, struct ethos_error *error)

@@ -10,7 +10,7 @@
 #include <ethos/ethos.h>
 
 #define SEARCH_MAX_HITS 100        /* hits asked for */
-#define SEARCH_MAX_PER_FILE 3      /* hits of one file */
+#define SEARCH_MAX_PER_FILE 3      /* hits of one file; an archive may have all */
 #define SEARCH_MAX_FILES 20000     /* files looked into */
 #define SEARCH_MAX_BYTES 268435456 /* bytes looked into */
 #define SEARCH_MAX_SNIPPET 300     /* bytes */
@@ -20,6 +20,7 @@ struct memory_search {
     const char *scope; /* one scope alone; NULL: those of the context */
     unsigned limit;    /* 1 to SEARCH_MAX_HITS */
     int guarded;       /* looks only at what a model may read */
+    int archive;       /* looks into what went to the archives, too */
 };
 
 /* Strings are borrowed for the length of the call. */

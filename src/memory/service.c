@@ -17,6 +17,8 @@
 #include "memory/ephemeral.h"
 #include "memory/handle.h"
 #include "memory/offline.h"
+#include "memory/slots.h"
+#include "memory/split.h"
 
 #define PATH_LIMIT 4096 /* bytes */
 
@@ -26,14 +28,18 @@
 static int adopt_injected(struct ethos *self, const struct ethos_options *options,
                           struct ethos_error *error)
 {
-    self->injected = options->provider;
-    if (!options->store)
-        return ETHOS_OK;
-    if (options->provider) {
+    if (options->store && options->provider) {
+        self->injected = options->provider;
         options->store->ops->close(options->store);
         return err_set(error, ETHOS_INVALID, "ethos_open: give a provider or a store, not both");
     }
-    return provider_over_store(self->host, options->store, &self->injected, error);
+    if (options->store)
+        return registry_adopt(self->host, options->store, ETHOS_LOCK_DEADLINE_MS, &self->injected,
+                              error);
+    int code = options->provider ? slots_complete(options->provider, error) : ETHOS_OK;
+    if (code == ETHOS_OK)
+        self->injected = options->provider;
+    return code;
 }
 
 static int set_up(struct ethos *self, const struct ethos_options *options,
@@ -100,6 +106,7 @@ void ethos_close(struct ethos *self)
     if (!self)
         return;
     kept_release(&self->kept);
+    split_free_all(self);
     for (size_t i = 0; i < ETHOS_SECTIONS; i++)
         self->host->resize(self->host->arg, self->sections[i].text.data, 0);
     if (self->injected)
@@ -267,6 +274,26 @@ int service_local_user(struct ethos *self, char out_user[ETHOS_MAX_ID + 1],
     return code;
 }
 
+bool service_unlinked(struct ethos *self, char out_login[ETHOS_MAX_ID + 1],
+                      char out_user[ETHOS_MAX_ID + 1])
+{
+    struct local_user local;
+    struct identity_map map;
+    int dir;
+    if (service_config(self, NULL, NULL, NULL, NULL) != ETHOS_OK ||
+        service_open_root(self, false, &dir, NULL) != ETHOS_OK || dir < 0)
+        return false;
+    bool unlinked = handle_local_user(self, dir, &local, NULL) == ETHOS_OK && !local.known &&
+                    identity_load(dir, &map, NULL) == ETHOS_OK;
+    if (unlinked) {
+        unlinked = identity_only(&map, dir, out_user) && strcmp(out_user, local.id) != 0;
+        identity_release(&map);
+        memcpy(out_login, local.login, sizeof local.login);
+    }
+    os_close(dir);
+    return unlinked;
+}
+
 /* ---- backends ------------------------------------------------------------------------------ */
 
 /* What the configuration says about the backend; two turns with the same choice share one. */
@@ -274,10 +301,24 @@ struct choice {
     const char *name;
     const char *allow; /* paths.allow, or NULL */
     uint32_t flags;
+    bool people; /* profiles are there, too */
     struct ethos_setting settings[SECRETS_MAX_SETTINGS];
     bool exposed[SECRETS_MAX_SETTINGS]; /* others may read where it stands */
     size_t count;
 };
+
+/*
+ * memory.options.user: true or false is for the host, whatever the backend: whether profiles are there, too. Any
+ * other value is an option of the backend (a login name).
+ */
+static bool is_people(const struct yaml_pair *pair, bool *out)
+{
+    bool yes = strcmp(pair->value, "true") == 0;
+    if (strcmp(pair->key, SECRETS_PREFIX "user") != 0 || (!yes && strcmp(pair->value, "false")))
+        return false;
+    *out = yes;
+    return true;
+}
 
 /* Adds the memory.options.* of a file; what is there already is replaced. */
 static int add_settings(struct choice *choice, const struct config *from, struct ethos_error *error)
@@ -286,7 +327,7 @@ static int add_settings(struct choice *choice, const struct config *from, struct
     for (size_t i = 0; i < from->table.count; i++) {
         const struct yaml_pair *pair = &from->table.pairs[i];
         size_t at = 0;
-        if (strncmp(pair->key, SECRETS_PREFIX, prefix) != 0)
+        if (strncmp(pair->key, SECRETS_PREFIX, prefix) != 0 || is_people(pair, &choice->people))
             continue;
         while (at < choice->count && strcmp(choice->settings[at].name, pair->key + prefix) != 0)
             at++;
@@ -315,6 +356,7 @@ static int choose_backend(const struct ethos *self, const struct config *own, st
     out->flags = (fast ? (uint32_t)ETHOS_SETUP_FAST : 0u) |
                  (in_place ? (uint32_t)ETHOS_SETUP_IN_PLACE : 0u);
     out->count = 0;
+    out->people = false;
     if (self->ephemeral) {
         out->name = config_find("memory.provider")->fallback;
         return ETHOS_OK;
@@ -391,11 +433,13 @@ static int open_backend(struct ethos *self, const struct choice *choice, const c
     return ETHOS_OK;
 }
 
+/* *out_people: profiles are there, too. */
 static int provider_of(struct ethos *self, const struct config *own, struct ethos_provider **out,
-                       struct ethos_error *error)
+                       bool *out_people, struct ethos_error *error)
 {
     struct choice choice;
     struct str signature;
+    *out_people = true;
     if (self->injected) {
         *out = self->injected;
         return ETHOS_OK;
@@ -403,6 +447,7 @@ static int provider_of(struct ethos *self, const struct config *own, struct etho
     int code = choose_backend(self, own, &choice, error);
     if (code != ETHOS_OK)
         return code;
+    *out_people = choice.people;
     str_init(&signature, ETHOS_MAX_YAML_BYTES * 4);
     if (make_signature(self, &choice, &signature) != ETHOS_OK)
         code = err_nomem(error);
@@ -415,9 +460,59 @@ static int provider_of(struct ethos *self, const struct config *own, struct etho
     return code;
 }
 
-int handle_provider(struct ethos *self, struct ethos_provider **out, struct ethos_error *error)
+/* Whether the file of a personality says anything about its backend. */
+static bool has_backend(const struct config *own)
 {
-    return provider_of(self, &self->personality_config, out, error);
+    size_t prefix = strlen(SECRETS_PREFIX);
+    for (size_t i = 0; i < own->table.count; i++)
+        if (strncmp(own->table.pairs[i].key, SECRETS_PREFIX, prefix) == 0)
+            return true;
+    return config_own(own, "memory.provider");
+}
+
+/* *out: whether the personality's choice is another one than the home's. */
+static int is_other(struct ethos *self, const struct config *own, bool *out,
+                    struct ethos_error *error)
+{
+    struct choice choices[2];
+    struct str signatures[2];
+    int code = choose_backend(self, NULL, &choices[0], error);
+    if (code == ETHOS_OK)
+        code = choose_backend(self, own, &choices[1], error);
+    if (code != ETHOS_OK)
+        return code;
+    for (size_t i = 0; i < 2; i++) {
+        str_init(&signatures[i], ETHOS_MAX_YAML_BYTES * 4);
+        if (make_signature(self, &choices[i], &signatures[i]) != ETHOS_OK)
+            code = ETHOS_NOMEM;
+    }
+    *out = code == ETHOS_OK && !view_eq(str_view(&signatures[0]), str_view(&signatures[1]));
+    str_release(&signatures[0]);
+    str_release(&signatures[1]);
+    return code == ETHOS_OK ? code : err_nomem(error);
+}
+
+int handle_provider(struct ethos *self, bool own_profile, struct ethos_provider **out,
+                    struct ethos_error *error)
+{
+    const struct config *own = &self->personality_config;
+    bool people, other = false;
+    struct ethos_provider *provider;
+    int code = provider_of(self, own, &provider, &people, error);
+    if (code == ETHOS_OK && !people && has_backend(own))
+        code = is_other(self, own, &other, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (other)
+        return split_find(self, provider, own_profile, out, error);
+    *out = provider;
+    return ETHOS_OK;
+}
+
+int handle_home_provider(struct ethos *self, struct ethos_provider **out, struct ethos_error *error)
+{
+    bool people;
+    return provider_of(self, NULL, out, &people, error);
 }
 
 int service_provider_for(struct ethos *self, const char *personality, const char **out_name,
@@ -427,8 +522,15 @@ int service_provider_for(struct ethos *self, const char *personality, const char
     int code = service_config(self, personality, &home, &own, error);
     if (code != ETHOS_OK)
         return code;
+    bool people;
     *out_name = config_get(home, own, "memory.provider");
-    return provider_of(self, own, out, error);
+    return provider_of(self, own, out, &people, error);
+}
+
+void service_free_text(const struct ethos *self, struct ethos_text *text)
+{
+    self->host->resize(self->host->arg, text->data, 0);
+    *text = (struct ethos_text){0};
 }
 
 int service_place(struct ethos *self, const char *personality, struct str *out,

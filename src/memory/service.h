@@ -40,12 +40,23 @@ int service_open_root(struct ethos *self, bool create, int *out, struct ethos_er
 int service_config(struct ethos *self, const char *personality, const struct config **out_home,
                    const struct config **out_personality, struct ethos_error *error);
 
+/*
+ * Whether the login of this process is not known in this home, while exactly one other person is: a
+ * home that was restored under another name. The command that joins them is "users link cli LOGIN USER".
+ */
+bool service_unlinked(struct ethos *self, char out_login[ETHOS_MAX_ID + 1],
+                      char out_user[ETHOS_MAX_ID + 1]);
+
 /* The id of the person at this machine. */
 int service_local_user(struct ethos *self, char out_user[ETHOS_MAX_ID + 1],
                        struct ethos_error *error);
 
-/* The provider a turn uses, for listing, locating and checking. Borrowed. */
-struct ethos_provider *service_provider(const struct ethos_turn *turn);
+/* The provider that has a text of a turn (key NULL: any of the scope). It is the handle's. */
+struct ethos_provider *service_provider(const struct ethos_turn *turn, const char *scope,
+                                        const char *key);
+
+/* Frees what a provider put into a text. */
+void service_free_text(const struct ethos *self, struct ethos_text *text);
 
 /*
  * The provider that a personality is configured with (NULL: the home's own), opened at first use, and
@@ -63,13 +74,6 @@ struct str;
 int service_place(struct ethos *self, const char *personality, struct str *out,
                   struct ethos_error *error);
 
-/*
- * Takes a text of a scope out of what is kept here of backends: texts as they were known, calls that wait or
- * were refused. Adds to *calls how many of these held it.
- */
-int service_forget_kept(struct ethos *self, const char *scope, struct ethos_view needle,
-                        bool dry_run, uint64_t *calls, struct ethos_error *error);
-
 /* Whether conversations are kept by the backend of the home's memory. Nobody is asked. */
 bool service_sessions_there(struct ethos *self);
 
@@ -79,6 +83,7 @@ struct service_settings {
     bool tail;
     bool guard;
     int64_t stale_days; /* after which a note nobody verified is stale */
+    bool global_auto;   /* the index of notes kept for everywhere shows when it has one of them */
 };
 const struct service_settings *service_settings(const struct ethos_turn *turn);
 

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "base/view.h"
 #include "core/scan.h"
+#include "core/scope.h"
 #include "core/session_key.h"
 #include "memory/handle.h"
 #include "session/session.h"
@@ -64,16 +65,101 @@ int sessions_lock(struct ethos *self, int *out_lock, struct ethos_error *error)
     return code;
 }
 
+/* ---- people ----------------------------------------------------------------------------------- */
+
+/* The user of a request, by the rules of a turn: see turn.c. */
+static int find_user(struct ethos *self, int root, const struct ethos_request *request,
+                     const struct local_user *local, char out[ETHOS_MAX_ID + 1],
+                     struct ethos_error *error)
+{
+    char scope[ETHOS_MAX_SCOPE];
+    bool known;
+    const char *given = request->user, *named = getenv("ETHOS_USER");
+    if (!given && !request->platform_user && named && *named)
+        given = named;
+    if (!given && request->platform_user)
+        return handle_lookup(self, root, request->platform, request->platform_user, out, &known,
+                             error);
+    int code = given ? scope_make(SCOPE_USER, given, scope, error) : ETHOS_OK;
+    if (code == ETHOS_OK)
+        snprintf(out, ETHOS_MAX_ID + 1, "%s", given ? given : local->id);
+    return code;
+}
+
+static int find_person(struct ethos *self, int root, const struct ethos_request *request,
+                       struct sessions_person *out, struct ethos_error *error)
+{
+    struct identity_map map = {0};
+    struct local_user local;
+    int code = handle_local_user(self, root, &local, error);
+    if (code == ETHOS_OK)
+        code = find_user(self, root, request, &local, out->id, error);
+    if (code == ETHOS_OK)
+        code = identity_load(root, &map, error);
+    if (code != ETHOS_OK)
+        return code;
+    out->people.owner = strcmp(out->id, local.id) == 0;
+    code = identity_ids(&map, out->id, &out->arena, &out->people.ids, &out->people.count, error);
+    identity_release(&map);
+    return code;
+}
+
+int sessions_person(struct ethos *self, const struct ethos_request *request,
+                    struct sessions_person *out, struct ethos_error *error)
+{
+    int root;
+    *out = (struct sessions_person){0};
+    arena_init(&out->arena);
+    int code = service_config(self, NULL, NULL, NULL, error);
+    if (code == ETHOS_OK)
+        code = service_open_root(self, false, &root, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = find_person(self, root, request, out, error);
+    if (root >= 0)
+        os_close(root);
+    return code;
+}
+
+void sessions_person_release(struct sessions_person *self)
+{
+    arena_release(&self->arena);
+}
+
+bool sessions_is_of(const struct ethos_people *people, const struct ethos_session *session)
+{
+    if (!people || !session->user)
+        return !people || people->owner;
+    for (size_t i = 0; i < people->count; i++)
+        if (strcmp(people->ids[i], session->user) == 0)
+            return true;
+    return false;
+}
+
+int sessions_user(const struct ethos_turn *turn, const char **out, struct ethos_error *error)
+{
+    char local[ETHOS_MAX_ID + 1];
+    int code = service_local_user(turn->ethos, local, error);
+    *out = code == ETHOS_OK && strcmp(local, turn->context.user) != 0 ? turn->context.user : NULL;
+    return code;
+}
+
 /* ---- by name ---------------------------------------------------------------------------------- */
 
 struct finding {
+    const struct ethos_people *people;
     char id[ETHOS_UUID_SIZE], other[ETHOS_UUID_SIZE];
+    char user[ETHOS_MAX_ID + 1]; /* of a session that is another person's */
 };
 
 /* Other programs may have made longer ids; one that is cut could be another's. */
 static int note_id(void *arg, const struct ethos_session *session)
 {
     struct finding *finding = arg;
+    if (!sessions_is_of(finding->people, session)) {
+        snprintf(finding->user, sizeof finding->user, "%s", session->user ? session->user : "");
+        return ETHOS_OK;
+    }
     if (strlen(session->id) >= ETHOS_UUID_SIZE)
         return TOO_LONG;
     snprintf(*finding->id ? finding->other : finding->id, ETHOS_UUID_SIZE, "%s", session->id);
@@ -84,7 +170,8 @@ static int find_prefix(struct ethos_sessions *store, const char *name, struct fi
                        struct ethos_error *error)
 {
     char cursor[ETHOS_CURSOR_SIZE];
-    const struct ethos_session_query query = {.id_prefix = name, .limit = 2};
+    const struct ethos_session_query query = {
+        .id_prefix = name, .limit = 2, .people = finding->people};
     return store->ops->list(store, &query, note_id, finding, cursor, error);
 }
 
@@ -97,7 +184,7 @@ static int look_up(struct ethos_sessions *store, const char *name, struct findin
     int code = store->ops->get(store, name, note_id, finding, error);
     if (code == ETHOS_NOTFOUND)
         code = store->ops->get_by_key(store, name, note_id, finding, error);
-    if (code == ETHOS_NOTFOUND)
+    if (code == ETHOS_NOTFOUND || (code == ETHOS_OK && !*finding->id))
         code = find_prefix(store, name, finding, error);
     if (code != TOO_LONG)
         return code;
@@ -105,11 +192,11 @@ static int look_up(struct ethos_sessions *store, const char *name, struct findin
                    ETHOS_UUID_SIZE - 1);
 }
 
-int ethos_session_find(struct ethos *self, const char *name, char out_id[ETHOS_UUID_SIZE],
-                       struct ethos_error *error)
+int sessions_find(struct ethos *self, const struct ethos_people *people, const char *name,
+                  char out_id[ETHOS_UUID_SIZE], struct ethos_error *error)
 {
     struct ethos_sessions *store;
-    struct finding finding = {0};
+    struct finding finding = {.people = people};
     int code = ethos_sessions(self, &store, error);
     if (code == ETHOS_OK)
         code = look_up(store, name, &finding, error);
@@ -121,10 +208,18 @@ int ethos_session_find(struct ethos *self, const char *name, char out_id[ETHOS_U
     }
     if (!*finding.id) {
         code = err_set(error, ETHOS_NOTFOUND, "no such session: %s", name);
-        return err_hint(error, code, "ethos sessions list --all shows what there is");
+        return *finding.user && people->owner
+                   ? err_hint(error, code, "it is another person's: -u %s", finding.user)
+                   : err_hint(error, code, "ethos sessions list --all shows what there is");
     }
     memcpy(out_id, finding.id, sizeof finding.id);
     return ETHOS_OK;
+}
+
+int ethos_session_find(struct ethos *self, const char *name, char out_id[ETHOS_UUID_SIZE],
+                       struct ethos_error *error)
+{
+    return sessions_find(self, NULL, name, out_id, error);
 }
 
 /* ---- by folder -------------------------------------------------------------------------------- */
@@ -143,12 +238,15 @@ struct newest {
     bool foreign; /* the plain key belongs to another folder */
     bool adopted; /* the newest has no folder yet */
     char id[ETHOS_UUID_SIZE], created[CLOCK_ISO_SIZE];
-    long long moment; /* of its key; 0 for the plain one */
+    long long moment;                  /* of its key; 0 for the plain one */
+    const struct ethos_people *people; /* whose they are */
+    bool taken;                        /* another person has the plain key */
 };
 
 static int note_owner(void *arg, const struct ethos_session *session)
 {
     struct newest *newest = arg;
+    newest->taken = !sessions_is_of(newest->people, session);
     newest->foreign = session->working_dir && strcmp(session->working_dir, newest->folder) != 0;
     return ETHOS_OK;
 }
@@ -179,7 +277,7 @@ static int settle_key(struct ethos_sessions *store, struct newest *newest,
 {
     for (int hashed = 0; hashed <= 1; hashed++) {
         str_clear(&newest->key);
-        newest->foreign = false;
+        newest->foreign = newest->taken = false;
         if (session_key_folder(view_str(newest->folder), hashed, &newest->key) != ETHOS_OK)
             return err_nomem(error);
         int code = store->ops->get_by_key(store, newest->key.data, note_owner, newest, error);
@@ -198,8 +296,10 @@ static int find_newest(struct ethos_sessions *store, struct newest *newest,
     *newest->id = *newest->created = '\0';
     int code = settle_key(store, newest, error);
     while (code == ETHOS_OK) {
-        const struct ethos_session_query query = {
-            .text = newest->key.data, .cursor = *cursor ? cursor : NULL, .limit = 200};
+        const struct ethos_session_query query = {.text = newest->key.data,
+                                                  .cursor = *cursor ? cursor : NULL,
+                                                  .limit = 200,
+                                                  .people = newest->people};
         char next[ETHOS_CURSOR_SIZE] = "";
         code = store->ops->list(store, &query, note_newest, newest, next, error);
         if (!*next)
@@ -209,13 +309,23 @@ static int find_newest(struct ethos_sessions *store, struct newest *newest,
     return code;
 }
 
+static int turn_person(const struct ethos_turn *turn, struct sessions_person *out,
+                       struct ethos_error *error)
+{
+    const struct ethos_request request = {.user = turn->context.user};
+    return sessions_person(turn->ethos, &request, out, error);
+}
+
 int sessions_current(struct ethos_turn *turn, const char *folder, char out_id[ETHOS_UUID_SIZE],
                      struct ethos_error *error)
 {
     struct ethos_sessions *store;
-    struct newest newest = {.folder = folder};
+    struct sessions_person person;
+    struct newest newest = {.folder = folder, .people = &person.people};
     str_init(&newest.key, KEY_LIMIT);
-    int code = ethos_sessions(turn->ethos, &store, error);
+    int code = turn_person(turn, &person, error);
+    if (code == ETHOS_OK)
+        code = ethos_sessions(turn->ethos, &store, error);
     if (code == ETHOS_OK)
         code = find_newest(store, &newest, error);
     if (code == ETHOS_OK && !*newest.id)
@@ -224,20 +334,22 @@ int sessions_current(struct ethos_turn *turn, const char *folder, char out_id[ET
     if (code == ETHOS_OK)
         memcpy(out_id, newest.id, sizeof newest.id);
     str_release(&newest.key);
+    sessions_person_release(&person);
     return code;
 }
 
 static int make(struct ethos_turn *turn, struct ethos_sessions *store, const char *folder,
                 const char *key, char out_id[ETHOS_UUID_SIZE], struct ethos_error *error)
 {
-    const struct ethos_session session = {
-        .key = key,
-        .platform = turn->context.platform ? turn->context.platform : "cli",
-        .model = "",
-        .provider = "",
-        .personality = turn->context.personality,
-        .working_dir = folder};
-    return store->ops->create(store, &session, out_id, error);
+    struct ethos_session session = {.key = key,
+                                    .platform = turn->context.platform ? turn->context.platform
+                                                                       : "cli",
+                                    .model = "",
+                                    .provider = "",
+                                    .personality = turn->context.personality,
+                                    .working_dir = folder};
+    int code = sessions_user(turn, &session.user, error);
+    return code == ETHOS_OK ? store->ops->create(store, &session, out_id, error) : code;
 }
 
 /* The plain key for the first of a family; a later one has the moment in its key, too. */
@@ -248,7 +360,7 @@ static int make_next(struct ethos_turn *turn, struct ethos_sessions *store,
     struct str key;
     str_init(&key, KEY_LIMIT);
     str_add(&key, str_view(&newest->key));
-    if (*newest->id)
+    if (*newest->id || newest->taken)
         str_printf(&key, ":%lld", (long long)service_now_ms(turn->ethos) + attempt);
     int code = str_code(&key) == ETHOS_OK
                    ? make(turn, store, newest->folder, key.data, out_id, error)
@@ -282,14 +394,18 @@ int ethos_session_current(struct ethos_turn *turn, const char *folder, int fresh
 {
     struct ethos_sessions *store;
     char path[PATH_MAX];
-    struct newest newest = {.folder = path};
+    struct sessions_person person;
+    struct newest newest = {.folder = path, .people = &person.people};
     str_init(&newest.key, KEY_LIMIT);
-    int code = ethos_sessions(turn->ethos, &store, error);
+    int code = turn_person(turn, &person, error);
+    if (code == ETHOS_OK)
+        code = ethos_sessions(turn->ethos, &store, error);
     if (code == ETHOS_OK)
         code = sessions_folder(folder, path, error);
     if (code == ETHOS_OK)
         code = resume(turn, store, &newest, fresh, out_id, error);
     str_release(&newest.key);
+    sessions_person_release(&person);
     return code;
 }
 

@@ -9,7 +9,31 @@
 
 #include <ethos/ethos.h>
 
+#include "base/arena.h"
+
 struct str;
+
+/* Who asks, and whose sessions that person sees. */
+struct sessions_person {
+    char id[ETHOS_MAX_ID + 1];
+    struct ethos_people people;
+    struct arena arena;
+};
+
+/* The person of a request, by the rules of a turn. Released in any case. */
+int sessions_person(struct ethos *self, const struct ethos_request *request,
+                    struct sessions_person *out, struct ethos_error *error);
+void sessions_person_release(struct sessions_person *self);
+
+/* Whether a session is of these people (NULL: of anybody). */
+bool sessions_is_of(const struct ethos_people *people, const struct ethos_session *session);
+
+/* As which user a turn records its sessions: *out is NULL for the owner. */
+int sessions_user(const struct ethos_turn *turn, const char **out, struct ethos_error *error);
+
+/* As ethos_session_find, among the sessions of these people (NULL: of everybody). */
+int sessions_find(struct ethos *self, const struct ethos_people *people, const char *name,
+                  char out_id[ETHOS_UUID_SIZE], struct ethos_error *error);
 
 /*
  * Which session a folder goes on with: as ethos_session_current, but nothing is made or changed.

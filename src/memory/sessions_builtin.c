@@ -1,8 +1,10 @@
 /*
  * sessions_builtin.c: programs that keep conversations in SQLite.
  *
- * A program that defines the name itself, as NULL, is linked without the database: see main.c.
+ * A program that defines the names itself, as NULL, is linked without the database: see main.c.
  */
+#include "session/copy.h"
 #include "session/session.h"
 
 const struct ethos_sessions_ops *const sessions_builtin = &sessions_sqlite;
+const struct session_copier *const session_copier_builtin = &session_sqlite_copier;

@@ -37,7 +37,9 @@ static int make_session(struct taking *self, struct ethos_error *error)
         session.key = self->key;
     if (!self->own || !session.platform)
         session.platform = strcmp(format, "jsonl") == 0 ? "import" : format;
-    int code = store->ops->create(store, &session, self->id, error);
+    int code = sessions_user(self->run->turn, &session.user, error);
+    if (code == ETHOS_OK)
+        code = store->ops->create(store, &session, self->id, error);
     if (code == ETHOS_INVALID && session.id) { // it is no id here
         session.id = NULL;
         code = store->ops->create(store, &session, self->id, error);

@@ -24,9 +24,12 @@
 #define FOLDER "spool"
 #define REFUSED "hooks/refused"
 #define LEFT_MS 60000 /* what is unfinished for so long was left behind */
-#define ATTEMPTS 16   /* at a folder that others remove meanwhile */
+#define ATTEMPTS 64   /* at a folder that somebody removes meanwhile */
 
-/* The folder; ETHOS_NOTFOUND when there is none and create is false. */
+/*
+ * The folder; ETHOS_NOTFOUND when there is none and create is false. We never remove it, but others
+ * may, also between our mkdir and our open.
+ */
 static int open_folder(struct ethos *self, bool create, int *out, struct ethos_error *error)
 {
     int root;
@@ -36,9 +39,10 @@ static int open_folder(struct ethos *self, bool create, int *out, struct ethos_e
     if (root < 0)
         return err_set(error, ETHOS_NOTFOUND, FOLDER ": nothing is there");
     *out = os_open_beneath(root, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (*out < 0 && errno == ENOENT && create) {
-        if (os_mkdirat(root, FOLDER, 0700) == 0 || errno == EEXIST)
-            *out = os_open_beneath(root, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    for (int i = 0; *out < 0 && errno == ENOENT && create && i < ATTEMPTS; i++) {
+        if (os_mkdirat(root, FOLDER, 0700) != 0 && errno != EEXIST)
+            break;
+        *out = os_open_beneath(root, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     }
     code = *out >= 0 ? ETHOS_OK : err_errno(error, errno, FOLDER);
     os_close(root);
@@ -88,17 +92,15 @@ static int write_note(int folder, const char *name, struct ethos_view text)
     return failed ? -1 : 0;
 }
 
-int spool_put(struct ethos *self, struct ethos_view text, char out_name[SPOOL_NAME_SIZE],
+int spool_put(struct ethos *self, const char *name, struct ethos_view text,
               struct ethos_error *error)
 {
-    if (spool_name(self, out_name) != 0)
-        return err_errno(error, errno, FOLDER);
     for (int attempt = 1;; attempt++) {
         int folder;
         int code = open_folder(self, true, &folder, error);
         if (code != ETHOS_OK)
             return code;
-        int failed = write_note(folder, out_name, text) == 0 ? 0 : errno;
+        int failed = write_note(folder, name, text) == 0 ? 0 : errno;
         os_close(folder);
         if (!failed)
             return ETHOS_OK;
@@ -120,16 +122,6 @@ int spool_keep(struct ethos *self, const char *name, struct ethos_error *error)
         os_close(fd);
     os_close(folder);
     return code;
-}
-
-/* Where notes are, that fails. */
-void spool_leave(struct ethos *self)
-{
-    int root;
-    if (service_open_root(self, false, &root, NULL) != ETHOS_OK || root < 0)
-        return;
-    os_unlinkat(root, FOLDER, AT_REMOVEDIR);
-    os_close(root);
 }
 
 int spool_drop(struct ethos *self, const char *name, struct ethos_error *error)

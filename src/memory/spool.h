@@ -3,8 +3,8 @@
  *
  * One file each, 0600, whose name begins with its time: names in byte order are the order in which
  * things happened. A note survives the death of its process at once, and the loss of power once
- * spool_keep has returned. The folder is there only while there are notes. What could never be
- * recorded is moved to <home>/hooks/refused/.
+ * spool_keep has returned. The folder is never removed: a hook may be about to write into it.
+ * What could never be recorded is moved to <home>/hooks/refused/.
  */
 #ifndef ETHOS_MEMORY_SPOOL_H
 #define ETHOS_MEMORY_SPOOL_H
@@ -27,15 +27,12 @@ int spool_lock(struct ethos *self, int *out_lock, struct ethos_error *error);
 /* A name that no other note has. */
 int spool_name(struct ethos *self, char out_name[SPOOL_NAME_SIZE]);
 
-/* Notes a text; its name is given to the other functions. */
-int spool_put(struct ethos *self, struct ethos_view text, char out_name[SPOOL_NAME_SIZE],
+/* Notes a text under a name of spool_name. */
+int spool_put(struct ethos *self, const char *name, struct ethos_view text,
               struct ethos_error *error);
 
 /* Makes sure that a note stays. */
 int spool_keep(struct ethos *self, const char *name, struct ethos_error *error);
-
-/* Takes the folder away when it is empty. */
-void spool_leave(struct ethos *self);
 
 /* Takes a note away; one that is gone already is no failure. */
 int spool_drop(struct ethos *self, const char *name, struct ethos_error *error);
@@ -54,7 +51,7 @@ int spool_read(struct ethos *self, const char *name, struct str *out, struct eth
 /* How many notes wait, and how many were put aside. */
 void spool_count(struct ethos *self, size_t *out_waiting, size_t *out_refused);
 
-/* Whether there are notes in a home (NULL: by the environment). Without any, one system call. */
+/* Whether there are notes in a home (NULL: by the environment). Without a folder, one system call. */
 bool spool_waiting(const char *home);
 
 #endif

@@ -113,19 +113,19 @@ static const char *op_id_of(const struct ethos_sync_how *how)
     return how->origin ? how->origin->op_id : NULL;
 }
 
-static int check_how(const struct ethos_turn *turn, const struct ethos_sync_how *how,
+int handle_sync_able(const struct ethos_provider *provider, const struct ethos_sync_how *how,
                      struct ethos_error *error)
 {
-    uint32_t can = turn->provider->capabilities;
+    uint32_t can = provider->capabilities;
     unsigned flags = how->flags;
     if (op_id_of(how) && !(can & ETHOS_PROVIDER_ONCE))
         return err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider keeps no operation ids",
-                       turn->provider->ops->name);
+                       provider->ops->name);
     bool ok = (!(flags & ETHOS_SYNC_DRY_RUN) || (can & ETHOS_PROVIDER_DRY_RUN)) &&
               (!(flags & ETHOS_SYNC_DIFF) || (can & ETHOS_PROVIDER_DIFF));
     return ok ? ETHOS_OK
               : err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider cannot do a dry run",
-                        turn->provider->ops->name);
+                        provider->ops->name);
 }
 
 /* Passes outcomes on, and notes what else a write asks for: an entry in the map, a workspace's folder. */
@@ -178,7 +178,7 @@ static int sync_checked(struct ethos_turn *turn, const struct ethos_update *upda
     if (code == ETHOS_OK)
         code = aim(turn, &arena, updates, count, &aimed, error);
     if (code == ETHOS_OK)
-        code = check_how(turn, how, error);
+        code = handle_sync_able(turn->provider, how, error);
     if (code == ETHOS_OK)
         code = sync_aimed(turn, aimed, count, how, error);
     arena_release(&arena);
@@ -251,9 +251,6 @@ static int read_text(struct ethos_turn *turn, struct scope_target *target, struc
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     struct ethos_provider *provider = turn->provider;
-    if (!provider->ops->read)
-        return err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider has no files",
-                       provider->ops->name);
     int code = provider->ops->read(provider, target->scope, target->key, &whole, text, error);
     bool profile = strcmp(target->scope, turn->context.user_scope) == 0 &&
                    strcmp(target->key, PROFILE_KEY) == 0;
@@ -504,9 +501,6 @@ static int write_whole(struct ethos_turn *turn, const struct scope_target *targe
 {
     if (op_id_of(how))
         return err_set(error, ETHOS_UNSUPPORTED, "opId: only for updates; use a revision here");
-    if (!turn->provider->ops->write)
-        return err_set(error, ETHOS_UNSUPPORTED, "%s: this memory provider has no files",
-                       turn->provider->ops->name);
     bool profile = writes_profile(turn, target->scope);
     int code = profile ? may_mint(turn, error) : ETHOS_OK;
     if (code == ETHOS_OK)

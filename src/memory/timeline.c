@@ -23,6 +23,7 @@
 #include "base/view.h"
 #include "memory/backends.h"
 #include "memory/changes.h"
+#include "memory/slots.h"
 #include "store/store.h"
 
 #define HISTORY "/memory-history.jsonl"
@@ -201,13 +202,14 @@ static int add_own(struct timeline *self)
     const struct ethos_context *context = &self->turn->context;
     const char *const scopes[] = {context->memory_scope, context->user_scope,
                                   context->workspace_scope};
-    struct ethos_provider *provider = self->turn->provider;
     int code = ETHOS_OK;
-    if (provider->ops->scopes || backends_here(self->turn->ethos, provider))
-        return ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < 3; i++)
-        if (scopes[i])
+    for (size_t i = 0; code == ETHOS_OK && i < 3; i++) {
+        if (!scopes[i])
+            continue;
+        struct ethos_provider *provider = service_provider(self->turn, scopes[i], NULL);
+        if (!SLOT_PROVIDER(provider, scopes) && !backends_here(self->turn->ethos, provider))
             code = add_told(self, provider, scopes[i]);
+    }
     return code;
 }
 
@@ -337,7 +339,7 @@ static int open_source(struct timeline *self, struct source *source, struct etho
         return err_nomem(error);
     if (code != ETHOS_OK)
         return end_source(self, source, code, &why);
-    source->ended = !source->provider->ops->history ||
+    source->ended = !SLOT_PROVIDER(source->provider, history) ||
                     (files && !backends_here(self->turn->ethos, source->provider));
     return ETHOS_OK;
 }
@@ -459,7 +461,7 @@ static void settle(const struct ethos_turn *turn)
     } files[] = {{context->memory_scope, "MEMORY.md"},
                  {context->user_scope, "USER.md"},
                  {context->workspace_scope, "MEMORY.md"}};
-    for (size_t i = 0; turn->provider->ops->settle && i < 3; i++)
+    for (size_t i = 0; SLOT_PROVIDER(turn->provider, settle) && i < 3; i++)
         if (files[i].scope)
             turn->provider->ops->settle(turn->provider, files[i].scope, files[i].key, NULL);
 }
@@ -476,7 +478,7 @@ static void release(struct timeline *self)
 /* Settles, and finds the scopes. */
 static int begin(struct timeline *self, struct ethos_error *error)
 {
-    int code = changes_need(self->turn, self->turn->provider->ops->history, error);
+    int code = changes_need(self->turn, SLOT_PROVIDER(self->turn->provider, history), error);
     if (code == ETHOS_OK && self->query->cursor)
         code = parse_cursor(self->query, &self->from, error);
     else if (code == ETHOS_OK)
@@ -513,15 +515,17 @@ struct since {
     int64_t since_ms;
     timeline_fn *each;
     void *arg;
-    bool reached; /* a change from before */
+    unsigned older; /* changes in a row from before */
 };
+
+#define MOST_OLDER 256 /* of those: one in between may be newer, by a clock that went back */
 
 static int tell_since(void *arg, const struct ethos_change *change)
 {
     struct since *since = arg;
-    since->reached = change->time_ms < since->since_ms;
-    if (since->reached)
-        return 1;
+    since->older = change->time_ms < since->since_ms ? since->older + 1 : 0;
+    if (since->older > 0)
+        return since->older > MOST_OLDER;
     return is_asked_for(since->timeline, since->source->scope, change)
                ? since->each(since->arg, since->source->scope, change)
                : ETHOS_OK;
@@ -535,7 +539,7 @@ int timeline_since(struct ethos_turn *turn, int64_t since_ms, timeline_fn *each,
     int code = begin(&self, error);
     for (size_t i = 0; code == ETHOS_OK && i < self.count; i++) {
         struct source *source = &self.sources[i];
-        struct since since = {&self, source, since_ms, each, arg, false};
+        struct since since = {&self, source, since_ms, each, arg, 0};
         struct ethos_error why = {0};
         if (source->bound_ms < since_ms)
             break;
@@ -547,7 +551,7 @@ int timeline_since(struct ethos_turn *turn, int64_t since_ms, timeline_fn *each,
         if (code == ETHOS_NOMEM)
             code = err_nomem(error);
         else if (code != ETHOS_OK)
-            code = since.reached ? ETHOS_OK : end_source(&self, source, code, &why);
+            code = since.older > MOST_OLDER ? ETHOS_OK : end_source(&self, source, code, &why);
     }
     *out_code = self.code;
     release(&self);

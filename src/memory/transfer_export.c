@@ -486,6 +486,18 @@ static int run_recorded(struct export *export, struct str *path, struct str *out
     return code;
 }
 
+/* What no export can hold is named before anything is written. */
+static int check_notes(const struct notes *notes, struct ethos_error *error)
+{
+    for (size_t i = 0; i < notes->count; i++)
+        if (notes->rows[i].bytes > ETHOS_MAX_READ_BYTES)
+            return err_hint(error,
+                            err_set(error, ETHOS_LIMIT, "%s: larger than %d bytes",
+                                    notes->rows[i].key, ETHOS_MAX_READ_BYTES),
+                            "nothing was exported; shorten it or move it away first");
+    return ETHOS_OK;
+}
+
 int transfer_export(struct ethos_turn *turn, const struct transfer *what, struct str *out,
                     const struct ethos_sync_how *how, struct transfer_place *out_place,
                     struct ethos_error *error)
@@ -509,6 +521,8 @@ int transfer_export(struct ethos_turn *turn, const struct transfer *what, struct
         code = make_absolute(what->path, &path, error);
     if (code == ETHOS_OK)
         code = notes_load(turn, what->scope, &export.notes, error);
+    if (code == ETHOS_OK)
+        code = check_notes(&export.notes, error);
     if (code == ETHOS_OK) {
         memcpy(out_place->scope, export.notes.scope, sizeof out_place->scope);
         code = run_recorded(&export, &path, out, error);

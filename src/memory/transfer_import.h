@@ -20,7 +20,8 @@ struct import {
     json_t *fresh;                      /* keys whose lines the index here may lack: new ones */
     bool listed; /* its index came before; else every note that is here may lack one */
     uint64_t done;
-    bool nomem; /* something could not be told */
+    bool nomem;                 /* something could not be told */
+    struct import_index *index; /* while notes come in, unless it is a dry run */
 };
 
 /* Tells of one item; warns of secrets in its text when it came in. */
@@ -75,6 +76,52 @@ int import_aside(struct import *import, const struct meeting *meeting, struct et
 
 /* Notes what came, so that the next run knows. */
 int import_remember(struct import *import, const struct meeting *meeting);
+
+/* What to do, told to nobody. */
+enum meeting_way import_way(struct meeting *meeting);
+
+/* The text that came last time, from the history of the key. ETHOS_NOTFOUND. */
+int import_base(struct import *import, const struct meeting *meeting, struct ethos_text *out);
+
+/*
+ * Makes what came a version of its key, the base of the next merge. Failing to costs no more than a conflict
+ * next time.
+ */
+void import_keep_version(struct import *import, const struct meeting *meeting);
+
+/* ---- transfer_import_index.c: the lines of notes, in the same update as the notes ------------ */
+
+/*
+ * The index while notes come in. With a target, the index becomes that text in the end, and until then it is
+ * that text without the lines of notes that are still to come. Else lines are added to what is here.
+ */
+struct import_index {
+    const struct source_item *item; /* their index, or NULL */
+    struct meeting meeting;         /* of it with ours */
+    bool has_target, merged;        /* merged: the target is both texts together */
+    struct str target;
+    struct str text;                  /* of the update under way */
+    char expect[ETHOS_REVISION_SIZE]; /* of the index here, unless somebody else changes it */
+    json_t *listed;                   /* files that had a line when the import began */
+    json_t *waiting;                  /* keys of notes that are still to come */
+    size_t added;                     /* lines that were added without a target */
+    size_t adding;                    /* the same of the update under way */
+};
+
+/* Reads the index that is here and decides what becomes of it. Release it always. */
+int import_index_open(struct import *import, struct ethos_error *error);
+void import_index_release(struct import *import);
+
+/* Decides the last edit, that of the index, in an update whose other edits are these notes. */
+int import_index_edit(struct import *import, const struct meeting *meetings,
+                      struct ethos_edit *edits, size_t count, struct ethos_error *error);
+
+/* That update was done. */
+void import_index_done(struct import *import, const struct meeting *meetings,
+                       const struct ethos_edit *edits, size_t count);
+
+/* Makes the index the target. ETHOS_NOTFOUND, with nothing done, when there is none (any more). */
+int import_index_finish(struct import *import, struct ethos_error *error);
 
 /* ---- transfer_import_log.c: entries of MEMORY.md and USER.md -------------------------------- */
 

@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "base/view.h"
+#include "memory/slots.h"
 #include "memory/transfer_import.h"
 
 #define DELETED "deleted here since it was imported"
@@ -51,31 +52,41 @@ static bool was_seen(const struct meeting *meeting, const char *revision)
     return meeting->seen && strncmp(meeting->seen, revision, size) == 0;
 }
 
-enum meeting_way import_meet(struct import *import, struct meeting *meeting)
+/* Why nothing is to be done, or NULL. */
+static const char *nothing_to_do(const struct meeting *meeting, const char **out_why)
 {
     const struct ethos_text *old = &meeting->old;
-    hash_revision(meeting->text, meeting->revision);
-    if (old->data && view_eq(view_of(old->data, old->size), meeting->text)) {
-        tell(import, meeting, "unchanged", NULL, NULL);
-        return MEET_DONE;
-    }
-    if (!old->data && meeting->seen) {
-        tell(import, meeting, "skipped", DELETED, NULL);
-        return MEET_DONE;
-    }
-    if (was_seen(meeting, meeting->revision)) {
-        tell(import, meeting, "unchanged", "changed here, not there", NULL);
-        return MEET_DONE;
-    }
-    return !old->data || was_seen(meeting, old->revision) ? MEET_PUT : MEET_BOTH;
+    bool same = old->data && view_eq(view_of(old->data, old->size), meeting->text);
+    bool deleted = !old->data && meeting->seen;
+    *out_why = same ? NULL : deleted ? DELETED : "changed here, not there";
+    if (deleted)
+        return "skipped";
+    return same || was_seen(meeting, meeting->revision) ? "unchanged" : NULL;
 }
 
-/* The text that came last time, from the history of the key. */
-static int find_base(struct import *import, const struct meeting *meeting, struct ethos_text *out)
+enum meeting_way import_way(struct meeting *meeting)
+{
+    const char *why;
+    hash_revision(meeting->text, meeting->revision);
+    if (nothing_to_do(meeting, &why))
+        return MEET_DONE;
+    return !meeting->old.data || was_seen(meeting, meeting->old.revision) ? MEET_PUT : MEET_BOTH;
+}
+
+enum meeting_way import_meet(struct import *import, struct meeting *meeting)
+{
+    enum meeting_way way = import_way(meeting);
+    const char *why, *what = nothing_to_do(meeting, &why);
+    if (way == MEET_DONE)
+        tell(import, meeting, what, why, NULL);
+    return way;
+}
+
+int import_base(struct import *import, const struct meeting *meeting, struct ethos_text *out)
 {
     char revision[ETHOS_REVISION_SIZE];
-    struct ethos_provider *provider = import->turn->provider;
-    if (!meeting->seen || !provider->ops->version)
+    struct ethos_provider *provider = service_provider(import->turn, meeting->scope, meeting->key);
+    if (!meeting->seen || !SLOT_PROVIDER(provider, version))
         return ETHOS_NOTFOUND;
     snprintf(revision, sizeof revision, "%.*s", (int)strcspn(meeting->seen, " "), meeting->seen);
     return provider->ops->version(provider, meeting->scope, meeting->key, revision, out, NULL);
@@ -85,8 +96,8 @@ static int find_base(struct import *import, const struct meeting *meeting, struc
 
 int import_aside(struct import *import, const struct meeting *meeting, struct ethos_error *error)
 {
-    struct ethos_provider *provider = import->turn->provider;
-    if (!provider->ops->set_aside)
+    struct ethos_provider *provider = service_provider(import->turn, meeting->scope, meeting->key);
+    if (!SLOT_PROVIDER(provider, set_aside))
         return err_set(error, ETHOS_CONFLICT, "%s: a different note is here", meeting->key);
     int code = import_dry(import) ? ETHOS_OK
                                   : provider->ops->set_aside(provider, meeting->scope, meeting->key,
@@ -96,14 +107,10 @@ int import_aside(struct import *import, const struct meeting *meeting, struct et
     return code;
 }
 
-/*
- * Makes what came a version of its key, the base of the next merge. Failing to costs no more than
- * a conflict next time.
- */
-static void keep_version(struct import *import, const struct meeting *meeting)
+void import_keep_version(struct import *import, const struct meeting *meeting)
 {
-    struct ethos_provider *provider = import->turn->provider;
-    if (provider->ops->keep && !import_dry(import))
+    struct ethos_provider *provider = service_provider(import->turn, meeting->scope, meeting->key);
+    if (SLOT_PROVIDER(provider, keep) && !import_dry(import))
         provider->ops->keep(provider, meeting->scope, meeting->key, meeting->text, NULL);
 }
 
@@ -146,7 +153,7 @@ static int merge_with(struct import *import, const struct meeting *meeting, stru
     str_init(&saved.diff, ETHOS_MAX_STORE_BYTES);
     int code = ethos_save(import->turn, &target, base, meeting->text, &how, &conflicts, error);
     if (code == ETHOS_OK && conflicts == 0)
-        keep_version(import, meeting);
+        import_keep_version(import, meeting);
     import->nomem = import->nomem || str_code(&saved.diff) != ETHOS_OK;
     if (code == ETHOS_OK)
         tell_saved(import, meeting, &saved, conflicts);
@@ -158,7 +165,7 @@ int import_merge(struct import *import, const struct meeting *meeting, struct et
 {
     struct ethos_text base = {0};
     const struct ethos_host *host = import->turn->ethos->host;
-    if (find_base(import, meeting, &base) != ETHOS_OK)
+    if (import_base(import, meeting, &base) != ETHOS_OK)
         return ETHOS_NOTFOUND;
     int code = merge_with(import, meeting, view_of(base.data, base.size), error);
     host->resize(host->arg, base.data, 0);

@@ -2,7 +2,8 @@
  * transfer_import_notes.c: notes as files, facts as notes, and the index that lists them.
  *
  * Notes are written many at a time: what is new, or changed only there, goes through one update of
- * the store for up to BATCH files. The rest is brought together one by one.
+ * the store for up to BATCH files, with the lines of the index for them. The rest is brought together one
+ * by one.
  */
 #include <stdio.h>
 #include <string.h>
@@ -194,8 +195,10 @@ static void tell_joined(void *arg, const struct ethos_outcome *outcome)
     struct joining *joining = arg;
     char why[64];
     bool written = outcome->kind == ETHOS_OUTCOME_WRITTEN;
-    snprintf(why, sizeof why, "%zu line%s added to the index", joining->added,
-             joining->added == 1 ? "" : "s");
+    size_t before = joining->import->index ? joining->import->index->added : 0;
+    size_t added = joining->added + before;
+    written = written || before > 0;
+    snprintf(why, sizeof why, "%zu line%s added to the index", added, added == 1 ? "" : "s");
     import_tell(joining->import, joining->item, outcome->scope, outcome->key,
                 written ? "merged" : "unchanged", written ? why : "it has its own lines here",
                 outcome->diff);
@@ -291,8 +294,7 @@ struct batch {
 static int put_all(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
 {
     const struct batch *batch = arg;
-    (void)error;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         const struct meeting *meeting = &batch->meetings[i];
         const struct ethos_text *old = &meeting->old;
         bool same = old->data
@@ -301,13 +303,17 @@ static int put_all(void *arg, struct ethos_edit *edits, size_t count, struct eth
         edits[i].verdict = same ? ETHOS_EDIT_PUT : ETHOS_EDIT_KEEP;
         edits[i].text = meeting->text;
     }
-    return ETHOS_OK;
+    return count > batch->count
+               ? import_index_edit(batch->import, batch->meetings, edits, batch->count, error)
+               : ETHOS_OK;
 }
 
 /* Outcomes come in the order of the edits. */
 static void tell_put(void *arg, const struct ethos_outcome *outcome)
 {
     struct batch *batch = arg;
+    if (batch->told == batch->count)
+        return; // the index is told of in the end
     struct meeting *meeting = &batch->meetings[batch->told++];
     bool written = outcome->kind == ETHOS_OUTCOME_WRITTEN;
     import_tell(batch->import, meeting->item, meeting->scope, meeting->key,
@@ -329,22 +335,30 @@ static int remember_put(struct batch *batch, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-static int flush(struct batch *batch, struct ethos_error *error)
+/* The notes, and in the same update their lines; their index itself is put in the end. */
+static int put_batch(struct batch *batch, struct ethos_error *error)
 {
-    struct ethos_edit edits[BATCH] = {0};
+    struct ethos_edit edits[BATCH + 1] = {0};
     struct import *import = batch->import;
     const struct ethos_sync_how how = {
         .origin = &import->origin, .flags = import->flags, .each = tell_put, .arg = batch};
+    bool listed = import->index && batch->meetings[0].item->item.kind != FOREIGN_INDEX;
     for (size_t i = 0; i < batch->count; i++)
         edits[i].key = batch->meetings[i].key;
+    edits[batch->count].key = TRANSFER_INDEX;
     batch->told = 0;
-    int code = batch->count == 0 ? ETHOS_OK
-                                 : handle_update(import->turn, batch->meetings[0].scope, edits,
-                                                 batch->count, put_all, batch, &how, error);
-    if (code == ETHOS_OK)
-        code = remember_put(batch, error);
+    int code = handle_update(import->turn, batch->meetings[0].scope, edits, batch->count + listed,
+                             put_all, batch, &how, error);
+    if (code == ETHOS_OK && listed)
+        import_index_done(import, batch->meetings, edits, batch->count);
+    return code == ETHOS_OK ? remember_put(batch, error) : code;
+}
+
+static int flush(struct batch *batch, struct ethos_error *error)
+{
+    int code = batch->count == 0 ? ETHOS_OK : put_batch(batch, error);
     for (size_t i = 0; i < batch->count; i++)
-        free_here(import, &batch->meetings[i].old);
+        free_here(batch->import, &batch->meetings[i].old);
     batch->count = 0;
     return code;
 }
@@ -354,7 +368,7 @@ static const char *refuse_text(const struct source_item *item, struct ethos_view
 {
     bool index = item->item.kind == FOREIGN_INDEX;
     if (text.size > ETHOS_MAX_READ_BYTES)
-        return "larger than 2 MiB";
+        return "larger than 64 MiB";
     return !index && update_ceiling(text) > 0 ? "more than 524,288 characters" : NULL;
 }
 
@@ -364,12 +378,13 @@ static const char *refuse_text(const struct source_item *item, struct ethos_view
 static int meet_both(struct import *import, const struct meeting *meeting,
                      struct ethos_error *error)
 {
-    int code = import_merge(import, meeting, error);
+    bool joined = import->index && import->index->added > 0; // a merge might bring lines twice
+    bool index = meeting->item->item.kind == FOREIGN_INDEX;
+    int code = joined && index ? ETHOS_NOTFOUND : import_merge(import, meeting, error);
     if (code != ETHOS_NOTFOUND)
         return code;
-    return meeting->item->item.kind == FOREIGN_INDEX
-               ? join_index(import, meeting->item, meeting->text, error)
-               : import_aside(import, meeting, error);
+    return index ? join_index(import, meeting->item, meeting->text, error)
+                 : import_aside(import, meeting, error);
 }
 
 static int meet(struct batch *batch, const struct source_item *item, struct ethos_error *error)
@@ -395,6 +410,8 @@ static int meet(struct batch *batch, const struct source_item *item, struct etho
         batch->count++;
         return ETHOS_OK;
     }
+    if (import->index)
+        json_object_del(import->index->waiting, meeting->key);
     if (way == MEET_BOTH)
         code = meet_both(import, meeting, error);
     if (code == ETHOS_OK && import_remember(import, meeting) != ETHOS_OK)
@@ -446,14 +463,25 @@ static int list_facts(struct import *import, struct ethos_error *error)
     return code;
 }
 
+static int bring_notes(struct import *import, struct batch *batch, struct ethos_error *error)
+{
+    int code = import_dry(import) ? ETHOS_OK : import_index_open(import, error);
+    if (code == ETHOS_OK)
+        code = meet_all(batch, false, error);
+    if (code == ETHOS_OK)
+        code = list_facts(import, error);
+    if (code == ETHOS_OK)
+        code = import_index_finish(import, error);
+    return code == ETHOS_NOTFOUND ? meet_all(batch, true, error) : code;
+}
+
 int import_notes(struct import *import, struct ethos_error *error)
 {
     struct batch *batch = arena_alloc(&import->source.arena, sizeof *batch);
     if (!batch)
         return err_nomem(error);
     batch->import = import;
-    int code = meet_all(batch, false, error);
-    if (code == ETHOS_OK)
-        code = list_facts(import, error);
-    return code == ETHOS_OK ? meet_all(batch, true, error) : code;
+    int code = bring_notes(import, batch, error);
+    import_index_release(import);
+    return code;
 }

@@ -15,6 +15,7 @@
 #include "memory/handle.h"
 #include "memory/home.h"
 #include "memory/service.h"
+#include "memory/slots.h"
 #include "memory/transfer_parts.h"
 
 #define VERSION 1
@@ -54,7 +55,7 @@ static int is_new(struct ethos_turn *turn, const char *scope, bool *out, struct 
 {
     struct ethos_provider *provider = turn->provider;
     const struct ethos_provider_ops *ops = provider->ops;
-    bool any = !ops->list || !ops->history;
+    bool any = !SLOT_PROVIDER(provider, list) || !SLOT_PROVIDER(provider, history);
     int code = any ? ETHOS_OK : ops->list(provider, scope, stop_at_entry, &any, error);
     if (code == ETHOS_OK && !any)
         code = ops->history(provider, scope, NULL, stop_at_change, &any, error);

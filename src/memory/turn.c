@@ -12,6 +12,7 @@
 #include "base/view.h"
 #include "core/scope.h"
 #include "memory/handle.h"
+#include "memory/split.h"
 
 #define PATH_LIMIT 4096 /* bytes */
 
@@ -59,6 +60,7 @@ struct resolving {
     int home, root;      /* descriptors, -1 when there is no such directory */
     struct looks *looks; /* or NULL */
     bool local;          /* the user is the person at this machine */
+    bool own_profile;    /* USER.md is the personality's */
 };
 
 static int resolve_personality(struct resolving *r, struct ethos_error *error)
@@ -120,10 +122,10 @@ static int resolve_user(struct resolving *r, struct ethos_error *error)
 
 /* ---- scopes -------------------------------------------------------------------------------- */
 
-static enum scope_kind user_scope_kind(const char *setting, bool shared, bool local)
+/* A profile is a person's, whatever memoryScope says of the log. */
+static enum scope_kind user_scope_kind(const char *setting, bool local)
 {
-    enum scope_kind kind = !setting                         ? (shared ? SCOPE_GLOBAL : SCOPE_USER)
-                           : strcmp(setting, "global") == 0 ? SCOPE_GLOBAL
+    enum scope_kind kind = strcmp(setting, "global") == 0        ? SCOPE_GLOBAL
                            : strcmp(setting, "personality") == 0 ? SCOPE_PERSONALITY
                                                                  : SCOPE_USER;
     return kind == SCOPE_GLOBAL && !local ? SCOPE_USER : kind; // the home's profile is its owner's
@@ -135,7 +137,8 @@ static int resolve_scopes(struct resolving *r, struct ethos_error *error)
     struct ethos_context *context = &turn->context;
     const struct config *home = &r->ethos->config, *own = &r->ethos->personality_config;
     bool shared = strcmp(config_get(home, own, "memoryScope"), "global") == 0;
-    enum scope_kind kind = user_scope_kind(config_get(home, own, "userScope"), shared, r->local);
+    enum scope_kind kind = user_scope_kind(config_get(home, own, "userScope"), r->local);
+    r->own_profile = kind == SCOPE_PERSONALITY;
     int code = keep_scope(turn, shared ? SCOPE_GLOBAL : SCOPE_PERSONALITY, context->personality,
                           &context->memory_scope, error);
     if (code == ETHOS_OK)
@@ -161,6 +164,12 @@ static void resolve_settings(struct resolving *r)
     settings->guard = config_switch(home, own, "prefetch.guard");
     settings->stale_days = config_integer(home, own, "notes.staleDays");
     r->turn->context.workspace_shown = strcmp(config_get(home, own, "workspaceMemory"), "off") != 0;
+    const char *global = config_get(home, own, "globalMemory");
+    settings->global_auto = strcmp(global, "auto") == 0;
+    r->turn->no_global = r->request->no_global;
+    if (!r->turn->no_global && strcmp(global, "off") != 0 &&
+        strcmp(r->turn->context.memory_scope, "global") != 0)
+        r->turn->context.global_scope = "global";
 }
 
 /* A file that must be mended first is a matter of who uses the workspace; all other memory is there. */
@@ -233,15 +242,15 @@ static int resolve_steps(struct resolving *r, struct ethos_error *error)
     if (code != ETHOS_OK)
         return code;
     resolve_settings(r);
-    return handle_provider(r->ethos, &r->turn->provider, error);
+    return handle_provider(r->ethos, r->own_profile, &r->turn->provider, error);
 }
 
 /* Opens home and root once for all steps; they are one directory unless memory is ephemeral. */
 static int resolve(struct ethos_turn *turn, const struct ethos_request *request,
                    struct ethos_error *error)
 {
-    struct resolving r = {turn, turn->ethos, request, -1, -1, kept_looks(&turn->ethos->kept),
-                          false};
+    struct resolving r = {turn,  turn->ethos, request, -1, -1, kept_looks(&turn->ethos->kept),
+                          false, false};
     if (request->platform_user && !request->platform)
         return err_set(error, ETHOS_INVALID, "platform_user without platform");
     int code = service_open_home(r.ethos, false, &r.home, error);
@@ -259,8 +268,8 @@ static int resolve(struct ethos_turn *turn, const struct ethos_request *request,
     return code;
 }
 
-/* What the caller does not say, the environment may. Who is on a platform is not the user of this one. */
-static struct ethos_request complete(const struct ethos_request *given)
+/* Who is on a platform is not the user of this one. */
+struct ethos_request turn_request(const struct ethos_request *given)
 {
     struct ethos_request request = given ? *given : (struct ethos_request){0};
     request.personality = first_of(request.personality, "ETHOS_PERSONALITY");
@@ -291,7 +300,7 @@ static int make_turn(struct ethos *self, const struct ethos_request *request,
 int ethos_turn_new(struct ethos *self, const struct ethos_request *given,
                    struct ethos_turn **out_turn, struct ethos_error *error)
 {
-    const struct ethos_request request = complete(given);
+    const struct ethos_request request = turn_request(given);
     struct ethos_turn *turn = kept_take(&self->kept, &request);
     if (!turn)
         return make_turn(self, &request, out_turn, error);
@@ -313,9 +322,10 @@ const struct ethos_context *ethos_turn_context(const struct ethos_turn *turn)
     return &turn->context;
 }
 
-struct ethos_provider *service_provider(const struct ethos_turn *turn)
+struct ethos_provider *service_provider(const struct ethos_turn *turn, const char *scope,
+                                        const char *key)
 {
-    return turn->provider;
+    return split_at(turn->provider, scope, key);
 }
 
 const struct service_settings *service_settings(const struct ethos_turn *turn)
@@ -327,9 +337,8 @@ int service_path(const struct ethos_turn *turn, const char *scope, const char *k
                  struct ethos_error *error)
 {
     char path[PATH_LIMIT];
-    const struct ethos_provider_ops *ops = turn->provider->ops;
-    bool located = ops->locate &&
-                   ops->locate(turn->provider, scope, key, path, sizeof path, NULL) == ETHOS_OK;
+    struct ethos_provider *provider = turn->provider;
+    bool located = provider->ops->locate(provider, scope, key, path, sizeof path, NULL) == ETHOS_OK;
     char *copy = located ? strdup(path) : NULL;
     if (located && !copy)
         return err_nomem(error);

@@ -1,11 +1,14 @@
 /*
  * undo.c: taking changes back.
  *
- *     load history and text -> choose changes, newest first -> take each out of the text -> swap
+ *     load history and text -> choose changes, newest first -> take them out of the text -> swap
  *
- * A change whose result is the text is taken back by its own old text, byte for byte; one that later
- * changes stand on by merging (base: after it, ours: the text, theirs: before it). All happens in
- * memory; one write ends it, which holds only if the file is still the one that was read.
+ * The changes are those that were there when it was called: when the swap fails, since somebody wrote
+ * meanwhile, the text is read again and the changes are not. Changes that follow one another are taken
+ * out as one. One whose result is the text is taken back by its own old text, byte for byte; one that
+ * later changes stand on by merging (base: after it, ours: the text, theirs: before it). All happens in
+ * memory; one write ends it, which holds only if the file is still the one that was read. What was
+ * changed together with it in other files goes with it: undo_operation.c.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,37 +18,50 @@
 #include "base/json.h"
 #include "base/view.h"
 #include "core/merge.h"
+#include "core/patch.h"
 #include "core/scope.h"
 #include "core/update.h"
-#include "memory/changes.h"
+#include "memory/slots.h"
 #include "memory/undo.h"
+#include "memory/undo_internal.h"
 
 #define ROUNDS 100
 
 static const struct ethos_sync_how plain_how;
 static const struct ethos_filter newest_one;
 
-struct undoing {
-    struct ethos_turn *turn;
-    const struct scope_target *target;
-    const struct ethos_filter *filter;
-    const struct ethos_sync_how *how;
-    struct changes changes;
-    struct str text; /* while changes are taken out of it */
-    bool present;
-    const char *revision; /* of text, "absent", or "" once it was merged */
-    struct str undoes;    /* numbers, for history */
-    size_t taken;
-    bool stuck; /* a merge failed: trying again does not help */
-};
-
 /* ---- which changes -------------------------------------------------------------------------- */
 
-/* Numbers that newer changes undid and that were not met yet; the next one is mostly the last. */
+/* Numbers that newer changes undid, as a hash table; 0 is a free slot. */
 struct pending {
-    uint64_t *numbers;
-    size_t count, capacity;
+    uint64_t *slots;
+    size_t count, capacity; /* a power of 2 */
 };
+
+static uint64_t *find_slot(const struct pending *pending, uint64_t number)
+{
+    size_t at = (size_t)((number * 0x9E3779B97F4A7C15u) >> 20) & (pending->capacity - 1);
+    while (pending->slots[at] && pending->slots[at] != number)
+        at = (at + 1) & (pending->capacity - 1);
+    return &pending->slots[at];
+}
+
+static int grow_pending(struct pending *pending)
+{
+    struct pending larger = {.capacity = pending->capacity ? pending->capacity * 2 : 64};
+    if (2 * pending->count < pending->capacity)
+        return ETHOS_OK;
+    larger.slots = calloc(larger.capacity, sizeof *larger.slots);
+    if (!larger.slots)
+        return ETHOS_NOMEM;
+    for (size_t i = 0; i < pending->capacity; i++)
+        if (pending->slots[i])
+            *find_slot(&larger, pending->slots[i]) = pending->slots[i];
+    larger.count = pending->count;
+    free(pending->slots);
+    *pending = larger;
+    return ETHOS_OK;
+}
 
 static int add_pending(struct pending *pending, const char *undoes)
 {
@@ -54,32 +70,23 @@ static int add_pending(struct pending *pending, const char *undoes)
         uint64_t number = strtoull(at, &end, 10);
         if (end == at)
             break;
-        if (pending->count == pending->capacity) {
-            size_t capacity = pending->capacity ? pending->capacity * 2 : 64;
-            uint64_t *numbers = realloc(pending->numbers, capacity * sizeof *numbers);
-            if (!numbers)
-                return ETHOS_NOMEM;
-            pending->numbers = numbers;
-            pending->capacity = capacity;
-        }
-        pending->numbers[pending->count++] = number;
+        if (number == 0)
+            continue;
+        if (grow_pending(pending) != ETHOS_OK)
+            return ETHOS_NOMEM;
+        uint64_t *slot = find_slot(pending, number);
+        pending->count += !*slot;
+        *slot = number;
     }
     return ETHOS_OK;
 }
 
-static bool take_pending(struct pending *pending, uint64_t number)
+static bool is_pending(const struct pending *pending, uint64_t number)
 {
-    for (size_t i = pending->count; number && i-- > 0;) {
-        if (pending->numbers[i] != number)
-            continue;
-        memmove(&pending->numbers[i], &pending->numbers[i + 1],
-                (--pending->count - i) * sizeof *pending->numbers);
-        return true;
-    }
-    return false;
+    return number && pending->count > 0 && *find_slot(pending, number) == number;
 }
 
-static bool is_undo(const struct ethos_change *change)
+bool undo_is(const struct ethos_change *change)
 {
     return change->undoes || (change->via && strcmp(change->via, "undo") == 0);
 }
@@ -88,18 +95,100 @@ static bool is_undo(const struct ethos_change *change)
 static bool names_some(const struct ethos_filter *filter)
 {
     return filter->actor || filter->session || filter->source || filter->since_ms ||
-           filter->until_ms || filter->limit;
+           filter->until_ms || filter->limit || filter->number;
 }
 
-/* ---- taking one out ------------------------------------------------------------------------- */
+/* ---- versions ------------------------------------------------------------------------------- */
 
-static int set_text(struct undoing *undoing, struct ethos_view text, const char *revision,
-                    struct ethos_error *error)
+static bool is_absent(const char *revision)
+{
+    return strcmp(revision, "absent") == 0;
+}
+
+/* A text of no bytes is there, unlike one that is absent. */
+static struct ethos_view present_view(const struct str *text)
+{
+    return view_of(text->data ? text->data : "", text->size);
+}
+
+static struct ethos_view version_view(const struct version *version)
+{
+    return is_absent(version->revision) ? (struct ethos_view){0} : present_view(&version->text);
+}
+
+/* Reads a version from the store. */
+static int read_version(struct undoing *undoing, const char *revision, struct str *out,
+                        struct ethos_error *error)
+{
+    struct ethos_text text = {0};
+    int code = changes_text(undoing->turn, undoing->target, revision, &text, error);
+    str_clear(out);
+    if (code == ETHOS_OK && str_add(out, view_of(text.data, text.size)) != ETHOS_OK)
+        code = err_nomem(error);
+    changes_free(undoing->turn, &text);
+    return code;
+}
+
+/* Goes back over one change by its diff. False: it leads nowhere. */
+static bool step_back(struct version *here, const struct ethos_change *change)
+{
+    struct str older;
+    str_init(&older, ETHOS_MAX_STORE_BYTES);
+    bool there = change->diff_whole &&
+                 patch_apply(change->diff, str_view(&here->text), true, &older) == ETHOS_OK &&
+                 older.size == change->bytes_before;
+    str_release(there ? &here->text : &older);
+    if (there)
+        here->text = older;
+    here->revision = there ? change->before : NULL;
+    return there;
+}
+
+/*
+ * Makes `here` the version before change `end` - 1, which is the one after change `end`: by the diffs where
+ * they lead there, so that many versions cost one walk, else from the store.
+ */
+static int reach_version(struct undoing *undoing, size_t end, const char *revision,
+                         struct ethos_error *error)
+{
+    struct version *here = &undoing->here;
+    while (here->revision && strcmp(here->revision, revision) != 0 && here->next < end) {
+        const struct ethos_change *change = &undoing->changes.items[here->next++];
+        if (changes_real(change) && strcmp(change->after, here->revision) == 0)
+            step_back(here, change);
+    }
+    if (here->revision && strcmp(here->revision, revision) == 0)
+        return ETHOS_OK;
+    int code = read_version(undoing, revision, &here->text, error);
+    here->revision = code == ETHOS_OK ? revision : NULL;
+    here->next = end;
+    return code;
+}
+
+/* ---- taking changes out --------------------------------------------------------------------- */
+
+int undo_set_text(struct undoing *undoing, struct ethos_view text, const char *revision,
+                  struct ethos_error *error)
 {
     str_clear(&undoing->text);
-    undoing->present = text.data != NULL;
+    undoing->loaded = true;
     undoing->revision = revision;
     return str_add(&undoing->text, text) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+}
+
+/* A version is only read when its text is needed. */
+static int load_text(struct undoing *undoing, struct ethos_error *error)
+{
+    if (undoing->loaded)
+        return ETHOS_OK;
+    int code = read_version(undoing, undoing->revision, &undoing->text, error);
+    undoing->loaded = code == ETHOS_OK;
+    return code;
+}
+
+struct ethos_view undo_text(const struct undoing *undoing)
+{
+    return is_absent(undoing->revision) ? (struct ethos_view){0} : present_view(&undoing->text);
 }
 
 static int refuse(struct undoing *undoing, const struct ethos_change *change,
@@ -109,7 +198,27 @@ static int refuse(struct undoing *undoing, const struct ethos_change *change,
     int code = err_set(error, ETHOS_CONFLICT,
                        "%s: later changes stand in the same lines as change #%" PRIu64,
                        undoing->target->key, change->number);
-    return err_hint(error, code, "undo those first, or ethos memory restore a whole version");
+    return err_hint(error, code,
+                    "undo those first, or take a whole version: ethos memory restore NUMBER "
+                    "--scope %s --key %s",
+                    undoing->target->scope, undoing->target->key);
+}
+
+bool undo_is_purge(const struct ethos_change *change)
+{
+    return (change->via && strcmp(change->via, "purge") == 0) ||
+           strcmp(change->before, change->after) == 0;
+}
+
+int undo_refuse_purged(struct undoing *undoing, struct ethos_error *error)
+{
+    undoing->stuck = true;
+    int code = err_set(error, ETHOS_DENIED,
+                       "%s: the last change was purged, which cannot be undone",
+                       undoing->target->key);
+    return err_hint(error, code,
+                    "ethos memory history --scope %s --key %s lists the versions before it",
+                    undoing->target->scope, undoing->target->key);
 }
 
 static int merge_out(struct undoing *undoing, const struct ethos_change *change,
@@ -117,7 +226,7 @@ static int merge_out(struct undoing *undoing, const struct ethos_change *change,
 {
     struct merge_report report = {0};
     struct str merged;
-    struct ethos_view ours = undoing->present ? str_view(&undoing->text) : (struct ethos_view){0};
+    struct ethos_view ours = undo_text(undoing);
     str_init(&merged, ETHOS_MAX_STORE_BYTES);
     int code = merge_texts(after, ours, before, &merged, &report);
     if (code != ETHOS_OK)
@@ -125,22 +234,23 @@ static int merge_out(struct undoing *undoing, const struct ethos_change *change,
     else if (report.conflicts > 0)
         code = refuse(undoing, change, error);
     else if (view_blank(str_view(&merged)) && (!before.data || !ours.data))
-        code = set_text(undoing, (struct ethos_view){0}, "absent", error);
+        code = undo_set_text(undoing, (struct ethos_view){0}, "absent", error);
     else
-        code = set_text(undoing, str_view(&merged), "", error);
+        code = undo_set_text(undoing, str_view(&merged), "", error);
     str_release(&merged);
     return code;
 }
 
-static int take_out(struct undoing *undoing, const struct ethos_change *change,
-                    struct ethos_error *error)
+int undo_take_out(struct undoing *undoing, const struct ethos_change *change,
+                  struct ethos_error *error)
 {
     struct ethos_turn *turn = undoing->turn;
     struct ethos_text before = {0}, after = {0};
     int code = changes_text(turn, undoing->target, change->before, &before, error);
     struct ethos_view old = view_of(before.data, before.size);
     if (code == ETHOS_OK && strcmp(undoing->revision, change->after) == 0) {
-        code = set_text(undoing, old, change->before, error);
+        const char *revision = arena_str(&undoing->changes.arena, change->before);
+        code = revision ? undo_set_text(undoing, old, revision, error) : err_nomem(error);
     } else if (code == ETHOS_OK) {
         code = changes_text(turn, undoing->target, change->after, &after, error);
         if (code == ETHOS_OK)
@@ -151,39 +261,154 @@ static int take_out(struct undoing *undoing, const struct ethos_change *change,
     return code;
 }
 
+static int merge_run(struct undoing *undoing, const struct run *run, struct ethos_error *error)
+{
+    struct str after;
+    str_init(&after, ETHOS_MAX_STORE_BYTES);
+    int code = load_text(undoing, error);
+    if (code == ETHOS_OK)
+        code = reach_version(undoing, run->first, run->newest->after, error);
+    bool absent = is_absent(run->newest->after);
+    if (code == ETHOS_OK && str_add(&after, version_view(&undoing->here)) != ETHOS_OK)
+        code = err_nomem(error);
+    if (code == ETHOS_OK)
+        code = reach_version(undoing, run->last + 1, run->before, error);
+    if (code == ETHOS_OK)
+        code = merge_out(undoing, run->newest,
+                         absent ? (struct ethos_view){0} : present_view(&after),
+                         version_view(&undoing->here), error);
+    str_release(&after);
+    return code;
+}
+
+/* Takes the changes out that were collected. */
+static int end_run(struct undoing *undoing, struct ethos_error *error)
+{
+    struct run run = undoing->run;
+    undoing->run = (struct run){0};
+    if (!run.newest)
+        return ETHOS_OK;
+    if (strcmp(undoing->revision, run.newest->after) != 0)
+        return merge_run(undoing, &run, error);
+    undoing->revision = run.before;
+    undoing->loaded = false;
+    return ETHOS_OK;
+}
+
+static int take_out(struct undoing *undoing, size_t index, struct ethos_error *error)
+{
+    const struct ethos_change *change = &undoing->changes.items[index];
+    struct run *run = &undoing->run;
+    int code = ETHOS_OK;
+    if (run->newest && strcmp(run->before, change->after) == 0) {
+        run->before = change->before;
+        run->last = index;
+    } else {
+        code = end_run(undoing, error);
+        *run = (struct run){change, index, index, change->before};
+    }
+    return code;
+}
+
+/* Whether the text is another one than the file has. */
 static bool differs(const struct undoing *undoing)
 {
     const struct ethos_text *now = &undoing->changes.now;
-    return undoing->present != (now->data != NULL) ||
-           (undoing->present && !view_eq(str_view(&undoing->text), view_of(now->data, now->size)));
+    if (!undoing->loaded)
+        return strcmp(undoing->revision, changes_revision(&undoing->changes)) != 0;
+    struct ethos_view text = undo_text(undoing);
+    return !text.data != !now->data || !view_eq(text, view_of(now->data, now->size));
+}
+
+/* For history, and for what else the change did. */
+static int note_taken(struct undoing *undoing, const struct ethos_change *change,
+                      struct ethos_error *error)
+{
+    const struct ethos_change **taken = arena_grow(&undoing->changes.arena, undoing->taken_changes,
+                                                   undoing->taken, &undoing->taken_room,
+                                                   sizeof *taken);
+    if (!taken)
+        return err_nomem(error);
+    undoing->taken_changes = taken;
+    taken[undoing->taken++] = change;
+    if (change->number) // others do not number their lines
+        str_printf(&undoing->undoes, "%s%" PRIu64, undoing->undoes.size ? "," : "", change->number);
+    return ETHOS_OK;
+}
+
+/* Takes one out; *out_enough says whether there is no need for another. */
+static int take_next(struct undoing *undoing, size_t index, bool *out_enough,
+                     struct ethos_error *error)
+{
+    const struct ethos_filter *filter = undoing->filter;
+    const struct ethos_change *change = &undoing->changes.items[index];
+    bool several = names_some(filter);
+    int code = take_out(undoing, index, error);
+    if (code == ETHOS_OK && !several)
+        code = end_run(undoing, error);
+    if (code == ETHOS_OK)
+        code = note_taken(undoing, change, error);
+    if (code != ETHOS_OK)
+        return code;
+    *out_enough = several ? undoing->taken == filter->limit : differs(undoing);
+    return ETHOS_OK;
 }
 
 /* Walks from the newest change back. */
 static int take_all(struct undoing *undoing, struct pending *pending, struct ethos_error *error)
 {
-    const struct ethos_filter *filter = undoing->filter;
-    bool several = names_some(filter);
-    for (size_t i = 0; i < undoing->changes.count; i++) {
+    bool enough = false;
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && !enough && i < undoing->changes.count; i++) {
         const struct ethos_change *change = &undoing->changes.items[i];
-        bool undone = take_pending(pending, change->number);
-        if (change->undoes && add_pending(pending, change->undoes) != ETHOS_OK)
+        bool undone = is_pending(pending, change->number);
+        if (!undone && change->undoes && add_pending(pending, change->undoes) != ETHOS_OK)
             return err_nomem(error);
-        if (undone || is_undo(change) || !changes_real(change) || !history_matches(filter, change))
+        if (undone || (undo_is(change) && !undoing->filter->number) || !changes_real(change) ||
+            !history_matches(undoing->filter, change))
             continue;
-        int code = take_out(undoing, change, error);
-        if (code != ETHOS_OK)
-            return code;
-        undoing->taken++;
-        if (change->number) // others do not number their lines
-            str_printf(&undoing->undoes, "%s%" PRIu64, undoing->undoes.size ? "," : "",
-                       change->number);
-        if (several ? undoing->taken == filter->limit : differs(undoing))
-            break;
+        if ((!names_some(undoing->filter) || undoing->filter->number) && undo_is_purge(change))
+            return undo_refuse_purged(undoing, error);
+        code = take_next(undoing, i, &enough, error);
     }
-    return str_code(&undoing->undoes) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+    if (code == ETHOS_OK)
+        code = end_run(undoing, error);
+    if (code == ETHOS_OK)
+        code = load_text(undoing, error);
+    return code != ETHOS_OK || str_code(&undoing->undoes) == ETHOS_OK ? code : err_nomem(error);
 }
 
 /* ---- the call ------------------------------------------------------------------------------- */
+
+/* The text is what it was: nothing is recorded, so another file's record names the changes. */
+static int keep_unrecorded(struct undoing *undoing, struct ethos_error *error)
+{
+    struct str *out = undoing->unrecorded;
+    if (out->size && undoing->undoes.size)
+        str_addc(out, ',');
+    str_add(out, str_view(&undoing->undoes));
+    return str_code(out) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+}
+
+/* One of several files, each written by itself. */
+static int put_one(struct undoing *undoing, struct ethos_sync_how *how, struct ethos_origin *origin,
+                   struct ethos_error *error)
+{
+    struct str *unrecorded = undoing->unrecorded;
+    bool written = differs(undoing);
+    if (written && unrecorded->size > 0)
+        str_printf(&undoing->undoes, "%s%s", undoing->undoes.size ? "," : "", unrecorded->data);
+    if (str_code(&undoing->undoes) != ETHOS_OK)
+        return err_nomem(error);
+    origin->undoes = undoing->undoes.size ? undoing->undoes.data : NULL;
+    int code = handle_put(undoing->turn, undoing->target, changes_revision(&undoing->changes),
+                          undo_text(undoing), how, error);
+    if (code == ETHOS_OK && written)
+        str_clear(unrecorded);
+    else if (code == ETHOS_OK)
+        code = keep_unrecorded(undoing, error);
+    return code;
+}
 
 static int put(struct undoing *undoing, struct ethos_error *error)
 {
@@ -194,11 +419,15 @@ static int put(struct undoing *undoing, struct ethos_error *error)
         return err_set(error, ETHOS_NOTFOUND, "%s: nothing to undo", undoing->target->key);
     origin.source = "restore";
     origin.via = "undo";
-    origin.undoes = undoing->undoes.size ? undoing->undoes.data : NULL;
     how.origin = &origin;
+    if (undoing->unrecorded)
+        return put_one(undoing, &how, &origin, error);
+    int code = undo_find_others(undoing, error);
+    origin.undoes = undoing->undoes.size ? undoing->undoes.data : NULL;
+    if (code != ETHOS_OK || undoing->other_count > 0)
+        return code == ETHOS_OK ? undo_put_all(undoing, &how, error) : code;
     return handle_put(undoing->turn, undoing->target, changes_revision(&undoing->changes),
-                      undoing->present ? str_view(&undoing->text) : (struct ethos_view){0}, &how,
-                      error);
+                      undo_text(undoing), &how, error);
 }
 
 static int check_match(struct undoing *undoing, struct ethos_error *error)
@@ -210,26 +439,57 @@ static int check_match(struct undoing *undoing, struct ethos_error *error)
     return update_moved(undoing->target->key, found, error);
 }
 
+/* The same changes, on the text as it is now. */
 static int undo_once(struct undoing *undoing, struct ethos_error *error)
 {
     struct pending pending = {0};
     struct ethos_text *now = &undoing->changes.now;
+    struct ethos_view text = view_of(now->data, now->size);
+    const char *revision = changes_revision(&undoing->changes);
     str_clear(&undoing->undoes);
-    undoing->taken = 0;
-    bool dry = undoing->how->flags & ETHOS_SYNC_DRY_RUN;
-    int code = changes_load(undoing->turn, undoing->target, dry ? CHANGES_STILL : CHANGES_PLAIN,
-                            &undoing->changes, error);
+    undoing->taken = undoing->taken_room = undoing->other_count = 0;
+    undoing->taken_changes = NULL;
+    undoing->run = (struct run){0};
+    undoing->here.revision = NULL;
+    int code = check_match(undoing, error);
     if (code == ETHOS_OK)
-        code = check_match(undoing, error);
+        code = changes_check_number(&undoing->changes, undoing->target->key, undoing->filter,
+                                    error);
     if (code == ETHOS_OK)
-        code = set_text(undoing, view_of(now->data, now->size), changes_revision(&undoing->changes),
-                        error);
-    if (code == ETHOS_OK)
+        code = undo_set_text(undoing, text, revision, error);
+    str_clear(&undoing->here.text);
+    if (code == ETHOS_OK && str_add(&undoing->here.text, text) != ETHOS_OK)
+        code = err_nomem(error);
+    if (code == ETHOS_OK) {
+        undoing->here.revision = revision;
+        undoing->here.next = 0;
         code = take_all(undoing, &pending, error);
+    }
     if (code == ETHOS_OK)
         code = put(undoing, error);
-    free(pending.numbers);
-    changes_release(undoing->turn, &undoing->changes);
+    free(pending.slots);
+    undo_release_others(undoing);
+    return code;
+}
+
+/* With the changes and the text in undoing->changes. */
+static int undo_loaded(struct undoing *undoing, struct ethos_error *error)
+{
+    int code;
+    str_init(&undoing->text, ETHOS_MAX_STORE_BYTES);
+    str_init(&undoing->here.text, ETHOS_MAX_STORE_BYTES);
+    str_init(&undoing->undoes, SIZE_MAX);
+    for (int round = 0;; round++) {
+        code = undo_once(undoing, error);
+        if (code != ETHOS_CONFLICT || undoing->stuck || round == ROUNDS)
+            break;
+        code = changes_refresh(undoing->turn, undoing->target, &undoing->changes, error);
+        if (code != ETHOS_OK)
+            break;
+    }
+    str_release(&undoing->text);
+    str_release(&undoing->here.text);
+    str_release(&undoing->undoes);
     return code;
 }
 
@@ -242,67 +502,109 @@ int ethos_undo(struct ethos_turn *turn, const struct ethos_target *target,
                               .target = &aimed,
                               .filter = filter ? filter : &newest_one,
                               .how = how ? how : &plain_how};
+    int what = names_some(undoing.filter) ? CHANGES_DIFFS : CHANGES_PLAIN;
     int code = handle_aim(turn, target, true, &aimed, error);
     if (code != ETHOS_OK)
         return code;
-    str_init(&undoing.text, ETHOS_MAX_STORE_BYTES);
-    str_init(&undoing.undoes, SIZE_MAX);
-    for (int round = 0; round < ROUNDS; round++) {
-        code = undo_once(&undoing, error);
-        if (code != ETHOS_CONFLICT || undoing.stuck)
-            break;
-    }
-    str_release(&undoing.text);
-    str_release(&undoing.undoes);
+    if (undoing.how->flags & ETHOS_SYNC_DRY_RUN)
+        what |= CHANGES_STILL;
+    code = changes_load(turn, &aimed, what, &undoing.changes, error);
+    if (code == ETHOS_OK)
+        code = undo_loaded(&undoing, error);
+    changes_release(turn, &undoing.changes);
     return code;
 }
 
 /* ---- every file of a scope ------------------------------------------------------------------ */
 
-/*
- * The keys with changes that a filter names, as a set: the one that changed last comes first. The
- * archive is none: it only grows, so that nothing is lost whatever becomes of the files.
- */
-struct keys {
-    const char *scope;
-    const struct ethos_filter *filter;
-    json_t *set;
-};
-
+/* The keys that ever changed, as a set. */
 static int note_key(void *arg, const struct ethos_change *change)
 {
-    struct keys *keys = arg;
-    if (!history_matches(keys->filter, change) || json_object_get(keys->set, change->key) ||
-        !scope_key_shown(keys->scope, change->key))
-        return ETHOS_OK;
-    return json_object_set_new(keys->set, change->key, json_true()) == 0 ? ETHOS_OK : ETHOS_NOMEM;
-}
-
-static int find_keys(struct ethos_turn *turn, const char *scope, const struct ethos_filter *filter,
-                     json_t **out_set, struct ethos_error *error)
-{
-    struct ethos_provider *provider = turn->provider;
-    struct keys keys = {scope, filter, json_object()};
-    *out_set = keys.set;
-    int code = keys.set ? provider->ops->history(provider, scope, NULL, note_key, &keys, error)
-                        : ETHOS_NOMEM;
-    return code == ETHOS_NOMEM ? err_nomem(error) : code;
+    json_t *set = arg;
+    return json_object_set_new(set, change->key, json_true()) == 0 ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 /* Has edits made outside recorded: a file that was deleted by hand is to come back, too. */
 static int settle_keys(struct ethos_turn *turn, const char *scope, struct ethos_error *error)
 {
-    json_t *set;
+    json_t *set = json_object();
     const char *key;
     json_t *value;
     struct ethos_provider *provider = turn->provider;
-    if (!provider->ops->settle)
-        return ETHOS_OK;
-    int code = find_keys(turn, scope, &newest_one, &set, error);
-    if (code == ETHOS_OK)
+    bool settles = SLOT_PROVIDER(provider, settle);
+    int code = ETHOS_OK;
+    if (settles)
+        code = set ? provider->ops->history(provider, scope, NULL, note_key, set, error)
+                   : ETHOS_NOMEM;
+    if (code == ETHOS_OK && settles)
         json_object_foreach (set, key, value)
-            provider->ops->settle(provider, scope, key, NULL);
+            if (scope_key_shown(scope, key))
+                provider->ops->settle(provider, scope, key, NULL);
     json_decref(set);
+    return code == ETHOS_NOMEM ? err_nomem(error) : code;
+}
+
+/*
+ * Whether a filter names a change of a key, whose newest one is `index`. The archive has none: it only
+ * grows, so that nothing is lost whatever becomes of the files.
+ */
+static bool has_named(const struct changes_scope *all, const char *scope, const char *key,
+                      size_t index, const struct ethos_filter *filter)
+{
+    if (!scope_key_shown(scope, key))
+        return false;
+    while (index != SIZE_MAX && !history_matches(filter, &all->all.items[index]))
+        index = all->next[index];
+    return index != SIZE_MAX;
+}
+
+/* Whether a key seems to be what it was before the changes that a filter names, by its revisions. */
+static bool seems_same(const struct changes_scope *all, size_t index,
+                       const struct ethos_filter *filter)
+{
+    const char *now = NULL, *before = NULL;
+    for (; index != SIZE_MAX; index = all->next[index]) {
+        const struct ethos_change *change = &all->all.items[index];
+        if (!changes_real(change))
+            continue;
+        now = now ? now : change->after;
+        if (history_matches(filter, change))
+            before = change->before;
+    }
+    return now && before && strcmp(now, before) == 0;
+}
+
+/* Taking changes back in every file of a scope. */
+struct undo_scope {
+    struct ethos_turn *turn;
+    const char *scope;
+    const struct changes_scope *all;
+    const struct ethos_filter *filter;
+    const struct ethos_sync_how *how;
+    struct str unrecorded;
+    int first; /* what the first file failed with that did */
+    size_t done, stuck;
+};
+
+static int undo_key(struct undo_scope *self, const char *key, struct ethos_error *error)
+{
+    struct scope_target aimed;
+    const struct ethos_target target = {NULL, self->scope, key};
+    struct undoing undoing = {
+        .turn = self->turn,
+        .target = &aimed,
+        .filter = self->filter,
+        .how = self->how,
+        .alone = true, // the filter names the other files' changes, too
+        .unrecorded = &self->unrecorded,
+    };
+    int code = handle_aim(self->turn, &target, true, &aimed, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = changes_of_key(self->turn, &aimed, self->all, &undoing.changes, error);
+    if (code == ETHOS_OK)
+        code = undo_loaded(&undoing, error);
+    changes_release(self->turn, &undoing.changes);
     return code;
 }
 
@@ -312,50 +614,69 @@ static bool ends_all(int code)
     return code == ETHOS_IO || code == ETHOS_BUSY || code == ETHOS_NOMEM;
 }
 
-/* A file whose later changes stand in the way, or whose history is damaged, does not hold up the others. */
-static int undo_keys(struct ethos_turn *turn, const char *scope, json_t *set,
-                     const struct ethos_filter *filter, const struct ethos_sync_how *how,
-                     struct ethos_error *error)
+/*
+ * The files that seem to be what they were, or the others. A file whose later changes stand in the way, or
+ * whose history is damaged, does not hold up the others. Returns what would fail for every file.
+ */
+static int undo_keys(struct undo_scope *self, bool same, struct ethos_error *error)
 {
     const char *key;
     json_t *value;
-    int first = ETHOS_OK;
-    size_t done = 0, stuck = 0;
-    json_object_foreach (set, key, value) {
+    json_object_foreach (self->all->first, key, value) {
         struct ethos_error why = {0};
-        const struct ethos_target target = {NULL, scope, key};
-        int code = ethos_undo(turn, &target, filter, how, &why);
-        done += code == ETHOS_OK;
+        size_t newest = (size_t)json_integer_value(value);
+        if (!has_named(self->all, self->scope, key, newest, self->filter) ||
+            seems_same(self->all, newest, self->filter) != same)
+            continue;
+        int code = undo_key(self, key, &why);
+        self->done += code == ETHOS_OK;
         if (code == ETHOS_OK || code == ETHOS_NOTFOUND)
             continue;
-        if (stuck++ == 0)
-            first = code;
-        if (error && (stuck == 1 || ends_all(code)))
+        if (self->stuck++ == 0)
+            self->first = code;
+        if (error && (self->stuck == 1 || ends_all(code)))
             *error = why;
         if (ends_all(code))
             return code;
     }
-    if (stuck > 1)
-        err_hint(error, first, "%zu files stay as they are; --key FILE tells of each why", stuck);
-    if (stuck > 0)
-        return first;
-    return done > 0 ? ETHOS_OK : err_set(error, ETHOS_NOTFOUND, "%s: nothing to undo", scope);
+    return ETHOS_OK;
+}
+
+/* Those that seem to be what they were come first: the record of another one names their changes. */
+static int undo_files(struct undo_scope *self, struct ethos_error *error)
+{
+    str_init(&self->unrecorded, SIZE_MAX);
+    int code = undo_keys(self, true, error);
+    if (code == ETHOS_OK)
+        code = undo_keys(self, false, error);
+    str_release(&self->unrecorded);
+    if (code != ETHOS_OK)
+        return code;
+    if (self->stuck > 1)
+        err_hint(error, self->first, "%zu files stay as they are; --key FILE tells of each why",
+                 self->stuck);
+    if (self->stuck > 0)
+        return self->first;
+    return self->done > 0 ? ETHOS_OK
+                          : err_set(error, ETHOS_NOTFOUND, "%s: nothing to undo", self->scope);
 }
 
 int undo_all(struct ethos_turn *turn, const char *scope, const struct ethos_filter *filter,
              const struct ethos_sync_how *how, struct ethos_error *error)
 {
-    json_t *set = NULL;
-    int code = changes_need(turn, turn->provider->ops->history, error);
+    struct changes_scope all;
+    struct undo_scope files = {turn, scope, &all, filter, how, .first = ETHOS_OK};
+    int code = changes_need(turn, SLOT_PROVIDER(turn->provider, history), error);
     if (code == ETHOS_OK && !names_some(filter))
         code = err_hint(error, err_set(error, ETHOS_INVALID, "'all' needs to know which changes"),
                         "say --since, --until, --actor, --session or --source");
     if (code == ETHOS_OK && !(how->flags & ETHOS_SYNC_DRY_RUN))
         code = settle_keys(turn, scope, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = changes_load_scope(turn, scope, CHANGES_DIFFS, &all, error);
     if (code == ETHOS_OK)
-        code = find_keys(turn, scope, filter, &set, error);
-    if (code == ETHOS_OK)
-        code = undo_keys(turn, scope, set, filter, how, error);
-    json_decref(set);
+        code = undo_files(&files, error);
+    changes_scope_release(turn, &all);
     return code;
 }

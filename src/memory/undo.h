@@ -15,4 +15,12 @@
 int undo_all(struct ethos_turn *turn, const char *scope, const struct ethos_filter *filter,
              const struct ethos_sync_how *how, struct ethos_error *error);
 
+/* The file of a change, by its number. ETHOS_NOTFOUND. */
+int undo_find_number(struct ethos_turn *turn, const char *scope, uint64_t number,
+                     char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error);
+
+/* The newest change of a scope that stands and is no undo, whatever its file. ETHOS_NOTFOUND. */
+int undo_newest(struct ethos_turn *turn, const char *scope, char out_key[ETHOS_MAX_KEY + 1],
+                uint64_t *out_number, struct ethos_error *error);
+
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/os.h"
+#include "memory/slots.h"
 #include "memory/watch_parts.h"
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -88,7 +89,7 @@ int watch_provider(struct watch *self, const struct watched *scope, struct ethos
     int code = watch_turn(self, scope->scope, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    *out = service_provider(turn);
+    *out = service_provider(turn, scope->scope, NULL);
     ethos_turn_free(turn);
     return ETHOS_OK;
 }
@@ -119,7 +120,7 @@ static int follow_sessions(struct watch *self, struct ethos_error *error)
     self->sessions = false;
     self->sessions_ms = 0;
     int code = ethos_sessions(self->ethos, &sessions, error);
-    if (code != ETHOS_OK || !sessions->ops->follow)
+    if (code != ETHOS_OK || !SLOT_SESSIONS(sessions, follow))
         return code == ETHOS_UNSUPPORTED ? ETHOS_OK : code;
     code = sessions->ops->follow(sessions, tell_followed, self, &wait_ms, error);
     if (code != ETHOS_OK)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "memory/slots.h"
 #include "memory/watch_parts.h"
 
 #define MOST_KEYS 4096 /* with copies, in one scope */
@@ -77,7 +78,7 @@ int copies_take(struct watch *self, struct watched *scope, bool told, struct eth
     int code = watch_provider(self, scope, &provider, error);
     if (code != ETHOS_OK)
         return code;
-    if (provider->ops->conflicts)
+    if (SLOT_PROVIDER(provider, conflicts))
         code = provider->ops->conflicts(provider, scope->scope, count_copy, &now, error);
     if (code != ETHOS_OK) {
         free(now.list);

@@ -11,6 +11,7 @@
 
 #include "base/os.h"
 #include "base/view.h"
+#include "memory/slots.h"
 #include "memory/watch_parts.h"
 
 #define QUIET_MS 300
@@ -100,8 +101,8 @@ static bool list(struct listing *listing)
     const char *scope = listing->scope->scope;
     if (watch_turn(listing->self, scope, &turn, NULL) != ETHOS_OK)
         return false;
-    struct ethos_provider *provider = service_provider(turn);
-    bool done = provider->ops->list &&
+    struct ethos_provider *provider = service_provider(turn, scope, NULL);
+    bool done = SLOT_PROVIDER(provider, list) &&
                 provider->ops->list(provider, scope, see, listing, NULL) == ETHOS_OK;
     ethos_turn_free(turn);
     return done;
@@ -171,14 +172,14 @@ static int look_at(struct watch *self, const struct touched *touched, struct out
     int code = watch_turn(self, scope, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    struct ethos_provider *provider = service_provider(turn);
+    struct ethos_provider *provider = service_provider(turn, scope, key);
     const struct ethos_provider_ops *ops = provider->ops;
-    if (ops->read)
+    if (SLOT_PROVIDER(provider, read))
         code = read_text(provider, touched, self->ethos->host, out, error);
     bool same = strcmp(touched->revision, out->revision) == 0;
-    if (code == ETHOS_OK && !out->busy && !same && ops->settle)
+    if (code == ETHOS_OK && !out->busy && !same && SLOT_PROVIDER(provider, settle))
         code = ops->settle(provider, scope, key, error);
-    if (code == ETHOS_OK && !out->busy && !same && ops->history)
+    if (code == ETHOS_OK && !out->busy && !same && SLOT_PROVIDER(provider, history))
         ops->history(provider, scope, key, note_any, &out->recorded, NULL);
     ethos_turn_free(turn);
     return code;

@@ -20,6 +20,7 @@
 #include "base/view.h"
 #include "core/history.h"
 #include "memory/changes.h"
+#include "memory/slots.h"
 #include "memory/watch_parts.h"
 #include "store/store.h"
 
@@ -102,7 +103,7 @@ static int walk_history(struct watch *self, const struct watched *scope, ethos_c
 {
     struct ethos_provider *provider;
     int code = watch_provider(self, scope, &provider, error);
-    if (code == ETHOS_OK && provider->ops->history)
+    if (code == ETHOS_OK && SLOT_PROVIDER(provider, history))
         code = provider->ops->history(provider, scope->scope, NULL, each, arg, error);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
@@ -271,8 +272,8 @@ static void settle(struct watch *self, const struct watched *scope, struct ethos
     snprintf(key, sizeof key, "%.*s", VIEW_ARG(name));
     if (watch_turn(self, scope->scope, &turn, NULL) != ETHOS_OK)
         return;
-    struct ethos_provider *provider = service_provider(turn);
-    if (provider->ops->settle)
+    struct ethos_provider *provider = service_provider(turn, scope->scope, key);
+    if (SLOT_PROVIDER(provider, settle))
         provider->ops->settle(provider, scope->scope, key, NULL);
     ethos_turn_free(turn);
 }

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/os.h"
 #include "memory/backends.h"
+#include "memory/slots.h"
 #include "memory/watch_parts.h"
 
 #define AT_ONCE 256        /* scopes that are read in one take */
@@ -155,7 +156,7 @@ static int listen_to(struct watch *self, struct teller *teller, struct ethos_err
     unsigned wait_ms = WATCH_PERIOD_MS;
     int fd = -1, code = ETHOS_OK;
     leave(self, teller);
-    if (provider->ops->watch)
+    if (SLOT_PROVIDER(provider, watch))
         code = provider->ops->watch(provider, hear, &hearing, &fd, &wait_ms, error);
     else
         teller->any = true;
@@ -173,7 +174,7 @@ static int mark_scopes(struct watch *self, struct teller *teller, struct ethos_e
     struct hearing hearing = {self, teller};
     int code = ETHOS_OK;
     teller->any = false;
-    if (provider->ops->scopes)
+    if (SLOT_PROVIDER(provider, scopes))
         code = provider->ops->scopes(provider, hear, &hearing, error);
     for (size_t i = 0; i < teller->count; i++)
         teller->marked = teller->scopes[i]->dirty = teller->scopes[i]->recount = true;
@@ -324,7 +325,7 @@ static int note_provider(void *arg, struct ethos_provider *provider, bool here)
 
 void told_meet(struct watch *self, struct ethos_provider *provider, const char *scope)
 {
-    struct teller *teller = provider->ops->scopes ? NULL : teller_of(self, provider);
+    struct teller *teller = SLOT_PROVIDER(provider, scopes) ? NULL : teller_of(self, provider);
     if (teller)
         meet(self, teller, scope);
 }
@@ -336,10 +337,11 @@ static void meet_own(struct watch *self)
     if (watch_turn(self, "global", &turn, NULL) != ETHOS_OK)
         return;
     const struct ethos_context *context = ethos_turn_context(turn);
-    struct ethos_provider *provider = service_provider(turn);
-    if (!backends_here(self->ethos, provider)) {
-        told_meet(self, provider, context->memory_scope);
-        told_meet(self, provider, context->user_scope);
+    const char *const scopes[] = {context->memory_scope, context->user_scope};
+    for (size_t i = 0; i < 2; i++) {
+        struct ethos_provider *provider = service_provider(turn, scopes[i], NULL);
+        if (!backends_here(self->ethos, provider))
+            told_meet(self, provider, scopes[i]);
     }
     ethos_turn_free(turn);
 }

@@ -103,6 +103,8 @@ json_t *change_json(const char *scope, const struct ethos_change *change)
     op_json_put(&row, "after", op_json_revision(change->after));
     op_json_put(&row, "bytesBefore", json_integer((json_int_t)change->bytes_before));
     op_json_put(&row, "bytesAfter", json_integer((json_int_t)change->bytes_after));
+    if (change->group_size > 1)
+        op_json_put(&row, "group", json_integer((json_int_t)change->group));
     change_count(&row, change->diff);
     return row;
 }

@@ -1,5 +1,6 @@
 /*
- * config.c: the operations config.*: list, get, set and unset the settings of the home.
+ * config.c: the operations config.*: list, get, set and unset the settings of the home, or of the personality that
+ * the call names.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +15,8 @@
 #include "memory/offline.h"
 #include "memory/registry.h"
 #include "memory/service.h"
+#include "memory/slots.h"
+#include "ops/personalities.h"
 #include "ops/settings.h"
 #include "ops/tables.h"
 
@@ -153,6 +156,59 @@ int settings_write(struct op_call *call, const char *folder, const struct settin
     return code;
 }
 
+/* ---- whose settings -------------------------------------------------------------------------- */
+
+/* The file that a call is about. */
+struct place {
+    const char *personality; /* NULL: the home */
+    const struct config *home, *own;
+    char folder[ETHOS_MAX_ID + 32], path[ETHOS_MAX_ID + 64];
+};
+
+static void name_place(struct op_call *call, struct place *out)
+{
+    *out = (struct place){.personality = call->request ? call->request->personality : NULL};
+    if (out->personality)
+        snprintf(out->folder, sizeof out->folder, "personalities/%s", out->personality);
+    snprintf(out->path, sizeof out->path, "%s%s" FILE_NAME, out->folder, *out->folder ? "/" : "");
+}
+
+static int load_place(struct op_call *call, struct place *out, struct ethos_error *error)
+{
+    name_place(call, out);
+    return service_config(call->ethos, out->personality, &out->home, &out->own, error);
+}
+
+static const char *place_provider(const struct place *place)
+{
+    return config_get(place->home, place->own, "memory.provider");
+}
+
+/* A setting of one personality must not make one by a slip of the finger. */
+static int check_place(struct op_call *call, const struct place *place, struct ethos_error *error)
+{
+    return place->personality ? personalities_require(call, place->personality, true, error)
+                              : ETHOS_OK;
+}
+
+/* Lists what a personality's file may say. */
+static int refuse_key(const struct place *place, const char *key, struct ethos_error *error)
+{
+    struct str names;
+    str_init(&names, SIZE_MAX);
+    for (const struct config_option *option = config_options; option->key; option++) {
+        bool listed = (option->where & CONFIG_PERSONALITY) && strcmp(option->key, "memory") != 0;
+        if (listed)
+            str_printf(&names, "%s%s", names.size ? ", " : "", option->key);
+    }
+    int code = err_set(error, ETHOS_INVALID, "%s: not a setting of a personality (%s)", key,
+                       place->personality);
+    if (str_code(&names) == ETHOS_OK)
+        code = err_hint(error, code, "it may have %s; without -p it is set for all", names.data);
+    str_release(&names);
+    return code;
+}
+
 /* ---- list, get, set, unset ----------------------------------------------------------------- */
 
 /* A value as it may be shown, or null. */
@@ -177,12 +233,16 @@ static json_t *shown_value(const char *name, const char *key, const char *value)
     return json;
 }
 
-static json_t *option_row(const struct config *home, const struct config_option *option)
+static json_t *option_row(const struct place *place, const struct config_option *option)
 {
-    const char *own = config_own(home, option->key);
+    const char *own = config_own(place->own, option->key);
+    const char *value = own ? own : config_own(place->home, option->key);
     return json_pack("{s:s, s:o, s:s, s:s}", "key", option->key, "value",
-                     shown(NULL, option->key, own ? own : option->fallback), "from",
-                     own ? "config.yaml" : "default", "help", option->help);
+                     shown(NULL, option->key, value ? value : option->fallback), "from",
+                     own     ? place->path
+                     : value ? FILE_NAME
+                             : "default",
+                     "help", option->help);
 }
 
 static bool is_family(const struct config_option *option)
@@ -193,27 +253,31 @@ static bool is_family(const struct config_option *option)
 /* The options that have an effect, then what else the file says. */
 static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    const struct config *home;
-    int code = service_config(call->ethos, NULL, &home, NULL, error);
+    struct place place;
+    int code = load_place(call, &place, error);
+    if (code == ETHOS_OK)
+        code = check_place(call, &place, error);
     if (code != ETHOS_OK)
         return code;
     json_t *rows = json_array();
+    const unsigned where = place.personality ? CONFIG_PERSONALITY : CONFIG_HOME;
     for (const struct config_option *option = config_options; option->key; option++) {
-        bool listed = (option->where & CONFIG_HOME) && !(option->where & CONFIG_KEPT) &&
+        bool listed = (option->where & where) && !(option->where & CONFIG_KEPT) &&
                       !is_family(option) && strcmp(option->key, "memory") != 0;
         if (listed)
-            op_json_push(&rows, option_row(home, option));
+            op_json_push(&rows, option_row(&place, option));
     }
-    struct backend backend = find_backend(config_get(home, NULL, "memory.provider"));
-    for (size_t i = 0; i < home->table.count; i++) {
-        const struct yaml_pair *pair = &home->table.pairs[i];
+    const struct config *file = place.own ? place.own : place.home;
+    struct backend backend = find_backend(place_provider(&place));
+    for (size_t i = 0; i < file->table.count; i++) {
+        const struct yaml_pair *pair = &file->table.pairs[i];
         const struct config_option *option = config_find(pair->key);
         bool known = option && !(option->where & CONFIG_KEPT) && !is_family(option);
         if (!known)
             op_json_push(&rows, json_pack("{s:o, s:o, s:s, s:s}", "key", op_json_string(pair->key),
                                           "value",
                                           shown(backend_options(&backend), pair->key, pair->value),
-                                          "from", "config.yaml", "help",
+                                          "from", place.path, "help",
                                           option ? option->help : "unknown to this version; kept"));
     }
     registry_release(&backend);
@@ -230,17 +294,20 @@ static int unknown_key(const char *key, struct ethos_error *error)
 
 static int run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    const struct config *home;
+    struct place place;
     const char *key = op_string(call, "key");
-    int code = service_config(call->ethos, NULL, &home, NULL, error);
+    int code = load_place(call, &place, error);
+    if (code == ETHOS_OK)
+        code = check_place(call, &place, error);
     if (code != ETHOS_OK)
         return code;
-    const char *value = config_get(home, NULL, key);
+    const char *own = config_own(place.own, key); // also what has no meaning here, such as a model
+    const char *value = own ? own : config_get(place.home, place.own, key);
     if (!value && !config_find(key))
         return unknown_key(key, error);
     return op_return(result,
                      json_pack("{s:s, s:o}", "key", key, "value",
-                               shown_value(config_get(home, NULL, "memory.provider"), key, value)),
+                               shown_value(place_provider(&place), key, value)),
                      error);
 }
 
@@ -265,15 +332,23 @@ static int check_meaning(const char *key, const char *value, struct ethos_error 
     return code;
 }
 
+/* memory.options.user: whether a personality's backend has the profiles, too. Not the backend's to know. */
+static bool is_people(const struct settings_change *change)
+{
+    return strcmp(change->key, SECRETS_PREFIX "user") == 0 &&
+           (strcmp(change->value, "true") == 0 || strcmp(change->value, "false") == 0);
+}
+
 /* An option is one that the backend has; a shared object that is not there yet cannot be asked. */
-static int check_option(struct op_call *call, const struct settings_change *change,
+static int check_option(const struct place *place, const struct settings_change *change,
                         struct ethos_error *error)
 {
-    static const struct yaml_table none;
     struct backend backend = {0};
     const size_t prefix = strlen(SECRETS_PREFIX);
-    const char *name = backend_name(call, &none);
+    const char *name = place_provider(place);
     if (strncmp(change->key, SECRETS_PREFIX, prefix) != 0 || !name)
+        return ETHOS_OK;
+    if (is_people(change) && place->personality)
         return ETHOS_OK;
     int code = registry_find(name, &backend, error);
     if (code != ETHOS_OK)
@@ -305,7 +380,7 @@ static bool leaves_files(struct op_call *call, const struct settings_change *cha
         strcmp(change->value, config_find("memory.provider")->fallback) == 0 ||
         service_provider_for(call->ethos, NULL, &name, &provider, &why) != ETHOS_OK)
         return false;
-    return backends_here(call->ethos, provider) && provider->ops->scopes &&
+    return backends_here(call->ethos, provider) && SLOT_PROVIDER(provider, scopes) &&
            provider->ops->scopes(provider, stop_at, NULL, &why) == 1;
 }
 
@@ -364,25 +439,47 @@ static void warn_of(struct op_call *call, const struct settings_change *change, 
         op_json_put(json, "warning", note);
 }
 
+/* A file that cannot be read as settings may be what is being mended. */
+static int check_change(struct op_call *call, struct place *place,
+                        const struct settings_change *change, struct ethos_error *error)
+{
+    struct ethos_error why;
+    if (strncmp(change->key, SECRETS_PREFIX, strlen(SECRETS_PREFIX)) != 0 ||
+        service_config(call->ethos, place->personality, &place->home, &place->own, &why) !=
+            ETHOS_OK)
+        return ETHOS_OK;
+    return check_option(place, change, error);
+}
+
 static int run_set(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    static const struct yaml_table none;
     const struct settings_change change = {op_string(call, "key"), op_string(call, "value")};
     const struct config_option *option = config_find(change.key);
-    if (!option || !(option->where & CONFIG_HOME))
+    struct place place;
+    name_place(call, &place);
+    if (!option || (!place.personality && !(option->where & CONFIG_HOME)))
         return unknown_key(change.key, error);
-    int code = config_check(option, change.key, change.value, error);
+    if (place.personality && !(option->where & CONFIG_PERSONALITY))
+        return refuse_key(&place, change.key, error);
+    int code = check_place(call, &place, error);
+    if (code == ETHOS_OK)
+        code = config_check(option, change.key, change.value, error);
     if (code == ETHOS_OK)
         code = check_meaning(change.key, change.value, error);
     if (code == ETHOS_OK)
-        code = check_option(call, &change, error);
-    bool left = code == ETHOS_OK && leaves_files(call, &change);
+        code = check_change(call, &place, &change, error);
+    bool left = code == ETHOS_OK && !place.personality && leaves_files(call, &change);
     if (code == ETHOS_OK)
-        code = settings_write(call, "", &change, 1, result, error);
+        code = settings_write(call, place.folder, &change, 1, result, error);
     if (code != ETHOS_OK)
         return code;
-    json_t *json = json_pack("{s:s, s:o}", "key", change.key, "value",
-                             shown_value(backend_name(call, &none), change.key, change.value));
+    const char *provider = service_config(call->ethos, place.personality, &place.home, &place.own,
+                                          NULL) == ETHOS_OK
+                               ? place_provider(&place)
+                               : NULL;
+    json_t *json = json_pack("{s:s, s:o, s:s*}", "key", change.key, "value",
+                             shown_value(provider, change.key, change.value), "personality",
+                             place.personality);
     if (option->where & CONFIG_KEPT)
         op_json_put(&json, "warning", json_string("without effect in this version"));
     warn_of(call, &change, &json);
@@ -395,7 +492,7 @@ static int run_set(struct op_call *call, struct op_result *result, struct ethos_
 }
 
 /* What the file calls a key: memory.provider has an older name; NULL: it does not set it. */
-static int find_set(struct op_call *call, const char *key, const char **name,
+static int find_set(struct op_call *call, const char *path, const char *key, const char **name,
                     struct ethos_error *error)
 {
     int dir;
@@ -408,9 +505,9 @@ static int find_set(struct op_call *call, const char *key, const char **name,
         return code;
     arena_init(&arena);
     str_init(&text, ETHOS_MAX_YAML_BYTES + 1);
-    code = home_read(dir, FILE_NAME, ETHOS_MAX_YAML_BYTES, &text, NULL, error);
+    code = home_read(dir, path, ETHOS_MAX_YAML_BYTES, &text, NULL, error);
     if (code == ETHOS_OK)
-        code = yaml_parse(str_view(&text), FILE_NAME, &arena, &table, error);
+        code = yaml_parse(str_view(&text), path, &arena, &table, error);
     if (code == ETHOS_INVALID)
         err_hint(error, code, "edit the file by hand");
     if (code == ETHOS_OK && yaml_find(&table, key))
@@ -428,16 +525,24 @@ static int run_unset(struct op_call *call, struct op_result *result, struct etho
 {
     const char *key = op_string(call, "key"), *name;
     const struct config_option *option = config_find(key);
-    int code = find_set(call, key, &name, error);
+    struct place place;
+    name_place(call, &place);
+    int code = check_place(call, &place, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = find_set(call, place.path, key, &name, error);
     const struct settings_change change = {name, NULL};
     if (code == ETHOS_OK && !name && !option)
         return unknown_key(key, error);
     if (code == ETHOS_OK && name)
-        code = settings_write(call, "", &change, 1, result, error);
+        code = settings_write(call, place.folder, &change, 1, result, error);
     if (code != ETHOS_OK)
         return code;
-    json_t *json = json_pack("{s:s, s:b, s:s?}", "key", key, "changed", name != NULL, "value",
-                             option ? option->fallback : NULL);
+    const char *value = option ? option->fallback : NULL; // what holds now
+    if (place.personality && option && load_place(call, &place, NULL) == ETHOS_OK)
+        value = config_get(place.home, place.own, key);
+    json_t *json = json_pack("{s:s, s:b, s:s?, s:s*}", "key", key, "changed", name != NULL, "value",
+                             value, "personality", place.personality);
     if (name)
         warn_of(call, &change, &json);
     return op_return_change(call, result, json, error);

@@ -1,6 +1,6 @@
 /*
- * conflicts.c: the operations conflicts.*: what could not be brought together, and what befell entries
- * while nobody looked.
+ * conflicts.c: the operations conflicts.*: copies of texts that could not be merged, and edits made
+ * outside that took changes away.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +11,14 @@
 #include "base/view.h"
 #include "core/diff.h"
 #include "memory/service.h"
+#include "memory/slots.h"
 #include "ops/change.h"
 #include "ops/report.h"
 #include "ops/tables.h"
 
 #define EVENT_DAYS 30 /* days an event is listed without --all */
 #define DAY_MS INT64_C(86400000)
+#define MOST_ABSENT 20 /* files that are gone, each waited for: that many are settled at a time */
 
 /* ---- list ----------------------------------------------------------------------------------- */
 
@@ -25,7 +27,13 @@ struct list {
     const struct ethos_context *context;
     const char *scope;
     json_t *copies, *events;
+    json_t *purged;    /* keys with a purge among the changes of the scope met so far */
+    json_t *files;     /* of the scope: key to [bytes, time of the last change] */
+    json_t *seen;      /* keys whose newest change was met */
+    json_t *outside;   /* keys whose files are not what that change left */
     struct str undone; /* ",12,14,": numbers of the scope's changes that were undone */
+    struct str merged; /* diff of the newest merge with a stale save met so far */
+    uint64_t merge;    /* its number */
     int64_t since_ms;
 };
 
@@ -62,8 +70,15 @@ static void name_file(const struct list *list, const char *key, struct str *out)
 /* Safe to type in a shell as it is: the history may have been written by others. */
 static bool is_word(const char *text)
 {
-    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-";
+    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                               "0123456789_.:/-";
     return *text && *text != '-' && strspn(text, safe) == strlen(text);
+}
+
+/* Nothing was done about the edit. */
+static bool is_honoured(const struct ethos_change *change)
+{
+    return strcmp(change->event, "dropped") == 0 || strcmp(change->event, "returned") == 0;
 }
 
 /*
@@ -74,7 +89,9 @@ static json_t *undo_command(const struct list *list, const struct ethos_change *
 {
     char iso[CLOCK_ISO_SIZE];
     struct str command;
-    const char *actor = strcmp(change->event, "dropped") == 0 ? change->actor : "ethos";
+    const char *actor = is_honoured(change)                     ? change->actor
+                        : strcmp(change->event, "partial") == 0 ? NULL // the edit and the answer
+                                                                : "ethos";
     if (!is_word(change->key) || (actor && !is_word(actor)))
         return json_null();
     clock_iso(change->time_ms, iso);
@@ -96,38 +113,151 @@ static bool is_undone(const struct list *list, uint64_t number)
     return strstr(list->undone.data, word);
 }
 
+/* Changes come newest first: a merge comes before the save that it answers. */
+static int note_merge(struct list *list, const struct ethos_change *change)
+{
+    if (!change->via || strcmp(change->via, "merge") != 0)
+        return ETHOS_OK;
+    list->merge = change->number;
+    str_clear(&list->merged);
+    return str_add(&list->merged, change->diff);
+}
+
+/* What an event did to the file: the save itself, and what was merged with it. */
+static void add_diffs(const struct list *list, const struct ethos_change *change, json_t **row)
+{
+    bool merged = list->merge > 0 && list->merge == change->number + 1;
+    op_json_put(row, "diff", json_text(change->diff));
+    op_json_put(row, "merged", merged ? json_text(str_view(&list->merged)) : json_null());
+}
+
 /* What was done about an edit stands in the lines after it. */
 static bool is_settled(const struct list *list, const struct ethos_change *change)
 {
     return is_undone(list, change->number) ||
-           (strcmp(change->event, "dropped") != 0 && is_undone(list, change->number + 1));
+           (!is_honoured(change) && is_undone(list, change->number + 1)) ||
+           (strcmp(change->event, "returned") == 0 && json_object_get(list->purged, change->key));
+}
+
+static int note_file(void *arg, const struct ethos_entry *entry)
+{
+    struct list *list = arg;
+    json_t *value = json_pack("[I, I]", (json_int_t)entry->bytes, (json_int_t)entry->mtime_ms);
+    return json_object_set_new_nocheck(list->files, entry->key, value) ? ETHOS_NOMEM : ETHOS_OK;
+}
+
+/* Whether the file of a key can still be the one that its newest change left. */
+static bool is_outside(const struct list *list, const struct ethos_change *change)
+{
+    const json_t *file = json_object_get(list->files, change->key);
+    bool absent = strcmp(change->after, "absent") == 0;
+    if (!file || absent)
+        return !file != absent;
+    return json_integer_value(json_array_get(file, 0)) != (json_int_t)change->bytes_after ||
+           json_integer_value(json_array_get(file, 1)) > change->time_ms;
+}
+
+/* Changes come newest first: the first of a key says what its file should be. */
+static int note_newest(struct list *list, const struct ethos_change *change)
+{
+    if (!list->files || json_object_get(list->seen, change->key))
+        return ETHOS_OK;
+    if (json_object_set_new_nocheck(list->seen, change->key, json_true()))
+        return ETHOS_NOMEM;
+    if (is_outside(list, change) &&
+        json_array_append_new(list->outside, json_string_nocheck(change->key)))
+        return ETHOS_NOMEM;
+    return ETHOS_OK;
 }
 
 static int add_event(void *arg, const struct ethos_change *change)
 {
     struct list *list = arg;
+    if (note_newest(list, change) != ETHOS_OK)
+        return ETHOS_NOMEM;
     if (change->undoes && str_printf(&list->undone, ",%s,", change->undoes) != ETHOS_OK)
+        return ETHOS_NOMEM;
+    if (note_merge(list, change) != ETHOS_OK)
+        return ETHOS_NOMEM;
+    if (change->via && strcmp(change->via, "purge") == 0 &&
+        json_object_set_new_nocheck(list->purged, change->key, json_true()))
         return ETHOS_NOMEM;
     if (!change->event || change->time_ms < list->since_ms || is_settled(list, change))
         return ETHOS_OK;
     json_t *row = change_json(list->scope, change);
+    add_diffs(list, change, &row);
     op_json_put(&row, "undo", undo_command(list, change));
     op_json_push(&list->events, row);
     return list->events ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* An edit that was made outside and not looked at yet is looked at now. */
+static int walk_scope(struct ethos_provider *provider, struct list *list, struct ethos_error *error)
+{
+    str_clear(&list->undone);
+    json_object_clear(list->purged);
+    list->merge = 0;
+    return SLOT_PROVIDER(provider, history)
+               ? provider->ops->history(provider, list->scope, NULL, add_event, list, error)
+               : ETHOS_OK;
+}
+
+/* Settles the keys whose files were changed outside. *out_any: there were some. */
+static void settle_keys(struct ethos_provider *provider, const struct list *list, bool *out_any)
+{
+    size_t index, absent = 0;
+    json_t *key;
+    json_array_foreach (list->outside, index, key) {
+        const char *name = json_string_value(key);
+        if (!json_object_get(list->files, name) && ++absent > MOST_ABSENT)
+            continue;
+        *out_any |= provider->ops->settle(provider, list->scope, name, NULL) == ETHOS_OK;
+    }
+}
+
+/*
+ * Edits that were made outside and not looked at yet are looked at now: those of all texts of the scope
+ * whose size or time tells. Only then is the history walked again.
+ */
+static int walk_settled(struct ethos_provider *provider, struct list *list,
+                        struct ethos_error *error)
+{
+    size_t before = json_array_size(list->events);
+    bool any = false;
+    int code = ETHOS_OK;
+    if (SLOT_PROVIDER(provider, settle) && SLOT_PROVIDER(provider, list)) {
+        list->files = json_object();
+        list->seen = json_object();
+        list->outside = json_array();
+        if (!list->files || !list->seen || !list->outside)
+            code = ETHOS_NOMEM;
+        else if (provider->ops->list(provider, list->scope, note_file, list, NULL) != ETHOS_OK)
+            json_decref(list->files), list->files = NULL; // what cannot be listed is not swept
+    }
+    if (code == ETHOS_OK)
+        code = walk_scope(provider, list, error);
+    if (code == ETHOS_OK && list->files)
+        settle_keys(provider, list, &any);
+    json_decref(list->files);
+    json_decref(list->seen);
+    json_decref(list->outside);
+    list->files = list->seen = list->outside = NULL;
+    if (code != ETHOS_OK || !any)
+        return code;
+    while (json_array_size(list->events) > before)
+        json_array_remove(list->events, json_array_size(list->events) - 1);
+    return walk_scope(provider, list, error);
+}
+
 static int list_scope(struct ethos_turn *turn, struct list *list, const struct ethos_target *target,
                       struct ethos_error *error)
 {
-    struct ethos_provider *provider = service_provider(turn);
+    struct ethos_provider *provider = service_provider(turn, target->scope, target->key);
     list->scope = target->scope;
-    str_clear(&list->undone);
-    int code = ethos_conflicts(turn, target, add_copy, list, error);
-    if (code == ETHOS_OK && provider->ops->settle)
+    if (SLOT_PROVIDER(provider, settle))
         provider->ops->settle(provider, target->scope, target->key, NULL);
-    if (code == ETHOS_OK && provider->ops->history)
-        code = provider->ops->history(provider, target->scope, NULL, add_event, list, error);
+    int code = walk_settled(provider, list, error);
+    if (code == ETHOS_OK)
+        code = ethos_conflicts(turn, target, add_copy, list, error);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
@@ -140,15 +270,19 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
         return code;
     struct list list = {.call = call,
                         .context = ethos_turn_context(turn),
+                        .purged = json_object(),
                         .copies = json_array(),
                         .events = json_array()};
     if (!op_flag(call, "all"))
         list.since_ms = service_now_ms(call->ethos) - EVENT_DAYS * DAY_MS;
     str_init(&list.undone, SIZE_MAX);
-    report_scopes(list.context, &scopes);
+    str_init(&list.merged, SIZE_MAX);
+    report_scopes(turn, &scopes);
     for (size_t i = 0; i < scopes.count && code == ETHOS_OK; i++)
         code = list_scope(turn, &list, &scopes.targets[i], error);
+    json_decref(list.purged);
     str_release(&list.undone);
+    str_release(&list.merged);
     report_workspace(list.context, result);
     json_t *json = json_pack("{s:o, s:o}", "conflicts", list.copies, "events", list.events);
     if (code == ETHOS_OK)
@@ -180,7 +314,7 @@ static int find_scope(struct ethos_turn *turn, const char *id, struct report_sco
                       const struct ethos_target **out_target, json_t **out_row,
                       struct ethos_error *error)
 {
-    report_scopes(ethos_turn_context(turn), scopes);
+    report_scopes(turn, scopes);
     for (size_t i = 0; i < scopes->count; i++) {
         struct found found = {id, scopes->targets[i].scope, NULL};
         int code = ethos_conflicts(turn, &scopes->targets[i], find_copy, &found, error);

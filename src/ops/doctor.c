@@ -14,14 +14,19 @@
 #include "base/os.h"
 #include "base/view.h"
 #include "core/scope.h"
+#include "memory/notes.h"
 #include "memory/offline.h"
 #include "memory/service.h"
+#include "memory/slots.h"
 #include "memory/spool.h"
 #include "memory/workspace.h"
+#include "ops/doctor.h"
 #include "ops/install.h"
 #include "ops/personalities.h"
 #include "ops/tables.h"
 #include "session/session.h"
+
+#define PROFILE "USER.md"
 
 #define LEAST_ROOM 65536 /* bytes: with less, a write of a file and its history may fail */
 
@@ -205,6 +210,17 @@ static void repair_map(struct visit *visit, int dir, const struct identity_map *
         find_error(visit, "users/identity-map.json", &error);
 }
 
+/* A home that was restored under another login name shows nobody's profile. */
+static void check_login(struct visit *visit)
+{
+    char login[ETHOS_MAX_ID + 1], user[ETHOS_MAX_ID + 1], problem[512], remedy[512];
+    if (!service_unlinked(visit->call->ethos, login, user))
+        return;
+    snprintf(problem, sizeof problem, "the login %s has no profile here, but %s has", login, user);
+    snprintf(remedy, sizeof remedy, "if that is you, run: ethos users link cli %s %s", login, user);
+    find(visit, ETHOS_FINDING_WARNING, "users", problem, remedy);
+}
+
 static void check_people(struct visit *visit)
 {
     int dir;
@@ -303,6 +319,60 @@ static bool check_provider(struct visit *visit, const char *personality)
     return code == ETHOS_OK;
 }
 
+/* ---- profiles out of sight ------------------------------------------------------------------- */
+
+/* A profile in the backend of a personality, which earlier versions read from there. */
+static void check_own_profile(struct visit *visit, const char *personality)
+{
+    static const struct ethos_read_how glance = {1, 0};
+    const struct ethos_request request = {.personality = personality, .workspace = ""};
+    struct ethos *ethos = visit->call->ethos;
+    struct ethos_provider *own;
+    struct ethos_turn *turn;
+    struct ethos_text text = {0};
+    const char *name;
+    char remedy[ETHOS_MAX_ID + 96];
+    if (service_provider_for(ethos, personality, &name, &own, NULL) != ETHOS_OK ||
+        ethos_turn_new(ethos, &request, &turn, NULL) != ETHOS_OK)
+        return;
+    const char *scope = ethos_turn_context(turn)->user_scope;
+    bool hidden = service_provider(turn, scope, PROFILE) != own &&
+                  own->ops->read(own, scope, PROFILE, &glance, &text, NULL) == ETHOS_OK;
+    service_free_text(ethos, &text);
+    ethos_turn_free(turn);
+    snprintf(remedy, sizeof remedy,
+             "ethos -p %s config set memory.options.user true shows it again", personality);
+    if (hidden)
+        find(visit, ETHOS_FINDING_WARNING, personality,
+             "its backend has a USER.md that is not shown: profiles are in the home", remedy);
+}
+
+/* One that was written while memoryScope: global moved the profile, too. */
+static void check_home_profile(struct visit *visit, struct ethos_turn *turn)
+{
+    const struct ethos_context *context = ethos_turn_context(turn);
+    const struct ethos_target targets[] = {{NULL, "global", PROFILE},
+                                           {NULL, context->user_scope, PROFILE}};
+    struct ethos_file *files[2] = {NULL, NULL};
+    if (strcmp(context->memory_scope, "global") != 0 || strcmp(context->user_scope, "global") == 0)
+        return;
+    for (size_t i = 0; i < 2; i++)
+        if (ethos_read(turn, &targets[i], &files[i], NULL) != ETHOS_OK)
+            files[i] = NULL;
+    bool both = files[0] && files[1] && files[0]->text && files[1]->text;
+    struct ethos_view old = both ? view_trim(view_of(files[0]->text, files[0]->size)) : VIEW("");
+    if (both && strcmp(files[1]->scope, "global") != 0 && old.size > 0 &&
+        !memmem(files[1]->text, files[1]->size, old.data, old.size))
+        find(visit, ETHOS_FINDING_WARNING, PROFILE,
+             "the home's USER.md is not shown, and not all of it is in your profile",
+             "ethos memory get --scope global --key USER.md shows it; add what is missing with "
+             "ethos memory add --store user, or set userScope to global");
+    for (size_t i = 0; i < 2; i++)
+        ethos_file_free(files[i]);
+}
+
+/* ---- backends -------------------------------------------------------------------------------- */
+
 /* Whether a personality has a backend of its own, or the home's with other settings. */
 static bool has_provider(struct visit *visit, const char *personality)
 {
@@ -330,11 +400,88 @@ static bool check_providers(struct visit *visit)
     }
     for (size_t i = 0; i < json_array_size(ids); i++) {
         const char *id = json_string_value(json_array_get(ids, i));
-        if (has_provider(visit, id))
-            ok = check_provider(visit, id) && ok;
+        if (!has_provider(visit, id))
+            continue;
+        ok = check_provider(visit, id) && ok;
+        check_own_profile(visit, id);
     }
     json_decref(ids);
     return ok;
+}
+
+/* ---- notes and their index ----------------------------------------------------------------- */
+
+/* The scopes of a backend that may have notes. */
+struct scopes {
+    json_t *names;
+};
+
+static int note_scope(void *arg, const char *scope)
+{
+    struct scopes *scopes = arg;
+    bool has = strcmp(scope, "global") == 0 || strncmp(scope, "workspace:", 10) == 0 ||
+               strncmp(scope, "personality:", 12) == 0;
+    if (!has || scope_is_tree(scope))
+        return ETHOS_OK;
+    return json_array_append_new(scopes->names, json_string(scope)) == 0 ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+static void add_count(char *out, size_t size, size_t count, const char *one, const char *many)
+{
+    size_t used = strlen(out);
+    if (count > 0)
+        snprintf(out + used, size - used, "%s%zu %s", used ? ", " : "", count,
+                 count == 1 ? one : many);
+}
+
+static void check_index(struct visit *visit, struct ethos_turn *turn, const char *scope)
+{
+    struct notes_disagreement found;
+    struct ethos_error error = {0};
+    char subject[ETHOS_MAX_SCOPE + 16], problem[192] = "", remedy[ETHOS_MAX_SCOPE + 32];
+    snprintf(subject, sizeof subject, "%s MEMORY.md", scope);
+    int code = notes_disagree(turn, scope, &found, &error);
+    if (code == ETHOS_NOMEM)
+        find_error(visit, subject, &error);
+    if (code != ETHOS_OK)
+        return; // the store's own check speaks of files that cannot be read
+    add_count(problem, sizeof problem, found.unlisted, "note without a line in the index",
+              "notes without a line in the index");
+    add_count(problem, sizeof problem, found.missing, "line without its note",
+              "lines without their notes");
+    add_count(problem, sizeof problem, found.twice, "line for a note that has one",
+              "lines for notes that have one");
+    if (!*problem)
+        return;
+    const struct ethos_origin origin = {.actor = "owner", .via = visit->call->via};
+    const struct ethos_sync_how how = {.origin = &origin};
+    snprintf(remedy, sizeof remedy, "ethos notes reindex --scope %s", scope);
+    if (visit->fix && ethos_notes_reindex(turn, scope, &how, NULL, NULL, &error) == ETHOS_OK)
+        find(visit, ETHOS_FINDING_FIXED, subject, problem, "the index was brought into agreement");
+    else
+        find(visit, ETHOS_FINDING_WARNING, subject, problem, remedy);
+}
+
+/* Every tier and every workspace of the home's backend. */
+static void check_indexes(struct visit *visit, struct ethos_turn *turn)
+{
+    const struct ethos_context *context = ethos_turn_context(turn);
+    const char *here = context->workspace_scope ? context->workspace_scope : "global";
+    struct ethos_provider *provider = service_provider(turn, here, NULL);
+    struct scopes scopes = {json_array()};
+    struct ethos_error error = {0};
+    int code = scopes.names ? ETHOS_OK : ETHOS_NOMEM;
+    if (code == ETHOS_OK && SLOT_PROVIDER(provider, scopes))
+        code = provider->ops->scopes(provider, note_scope, &scopes, &error);
+    else if (code == ETHOS_OK)
+        code = note_scope(&scopes, here);
+    if (code == ETHOS_NOMEM)
+        err_nomem(&error);
+    if (code != ETHOS_OK)
+        find_error(visit, "memory", &error);
+    for (size_t i = 0; code == ETHOS_OK && i < json_array_size(scopes.names); i++)
+        check_index(visit, turn, json_string_value(json_array_get(scopes.names, i)));
+    json_decref(scopes.names);
 }
 
 static void check_memory(struct visit *visit)
@@ -349,6 +496,8 @@ static void check_memory(struct visit *visit)
         return;
     }
     check_budget(visit, turn);
+    check_home_profile(visit, turn);
+    check_indexes(visit, turn);
     ethos_turn_free(turn);
 }
 
@@ -412,6 +561,7 @@ static void check_all(struct visit *visit)
         return;
     bool readable = check_config(visit);
     check_people(visit);
+    check_login(visit);
     check_workspaces(visit);
     if (readable)
         check_memory(visit);
@@ -420,6 +570,8 @@ static void check_all(struct visit *visit)
     check_sessions(visit);
     check_spool(visit);
     check_offline(visit);
+    if (!service_ephemeral(visit->call->ethos))
+        doctor_git(service_home(visit->call->ethos), visit->fix, add, visit);
     if (!service_ephemeral(visit->call->ethos) &&
         !install_check(service_home(visit->call->ethos), visit->ask, add, visit))
         op_json_push(&visit->findings, NULL);

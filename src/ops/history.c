@@ -1,7 +1,10 @@
 /*
- * history.c: the operations that look back: memory.history, diff, restore, undo, blame, forget.
+ * history.c: the operations that look back: memory.history, diff, restore, undo, blame; and
+ * notes.history, undo, blame, which name the file by its note.
  */
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -10,9 +13,13 @@
 #include "base/view.h"
 #include "core/scope.h"
 #include "memory/archived.h"
+#include "memory/blame.h"
+#include "memory/notes.h"
 #include "memory/service.h"
+#include "memory/slots.h"
 #include "memory/undo.h"
 #include "ops/change.h"
+#include "ops/pages.h"
 #include "ops/report.h"
 #include "ops/tables.h"
 
@@ -23,12 +30,37 @@ struct looking {
     struct scope_target aimed;
 };
 
+/* A note, also one that is gone. */
+static int find_note(struct ethos_turn *turn, const struct op_call *call, struct scope_target *out,
+                     struct ethos_error *error)
+{
+    const char *name = op_string(call, "name");
+    int code = notes_scope(turn, op_string(call, "scope"), out->scope, error);
+    return code == ETHOS_OK ? notes_find_past(turn, out->scope, name, out->key, error) : code;
+}
+
+/* The same, for who only looks: of any scope that the turn sees. */
+static int find_any_note(struct ethos_turn *turn, const struct op_call *call,
+                         struct scope_target *out, struct ethos_error *error)
+{
+    struct scope_target found;
+    int code = find_note(turn, call, out, error);
+    if (code == ETHOS_NOTFOUND && !op_string(call, "scope") &&
+        notes_locate(turn, NULL, op_string(call, "name"), found.scope, found.key, NULL) == 0) {
+        *out = found;
+        return ETHOS_OK;
+    }
+    return code;
+}
+
 static int look(struct op_call *call, struct looking *out, struct ethos_error *error)
 {
     const struct ethos_target named = report_target(call);
     *out = (struct looking){0};
     int code = ethos_turn_new(call->ethos, call->request, &out->turn, error);
-    if (code == ETHOS_OK)
+    if (code == ETHOS_OK && op_string(call, "name"))
+        code = find_any_note(out->turn, call, &out->aimed, error);
+    else if (code == ETHOS_OK)
         code = scope_target(ethos_turn_context(out->turn), named.store, named.scope, named.key,
                             false, &out->aimed, error);
     out->target = (struct ethos_target){NULL, out->aimed.scope, out->aimed.key};
@@ -43,57 +75,130 @@ static struct ethos_filter named_filter(const struct op_call *call)
         .source = op_string(call, "source"),
         .since_ms = op_time(call, "since"),
         .until_ms = op_time(call, "until"),
-        .limit = (uint64_t)op_integer(call, "limit", 0),
+        .number = (uint64_t)op_integer(call, "change", 0),
     };
 }
 
 /* ---- history -------------------------------------------------------------------------------- */
 
-struct rows {
-    json_t *array;
-    const char *scope;
-    bool diffs;
+#define HISTORY_PAGE 50        /* changes, unless a limit is given */
+#define HISTORY_WHOLE 8388608  /* bytes of the diffs that are made whole for one answer */
+#define HISTORY_CURSOR_SIZE 48 /* bytes with terminator */
+
+/*
+ * Where a page ended: behind the change `number` and `besides` further ones that have no number, all of them
+ * named by the same filter. Before the first numbered one it is 0.
+ */
+struct position {
+    uint64_t number, besides;
 };
 
-/* A diff that was cut is made whole later: a walk does not look at versions. */
-static int add_row(void *arg, const struct ethos_change *change)
+struct rows {
+    struct pages pages;
+    const char *scope;
+    bool diffs;
+    const struct ethos_filter *filter;
+    size_t limit;
+    struct position at, from; /* where the walk is, and where the page begins */
+    struct position last;     /* of the last row */
+    bool begun, more;
+};
+
+static int parse_position(const char *cursor, struct position *out, struct ethos_error *error)
 {
-    struct rows *rows = arg;
+    char again[HISTORY_CURSOR_SIZE], *end;
+    *out = (struct position){.number = strtoull(cursor, &end, 10)};
+    if (*end == '.')
+        out->besides = strtoull(end + 1, &end, 10);
+    snprintf(again, sizeof again, "%" PRIu64 ".%" PRIu64, out->number, out->besides);
+    return strcmp(again, cursor) == 0 ? ETHOS_OK : pages_refuse(error);
+}
+
+/* A diff that was cut is made whole later: a walk does not look at versions. */
+static json_t *history_row(const struct rows *rows, const struct ethos_change *change)
+{
     json_t *row = change_json(rows->scope, change);
     if (rows->diffs)
         op_json_put(&row, "diff", change->diff_whole ? json_text(change->diff) : json_null());
-    op_json_push(&rows->array, row);
-    return rows->array ? ETHOS_OK : ETHOS_NOMEM;
+    return row;
 }
 
-static int complete_diffs(const struct looking *looking, json_t *rows, struct ethos_error *error)
+static int add_row(void *arg, const struct ethos_change *change)
 {
-    size_t index;
+    struct rows *rows = arg;
+    rows->at = change->number ? (struct position){change->number, 0}
+                              : (struct position){rows->at.number, rows->at.besides + 1};
+    if (!rows->begun) {
+        rows->begun = rows->at.number == rows->from.number &&
+                      rows->at.besides == rows->from.besides;
+        return ETHOS_OK;
+    }
+    rows->more = json_array_size(rows->pages.rows) >= rows->limit;
+    if (rows->more)
+        return 1;
+    rows->last = rows->at;
+    return pages_add(&rows->pages, history_row(rows, change));
+}
+
+/* Those that are too long for one answer stay null: memory.diff shows each. */
+static int complete_diffs(const struct looking *looking, const struct pages *pages,
+                          struct ethos_error *error)
+{
+    size_t index, bytes = 0;
     json_t *row;
     int code = ETHOS_OK;
-    json_array_foreach (rows, index, row) {
-        if (code == ETHOS_OK && json_is_null(json_object_get(row, "diff")))
-            code = change_complete(looking->turn, &looking->target, row, error);
+    json_array_foreach (pages->rows, index, row) {
+        if (!json_is_null(json_object_get(row, "diff")) ||
+            (!pages->call->tell && bytes > HISTORY_WHOLE))
+            continue;
+        code = change_complete(looking->turn, &looking->target, row, error);
+        if (code != ETHOS_OK)
+            break;
+        bytes += json_string_length(json_object_get(row, "diff"));
     }
+    return code;
+}
+
+static int list_history(struct op_call *call, const struct looking *looking, struct rows *rows,
+                        struct ethos_error *error)
+{
+    const char *cursor = op_string(call, "cursor");
+    int code = cursor ? parse_position(cursor, &rows->from, error) : ETHOS_OK;
+    rows->begun = !cursor || (rows->from.number == 0 && rows->from.besides == 0);
+    if (rows->diffs)
+        rows->pages.streams = false; // they are made whole when the walk is over
+    if (code == ETHOS_OK)
+        code = ethos_history(looking->turn, &looking->target, rows->filter, add_row, rows, error);
+    if (code == 1 && rows->more)
+        code = ETHOS_OK;
+    if (code == ETHOS_OK && !rows->begun)
+        code = pages_refuse(error);
+    if (code == ETHOS_NOMEM)
+        err_nomem(error);
+    if (code == ETHOS_OK && rows->diffs)
+        code = complete_diffs(looking, &rows->pages, error);
     return code;
 }
 
 static int run_history(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct looking looking;
+    char next[HISTORY_CURSOR_SIZE];
     const struct ethos_filter filter = named_filter(call);
     int code = look(call, &looking, error);
-    struct rows rows = {json_array(), looking.aimed.scope, op_flag(call, "diff")};
+    struct rows rows = {
+        .scope = looking.aimed.scope, .diffs = op_flag(call, "diff"), .filter = &filter};
+    pages_init(&rows.pages, call, "items");
+    rows.limit = pages_limit(&rows.pages, HISTORY_PAGE);
     if (code == ETHOS_OK)
-        code = ethos_history(looking.turn, &looking.target, &filter, add_row, &rows, error);
-    if (code == ETHOS_NOMEM)
-        err_nomem(error);
-    if (code == ETHOS_OK && rows.diffs)
-        code = complete_diffs(&looking, rows.array, error);
+        code = list_history(call, &looking, &rows, error);
+    snprintf(next, sizeof next, "%" PRIu64 ".%" PRIu64, rows.last.number, rows.last.besides);
     if (code == ETHOS_OK)
-        code = op_return(result, rows.array, error);
-    else
-        json_decref(rows.array);
+        code = op_return(result,
+                         json_pack("{s:O, s:o}", "items", rows.pages.rows, "nextCursor",
+                                   op_json_string(rows.more ? next : NULL)),
+                         error);
+    json_decref(rows.pages.rows);
     ethos_turn_free(looking.turn);
     return code;
 }
@@ -188,9 +293,10 @@ static int read_blob(const struct looking *looking, const char *blob, json_t **o
     char revision[ETHOS_REVISION_SIZE];
     struct wanted wanted = {.revision = revision};
     struct ethos_file *file = NULL;
-    struct ethos_provider *provider = service_provider(looking->turn);
+    struct ethos_provider *provider = service_provider(looking->turn, looking->aimed.scope,
+                                                       looking->aimed.key);
     snprintf(revision, sizeof revision, "sha256:%s", blob);
-    int code = hash_is_hex(view_str(blob)) && provider->ops->history
+    int code = hash_is_hex(view_str(blob)) && SLOT_PROVIDER(provider, history)
                    ? provider->ops->history(provider, looking->aimed.scope, NULL, note_key, &wanted,
                                             error)
                    : ETHOS_OK;
@@ -260,14 +366,46 @@ static int undo_named(struct ethos_turn *turn, const struct op_call *call,
 {
     (void)more;
     struct ethos_target target = report_target(call);
+    struct scope_target aimed;
     const struct ethos_filter filter = named_filter(call);
+    if (filter.number && !op_string(call, "key") && !op_flag(call, "all")) {
+        int code = scope_target(ethos_turn_context(turn), target.store, target.scope, target.key,
+                                false, &aimed, error);
+        if (code == ETHOS_OK)
+            code = undo_find_number(turn, aimed.scope, filter.number, aimed.key, error);
+        if (code != ETHOS_OK)
+            return code;
+        target = (struct ethos_target){NULL, aimed.scope, aimed.key};
+    }
     return op_flag(call, "all") ? undo_scope(turn, call, &filter, how, error)
                                 : ethos_undo(turn, &target, &filter, how, error);
+}
+
+/* The last operation on a note, or on any of them. */
+static int undo_note(struct ethos_turn *turn, const struct op_call *call,
+                     const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    (void)more;
+    struct scope_target aimed;
+    struct ethos_filter filter = named_filter(call);
+    const struct ethos_target target = {NULL, aimed.scope, aimed.key};
+    bool named = op_string(call, "name");
+    if (named && filter.number)
+        return err_hint(error,
+                        err_set(error, ETHOS_INVALID, "a name and 'change' exclude each other"),
+                        "leave one of them out");
+    int code = named ? find_note(turn, call, &aimed, error)
+                     : notes_scope(turn, op_string(call, "scope"), aimed.scope, error);
+    if (code == ETHOS_OK && !named)
+        code = filter.number ? undo_find_number(turn, aimed.scope, filter.number, aimed.key, error)
+                             : undo_newest(turn, aimed.scope, aimed.key, &filter.number, error);
+    return code == ETHOS_OK ? ethos_undo(turn, &target, &filter, how, error) : code;
 }
 
 struct undone {
     json_t *numbers;   /* of all files so far */
     size_t seen;       /* changes of this file */
+    json_int_t number; /* of the undoing */
     json_int_t before; /* number of the change that it stood at before, or 0 */
 };
 
@@ -281,36 +419,45 @@ static int note_undoes(void *arg, const struct ethos_change *change)
     }
     json_t *row = change_json("", change);
     const json_t *numbers = json_object_get(row, "undoes");
+    undone->number = (json_int_t)change->number;
     if (json_is_array(numbers))
         json_array_extend(undone->numbers, (json_t *)numbers);
     json_decref(row);
     return row ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* Which changes are undone now; the report stands, whether or not that can be told. */
+/*
+ * Which changes are undone now; the report stands, whether or not that can be told. Files that were undone
+ * together name the same changes, and the undoing has a number by which it can be undone in all of them.
+ */
 static int add_undone(struct op_call *call, json_t **json, struct ethos_error *error)
 {
     size_t i;
-    const json_t *row;
-    struct looking looking;
-    struct undone undone = {json_array(), 0, 0};
-    int code = look(call, &looking, error);
-    json_array_foreach (json_object_get(*json, "written"), i, row) {
-        looking.target.key = json_string_value(json_object_get(row, "key"));
+    const json_t *row, *written = json_object_get(*json, "written");
+    struct ethos_turn *turn;
+    struct undone undone = {.numbers = json_array()};
+    bool all = op_flag(call, "all");
+    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
+    json_array_foreach (written, i, row) {
+        const struct ethos_target target = {NULL, json_string_value(json_object_get(row, "scope")),
+                                            json_string_value(json_object_get(row, "key"))};
         undone.seen = 0;
-        if (code >= 0)
-            code = ethos_history(looking.turn, &looking.target, NULL, note_undoes, &undone, error);
+        if (code >= 0 && (all || i == 0))
+            code = ethos_history(turn, &target, NULL, note_undoes, &undone, error);
     }
-    ethos_turn_free(looking.turn);
+    ethos_turn_free(turn);
     op_json_put(json, "undone", undone.numbers);
+    if (!all && undone.number > 0)
+        op_json_put(json, "change", json_integer(undone.number));
     if (undone.before > 0 && !op_flag(call, "all"))
         op_json_put(json, "before", json_integer(undone.before));
     return code == ETHOS_NOMEM || !*json ? err_nomem(error) : code < 0 ? code : ETHOS_OK;
 }
 
-static int run_undo(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int report_undo(report_fn *undo, struct op_call *call, struct op_result *result,
+                       struct ethos_error *error)
 {
-    int code = report_run(undo_named, call, result, error);
+    int code = report_run(undo, call, result, error);
     bool told = result->code == ETHOS_OK || op_flag(call, "all");
     if (code == ETHOS_OK && !call->dry_run && told) {
         struct ethos_error why = {0};
@@ -325,135 +472,126 @@ static int run_undo(struct op_call *call, struct op_result *result, struct ethos
     return code;
 }
 
+static int run_undo(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_undo(undo_named, call, result, error);
+}
+
+static int run_undo_note(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_undo(undo_note, call, result, error);
+}
+
 /* ---- blame ---------------------------------------------------------------------------------- */
+
+#define BLAME_PAGE 1000 /* lines, unless a limit is given */
+
+/* Lines that one change put there share its JSON. */
+struct blamed {
+    struct pages lines;
+    const char *scope;
+    const struct ethos_change *change;
+    json_t *json; /* of change */
+};
+
+static json_t *blamed_change(struct blamed *blamed, const struct ethos_change *change)
+{
+    if (!change)
+        return json_null();
+    if (change != blamed->change) {
+        json_decref(blamed->json);
+        blamed->json = change_json(blamed->scope, change);
+        blamed->change = change;
+    }
+    return json_incref(blamed->json);
+}
 
 static int add_line(void *arg, const struct ethos_blame *blame)
 {
-    struct rows *rows = arg;
-    op_json_push(&rows->array,
-                 json_pack("{s:I, s:o, s:o, s:o}", "line", (json_int_t)blame->line, "text",
-                           json_text(blame->text), "change",
-                           blame->change ? change_json(rows->scope, blame->change) : json_null(),
-                           "replaced",
-                           blame->replaced.data ? json_text(blame->replaced) : json_null()));
-    return rows->array ? ETHOS_OK : ETHOS_NOMEM;
+    struct blamed *blamed = arg;
+    return pages_add(&blamed->lines,
+                     json_pack("{s:I, s:o, s:o, s:o}", "line", (json_int_t)blame->line, "text",
+                               json_text(blame->text), "change",
+                               blamed_change(blamed, blame->change), "replaced",
+                               blame->replaced.data ? json_text(blame->replaced) : json_null()));
+}
+
+/* The first line and how many: one that is named, or a page. */
+static int blame_range(const struct pages *pages, size_t *out_first, size_t *out_most,
+                       struct ethos_error *error)
+{
+    const char *cursor = op_string(pages->call, "cursor");
+    int64_t line = op_integer(pages->call, "line", 0);
+    char *end = NULL;
+    unsigned long long first = cursor ? strtoull(cursor, &end, 10) : 1;
+    if (cursor && (*cursor < '1' || *cursor > '9' || *end || first > UINT32_MAX))
+        return pages_refuse(error);
+    *out_first = line ? (size_t)line : (size_t)first;
+    *out_most = line             ? 0
+                : pages->streams ? SIZE_MAX
+                                 : (size_t)op_integer(pages->call, "limit", BLAME_PAGE);
+    return ETHOS_OK;
+}
+
+static json_t *blame_json(const struct looking *looking, json_t *lines, size_t next, size_t total)
+{
+    char cursor[24];
+    snprintf(cursor, sizeof cursor, "%zu", next);
+    return json_pack("{s:s, s:s, s:O, s:o}", "scope", looking->aimed.scope, "key",
+                     looking->aimed.key, "lines", lines, "nextCursor",
+                     op_json_string(next <= total ? cursor : NULL));
 }
 
 static int run_blame(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct looking looking;
+    size_t first, most, total = 0;
     int code = look(call, &looking, error);
-    struct rows rows = {json_array(), looking.aimed.scope, false};
+    struct blamed blamed = {.scope = looking.aimed.scope};
+    pages_init(&blamed.lines, call, "lines");
     if (code == ETHOS_OK)
-        code = ethos_blame(looking.turn, &looking.target, (uint64_t)op_integer(call, "line", 0),
-                           add_line, &rows, error);
+        code = blame_range(&blamed.lines, &first, &most, error);
+    if (code == ETHOS_OK)
+        code = blame_lines(looking.turn, &looking.target, first, most, add_line, &blamed, &total,
+                           error);
     if (code == ETHOS_NOMEM)
         err_nomem(error);
     if (code == ETHOS_OK)
         code = op_return(result,
-                         json_pack("{s:s, s:s, s:o}", "scope", looking.aimed.scope, "key",
-                                   looking.aimed.key, "lines", rows.array),
+                         blame_json(&looking, blamed.lines.rows,
+                                    most && most < SIZE_MAX ? first + most : SIZE_MAX, total),
                          error);
-    else
-        json_decref(rows.array);
+    json_decref(blamed.lines.rows);
+    json_decref(blamed.json);
     ethos_turn_free(looking.turn);
-    return code;
-}
-
-/* ---- forget --------------------------------------------------------------------------------- */
-
-static void put_counts(json_t **json, const struct ethos_purge *purge)
-{
-    op_json_put(json, "lines", json_integer((json_int_t)purge->lines));
-    op_json_put(json, "versions", json_integer((json_int_t)purge->versions));
-    op_json_put(json, "blobs", json_integer((json_int_t)purge->blobs));
-    op_json_put(json, "conflicts", json_integer((json_int_t)purge->conflicts));
-    if (purge->calls > 0)
-        op_json_put(json, "calls", json_integer((json_int_t)purge->calls));
-}
-
-/* The scopes that are meant: that of the file that is named, else all of the context. */
-static int forget_scopes(const struct op_call *call, const struct ethos_context *context,
-                         struct scope_target *aimed, struct report_scopes *scopes,
-                         struct ethos_error *error)
-{
-    const struct ethos_target named = report_target(call);
-    if (!named.store && !named.scope && !named.key) {
-        report_scopes(context, scopes);
-        return report_whole(context, error);
-    }
-    scopes->targets[0] = (struct ethos_target){NULL, aimed->scope, aimed->key};
-    scopes->count = 1;
-    return scope_target(context, named.store, named.scope, named.key, true, aimed, error);
-}
-
-static void add_purge(const char *scope, const struct ethos_purge *purge, struct ethos_purge *total,
-                      json_t **rows)
-{
-    json_t *row = json_pack("{s:s}", "scope", scope);
-    put_counts(&row, purge);
-    op_json_push(rows, row);
-    total->lines += purge->lines;
-    total->versions += purge->versions;
-    total->blobs += purge->blobs;
-    total->conflicts += purge->conflicts;
-    total->calls += purge->calls;
-}
-
-static int forget_all(struct ethos_turn *turn, const struct op_call *call,
-                      struct ethos_purge *total, json_t **rows, struct ethos_error *error)
-{
-    const struct ethos_origin origin = {.actor = call->actor ? call->actor : "owner",
-                                        .via = call->via,
-                                        .session = call->request->session};
-    const struct ethos_sync_how how = {.origin = &origin,
-                                       .flags = call->dry_run ? ETHOS_SYNC_DRY_RUN : 0u};
-    struct report_scopes scopes;
-    struct scope_target aimed;
-    int code = forget_scopes(call, ethos_turn_context(turn), &aimed, &scopes, error);
-    for (size_t i = 0; code == ETHOS_OK && i < scopes.count; i++) {
-        struct ethos_purge purge = {0};
-        code = ethos_forget(turn, &scopes.targets[i], op_text(call, "substringMatch"), &how, &purge,
-                            error);
-        if (code == ETHOS_OK)
-            add_purge(scopes.targets[i].scope, &purge, total, rows);
-        code = code == ETHOS_NOTFOUND ? ETHOS_OK : code;
-    }
-    return code != ETHOS_OK || *rows ? code : err_nomem(error);
-}
-
-static int run_forget(struct op_call *call, struct op_result *result, struct ethos_error *error)
-{
-    struct ethos_turn *turn;
-    struct ethos_purge total = {0};
-    json_t *rows = json_array(), *json = NULL;
-    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code == ETHOS_OK) {
-        code = forget_all(turn, call, &total, &rows, error);
-        ethos_turn_free(turn);
-    }
-    if (code == ETHOS_OK && json_array_size(rows) == 0)
-        code = err_set(error, ETHOS_NOTFOUND, "nothing holds this text");
-    if (code == ETHOS_OK) {
-        json = json_object();
-        put_counts(&json, &total);
-        op_json_put(&json, "scopes", json_incref(rows));
-        if (call->dry_run)
-            op_json_put(&json, "dryRun", json_true());
-        code = op_return(result, json, error);
-    }
-    json_decref(rows);
     return code;
 }
 
 /* ---- the rows ------------------------------------------------------------------------------- */
 
+#define ARG_CHANGE                                                                                 \
+    {                                                                                              \
+        "change", OP_INTEGER, 0, "1|9007199254740991", "N",                                        \
+            "this change, by its number; an undo is undone in this way"                            \
+    }
+#define ARG_PAST_NOTE(required)                                                                    \
+    {                                                                                              \
+        "name", OP_TEXT, (required) | OP_POSITIONAL, NULL, "NAME",                                 \
+            "a note, by file name or title; also one that was removed"                             \
+    }
+
 static const struct op_arg history_args[] = {
-    ARG_STORE,   ARG_KEY,
-    ARG_SCOPE,   {"limit", OP_INTEGER, 0, "1|1000000", "N", "at most this many"},
-    ARG_SOURCE,  ARG_ACTOR,
-    ARG_SESSION, ARG_SINCE,
-    ARG_UNTIL,   {"diff", OP_FLAG, 0, NULL, NULL, "with what each changed"},
+    ARG_STORE,
+    ARG_KEY,
+    ARG_SCOPE,
+    ARG_LIMIT("1|1000", "at most this many (default: all; other surfaces: 50)"),
+    ARG_CURSOR,
+    ARG_SOURCE,
+    ARG_ACTOR,
+    ARG_SESSION,
+    ARG_SINCE,
+    ARG_UNTIL,
+    {"diff", OP_FLAG, 0, NULL, NULL, "with what each changed"},
     ARG_END};
 static const struct op_arg diff_args[] = {
     {"from", OP_TEXT, OP_POSITIONAL, NULL, "REV",
@@ -473,28 +611,46 @@ static const struct op_arg restore_args[] = {
     ARG_IF_MATCH,
     ARG_END};
 static const struct op_arg undo_args[] = {
-    ARG_STORE,   ARG_KEY,
-    ARG_SCOPE,   {"all", OP_FLAG, 0, NULL, NULL, "in every file of the scope, deleted ones too"},
-    ARG_ACTOR,   ARG_SOURCE,
-    ARG_SESSION, ARG_SINCE,
-    ARG_UNTIL,   ARG_IF_MATCH,
-    ARG_END};
+    ARG_STORE,    ARG_KEY,
+    ARG_SCOPE,    {"all", OP_FLAG, 0, NULL, NULL, "in every file of the scope, deleted ones too"},
+    ARG_CHANGE,   ARG_ACTOR,
+    ARG_SOURCE,   ARG_SESSION,
+    ARG_SINCE,    ARG_UNTIL,
+    ARG_IF_MATCH, ARG_END};
 static const struct op_arg blame_args[] = {
     {"line", OP_INTEGER, 0, "1|100000000", "N", "only this line, with all that is known of it"},
+    ARG_LIMIT("1|10000", "at most this many lines (default: all; with --json 1000)"),
+    ARG_CURSOR,
     ARG_STORE,
     ARG_KEY,
     ARG_SCOPE,
     ARG_END};
-static const struct op_arg forget_args[] = {{"substringMatch", OP_TEXT, OP_REQUIRED | OP_POSITIONAL,
-                                             NULL, "SUBSTRING",
-                                             "lines with this go, in every file of the scope"},
-                                            ARG_STORE,
-                                            ARG_SCOPE,
-                                            ARG_END};
 
 static const struct op_arg blob_args[] = {
     {"blob", OP_TEXT, OP_REQUIRED, NULL, "HEX", "the SHA-256 of a text, in hexadecimal digits"},
     ARG_SCOPE,
+    ARG_END};
+
+static const struct op_arg note_history_args[] = {
+    ARG_PAST_NOTE(OP_REQUIRED),
+    ARG_NOTE_SCOPE,
+    ARG_LIMIT("1|1000", "at most this many (default: all; other surfaces: 50)"),
+    ARG_CURSOR,
+    ARG_SOURCE,
+    ARG_ACTOR,
+    ARG_SESSION,
+    ARG_SINCE,
+    ARG_UNTIL,
+    {"diff", OP_FLAG, 0, NULL, NULL, "with what each changed"},
+    ARG_END};
+static const struct op_arg note_undo_args[] = {ARG_PAST_NOTE(0), ARG_NOTE_SCOPE, ARG_CHANGE,
+                                               ARG_IF_MATCH, ARG_END};
+static const struct op_arg note_blame_args[] = {
+    ARG_PAST_NOTE(OP_REQUIRED),
+    {"line", OP_INTEGER, 0, "1|100000000", "N", "only this line, with all that is known of it"},
+    ARG_LIMIT("1|10000", "at most this many lines (default: all; with --json 1000)"),
+    ARG_CURSOR,
+    ARG_NOTE_SCOPE,
     ARG_END};
 
 const struct op ops_history[] = {
@@ -513,7 +669,13 @@ const struct op ops_history[] = {
      OP_WRITES | OP_DESTRUCTIVE, run_undo},
     {"memory.blame", "memory blame", "Tell who wrote each line, when and how",
      "ethos memory blame --line 3", blame_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_blame},
-    {"memory.forget", "memory forget", "Purge a text from files, archive and history, for good",
-     "ethos memory forget 'the old password'", forget_args, OP_MEMORY_WRITE,
-     OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT, run_forget},
+    {"notes.history", "notes history", "List the versions of a note, newest first",
+     "ethos notes history running-the-tests --diff", note_history_args, OP_MEMORY_READ,
+     OP_IDEMPOTENT, run_history},
+    {"notes.undo", "notes undo", "Undo the last operation on a note, with its line in the index",
+     "ethos notes undo running-the-tests", note_undo_args, OP_MEMORY_WRITE,
+     OP_WRITES | OP_DESTRUCTIVE, run_undo_note},
+    {"notes.blame", "notes blame", "Show who wrote each line of a note, when and how",
+     "ethos notes blame running-the-tests", note_blame_args, OP_MEMORY_READ, OP_IDEMPOTENT,
+     run_blame},
     {0}};

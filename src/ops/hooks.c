@@ -35,18 +35,18 @@ bool op_hook_records(const char *agent, const char *event)
     return what && records(what);
 }
 
-/* A model that is told what is known counts more than a note of what it was asked. */
+/* A prompt is noted first: the deadline may end what follows, and the note costs next to nothing. */
 static int run_event(struct op_call *call, const struct hook *hook, struct str *told,
                      struct op_result *result, struct ethos_error *error)
 {
     if (records(hook->event))
         return hooks_record(call->ethos, call->request, hook, error);
-    int code = hooks_context(call->ethos, call->request, hook, told, &result->code, &result->error);
-    if (code != ETHOS_OK && error)
-        *error = result->error;
     int noted = hook->event->action == AGENT_PROMPT
                     ? hooks_record(call->ethos, call->request, hook, NULL)
                     : ETHOS_OK;
+    int code = hooks_context(call->ethos, call->request, hook, told, &result->code, &result->error);
+    if (code != ETHOS_OK && error)
+        *error = result->error;
     return code != ETHOS_OK ? code : noted == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
 }
 

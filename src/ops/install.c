@@ -106,7 +106,8 @@ static const struct op_arg uninstall_args[] = {
 const struct op ops_install[] = {
     {"admin.install", "install", "Let an agent or another program use ethos",
      "ethos install claude-code", install_args, OP_OWNER,
-     OP_WRITES | OP_IDEMPOTENT | OP_LOCAL | OP_NO_HOME, run_install},
+     OP_WRITES | OP_IDEMPOTENT | OP_LOCAL | OP_NO_HOME | OP_FINAL, run_install},
     {"admin.uninstall", "uninstall", "Take back what install did", "ethos uninstall claude-code",
-     uninstall_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL | OP_NO_HOME, run_uninstall},
+     uninstall_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL | OP_NO_HOME | OP_FINAL,
+     run_uninstall},
     {0}};

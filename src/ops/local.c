@@ -28,6 +28,7 @@ static const struct op_arg serve_args[] = {
     {"host", OP_TEXT, OP_MANY, NULL, "HOST",
      "listen there instead of on 127.0.0.1 and ::1; other machines need an API key"},
     {"port", OP_INTEGER, 0, "0|65535", "PORT", "its port (default: serve.port, 3000; 0: any free)"},
+    {"link", OP_FLAG, 0, NULL, NULL, "print a new login link of the server that runs, and end"},
     ARG_END};
 
 static const struct op_arg conformance_args[] = {

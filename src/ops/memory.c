@@ -14,6 +14,7 @@
 #include "base/view.h"
 #include "core/scope.h"
 #include "memory/backends.h"
+#include "memory/notes.h"
 #include "memory/notes_check.h"
 #include "memory/offline.h"
 #include "memory/service.h"
@@ -74,11 +75,12 @@ static void put_known(json_t **json, int64_t known_ms)
 
 static json_t *block_json(struct ethos_turn *turn, const struct ethos_block *block)
 {
-    json_t *json = json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "text",
+    json_t *json = json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "text",
                              json_text(view_of(block->text, block->size)), "chars",
                              (json_int_t)block->chars, "userMemory", json_part(block->user_memory),
                              "projectMemory", json_part(block->project_memory), "workspaceMemory",
-                             json_part(block->workspace_memory), "omitted", omission_rows(block),
+                             json_part(block->workspace_memory), "globalMemory",
+                             json_part(block->global_memory), "omitted", omission_rows(block),
                              "sources", source_rows(block), "index", index_rows(turn));
     put_known(&json, block->known_ms);
     return json;
@@ -427,9 +429,13 @@ static int run_save(struct op_call *call, struct op_result *result, struct ethos
 
 /* ---- what there is ------------------------------------------------------------------------- */
 
-/* The files of a context in the order they are shown: profile, log, workspace index. */
-static size_t context_files(const struct ethos_context *context, struct ethos_target targets[3],
-                            const char *labels[3])
+#define CONTEXT_FILES 4
+#define GLOBAL_LABEL "Global"
+
+/* The files of a context in the order they are shown: profile, log, index of the workspace, of all. */
+static size_t context_files(const struct ethos_context *context,
+                            struct ethos_target targets[CONTEXT_FILES],
+                            const char *labels[CONTEXT_FILES])
 {
     size_t count = 0;
     labels[count] = "About you";
@@ -439,6 +445,10 @@ static size_t context_files(const struct ethos_context *context, struct ethos_ta
     if (context->workspace_scope && context->workspace_shown) {
         labels[count] = "Workspace";
         targets[count++] = (struct ethos_target){NULL, context->workspace_scope, "MEMORY.md"};
+    }
+    if (context->global_scope) {
+        labels[count] = GLOBAL_LABEL;
+        targets[count++] = (struct ethos_target){NULL, context->global_scope, "MEMORY.md"};
     }
     return count;
 }
@@ -471,8 +481,8 @@ static json_t *unreadable_json(struct ethos_turn *turn, const struct ethos_targe
 static int collect_files(struct ethos_turn *turn, json_t **files, struct op_result *result,
                          struct ethos_error *error)
 {
-    struct ethos_target targets[3];
-    const char *labels[3];
+    struct ethos_target targets[CONTEXT_FILES];
+    const char *labels[CONTEXT_FILES];
     size_t count = context_files(ethos_turn_context(turn), targets, labels);
     for (size_t i = 0; i < count; i++) {
         struct ethos_file *file = NULL;
@@ -492,15 +502,31 @@ static int collect_files(struct ethos_turn *turn, json_t **files, struct op_resu
     return *files ? ETHOS_OK : err_nomem(error);
 }
 
-/* What the prompt gets of each file. False when out of memory. */
-static bool add_shown(const struct ethos_block *block, const json_t *files)
+static struct ethos_view shown_part(const struct ethos_block *block, const json_t *file)
 {
+    static const char *const labels[] = {"About you", "Memory", "Workspace", GLOBAL_LABEL};
     const struct ethos_view parts[] = {block->user_memory, block->project_memory,
-                                       block->workspace_memory};
-    size_t index;
-    json_t *file;
-    json_array_foreach (files, index, file) {
-        if (json_object_set_new(file, "shown", json_part(parts[index])) != 0)
+                                       block->workspace_memory, block->global_memory};
+    const char *label = json_string_value(json_object_get(file, "label"));
+    for (size_t i = 0; label && i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(label, labels[i]) == 0)
+            return parts[i];
+    return (struct ethos_view){0};
+}
+
+/*
+ * What the prompt gets of each file. MEMORY.md of the home is left out unless the prompt gets it: it may be
+ * no index. False when out of memory.
+ */
+static bool add_shown(const struct ethos_block *block, json_t *files)
+{
+    for (size_t i = json_array_size(files); i-- > 0;) {
+        json_t *file = json_array_get(files, i);
+        struct ethos_view part = block ? shown_part(block, file) : (struct ethos_view){0};
+        const char *label = json_string_value(json_object_get(file, "label"));
+        if (!part.data && label && strcmp(label, GLOBAL_LABEL) == 0)
+            json_array_remove(files, i);
+        else if (block && json_object_set_new(file, "shown", json_part(part)) != 0)
             return false;
     }
     return true;
@@ -515,7 +541,7 @@ static int add_budget(struct ethos_turn *turn, json_t **json, struct op_result *
     int code = ethos_prefetch(turn, &options, &block, error);
     if (code != ETHOS_OK)
         return code;
-    if (block && !add_shown(block, json_object_get(*json, "files")))
+    if (!add_shown(block, json_object_get(*json, "files")))
         code = err_nomem(error);
     if (block && result->code == ETHOS_OK) {
         result->code = block->code;
@@ -578,16 +604,18 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
 static int run_paths(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct ethos_turn *turn;
-    struct ethos_target targets[3];
-    const char *labels[3];
+    struct ethos_target targets[CONTEXT_FILES];
+    const char *labels[CONTEXT_FILES];
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
     const struct ethos_context *context = ethos_turn_context(turn);
     size_t count = context_files(context, targets, labels);
     json_t *files = json_array();
+    bool here = backends_here(call->ethos, service_provider(turn, "global", NULL));
     for (size_t i = 0; i < count; i++)
-        op_json_push(&files, path_row(turn, &targets[i], labels[i]));
+        if (strcmp(labels[i], GLOBAL_LABEL) != 0 || (here && notes_global_shown(turn)))
+            op_json_push(&files, path_row(turn, &targets[i], labels[i]));
     json_t *json = json_pack("{s:o, s:s, s:s, s:o}", "home",
                              op_json_string(service_home(call->ethos)), "personality",
                              context->personality, "user", context->user, "workspace",

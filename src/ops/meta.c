@@ -10,6 +10,7 @@
 #include "base/view.h"
 #include "memory/backends.h"
 #include "memory/service.h"
+#include "memory/slots.h"
 #include "memory/workspace.h"
 #include "ops/install.h"
 #include "ops/report.h"
@@ -53,7 +54,7 @@ static int ask_backend(void *arg, struct ethos_provider *provider, bool here)
 {
     struct search *search = arg;
     search->files = search->files || here;
-    search->found = !here && (!provider->ops->scopes ||
+    search->found = !here && (!SLOT_PROVIDER(provider, scopes) ||
                               provider->ops->scopes(provider, stop_at_scope, NULL, NULL) != 0);
     return search->found;
 }

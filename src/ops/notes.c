@@ -15,7 +15,9 @@
 #include "memory/notes_check.h"
 #include "memory/notes_promote.h"
 #include "memory/service.h"
+#include "memory/slots.h"
 #include "ops/again.h"
+#include "ops/pages.h"
 #include "ops/report.h"
 #include "ops/tables.h"
 
@@ -43,6 +45,8 @@ static json_int_t shown_chars(const struct ethos_turn *turn, const struct ethos_
     struct ethos_view part = {0};
     if (block && context->workspace_scope && strcmp(scope, context->workspace_scope) == 0)
         part = block->workspace_memory;
+    else if (block && context->global_scope && strcmp(scope, context->global_scope) == 0)
+        part = block->global_memory;
     else if (block && strcmp(scope, context->memory_scope) == 0)
         part = block->project_memory;
     return part.data ? (json_int_t)utf8_units(part) : -1;
@@ -81,6 +85,14 @@ static int index_gauge(struct ethos_turn *turn, const char *scope, struct op_res
 
 /* ---- remember --------------------------------------------------------------------------------- */
 
+/* Which notes: by scope, or as an agent is asked, by what the fact is about. */
+static const char *named_scope(const struct op_call *call)
+{
+    const char *about = op_string(call, "about");
+    bool everywhere = about && strcmp(about, "everywhere") == 0;
+    return everywhere ? "global" : op_string(call, "scope");
+}
+
 static struct ethos_fact named_fact(const struct op_call *call)
 {
     return (struct ethos_fact){
@@ -88,7 +100,7 @@ static struct ethos_fact named_fact(const struct op_call *call)
         .title = op_text(call, "title"),
         .hook = op_text(call, "hook"),
         .type = op_string(call, "type"),
-        .scope = op_string(call, "scope"),
+        .scope = named_scope(call),
         .again = op_flag(call, "replace") ? ETHOS_AGAIN_REPLACE
                  : op_flag(call, "new")   ? ETHOS_AGAIN_NEW
                                           : ETHOS_AGAIN_ADD,
@@ -131,6 +143,10 @@ static int remember(struct ethos_turn *turn, const struct op_call *call,
         return err_hint(error,
                         err_set(error, ETHOS_INVALID, "'replace' and 'new' exclude each other"),
                         "leave one of them out");
+    if (op_string(call, "about") && op_string(call, "scope"))
+        return err_hint(error,
+                        err_set(error, ETHOS_INVALID, "'about' and 'scope' exclude each other"),
+                        "leave one of them out");
     int code = ethos_remember(turn, &fact, how, &kept, error);
     return code == ETHOS_OK ? tell_kept(turn, &kept, more, error) : code;
 }
@@ -154,56 +170,79 @@ static json_t *note_json(const struct ethos_note *note)
                      op_json_string(note->stale));
 }
 
+#define LIST_PAGE 200 /* notes, unless a limit is given */
+
 struct listing {
-    json_t *rows;
-    const json_t *findings; /* of the last check */
+    struct pages pages;
+    json_t *findings; /* of the last check, by key: {"key": [finding]} */
     const char *type;
     bool stale;
     json_int_t stale_count;
+    size_t limit;
+    char last[ETHOS_MAX_KEY + 1]; /* the last note that was looked at */
+    char cursor[NOTES_CURSOR_SIZE];
+    bool more;
 };
 
-/* Those of the last check about what one note says; how it is listed can be seen now. */
-static json_t *findings_of(const json_t *findings, const char *key)
+/* Those of the last check about what notes say, by key; how one is listed can be seen now. */
+static json_t *findings_by_key(const json_t *findings)
 {
-    json_t *own = json_array(), *row;
+    json_t *by_key = json_object(), *row;
     size_t i;
-    json_array_foreach (findings, i, row) {
+    json_array_foreach ((json_t *)findings, i, row) {
         const char *about = json_string_value(json_object_get(row, "key"));
         const char *kind = json_string_value(json_object_get(row, "kind"));
         bool listing = kind && (strcmp(kind, "unlisted") == 0 || strcmp(kind, "double") == 0);
-        if (about && !listing && strcmp(about, key) == 0)
-            op_json_push(&own, json_incref(row));
+        if (!about || listing)
+            continue;
+        json_t *own = json_incref(json_object_get(by_key, about));
+        if (!own)
+            own = json_array();
+        op_json_push(&own, json_incref(row));
+        op_json_put(&by_key, about, own);
     }
-    return own;
+    return by_key;
 }
 
 static int add_row(void *arg, const struct ethos_note *note)
 {
     struct listing *listing = arg;
-    if (listing->type && (!note->type || !note_is_type(view_str(note->type), listing->type)))
-        return ETHOS_OK;
-    json_t *row = note_json(note), *findings = findings_of(listing->findings, note->key);
+    json_t *findings = json_object_get(listing->findings, note->key);
     bool stale = note->stale || json_array_size(findings) > 0;
-    op_json_put(&row, "findings", findings);
+    bool wanted = (stale || !listing->stale) &&
+                  (!listing->type ||
+                   (note->type && note_is_type(view_str(note->type), listing->type)));
+    listing->more = wanted && json_array_size(listing->pages.rows) >= listing->limit &&
+                    !listing->pages.streams;
+    if (listing->more) {
+        snprintf(listing->cursor, sizeof listing->cursor, "%s/%s", listing->last, note->key);
+        return 1;
+    }
+    snprintf(listing->last, sizeof listing->last, "%s", note->key);
+    if (!wanted)
+        return ETHOS_OK;
+    json_t *row = note_json(note);
+    op_json_put(&row, "findings", findings ? json_incref(findings) : json_array());
     listing->stale_count += stale;
-    if (listing->stale && !stale)
-        json_decref(row);
-    else
-        op_json_push(&listing->rows, row);
-    return listing->rows ? ETHOS_OK : ETHOS_NOMEM;
+    return pages_add(&listing->pages, row);
 }
 
-/* Of one note, or of all (key NULL). */
+/* Of one note, or of those behind `after` (NULL: all). */
 static int list_notes(struct ethos_turn *turn, const char *scope, const char *key,
-                      struct listing *listing, struct ethos_error *error)
+                      const char *after, struct listing *listing, struct ethos_error *error)
 {
     json_t *findings = NULL;
     int code = notes_check_last(turn, scope, &findings, error);
-    listing->findings = findings;
+    listing->findings = findings_by_key(findings);
+    json_decref(findings);
+    if (code == ETHOS_OK && !listing->findings)
+        code = ETHOS_NOMEM;
     if (code == ETHOS_OK)
         code = key ? notes_tell(turn, scope, key, add_row, listing, error)
-                   : ethos_notes(turn, scope, add_row, listing, error);
-    json_decref(findings);
+                   : notes_walk(turn, scope, after, add_row, listing, error);
+    json_decref(listing->findings);
+    if (code == 1 && listing->more)
+        return ETHOS_OK;
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
@@ -212,25 +251,25 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
     struct ethos_turn *turn;
     char scope[ETHOS_MAX_SCOPE];
     json_t *gauge = NULL;
-    struct listing listing = {
-        .rows = json_array(), .type = op_string(call, "type"), .stale = op_flag(call, "stale")};
+    struct listing listing = {.type = op_string(call, "type"), .stale = op_flag(call, "stale")};
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
-    if (code != ETHOS_OK) {
-        json_decref(listing.rows);
+    if (code != ETHOS_OK)
         return code;
-    }
+    pages_init(&listing.pages, call, "notes");
+    listing.limit = pages_limit(&listing.pages, LIST_PAGE);
     code = notes_scope(turn, op_string(call, "scope"), scope, error);
     if (code == ETHOS_OK)
-        code = list_notes(turn, scope, NULL, &listing, error);
+        code = list_notes(turn, scope, NULL, op_string(call, "cursor"), &listing, error);
     if (code == ETHOS_OK)
         code = index_gauge(turn, scope, result, &gauge, error);
     if (code == ETHOS_OK)
         code = op_return(result,
-                         json_pack("{s:s, s:o, s:o, s:I, s:O}", "scope", scope, "path",
+                         json_pack("{s:s, s:o, s:o, s:I, s:O, s:o}", "scope", scope, "path",
                                    op_json_path(turn, scope, INDEX), "index", gauge, "stale",
-                                   listing.stale_count, "notes", listing.rows),
+                                   listing.stale_count, "notes", listing.pages.rows, "nextCursor",
+                                   op_json_string(listing.more ? listing.cursor : NULL)),
                          error);
-    json_decref(listing.rows);
+    json_decref(listing.pages.rows);
     ethos_turn_free(turn);
     return code;
 }
@@ -240,13 +279,14 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
 static int show_note(struct ethos_turn *turn, const struct op_call *call, const char *scope,
                      const char *key, struct op_result *result, struct ethos_error *error)
 {
-    struct listing listing = {.rows = json_array()};
+    struct listing listing = {.limit = 1};
     struct ethos_file *file = NULL;
     const struct ethos_target target = {NULL, scope, key};
     int code = ethos_read(turn, &target, &file, error);
+    listing.pages.rows = json_array();
     if (code == ETHOS_OK)
-        code = list_notes(turn, scope, key, &listing, error);
-    json_t *row = code == ETHOS_OK ? json_incref(json_array_get(listing.rows, 0)) : NULL;
+        code = list_notes(turn, scope, key, NULL, &listing, error);
+    json_t *row = code == ETHOS_OK ? json_incref(json_array_get(listing.pages.rows, 0)) : NULL;
     if (code == ETHOS_OK && !row)
         code = err_set(error, ETHOS_NOTFOUND, "no such note: %s", key);
     if (code == ETHOS_OK) {
@@ -263,8 +303,16 @@ static int show_note(struct ethos_turn *turn, const struct op_call *call, const 
         code = op_return(result, row, error);
     }
     ethos_file_free(file);
-    json_decref(listing.rows);
+    json_decref(listing.pages.rows);
     return code;
+}
+
+/* A stale save of a note is noticed when somebody looks at it. */
+static void settle_note(struct ethos_turn *turn, const char *scope, const char *key)
+{
+    struct ethos_provider *provider = service_provider(turn, scope, key);
+    if (SLOT_PROVIDER(provider, settle))
+        provider->ops->settle(provider, scope, key, NULL);
 }
 
 static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -274,9 +322,9 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    code = notes_scope(turn, op_string(call, "scope"), scope, error);
+    code = notes_locate(turn, op_string(call, "scope"), op_string(call, "name"), scope, key, error);
     if (code == ETHOS_OK)
-        code = ethos_note_find(turn, scope, op_string(call, "name"), key, error);
+        settle_note(turn, scope, key);
     if (code == ETHOS_OK)
         code = show_note(turn, call, scope, key, result, error);
     ethos_turn_free(turn);
@@ -299,11 +347,14 @@ static bool key_of(const char *name, char out[ETHOS_MAX_KEY + 1])
 }
 
 /* The file of a name; mostly the name is that of a file, and then no other is looked at: seen tells. */
-static int read_named(struct ethos_turn *turn, const char *scope, const char *name,
+static int read_named(struct ethos_turn *turn, const char *given, const char *name,
                       struct ethos_file **out, struct service_seen *seen, struct ethos_error *error)
 {
-    char key[ETHOS_MAX_KEY + 1];
+    char scope[ETHOS_MAX_SCOPE], key[ETHOS_MAX_KEY + 1];
     struct ethos_target target = {NULL, scope, key};
+    int found = notes_scope(turn, given, scope, error);
+    if (found != ETHOS_OK)
+        return found;
     int code = ETHOS_NOTFOUND;
     if (key_of(name, key) && scope_key_visible(key) && strcmp(key, INDEX) != 0)
         code = service_read(turn, &target, out, seen, error);
@@ -312,7 +363,7 @@ static int read_named(struct ethos_turn *turn, const char *scope, const char *na
     ethos_file_free(*out);
     *out = NULL;
     *seen = (struct service_seen){0};
-    code = ethos_note_find(turn, scope, name, key, error);
+    code = notes_locate(turn, given, name, scope, key, error);
     return code == ETHOS_OK ? ethos_read(turn, &target, out, error) : code;
 }
 
@@ -354,15 +405,12 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
     struct ethos_turn *turn;
     struct ethos_file *file = NULL;
     struct service_seen seen = {0};
-    char scope[ETHOS_MAX_SCOPE];
     const char *name = op_string(call, "name");
     int64_t day = again_day(service_now_ms(call->ethos));
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    code = notes_scope(turn, op_string(call, "scope"), scope, error);
-    if (code == ETHOS_OK)
-        code = read_named(turn, scope, name, &file, &seen, error);
+    code = read_named(turn, op_string(call, "scope"), name, &file, &seen, error);
     if (code == ETHOS_OK && !file->text)
         code = err_set(error, ETHOS_NOTFOUND, "no such note: %s", name);
     if (code == ETHOS_OK && !call->members)
@@ -378,11 +426,24 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
 
 /* ---- remove, move, reindex -------------------------------------------------------------------- */
 
+/* What is removed or renamed is named with its scope; a note of another scope is pointed at. */
+static int point_elsewhere(struct ethos_turn *turn, const struct op_call *call, int code,
+                           struct ethos_error *error)
+{
+    char scope[ETHOS_MAX_SCOPE], key[ETHOS_MAX_KEY + 1];
+    bool lost = code == ETHOS_NOTFOUND && !op_string(call, "scope");
+    if (lost && notes_locate(turn, NULL, op_string(call, "name"), scope, key, NULL) == ETHOS_OK)
+        return err_hint(error, code, "there is one in %s: --scope %s", scope, scope);
+    return code;
+}
+
 static int take_away(struct ethos_turn *turn, const struct op_call *call,
                      const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
     (void)more;
-    return ethos_note_remove(turn, op_string(call, "scope"), op_string(call, "name"), how, error);
+    int code = ethos_note_remove(turn, op_string(call, "scope"), op_string(call, "name"), how,
+                                 error);
+    return point_elsewhere(turn, call, code, error);
 }
 
 static int run_remove(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -393,9 +454,22 @@ static int run_remove(struct op_call *call, struct op_result *result, struct eth
 static int move(struct ethos_turn *turn, const struct op_call *call,
                 const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
-    char key[ETHOS_MAX_KEY + 1];
-    int code = ethos_note_move(turn, op_string(call, "scope"), op_string(call, "name"),
-                               op_string(call, "newName"), how, key, error);
+    char key[ETHOS_MAX_KEY + 1], from[ETHOS_MAX_SCOPE], to[ETHOS_MAX_SCOPE];
+    const char *name = op_string(call, "name"), *new_name = op_string(call, "newName");
+    const char *scope = op_string(call, "scope");
+    if (!new_name && !scope)
+        return err_hint(error, err_set(error, ETHOS_INVALID, "neither a new name nor a scope"),
+                        "ethos notes mv NAME NEW, or ethos notes mv NAME --scope global");
+    int code = new_name ? ethos_note_move(turn, scope, name, new_name, how, key, error)
+                        : notes_transfer(turn, name, scope, how, from, key, error);
+    if (new_name && code != ETHOS_OK)
+        return point_elsewhere(turn, call, code, error);
+    if (code == ETHOS_OK && !new_name)
+        code = put_new(more, "from", json_string(from), error);
+    if (code == ETHOS_OK && !new_name)
+        code = notes_scope(turn, scope, to, error);
+    if (code == ETHOS_OK && !new_name)
+        code = put_new(more, "to", json_string(to), error);
     return code == ETHOS_OK ? put_new(more, "key", json_string(key), error) : code;
 }
 
@@ -488,11 +562,6 @@ static int run_promote(struct op_call *call, struct op_result *result, struct et
 /* ---- the rows --------------------------------------------------------------------------------- */
 
 #define NOTE_TYPES "user|feedback|project|reference"
-#define ARG_NOTE_SCOPE                                                                             \
-    {                                                                                              \
-        "scope", OP_TEXT, 0, NULL, "SCOPE",                                                        \
-            "whose notes: workspace (default), personality, global"                                \
-    }
 #define ARG_NAME                                                                                   \
     {                                                                                              \
         "name", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "NAME",                                \
@@ -506,6 +575,8 @@ static const struct op_arg remember_args[] = {
     {"type", OP_CHOICE, 0, NOTE_TYPES, "TYPE", "user, feedback, project (default) or reference"},
     {"hook", OP_TEXT, 0, NULL, "TEXT", "when the note matters, for the index"},
     ARG_NOTE_SCOPE,
+    {"about", OP_CHOICE, 0, "project|everywhere", "WHAT",
+     "project (default) or everywhere: the same as --scope global"},
     {"replace", OP_FLAG, 0, NULL, NULL, "a note of this title gets this text instead"},
     {"new", OP_FLAG, 0, NULL, NULL, "a second note, though there is one of this title"},
     {"opId", OP_TEXT, 0, NULL, "ID", "do it once: a repeat gives the first report"},
@@ -514,13 +585,16 @@ static const struct op_arg list_args[] = {
     {"type", OP_CHOICE, 0, NOTE_TYPES, "TYPE", "only these: user, feedback, project or reference"},
     {"stale", OP_FLAG, 0, NULL, NULL, "only notes that should be looked at"},
     ARG_NOTE_SCOPE,
+    ARG_LIMIT("1|5000", "at most this many (default: all; other surfaces: 200)"),
+    ARG_CURSOR,
     ARG_END};
 static const struct op_arg name_args[] = {ARG_NAME, ARG_NOTE_SCOPE, ARG_END};
 static const struct op_arg remove_args[] = {ARG_NAME, ARG_NOTE_SCOPE, ARG_IF_MATCH, ARG_END};
 static const struct op_arg move_args[] = {
     ARG_NAME,
-    {"newName", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "NEW", "a file name or a title"},
-    ARG_NOTE_SCOPE,
+    {"newName", OP_TEXT, OP_POSITIONAL, NULL, "NEW", "a file name or a title"},
+    {"scope", OP_TEXT, 0, NULL, "SCOPE",
+     "with NEW, whose note; without, where it goes: workspace, personality, global"},
     ARG_IF_MATCH,
     ARG_END};
 static const struct op_arg check_args[] = {
@@ -554,7 +628,7 @@ const struct op ops_notes[] = {
     {"notes.remove", "notes rm", "Remove a note and its line in the index",
      "ethos notes rm running-the-tests", remove_args, OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE,
      run_remove},
-    {"notes.move", "notes mv", "Give a note another name; its line and links to it follow",
+    {"notes.move", "notes mv", "Rename a note, or move it to another scope, with its line",
      "ethos notes mv running-the-tests 'How to test'", move_args, OP_MEMORY_WRITE, OP_WRITES,
      run_move},
     {"notes.check", "notes check",

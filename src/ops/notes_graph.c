@@ -1,6 +1,7 @@
 /*
  * notes_graph.c: the operation notes.graph: the notes of a scope and what leads from one to another.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -13,14 +14,22 @@
 #include "memory/notes.h"
 #include "memory/notes_check.h"
 #include "memory/service.h"
+#include "ops/pages.h"
 #include "ops/tables.h"
 
 #define DAY_MS 86400000
 
+#define GRAPH_PAGE 1000 /* notes, unless a limit is given */
+
 struct graph {
     int64_t now_ms;
-    const json_t *findings; /* of the last check */
-    json_t *nodes;
+    json_t *reasons; /* of the last check: {"key": "text"} */
+    struct pages nodes;
+    const char *after; /* the cursor of the page before; NULL: begun */
+    size_t limit;
+    char last[ETHOS_MAX_KEY + 1];
+    char cursor[NOTES_CURSOR_SIZE];
+    bool more;
     json_t *names; /* what links may say: {"name": "key"} */
     json_t *links; /* {"key": ["name"]}, each once */
     struct str word;
@@ -28,20 +37,26 @@ struct graph {
 
 /* ---- nodes ------------------------------------------------------------------------------------ */
 
+/* The first thing that the last check found in what each note says. */
+static json_t *reasons_of(const json_t *findings)
+{
+    size_t i;
+    json_t *row, *reasons = json_object();
+    json_array_foreach ((json_t *)findings, i, row) {
+        struct ethos_view kind = json_view(row, "kind"), key = json_view(row, "key");
+        bool listing = view_eq_str(kind, "unlisted") || view_eq_str(kind, "double");
+        json_t *text = json_object_get(row, "text");
+        if (!listing && key.data && text && !json_object_get(reasons, key.data))
+            op_json_put(&reasons, key.data, json_incref(text));
+    }
+    return reasons;
+}
+
 /* Why a note should be looked at, or NULL: it says so itself, or the last check found something. */
 static const char *stale_of(const struct graph *graph, const struct ethos_note *note)
 {
-    size_t i;
-    json_t *row;
-    if (note->stale)
-        return note->stale;
-    json_array_foreach (graph->findings, i, row) {
-        struct ethos_view kind = json_view(row, "kind");
-        bool listing = view_eq_str(kind, "unlisted") || view_eq_str(kind, "double");
-        if (!listing && view_eq_str(json_view(row, "key"), note->key))
-            return json_string_value(json_object_get(row, "text"));
-    }
-    return NULL;
+    return note->stale ? note->stale
+                       : json_string_value(json_object_get(graph->reasons, note->key));
 }
 
 /* Days since somebody vouched for it, made it, or touched the file; null when that is not known. */
@@ -58,13 +73,14 @@ static json_t *age_of(const struct graph *graph, const struct ethos_note *note)
     return ms < 0 ? json_null() : json_integer(days > 0 ? days : 0);
 }
 
-static void add_node(struct graph *graph, const struct ethos_note *note)
+static int add_node(struct graph *graph, const struct ethos_note *note)
 {
-    op_json_push(&graph->nodes,
-                 json_pack("{s:s, s:o, s:o, s:o, s:b, s:o}", "key", note->key, "title",
-                           json_text(view_str(note->title)), "type", op_json_string(note->type),
-                           "stale", op_json_string(stale_of(graph, note)), "listed", note->listed,
-                           "age", age_of(graph, note)));
+    snprintf(graph->last, sizeof graph->last, "%s", note->key);
+    return pages_add(&graph->nodes,
+                     json_pack("{s:s, s:o, s:o, s:o, s:b, s:o}", "key", note->key, "title",
+                               json_text(view_str(note->title)), "type", op_json_string(note->type),
+                               "stale", op_json_string(stale_of(graph, note)), "listed",
+                               note->listed, "age", age_of(graph, note)));
 }
 
 /* ---- names and links -------------------------------------------------------------------------- */
@@ -112,10 +128,21 @@ static void add_links(struct graph *graph, const struct ethos_note *note)
 static int take_note(void *arg, const struct ethos_note *note)
 {
     struct graph *graph = arg;
-    add_node(graph, note);
-    add_names(graph, note);
-    add_links(graph, note);
-    return graph->nodes && graph->names && graph->links ? ETHOS_OK : ETHOS_NOMEM;
+    if (graph->after && notes_cursor_next(graph->after, note->key))
+        graph->after = NULL;
+    bool begun = !graph->after, full = json_array_size(graph->nodes.rows) >= graph->limit;
+    int code = ETHOS_OK;
+    add_names(graph, note); // a link may lead to any page
+    if (begun && !full) {
+        code = add_node(graph, note);
+        add_links(graph, note);
+    }
+    if (begun && full && !graph->more)
+        snprintf(graph->cursor, sizeof graph->cursor, "%s/%s", graph->last, note->key);
+    graph->more |= begun && full;
+    if (graph->after && notes_cursor_last(graph->after, note->key))
+        graph->after = NULL;
+    return code == ETHOS_OK && graph->names && graph->links ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 /* The key that a link means: a name as it is, or what a title would be called; NULL: none. */
@@ -159,15 +186,21 @@ static int build(struct ethos_turn *turn, const char *scope, struct graph *graph
 {
     json_t *findings = NULL;
     int code = notes_check_last(turn, scope, &findings, error);
-    graph->findings = findings;
+    graph->reasons = reasons_of(findings);
+    json_decref(findings);
+    if (code == ETHOS_OK && !graph->reasons)
+        code = ETHOS_NOMEM;
     if (code == ETHOS_OK)
         code = ethos_notes(turn, scope, take_note, graph, error);
+    if (code == ETHOS_OK && graph->after)
+        code = pages_refuse(error);
     if (code == ETHOS_OK)
         code = op_return(result,
-                         json_pack("{s:s, s:O, s:o}", "scope", scope, "nodes", graph->nodes,
-                                   "links", link_rows(graph)),
+                         json_pack("{s:s, s:O, s:o, s:o}", "scope", scope, "nodes",
+                                   graph->nodes.rows, "links", link_rows(graph), "nextCursor",
+                                   op_json_string(graph->more ? graph->cursor : NULL)),
                          error);
-    json_decref(findings);
+    json_decref(graph->reasons);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
@@ -179,15 +212,18 @@ static int run_graph(struct op_call *call, struct op_result *result, struct etho
     if (code != ETHOS_OK)
         return code;
     struct graph graph = {.now_ms = service_now_ms(call->ethos),
-                          .nodes = json_array(),
+                          .after = op_string(call, "cursor"),
                           .names = json_object(),
                           .links = json_object()};
+    pages_init(&graph.nodes, call, "nodes");
+    graph.nodes.streams = false; // links are known at the end
+    graph.limit = pages_limit(&graph.nodes, GRAPH_PAGE);
     str_init(&graph.word, ETHOS_MAX_READ_BYTES);
     code = notes_scope(turn, op_string(call, "scope"), scope, error);
     if (code == ETHOS_OK)
         code = build(turn, scope, &graph, result, error);
     str_release(&graph.word);
-    json_decref(graph.nodes);
+    json_decref(graph.nodes.rows);
     json_decref(graph.names);
     json_decref(graph.links);
     ethos_turn_free(turn);
@@ -196,6 +232,8 @@ static int run_graph(struct op_call *call, struct op_result *result, struct etho
 
 static const struct op_arg graph_args[] = {
     {"scope", OP_TEXT, 0, NULL, "SCOPE", "whose notes: workspace (default), personality, global"},
+    ARG_LIMIT("1|20000", "at most this many notes (default: all; other surfaces: 1000)"),
+    ARG_CURSOR,
     {NULL, OP_TEXT, 0, NULL, NULL, NULL}};
 
 const struct op ops_notes_graph[] = {

@@ -16,6 +16,7 @@
 #include "core/scope.h"
 #include "memory/service.h"
 #include "ops/guard.h"
+#include "ops/limits.h"
 #include "session/session.h"
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -69,6 +70,8 @@ bool op_right_parse(struct ethos_view name, enum op_right *out)
 bool op_allowed(const struct op *op, unsigned rights)
 {
     if ((op->effect & OP_LOCAL) || ((op->effect & OP_PERSON) && (rights & OP_AGENT)))
+        return false;
+    if ((rights & OP_LIMITED) && !limits_cover(op))
         return false;
     if (rights & OP_AGENT)
         rights &= ~OP_RIGHTS_NEVER_AGENT;
@@ -206,12 +209,37 @@ int op_run(const struct op *op, struct op_call *call, struct op_result *result,
     return code == ETHOS_OK && call->guarded ? guard_result(result, error) : code;
 }
 
+/* Whatever it found that is of others is not in the result. */
+static int run_limited(const struct op *op, struct op_call *call, struct op_result *result,
+                       struct ethos_error *error)
+{
+    struct limits limits;
+    if (!call->only || !call->request || !call->ethos)
+        return err_set(error, ETHOS_DENIED, "%s: its limits are not known", op->name);
+    int code = call->args ? limits_enter(op, call, &limits, error) : err_nomem(error);
+    if (!call->args)
+        return code;
+    if (code == ETHOS_OK)
+        code = op_run(op, &limits.call, result, error);
+    if (code == ETHOS_OK)
+        code = limits_leave(op, &limits, result, error);
+    if (code == ETHOS_DENIED) {
+        op_result_release(result);
+        op_result_init(result);
+    }
+    limits_release(&limits);
+    return code;
+}
+
 int op_run_as(const struct op *op, unsigned rights, struct op_call *call, struct op_result *result,
               struct ethos_error *error)
 {
     if (op_allowed(op, rights))
-        return op_run(op, call, result, error);
+        return rights & OP_LIMITED ? run_limited(op, call, result, error)
+                                   : op_run(op, call, result, error);
     int code = err_set(error, ETHOS_DENIED, "%s: not allowed here", op->name);
+    if ((rights & OP_LIMITED) && !limits_cover(op))
+        return err_hint(error, code, "it is not for a key that is limited with --only");
     if ((op->effect & OP_PERSON) && (rights & OP_AGENT))
         return err_hint(error, code, "a person has to decide");
     return op->right == OP_OWNER || (op->effect & OP_LOCAL)

@@ -39,7 +39,8 @@ struct op_arg {
     const char *name; /* camelCase in JSON; --kebab-case on the command line */
     enum op_type type;
     unsigned flags;
-    const char *choices;     /* "a|b" for OP_CHOICE; "min|max" for OP_INTEGER, or NULL */
+    /* "a|b" for OP_CHOICE; "min|max" for OP_INTEGER, or NULL; for OP_FLAG its letter, or NULL */
+    const char *choices;
     const char *placeholder; /* for help: TEXT, REV, ... */
     const char *help;
 };
@@ -69,10 +70,13 @@ enum op_right {
 /* In a set of rights: it is an agent that has them, and what a person decides is not for it. */
 #define OP_AGENT (1u << 31)
 
-/* Those that are in both; an agent's if one is. */
+/* In a set of rights: they are limited to some personalities, users or workspaces (ops/limits.h). */
+#define OP_LIMITED (1u << 30)
+
+/* Those that are in both; an agent's if one is, limited if one is. */
 static inline unsigned op_rights_both(unsigned a, unsigned b)
 {
-    return (a & b) | ((a | b) & OP_AGENT);
+    return (a & b) | ((a | b) & (OP_AGENT | OP_LIMITED));
 }
 
 /* What it does, for confirmations, dry runs and tool hints. */
@@ -87,6 +91,7 @@ enum {
     OP_QUICK = 128,    /* only reads, and little; waits for no lock */
     OP_PRINTS = 256,   /* can give its JSON as text */
     OP_LARGE = 512,    /* its arguments hold whole texts */
+    OP_FINAL = 2048,   /* cannot be undone, or changes other programs: confirmed, see cli/ask.c */
     OP_PERSON = 1024,  /* a person decides: not for an agent, whatever its rights */
 };
 
@@ -96,7 +101,7 @@ typedef void op_progress_fn(void *arg, uint64_t done, uint64_t total);
 /* Whether somebody wants a long operation to end; one that goes on later asks between its steps. */
 typedef bool op_stop_fn(void *arg);
 
-/* What one that goes on and on has just done: an object, borrowed. */
+/* What one that goes on and on has just done, or {sessionId, event} for the stream of a session. Borrowed. */
 typedef void op_tell_fn(void *arg, const json_t *event);
 
 struct op_call {
@@ -112,7 +117,9 @@ struct op_call {
     bool dry_run;
     bool guarded;      /* a model reads the answer: secrets and instructions go, what hides shows */
     const char *via;   /* the surface, for history */
+    const char *id;    /* of the request, where a surface gives one; else NULL */
     const char *actor; /* who writes, for history; NULL: the owner */
+    const char *only;  /* limits of the caller, for op_run_as (ops/limits.h); NULL: none */
     const char *source;       /* one of the seven of the history format; NULL: "tool" */
     op_progress_fn *progress; /* or NULL */
     op_stop_fn *stopped;      /* or NULL */

@@ -4,22 +4,28 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/nearest.h"
 #include "base/os.h"
 #include "base/view.h"
 #include "core/scope.h"
 #include "core/slug.h"
+#include "core/toolset.h"
 #include "memory/backends.h"
 #include "memory/service.h"
+#include "ops/limits.h"
 #include "ops/personalities.h"
 #include "ops/personality.h"
 #include "ops/settings.h"
 #include "ops/tables.h"
 
 #define FOLDER PERSONALITIES_FOLDER
+#define DEFAULT_ID "default"
+#define MEANT_EDITS 2 /* between an id and the one that was meant */
 
 /* ---- what there is ------------------------------------------------------------------------- */
 
@@ -113,12 +119,82 @@ static int all_ids(struct op_call *call, json_t **out_ids, struct ethos_error *e
     return code == ETHOS_OK && !*out_ids ? err_nomem(error) : code;
 }
 
+static bool has_directory(struct op_call *call, const char *id)
+{
+    char path[PERSONALITIES_PATH_SIZE];
+    struct stat info;
+    int home;
+    if (service_open_home(call->ethos, false, &home, NULL) != ETHOS_OK || home < 0)
+        return false;
+    snprintf(path, sizeof path, FOLDER "/%s", id);
+    bool there = os_fstatat(home, path, &info, 0) == 0;
+    os_close(home);
+    return there;
+}
+
+/* Takes the candidate if it is nearer than the one before. */
+static void look_at_id(const char *id, const char *candidate, size_t *best, char *out)
+{
+    size_t edits = nearest_edits(view_str(id), view_str(candidate));
+    if (edits >= *best || edits >= strlen(id))
+        return;
+    *best = edits;
+    snprintf(out, ETHOS_MAX_ID + 1, "%s", candidate);
+}
+
+void personalities_meant(struct op_call *call, const char *id, char out_meant[ETHOS_MAX_ID + 1])
+{
+    json_t *ids = NULL;
+    const json_t *value;
+    size_t index, best = MEANT_EDITS + 1;
+    *out_meant = 0;
+    if (!scope_id_ok(view_str(id)) || strcmp(id, DEFAULT_ID) == 0 || has_directory(call, id) ||
+        all_ids(call, &ids, NULL) != ETHOS_OK)
+        return;
+    if (!has_id(ids, id)) {
+        json_array_foreach (ids, index, value)
+            look_at_id(id, json_string_value(value), &best, out_meant);
+        look_at_id(id, DEFAULT_ID, &best, out_meant);
+    }
+    json_decref(ids);
+}
+
 static int active_id(struct op_call *call, const char **out, struct ethos_turn **out_turn,
                      struct ethos_error *error)
 {
     int code = ethos_turn_new(call->ethos, call->request, out_turn, error);
     if (code == ETHOS_OK)
         *out = ethos_turn_context(*out_turn)->personality;
+    return code;
+}
+
+int personalities_file(struct op_call *call, const char *id, const char *name, struct str *out,
+                       bool *out_there, struct ethos_error *error)
+{
+    int home;
+    char path[PERSONALITIES_PATH_SIZE];
+    int code = service_open_home(call->ethos, false, &home, error);
+    if (code != ETHOS_OK || home < 0)
+        return code;
+    snprintf(path, sizeof path, FOLDER "/%s/%s", id, name);
+    code = home_read(home, path, ETHOS_MAX_READ_BYTES, out, NULL, error);
+    os_close(home);
+    if (out_there)
+        *out_there = code == ETHOS_OK;
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+}
+
+/* Where there is a toolset.yaml, it says which tools there are, whatever config.yaml says. */
+static int put_toolset(struct op_call *call, const char *id, json_t **row,
+                       struct ethos_error *error)
+{
+    struct str text;
+    bool there = false;
+    str_init(&text, ETHOS_MAX_READ_BYTES);
+    int code = personalities_file(call, id, PERSONALITIES_TOOLSET, &text, &there, error);
+    if (code == ETHOS_OK && there)
+        op_json_put(row, "toolset", toolset_read(str_view(&text)));
+    str_release(&text);
     return code;
 }
 
@@ -131,17 +207,18 @@ int personalities_row(struct op_call *call, const char *id, const char *active, 
         return code;
     const char *user_scope = config_get(home, own, "userScope");
     const char *memory_scope = config_get(home, own, "memoryScope");
-    bool shared = strcmp(memory_scope, "global") == 0;
     json_t *row = personality_json(id, own);
     op_json_put(&row, "active", json_boolean(active && strcmp(id, active) == 0));
     op_json_put(&row, "memoryScope", json_string(memory_scope));
-    op_json_put(&row, "userScope",
-                json_string(user_scope ? user_scope
-                            : shared   ? "global"
-                                       : "user"));
+    op_json_put(&row, "userScope", json_string(user_scope));
     op_json_put(&row, "memoryProvider", op_json_string(config_get(home, own, "memory.provider")));
-    *out = row;
-    return row ? ETHOS_OK : err_nomem(error);
+    code = put_toolset(call, id, &row, error);
+    if (code == ETHOS_OK && row) {
+        *out = row;
+        return ETHOS_OK;
+    }
+    json_decref(row);
+    return code == ETHOS_OK ? err_nomem(error) : code;
 }
 
 static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -165,6 +242,7 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
         if (code == ETHOS_OK)
             op_json_push(&items, row);
     }
+    limits_filter(call, "personality", "id", items);
     if (code == ETHOS_OK)
         code = op_return(result, json_pack("{s:O, s:s}", "items", items, "defaultId", active),
                          error);
@@ -213,23 +291,30 @@ static int require_known(struct op_call *call, const char *id, struct ethos_erro
 int personalities_soul(struct op_call *call, const char *id, struct str *out,
                        struct ethos_error *error)
 {
-    int home;
-    char path[PERSONALITIES_PATH_SIZE];
-    int code = service_open_home(call->ethos, false, &home, error);
-    if (code != ETHOS_OK || home < 0)
-        return code;
-    snprintf(path, sizeof path, FOLDER "/%s/" PERSONALITIES_SOUL, id);
-    code = home_read(home, path, ETHOS_MAX_READ_BYTES, out, NULL, error);
-    os_close(home);
-    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+    return personalities_file(call, id, PERSONALITIES_SOUL, out, NULL, error);
 }
 
-/* {"servers": {name: {"tools": [...]}}} of what mcp_tools says; null when it says nothing. */
+/* What mcp.yaml says; NULL: there is no such file, or no memory. */
+static json_t *file_policy_json(struct op_call *call, const char *id)
+{
+    struct str text;
+    bool there = false;
+    str_init(&text, ETHOS_MAX_READ_BYTES);
+    int code = personalities_file(call, id, PERSONALITIES_MCP, &text, &there, NULL);
+    json_t *policy = code == ETHOS_OK && there ? mcp_policy_read(str_view(&text)) : NULL;
+    str_release(&text);
+    return policy;
+}
+
+/* {"servers": {name: {"tools": [...]}}} of what mcp.yaml says, else mcp_tools; null when neither does. */
 static json_t *policy_json(struct op_call *call, const char *id)
 {
     const struct config *home, *own;
     json_t *tools = NULL, *servers = NULL, *list;
     const char *name, *text = NULL;
+    json_t *policy = file_policy_json(call, id);
+    if (policy)
+        return policy;
     if (service_config(call->ethos, id, &home, &own, NULL) == ETHOS_OK)
         text = config_own(own, "mcp_tools");
     if (!text || !*text || json_parse(view_str(text), "", &tools, NULL) != ETHOS_OK)

@@ -15,6 +15,7 @@
 #include "base/os.h"
 #include "base/view.h"
 #include "core/diff.h"
+#include "core/toolset.h"
 #include "memory/home.h"
 #include "memory/service.h"
 #include "ops/personalities.h"
@@ -65,7 +66,7 @@ struct before {
     bool there;
 };
 
-#define FILES 2
+#define FILES 4
 
 static int read_before(int home, const char *folder, struct before *file, struct ethos_error *error)
 {
@@ -89,28 +90,134 @@ static void put_back(int home, const char *folder, const struct before *file)
         os_unlinkat(home, path, 0);
 }
 
-/* ---- SOUL.md ------------------------------------------------------------------------------- */
+/* ---- whole texts --------------------------------------------------------------------------- */
 
-/* Writes the text, or in a dry run adds what would change to the result's. */
-static int write_soul(struct op_call *call, const char *id, struct ethos_view text,
-                      struct op_result *result, struct ethos_error *error)
+/* Files beside config.yaml that a call writes whole; the absent view: as it is. */
+struct texts {
+    struct ethos_view soul, toolset, mcp;
+};
+
+/* Writes a text, or in a dry run adds what would change to the result's. */
+static int write_text(struct op_call *call, const char *id, const char *name,
+                      struct ethos_view text, struct op_result *result, struct ethos_error *error)
 {
     int home;
     struct str old;
     char folder[PERSONALITIES_PATH_SIZE];
+    if (!text.data)
+        return ETHOS_OK;
     folder_of(id, folder);
     str_init(&old, ETHOS_MAX_READ_BYTES);
-    int code = personalities_soul(call, id, &old, error);
+    int code = personalities_file(call, id, name, &old, NULL, error);
     bool same = code == ETHOS_OK && view_eq(str_view(&old), text);
     if (code == ETHOS_OK && call->dry_run && !same &&
-        diff_unified(str_view(&old), text, PERSONALITIES_SOUL, &result->text) != ETHOS_OK)
+        diff_unified(str_view(&old), text, name, &result->text) != ETHOS_OK)
         code = err_nomem(error);
     if (code == ETHOS_OK && !call->dry_run && !same) {
         code = service_open_home(call->ethos, true, &home, error);
         if (code == ETHOS_OK) {
-            code = home_replace(home, folder, PERSONALITIES_SOUL, text, error);
+            code = home_replace(home, folder, name, text, error);
             os_close(home);
         }
+    }
+    str_release(&old);
+    return code;
+}
+
+static int write_texts(struct op_call *call, const char *id, const struct texts *texts,
+                       struct op_result *result, struct ethos_error *error)
+{
+    int code = write_text(call, id, PERSONALITIES_SOUL, texts->soul, result, error);
+    if (code == ETHOS_OK)
+        code = write_text(call, id, PERSONALITIES_TOOLSET, texts->toolset, result, error);
+    return code == ETHOS_OK ? write_text(call, id, PERSONALITIES_MCP, texts->mcp, result, error)
+                            : code;
+}
+
+/* ---- toolset.yaml and mcp.yaml --------------------------------------------------------------- */
+
+/* What becomes of them, where they are; the views of struct texts are of these. */
+struct beside {
+    struct str toolset, mcp;
+    struct texts texts;
+};
+
+static void beside_init(struct beside *beside, struct ethos_view soul)
+{
+    *beside = (struct beside){.texts = {.soul = soul}};
+    str_init(&beside->toolset, ETHOS_MAX_READ_BYTES);
+    str_init(&beside->mcp, ETHOS_MAX_READ_BYTES);
+}
+
+static void beside_release(struct beside *beside)
+{
+    str_release(&beside->toolset);
+    str_release(&beside->mcp);
+}
+
+/* A text that may be empty is there all the same. */
+static struct ethos_view whole(const struct str *text)
+{
+    return view_of(text->size ? text->data : "", text->size);
+}
+
+/* Members that a file of their own has go there, and are taken out. */
+static int take_toolset(struct op_call *call, const char *id, json_t *members,
+                        struct beside *beside, struct ethos_error *error)
+{
+    struct str old;
+    bool there = false;
+    json_t *none = json_array();
+    const json_t *names = json_object_get(members, "toolset");
+    str_init(&old, ETHOS_MAX_READ_BYTES);
+    int code = names ? personalities_file(call, id, PERSONALITIES_TOOLSET, &old, &there, error)
+                     : ETHOS_OK;
+    if (code == ETHOS_OK && there) {
+        code = toolset_edit(str_view(&old), json_is_null(names) ? none : names, &beside->toolset,
+                            error);
+        beside->texts.toolset = whole(&beside->toolset);
+        json_object_del(members, "toolset");
+    }
+    json_decref(none);
+    str_release(&old);
+    return code;
+}
+
+/* {server: [tools] or null} of what a call says: null for a server that it names and says no tools of. */
+static json_t *tools_json(const json_t *members, struct ethos_view old)
+{
+    json_t *tools = json_object(), *server, *said = json_object_get(members, "mcp_tools");
+    json_t *policy = mcp_policy_read(old), *unused;
+    const char *name;
+    size_t index;
+    json_array_foreach (json_object_get(members, "mcp_servers"), index, server)
+        if (json_is_string(server))
+            op_json_put(&tools, json_string_value(server), json_null());
+    json_object_foreach (json_is_null(said) ? json_object_get(policy, "servers") : NULL, name,
+                         unused)
+        op_json_put(&tools, name, json_null());
+    if (tools && json_is_object(said))
+        json_object_update(tools, said);
+    json_decref(policy);
+    return tools;
+}
+
+static int take_mcp(struct op_call *call, const char *id, json_t *members, struct beside *beside,
+                    struct ethos_error *error)
+{
+    struct str old;
+    bool there = false;
+    str_init(&old, ETHOS_MAX_READ_BYTES);
+    int code = json_object_get(members, "mcp_tools")
+                   ? personalities_file(call, id, PERSONALITIES_MCP, &old, &there, error)
+                   : ETHOS_OK;
+    if (code == ETHOS_OK && there) {
+        json_t *tools = tools_json(members, str_view(&old));
+        code = tools ? mcp_policy_edit(str_view(&old), tools, &beside->mcp, error)
+                     : err_nomem(error);
+        beside->texts.mcp = whole(&beside->mcp);
+        json_decref(tools);
+        json_object_del(members, "mcp_tools");
     }
     str_release(&old);
     return code;
@@ -131,12 +238,18 @@ static int take_text(const struct op_call *call, const char *name,
     return code;
 }
 
-static int take_fields(const struct op_call *call, const struct config *own,
-                       struct personality_changes *changes, struct ethos_error *error)
+static int take_fields(struct op_call *call, const struct config *own,
+                       struct personality_changes *changes, struct beside *beside,
+                       struct ethos_error *error)
 {
+    const char *id = op_string(call, "id");
     json_t *members = NULL;
     struct ethos_view text = op_text(call, "fields");
     int code = text.data ? json_parse(text, "fields", &members, error) : ETHOS_OK;
+    if (code == ETHOS_OK && json_is_object(members))
+        code = take_toolset(call, id, members, beside, error);
+    if (code == ETHOS_OK && json_is_object(members))
+        code = take_mcp(call, id, members, beside, error);
     if (code == ETHOS_OK && text.data)
         code = personality_read(members, own, changes, error);
     json_decref(members);
@@ -144,8 +257,9 @@ static int take_fields(const struct op_call *call, const struct config *own,
 }
 
 /* What the arguments change; own: what the file says now, or NULL. */
-static int take_changes(const struct op_call *call, const struct config *own,
-                        struct personality_changes *changes, struct ethos_error *error)
+static int take_changes(struct op_call *call, const struct config *own,
+                        struct personality_changes *changes, struct beside *beside,
+                        struct ethos_error *error)
 {
     const char *name = op_string(call, "name"), *scope = op_string(call, "memoryScope");
     int code = name ? personality_set(changes, "name", name, error) : ETHOS_OK;
@@ -153,7 +267,7 @@ static int take_changes(const struct op_call *call, const struct config *own,
         code = take_text(call, "description", changes, error);
     if (code == ETHOS_OK && scope)
         code = personality_set(changes, "memoryScope", scope, error);
-    return code == ETHOS_OK ? take_fields(call, own, changes, error) : code;
+    return code == ETHOS_OK ? take_fields(call, own, changes, beside, error) : code;
 }
 
 static int write_changes(struct op_call *call, const char *id,
@@ -165,14 +279,17 @@ static int write_changes(struct op_call *call, const char *id,
     return settings_write(call, folder, changes->items, changes->count, result, error);
 }
 
-/* Writes what changes; after a failure both files are as they were. The absent view: the soul stays. */
-static int write_both(struct op_call *call, const char *id,
-                      const struct personality_changes *changes, struct ethos_view soul,
-                      struct op_result *result, struct ethos_error *error)
+/* Writes what changes; after a failure all files are as they were. */
+static int write_all(struct op_call *call, const char *id,
+                     const struct personality_changes *changes, const struct texts *texts,
+                     struct op_result *result, struct ethos_error *error)
 {
     int home;
     char folder[PERSONALITIES_PATH_SIZE];
-    struct before files[FILES] = {{.name = PERSONALITIES_SOUL}, {.name = CONFIG}};
+    struct before files[FILES] = {{.name = PERSONALITIES_SOUL},
+                                  {.name = CONFIG},
+                                  {.name = PERSONALITIES_TOOLSET},
+                                  {.name = PERSONALITIES_MCP}};
     folder_of(id, folder);
     int code = service_open_home(call->ethos, false, &home, error);
     if (code != ETHOS_OK)
@@ -180,8 +297,8 @@ static int write_both(struct op_call *call, const char *id,
     for (size_t i = 0; i < FILES && code == ETHOS_OK; i++)
         code = read_before(home, folder, &files[i], error);
     bool begun = code == ETHOS_OK && !call->dry_run;
-    if (code == ETHOS_OK && soul.data)
-        code = write_soul(call, id, soul, result, error);
+    if (code == ETHOS_OK)
+        code = write_texts(call, id, texts, result, error);
     if (code == ETHOS_OK && changes->count > 0)
         code = write_changes(call, id, changes, result, error);
     if (code != ETHOS_OK && begun && home < 0)
@@ -216,17 +333,20 @@ int personalities_run_create(struct op_call *call, struct op_result *result,
 {
     const char *id = op_string(call, "id");
     struct personality_changes changes;
+    struct beside beside;
     int lock;
     personality_changes_init(&changes);
+    beside_init(&beside, op_text(call, "soulMd"));
     int code = hold(call, id, false, &lock, error);
     if (code == ETHOS_OK && !op_string(call, "name"))
         code = personality_set(&changes, "name", id, error);
     if (code == ETHOS_OK)
-        code = take_changes(call, NULL, &changes, error);
+        code = take_changes(call, NULL, &changes, &beside, error);
     if (code == ETHOS_OK)
-        code = write_both(call, id, &changes, op_text(call, "soulMd"), result, error);
+        code = write_all(call, id, &changes, &beside.texts, result, error);
     release(lock);
     personality_changes_release(&changes);
+    beside_release(&beside);
     return code == ETHOS_OK ? return_row(call, id, result, error) : code;
 }
 
@@ -238,17 +358,20 @@ int personalities_run_update(struct op_call *call, struct op_result *result,
     const char *id = op_string(call, "id");
     const struct config *home, *own = NULL;
     struct personality_changes changes;
+    struct beside beside;
     int lock;
     personality_changes_init(&changes);
+    beside_init(&beside, op_text(call, "soulMd"));
     int code = hold(call, id, true, &lock, error);
     if (code == ETHOS_OK)
         code = service_config(call->ethos, id, &home, &own, error);
     if (code == ETHOS_OK)
-        code = take_changes(call, own, &changes, error);
+        code = take_changes(call, own, &changes, &beside, error);
     if (code == ETHOS_OK)
-        code = write_both(call, id, &changes, op_text(call, "soulMd"), result, error);
+        code = write_all(call, id, &changes, &beside.texts, result, error);
     release(lock);
     personality_changes_release(&changes);
+    beside_release(&beside);
     return code == ETHOS_OK ? return_row(call, id, result, error) : code;
 }
 
@@ -273,14 +396,29 @@ static int copy_settings(struct op_call *call, const char *id, struct personalit
     return code;
 }
 
+/* The files beside its settings. */
+static int copy_files(struct op_call *call, const char *id, struct beside *out,
+                      struct ethos_error *error)
+{
+    bool toolset = false, mcp = false;
+    int code = personalities_file(call, id, PERSONALITIES_TOOLSET, &out->toolset, &toolset, error);
+    if (code == ETHOS_OK)
+        code = personalities_file(call, id, PERSONALITIES_MCP, &out->mcp, &mcp, error);
+    out->texts.toolset = toolset ? whole(&out->toolset) : view_of(NULL, 0);
+    out->texts.mcp = mcp ? whole(&out->mcp) : view_of(NULL, 0);
+    return code;
+}
+
 int personalities_run_duplicate(struct op_call *call, struct op_result *result,
                                 struct ethos_error *error)
 {
     const char *id = op_string(call, "id"), *new_id = op_string(call, "newId");
     struct personality_changes changes;
+    struct beside beside;
     struct str soul;
     int lock = -1;
     str_init(&soul, ETHOS_MAX_READ_BYTES);
+    beside_init(&beside, (struct ethos_view){0});
     personality_changes_init(&changes);
     int code = personalities_require(call, id, true, error);
     if (code == ETHOS_OK)
@@ -290,10 +428,14 @@ int personalities_run_duplicate(struct op_call *call, struct op_result *result,
     if (code == ETHOS_OK)
         code = personalities_soul(call, id, &soul, error);
     if (code == ETHOS_OK)
-        code = write_both(call, new_id, &changes,
-                          soul.size > 0 ? str_view(&soul) : (struct ethos_view){0}, result, error);
+        code = copy_files(call, id, &beside, error);
+    if (soul.size > 0)
+        beside.texts.soul = str_view(&soul);
+    if (code == ETHOS_OK)
+        code = write_all(call, new_id, &changes, &beside.texts, result, error);
     release(lock);
     personality_changes_release(&changes);
+    beside_release(&beside);
     str_release(&soul);
     return code == ETHOS_OK ? return_row(call, new_id, result, error) : code;
 }

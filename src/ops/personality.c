@@ -13,7 +13,15 @@
 
 #define PATH_SIZE 128 /* bytes of a dotted name, with terminator */
 
-enum kind { TEXT, INTEGER, FLAG, LIST, NAMES /* any members below, texts */, JSON /* any value */ };
+enum kind {
+    TEXT,
+    INTEGER,
+    FLAG,
+    LIST,
+    WORDS /* a list; blanks separate, too */,
+    NAMES /* any members below, texts */,
+    JSON /* any value */
+};
 
 /* Always: told as null when it is not set; the others are left out. */
 static const struct field {
@@ -29,7 +37,7 @@ static const struct field {
     {"model.deep", TEXT, false},
     {"toolset", LIST, true},
     {"capabilities", LIST, true},
-    {"mcp_servers", LIST, true},
+    {"mcp_servers", WORDS, true},
     {"plugins", LIST, true},
     {"streamingTimeoutMs", INTEGER, true},
     {"fs_reach.read", LIST, false},
@@ -85,15 +93,15 @@ static bool is_parent(const char *path)
 
 /* ---- from the file --------------------------------------------------------------------------- */
 
-static json_t *list_json(const char *value)
+static json_t *list_json(const char *value, const char *separators)
 {
     json_t *list = json_array();
     for (const char *at = value; *at;) {
-        size_t size = strcspn(at, ",");
+        size_t size = strcspn(at, separators);
         struct ethos_view item = view_trim(view_of(at, size));
         if (item.size > 0)
             op_json_push(&list, json_text(item));
-        at += size + (at[size] == ',');
+        at += size + (at[size] != 0);
     }
     return list;
 }
@@ -103,8 +111,8 @@ static json_t *value_json(enum kind kind, const char *value)
 {
     json_t *json = NULL;
     char *end;
-    if (kind == LIST)
-        return list_json(value);
+    if (kind == LIST || kind == WORDS)
+        return list_json(value, kind == LIST ? "," : ", \t");
     if (!*value)
         return json_null();
     if (kind == TEXT)
@@ -246,7 +254,7 @@ static int print_value(const struct field *field, const json_t *value, struct st
     struct ethos_view text = view_of(json_string_value(value), json_string_length(value));
     if (json_is_null(value))
         return ETHOS_OK;
-    if (field->kind == LIST)
+    if (field->kind == LIST || field->kind == WORDS)
         return add_list(field->path, value, out, error);
     if (field->kind == JSON)
         return json_print(value, JSON_STYLE_LINE, out) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
@@ -287,7 +295,8 @@ static int set_value(const char *path, const struct field *field, const json_t *
         code = err_nomem(error);
     if (code == ETHOS_OK)
         code = check_provider(path, text.data, error);
-    bool clear = json_is_null(value) || (text.size == 0 && field->kind != LIST);
+    bool clear = json_is_null(value) ||
+                 (text.size == 0 && field->kind != LIST && field->kind != WORDS);
     if (code == ETHOS_OK)
         code = personality_set(changes, path, clear ? NULL : text.data, error);
     str_release(&text);

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/view.h"
 #include "core/scope.h"
+#include "memory/notes.h"
 
 struct ethos_target report_target(const struct op_call *call)
 {
@@ -21,14 +22,17 @@ static void add_scope(struct report_scopes *out, const char *scope, const char *
     out->targets[out->count++] = (struct ethos_target){NULL, scope, key};
 }
 
-void report_scopes(const struct ethos_context *context, struct report_scopes *out)
+void report_scopes(struct ethos_turn *turn, struct report_scopes *out)
 {
+    const struct ethos_context *context = ethos_turn_context(turn);
     out->count = 0;
     add_scope(out, context->memory_scope, "MEMORY.md");
     if (strcmp(context->user_scope, context->memory_scope) != 0)
         add_scope(out, context->user_scope, "USER.md");
     if (context->workspace_scope)
         add_scope(out, context->workspace_scope, "MEMORY.md");
+    if (strcmp(context->user_scope, "global") != 0 && notes_global_shown(turn))
+        add_scope(out, "global", "MEMORY.md");
     size_t owners = out->count;
     for (size_t i = 0; i < owners; i++) {
         scope_tree(out->targets[i].scope, out->trees[i]);
@@ -67,6 +71,8 @@ static json_t *outcome_json(const struct ethos_outcome *outcome)
                             (json_int_t)outcome->chars);
     if (outcome->removals > 0)
         op_json_put(&row, "matched", json_integer((json_int_t)outcome->matched));
+    if (outcome->warning)
+        op_json_put(&row, "warning", json_text(view_str(outcome->warning)));
     if (outcome->diff)
         op_json_put(&row, "diff", json_text(view_str(outcome->diff)));
     if (outcome->error)
@@ -83,7 +89,7 @@ static void collect(void *arg, const struct ethos_outcome *outcome)
     report->rows++;
     report->applied += (json_int_t)outcome->applied;
     if (outcome->warning)
-        op_json_push(&report->warnings, json_string(outcome->warning));
+        op_json_push(&report->warnings, json_text(view_str(outcome->warning)));
     if (outcome->diff)
         str_adds(&report->diff, outcome->diff);
 }

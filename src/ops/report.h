@@ -25,6 +25,11 @@
     {                                                                                              \
         "key", OP_TEXT, 0, NULL, "FILE", "which file, by name: a note such as plan.md"             \
     }
+#define ARG_NOTE_SCOPE                                                                             \
+    {                                                                                              \
+        "scope", OP_TEXT, 0, NULL, "SCOPE",                                                        \
+            "whose notes: workspace (default), personality, global"                                \
+    }
 #define ARG_IF_MATCH                                                                               \
     {                                                                                              \
         "ifMatch", OP_TEXT, 0, NULL, "REV", "only if this is still its revision (absent: no file)" \
@@ -38,14 +43,17 @@
 /* The file that the arguments name; a scope alone means the store's file there. */
 struct ethos_target report_target(const struct op_call *call);
 
-/* The main file of each scope of the context, memory first, and then of each scope's tree. */
+/*
+ * The main file of each scope of the context, memory first, that of everywhere where the prompt shows it; and
+ * then of each scope's tree.
+ */
 struct report_scopes {
-    struct ethos_target targets[6];
+    struct ethos_target targets[8];
     size_t count;
-    char trees[3][ETHOS_MAX_SCOPE];
+    char trees[4][ETHOS_MAX_SCOPE];
 };
 
-void report_scopes(const struct ethos_context *context, struct report_scopes *out);
+void report_scopes(struct ethos_turn *turn, struct report_scopes *out);
 
 /* Which workspace this is may not be known: the others are shown, and the reason beside them. */
 void report_workspace(const struct ethos_context *context, struct op_result *result);

@@ -37,7 +37,8 @@ static int run_search(struct op_call *call, struct op_result *result, struct eth
     const struct memory_search search = {.text = op_text(call, "query"),
                                          .scope = op_string(call, "scope"),
                                          .limit = (unsigned)op_integer(call, "limit", 20),
-                                         .guarded = call->guarded};
+                                         .guarded = call->guarded,
+                                         .archive = op_flag(call, "archive")};
     if (search.text.size > ETHOS_MAX_QUERY)
         return err_set(error, ETHOS_LIMIT, "query: longer than %d bytes", ETHOS_MAX_QUERY);
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
@@ -68,6 +69,7 @@ static const struct op_arg search_args[] = {
      "words in any order; \"in quotes\" a phrase"},
     {"limit", OP_INTEGER, 0, "1|100", "N", "at most this many hits (default 20)"},
     ARG_SCOPE,
+    {"archive", OP_FLAG, 0, NULL, NULL, "also in what was too long for its file and was archived"},
     ARG_END};
 
 const struct op ops_search[] = {

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "base/view.h"
 #include "core/scope.h"
+#include "memory/service.h"
 #include "memory/sessions.h"
 #include "memory/workspace.h"
 #include "ops/tables.h"
@@ -21,6 +22,7 @@
 #define TITLE_UNITS 200        /* CH of a title */
 #define TITLE_BYTES 65536      /* of a title; another program may have written it */
 #define ROLES_BYTES 1073741824 /* one for each message of a session */
+#define OLD_PAGE 200           /* sessions listed at once to prune them */
 
 /* ---- rows ------------------------------------------------------------------------------------- */
 
@@ -37,7 +39,7 @@ static json_t *usage_json(const struct ethos_usage *usage)
 
 json_t *sessions_row(const struct ethos_session *session)
 {
-    return json_pack(
+    json_t *row = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:i, s:I}", "id",
         op_json_string(session->id), "key", op_json_string(session->key), "platform",
         op_json_string(session->platform), "model", op_json_string(session->model), "provider",
@@ -47,6 +49,9 @@ json_t *sessions_row(const struct ethos_session *session)
         session->pinned, "usage", usage_json(&session->usage), "createdAt",
         op_json_string(session->created_at), "updatedAt", op_json_string(session->updated_at),
         "version", 1, "turnCount", (json_int_t)session->turns);
+    if (session->user)
+        op_json_put(&row, "userId", op_json_string(session->user));
+    return row;
 }
 
 /* One call as the wire has it, {"id", "name", "input"}; what it lacks is empty. */
@@ -161,6 +166,74 @@ int sessions_place(const struct op_call *call, char out_path[PATH_MAX], struct e
                                   : sessions_folder(given, out_path, error);
 }
 
+/* ---- who sees what ---------------------------------------------------------------------------- */
+
+/* A model sees the sessions of its folder, unless the owner allows more. */
+static int limit_folder(const struct op_call *call, struct sessions_viewer *out,
+                        struct ethos_error *error)
+{
+    const struct config *home;
+    if (!call->guarded)
+        return ETHOS_OK;
+    int code = service_config(call->ethos, NULL, &home, NULL, error);
+    if (code != ETHOS_OK || config_switch(home, NULL, "sessions.across"))
+        return code;
+    if (!sessions_placed(call))
+        return err_hint(
+            error, err_set(error, ETHOS_DENIED, "no folder is named whose conversations to show"),
+            "start the server with --workspace DIR, or allow those of all folders: "
+            "ethos config set sessions.across on");
+    out->folder = out->path;
+    return sessions_place(call, out->path, error);
+}
+
+int sessions_view(const struct op_call *call, struct sessions_viewer *out,
+                  struct ethos_error *error)
+{
+    out->folder = NULL;
+    int code = sessions_person(call->ethos, call->request, &out->person, error);
+    out->people = &out->person.people;
+    if (code == ETHOS_OK && op_flag(call, "allUsers")) {
+        if (call->request->user || call->guarded || !out->person.people.owner)
+            return err_set(error, ETHOS_DENIED, "allUsers: only for the owner, without a user");
+        out->people = NULL;
+    }
+    return code == ETHOS_OK ? limit_folder(call, out, error) : code;
+}
+
+void sessions_view_release(struct sessions_viewer *self)
+{
+    sessions_person_release(&self->person);
+}
+
+static int check_folder(void *arg, const struct ethos_session *session)
+{
+    const struct sessions_viewer *viewer = arg;
+    const char *folder = session->working_dir;
+    return folder && strcmp(folder, viewer->folder) == 0 ? ETHOS_OK : ETHOS_DENIED;
+}
+
+int sessions_named(const struct op_call *call, const char *name, char out_id[ETHOS_UUID_SIZE],
+                   struct ethos_error *error)
+{
+    struct sessions_viewer viewer;
+    struct ethos_sessions *store;
+    int code = sessions_view(call, &viewer, error);
+    if (code == ETHOS_OK)
+        code = sessions_find(call->ethos, viewer.people, name, out_id, error);
+    if (code == ETHOS_OK && viewer.folder) {
+        code = ethos_sessions(call->ethos, &store, error);
+        if (code == ETHOS_OK)
+            code = store->ops->get(store, out_id, check_folder, &viewer, error);
+        if (code == ETHOS_DENIED)
+            code = err_hint(error,
+                            err_set(error, code, "%s: a conversation of another folder", name),
+                            "the owner may allow that: ethos config set sessions.across on");
+    }
+    sessions_view_release(&viewer);
+    return code;
+}
+
 /* ---- one session ------------------------------------------------------------------------------ */
 
 /* The session that a call names, as it is before anything happens to it. */
@@ -173,7 +246,7 @@ struct named {
 static int open_named(const struct op_call *call, struct named *out, struct ethos_error *error)
 {
     *out = (struct named){0};
-    int code = ethos_session_find(call->ethos, op_string(call, "id"), out->id, error);
+    int code = sessions_named(call, op_string(call, "id"), out->id, error);
     if (code == ETHOS_OK)
         code = ethos_sessions(call->ethos, &out->store, error);
     return code == ETHOS_OK ? sessions_tell(call, out->id, &out->row, error) : code;
@@ -338,15 +411,107 @@ static int run_delete(struct op_call *call, struct op_result *result, struct eth
     return code;
 }
 
-static int run_prune(struct op_call *call, struct op_result *result, struct ethos_error *error)
+/* The sessions of a person that were last used before a time and are not pinned. */
+struct old {
+    const char *before;
+    json_t *ids;
+};
+
+static bool is_old(const struct old *old, const struct ethos_session *session)
+{
+    return !session->pinned && strcmp(session->updated_at, old->before) < 0;
+}
+
+static int add_old(void *arg, const struct ethos_session *session)
+{
+    struct old *old = arg;
+    if (is_old(old, session))
+        op_json_push(&old->ids, json_string(session->id));
+    return old->ids ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+static int check_old(void *arg, const struct ethos_session *session)
+{
+    return is_old(arg, session) ? ETHOS_OK : ETHOS_NOTFOUND;
+}
+
+static int list_old(struct ethos_sessions *store, const struct sessions_viewer *viewer,
+                    struct old *old, struct ethos_error *error)
+{
+    char from[ETHOS_CURSOR_SIZE], next[ETHOS_CURSOR_SIZE] = "";
+    int code;
+    old->ids = json_array();
+    do {
+        memcpy(from, next, sizeof from);
+        *next = '\0';
+        const struct ethos_session_query query = {.working_dir = viewer->folder,
+                                                  .people = viewer->people,
+                                                  .until = old->before,
+                                                  .cursor = *from ? from : NULL,
+                                                  .limit = OLD_PAGE};
+        code = sessions_walked(store->ops->list(store, &query, add_old, old, next, error), error);
+    } while (code == ETHOS_OK && *next);
+    return code;
+}
+
+/* One that was used, pinned or deleted since it was listed is left alone. */
+static int remove_old(struct ethos_sessions *store, struct old *old, uint64_t *out_count,
+                      struct ethos_error *error)
+{
+    size_t index;
+    json_t *row;
+    int code = ETHOS_OK;
+    *out_count = 0;
+    json_array_foreach (old->ids, index, row) {
+        const char *id = json_string_value(row);
+        code = store->ops->get(store, id, check_old, old, error);
+        if (code == ETHOS_OK)
+            code = store->ops->remove(store, id, error);
+        if (code == ETHOS_OK)
+            ++*out_count;
+        else if (code != ETHOS_NOTFOUND)
+            return code;
+    }
+    return ETHOS_OK;
+}
+
+/*
+ * The store prunes at once what belongs to anybody: only when that is as much as the person may see.
+ * Every removal erases for itself, which costs more.
+ */
+static int prune_seen(const struct op_call *call, const struct sessions_viewer *viewer,
+                      struct old *old, uint64_t *out_count, struct ethos_error *error)
 {
     struct ethos_sessions *store;
-    char before[CLOCK_ISO_SIZE];
-    uint64_t count = 0;
-    clock_iso(op_time(call, "olderThan"), before);
+    uint64_t all = 0, own = 0;
     int code = ethos_sessions(call->ethos, &store, error);
     if (code == ETHOS_OK)
-        code = store->ops->prune(store, before, call->dry_run, &count, error);
+        code = store->ops->prune(store, old->before, true, &all, error);
+    bool everybody = !viewer->people && !viewer->folder;
+    if (code == ETHOS_OK && !everybody && all > 0) {
+        code = list_old(store, viewer, old, error);
+        own = json_array_size(old->ids);
+        everybody = own == all;
+    }
+    *out_count = everybody ? all : own;
+    if (code != ETHOS_OK || call->dry_run)
+        return code;
+    return everybody ? store->ops->prune(store, old->before, false, out_count, error)
+                     : remove_old(store, old, out_count, error);
+}
+
+static int run_prune(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct sessions_viewer viewer;
+    char before[CLOCK_ISO_SIZE];
+    struct old old = {.before = before};
+    uint64_t count = 0;
+    clock_iso(op_time(call, "olderThan"), before);
+    int code = sessions_view(call, &viewer, error);
+    if (code == ETHOS_OK)
+        code = prune_seen(call, &viewer, &old, &count, error);
+    sessions_view_release(&viewer);
+    json_decref(old.ids);
     if (code != ETHOS_OK)
         return code;
     if (call->dry_run)
@@ -415,6 +580,10 @@ static int run_undo(struct op_call *call, struct op_result *result, struct ethos
         "id", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "ID",                                    \
             "a session: its id, the start of it, or its key"                                       \
     }
+#define ARG_ALL_USERS                                                                              \
+    {                                                                                              \
+        "allUsers", OP_FLAG, 0, NULL, NULL, "of all people, not only your own"                     \
+    }
 #define ARG_END                                                                                    \
     {                                                                                              \
         NULL, OP_TEXT, 0, NULL, NULL, NULL                                                         \
@@ -426,6 +595,7 @@ static const struct op_arg list_args[] = {
     {"cursor", OP_TEXT, 0, NULL, "CURSOR", "go on where a page ended"},
     {"personalityId", OP_TEXT, 0, NULL, "ID", "only those of a personality"},
     {"all", OP_FLAG, 0, NULL, NULL, "of all folders, not only of this one"},
+    ARG_ALL_USERS,
     {"since", OP_TIME, 0, NULL, "TIME", "last used at or after: 7d, 2026-11-15"},
     {"until", OP_TIME, 0, NULL, "TIME", "last used at or before"},
     ARG_END};
@@ -446,6 +616,7 @@ static const struct op_arg search_args[] = {
     {"session", OP_TEXT, 0, NULL, "ID", "only in one session"},
     {"here", OP_FLAG, 0, NULL, NULL, "only in sessions of this folder"},
     {"newest", OP_FLAG, 0, NULL, NULL, "the newest first, not the best"},
+    ARG_ALL_USERS,
     ARG_END};
 static const struct op_arg id_args[] = {ARG_ID, ARG_END};
 static const struct op_arg fork_args[] = {
@@ -459,6 +630,7 @@ static const struct op_arg update_args[] = {ARG_ID,
                                             ARG_END};
 static const struct op_arg prune_args[] = {
     {"olderThan", OP_TIME, OP_REQUIRED, NULL, "TIME", "last used before: 90d, 2026-01-31"},
+    ARG_ALL_USERS,
     ARG_END};
 static const struct op_arg undo_args[] = {
     ARG_ID, {"turns", OP_INTEGER, 0, "1|1000000000", "N", "how many turns (default: 1)"}, ARG_END};
@@ -469,6 +641,7 @@ static const struct op_arg append_args[] = {
      "what was said; - reads it from a pipe"},
     {"role", OP_CHOICE, 0, SESSIONS_ROLES, "ROLE", "by whom (default: user)"},
     {"session", OP_TEXT, 0, NULL, "ID", "in which session (default: the one of this folder)"},
+    {"aborted", OP_FLAG, 0, NULL, NULL, "of a user: the turn before ended without a reply"},
     {"toolCallId", OP_TEXT, 0, NULL, "ID", "of a tool result: the call that it answers"},
     {"toolName", OP_TEXT, 0, NULL, "NAME", "of a tool result: the tool"},
     {"toolCalls", OP_TEXT, OP_JSON, NULL, "JSON",
@@ -487,6 +660,8 @@ const struct op ops_sessions[] = {
      "ethos sessions search deploy redis --since 30d", search_args, READS, sessions_run_search},
     {"sessions.current", "sessions current", "Print the id of the session of this folder",
      "ethos sessions current --new", current_args, WRITES, sessions_run_current},
+    {"sessions.new", "sessions new", "Begin another session in this folder", "ethos sessions new",
+     NULL, WRITES, sessions_run_new},
     {"sessions.append", "sessions append", "Add a message to the session of this folder",
      "ethos sessions append 'Done.' --role assistant", append_args, WRITES, sessions_run_append},
     {"sessions.undo", "sessions undo", "Take back the last turns of a session",
@@ -501,7 +676,8 @@ const struct op ops_sessions[] = {
     {"sessions.unpin", "sessions unpin", "Undo a pin", "ethos sessions unpin 3f2a9c1d", id_args,
      WRITES | OP_IDEMPOTENT, run_unpin},
     {"sessions.delete", "sessions delete", "Delete a session with all that was said in it",
-     "ethos sessions delete 3f2a9c1d", id_args, WRITES | OP_DESTRUCTIVE, run_delete},
+     "ethos sessions delete 3f2a9c1d", id_args, WRITES | OP_DESTRUCTIVE | OP_FINAL, run_delete},
     {"sessions.prune", "sessions prune", "Delete the sessions that were not used for long",
-     "ethos sessions prune --older-than 90d", prune_args, WRITES | OP_DESTRUCTIVE, run_prune},
+     "ethos sessions prune --older-than 90d", prune_args, WRITES | OP_DESTRUCTIVE | OP_FINAL,
+     run_prune},
     {0}};

@@ -8,6 +8,7 @@
 
 #include <ethos/session.h>
 
+#include "memory/sessions.h"
 #include "ops/op.h"
 
 #define SESSIONS_ROLES "user|assistant|tool_result|system|user_steer"
@@ -40,6 +41,23 @@ bool sessions_placed(const struct op_call *call);
  */
 int sessions_place(const struct op_call *call, char out_path[PATH_MAX], struct ethos_error *error);
 
+/* Who asks, and what of the sessions that person, or a model for them, may see. */
+struct sessions_viewer {
+    struct sessions_person person;
+    const struct ethos_people *people; /* NULL: everybody's */
+    const char *folder;                /* only of this one, or NULL */
+    char path[PATH_MAX];
+};
+
+/* Released in any case. */
+int sessions_view(const struct op_call *call, struct sessions_viewer *out,
+                  struct ethos_error *error);
+void sessions_view_release(struct sessions_viewer *self);
+
+/* The session that a caller names, among those that they may see. */
+int sessions_named(const struct op_call *call, const char *name, char out_id[ETHOS_UUID_SIZE],
+                   struct ethos_error *error);
+
 /* What a walk returned: a callback that ran out of memory said no more than that. */
 int sessions_walked(int code, struct ethos_error *error);
 
@@ -51,6 +69,7 @@ int sessions_run_search(struct op_call *call, struct op_result *result, struct e
 int sessions_run_get(struct op_call *call, struct op_result *result, struct ethos_error *error);
 
 /* sessions_append.c */
+int sessions_run_new(struct op_call *call, struct op_result *result, struct ethos_error *error);
 int sessions_run_current(struct op_call *call, struct op_result *result, struct ethos_error *error);
 int sessions_run_append(struct op_call *call, struct op_result *result, struct ethos_error *error);
 

@@ -28,10 +28,10 @@ static int return_id(const struct op_call *call, const char *id, struct op_resul
 
 /* Which one it would be; none when one would be made. */
 static int dry_current(const struct op_call *call, struct ethos_turn *turn, const char *folder,
-                       struct op_result *result, struct ethos_error *error)
+                       bool fresh, struct op_result *result, struct ethos_error *error)
 {
     char id[ETHOS_UUID_SIZE];
-    int code = op_flag(call, "new") ? ETHOS_NOTFOUND : sessions_current(turn, folder, id, error);
+    int code = fresh ? ETHOS_NOTFOUND : sessions_current(turn, folder, id, error);
     if (code != ETHOS_OK && code != ETHOS_NOTFOUND)
         return code;
     if (code == ETHOS_OK)
@@ -41,7 +41,8 @@ static int dry_current(const struct op_call *call, struct ethos_turn *turn, cons
     return return_id(call, code == ETHOS_OK ? id : NULL, result, error);
 }
 
-int sessions_run_current(struct op_call *call, struct op_result *result, struct ethos_error *error)
+static int run_current(struct op_call *call, bool fresh, struct op_result *result,
+                       struct ethos_error *error)
 {
     struct ethos_turn *turn;
     char folder[PATH_MAX], id[ETHOS_UUID_SIZE];
@@ -50,12 +51,22 @@ int sessions_run_current(struct op_call *call, struct op_result *result, struct 
         return code;
     code = sessions_place(call, folder, error);
     if (code == ETHOS_OK && call->dry_run)
-        code = dry_current(call, turn, folder, result, error);
-    else if (code == ETHOS_OK && (code = ethos_session_current(turn, folder, op_flag(call, "new"),
-                                                               id, error)) == ETHOS_OK)
+        code = dry_current(call, turn, folder, fresh, result, error);
+    else if (code == ETHOS_OK &&
+             (code = ethos_session_current(turn, folder, fresh, id, error)) == ETHOS_OK)
         code = return_id(call, id, result, error);
     ethos_turn_free(turn);
     return code;
+}
+
+int sessions_run_current(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return run_current(call, op_flag(call, "new"), result, error);
+}
+
+int sessions_run_new(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return run_current(call, true, result, error);
 }
 
 /* ---- the message ------------------------------------------------------------------------------ */
@@ -104,10 +115,15 @@ static struct ethos_message named_message(const struct op_call *call)
 }
 
 /* What a caller can do about a message that does not fit. */
-static int hint_order(const char *id, int code, struct ethos_error *error)
+static int hint_order(const char *id, const struct ethos_message *message, int code,
+                      struct ethos_error *error)
 {
     if (code != ETHOS_INVALID)
         return code;
+    if (id && is_role(message, "user"))
+        return err_hint(error, code,
+                        "add the reply first (--role assistant), or say that there was none"
+                        " (--aborted)");
     return id ? err_hint(error, code, "ethos sessions show %s --last 3 shows how it stands", id)
               : err_hint(error, code, "a session begins with what the user says");
 }
@@ -136,7 +152,26 @@ static int check_place(struct ethos *ethos, const char *id, const struct ethos_m
         code = sessions_walked(store->ops->messages(store, id, 0, follow, &transcript, error),
                                error);
     if (code == ETHOS_OK)
-        code = hint_order(id, transcript_next(&transcript, message, error), error);
+        code = hint_order(id, message, transcript_next(&transcript, message, error), error);
+    arena_release(&arena);
+    return code;
+}
+
+/* Appends, after the messages that end an aborted turn. */
+static int append_closing(struct ethos_sessions *store, const char *id,
+                          const struct ethos_message *message, struct ethos_error *error)
+{
+    struct arena arena;
+    struct ethos_message messages[TRANSCRIPT_MAX_CALLS + 1];
+    arena_init(&arena);
+    struct transcript transcript = {.arena = &arena};
+    int code = sessions_walked(store->ops->messages(store, id, 0, follow, &transcript, error),
+                               error);
+    if (code == ETHOS_OK) {
+        size_t count = transcript_close(&transcript, messages);
+        messages[count] = *message;
+        code = store->ops->append(store, id, messages, count + 1, ETHOS_APPEND_CHECKED, error);
+    }
     arena_release(&arena);
     return code;
 }
@@ -154,7 +189,7 @@ static int find_place(const struct op_call *call, struct place *out, struct etho
     *out->id = '\0';
     out->turn = NULL;
     if (name)
-        return ethos_session_find(call->ethos, name, out->id, error);
+        return sessions_named(call, name, out->id, error);
     int code = ethos_turn_new(call->ethos, call->request, &out->turn, error);
     if (code == ETHOS_OK)
         code = sessions_place(call, out->folder, error);
@@ -169,7 +204,7 @@ static int dry_append(const struct op_call *call, const struct place *place,
                       struct ethos_error *error)
 {
     const char *id = *place->id ? place->id : NULL;
-    int code = check_place(call->ethos, id, message, error);
+    int code = op_flag(call, "aborted") ? ETHOS_OK : check_place(call->ethos, id, message, error);
     if (code != ETHOS_OK)
         return code;
     if (!id)
@@ -185,9 +220,12 @@ static int append(const struct op_call *call, const char *id, const struct ethos
 {
     struct ethos_sessions *store;
     int code = ethos_sessions(call->ethos, &store, error);
-    if (code == ETHOS_OK)
-        code = hint_order(
-            id, store->ops->append(store, id, message, 1, ETHOS_APPEND_CHECKED, error), error);
+    if (code != ETHOS_OK)
+        return code;
+    code = op_flag(call, "aborted")
+               ? append_closing(store, id, message, error)
+               : store->ops->append(store, id, message, 1, ETHOS_APPEND_CHECKED, error);
+    code = hint_order(id, message, code, error);
     return code == ETHOS_OK ? return_id(call, id, result, error) : code;
 }
 
@@ -196,6 +234,8 @@ int sessions_run_append(struct op_call *call, struct op_result *result, struct e
     struct place place;
     const struct ethos_message message = named_message(call);
     int code = check_parts(&message, error);
+    if (code == ETHOS_OK && op_flag(call, "aborted") && !is_role(&message, "user"))
+        code = err_set(error, ETHOS_INVALID, "aborted: only for a message of the user");
     if (code != ETHOS_OK)
         return code;
     code = find_place(call, &place, error);

@@ -140,7 +140,7 @@ static int show_page(const struct op_call *call, struct page *page, struct op_re
     json_t *session = NULL;
     int code = ethos_sessions(call->ethos, &store, error);
     if (code == ETHOS_OK)
-        code = ethos_session_find(call->ethos, op_string(call, "id"), id, error);
+        code = sessions_named(call, op_string(call, "id"), id, error);
     if (code == ETHOS_OK)
         code = sessions_tell(call, id, &session, error);
     if (code == ETHOS_OK)

@@ -89,6 +89,7 @@ enum { ENOUGH = 1 }; // ends a walk
 struct matching {
     struct ethos_sessions *store;
     const char *folder, *personality;
+    const struct ethos_people *people;
     struct span span;
     bool guarded;
     struct str safe; /* of the name at hand, when guarded */
@@ -185,7 +186,8 @@ static int find_said(struct matching *self, struct ethos_view text, uint64_t bit
                                             .until = *until ? until : NULL,
                                             .limit = MANY,
                                             .newest = round > 0,
-                                            .guarded = self->guarded};
+                                            .guarded = self->guarded,
+                                            .people = self->people};
         self->hits = 0;
         int code = self->store->ops->search(self->store, &search, note_hit, self, error);
         if (code != ETHOS_OK || self->hits < MANY || strcmp(self->oldest, until) == 0)
@@ -199,8 +201,10 @@ static int find_said(struct matching *self, struct ethos_view text, uint64_t bit
 static int find_all(struct matching *self, struct ethos_view text, struct ethos_error *error)
 {
     char cursor[ETHOS_CURSOR_SIZE];
-    const struct ethos_session_query every = {
-        .working_dir = self->folder, .personality = self->personality, .limit = UINT_MAX};
+    const struct ethos_session_query every = {.working_dir = self->folder,
+                                              .personality = self->personality,
+                                              .limit = UINT_MAX,
+                                              .people = self->people};
     if (self->count == 0)
         return ETHOS_OK;
     int code = self->store->ops->list(self->store, &every, note_names, self, cursor, error);
@@ -211,10 +215,11 @@ static int find_all(struct matching *self, struct ethos_view text, struct ethos_
     return code;
 }
 
-static int list_matching(const struct op_call *call, const char *folder, json_t **out_rows,
-                         struct ethos_error *error)
+static int list_matching(const struct op_call *call, const struct sessions_viewer *viewer,
+                         json_t **out_rows, struct ethos_error *error)
 {
-    struct matching self = {.folder = folder,
+    struct matching self = {.folder = viewer->folder,
+                            .people = viewer->people,
                             .personality = op_string(call, "personalityId"),
                             .guarded = call->guarded,
                             .found = json_object(),
@@ -245,11 +250,13 @@ static int add_row(void *arg, const struct ethos_session *session)
     return *rows ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int list_page(const struct op_call *call, const char *folder, json_t **out_rows,
-                     char out_cursor[ETHOS_CURSOR_SIZE], struct ethos_error *error)
+static int list_page(const struct op_call *call, const struct sessions_viewer *viewer,
+                     json_t **out_rows, char out_cursor[ETHOS_CURSOR_SIZE],
+                     struct ethos_error *error)
 {
     struct ethos_sessions *store;
-    const struct ethos_session_query query = {.working_dir = folder,
+    const struct ethos_session_query query = {.working_dir = viewer->folder,
+                                              .people = viewer->people,
                                               .personality = op_string(call, "personalityId"),
                                               .since = op_string(call, "since"),
                                               .until = op_string(call, "until"),
@@ -263,15 +270,33 @@ static int list_page(const struct op_call *call, const char *folder, json_t **ou
                            error);
 }
 
+/* This one, or all that may be seen. */
+static int choose_folder(const struct op_call *call, struct sessions_viewer *viewer,
+                         struct ethos_error *error)
+{
+    bool all = op_flag(call, "all");
+    if (viewer->folder && all)
+        return err_hint(
+            error, err_set(error, ETHOS_DENIED, "conversations of other folders are not shown"),
+            "the owner may allow that: ethos config set sessions.across on");
+    if (viewer->folder || all || !sessions_placed(call))
+        return ETHOS_OK;
+    viewer->folder = viewer->path;
+    return sessions_place(call, viewer->path, error);
+}
+
 int sessions_run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    char path[PATH_MAX], cursor[ETHOS_CURSOR_SIZE] = "";
-    const char *folder = op_flag(call, "all") || !sessions_placed(call) ? NULL : path;
+    char cursor[ETHOS_CURSOR_SIZE] = "";
+    struct sessions_viewer viewer;
     json_t *rows = NULL;
-    int code = folder ? sessions_place(call, path, error) : ETHOS_OK;
+    int code = sessions_view(call, &viewer, error);
     if (code == ETHOS_OK)
-        code = view_blank(op_text(call, "query")) ? list_page(call, folder, &rows, cursor, error)
-                                                  : list_matching(call, folder, &rows, error);
+        code = choose_folder(call, &viewer, error);
+    if (code == ETHOS_OK)
+        code = view_blank(op_text(call, "query")) ? list_page(call, &viewer, &rows, cursor, error)
+                                                  : list_matching(call, &viewer, &rows, error);
+    sessions_view_release(&viewer);
     if (code == ETHOS_OK)
         code = add_titles(call, rows, error);
     if (code == ETHOS_OK)
@@ -341,23 +366,30 @@ static int find_hits(const struct op_call *call, const struct ethos_search *sear
 
 int sessions_run_search(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    char path[PATH_MAX], id[ETHOS_UUID_SIZE];
+    char id[ETHOS_UUID_SIZE];
+    struct sessions_viewer viewer;
     const char *name = op_string(call, "session");
-    const struct ethos_search search = {.text = op_text(call, "query"),
-                                        .session = name ? id : NULL,
-                                        .role = op_string(call, "role"),
-                                        .working_dir = op_flag(call, "here") ? path : NULL,
-                                        .since = op_string(call, "since"),
-                                        .until = op_string(call, "until"),
-                                        .limit = (unsigned)op_integer(call, "limit", HITS),
-                                        .newest = op_flag(call, "newest"),
-                                        .guarded = call->guarded};
+    struct ethos_search search = {.text = op_text(call, "query"),
+                                  .session = name ? id : NULL,
+                                  .role = op_string(call, "role"),
+                                  .since = op_string(call, "since"),
+                                  .until = op_string(call, "until"),
+                                  .limit = (unsigned)op_integer(call, "limit", HITS),
+                                  .newest = op_flag(call, "newest"),
+                                  .guarded = call->guarded};
     struct found found = {.hits = json_array()};
-    int code = search.working_dir ? sessions_place(call, path, error) : ETHOS_OK;
+    int code = sessions_view(call, &viewer, error);
+    if (code == ETHOS_OK && op_flag(call, "here") && !viewer.folder) {
+        viewer.folder = viewer.path;
+        code = sessions_place(call, viewer.path, error);
+    }
+    search.working_dir = viewer.folder;
+    search.people = viewer.people;
     if (code == ETHOS_OK && name)
-        code = ethos_session_find(call->ethos, name, id, error);
+        code = sessions_find(call->ethos, viewer.people, name, id, error);
     if (code == ETHOS_OK)
         code = find_hits(call, &search, &found, error);
+    sessions_view_release(&viewer);
     if (code == ETHOS_OK)
         code = op_return(result, json_pack("{s:O}", "hits", found.hits), error);
     result->withheld = found.withheld;

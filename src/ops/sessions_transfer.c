@@ -296,7 +296,7 @@ static int run_export(struct op_call *call, struct op_result *result, struct eth
 {
     char id[ETHOS_UUID_SIZE];
     const char *format = op_string(call, "format");
-    int code = ethos_session_find(call->ethos, op_string(call, "id"), id, error);
+    int code = sessions_named(call, op_string(call, "id"), id, error);
     if (code != ETHOS_OK)
         return code;
     str_release(&result->text);

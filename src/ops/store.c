@@ -106,7 +106,6 @@ static json_t *offers(const struct ethos_store *store)
         {"durable", store->capabilities & ETHOS_STORE_DURABLE},
         {"history", (store->capabilities & ETHOS_STORE_HISTORY) && ops->history && ops->version},
         {"scopes", ops->scopes},
-        {"purge", ops->purge},
         {"setAside", ops->set_aside},
         {"conflicts", ops->conflicts && ops->conflict_read && ops->conflict_drop},
         {"keep", ops->keep},
@@ -342,8 +341,6 @@ static const struct op_arg version_args[] = {
     KEY,
     {"revision", OP_TEXT, OP_REQUIRED, NULL, "REV", "a revision that the history names"},
     ARG_END};
-static const struct op_arg purge_args[] = {
-    SCOPE, {"needle", OP_VALUE, OP_REQUIRED, NULL, "TEXT", "lines with this go"}, ORIGIN, ARG_END};
 static const struct op_arg text_args[] = {SCOPE, KEY, TEXT, ARG_END};
 static const struct op_arg copy_args[] = {SCOPE, ID, ARG_END};
 static const struct op_arg graft_args[] = {
@@ -368,8 +365,6 @@ const struct op ops_store[] = {
      READS, store_run_history},
     {"store.version", NULL, "Read the text that a key had", NULL, version_args, OP_STORE, READS,
      store_run_version},
-    {"store.purge", NULL, "Purge lines from the texts and the history of a scope", NULL, purge_args,
-     OP_STORE, WRITES | OP_DESTRUCTIVE, store_run_purge},
     {"store.setAside", NULL, "Keep a text beside a key", NULL, text_args, OP_STORE, WRITES,
      store_run_set_aside},
     {"store.conflicts", NULL, "List the texts that are kept beside keys", NULL, scope_args,

@@ -38,8 +38,8 @@ int lending_bytes(struct lending *self, const struct op_call *call, const char *
 int lending_origin(struct lending *self, const struct op_call *call, struct ethos_origin *out);
 
 /* store_past.c */
-op_fn store_run_history, store_run_version, store_run_purge, store_run_set_aside,
-    store_run_conflicts, store_run_conflict_read, store_run_conflict_drop, store_run_keep;
+op_fn store_run_history, store_run_version, store_run_set_aside, store_run_conflicts,
+    store_run_conflict_read, store_run_conflict_drop, store_run_keep;
 
 /* store_graft.c */
 op_fn store_run_graft;

@@ -1,5 +1,5 @@
 /*
- * store_past.c: store.history, version, purge and what is kept beside keys.
+ * store_past.c: store.history, version and what is kept beside keys.
  */
 #include "base/err.h"
 #include "base/view.h"
@@ -94,37 +94,6 @@ int store_run_version(struct op_call *call, struct op_result *result, struct eth
     if (lending.host)
         lending_free(&lending, &text);
     return lending_end(&lending, code, json, result, error);
-}
-
-int store_run_purge(struct op_call *call, struct op_result *result, struct ethos_error *error)
-{
-    struct lending lending;
-    struct ethos_origin origin;
-    struct ethos_purge purge = {0};
-    struct ethos_view needle;
-    struct str scratch;
-    uint64_t calls =
-        0; // that wait or were refused here: they are cleansed, and nobody else's business
-    str_init(&scratch, WIRE_MAX_BYTES);
-    int code = lending_begin(call, &lending);
-    if (code == ETHOS_OK)
-        code = lending_needs(&lending, lending.store->ops->purge);
-    if (code == ETHOS_OK)
-        code = lending_origin(&lending, call, &origin);
-    if (code == ETHOS_OK)
-        code = lending_bytes(&lending, call, "needle", &scratch, &needle);
-    if (code == ETHOS_OK)
-        code = lending.store->ops->purge(lending.store, lending.scope, needle, call->dry_run,
-                                         &origin, &purge, &lending.error);
-    if (code == ETHOS_OK)
-        code = service_forget_kept(call->ethos, lending.scope, needle, call->dry_run, &calls,
-                                   &lending.error);
-    str_release(&scratch);
-    return lending_end(&lending, code,
-                       json_pack("{s:I, s:I, s:I, s:I}", "lines", (json_int_t)purge.lines,
-                                 "versions", (json_int_t)purge.versions, "blobs",
-                                 (json_int_t)purge.blobs, "conflicts", (json_int_t)purge.conflicts),
-                       result, error);
 }
 
 /* ---- beside keys --------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@ extern const struct op ops_memory_tool[];
 extern const struct op ops_notes[];
 extern const struct op ops_notes_graph[];
 extern const struct op ops_history[];
+extern const struct op ops_forget[];
 extern const struct op ops_timeline[];
 extern const struct op ops_insights[];
 extern const struct op ops_conflicts[];
@@ -20,6 +21,7 @@ extern const struct op ops_merging[];
 extern const struct op ops_transfer[];
 extern const struct op ops_migrate[];
 extern const struct op ops_mirror[];
+extern const struct op ops_backup[];
 extern const struct op ops_sessions[];
 extern const struct op ops_sessions_transfer[];
 extern const struct op ops_chat[];
@@ -41,10 +43,10 @@ extern const struct op ops_markdown[];
 
 /* Those that every program has, in the order of help. */
 #define OP_TABLES                                                                                  \
-    ops_memory, ops_search, ops_notes, ops_notes_graph, ops_history, ops_timeline, ops_insights,   \
-        ops_pending, ops_conflicts, ops_merging, ops_transfer, ops_migrate, ops_mirror,            \
-        ops_sessions, ops_sessions_transfer, ops_chat, ops_workspaces, ops_users,                  \
-        ops_personalities, ops_config, ops_doctor, ops_install, ops_hooks, ops_memory_tool,        \
-        ops_merge, ops_keys, ops_meta, ops_local, ops_store
+    ops_memory, ops_search, ops_notes, ops_notes_graph, ops_history, ops_forget, ops_timeline,     \
+        ops_insights, ops_pending, ops_conflicts, ops_merging, ops_transfer, ops_migrate,          \
+        ops_mirror, ops_sessions, ops_sessions_transfer, ops_chat, ops_workspaces, ops_users,      \
+        ops_personalities, ops_config, ops_doctor, ops_backup, ops_install, ops_hooks,             \
+        ops_memory_tool, ops_merge, ops_keys, ops_meta, ops_local, ops_store
 
 #endif

@@ -11,7 +11,8 @@
 #include "ops/report.h"
 #include "ops/tables.h"
 
-#define PAGE 50 /* changes, unless a limit is given */
+#define PAGE 50             /* changes, unless a limit is given */
+#define WHOLE_BYTES 8388608 /* of the diffs that are made whole for one answer */
 
 struct rows {
     json_t *items;
@@ -29,17 +30,19 @@ static int add_row(void *arg, const char *scope, const struct ethos_change *chan
     return rows->items ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* What cannot be made whole stays null: its version may be gone. */
+/* What cannot be made whole stays null: its version may be gone, or the answer would be too long. */
 static int complete_diffs(struct ethos_turn *turn, json_t *items, struct ethos_error *error)
 {
-    size_t index;
+    size_t index, bytes = 0;
     json_t *row;
     json_array_foreach (items, index, row) {
         const struct ethos_target target = {NULL, json_string_value(json_object_get(row, "scope")),
                                             json_string_value(json_object_get(row, "key"))};
-        if (json_is_null(json_object_get(row, "diff")) &&
-            change_complete(turn, &target, row, NULL) == ETHOS_NOMEM)
+        if (!json_is_null(json_object_get(row, "diff")) || bytes > WHOLE_BYTES)
+            continue;
+        if (change_complete(turn, &target, row, NULL) == ETHOS_NOMEM)
             return err_nomem(error);
+        bytes += json_string_length(json_object_get(row, "diff"));
     }
     return ETHOS_OK;
 }

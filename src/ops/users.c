@@ -8,9 +8,11 @@
 #include "base/json.h"
 #include "base/os.h"
 #include "base/view.h"
+#include "core/profile.h"
 #include "core/scope.h"
 #include "memory/backends.h"
 #include "memory/service.h"
+#include "ops/limits.h"
 #include "ops/tables.h"
 
 static int load_map(struct op_call *call, struct identity_map *out, struct ethos_error *error)
@@ -100,8 +102,12 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
         json_decref(remembered.rows);
         return err_nomem(error);
     }
+    limits_filter(call, "user", "userId", remembered.rows);
+    bool shown = !call->only || limits_allow(call->only, "user", local);
     return op_return(
-        result, json_pack("{s:s, s:o}", "localUserId", local, "users", remembered.rows), error);
+        result,
+        json_pack("{s:s, s:o}", "localUserId", shown ? local : "", "users", remembered.rows),
+        error);
 }
 
 static int show_user(const char *user, bool local, json_t *identities,
@@ -200,9 +206,170 @@ static int run_resolve(struct op_call *call, struct op_result *result, struct et
     return code == ETHOS_OK ? record(call, user, false, result, error) : code;
 }
 
+/* ---- link ------------------------------------------------------------------------------------ */
+
+/* The profile of whom an identity was so far, and what another one lacks of it. */
+struct merging {
+    char from[ETHOS_MAX_ID + 1]; /* "": there is nobody whose profile could be merged */
+    struct str missing;
+    size_t lines;
+    struct str diff; /* of a rehearsal */
+};
+
+/*
+ * Whom the identity means now, or by itself once it is linked. Somebody who has other names as well
+ * keeps the profile.
+ */
+static int find_former(struct op_call *call, struct merging *merging, struct ethos_error *error)
+{
+    struct identity_map map;
+    bool known;
+    const char *platform = op_string(call, "platform");
+    const char *platform_user = op_string(call, "platformUserId");
+    int code = load_map(call, &map, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = identity_resolve(&map, platform, platform_user, merging->from, &known, error);
+    if (code == ETHOS_OK && strcmp(merging->from, op_string(call, "userId")) == 0)
+        code = identity_derive(&map, platform, platform_user, merging->from, error);
+    if (code == ETHOS_OK && (strcmp(merging->from, op_string(call, "userId")) == 0 ||
+                             !identity_alone(&map, merging->from, platform, platform_user)))
+        *merging->from = '\0';
+    identity_release(&map);
+    return code;
+}
+
+static int turn_of(struct op_call *call, const char *user, struct ethos_turn **out,
+                   struct ethos_error *error)
+{
+    struct ethos_request request = *call->request;
+    request.user = user;
+    request.platform_user = NULL;
+    return ethos_turn_new(call->ethos, &request, out, error);
+}
+
+static int read_profile(struct op_call *call, const char *user, struct ethos_file **out,
+                        struct ethos_error *error)
+{
+    static const struct ethos_target profile = {"user", NULL, NULL};
+    struct ethos_turn *turn;
+    int code = turn_of(call, user, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = ethos_read(turn, &profile, out, error);
+    ethos_turn_free(turn);
+    return code;
+}
+
+static int find_missing(struct op_call *call, struct merging *merging, struct ethos_error *error)
+{
+    struct ethos_file *from = NULL, *into = NULL;
+    int code = find_former(call, merging, error);
+    if (code != ETHOS_OK || !*merging->from)
+        return code;
+    code = read_profile(call, merging->from, &from, error);
+    if (code == ETHOS_OK && from->text)
+        code = read_profile(call, op_string(call, "userId"), &into, error);
+    if (code == ETHOS_OK && from->text && strcmp(from->scope, into->scope) != 0 &&
+        profile_missing(view_of(from->text, from->size), view_of(into->text, into->size),
+                        &merging->missing, &merging->lines) != ETHOS_OK)
+        code = err_nomem(error);
+    ethos_file_free(from);
+    ethos_file_free(into);
+    return code;
+}
+
+static void note_merged(void *arg, const struct ethos_outcome *outcome)
+{
+    struct merging *merging = arg;
+    if (outcome->diff)
+        str_adds(&merging->diff, outcome->diff);
+}
+
+/* The lines are added as any others: history has them, and undo takes them back. */
+static int merge_profile(struct op_call *call, struct merging *merging, struct ethos_error *error)
+{
+    const struct ethos_update update = {
+        .action = ETHOS_ACTION_ADD, .store = "user", .text = str_view(&merging->missing)};
+    const struct ethos_origin origin = {
+        .actor = call->actor ? call->actor : "owner", .via = call->via, .source = call->source};
+    const struct ethos_sync_how how = {.origin = &origin,
+                                       .flags = call->dry_run ? ETHOS_SYNC_DRY_RUN | ETHOS_SYNC_DIFF
+                                                              : 0,
+                                       .each = note_merged,
+                                       .arg = merging};
+    struct ethos_turn *turn;
+    int code = turn_of(call, op_string(call, "userId"), &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = ethos_sync(turn, &update, 1, &how, error);
+    ethos_turn_free(turn);
+    return code;
+}
+
+/* Merges first: a link that fails then can be repeated, and adds nothing twice. */
+static int link_pair(struct op_call *call, struct merging *merging, struct op_result *result,
+                     struct ethos_error *error)
+{
+    bool merge = merging->lines > 0 && op_flag(call, "merge");
+    int code = merge ? merge_profile(call, merging, error) : ETHOS_OK;
+    if (code == ETHOS_OK && str_add(&result->text, str_view(&merging->diff)) != ETHOS_OK)
+        code = err_nomem(error);
+    if (code == ETHOS_OK)
+        code = record(call, op_string(call, "userId"), true, result, error);
+    if (code != ETHOS_OK || merging->lines == 0)
+        return code;
+    op_json_put(&result->json, "formerUserId", json_string(merging->from));
+    op_json_put(&result->json, "profileLines", json_integer((json_int_t)merging->lines));
+    op_json_put(&result->json, "merged", json_boolean(merge));
+    return result->json ? ETHOS_OK : err_nomem(error);
+}
+
 static int run_link(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    return record(call, op_string(call, "userId"), true, result, error);
+    struct merging merging = {.lines = 0};
+    str_init(&merging.missing, ETHOS_MAX_STORE_BYTES);
+    str_init(&merging.diff, ETHOS_MAX_STORE_BYTES);
+    // what is refused changes no profile either
+    int code = write_pair(call, op_string(call, "userId"), true, &merging.diff, error);
+    str_clear(&merging.diff);
+    if (code == ETHOS_OK)
+        code = find_missing(call, &merging, error);
+    if (code == ETHOS_OK)
+        code = link_pair(call, &merging, result, error);
+    str_release(&merging.missing);
+    str_release(&merging.diff);
+    return code;
+}
+
+/* ---- unlink ---------------------------------------------------------------------------------- */
+
+/*
+ * What the person has stays with the person; the identity begins anew under its own id. One that is not
+ * linked to others has that already.
+ */
+static int run_unlink(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    char user[ETHOS_MAX_ID + 1], own[ETHOS_MAX_ID + 1];
+    const char *platform = op_string(call, "platform");
+    const char *platform_user = op_string(call, "platformUserId");
+    struct identity_map map;
+    bool known = false;
+    int code = load_map(call, &map, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = identity_resolve(&map, platform, platform_user, user, &known, error);
+    if (code == ETHOS_OK)
+        code = identity_derive(&map, platform, platform_user, own, error);
+    identity_release(&map);
+    if (code != ETHOS_OK)
+        return code;
+    if (!known)
+        return err_hint(error,
+                        err_set(error, ETHOS_NOTFOUND, "%s %s is not linked to anybody", platform,
+                                platform_user),
+                        "ethos users list shows who is known");
+    return record(call, own, true, result, error);
 }
 
 #define ARG_PAIR                                                                                   \
@@ -224,6 +391,8 @@ static const struct op_arg resolve_args[] = {ARG_PAIR, ARG_END};
 static const struct op_arg link_args[] = {
     ARG_PAIR,
     {"userId", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "USER_ID", "the user both are"},
+    {"merge", OP_FLAG, 0, NULL, NULL,
+     "add the lines of the identity's own profile that the user's lacks"},
     ARG_END};
 
 const struct op ops_users[] = {
@@ -237,4 +406,6 @@ const struct op ops_users[] = {
     {"users.link", "users link", "Make an identity another name of a user",
      "ethos users link telegram 4711 8d1f0c2ab3e4", link_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT,
      run_link},
+    {"users.unlink", "users unlink", "Give an identity a user id of its own again",
+     "ethos users unlink telegram 4711", resolve_args, OP_OWNER, OP_WRITES, run_unlink},
     {0}};

@@ -9,6 +9,8 @@
 #include "base/view.h"
 #include "memory/service.h"
 #include "memory/workspace.h"
+#include "ops/limits.h"
+#include "ops/pages.h"
 #include "ops/tables.h"
 
 /* A turn about a folder, and the directory of its memory. */
@@ -52,17 +54,24 @@ static int no_folder(const struct here *here, struct ethos_error *error)
 
 /* ---- list and where ------------------------------------------------------------------------- */
 
+#define LIST_PAGE 1000 /* folders, unless a limit is given */
+
 static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct here here;
-    json_t *rows = NULL;
+    json_t *rows = NULL, *json = NULL;
     int code = open_here(call, &here, error);
     if (code == ETHOS_OK)
         code = workspace_list(here.dir, &rows, error);
+    if (code == ETHOS_OK) {
+        limits_filter(call, "workspace", "id", rows);
+        json = json_pack("{s:o, s:o}", "current", op_json_string(here.id), "workspaces", rows);
+        code = pages_cut(call, &json, "workspaces", "id", LIST_PAGE, error);
+    }
     if (code == ETHOS_OK)
-        code = op_return(
-            result, json_pack("{s:o, s:o}", "current", op_json_string(here.id), "workspaces", rows),
-            error);
+        code = op_return(result, json, error);
+    else
+        json_decref(json);
     close_here(&here);
     return code;
 }
@@ -215,6 +224,9 @@ static int run_forget(struct op_call *call, struct op_result *result, struct eth
         NULL, OP_TEXT, 0, NULL, NULL, NULL                                                         \
     }
 
+static const struct op_arg list_args[] = {
+    ARG_LIMIT("1|5000", "at most this many (default: all; other surfaces: 1000)"), ARG_CURSOR,
+    ARG_END};
 static const struct op_arg adopt_args[] = {
     ARG_ID("the workspace whose memory this folder is to have"),
     {"replace", OP_FLAG, 0, NULL, NULL, "even if the folder has a memory, which stays, untied"},
@@ -226,7 +238,7 @@ static const struct op_arg forget_args[] = {
 
 const struct op ops_workspaces[] = {
     {"workspaces.list", "workspaces list", "List the folders that have a memory",
-     "ethos workspaces list", NULL, OP_MEMORY_READ, OP_IDEMPOTENT, run_list},
+     "ethos workspaces list", list_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_list},
     {"workspaces.where", "workspaces where",
      "Show which memory this folder has, and how it is found", "ethos workspaces where", NULL,
      OP_MEMORY_READ, OP_IDEMPOTENT, run_where},
@@ -235,5 +247,5 @@ const struct op ops_workspaces[] = {
      OP_WRITES | OP_IDEMPOTENT | OP_LOCAL, run_adopt},
     {"workspaces.forget", "workspaces forget", "Untie a memory from its folders, or delete it",
      "ethos workspaces forget my-project-8d1f0c2ab3e4", forget_args, OP_OWNER,
-     OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL, run_forget},
+     OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL | OP_FINAL, run_forget},
     {0}};

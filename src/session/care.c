@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/uuid.h"
+#include "session/people.h"
 #include "session/rows.h"
 #include "session/search.h"
 #include "session/sessions.h"
@@ -124,6 +125,8 @@ int sessions_fork(struct ethos_sessions *sessions, const char *id, char out_id[E
         code = copy_session(self, id, new_id, key.data, error);
     if (code == ETHOS_OK)
         code = copy_messages(self, id, new_id, error);
+    if (code == ETHOS_OK)
+        code = people_copy(self, id, new_id, error);
     str_release(&key);
     code = db_end(self, code, error);
     if (code == ETHOS_OK)
@@ -161,7 +164,12 @@ static int delete_old(struct db *self, const char *before, int64_t *out_count,
         db_bind(statement, 1, before);
         code = db_run(self, statement, "delete sessions", out_count, error);
     }
-    return db_end(self, code, error);
+    code = db_end(self, code, error);
+    if (code == ETHOS_OK && *out_count > 0) {
+        sessions_erase_deleted(self);
+        people_drop(self, NULL);
+    }
+    return code;
 }
 
 int sessions_prune(struct ethos_sessions *sessions, const char *before, int dry_run,

@@ -78,11 +78,12 @@ static int check_tables(struct check *check, struct ethos_error *error)
                "they are made by the next write");
         return ETHOS_OK;
     }
-    int keys = keys_present(check->db, error);
-    for (int i = 0; code == ETHOS_OK && keys >= 0 && i < DB_STATEMENTS; i++)
-        if (keys || i < DB_KEYS || i > DB_USE_KEY)
+    int keys = keys_present(check->db, "api_keys", error);
+    int browsers = keys < 0 ? keys : keys_present(check->db, "browsers", error);
+    for (int i = 0; code == ETHOS_OK && browsers >= 0 && i < DB_STATEMENTS; i++)
+        if (i < DB_KEYS || i > DB_USE_BROWSER || (i <= DB_USE_KEY ? keys : browsers))
             code = db_prepare(check->db, (enum db_statement)i, &statement, error);
-    return keys < 0 ? keys : code;
+    return browsers < 0 ? browsers : code;
 }
 
 static void report_page(struct check *check, sqlite3_stmt *row)

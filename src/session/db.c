@@ -19,6 +19,7 @@
 #include "base/lock.h"
 #include "base/os.h"
 #include "session/functions.h"
+#include "session/people.h"
 #include "session/schema.h"
 #include "session/search.h"
 
@@ -236,7 +237,7 @@ static int check_file(struct db *self, bool create, struct ethos_error *error)
 static int find_file(struct db *self, bool create, struct ethos_error *error)
 {
     char root[PATH_MAX];
-    if ((create && dir_make(self->root) != 0) || os_realpath(self->root, root) != 0)
+    if ((create && dir_make_home(self->root) != 0) || os_realpath(self->root, root) != 0)
         return err_errno(error, errno, self->root);
     int code = set_path(self, root, error);
     if (code == ETHOS_OK)
@@ -301,11 +302,12 @@ static int connect(struct db *self, int (*open)(struct db *self), struct ethos_e
     if (open(self) != SQLITE_OK)
         return db_fail(self, "open it", error);
     configure(self);
-    if (functions_set(self->connection) != SQLITE_OK)
+    if (functions_set(self->connection) != SQLITE_OK || people_function(self) != SQLITE_OK)
         return db_fail(self, "open it", error);
     self->read_only = sqlite3_db_readonly(self->connection, "main") == 1;
-    const char *sql = self->fast ? "PRAGMA mmap_size=0;PRAGMA synchronous=NORMAL"
-                                 : "PRAGMA mmap_size=0;PRAGMA synchronous=FULL";
+    const char *sql = self->fast
+                          ? "PRAGMA mmap_size=0;PRAGMA secure_delete=ON;PRAGMA synchronous=NORMAL"
+                          : "PRAGMA mmap_size=0;PRAGMA secure_delete=ON;PRAGMA synchronous=FULL";
     int code = self->network ? db_exec(self, "PRAGMA locking_mode=EXCLUSIVE", "open it", error)
                              : ETHOS_OK;
     if (code == ETHOS_OK)
@@ -432,6 +434,7 @@ static void fold_log(struct db *self)
 
 void db_shut(struct db *self)
 {
+    people_close(self);
     fold_log(self);
     search_close(self);
     db_disconnect(&self->connection, self->kept, DB_STATEMENTS, &self->lock);

@@ -54,11 +54,16 @@ enum db_statement {
     DB_TAKEN,
     DB_LOWER_SESSION,
     DB_HIDE,
+    DB_DELETE_HIDDEN,
     DB_SEQUENCES,
     DB_KEYS,
     DB_INSERT_KEY,
     DB_REVOKE_KEY,
     DB_USE_KEY,
+    DB_BROWSERS,
+    DB_INSERT_BROWSER,
+    DB_REVOKE_BROWSER,
+    DB_USE_BROWSER,
     DB_FOLLOW_VERSION,
     DB_FOLLOW_LAST,
     DB_FOLLOW_PLACE,
@@ -84,9 +89,13 @@ struct db {
     int64_t page_bytes;
     int64_t log_bytes; /* of the write-ahead log after the last commit */
     sqlite3_stmt *kept[DB_STATEMENTS];
-    struct search *search; /* search.c's own: NULL until first use */
-    uint64_t opened;       /* how often it was */
-    struct follow *follow; /* follow.c's own: NULL until first use */
+    struct search *search;           /* search.c's own: NULL until first use */
+    uint64_t opened;                 /* how often it was */
+    struct follow *follow;           /* follow.c's own: NULL until first use */
+    sqlite3 *users;                  /* people.c's own: NULL while there is no such file */
+    int users_log;                   /* pages of its log after the last write */
+    char user[ETHOS_MAX_ID + 1];     /* of the session at hand */
+    const struct people_set *people; /* whose sessions a list shows, while it runs */
 };
 
 static inline struct db *db_of(struct ethos_sessions *sessions)

@@ -1,26 +1,49 @@
 /*
- * keys.c: the keys of programs that ask over the network: the table api_keys.
+ * keys.c: who may ask over the network: programs by a key (table api_keys), browsers by a cookie (browsers).
  *
- * It is no part of the schema that others know, so it is made with the first key and not before.
+ * Neither table is part of the schema that others know, so each is made with its first row and not
+ * before. They have the same columns; ETHOS_BROWSER_PREFIX tells a browser from a key.
  */
+#include <stdio.h>
+
 #include "base/err.h"
+#include "base/view.h"
 #include "session/sessions.h"
 
-#define MAKE_TABLE                                                                                 \
-    "CREATE TABLE IF NOT EXISTS api_keys(prefix TEXT PRIMARY KEY,hash TEXT NOT NULL UNIQUE,"       \
+#define MAKE_TABLE(name)                                                                           \
+    "CREATE TABLE IF NOT EXISTS " name "(prefix TEXT PRIMARY KEY,hash TEXT NOT NULL UNIQUE,"       \
     "name TEXT NOT NULL,scopes TEXT NOT NULL,allowed_origins TEXT NOT NULL,"                       \
     "agent INTEGER NOT NULL DEFAULT 0,created_at TEXT NOT NULL,last_used_at TEXT,"                 \
     "revoked_at TEXT) STRICT"
 
-int keys_present(struct db *self, struct ethos_error *error)
+/* A table of credentials and its statements. */
+struct table {
+    const char *name, *make;
+    enum db_statement each, insert, revoke, use;
+};
+
+static const struct table tables[] = {
+    {"api_keys", MAKE_TABLE("api_keys"), DB_KEYS, DB_INSERT_KEY, DB_REVOKE_KEY, DB_USE_KEY},
+    {"browsers", MAKE_TABLE("browsers"), DB_BROWSERS, DB_INSERT_BROWSER, DB_REVOKE_BROWSER,
+     DB_USE_BROWSER},
+};
+#define TABLES (sizeof tables / sizeof *tables)
+
+static const struct table *table_of(const char *prefix)
 {
+    return &tables[view_starts(view_str(prefix), VIEW(ETHOS_BROWSER_PREFIX))];
+}
+
+int keys_present(struct db *self, const char *table, struct ethos_error *error)
+{
+    char sql[96];
     int64_t count = 0;
     int code = db_ready(self, false, error);
     if (code == ETHOS_NOTFOUND)
         return 0;
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM main.sqlite_master WHERE name='%s'", table);
     if (code == ETHOS_OK)
-        code = db_number(self, "SELECT count(*) FROM main.sqlite_master WHERE name='api_keys'",
-                         &count, error);
+        code = db_number(self, sql, &count, error);
     return code == ETHOS_OK ? count > 0 : code;
 }
 
@@ -44,15 +67,14 @@ static struct ethos_key key_row(sqlite3_stmt *statement)
                               .revoked_at = column(statement, 8)};
 }
 
-int keys_each(struct ethos_sessions *sessions, ethos_key_fn *each, void *arg,
-              struct ethos_error *error)
+static int table_each(struct db *self, const struct table *table, ethos_key_fn *each, void *arg,
+                      struct ethos_error *error)
 {
-    struct db *self = db_of(sessions);
     sqlite3_stmt *statement;
-    int code = keys_present(self, error);
+    int code = keys_present(self, table->name, error);
     if (code <= 0)
         return code;
-    code = db_prepare(self, DB_KEYS, &statement, error);
+    code = db_prepare(self, table->each, &statement, error);
     if (code != ETHOS_OK)
         return code;
     while ((code = db_step(self, statement, "read the keys", error)) == SQLITE_ROW) {
@@ -64,6 +86,15 @@ int keys_each(struct ethos_sessions *sessions, ethos_key_fn *each, void *arg,
         }
     }
     return code < 0 ? code : ETHOS_OK;
+}
+
+int keys_each(struct ethos_sessions *sessions, ethos_key_fn *each, void *arg,
+              struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < TABLES; i++)
+        code = table_each(db_of(sessions), &tables[i], each, arg, error);
+    return code;
 }
 
 /* What the connection itself commits does not count for SQLite; keys are made by others. */
@@ -95,9 +126,10 @@ static int insert(struct db *self, const struct ethos_key *key, struct ethos_err
     const char *texts[] = {key->prefix,  key->hash,       key->name,         key->scopes,
                            key->origins, key->created_at, key->last_used_at, key->revoked_at};
     const int count = sizeof texts / sizeof *texts;
-    int code = db_exec(self, MAKE_TABLE, "make the table of keys", error);
+    const struct table *table = table_of(key->prefix);
+    int code = db_exec(self, table->make, "make the table of keys", error);
     if (code == ETHOS_OK)
-        code = db_prepare(self, DB_INSERT_KEY, &statement, error);
+        code = db_prepare(self, table->insert, &statement, error);
     if (code != ETHOS_OK)
         return code;
     for (int i = 0; i < count; i++)
@@ -118,17 +150,13 @@ int keys_add(struct ethos_sessions *sessions, const struct ethos_key *key,
     return code == ETHOS_OK ? db_end(self, insert(self, &form.key, error), error) : code;
 }
 
-/* Runs a statement about one key: its name, and the time of now. */
-static int change_key(struct db *self, enum db_statement which, const char *name,
+/* Runs a statement about one row: its name, and the time of now. */
+static int change_row(struct db *self, enum db_statement which, const char *name, int64_t *changed,
                       struct ethos_error *error)
 {
     sqlite3_stmt *statement;
     char now[CLOCK_ISO_SIZE];
-    int64_t changed = 0;
-    int code = keys_present(self, error);
-    if (code <= 0)
-        return code < 0 ? code : form_no_key(name, error);
-    code = session_time(self, NULL, now, error);
+    int code = session_time(self, NULL, now, error);
     if (code == ETHOS_OK)
         code = db_begin(self, error);
     if (code != ETHOS_OK)
@@ -137,19 +165,31 @@ static int change_key(struct db *self, enum db_statement which, const char *name
     if (code == ETHOS_OK) {
         db_bind(statement, 1, name);
         db_bind(statement, 2, now);
-        code = db_run(self, statement, "change a key", &changed, error);
+        code = db_run(self, statement, "change a key", changed, error);
     }
-    if (code == ETHOS_OK && changed == 0)
-        code = form_no_key(name, error);
     return db_end(self, code, error);
 }
 
 int keys_revoke(struct ethos_sessions *sessions, const char *prefix, struct ethos_error *error)
 {
-    return change_key(db_of(sessions), DB_REVOKE_KEY, prefix, error);
+    struct db *self = db_of(sessions);
+    const struct table *table = table_of(prefix);
+    int64_t changed = 0;
+    int code = keys_present(self, table->name, error);
+    if (code > 0)
+        code = change_row(self, table->revoke, prefix, &changed, error);
+    return code == ETHOS_OK && changed == 0 ? form_no_key(prefix, error) : code;
 }
 
 int keys_used(struct ethos_sessions *sessions, const char *hash, struct ethos_error *error)
 {
-    return change_key(db_of(sessions), DB_USE_KEY, hash, error);
+    struct db *self = db_of(sessions);
+    int64_t changed = 0;
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && changed == 0 && i < TABLES; i++) {
+        code = keys_present(self, tables[i].name, error);
+        if (code > 0)
+            code = change_row(self, tables[i].use, hash, &changed, error);
+    }
+    return code == ETHOS_OK && changed == 0 ? form_no_key(hash, error) : code;
 }

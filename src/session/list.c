@@ -7,9 +7,11 @@
  */
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "core/cursor.h"
+#include "session/people.h"
 #include "session/rows.h"
 #include "session/sessions.h"
 
@@ -47,10 +49,10 @@ static void bind_cursor(sqlite3_stmt *statement, const struct cursor *cursor, co
 
 /* Of a long list, asking for nothing in particular is a good deal faster without the conditions. */
 static enum db_statement choose(const struct ethos_session_query *query,
-                                const struct cursor *cursor)
+                                const struct people_set *people, const struct cursor *cursor)
 {
-    bool some = query->platform || query->personality || query->working_dir || query->id_prefix ||
-                query->text || query->since || query->until;
+    bool some = !people->all || query->platform || query->personality || query->working_dir ||
+                query->id_prefix || query->text || query->since || query->until;
     return !cursor->counted ? DB_LIST_ON : some ? DB_LIST_SOME : DB_LIST;
 }
 
@@ -124,6 +126,9 @@ static int give_page(struct pages *self, sqlite3_stmt *statement, unsigned limit
         if (code != ETHOS_OK)
             return code;
         note_place(statement, session.pinned, cursor);
+        code = people_fill(self->db, &session, error);
+        if (code != ETHOS_OK)
+            return code;
         int stop = self->each(self->arg, &session);
         if (stop != 0)
             return stop;
@@ -133,20 +138,37 @@ static int give_page(struct pages *self, sqlite3_stmt *statement, unsigned limit
     return step < 0 ? step : ETHOS_OK;
 }
 
-static int run_list(struct pages *self, struct ethos_error *error)
+static int run_pages(struct pages *self, const struct people_set *people, struct ethos_error *error)
 {
     const struct ethos_host *host = self->db->host;
     unsigned limit = self->query->limit ? self->query->limit : LIMIT;
     sqlite3_stmt *statement;
-    int code = db_prepare(self->db, choose(self->query, &self->cursor), &statement, error);
+    int code = db_prepare(self->db, choose(self->query, people, &self->cursor), &statement, error);
     if (code != ETHOS_OK)
         return code;
     clock_iso(host->now_ms(host->arg) + AHEAD_MS, self->ahead);
     bind_query(statement, self->query, &self->span);
+    if (!people->all)
+        sqlite3_bind_int(statement, 15, 1);
     sqlite3_bind_int64(statement, 7, (int64_t)limit + 1);
     bind_cursor(statement, &self->cursor, self->ahead);
     code = give_page(self, statement, limit, error);
     sqlite3_reset(statement);
+    return code;
+}
+
+static int run_list(struct pages *self, struct ethos_error *error)
+{
+    struct arena arena;
+    struct people_set people;
+    arena_init(&arena);
+    int code = people_find(self->db, self->query->people, &arena, &people, error);
+    if (code == ETHOS_OK) {
+        self->db->people = &people;
+        code = run_pages(self, &people, error);
+        self->db->people = NULL;
+    }
+    arena_release(&arena);
     return code;
 }
 

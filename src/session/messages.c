@@ -343,6 +343,17 @@ int messages_undo(struct ethos_sessions *sessions, const char *id, unsigned turn
     return code;
 }
 
+/* After the inserts: a row that is new must not get the number of one that was. */
+static int delete_hidden(struct db *self, const char *message, struct ethos_error *error)
+{
+    sqlite3_stmt *statement;
+    int code = db_prepare(self, DB_DELETE_HIDDEN, &statement, error);
+    if (code != ETHOS_OK)
+        return code;
+    db_bind(statement, 1, message);
+    return db_run(self, statement, "replace a message", NULL, error);
+}
+
 int messages_rewind(struct ethos_sessions *sessions, const char *id, const char *message,
                     const struct ethos_message *messages, size_t count, unsigned flags,
                     uint64_t *out_hidden, struct ethos_error *error)
@@ -358,6 +369,8 @@ int messages_rewind(struct ethos_sessions *sessions, const char *id, const char 
     code = hide(self, id, &start, &hidden, error);
     if (code == ETHOS_OK && count > 0)
         code = insert_all(self, id, messages, count, flags, error);
+    if (code == ETHOS_OK && count > 0 && flags & ETHOS_APPEND_REPLACE)
+        code = delete_hidden(self, message, error);
     code = db_end(self, code, error);
     if (code == ETHOS_OK)
         *out_hidden = (uint64_t)hidden;

@@ -58,6 +58,7 @@ void session_row(sqlite3_stmt *statement, int first, struct ethos_session *out)
     out->pinned = next_number(&reader) != 0;
     out->created_at = next_word(&reader);
     out->updated_at = next_word(&reader);
+    out->user = NULL; // people_fill
 }
 
 void message_row(sqlite3_stmt *statement, int first, struct ethos_message *out)

@@ -14,9 +14,12 @@
 #include "base/view.h"
 #include "core/session_search.h"
 #include "session/db.h"
+#include "session/people.h"
 #include "session/rows.h"
 #include "session/search_add.h"
 #include "session/search_find.h"
+
+#define DISCARDS 3 /* of an index that others make at the same time */
 
 /* One search under way. */
 struct run {
@@ -24,6 +27,7 @@ struct run {
     struct search_show show;
     int64_t *stale; /* numbers of messages that are no more, or read otherwise now */
     size_t stale_count, stale_capacity;
+    struct people_set people;
 };
 
 /* ---- one hit --------------------------------------------------------------------------------- */
@@ -41,7 +45,7 @@ static bool is_within(const struct run *run, const struct ethos_message *message
     int64_t time = index_time(message->timestamp);
     return same(search->session, message->session) && same(search->role, message->role) &&
            same(search->working_dir, session->working_dir) && time >= run->show.since &&
-           time <= run->show.until;
+           time <= run->show.until && people_has(&run->people, message->session);
 }
 
 static int note_stale(struct run *run, int64_t doc, struct ethos_error *error)
@@ -70,7 +74,12 @@ static int show_row(struct run *run, sqlite3_stmt *statement, int64_t doc, int64
                                           .timestamp = message.timestamp,
                                           .content = message.content}) != sum)
         code = note_stale(run, doc, error);
+    if ((sqlite3_errcode(sqlite3_db_handle(statement)) & 0xFF) == SQLITE_NOMEM)
+        return err_nomem(error); // a column that was not read would look like one that is empty
     if (code != ETHOS_OK || hidden || !is_within(run, &message, &session))
+        return code;
+    code = people_fill(run->db, &session, error);
+    if (code != ETHOS_OK)
         return code;
     return search_show(&run->show, &message, &session, error);
 }
@@ -89,9 +98,11 @@ static int look_at(struct run *run, int64_t doc, struct ethos_error *error)
     code = index_step(index, known, error);
     if (code != SQLITE_ROW)
         return code < 0 ? code : ETHOS_OK; // another program was faster
-    sqlite3_bind_value(statement, 1, sqlite3_column_value(known, 0));
+    bool bound = sqlite3_bind_value(statement, 1, sqlite3_column_value(known, 0)) == SQLITE_OK;
     int64_t sum = sqlite3_column_int64(known, 1);
     sqlite3_reset(known);
+    if (!bound)
+        return err_nomem(error);
     code = index_step(index, statement, error);
     if (code == SQLITE_DONE)
         return note_stale(run, doc, error);
@@ -189,6 +200,7 @@ static int show_all(struct run *run, struct ethos_error *error)
                           .query = &run->show.query,
                           .session = run->show.search->session,
                           .role = run->show.search->role,
+                          .people = &run->people,
                           .since = run->show.since,
                           .until = run->show.until};
     int code = run->show.search->working_dir ? list_folder(run, find, error) : ETHOS_OK;
@@ -272,6 +284,8 @@ int search_run(struct db *self, const struct ethos_search *search, ethos_hit_fn 
     if (code == ETHOS_OK && run.show.query.count > 0) {
         code = db_ready(self, false, error);
         if (code == ETHOS_OK)
+            code = people_find(self, search->people, &run.show.arena, &run.people, error);
+        if (code == ETHOS_OK)
             code = with_index(&run, catch_up_and_show, error);
         else if (code == ETHOS_NOTFOUND)
             code = ETHOS_OK; // nobody said anything yet
@@ -323,6 +337,21 @@ int search_check(struct db *self, bool fix, struct search_state *out, struct eth
         index_close(self);
     return code == ETHOS_OK && fix && (out->damaged || out->edited) ? search_catch_up(self, error)
                                                                     : code;
+}
+
+int search_discard(struct db *self, struct ethos_error *error)
+{
+    for (int i = 0; i < DISCARDS && index_exists(self); i++) {
+        if (self->search && index_has_moved(self->search))
+            index_close(self);
+        int code = self->search ? ETHOS_OK : index_open(self, false, error);
+        if (!self->search)
+            return code;
+        index_discard(self);
+    }
+    return index_exists(self)
+               ? err_set(error, ETHOS_BUSY, INDEX_FILE ": another program is using it")
+               : ETHOS_OK;
 }
 
 void search_close(struct db *self)

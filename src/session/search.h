@@ -44,6 +44,9 @@ struct search_state {
  */
 int search_check(struct db *self, bool fix, struct search_state *out, struct ethos_error *error);
 
+/* Takes the index away, with all its words; the next search makes it anew. */
+int search_discard(struct db *self, struct ethos_error *error);
+
 /* Gives back self->search, when there is one. The connection is still open. */
 void search_close(struct db *self);
 

@@ -388,6 +388,19 @@ static bool add_if_in_folder(struct find *self, struct ethos_view term, struct p
     return add_to_part(self, term, list);
 }
 
+static bool add_if_of_people(struct find *self, struct ethos_view term, struct postings *list)
+{
+    char id[ETHOS_UUID_SIZE];
+    struct ethos_view session = view_from(term, 1);
+    if (session.size < sizeof id) {
+        memcpy(id, session.data, session.size);
+        id[session.size] = '\0';
+        if (!people_has(self->people, id))
+            return true;
+    }
+    return add_to_part(self, term, list); // an id that is longer is looked at with its message
+}
+
 static int keep_part(struct find *self, int code, uint64_t *left)
 {
     if (code == ETHOS_OK)
@@ -410,6 +423,9 @@ static int find_frame(struct find *self, uint64_t *left, struct ethos_error *err
     if (code == ETHOS_OK && *left && self->folder)
         code = keep_part(
             self, each_of_prefix(self, INDEX_SESSION, VIEW(""), add_if_in_folder, error), left);
+    if (code == ETHOS_OK && *left && !self->session && !self->people->all)
+        code = keep_part(
+            self, each_of_prefix(self, INDEX_SESSION, VIEW(""), add_if_of_people, error), left);
     if (code == ETHOS_OK && *left && self->role)
         code = keep_part(
             self, each_of_term(self, INDEX_ROLE, view_str(self->role), add_to_part, error), left);

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "core/query.h"
+#include "session/people.h"
 #include "session/search_index.h"
 
 #define FIND_WORDS (INDEX_SHARD / 64)
@@ -47,8 +48,9 @@ struct find {
     const char *session, *role;
     const char **folder; /* ids of sessions, sorted, or NULL: any */
     size_t folder_count;
-    int64_t since, until; /* ms */
-    bool best;            /* those of FIND_BEST alone, where that is cheap to know */
+    const struct people_set *people; /* whose sessions */
+    int64_t since, until;            /* ms */
+    bool best;                       /* those of FIND_BEST alone, where that is cheap to know */
 
     struct find_one *found; /* newest first, then by score */
     size_t found_count, found_capacity;

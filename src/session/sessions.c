@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/uuid.h"
+#include "session/people.h"
 #include "session/rows.h"
 #include "session/search.h"
 #include "session/session.h"
@@ -145,7 +146,10 @@ static int sessions_create(struct ethos_sessions *sessions, const struct ethos_s
     if (code != ETHOS_OK)
         return code;
     form.session.id = session->id ? session->id : id;
-    code = db_end(self, insert(self, &form.session, error), error);
+    code = insert(self, &form.session, error);
+    if (code == ETHOS_OK)
+        code = people_put(self, form.session.id, session->user, error);
+    code = db_end(self, code, error);
     if (code == ETHOS_OK)
         memcpy(out_id, form.session.id, strlen(form.session.id) + 1);
     return code;
@@ -172,7 +176,11 @@ static int give(struct db *self, enum db_statement which, const char *name, etho
     if (code != SQLITE_ROW)
         return form_no_session(name, error);
     session_row(statement, 0, &session);
-    code = each(arg, &session);
+    code = people_open(self, error);
+    if (code == ETHOS_OK)
+        code = people_fill(self, &session, error);
+    if (code == ETHOS_OK)
+        code = each(arg, &session);
     sqlite3_reset(statement);
     return code;
 }
@@ -238,7 +246,12 @@ static int sessions_remove(struct ethos_sessions *sessions, const char *id,
     code = db_prepare(self, DB_DELETE_SESSION, &statement, error);
     if (code == ETHOS_OK)
         code = change(self, statement, id, "delete a session", error);
-    return db_end(self, code, error);
+    code = db_end(self, code, error);
+    if (code == ETHOS_OK) {
+        sessions_erase_deleted(self);
+        people_drop(self, id);
+    }
+    return code;
 }
 
 static int sessions_search(struct ethos_sessions *self, const struct ethos_search *search,
@@ -284,4 +297,5 @@ const struct ethos_sessions_ops sessions_sqlite = {
     .key_used = keys_used,
     .keys_version = keys_version,
     .follow = sessions_follow,
+    .purge = sessions_purge,
 };

@@ -36,14 +36,24 @@ int sessions_prune(struct ethos_sessions *self, const char *before, int dry_run,
 int sessions_vacuum(struct ethos_sessions *self, struct ethos_error *error);
 int sessions_settle(struct ethos_sessions *self, struct ethos_error *error);
 
+/* purge.c */
+int sessions_purge(struct ethos_sessions *self, const struct ethos_match *match, int dry_run,
+                   struct ethos_session_purge *out_purge, struct ethos_error *error);
+
+/*
+ * After a commit that deleted: nothing of it stays in files or indexes. Where that fails, the log says so, and
+ * the next one that deletes, or the last one to close, makes up for it.
+ */
+void sessions_erase_deleted(struct db *self);
+
 /* follow.c */
 int sessions_follow(struct ethos_sessions *self, ethos_follow_fn *each, void *arg,
                     unsigned *out_wait_ms, struct ethos_error *error);
 void follow_free(struct db *self);
 
 /* keys.c */
-/* 1 or 0, or a code: whether there ever was one, and so a table of them. */
-int keys_present(struct db *self, struct ethos_error *error);
+/* 1 or 0, or a code: whether there is such a table: "api_keys" or "browsers", made with its first row. */
+int keys_present(struct db *self, const char *table, struct ethos_error *error);
 
 int keys_each(struct ethos_sessions *self, ethos_key_fn *each, void *arg,
               struct ethos_error *error);

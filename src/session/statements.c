@@ -6,11 +6,12 @@
 #include "session/db.h"
 #include "session/rows.h"
 
-/* ?1 platform, ?2 personality, ?3 working directory, ?4 start of the id, ?5 text. */
+/* ?1 platform, ?2 personality, ?3 working directory, ?4 start of the id, ?5 text, ?15 whose. */
 #define FILTERS                                                                                    \
     " WHERE (?1 IS NULL OR s.platform=?1) AND (?2 IS NULL OR s.personality_id=?2)"                 \
     " AND (?3 IS NULL OR s.working_dir=?3) AND (?4 IS NULL OR substr(s.id,1,length(?4))=?4)"       \
-    " AND (?5 IS NULL OR holds(s.title,?5) OR holds(s.key,?5))"
+    " AND (?5 IS NULL OR holds(s.title,?5) OR holds(s.key,?5))"                                    \
+    " AND (?15 IS NULL OR owned(s.id))"
 
 /* ?6 since, ?14 until. */
 #define WITHIN(time) " AND (?6 IS NULL OR " time ">=?6) AND (?14 IS NULL OR " time "<=?14)"
@@ -109,6 +110,7 @@ const char *const db_statements[DB_STATEMENTS] = {
     [DB_LOWER_SESSION] = "UPDATE sessions SET turn_count=max(0,turn_count-(SELECT count(*)"
                          " FROM messages m" FROM_ON " AND m.role='user')) WHERE id=?1",
     [DB_HIDE] = "UPDATE messages AS m SET deleted_at=?3" FROM_ON,
+    [DB_DELETE_HIDDEN] = "DELETE FROM messages WHERE id=?1 AND deleted_at IS NOT NULL",
     [DB_SEQUENCES] = "SELECT m.session_id,m.role,m.tool_call_id,m.tool_calls FROM messages m"
                      " WHERE m.deleted_at IS NULL ORDER BY m.session_id,m.timestamp,m.rowid",
 
@@ -119,6 +121,13 @@ const char *const db_statements[DB_STATEMENTS] = {
         "revoked_at,agent) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
     [DB_REVOKE_KEY] = "UPDATE api_keys SET revoked_at=coalesce(revoked_at,?2) WHERE prefix=?1",
     [DB_USE_KEY] = "UPDATE api_keys SET last_used_at=?2 WHERE hash=?1",
+    [DB_BROWSERS] = "SELECT prefix,hash,name,scopes,allowed_origins,agent,created_at,last_used_at,"
+                    "revoked_at FROM browsers ORDER BY rowid",
+    [DB_INSERT_BROWSER] =
+        "INSERT INTO browsers(prefix,hash,name,scopes,allowed_origins,created_at,last_used_at,"
+        "revoked_at,agent) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+    [DB_REVOKE_BROWSER] = "UPDATE browsers SET revoked_at=coalesce(revoked_at,?2) WHERE prefix=?1",
+    [DB_USE_BROWSER] = "UPDATE browsers SET last_used_at=?2 WHERE hash=?1",
 
     [DB_FOLLOW_VERSION] = "PRAGMA data_version",
     [DB_FOLLOW_LAST] = "SELECT id,rowid FROM messages ORDER BY rowid DESC LIMIT ?1",

@@ -18,6 +18,7 @@
  *   files_graft.c     changes of another store
  *   files_conflict.c  conflict copies
  *   files_purge.c     purge; files_purge_history.c: the lines of the history
+ *   files_snapshot.c  a directory held still, for backups
  *   files_check.c     check; files_check_history.c: of what is remembered
  *
  * Functions that open something return a descriptor or, being negative, an enum ethos_code. Paths
@@ -540,8 +541,8 @@ int files_scopes(struct ethos_store *self, ethos_scope_fn *each, void *arg,
 
 /* ---- files_purge.c -------------------------------------------------------------------------- */
 
-int files_purge(struct ethos_store *self, const char *scope, struct ethos_view needle, int dry_run,
-                const struct ethos_origin *origin, struct ethos_purge *out_purge,
+int files_purge(struct ethos_store *self, const char *scope, const struct ethos_match *match,
+                int dry_run, const struct ethos_origin *origin, struct ethos_purge *out_purge,
                 struct ethos_error *error);
 
 /* ---- files_check.c -------------------------------------------------------------------------- */

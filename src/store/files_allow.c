@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/dir.h"
 #include "base/err.h"
@@ -80,6 +81,50 @@ static int check_all_private(const struct job *job, struct ethos_error *error)
     return code;
 }
 
+/* The folder a key is in; a key that is a link is named itself. */
+static void folder_of(const struct change *change, char out[FILES_PATH_SIZE])
+{
+    const char *path = change->spot->path;
+    const char *end = strrchr(path, '/');
+    if (change->spot->linked)
+        snprintf(out, FILES_PATH_SIZE, "%s", path);
+    else if (end)
+        snprintf(out, FILES_PATH_SIZE, "%.*s", (int)(end - path), path);
+    else
+        snprintf(out, FILES_PATH_SIZE, "."); // the home itself
+}
+
+/*
+ * A text is published by a new name in its folder. Where that is not allowed nothing must be recorded
+ * first. What the system cannot tell here, the write finds out.
+ */
+static int check_writable(const struct job *job, const struct change *change,
+                          struct ethos_error *error)
+{
+    char path[FILES_PATH_SIZE], shown[PATH_MAX];
+    int dir = change->spot->dir >= 0 ? change->spot->dir : job->hold.dir;
+    int errnum = os_faccessat(dir, ".", W_OK | X_OK) == 0 ? 0 : errno;
+    if (errnum == 0 || errnum == EPERM || errnum == ENOSYS || errnum == EINVAL)
+        return ETHOS_OK;
+    folder_of(change, path);
+    int code = files_errno(job->self, errnum, path, error);
+    return errnum != EACCES ? code
+                            : err_hint(error, code,
+                                       "nothing was changed; the folder cannot be written: chmod "
+                                       "u+w '%s', or give it to whoever runs ethos",
+                                       files_show(job->self, path, shown));
+}
+
+int job_check_writable(const struct job *job, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
+        if (job_changes(&job->changes[i]))
+            code = check_writable(job, &job->changes[i], error);
+    }
+    return code;
+}
+
 int job_allow_all(const struct job *job, struct ethos_error *error)
 {
     int code = check_all_private(job, error);
@@ -87,5 +132,5 @@ int job_allow_all(const struct job *job, struct ethos_error *error)
         if (job_changes(&job->changes[i]))
             code = job_allow(job, &job->changes[i], error);
     }
-    return code;
+    return code == ETHOS_OK ? job_check_writable(job, error) : code;
 }

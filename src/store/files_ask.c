@@ -211,18 +211,30 @@ static int make_record(struct job *job, const struct ethos_edit *edit,
     return code;
 }
 
+/* The lines of one update among those of others. */
+static void mark_parts(struct history_record *records, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        records[i].part_index = (unsigned)i + 1;
+        records[i].part_count = (unsigned)count;
+    }
+}
+
 int job_make_records(struct job *job, struct history_record **out, size_t *out_count,
                      struct ethos_error *error)
 {
-    size_t count = 0, most = 0;
-    for (size_t i = 0; i < job->call_count; i++)
+    size_t count = 0, most = 0, updates = 0;
+    for (size_t i = 0; i < job->call_count; i++) {
         most += job->calls[i].asked->count;
+        updates += job->calls[i].changes;
+    }
     struct history_record *records = arena_array(&job->arena, most, sizeof *records);
     if (!records)
         return err_nomem(error);
     for (size_t i = 0; i < job->call_count; i++) {
         const struct call *call = &job->calls[i];
         const struct ethos_edit_call *asked = call->asked;
+        size_t first = count;
         for (size_t k = 0; call->changes && k < asked->count; k++) {
             if (!edit_changes(&asked->edits[k]))
                 continue;
@@ -233,6 +245,8 @@ int job_make_records(struct job *job, struct history_record **out, size_t *out_c
         }
         if (call->changes)
             records[count - 1].op = call->op; // on its last line
+        if (updates > 1)
+            mark_parts(&records[first], count - first);
     }
     *out = records;
     *out_count = count;

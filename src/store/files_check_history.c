@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/os.h"
 #include "base/view.h"
@@ -114,9 +115,28 @@ static void check_folders(struct site *site)
 /* ---- lines of the history --------------------------------------------------------------------- */
 
 struct bad_lines {
-    size_t first, count; /* numbers from 1 */
-    bool damaged;        /* the first: it was a line of ours */
+    size_t first, count;     /* numbers from 1 */
+    bool damaged;            /* the first: it was a line of ours */
+    int64_t now_ms, last_ms; /* the time of now, and of the line before */
+    size_t odd,
+        odd_count;  /* lines whose time lies in the future or before the last: the clock jumped */
+    int64_t odd_ms; /* the time of the first of them */
 };
+
+#define CLOCK_SLACK_MS 60000 /* that a clock may be set back or be ahead without being told of */
+
+/* Lines are in the order of their numbers; a clock that jumps shows in their times only. */
+static void check_time(const struct history_record *record, size_t number, struct bad_lines *out)
+{
+    bool odd = !record->graft.data && (record->ts_ms > out->now_ms + CLOCK_SLACK_MS ||
+                                       record->ts_ms + CLOCK_SLACK_MS < out->last_ms);
+    if (odd && out->odd_count++ == 0) {
+        out->odd = number;
+        out->odd_ms = record->ts_ms;
+    }
+    if (!record->graft.data)
+        out->last_ms = record->ts_ms;
+}
 
 static int count_bad(struct ethos_view text, struct bad_lines *out)
 {
@@ -129,6 +149,8 @@ static int count_bad(struct ethos_view text, struct bad_lines *out)
     for (size_t number = 1; code != ETHOS_NOMEM && view_line(&text, &line); number++) {
         arena_init(&arena);
         code = view_blank(line) ? ETHOS_OK : history_parse(line, &arena, &record);
+        if (code == ETHOS_OK && !view_blank(line))
+            check_time(&record, number, out);
         arena_release(&arena);
         if (code == ETHOS_OK || code == ETHOS_NOMEM || out->count++ > 0)
             continue;
@@ -150,9 +172,28 @@ static void report_bad(const struct site *site, const char *path, const struct b
          "take the line from a backup if there is one; without it that change is not shown");
 }
 
+/* A note, not a fault: the order is that of the numbers, and nothing has to be mended. */
+static void report_odd(const struct site *site, const char *path, const struct bad_lines *bad)
+{
+    char problem[200], iso[CLOCK_ISO_SIZE], more[48] = "";
+    clock_iso(bad->odd_ms, iso);
+    if (bad->odd_count > 1)
+        snprintf(more, sizeof more, ", and %zu other line%s", bad->odd_count - 1,
+                 bad->odd_count > 2 ? "s" : "");
+    snprintf(problem, sizeof problem, "the clock was wrong: line %zu has the time %s, %s%s",
+             bad->odd, iso,
+             bad->odd_ms > bad->now_ms ? "which lies in the future"
+                                       : "before that of the line above",
+             more);
+    files_check_report(site->check, ETHOS_FINDING_WARNING, path, problem,
+                       "nothing to do: changes are ordered by number; --since and --until go by "
+                       "these times");
+}
+
 static int check_lines(struct site *site, const char *name)
 {
-    struct bad_lines bad = {0};
+    struct files *self = site->check->self;
+    struct bad_lines bad = {.now_ms = self->host->now_ms(self->host->arg)};
     char path[FILES_PATH_SIZE];
     struct str text;
     bool live = strcmp(name, FILES_HISTORY) == 0;
@@ -171,6 +212,8 @@ static int check_lines(struct site *site, const char *name)
     os_close(fd);
     if (code == ETHOS_OK && bad.count > 0)
         report_bad(site, path, &bad);
+    if (code == ETHOS_OK && bad.odd_count > 0)
+        report_odd(site, path, &bad);
     return give_up(site, path, code, &error);
 }
 

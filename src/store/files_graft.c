@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,6 +175,10 @@ static int make_record(struct job *job, const struct ethos_row *row, struct hist
         .seq = told->number,
         .graft = stood(change, !change->told),
     };
+    if (told->group > 0 && told->group <= told->number && told->group_size <= UINT_MAX) {
+        out->part_index = (unsigned)(told->number - told->group + 1);
+        out->part_count = (unsigned)told->group_size;
+    }
     change->told = true;
     return describe(job, row, change, out, error);
 }

@@ -124,6 +124,9 @@ int job_refuse(const struct job *job, const struct change *change, const char *w
 int job_allow(const struct job *job, const struct change *change, struct ethos_error *error);
 int job_allow_all(const struct job *job, struct ethos_error *error);
 
+/* Refuses where a folder of the changes cannot be written. */
+int job_check_writable(const struct job *job, struct ethos_error *error);
+
 /* ---- files_publish.c ------------------------------------------------------------------------ */
 
 /*

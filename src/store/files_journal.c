@@ -130,23 +130,37 @@ static int end_line(struct files *self, const struct files_hold *hold,
     return str_addc(&journal->tail, '\n') == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-/* The newest line of ours; the index's word where there is none. */
+/*
+ * The highest number of the lines; the index's word where there is none. Lines are in order of their numbers
+ * unless git merged two histories: then the last one need not be the highest. The member cannot stand inside
+ * a string, where its quotes would be escaped.
+ */
+static void find_highest(struct files_journal *journal)
+{
+    static const char member[] = ",\"seq\":";
+    const size_t size = sizeof member - 1;
+    const char *at = journal->tail.data, *end = at + journal->tail.size;
+    while ((at = memmem(at, (size_t)(end - at), member, size)) != NULL) {
+        uint64_t seq = strtoull(at + size, NULL, 10); // the text is terminated
+        if (seq <= MOST_SEQ && seq > journal->seq)
+            journal->seq = seq;
+        at += size;
+    }
+}
+
+/* The highest number and the time of the last line; else the index's word. */
 static int find_newest(struct files_journal *journal, struct arena *arena)
 {
     struct ethos_view line, rest = str_view(&journal->tail);
     struct history_record record;
+    find_highest(journal);
     while (view_last_line(&rest, &line)) {
         int code = history_parse(line, arena, &record);
         if (code == ETHOS_NOMEM)
             return code;
         if (code != ETHOS_OK)
             continue;
-        if (record.ts_ms > journal->ts_ms)
-            journal->ts_ms = record.ts_ms;
-        if (record.seq == 0 || record.seq > MOST_SEQ)
-            continue;
-        if (record.seq > journal->seq)
-            journal->seq = record.seq;
+        journal->ts_ms = record.ts_ms;
         break;
     }
     return ETHOS_OK;
@@ -686,22 +700,29 @@ static int make_live(struct files *self, const struct files_hold *hold,
     return self->durable && os_fsync(hold->dir) != 0 ? fail(self, hold, errno, error) : ETHOS_OK;
 }
 
+static int find_later(void *arg, const char *name)
+{
+    const char *wanted = arg;
+    return strcmp(name, FILES_HISTORY) != 0 && files_is_history(name) && strcmp(name, wanted) >= 0;
+}
+
 /*
- * With the first change of a month the live file becomes that of its own month. The index goes first:
- * it says what the lines before the new file say. A month that has a file already keeps going.
+ * With the first change of a month the live file becomes that of the month of its last line. The index
+ * goes first: it says what the lines before the new file say. Files are read in the order of their
+ * names: where one of this month or, by a clock that was wrong, of a later one is there, the live file
+ * keeps going.
  */
 static int rotate(struct files *self, struct files_hold *hold, struct files_journal *journal,
                   int64_t now_ms, struct ethos_error *error)
 {
     char then[CLOCK_ISO_SIZE], now[CLOCK_ISO_SIZE], name[64];
-    struct stat st;
     clock_iso(journal->ts_ms, then);
     clock_iso(now_ms, now);
     if (journal->fd < 0 || journal->size == 0 || journal->ts_ms == 0 ||
         strncmp(then, now, MONTH) >= 0)
         return ETHOS_OK;
     snprintf(name, sizeof name, "memory-history-%.*s.jsonl", MONTH, then);
-    if (os_fstatat(hold->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+    if (os_list(hold->dir, find_later, name) != 0)
         return ETHOS_OK;
     int code = files_journal_sync(self, hold, journal, error);
     if (code != ETHOS_OK)
@@ -779,15 +800,14 @@ int files_txn_name(char out[FILES_TXN_SIZE])
     return 0;
 }
 
-/* What comes next has a higher number and no earlier time. */
+/* What comes next has a higher number. Its time is that of the clock, whatever came before. */
 static void note_appended(struct files_journal *journal, const struct history_record *records,
                           size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (records[i].seq > journal->seq)
             journal->seq = records[i].seq;
-        if (records[i].ts_ms > journal->ts_ms)
-            journal->ts_ms = records[i].ts_ms;
+        journal->ts_ms = records[i].ts_ms;
     }
 }
 
@@ -804,9 +824,8 @@ int files_journal_append(struct files *self, struct files_hold *hold, struct fil
         return code;
     if (!txn && files_txn_name(own) != 0)
         return fail(self, hold, errno, error);
-    int64_t ts_ms = now_ms > journal->ts_ms ? now_ms : journal->ts_ms;
     size_t start = journal->tail.size;
-    number_records(journal, records, count, txn ? txn : own, ts_ms);
+    number_records(journal, records, count, txn ? txn : own, now_ms);
     for (size_t i = 0; i < count; i++)
         history_print(&records[i], &journal->tail);
     code = str_code(&journal->tail);

@@ -1,7 +1,7 @@
 /*
  * files_judge.c: what an edit made outside means for the history and for the file.
  *
- * core/verdict says what it was. Here that becomes lines to append and, where entries come back or a
+ * core/verdict says what it was. Here that becomes lines to append and, where changes come back or a
  * damaged text is replaced, the text the file must have. An edit that only took a file back to what
  * it was before our newest change is a person's decision, unless nobody has touched the file since:
  * then that change was never published, and its lines are taken back.
@@ -42,13 +42,17 @@ int files_describe(struct files *self, struct files_hold *hold, const struct his
                    struct ethos_view before, struct ethos_view after, struct arena *arena,
                    struct history_record *record, struct ethos_error *error)
 {
-    if (history_describe_hashed(before, after, arena, record) != ETHOS_OK)
+    struct ethos_view appended = history_appended(before, after);
+    if (history_describe_hashed(before, after, arena, record) != ETHOS_OK ||
+        history_keep_appended(appended, arena, record) != ETHOS_OK)
         return err_nomem(error);
     if (!last->ours && before.size > 0) // what others recorded may not lead here
         record->before_blob = hex_of(record->before_hash);
-    if (last->since_blob + 1 >= HISTORY_PATCHES && after.size > 0)
+    if (last->since_blob + 1 >= history_patches(appended, after) && after.size > 0)
         record->after_blob = hex_of(record->after_hash);
-    int code = keep_blob(self, hold, record->blob, before, error);
+    int code = record->append_blob.data
+                   ? keep_blob(self, hold, record->append_blob, appended, error)
+                   : keep_blob(self, hold, record->blob, before, error);
     if (code == ETHOS_OK)
         code = keep_blob(self, hold, record->before_blob, before, error);
     return code == ETHOS_OK ? keep_blob(self, hold, record->after_blob, after, error) : code;
@@ -160,11 +164,37 @@ static int reapply(struct court *court, struct ethos_view entry, struct ethos_er
 static int reapply_all(struct court *court, const struct verdict_finding *finding,
                        struct ethos_error *error)
 {
-    int code = add_external(court, "reapplied", error);
+    int code = add_external(court, finding->dropped ? "partial" : "reapplied", error);
     if (code == ETHOS_OK && str_add(&court->out->text, court->now) != ETHOS_OK)
         code = err_nomem(error);
     for (size_t i = 0; code == ETHOS_OK && i < finding->count; i++)
         code = reapply(court, finding->entries[i], error);
+    court->out->rewrites = code == ETHOS_OK;
+    return code;
+}
+
+/* The last version as a conflict copy, where lines of it lost against those saved. */
+static int keep_conflict(struct court *court, const struct verdict_finding *finding,
+                         struct ethos_error *error)
+{
+    const char *key = arena_copy(court->arena, court->model.key);
+    if (!key)
+        return err_nomem(error);
+    return finding->conflicts == 0
+               ? ETHOS_OK
+               : files_conflict_keep(court->self, court->hold, key, last_text(court), error);
+}
+
+static int merge_all(struct court *court, const struct verdict_finding *finding,
+                     struct ethos_error *error)
+{
+    bool whole = !finding->dropped && finding->conflicts == 0;
+    int code = add_external(court, whole ? "merged" : "partial", error);
+    if (code == ETHOS_OK)
+        code = add_record(court, "replace", "tool", "merge", "ethos", court->now, finding->merged,
+                          error);
+    if (code == ETHOS_OK && str_add(&court->out->text, finding->merged) != ETHOS_OK)
+        code = err_nomem(error);
     court->out->rewrites = code == ETHOS_OK;
     return code;
 }
@@ -200,7 +230,12 @@ static int sentence(struct court *court, const struct verdict_finding *finding,
                                       sizeof *court->out->records);
     if (!court->out->records)
         return err_nomem(error);
+    int code = keep_conflict(court, finding, error);
+    if (code != ETHOS_OK)
+        return code;
     switch (finding->verdict) {
+    case VERDICT_MERGE:
+        return merge_all(court, finding, error);
     case VERDICT_REAPPLY:
         return reapply_all(court, finding, error);
     case VERDICT_RESTORE:
@@ -212,7 +247,11 @@ static int sentence(struct court *court, const struct verdict_finding *finding,
     case VERDICT_HONOUR:
         break;
     }
-    return add_external(court, finding->dropped ? "dropped" : NULL, error);
+    return add_external(court,
+                        finding->returned  ? "returned"
+                        : finding->dropped ? "dropped"
+                                           : NULL,
+                        error);
 }
 
 /* Makes the diff of a change whole again; where a text of it is lost, it stays cut. */
@@ -246,9 +285,25 @@ static int mend_adds(const struct court *court, struct files_past *past, struct 
     return code;
 }
 
+/* What a verdict reads older versions from. */
+struct versions {
+    const struct court *court;
+    const struct files_past *past;
+    struct ethos_error *error;
+};
+
+static int read_before(void *arg, size_t index, struct str *out)
+{
+    const struct versions *versions = arg;
+    int code = files_past_text(versions->court->self, versions->past, index, true, out,
+                               versions->error);
+    return code == ETHOS_CORRUPT ? ETHOS_NOTFOUND : code;
+}
+
 static int judge(struct court *court, struct files_past *past, const struct stat *seen,
                  struct ethos_error *error)
 {
+    struct versions versions = {court, past, error};
     struct verdict_finding finding = {.verdict = VERDICT_HONOUR};
     int code = files_past_text(court->self, past, past->history.count - 1, false, &court->before,
                                error);
@@ -265,9 +320,12 @@ static int judge(struct court *court, struct files_past *past, const struct stat
             .now = court->now,
             .before_boot = court->now.data && (int64_t)seen->st_mtim.tv_sec * 1000 < os_boot_ms(),
             .now_ms = court->self->host->now_ms(court->self->host->arg),
+            .text = read_before,
+            .arg = &versions,
         };
-        if (verdict_judge(&facts, &finding) != ETHOS_OK)
-            return err_nomem(error);
+        code = verdict_judge(&facts, &finding);
+        if (code != ETHOS_OK)
+            return code == ETHOS_NOMEM ? err_nomem(error) : code;
     }
     return sentence(court, &finding, seen, error);
 }

@@ -175,7 +175,7 @@ static int make_root(struct files *self, struct files_hold *hold, struct ethos_e
     if (self->root >= 0)
         return ETHOS_OK;
     hold->made_root = true; // also when only its sync fails
-    if (dir_make(self->root_path) != 0)
+    if (dir_make_home(self->root_path) != 0)
         return err_errno(error, errno, self->root_path);
     return files_root(self, error);
 }
@@ -225,6 +225,18 @@ static void remove_blobs(const struct files_hold *hold)
         os_unlinkat(hold->dir, FILES_BLOBS, AT_REMOVEDIR);
 }
 
+/* Whether it was empty but for its .gitignore, and is gone. */
+static bool remove_root(struct files *self)
+{
+    char path[PATH_MAX];
+    os_unlinkat(AT_FDCWD, files_show(self, DIR_IGNORE, path), 0);
+    if (os_unlinkat(AT_FDCWD, self->root_path, AT_REMOVEDIR) == 0)
+        return true;
+    if (self->root >= 0)
+        dir_ignore(self->root); // somebody else uses it by now
+    return false;
+}
+
 static void undo_make(struct files *self, struct files_hold *hold)
 {
     struct stat st;
@@ -241,7 +253,7 @@ static void undo_make(struct files *self, struct files_hold *hold)
         remove_dirs(hold->dir, FILES_TMP, hold->mem_before);
     if (self->root >= 0)
         remove_dirs(self->root, hold->path, hold->path_before);
-    if (hold->made_root && os_unlinkat(AT_FDCWD, self->root_path, AT_REMOVEDIR) == 0)
+    if (hold->made_root && remove_root(self))
         files_root_moved(self);
 }
 

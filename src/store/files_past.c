@@ -203,7 +203,9 @@ int files_blob_write(struct files *self, struct files_hold *hold, const char *he
         return !sync || sync_blobs(hold) == 0 ? ETHOS_OK : blob_fail(self, hold, hex, error);
     if (str_add(&hold->blobs, view_of(hex, 64)) != ETHOS_OK)
         return err_nomem(error);
-    int fd = os_mkdirs(hold->dir, FILES_BLOBS) == 0 ? files_draft_create(hold->tmp, name) : -1;
+    if (os_mkdirs(hold->dir, FILES_BLOBS) != 0)
+        return files_fail(self, errno, hold->path, error);
+    int fd = files_draft_create(hold->tmp, name);
     if (fd < 0)
         return blob_fail(self, hold, hex, error);
     bool done = os_write_all(fd, text.data, text.size) == 0 && (!sync || os_fdatasync(fd) == 0) &&

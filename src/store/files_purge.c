@@ -18,28 +18,69 @@
 #include <fcntl.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/os.h"
 #include "base/view.h"
 #include "core/conflict.h"
 #include "core/scope.h"
-#include "store/cleanse.h"
 
 #define ROUNDS 100
+#define LEAST_TABLE 64 /* slots; a power of two */
 #define ARCHIVE "memory-archive.md"
+
+/* ---- keys ------------------------------------------------------------------------------------- */
+
+/* Where a key is in the table, or belongs. */
+static struct purge_key **key_slot(struct purge_key **table, size_t size, struct ethos_view key)
+{
+    size_t at = (size_t)hash_mix(0, key) & (size - 1);
+    while (table[at] && !view_eq(table[at]->key, key))
+        at = (at + 1) & (size - 1);
+    return &table[at];
+}
+
+/* At most half of it is used. */
+static bool grow_table(struct purge *purge)
+{
+    size_t size = purge->table_size ? purge->table_size * 2 : LEAST_TABLE;
+    if (purge->key_count * 2 < purge->table_size)
+        return true;
+    struct purge_key **table = arena_array(&purge->arena, size, sizeof *table);
+    if (!table)
+        return false;
+    for (struct purge_key *key = purge->keys; key; key = key->next)
+        *key_slot(table, size, key->key) = key;
+    purge->table = table;
+    purge->table_size = size;
+    return true;
+}
+
+static const char *new_name(struct purge *purge, struct ethos_view key)
+{
+    char renamed[ETHOS_MAX_KEY + 1];
+    forget_rename(&purge->forget, key, renamed);
+    return arena_str(&purge->arena, renamed);
+}
 
 struct purge_key *files_purge_key(struct purge *purge, struct ethos_view key)
 {
-    for (struct purge_key *known = purge->keys; known; known = known->next) {
-        if (view_eq(known->key, key))
-            return known;
-    }
+    if (!grow_table(purge))
+        return NULL;
+    struct purge_key **slot = key_slot(purge->table, purge->table_size, key);
+    if (*slot)
+        return *slot;
     struct purge_key *made = arena_alloc(&purge->arena, sizeof *made);
     const char *name = made ? arena_copy(&purge->arena, key) : NULL;
     if (!name)
         return NULL;
     made->key = view_of(name, key.size);
+    if (key.size <= ETHOS_MAX_KEY && forget_names(&purge->forget, key) &&
+        !(made->renamed = new_name(purge, key)))
+        return NULL;
     str_init(&made->text, ETHOS_MAX_STORE_BYTES);
     made->next = purge->keys;
+    purge->key_count++;
+    *slot = made;
     return purge->keys = made;
 }
 
@@ -79,7 +120,7 @@ static int rewrite(struct purge *purge, int folder, const char *name, const stru
     struct str out;
     struct ethos_view left;
     str_init(&out, ETHOS_MAX_STORE_BYTES);
-    int code = cleanse_text(purge->needle, text, &out, &left, NULL);
+    int code = forget_lines(&purge->forget, text, &out, &left, NULL);
     code = code == ETHOS_OK ? files_purge_replace(purge, folder, name, seen, left, error)
                             : err_nomem(error);
     str_release(&out);
@@ -117,7 +158,7 @@ static int each_holder(struct purge *purge, int folder, const struct files_names
     str_init(&text, ETHOS_MAX_STORE_BYTES);
     for (size_t i = 0; code == ETHOS_OK && i < names->count; i++) {
         code = read_file(purge, folder, names->sorted[i], &text, &seen, error);
-        if (code == ETHOS_OK && view_contains(str_view(&text), purge->needle)) {
+        if (code == ETHOS_OK && forget_holds(&purge->forget, str_view(&text))) {
             ++*count;
             if (purge->hold)
                 code = each(purge, folder, names->sorted[i], &seen, str_view(&text), error);
@@ -165,10 +206,77 @@ static int cleanse_foreign(struct purge *purge, struct ethos_error *error)
     return code;
 }
 
+/* ---- names ------------------------------------------------------------------------------------ */
+
+static int rename_file(struct purge *purge, int folder, const char *name, const char *renamed,
+                       struct ethos_error *error)
+{
+    char above[ETHOS_MAX_KEY + 1];
+    const char *slash = strrchr(renamed, '/');
+    snprintf(above, sizeof above, "%.*s", slash ? (int)(slash - renamed) : 0, renamed);
+    if ((slash && os_mkdirs(folder, above) != 0) ||
+        (os_renameat(folder, name, folder, renamed, RENAME_NOREPLACE) != 0 && errno != ENOENT))
+        return files_fail(purge->self, errno, purge->path, error);
+    snprintf(above, sizeof above, "%s", name);
+    for (char *end; (end = strrchr(above, '/'));) { // folders that are empty now
+        *end = 0;
+        if (os_unlinkat(folder, above, AT_REMOVEDIR) != 0)
+            break;
+    }
+    return ETHOS_OK;
+}
+
+/* Files of keys whose names hold it. Their history has the new names already. */
+static int rename_keys(struct purge *purge, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    bool any = false;
+    struct stat seen;
+    for (struct purge_key *key = purge->keys; code == ETHOS_OK && key; key = key->next) {
+        if (!key->renamed || os_fstatat(purge->dir, key->key.data, &seen, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        any = true;
+        code = rename_file(purge, purge->dir, key->key.data, key->renamed, error);
+    }
+    if (code == ETHOS_OK && any && purge->self->durable && os_fsync(purge->dir) != 0)
+        code = files_fail(purge->self, errno, purge->path, error);
+    return code;
+}
+
+/* Conflict copies are named after their keys. */
+static int rename_copies(struct purge *purge, struct ethos_error *error)
+{
+    struct files_names names;
+    int folder = os_open_beneath(purge->dir, CONFLICT_FOLDER, O_RDONLY | O_DIRECTORY, 0);
+    if (folder < 0)
+        return errno == ENOENT ? ETHOS_OK : files_errno(purge->self, errno, purge->path, error);
+    int code = files_names_read(purge->self, folder, purge->path, &names, error);
+    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++) {
+        char renamed[ETHOS_MAX_KEY + 1];
+        struct ethos_view name = view_str(names.sorted[i]);
+        const char *end = memmem(name.data, name.size, ".md.", 4);
+        struct ethos_view key = end ? view_of(name.data, (size_t)(end - name.data) + 3) : name;
+        if (!forget_names(&purge->forget, key))
+            continue;
+        forget_rename(&purge->forget, key, renamed);
+        size_t size = strlen(renamed);
+        snprintf(renamed + size, sizeof renamed - size, "%s", name.data + key.size);
+        code = rename_file(purge, folder, name.data, renamed, error);
+    }
+    if (code == ETHOS_OK || names.sorted)
+        files_names_release(&names);
+    os_close(folder);
+    return code;
+}
+
 /* All that is not a file of a key. */
 static int cleanse_past(struct purge *purge, struct ethos_error *error)
 {
     int code = files_purge_history(purge, error);
+    if (code == ETHOS_OK && purge->hold)
+        code = rename_keys(purge, error);
+    if (code == ETHOS_OK && purge->hold)
+        code = rename_copies(purge, error);
     if (code == ETHOS_OK)
         code = cleanse_folder(purge, FILES_BLOBS, take_away, &purge->found.blobs, error);
     if (code == ETHOS_OK)
@@ -204,9 +312,17 @@ static int survey_texts(struct purge *purge, struct ethos_error *error)
     str_init(&out, ETHOS_MAX_STORE_BYTES);
     for (struct purge_key *key = purge->keys; code == ETHOS_OK && key; key = key->next) {
         code = store->ops->read(store, purge->scope, key->key.data, &whole, &text, error);
-        if (code == ETHOS_OK && cleanse_text(purge->needle, view_of(text.data, text.size), &out,
-                                             &left, &purge->found.lines) != ETHOS_OK)
-            code = err_nomem(error);
+        uint64_t lines = 0;
+        if (code == ETHOS_OK)
+            code = forget_lines(&purge->forget, view_of(text.data, text.size), &out, &left, &lines);
+        if (code == ETHOS_OK && key->renamed)
+            purge->found.names++;
+        purge->found.lines += lines;
+        key->held = key->held || lines > 0;
+        if (code == ETHOS_OK && purge->tell)
+            code = forget_tell(&purge->forget, key->key.data, view_of(text.data, text.size));
+        if (code == ETHOS_NOMEM)
+            err_nomem(error);
         if (code == ETHOS_NOTFOUND)
             code = ETHOS_OK;
     }
@@ -226,18 +342,20 @@ static int drop_lines(void *arg, struct ethos_edit *edit, size_t count, struct e
     struct cleansing *cleansing = arg;
     struct ethos_view old = view_of(edit->old.data, edit->old.size);
     (void)count;
-    if (!view_contains(old, cleansing->purge->needle))
-        return ETHOS_OK;
-    if (cleanse_text(cleansing->purge->needle, old, &cleansing->out, &edit->text, NULL) != ETHOS_OK)
+    uint64_t lines = 0;
+    if (forget_lines(&cleansing->purge->forget, old, &cleansing->out, &edit->text, &lines) !=
+        ETHOS_OK)
         return err_nomem(error);
+    if (lines == 0)
+        return ETHOS_OK;
     edit->verdict = ETHOS_EDIT_PUT;
     edit->actions = "remove";
     return ETHOS_OK;
 }
 
 /*
- * The files lose the lines as by any other change. Keys without them are asked for as well: an edit
- * made outside is recorded before the history is written again.
+ * The files lose the lines as by any other change. Keys that only had them are asked for as well: an
+ * edit made outside is recorded before the history is written again.
  */
 static int cleanse_texts(struct purge *purge, const struct ethos_origin *origin,
                          struct ethos_error *error)
@@ -247,12 +365,13 @@ static int cleanse_texts(struct purge *purge, const struct ethos_origin *origin,
     struct ethos_origin plain = origin ? *origin : (struct ethos_origin){0};
     struct cleansing cleansing = {.purge = purge};
     int code = ETHOS_OK;
+    plain.via = "purge";
     plain.op_id = plain.op_digest =
         NULL; // there is more than one update, and a repeat does no harm
     str_init(&cleansing.out, ETHOS_MAX_STORE_BYTES);
     for (struct purge_key *key = purge->keys; code == ETHOS_OK && key; key = key->next) {
         struct ethos_edit edit = {.key = key->key.data};
-        if (strlen(edit.key) != key->key.size ||
+        if (!key->held || strlen(edit.key) != key->key.size ||
             scope_key_check(purge->scope, edit.key, NULL) != ETHOS_OK)
             continue; // no file can have this name
         code = files_update(store, purge->scope, &edit, 1, drop_lines, &cleansing, &plain, error);
@@ -317,14 +436,14 @@ static int cleanse(struct purge *purge, const struct ethos_origin *origin,
     return code == FILES_MOVED ? files_errno(purge->self, EAGAIN, purge->path, error) : code;
 }
 
-int files_purge(struct ethos_store *store, const char *scope, struct ethos_view needle, int dry_run,
-                const struct ethos_origin *origin, struct ethos_purge *out_purge,
+int files_purge(struct ethos_store *store, const char *scope, const struct ethos_match *match,
+                int dry_run, const struct ethos_origin *origin, struct ethos_purge *out_purge,
                 struct ethos_error *error)
 {
     char path[FILES_PATH_SIZE];
-    struct purge purge = {
-        .self = (struct files *)store, .scope = scope, .path = path, .needle = needle, .dir = -1};
-    int code = cleanse_check(needle, error);
+    struct purge purge = {.self = (struct files *)store, .scope = scope, .path = path, .dir = -1};
+    int code = forget_init(&purge.forget, match, error);
+    purge.tell = dry_run && match->each;
     if (code == ETHOS_OK)
         code = files_scope_path(scope, path, error);
     if (code != ETHOS_OK)
@@ -332,7 +451,9 @@ int files_purge(struct ethos_store *store, const char *scope, struct ethos_view 
     arena_init(&purge.arena);
     code = survey(&purge, error);
     const struct ethos_purge found = purge.found;
-    bool any = found.lines + found.versions + found.blobs + found.conflicts + purge.temps > 0;
+    bool any = found.lines + found.versions + found.blobs + found.conflicts + found.names +
+                   purge.temps >
+               0;
     if (code == ETHOS_OK && any && !dry_run)
         code = cleanse(&purge, origin, error);
     if (code == ETHOS_OK)

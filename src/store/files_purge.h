@@ -4,28 +4,35 @@
 #ifndef ETHOS_STORE_FILES_PURGE_H
 #define ETHOS_STORE_FILES_PURGE_H
 
+#include "core/forget.h"
 #include "store/files.h"
 
 /* A key of the scope: one that has a file, or one that the history names. */
 struct purge_key {
     struct purge_key *next;
     struct ethos_view key; /* terminated */
+    const char *renamed;   /* what it becomes because it holds the text, or NULL */
     struct str text;       /* after the newest of its lines that was looked at */
     struct ethos_view hash;
     bool known; /* text could be rebuilt */
+    bool clean; /* it does not hold the text, whether or not it could be rebuilt */
+    bool held;  /* it holds the text, or a version does: it is to be written */
 };
 
 struct purge {
     struct files *self;
     const char *scope;
     const char *path; /* of the scope's directory */
-    struct ethos_view needle;
+    struct forget forget;
     int dir;
     struct files_hold *hold; /* NULL: only counts */
     struct arena arena;
     struct purge_key *keys;
+    struct purge_key **table; /* the same, by their hashes */
+    size_t key_count, table_size;
     struct ethos_purge found;
     uint64_t temps; /* in FILES_TMP that hold it */
+    bool tell;      /* the match of every line */
     bool replaced;  /* a history file, by this call */
 };
 
@@ -36,7 +43,7 @@ struct purge_key *files_purge_key(struct purge *purge, struct ethos_view key);
 int files_purge_replace(struct purge *purge, int folder, const char *name, const struct stat *like,
                         struct ethos_view text, struct ethos_error *error);
 
-/* Counts the lines of the history that hold the needle; with a hold, writes the history without. */
+/* Counts the lines of the history that hold it; with a hold, writes the history without. */
 int files_purge_history(struct purge *purge, struct ethos_error *error);
 
 #endif

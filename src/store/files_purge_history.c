@@ -23,7 +23,6 @@
 #include "base/os.h"
 #include "base/view.h"
 #include "core/patch.h"
-#include "store/cleanse.h"
 
 #define HEX_DIGITS (HASH_HEX_SIZE - 1)
 
@@ -124,7 +123,7 @@ static int parse_lines(struct past *past)
 
 static bool holds(const struct past *past, struct ethos_view text)
 {
-    return view_contains(text, past->purge->needle);
+    return forget_holds(&past->purge->forget, text);
 }
 
 static bool has_hash(struct ethos_view text, struct ethos_view hash)
@@ -152,12 +151,21 @@ static int text_before(struct past *past, size_t index, struct purge_key *key, b
     return str_add(&past->before, str_view(&key->text));
 }
 
+/* The text after a record from the one before it. */
+static int apply(struct past *past, const struct history_record *record)
+{
+    if (!record->append_blob.data)
+        return patch_apply(record->diff, str_view(&past->before), false, &past->after);
+    str_clear(&past->after);
+    int code = str_add(&past->after, str_view(&past->before));
+    return code == ETHOS_OK ? history_append(record, files_blob_read, &past->blobs, &past->after)
+                            : code;
+}
+
 static int text_after(struct past *past, size_t index, bool before_known, bool *out_known)
 {
     const struct history_record *record = &past->history.records[index];
-    int code = before_known
-                   ? patch_apply(record->diff, str_view(&past->before), false, &past->after)
-                   : ETHOS_CONFLICT;
+    int code = before_known ? apply(past, record) : ETHOS_CONFLICT;
     *out_known = code == ETHOS_OK && has_hash(str_view(&past->after), record->after_hash);
     if (code == ETHOS_NOMEM || *out_known)
         return code;
@@ -190,10 +198,10 @@ struct change {
 static int cleanse_both(struct past *past, struct change *change)
 {
     const struct history_record *old = change->old;
-    int code = cleanse_text(past->purge->needle, str_view(&past->before), &past->clean_before,
+    int code = forget_lines(&past->purge->forget, str_view(&past->before), &past->clean_before,
                             &change->before, NULL);
     if (code == ETHOS_OK)
-        code = cleanse_text(past->purge->needle, str_view(&past->after), &past->clean_after,
+        code = forget_lines(&past->purge->forget, str_view(&past->after), &past->clean_after,
                             &change->after, NULL);
     if (old->absent_before)
         change->before = (struct ethos_view){0};
@@ -216,10 +224,11 @@ static int read_other(struct past *past, struct change *change)
     return code == ETHOS_NOMEM ? code : ETHOS_OK;
 }
 
-static bool change_holds(const struct past *past, const struct change *change)
+static bool change_holds(const struct past *past, const struct purge_key *key,
+                         const struct change *change)
 {
     bool whole = change->before_known && change->after_known;
-    return (change->before_known && holds(past, str_view(&past->before))) ||
+    return key->renamed || (change->before_known && holds(past, str_view(&past->before))) ||
            (change->after_known && holds(past, str_view(&past->after))) ||
            holds(past, str_view(&change->other)) || (!whole && holds(past, change->old->diff));
 }
@@ -229,14 +238,22 @@ static int describe(struct past *past, const struct change *change, struct histo
                     struct ethos_error *error)
 {
     const struct history_record *old = change->old;
-    if (history_describe(change->before, change->after, &past->arena, record) != ETHOS_OK)
+    struct ethos_view appended = history_appended(change->before, change->after), part;
+    record->append_blob = view_str(NULL);
+    if (history_describe(change->before, change->after, &past->arena, record) != ETHOS_OK ||
+        history_keep_appended(old->append_blob.data ? appended : view_str(NULL), &past->arena,
+                              record) != ETHOS_OK)
         return err_nomem(error);
     int code = ETHOS_OK;
-    bool before = record->before_blob.data || old->before_blob.data || old->blob.data;
+    bool before = record->before_blob.data || old->before_blob.data ||
+                  (old->blob.data && !old->append_blob.data);
     bool after = record->after_blob.data || (old->after_blob.data && !change->names_other);
-    if (record->blob.data)
+    if (record->append_blob.data)
+        code = keep(past, record->append_blob, appended, &part, error);
+    else if (record->blob.data)
         code = keep(past, record->before_hash, change->before, &record->blob, error);
-    else if (before && change->before.size > 0)
+    bool named = record->blob.data && !record->append_blob.data;
+    if (code == ETHOS_OK && before && !named && change->before.size > 0)
         code = keep(past, record->before_hash, change->before, &record->before_blob, error);
     if (code == ETHOS_OK && after && change->after.size > 0)
         code = keep(past, record->after_hash, change->after, &record->after_blob, error);
@@ -261,6 +278,7 @@ static int describe_part(struct past *past, const struct change *change,
 {
     int code = ETHOS_OK;
     record->diff = VIEW("");
+    record->append_blob = view_str(NULL);
     if (change->before_known) {
         record->blob = (struct ethos_view){0};
         code = keep_side(past, change->before, &record->before_hash, &record->size_before,
@@ -284,17 +302,21 @@ static int describe_other(struct past *past, const struct change *change,
     if (!holds(past, str_view(&change->other)))
         return ETHOS_OK;
     str_init(&out, ETHOS_MAX_STORE_BYTES);
-    int code = cleanse_text(past->purge->needle, str_view(&change->other), &out, &left, NULL);
+    int code = forget_lines(&past->purge->forget, str_view(&change->other), &out, &left, NULL);
     code = code == ETHOS_OK ? keep_side(past, left, &hash, &size, &record->after_blob, error)
                             : err_nomem(error);
     str_release(&out);
     return code;
 }
 
-static int print(struct past *past, struct file *file, struct change *change,
-                 struct ethos_error *error)
+static int print(struct past *past, struct file *file, const struct purge_key *key,
+                 struct change *change, struct ethos_error *error)
 {
     struct history_record record = *change->old;
+    if (key->renamed) {
+        record.key = view_str(key->renamed);
+        record.op = (struct ethos_view){0}; // it names keys
+    }
     if (cleanse_both(past, change) != ETHOS_OK)
         return err_nomem(error);
     int code = change->before_known && change->after_known
@@ -323,6 +345,29 @@ static void move_on(struct past *past, struct purge_key *key, const struct chang
     past->after = swap;
     key->hash = change->old->after_hash;
     key->known = change->after_known;
+    key->clean = key->known && !holds(past, str_view(&key->text));
+}
+
+/*
+ * Whether a record holds nothing, told by its diff alone: the text before it was clean, the diff is whole
+ * and clean. So a text that does not hold it is not rebuilt version by version.
+ */
+static bool is_clean(const struct past *past, const struct purge_key *key,
+                     const struct history_record *record)
+{
+    bool first = !key->hash.data && (record->absent_before || record->size_before == 0);
+    bool follows = key->hash.data && key->clean && view_eq(key->hash, record->before_hash);
+    bool own = view_ends(record->before_hash, record->before_blob) &&
+               view_ends(record->after_hash, record->after_blob); // or kept by nobody
+    return !key->renamed && (first || follows) && own && !record->blob.data &&
+           !holds(past, record->diff);
+}
+
+static void pass_clean(struct purge_key *key, const struct history_record *record)
+{
+    key->hash = record->after_hash;
+    key->known = false;
+    key->clean = true;
 }
 
 static int cleanse_record(struct past *past, struct file *file, size_t index,
@@ -330,6 +375,11 @@ static int cleanse_record(struct past *past, struct file *file, size_t index,
 {
     struct change change = {.old = &past->history.records[index]};
     struct purge_key *key = files_purge_key(past->purge, change.old->key);
+    if (key && is_clean(past, key, change.old)) {
+        copy_line(past, file, line);
+        pass_clean(key, change.old);
+        return ETHOS_OK;
+    }
     str_init(&change.other, ETHOS_MAX_STORE_BYTES);
     int code = key ? text_before(past, index, key, &change.before_known) : ETHOS_NOMEM;
     if (code == ETHOS_OK)
@@ -340,13 +390,14 @@ static int cleanse_record(struct past *past, struct file *file, size_t index,
         code = err_nomem(error);
     } else if (past->blobs.errnum) { // it may hold the needle
         code = files_blobs_fault(past->purge->self, &past->blobs, error);
-    } else if (!change_holds(past, &change)) {
+    } else if (!change_holds(past, key, &change)) {
         copy_line(past, file, line);
     } else {
         past->purge->found.versions++;
         file->changed = true;
+        key->held = true;
         if (past->purge->hold)
-            code = print(past, file, &change, error);
+            code = print(past, file, key, &change, error);
     }
     if (code == ETHOS_OK)
         move_on(past, key, &change);
@@ -360,7 +411,7 @@ static int cleanse_record(struct past *past, struct file *file, size_t index,
 static void cleanse_other_line(struct past *past, struct file *file, struct ethos_view line)
 {
     struct ethos_view escaped = view_of(past->quoted.data + 1, past->quoted.size - 2);
-    if (!holds(past, line) && !view_contains(line, escaped)) {
+    if (!holds(past, line) && !(past->purge->forget.escaped && view_contains(line, escaped))) {
         copy_line(past, file, line);
         return;
     }
@@ -435,7 +486,7 @@ static int replace_files(struct past *past, struct ethos_error *error)
 
 static int load(struct past *past, struct ethos_error *error)
 {
-    json_quote(past->purge->needle, &past->quoted);
+    json_quote(past->purge->forget.match->text, &past->quoted);
     if (str_code(&past->quoted) != ETHOS_OK)
         return err_nomem(error);
     int code = read_files(past, error);
@@ -456,7 +507,8 @@ static void release(struct past *past)
     }
     for (struct purge_key *key = past->purge->keys; key; key = key->next) {
         str_release(&key->text);
-        key->known = false;
+        key->known = key->clean = false;
+        key->hash = (struct ethos_view){0};
     }
     files_names_release(&past->names);
     arena_release(&past->arena);

@@ -50,11 +50,16 @@ static int note_void(struct recent *r, const struct history_record *record)
     return ETHOS_OK;
 }
 
-static bool is_voided(const struct recent *r, uint64_t seq)
+/* A number is taken back once: where git merged two histories, an older line of it is the other side's. */
+static bool is_voided(struct recent *r, uint64_t seq)
 {
-    for (size_t i = 0; i < r->void_count; i++)
-        if (seq >= r->voids[i].first && seq <= r->voids[i].last)
-            return true;
+    for (size_t i = 0; i < r->void_count; i++) {
+        struct range *range = &r->voids[i];
+        if (seq < range->first || seq > range->last)
+            continue;
+        range->last = seq - 1;
+        return true;
+    }
     return false;
 }
 

@@ -436,17 +436,31 @@ static bool find_text(struct recovery *r, const struct part *part,
     return found;
 }
 
-/*
- * The line that takes the part back, an outside edit that opens it included: that is judged again.
- * Where a text is lost, hashes alone must do.
- */
-static int void_record(struct recovery *r, const struct txn *txn, const struct part *part,
-                       struct history_record *out, struct ethos_error *error)
+/* Describes the change that takes a part back. False where a text is lost or cannot be kept. */
+static bool describe_void(struct recovery *r, const struct part *part, struct history_record *out)
 {
-    static const struct history_last known = {.any = true};
+    static const struct history_last known = {.any = true, .ours = true};
     struct str before_text, after_text;
     struct ethos_view before, after;
-    *out = (struct history_record){
+    str_init(&before_text, ETHOS_MAX_STORE_BYTES);
+    str_init(&after_text, ETHOS_MAX_STORE_BYTES);
+    bool done = find_text(r, part, &part->last, false, &before_text, &before) &&
+                find_text(r, part, &part->opening, true, &after_text, &after) &&
+                files_describe(r->self, r->hold, &known, before, after, &r->arena, out, NULL) ==
+                    ETHOS_OK;
+    str_release(&before_text);
+    str_release(&after_text);
+    return done;
+}
+
+/*
+ * The line that takes the part back, an outside edit that opens it included: that is judged again.
+ * Where a text is lost, or a folder that cannot be written has no room for it, hashes alone must do.
+ */
+static void void_record(struct recovery *r, const struct txn *txn, const struct part *part,
+                        struct history_record *out)
+{
+    const struct history_record hashes = {
         .scope = view_str(r->scope),
         .key = view_str(part->spot.key),
         .before_hash = part->last.after_hash,
@@ -457,21 +471,15 @@ static int void_record(struct recovery *r, const struct txn *txn, const struct p
         .absent_before = part->last.absent_after,
         .absent_after = part->opening.absent_before,
     };
-    str_init(&before_text, ETHOS_MAX_STORE_BYTES);
-    str_init(&after_text, ETHOS_MAX_STORE_BYTES);
-    int code = ETHOS_OK;
-    if (find_text(r, part, &part->last, false, &before_text, &before) &&
-        find_text(r, part, &part->opening, true, &after_text, &after))
-        code = files_describe(r->self, r->hold, &known, before, after, &r->arena, out, error);
-    str_release(&before_text);
-    str_release(&after_text);
+    *out = hashes;
+    if (!describe_void(r, part, out))
+        *out = hashes;
     out->actions = VIEW("restore");
     out->source = VIEW("restore");
     out->via = VIEW("recovery");
     out->actor = VIEW("ethos");
     out->voids_first = txn->first_seq;
     out->voids_last = txn->last_seq;
-    return code;
 }
 
 static int void_all(struct recovery *r, const struct txn *txn, struct ethos_error *error)
@@ -479,10 +487,19 @@ static int void_all(struct recovery *r, const struct txn *txn, struct ethos_erro
     struct history_record *records = arena_array(&r->arena, txn->count, sizeof *records);
     if (!records)
         return err_nomem(error);
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < txn->count; i++)
-        code = void_record(r, txn, &txn->parts[i], &records[i], error);
-    return code == ETHOS_OK ? append(r, records, txn->count, error) : code;
+    for (size_t i = 0; i < txn->count; i++)
+        void_record(r, txn, &txn->parts[i], &records[i]);
+    return append(r, records, txn->count, error);
+}
+
+/*
+ * Gives a restored text the mode and owner of the file that it replaces. Recovery must not need rights
+ * that the dead writer did not have: a text that cannot be given away stays private to whoever
+ * recovers it. A deleted file has left no owner to copy.
+ */
+static bool copy_rights(const struct part *part, int fd)
+{
+    return !part->file.data || os_adopt(fd, &part->seen) == 0 || errno == EPERM;
 }
 
 /* For a published key without .new: makes one of the text before, to be exchanged. */
@@ -496,7 +513,7 @@ static int make_base(struct recovery *r, const struct txn *txn, struct part *par
     int dir = files_spot_temp(r->hold, &part->spot, txn->id, FILES_NEW, name);
     int fd = code == ETHOS_OK ? files_draft_create(dir, name) : -1;
     if (fd >= 0) {
-        bool done = os_adopt(fd, &part->seen) == 0 && os_write_all(fd, base.data, base.size) == 0 &&
+        bool done = copy_rights(part, fd) && os_write_all(fd, base.data, base.size) == 0 &&
                     os_fdatasync(fd) == 0;
         code = done ? ETHOS_OK : fail(r, part, error);
         os_close(fd);

@@ -177,6 +177,8 @@ static int judge_all(struct job *job, struct ethos_error *error)
     if (code != ETHOS_OK || all.count == 0)
         return code;
     code = job_name_txn(job, error);
+    if (code == ETHOS_OK && all.rewrites)
+        code = job_check_writable(job, error);
     if (code == ETHOS_OK && all.rewrites) {
         code = job_carry_out(job, all.records, all.count, error);
         return code == ETHOS_OK ? FILES_MOVED : code;

@@ -59,8 +59,8 @@ int ram_history(struct ethos_store *self, const char *scope, const char *key, et
                 void *arg, struct ethos_error *error);
 int ram_version(struct ethos_store *self, const char *scope, const char *key, const char *revision,
                 struct ethos_text *out_text, struct ethos_error *error);
-int ram_purge(struct ethos_store *self, const char *scope, struct ethos_view needle, int dry_run,
-              const struct ethos_origin *origin, struct ethos_purge *out_purge,
+int ram_purge(struct ethos_store *self, const char *scope, const struct ethos_match *match,
+              int dry_run, const struct ethos_origin *origin, struct ethos_purge *out_purge,
               struct ethos_error *error);
 int ram_set_aside(struct ethos_store *self, const char *scope, const char *key,
                   struct ethos_view text, struct ethos_error *error);

@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "base/view.h"
 #include "core/diff.h"
-#include "store/cleanse.h"
+#include "core/forget.h"
 #include "store/edit.h"
 #include "store/ram.h"
 
@@ -121,10 +121,15 @@ void ram_free_changes(struct ram *ram, struct change **chain)
 
 void ram_record(struct ram *ram, struct change *chain)
 {
+    uint64_t first = ram->numbers + 1, count = 0;
+    for (const struct change *change = chain; change; change = change->next)
+        count++;
     while (chain) {
         struct change *change = chain;
         chain = change->next;
         change->told.number = ++ram->numbers;
+        change->told.group = first;
+        change->told.group_size = count;
         change->next = ram->changes;
         ram->changes = change;
     }
@@ -417,38 +422,59 @@ int ram_scopes(struct ethos_store *self, ethos_scope_fn *each, void *arg, struct
 struct purging {
     struct ram *ram;
     const char *scope;
-    struct ethos_view needle;
+    struct forget forget;
+    bool tell; /* the match of every line */
     struct ethos_purge found;
     struct node *texts, *copies;
     struct change *changes;
+    struct change *added; /* what undo stops at, one for each text */
 };
+
+/* The name that a key gets, or the key itself. A copy's is behind its number and a dash. */
+static const char *name_after(const struct purging *purging, const char *key,
+                              char renamed[ETHOS_MAX_KEY + 32])
+{
+    if (!forget_names(&purging->forget, view_str(key)))
+        return key;
+    forget_rename(&purging->forget, view_str(key), renamed);
+    return renamed;
+}
 
 static bool node_holds(const struct purging *purging, const struct node *node)
 {
     return strcmp(node->scope, purging->scope) == 0 &&
-           view_contains(view_of(node->text, node->size), purging->needle);
+           (forget_names(&purging->forget, view_str(node->key)) ||
+            forget_holds(&purging->forget, view_of(node->text, node->size)));
 }
 
 static bool change_holds(const struct purging *purging, const struct change *change)
 {
     return strcmp(change->scope, purging->scope) == 0 &&
-           (view_contains(change->before, purging->needle) ||
-            view_contains(change->after, purging->needle));
+           (forget_names(&purging->forget, view_str(change->told.key)) ||
+            forget_holds(&purging->forget, change->before) ||
+            forget_holds(&purging->forget, change->after));
 }
 
 static int cleanse_nodes(struct purging *purging, const struct node *list, struct node **end,
                          uint64_t *out_nodes, uint64_t *out_lines)
 {
     struct str out;
+    char renamed[ETHOS_MAX_KEY + 32];
     int code = ETHOS_OK;
     str_init(&out, SIZE_MAX);
     for (const struct node *node = list; code == ETHOS_OK && node; node = node->next) {
         struct ethos_view text = view_of(node->text, node->size);
         if (!node_holds(purging, node))
             continue;
-        code = cleanse_text(purging->needle, text, &out, &text, out_lines);
+        code = forget_lines(&purging->forget, text, &out, &text, out_lines);
+        if (code == ETHOS_OK && purging->tell && out_lines)
+            code = forget_tell(&purging->forget, node->key, view_of(node->text, node->size));
         if (code == ETHOS_OK)
-            *end = ram_node(purging->ram, node->scope, node->key, text);
+            *end = ram_node(purging->ram, node->scope, name_after(purging, node->key, renamed),
+                            text);
+        if (code == ETHOS_OK && out_lines && *end &&
+            forget_names(&purging->forget, view_str(node->key)))
+            purging->found.names++;
         if (code != ETHOS_OK || !*end)
             code = ETHOS_NOMEM;
         else
@@ -464,14 +490,36 @@ static int cleanse_change(struct purging *purging, const struct change *change,
 {
     struct str before, after;
     struct ethos_view old = change->before, new = change->after;
+    struct ethos_change told = change->told;
+    char renamed[ETHOS_MAX_KEY + 32];
+    told.key = name_after(purging, told.key, renamed);
     str_init(&before, SIZE_MAX);
     str_init(&after, SIZE_MAX);
-    if (cleanse_text(purging->needle, old, &before, &old, NULL) == ETHOS_OK &&
-        cleanse_text(purging->needle, new, &after, &new, NULL) == ETHOS_OK)
-        *out_change = make_change(purging->ram, change->scope, &change->told, old, new);
+    if (forget_lines(&purging->forget, old, &before, &old, NULL) == ETHOS_OK &&
+        forget_lines(&purging->forget, new, &after, &new, NULL) == ETHOS_OK)
+        *out_change = make_change(purging->ram, change->scope, &told, old, new);
     str_release(&before);
     str_release(&after);
     return *out_change ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+static int record_purges(struct purging *purging, const struct ethos_origin *origin)
+{
+    struct ram *ram = purging->ram;
+    struct ethos_origin own = origin ? *origin : (struct ethos_origin){0};
+    struct change **end = &purging->added;
+    own.via = "purge";
+    own.op_id = NULL;
+    for (const struct node *node = purging->texts; node; node = node->next) {
+        const struct ethos_edit edit = {.key = node->key, .actions = "remove"};
+        const struct ethos_change told = edit_change(&edit, &own,
+                                                     ram->host->now_ms(ram->host->arg));
+        struct ethos_view text = view_of(node->text, node->size);
+        if (!(*end = make_change(ram, node->scope, &told, text, text)))
+            return ETHOS_NOMEM;
+        end = &(*end)->next;
+    }
+    return ETHOS_OK;
 }
 
 static int cleanse_all(struct purging *purging)
@@ -497,13 +545,24 @@ static int cleanse_all(struct purging *purging)
 /* Puts the cleansed ones in the place of those that hold the needle. */
 static void replace_nodes(struct purging *purging, struct node **link, struct node **cleansed)
 {
-    for (; *link; link = &(*link)->next) {
+    bool sorted = link == &purging->ram->texts;
+    struct node *renamed = NULL; // they belong elsewhere
+    while (*link) {
         struct node *node = *cleansed;
-        if (!node_holds(purging, *link))
+        if (!node_holds(purging, *link)) {
+            link = &(*link)->next;
             continue;
+        }
         *cleansed = node->next;
+        bool moves = sorted && strcmp(node->key, (*link)->key) != 0;
         ram_unlink(purging->ram, link);
-        ram_link(link, node);
+        ram_link(moves ? &renamed : link, node);
+        link = moves ? link : &node->next;
+    }
+    while (renamed) {
+        struct node *node = renamed;
+        renamed = node->next;
+        ram_put(purging->ram, node->scope, node->key, node);
     }
 }
 
@@ -521,29 +580,34 @@ static void replace_changes(struct purging *purging)
     }
 }
 
-int ram_purge(struct ethos_store *self, const char *scope, struct ethos_view needle, int dry_run,
-              const struct ethos_origin *origin, struct ethos_purge *out_purge,
+int ram_purge(struct ethos_store *self, const char *scope, const struct ethos_match *match,
+              int dry_run, const struct ethos_origin *origin, struct ethos_purge *out_purge,
               struct ethos_error *error)
 {
     struct ram *ram = (struct ram *)self;
-    struct purging purging = {.ram = ram, .scope = scope, .needle = needle};
-    (void)origin;
-    int code = cleanse_check(needle, error);
+    struct purging purging = {.ram = ram, .scope = scope};
+    int code = forget_init(&purging.forget, match, error);
+    purging.tell = dry_run && match->each;
     if (code != ETHOS_OK)
         return code;
     code = cleanse_all(&purging);
+    if (code == ETHOS_OK)
+        code = record_purges(&purging, origin);
     if (code == ETHOS_OK && !dry_run) {
         replace_nodes(&purging, &ram->texts, &purging.texts);
         replace_nodes(&purging, &ram->copies, &purging.copies);
         replace_changes(&purging);
+        ram_record(ram, purging.added);
+        purging.added = NULL;
     }
     while (purging.texts)
         ram_unlink(ram, &purging.texts);
     while (purging.copies)
         ram_unlink(ram, &purging.copies);
     ram_free_changes(ram, &purging.changes);
+    ram_free_changes(ram, &purging.added);
     if (code != ETHOS_OK)
-        return err_nomem(error);
+        return code == ETHOS_NOMEM ? err_nomem(error) : code;
     *out_purge = purging.found;
     return ETHOS_OK;
 }

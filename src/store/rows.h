@@ -101,8 +101,8 @@ int rows_keep(struct ethos_store *self, const char *scope, const char *key, stru
 
 /* ---- rows_purge.c -------------------------------------------------------------------------- */
 
-int rows_purge(struct ethos_store *self, const char *scope, struct ethos_view needle, int dry_run,
-               const struct ethos_origin *origin, struct ethos_purge *out_purge,
+int rows_purge(struct ethos_store *self, const char *scope, const struct ethos_match *match,
+               int dry_run, const struct ethos_origin *origin, struct ethos_purge *out_purge,
                struct ethos_error *error);
 
 /* ---- rows_graft.c -------------------------------------------------------------------------- */

@@ -14,8 +14,8 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "base/view.h"
+#include "core/forget.h"
 #include "core/history.h"
-#include "store/cleanse.h"
 #include "store/edit.h"
 #include "store/rows.h"
 
@@ -32,7 +32,8 @@ struct past {
 struct purge {
     const struct rows *self;
     const char *scope;
-    struct ethos_view needle;
+    const struct forget *forget;
+    const struct ethos_origin *origin;
     bool dry_run;
     struct ethos_purge found;
 
@@ -52,6 +53,8 @@ struct purge {
     size_t edit_count, edit_room;
     struct ethos_row *cleansed;
     size_t cleansed_count, cleansed_room;
+    struct ethos_row *added;
+    size_t added_count, added_room;
     struct ethos_copy *copies;
     size_t copy_count, copy_room;
 };
@@ -71,7 +74,7 @@ static bool grow(struct arena *arena, void **list, size_t count, size_t *room, s
 
 static bool holds(const struct purge *purge, struct ethos_view text)
 {
-    return view_contains(text, purge->needle);
+    return forget_holds(purge->forget, text);
 }
 
 /* Cleanses a text for good. */
@@ -79,7 +82,7 @@ static int cleanse_copy(struct purge *purge, struct ethos_view text, struct etho
                         uint64_t *lines)
 {
     struct ethos_view left;
-    if (cleanse_text(purge->needle, text, &purge->after, &left, lines) != ETHOS_OK)
+    if (forget_lines(purge->forget, text, &purge->after, &left, lines) != ETHOS_OK)
         return ETHOS_NOMEM;
     *out = view_of(arena_copy(&purge->arena, left), left.size);
     return out->data ? ETHOS_OK : ETHOS_NOMEM;
@@ -97,19 +100,53 @@ static int note_key(void *arg, const struct ethos_entry *entry)
     return key ? ETHOS_OK : ETHOS_NOMEM;
 }
 
+/* The key itself, or the one it gets; NULL without memory. */
+static const char *key_after(struct purge *purge, const char *key)
+{
+    char renamed[ETHOS_MAX_KEY + 1];
+    if (!forget_names(purge->forget, view_str(key)))
+        return key;
+    forget_rename(purge->forget, view_str(key), renamed);
+    return arena_str(&purge->arena, renamed);
+}
+
+/* What undo stops at. */
+static int record_purge(struct purge *purge, const struct ethos_edit *edit)
+{
+    struct ethos_origin origin = purge->origin ? *purge->origin : (struct ethos_origin){0};
+    const struct ethos_edit removal = {.key = edit->key, .actions = "remove"};
+    origin.via = "purge";
+    origin.op_id = NULL;
+    if (!GROW(purge, added, added_count, added_room))
+        return ETHOS_NOMEM;
+    struct ethos_row *row = &purge->added[purge->added_count++];
+    *row = (struct ethos_row){.change = edit_change(&removal, &origin, rows_now_ms(purge->self))};
+    row->change.number = purge->version + purge->added_count;
+    return rows_describe(edit->text, edit->text, &purge->arena, row);
+}
+
 static int cleanse_edit(struct purge *purge, const struct ethos_edit *fetched)
 {
     struct ethos_view old = view_of(fetched->old.data, fetched->old.size);
-    if (!holds(purge, old))
+    bool named = old.data && forget_names(purge->forget, view_str(fetched->key));
+    if (!holds(purge, old) && !named)
         return ETHOS_OK;
+    if (named) {
+        if (!GROW(purge, edits, edit_count, edit_room))
+            return ETHOS_NOMEM;
+        purge->edits[purge->edit_count++] = (struct ethos_edit){.key = fetched->key,
+                                                                .verdict = ETHOS_EDIT_DROP};
+        purge->found.names++;
+    }
     if (!GROW(purge, edits, edit_count, edit_room))
         return ETHOS_NOMEM;
     struct ethos_edit *edit = &purge->edits[purge->edit_count++];
-    *edit = (struct ethos_edit){.key = fetched->key, .verdict = ETHOS_EDIT_PUT};
-    if (cleanse_copy(purge, old, &edit->text, &purge->found.lines) != ETHOS_OK)
+    *edit = (struct ethos_edit){.key = key_after(purge, fetched->key), .verdict = ETHOS_EDIT_PUT};
+    if (!edit->key || cleanse_copy(purge, old, &edit->text, &purge->found.lines) != ETHOS_OK)
         return ETHOS_NOMEM;
     edit_finish(edit, 1);
-    return ETHOS_OK;
+    int code = purge->dry_run ? forget_tell(purge->forget, fetched->key, old) : ETHOS_OK;
+    return code == ETHOS_OK ? record_purge(purge, edit) : code;
 }
 
 /* Some of the keys, from `first` on. */
@@ -124,8 +161,8 @@ static int cleanse_some(struct purge *purge, size_t first, struct ethos_error *e
     }
     int code = inner->ops->fetch(inner, purge->scope, &fetch, error);
     for (size_t i = 0; i < fetch.count; i++) {
-        if (code == ETHOS_OK && cleanse_edit(purge, &edits[i]) != ETHOS_OK)
-            code = err_nomem(error);
+        if (code == ETHOS_OK && (code = cleanse_edit(purge, &edits[i])) == ETHOS_NOMEM)
+            err_nomem(error);
         edit_absent(purge->self->wrap.host, &edits[i].old);
     }
     return code;
@@ -143,13 +180,14 @@ static int cleanse_texts(struct purge *purge, struct ethos_error *error)
 static int cleanse_kept(void *arg, const struct ethos_copy *kept)
 {
     struct purge *purge = arg;
-    if (!holds(purge, kept->text))
+    const char *key = key_after(purge, kept->key);
+    if (!holds(purge, kept->text) && key == kept->key)
         return ETHOS_OK;
     if (!GROW(purge, copies, copy_count, copy_room))
         return ETHOS_NOMEM;
     struct ethos_copy *copy = &purge->copies[purge->copy_count++];
     *copy = (struct ethos_copy){.id = arena_str(&purge->arena, kept->id),
-                                .key = arena_str(&purge->arena, kept->key),
+                                .key = key ? arena_str(&purge->arena, key) : NULL,
                                 .time_ms = kept->time_ms};
     purge->found.conflicts++;
     if (!copy->id || !copy->key)
@@ -213,6 +251,9 @@ static int describe_part(struct purge *purge, const struct change *change, struc
 static int describe(struct purge *purge, const struct change *change, struct ethos_row *row)
 {
     *row = *change->row;
+    row->change.key = key_after(purge, row->change.key);
+    if (!row->change.key)
+        return ETHOS_NOMEM;
     if (!change->before_known || !change->after_known)
         return describe_part(purge, change, row);
     row->change.before = row->change.after = NULL; // to be made
@@ -221,9 +262,9 @@ static int describe(struct purge *purge, const struct change *change, struct eth
 
 static int cleanse_change(struct purge *purge, struct change change)
 {
-    if (cleanse_text(purge->needle, change.before, &purge->before, &change.before, NULL) !=
+    if (forget_lines(purge->forget, change.before, &purge->before, &change.before, NULL) !=
             ETHOS_OK ||
-        cleanse_text(purge->needle, change.after, &purge->after, &change.after, NULL) != ETHOS_OK ||
+        forget_lines(purge->forget, change.after, &purge->after, &change.after, NULL) != ETHOS_OK ||
         !GROW(purge, cleansed, cleansed_count, cleansed_room))
         return ETHOS_NOMEM;
     struct ethos_row *row = &purge->cleansed[purge->cleansed_count++];
@@ -239,7 +280,8 @@ static int cleanse_change(struct purge *purge, struct change change)
 
 static bool change_holds(const struct purge *purge, const struct change *change)
 {
-    return holds(purge, change->before) || holds(purge, change->after) ||
+    return forget_names(purge->forget, view_str(change->row->change.key)) ||
+           holds(purge, change->before) || holds(purge, change->after) ||
            holds(purge, change->row->change.diff) || holds(purge, change->row->whole);
 }
 
@@ -340,8 +382,21 @@ static int survey(struct purge *purge, struct ethos_error *error)
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
+/* New rows follow those that replace others. */
+static bool append_added(struct purge *purge)
+{
+    for (size_t i = 0; i < purge->added_count; i++) {
+        if (!GROW(purge, cleansed, cleansed_count, cleansed_room))
+            return false;
+        purge->cleansed[purge->cleansed_count++] = purge->added[i];
+    }
+    return true;
+}
+
 static int replace(struct purge *purge, struct ethos_error *error)
 {
+    if (!append_added(purge))
+        return err_nomem(error);
     struct ethos_commit commit = {
         .version = purge->version,
         .edits = purge->edits,
@@ -371,7 +426,8 @@ static int purge_round(void *arg, struct ethos_error *error)
     struct purge *asked = arg;
     struct purge purge = {.self = asked->self,
                           .scope = asked->scope,
-                          .needle = asked->needle,
+                          .forget = asked->forget,
+                          .origin = asked->origin,
                           .dry_run = asked->dry_run};
     arena_init(&purge.arena);
     str_init(&purge.before, ETHOS_MAX_STORE_BYTES);
@@ -385,16 +441,17 @@ static int purge_round(void *arg, struct ethos_error *error)
     return code;
 }
 
-int rows_purge(struct ethos_store *self, const char *scope, struct ethos_view needle, int dry_run,
-               const struct ethos_origin *origin, struct ethos_purge *out_purge,
+int rows_purge(struct ethos_store *self, const char *scope, const struct ethos_match *match,
+               int dry_run, const struct ethos_origin *origin, struct ethos_purge *out_purge,
                struct ethos_error *error)
 {
+    struct forget forget;
     struct purge asked = {.self = (const struct rows *)self,
                           .scope = scope,
-                          .needle = needle,
+                          .forget = &forget,
+                          .origin = origin,
                           .dry_run = dry_run != 0};
-    (void)origin;
-    int code = cleanse_check(needle, error);
+    int code = forget_init(&forget, match, error);
     if (code == ETHOS_OK)
         code = rows_repeat(asked.self, scope, purge_round, &asked, error);
     if (code == ETHOS_OK)

@@ -35,6 +35,18 @@ bool store_files_pending(int dir, const struct history_record *record);
 typedef int store_files_scope_fn(void *arg, const char *scope, const char *dir);
 int store_files_scopes(int root, store_files_scope_fn *each, void *arg, struct ethos_error *error);
 
+/*
+ * Of the files store, for backups: calls each with the directory of a scope, after recovery and under its
+ * lock, so that history and texts belong together. locked false: nobody has written there yet. each must not
+ * call the store; STORE_FILES_AGAIN makes it be called again with a directory that is opened anew. A scope
+ * without a directory is ETHOS_OK.
+ */
+#define STORE_FILES_AGAIN 1
+typedef int store_files_snapshot_fn(void *arg, int dir, const char *path, bool locked,
+                                    struct ethos_error *error);
+int store_files_snapshot(struct ethos_store *store, const char *scope,
+                         store_files_snapshot_fn *each, void *arg, struct ethos_error *error);
+
 /* Both take ownership of inner and close it; NULL and no memory: inner is closed too. */
 int store_trace_new(const struct ethos_host *host, struct ethos_store *inner,
                     struct ethos_store **out_store, struct ethos_error *error);

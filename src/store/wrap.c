@@ -24,12 +24,12 @@ static int wrap_version(struct ethos_store *self, const char *scope, const char 
     return inner->ops->version(inner, scope, key, revision, out_text, error);
 }
 
-static int wrap_purge(struct ethos_store *self, const char *scope, struct ethos_view needle,
+static int wrap_purge(struct ethos_store *self, const char *scope, const struct ethos_match *match,
                       int dry_run, const struct ethos_origin *origin, struct ethos_purge *out_purge,
                       struct ethos_error *error)
 {
     struct ethos_store *inner = wrap_inner(self);
-    return inner->ops->purge(inner, scope, needle, dry_run, origin, out_purge, error);
+    return inner->ops->purge(inner, scope, match, dry_run, origin, out_purge, error);
 }
 
 static int wrap_set_aside(struct ethos_store *self, const char *scope, const char *key,

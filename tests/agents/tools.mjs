@@ -76,7 +76,9 @@ export async function tryClient(peer) {
             const { contents } = await client.readResource({ uri });
             must(contents.length === 1 && contents[0].text.length > 0, uri);
         }
-        must((await client.listResourceTemplates()).resourceTemplates.length === 2, 'templates');
+        const { resourceTemplates } = await client.listResourceTemplates();
+        const templates = resourceTemplates.map((one) => one.uriTemplate);
+        must(templates.length === 3 && templates.some((one) => one.startsWith('ethos://global/')), `templates: ${templates}`);
         const error = await client.readResource({ uri: 'ethos://memory/none.md' }).catch((e) => e);
         must(error instanceof Error, 'a missing resource was read');
     }));

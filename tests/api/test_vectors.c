@@ -21,8 +21,10 @@ static int open_plain_ram(const struct ethos_host *host, struct ethos_store **ou
     int code = open_ram(host, out_store, error);
     ops = store_ram;
     ops.update = NULL;
-    if (code == ETHOS_OK)
+    if (code == ETHOS_OK) {
         (*out_store)->ops = &ops;
+        (*out_store)->capabilities &= ~(uint32_t)ETHOS_STORE_ONCE; // which is part of update
+    }
     return code;
 }
 

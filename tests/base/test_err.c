@@ -105,6 +105,8 @@ static void test_errno_maps_to_what_the_user_must_do(void **state)
     assert_errno(ENXIO, ETHOS_IO, "MEMORY.md: is not a regular file", false);
     assert_errno(ENOTDIR, ETHOS_IO, "MEMORY.md: a part of the path is not a directory", false);
     assert_errno(EIO, ETHOS_IO, "MEMORY.md: Input/output error", true);
+    assert_errno(EMFILE, ETHOS_BUSY, "MEMORY.md: Too many open files", true); // 503 over HTTP
+    assert_errno(ENFILE, ETHOS_BUSY, "MEMORY.md: Too many open files in system", true);
     assert_errno(99999, ETHOS_IO, "MEMORY.md: unknown error", false);
 }
 
@@ -119,6 +121,22 @@ static void test_hints_name_the_next_step(void **state)
     assert_non_null(strstr(error.hint, "a file of its own"));
     err_errno(&error, EACCES, "x");
     assert_non_null(strstr(error.hint, "permissions"));
+    err_errno(&error, EMFILE, "x");
+    assert_non_null(strstr(error.hint, "ulimit -n"));
+}
+
+/* A text that could not be made is too large, or memory was missing: the code tells which. */
+static void test_out_of_memory_is_never_called_too_large(void **state)
+{
+    struct ethos_error error;
+
+    (void)state;
+    assert_int_equal(err_set(&error, ETHOS_NOMEM, "%s: too large", "a.md"), ETHOS_NOMEM);
+    assert_string_equal(error.text, "out of memory");
+    err_set(&error, ETHOS_NOMEM, "out of memory for the report");
+    assert_string_equal(error.text, "out of memory for the report");
+    err_set(&error, ETHOS_LIMIT, "%s: too large", "a.md");
+    assert_string_equal(error.text, "a.md: too large");
 }
 
 static void test_every_code_has_its_name(void **state)
@@ -144,6 +162,7 @@ int main(void)
         cmocka_unit_test(test_long_text_ends_in_dots_on_a_character),
         cmocka_unit_test(test_errno_maps_to_what_the_user_must_do),
         cmocka_unit_test(test_hints_name_the_next_step),
+        cmocka_unit_test(test_out_of_memory_is_never_called_too_large),
         cmocka_unit_test(test_every_code_has_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

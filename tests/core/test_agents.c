@@ -139,6 +139,30 @@ static void a_block_of_toml_is_renewed_with_what_others_put_into_it(void **state
                  "\"--read-only\"]\nenabled = false\n# END ethos\n");
 }
 
+#define OUR_BLOCK                                                                                  \
+    "# BEGIN ethos\n[mcp_servers.ethos]\ncommand = \"ethos\"\nargs = [\"mcp\"]\n# END ethos\n"
+
+/* A key behind our table would be one of its keys: then the block goes to the end. */
+static void a_block_that_was_edited_is_brought_to_its_parts(void **state)
+{
+    struct agent_wiring wiring = wiring_of("codex", "ethos", NULL);
+    (void)state;
+    assert_added(&wiring, 0, AGENT_MCP, "# BEGIN ethos\nmcp_servers]\nurl = 1\n# END ethos\n", "",
+                 "mcp_servers]\nurl = 1\n\n" OUR_BLOCK);
+    assert_added(&wiring, 0, AGENT_MCP, "# BEGIN ethos\n# END ethos\nmodel = 1\n", "",
+                 "model = 1\n\n" OUR_BLOCK);
+    assert_added(&wiring, 0, AGENT_MCP,
+                 "# BEGIN ethos\n[mcp_servers.ethos]\ncommand = \"ethos\"\nargs = [\"mcp\"]\n"
+                 "url = \"http://x\"\n# END ethos\n",
+                 "", OUR_BLOCK);
+    wiring.home = "/h";
+    assert_added(
+        &wiring, 0, AGENT_MCP,
+        "[mcp_servers.ethos]\ncommand = \"ethos\"\nargs = [\"mcp\"]\nenv = { A = \"1\" }\n", "",
+        "[mcp_servers.ethos]\ncommand = \"ethos\"\nargs = [\"mcp\"]\n"
+        "env = { A = \"1\", ETHOS_HOME = \"/h\" }\n");
+}
+
 static void what_others_added_to_a_table_stays(void **state)
 {
     struct agent_wiring wiring = wiring_of("codex", "/n/ethos", "/h");
@@ -364,6 +388,7 @@ int main(void)
         cmocka_unit_test(a_table_may_be_added_where_it_is_not),
         cmocka_unit_test(another_program_and_home_are_renewed_and_the_rest_is_not),
         cmocka_unit_test(a_block_of_toml_is_renewed_with_what_others_put_into_it),
+        cmocka_unit_test(a_block_that_was_edited_is_brought_to_its_parts),
         cmocka_unit_test(what_others_added_to_a_table_stays),
         cmocka_unit_test(what_was_there_before_is_neither_renewed_nor_taken_out),
         cmocka_unit_test(the_memory_that_entries_use_is_told),

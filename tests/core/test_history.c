@@ -38,6 +38,8 @@ static struct history_record full_record(void)
     r.txn_id = VIEW("abc");
     r.txn_index = 2;
     r.txn_count = 3;
+    r.part_index = 1;
+    r.part_count = 2;
     r.absent_before = r.absent_after = true;
     r.user = VIEW("ada");
     r.via = VIEW("cli");
@@ -61,7 +63,8 @@ static struct history_record full_record(void)
     "\"beforeHash\":\"" HASH_A "\",\"afterHash\":\"" HASH_B "\","                                  \
     "\"diff\":\"a\\t\\\"b\\\"\\\\/\\u0001\\u001f\\b\\f\\r\\n\x7f\xe2\x80\xa8 é\","                \
     "\"sizeBefore\":12,\"sizeAfter\":34,\"blob\":\"" BLOB_A "\",\"opId\":\"op-1\","                \
-    "\"txn\":\"abc/2/3\",\"absentBefore\":true,\"absentAfter\":true,\"userId\":\"ada\","           \
+    "\"txn\":\"abc/2/"                                                                             \
+    "3\",\"part\":[1,2],\"absentBefore\":true,\"absentAfter\":true,\"userId\":\"ada\","            \
     "\"via\":\"cli\",\"op\":{\"opId\":\"op-1\",\"rows\":[{\"key\":\"other.md\"}]},"                \
     "\"event\":\"dropped\",\"undoes\":[3,4],\"was\":\"8:15\",\"seq\":7,\"actor\":\"owner\","       \
     "\"trust\":\"owner\","                                                                         \
@@ -254,6 +257,20 @@ static void test_golden_lines_are_reproduced(void **state)
     str_release(&out);
     str_release(&expected);
     arena_release(&arena);
+}
+
+/* The line is exactly as large as its memory, so that reading past it shows. */
+static void test_a_line_shorter_than_a_checksum_has_none(void **state)
+{
+    static const char line[] = {',', '"', 'c', 'r', 'c', '"', ':', '"', '}'};
+    (void)state;
+    for (size_t size = 0; size <= sizeof line; size++) {
+        char *copy = malloc(size ? size : 1);
+        assert_non_null(copy);
+        memcpy(copy, line, size);
+        assert_true(history_crc_fits(view_of(copy, size)));
+        free(copy);
+    }
 }
 
 static void test_lines_of_others_are_records(void **state)
@@ -649,6 +666,7 @@ int main(void)
         cmocka_unit_test(test_lines_of_a_key_are_collected_and_torn_ones_counted),
         cmocka_unit_test(test_voided_lines_are_no_versions),
         cmocka_unit_test(test_the_newest_of_equal_versions_is_found),
+        cmocka_unit_test(test_a_line_shorter_than_a_checksum_has_none),
         cmocka_unit_test(test_no_memory_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -318,9 +318,161 @@ static void test_no_memory_is_told(void **state)
     str_release(&text);
 }
 
+/* ---- a long text that grows ------------------------------------------------------------------- */
+
+#define GROWS 40
+
+/* What blobs there are: texts by their hash. */
+struct grown {
+    struct arena arena;
+    struct str text, lines; /* the newest text; each version is a beginning of it */
+    size_t sizes[GROWS + 1];
+    struct history history;
+    struct str blobs[2 * GROWS + 2];
+    size_t count;
+    size_t lost; /* a blob that is not there any more; count: none */
+};
+
+static int give_part(void *arg, const char *hex, struct str *out)
+{
+    const struct grown *grown = arg;
+    char real[HASH_HEX_SIZE];
+
+    str_clear(out);
+    for (size_t i = 0; i < grown->count; i++) {
+        hash_hex(str_view(&grown->blobs[i]), real);
+        if (i != grown->lost && !strcmp(real, hex))
+            return str_add(out, str_view(&grown->blobs[i]));
+    }
+    return ETHOS_NOTFOUND;
+}
+
+static void keep_part(struct grown *grown, struct ethos_view text)
+{
+    struct str *blob = &grown->blobs[grown->count++];
+
+    str_init(blob, CEILING);
+    str_add(blob, text);
+}
+
+static struct ethos_view version_of(const struct grown *grown, size_t i)
+{
+    return view_of(grown->text.data, grown->sizes[i]);
+}
+
+/* Equal lines at first; then few or many lines at a time, some equal to what is there. */
+static void make_grown(struct grown *grown, bool first_whole, bool last_whole)
+{
+    *grown = (struct grown){.lost = SIZE_MAX};
+    arena_init(&grown->arena);
+    str_init(&grown->text, CEILING);
+    str_init(&grown->lines, CEILING);
+    while (grown->text.size < HISTORY_LONG_BYTES)
+        str_adds(&grown->text, "same\n");
+    grown->sizes[0] = grown->text.size;
+    for (size_t i = 1; i <= GROWS; i++) {
+        for (unsigned k = 0, more = i % 3 ? 3 : 2000; k < more; k++)
+            i % 3 ? str_adds(&grown->text, "same\n") : str_printf(&grown->text, "other %zu\n", i);
+        grown->sizes[i] = grown->text.size;
+    }
+    for (size_t i = 1; i <= GROWS; i++) {
+        struct history_record r = record_of("a.md");
+        struct ethos_view before = version_of(grown, i - 1), after = version_of(grown, i);
+        struct ethos_view part = history_appended(before, after);
+
+        assert_true(view_eq(part, view_from(after, before.size)));
+        assert_int_equal(history_describe(before, after, &grown->arena, &r), ETHOS_OK);
+        assert_int_equal(history_keep_appended(part, &grown->arena, &r), ETHOS_OK);
+        assert_int_equal(r.append_blob.data != NULL, i % 3 == 0); // the others fit into a line
+        assert_null(r.after_blob.data);
+        if (r.append_blob.data)
+            keep_part(grown, part);
+        if (i == 1 && first_whole)
+            r.before_blob = view_from(r.before_hash, 7);
+        if (i == GROWS && last_whole)
+            r.after_blob = view_from(r.after_hash, 7);
+        r.seq = i;
+        history_print(&r, &grown->lines);
+    }
+    if (first_whole)
+        keep_part(grown, version_of(grown, 0));
+    if (last_whole)
+        keep_part(grown, version_of(grown, GROWS));
+    history_init(&grown->history, &grown->arena);
+    assert_int_equal(history_collect(&grown->history, str_view(&grown->lines), "a.md"), ETHOS_OK);
+}
+
+static void free_grown(struct grown *grown)
+{
+    for (size_t i = 0; i < grown->count; i++)
+        str_release(&grown->blobs[i]);
+    str_release(&grown->text);
+    str_release(&grown->lines);
+    arena_release(&grown->arena);
+}
+
+/* How many versions after a change can be had; each that can is right. */
+static size_t count_grown(struct grown *grown)
+{
+    size_t found = 0;
+    struct str out;
+
+    str_init(&out, CEILING);
+    for (size_t i = 1; i <= GROWS; i++) {
+        int code = history_rebuild(&grown->history, i - 1, false, give_part, grown, &out);
+        assert_true(code == ETHOS_OK || code == ETHOS_NOTFOUND);
+        assert_true(code != ETHOS_OK || view_eq(str_view(&out), version_of(grown, i)));
+        found += code == ETHOS_OK;
+    }
+    str_release(&out);
+    return found;
+}
+
+static void test_a_long_text_that_grows_keeps_what_was_appended(void **state)
+{
+    struct grown grown;
+
+    (void)state;
+    make_grown(&grown, true, false);
+    assert_int_equal(count_grown(&grown), GROWS); // from the first, forwards
+    grown.lost = 5;
+    assert_int_equal(count_grown(&grown), 17); // up to the part that is lost
+    free_grown(&grown);
+    make_grown(&grown, false, true);
+    assert_int_equal(count_grown(&grown), GROWS); // from the last, backwards, without any part
+    free_grown(&grown);
+    make_grown(&grown, true, true);
+    grown.lost = 5;
+    assert_int_equal(count_grown(&grown), GROWS); // from both sides
+    free_grown(&grown);
+}
+
+static void test_what_does_more_than_grow_or_is_short_is_no_appended_part(void **state)
+{
+    struct str text;
+
+    (void)state;
+    str_init(&text, CEILING);
+    while (text.size < 4 * HISTORY_LONG_BYTES)
+        str_adds(&text, "line\n");
+    struct ethos_view all = str_view(&text), half = view_of(all.data, all.size / 10 * 5);
+    assert_non_null(history_appended(half, all).data);
+    assert_null(history_appended(all, half).data);
+    assert_null(history_appended(all, all).data);
+    assert_null(history_appended(view_of(all.data, 500), all).data);
+    assert_null(history_appended(view_of(all.data, half.size - 1), all).data); // within a line
+    assert_null(history_appended(view_from(half, 1), all).data);
+    assert_null(history_appended((struct ethos_view){0}, all).data);
+    assert_int_equal(history_patches(view_str(NULL), all), HISTORY_PATCHES);
+    assert_true(history_patches(all, all) >= 2 * HISTORY_PATCHES);
+    str_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_long_text_that_grows_keeps_what_was_appended),
+        cmocka_unit_test(test_what_does_more_than_grow_or_is_short_is_no_appended_part),
         cmocka_unit_test(test_every_version_is_rebuilt),
         cmocka_unit_test(test_a_rotten_or_missing_blob_is_passed_over),
         cmocka_unit_test(test_a_text_is_rebuilt_backwards_when_nothing_older_is_left),

@@ -25,7 +25,7 @@
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define CEILING ((size_t)1 << 24)
 
-static const char *const keys[ETHOS_SECTIONS] = {"USER.md", "MEMORY.md", "MEMORY.md"};
+static const char *const keys[ETHOS_SECTIONS] = {"USER.md", "MEMORY.md", "MEMORY.md", "MEMORY.md"};
 
 struct fixture {
     struct render_input inputs[ETHOS_SECTIONS];
@@ -181,7 +181,7 @@ static void test_what_fits_the_cap_is_never_cut(void **state)
 
     (void)state;
     numbered_lines(&text, 100);
-    fixture_init(&f, 50 + 3 * 1199);
+    fixture_init(&f, 70 + 4 * 1199);
     for (int i = 0; i < ETHOS_SECTIONS; i++)
         set_text(&f, i, str_view(&text));
     render(&f);
@@ -195,8 +195,9 @@ static void test_what_fits_the_cap_is_never_cut(void **state)
     str_release(&f.out);
 }
 
-/* Runs with three texts of so many lines; the cut offsets must be these. */
-static void assert_cuts(uint64_t cap, const unsigned lines[3], const uint64_t cuts[3])
+/* Runs with texts of so many lines; the cut offsets must be these. */
+static void assert_cuts(uint64_t cap, const unsigned lines[ETHOS_SECTIONS],
+                        const uint64_t cuts[ETHOS_SECTIONS])
 {
     struct str texts[ETHOS_SECTIONS];
     struct fixture f;
@@ -220,22 +221,34 @@ static void test_each_section_has_its_guarantee(void **state)
     (void)state;
     /* B = 1000 - 50 = 950: user 380, workspace 190, memory 380. The marker takes 47 and 49 with
        four digits, so 333, 331 and 141 of 2399 remain: the lines from 2066, 2068 and 2258 on. */
-    assert_cuts(1000, (unsigned[]){200, 200, 200}, (uint64_t[]){2076, 2076, 2268});
+    assert_cuts(1000, (unsigned[ETHOS_SECTIONS]){200, 200, 200},
+                (uint64_t[ETHOS_SECTIONS]){2076, 2076, 2268});
+    /* B = 1000 - 70 = 930: user 372, workspace 186, global 93, memory 279. */
+    assert_cuts(1000, (unsigned[ETHOS_SECTIONS]){200, 200, 200, 200},
+                (uint64_t[ETHOS_SECTIONS]){2076, 2172, 2268, 2364});
     /* B = 1000 - 27 = 973: 389 and 584. */
-    assert_cuts(1000, (unsigned[]){200, 200, 0}, (uint64_t[]){2064, 1872, 0});
+    assert_cuts(1000, (unsigned[ETHOS_SECTIONS]){200, 200, 0},
+                (uint64_t[ETHOS_SECTIONS]){2064, 1872, 0});
 }
 
 static void test_what_a_section_leaves_goes_to_user_then_workspace_then_memory(void **state)
 {
     (void)state;
     /* Alone: all of 986. 939 remain beside the marker. */
-    assert_cuts(1000, (unsigned[]){200, 0, 0}, (uint64_t[]){1464, 0, 0});
+    assert_cuts(1000, (unsigned[ETHOS_SECTIONS]){200, 0, 0},
+                (uint64_t[ETHOS_SECTIONS]){1464, 0, 0});
     /* B = 950, memory short (119): its 261 left go to the user: 641, so 594 of 2399. */
-    assert_cuts(1000, (unsigned[]){200, 10, 200}, (uint64_t[]){1812, 0, 2268});
+    assert_cuts(1000, (unsigned[ETHOS_SECTIONS]){200, 10, 200},
+                (uint64_t[ETHOS_SECTIONS]){1812, 0, 2268});
     /* User short (119), 261 left: workspace 190 + 261 = 451; the line at 2052 keeps 3/4 of that. */
-    assert_cuts(1000, (unsigned[]){10, 200, 200}, (uint64_t[]){0, 2076, 2052});
+    assert_cuts(1000, (unsigned[ETHOS_SECTIONS]){10, 200, 200},
+                (uint64_t[ETHOS_SECTIONS]){0, 2076, 2052});
+    /* User and workspace short, 320 left: global 93 + 320 = 413, cut at a line after 2048. */
+    assert_cuts(1000, (unsigned[ETHOS_SECTIONS]){10, 200, 10, 200},
+                (uint64_t[ETHOS_SECTIONS]){0, 2172, 0, 2052});
     /* User and workspace short: memory has 950 - 119 - 119 = 712. */
-    assert_cuts(1000, (unsigned[]){10, 200, 10}, (uint64_t[]){0, 1740, 0});
+    assert_cuts(1000, (unsigned[ETHOS_SECTIONS]){10, 200, 10},
+                (uint64_t[ETHOS_SECTIONS]){0, 1740, 0});
 }
 
 static void test_a_cut_section_says_where_its_tail_starts(void **state)
@@ -410,8 +423,8 @@ static void test_a_section_without_room_for_its_marker_is_left_out(void **state)
             set_text(&f, i, str_view(&text));
         render(&f);
         assert_in_range(f.out.size, 0, cap);
-        assert_int_equal(f.out.size > 0, cap >= 50 + 118); /* 2/5 of 118 holds 47, a marker */
-        if (cap < 50)
+        assert_int_equal(f.out.size > 0, cap >= 70 + 118); /* 2/5 of 118 holds 47, a marker */
+        if (cap < 70)
             assert_int_equal(f.result.parts[ETHOS_SECTION_USER].cut_bytes, 1200);
         str_release(&f.out);
     }
@@ -656,14 +669,16 @@ static uint64_t model_cut(const struct model *m, uint64_t allowance, struct str 
 }
 
 static const char *const model_headings[] = {"## About You\n\n", "## Memory\n\n",
-                                             "## Workspace Memory\n\n"};
+                                             "## Workspace Memory\n\n", "## Global Memory\n\n"};
 
-static void model_share(struct model models[ETHOS_SECTIONS], uint64_t cap, uint64_t allowance[3])
+static void model_share(struct model models[ETHOS_SECTIONS], uint64_t cap,
+                        uint64_t allowance[ETHOS_SECTIONS])
 {
-    static const int order[] = {ETHOS_SECTION_USER, ETHOS_SECTION_WORKSPACE, ETHOS_SECTION_MEMORY};
-    uint64_t lengths[3], overhead = 0, given = 0;
+    static const int order[] = {ETHOS_SECTION_USER, ETHOS_SECTION_WORKSPACE, ETHOS_SECTION_GLOBAL,
+                                ETHOS_SECTION_MEMORY};
+    uint64_t lengths[ETHOS_SECTIONS], overhead = 0, given = 0;
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < ETHOS_SECTIONS; i++) {
         lengths[i] = models[i].present
                          ? model_length(&models[i], model_tail(&models[i], models[i].start))
                          : 0;
@@ -672,12 +687,13 @@ static void model_share(struct model models[ETHOS_SECTIONS], uint64_t cap, uint6
     uint64_t budget = cap > overhead ? cap - overhead : 0;
     uint64_t user = models[0].present ? 2 * budget / 5 : 0;
     uint64_t workspace = models[2].present ? budget / 5 : 0;
-    uint64_t guarantee[3] = {user, budget - user - workspace, workspace};
-    for (int i = 0; i < 3; i++) {
+    uint64_t global = models[3].present ? budget / 10 : 0;
+    uint64_t guarantee[] = {user, budget - user - workspace - global, workspace, global};
+    for (int i = 0; i < ETHOS_SECTIONS; i++) {
         allowance[i] = lengths[i] < guarantee[i] ? lengths[i] : guarantee[i];
         given += allowance[i];
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < ETHOS_SECTIONS; i++) {
         uint64_t *mine = &allowance[order[i]], want = lengths[order[i]] - *mine;
         uint64_t more = want < budget - given ? want : budget - given;
 
@@ -687,12 +703,12 @@ static void model_share(struct model models[ETHOS_SECTIONS], uint64_t cap, uint6
 }
 
 static void model_balanced(struct model models[ETHOS_SECTIONS], uint64_t cap, struct str *out,
-                           uint64_t cuts[3])
+                           uint64_t cuts[ETHOS_SECTIONS])
 {
-    uint64_t allowance[3];
+    uint64_t allowance[ETHOS_SECTIONS];
 
     model_share(models, cap, allowance);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < ETHOS_SECTIONS; i++) {
         struct ethos_view all = model_tail(&models[i], models[i].start);
         struct str body;
 
@@ -716,7 +732,7 @@ static void model_joined(struct model models[ETHOS_SECTIONS], uint64_t cap, stru
     struct str joined;
 
     str_init(&joined, CEILING);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < ETHOS_SECTIONS; i++) {
         if (models[i].present) {
             str_printf(&joined, "%s%s", joined.size ? "\n\n" : "", model_headings[i]);
             str_add(&joined, model_tail(&models[i], models[i].start));
@@ -822,18 +838,18 @@ static void random_case(struct fixture *f, struct str texts[ETHOS_SECTIONS])
 
 static void assert_model(struct fixture *f, struct model models[ETHOS_SECTIONS])
 {
-    uint64_t cuts[3];
+    uint64_t cuts[ETHOS_SECTIONS];
     struct str expected;
 
     str_init(&expected, CEILING);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < ETHOS_SECTIONS; i++)
         model_open(&models[i], &f->inputs[i], &f->options);
     if (f->options.tail)
         model_joined(models, f->options.cap, &expected);
     else
         model_balanced(models, f->options.cap, &expected, cuts);
     assert_string_equal(f->out.data, expected.data);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < ETHOS_SECTIONS; i++) {
         const struct render_part *part = &f->result.parts[i];
 
         if (!f->options.tail)

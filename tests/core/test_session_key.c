@@ -93,9 +93,29 @@ static void test_a_title_needs_no_more_than_the_start_of_a_text(void **state)
     str_release(&out);
 }
 
+static void test_the_base_of_a_family(void **state)
+{
+    static const char *const rows[][2] = {
+        {"cli:shop", "cli:shop"},
+        {"cli:shop:1763193600000", "cli:shop"},
+        {"cli:2026", "cli:2026"},
+        {"cli:2026:1763193600000", "cli:2026"},
+        {"cli:shop:fork:1763193600000", "cli:shop:fork"},
+        {"cli:shop:", "cli:shop:"},
+        {"telegram:bot:1001234567890", "telegram:bot:1001234567890"},
+        {"telegram:bot:100:1763193600000", "telegram:bot:100"},
+        {"1", "1"},
+        {"", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_true(view_eq_str(session_key_base(view_str(rows[i][0])), rows[i][1]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_base_of_a_family),
         cmocka_unit_test(test_a_folder_is_known_by_its_last_part),
         cmocka_unit_test(test_the_hash_tells_folders_of_one_name_apart),
         cmocka_unit_test(test_parts_of_a_channel_are_encoded),

@@ -85,7 +85,7 @@ static void test_user_and_assistant_alternate(void **state)
     assert_accepted("");
     assert_accepted("ua");
     assert_accepted("suaua");
-    assert_refused("uu", 1, "role user after a user's message");
+    assert_refused("uu", 1, "the last message is already from the user");
     assert_refused("uaa", 2, "role assistant after an assistant's message");
     assert_refused("a", 0, "role assistant after nothing");
     assert_refused("sa", 1, "role assistant after a system message");
@@ -133,7 +133,7 @@ static void test_a_steer_comes_while_tools_run(void **state)
     assert_refused("t", 0, "role user_steer after nothing");
     assert_refused("uat", 2, "role user_steer after an assistant's message");
     assert_refused("ut", 1, "role user_steer after a user's message");
-    assert_refused("uAx.rxtu", 4, "role user after a steer");
+    assert_refused("uAx.rxtu", 4, "the last message is already from the user");
     assert_refused("uAx.ta", 3, "role assistant while the tool call 'x' has no result");
 }
 

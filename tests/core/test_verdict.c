@@ -13,6 +13,7 @@
 
 #include "../support/alloc.h"
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/str.h"
 #include "base/view.h"
 #include "core/update.h"
@@ -98,15 +99,51 @@ static void take_back(struct world *w, uint64_t first, uint64_t last, const char
     w->text = view_str(text);
 }
 
+static int no_blob(void *arg, const char *hex, struct str *out)
+{
+    (void)arg, (void)hex, (void)out;
+    return ETHOS_NOTFOUND;
+}
+
+/* Versions are rebuilt by patches from the last one, which is known. */
+static int give_last(void *arg, const char *hex, struct str *out)
+{
+    const struct world *w = arg;
+    char revision[ETHOS_REVISION_SIZE];
+
+    hash_revision(w->text, revision);
+    if (strcmp(revision + sizeof("sha256:") - 1, hex) != 0)
+        return no_blob(arg, hex, out);
+    str_clear(out);
+    return str_add(out, w->text);
+}
+
+struct versions {
+    struct world *world;
+    const struct history *history;
+    unsigned reads; /* texts that were asked for */
+};
+
+static int read_before(void *arg, size_t index, struct str *out)
+{
+    struct versions *versions = arg;
+
+    versions->reads++;
+    return history_rebuild(versions->history, index, true, give_last, versions->world, out);
+}
+
 static struct verdict_finding judge_view(struct world *w, struct ethos_view now, bool before_boot)
 {
     struct history history;
+    struct versions versions = {w, &history, 0};
     struct verdict_finding finding;
     struct verdict_case facts = {.history = &history,
                                  .last = w->text,
                                  .now = now,
                                  .before_boot = before_boot,
-                                 .now_ms = NOW};
+                                 .now_ms = NOW,
+                                 .text = read_before,
+                                 .arg = &versions};
 
     history_init(&history, &w->arena);
     assert_int_equal(history_collect(&history, str_view(&w->lines), "MEMORY.md"), ETHOS_OK);
@@ -145,6 +182,16 @@ static void assert_reverted(const struct verdict_finding *f, uint64_t first, uin
     assert_int_equal(f->voids_last, last);
     assert_int_equal(f->dropped, dropped);
     assert_int_equal(f->count, 0);
+}
+
+static void assert_merged(const struct verdict_finding *f, const char *text, unsigned conflicts,
+                          bool dropped)
+{
+    assert_int_equal(f->verdict, VERDICT_MERGE);
+    assert_int_equal(f->merged.size, strlen(text));
+    assert_memory_equal(f->merged.data, text, strlen(text));
+    assert_int_equal(f->conflicts, conflicts);
+    assert_int_equal(f->dropped, dropped);
 }
 
 /* ---- (a) ----------------------------------------------------------------------------------- */
@@ -298,12 +345,12 @@ static void test_a_line_of_the_first_version_shows_a_stale_buffer_too(void **sta
     assert_honoured(&f, true);
     teardown(&w);
 
-    setup(&w, NULL); // began absent: nothing to hold on to
+    setup(&w, NULL); // began absent: nothing to hold on to, but the version before is the nearest
     add(&w, "one");
     becomes(&w, "external", "one\nhuman\n");
     add(&w, "two");
     f = judge(&w, "human\nmore\n");
-    assert_honoured(&f, true);
+    assert_merged(&f, "human\nmore\n\ntwo\n", 0, true); // one was taken out
     teardown(&w);
 }
 
@@ -400,10 +447,10 @@ static void test_only_adds_of_ours_count(void **state)
     becomes(&w, "add,remove", "first\n\none\n");
     becomes(&w, "replace", "first\n\none\n\ntwo\n");
     becomes(&w, "external", "first\n\none\n\ntwo\n\nthree\n");
-    f = judge(&w, "first\nmine\n");
-    assert_honoured(&f, false);
+    f = judge(&w, "first\nmine\n"); // what is missing are no adds: not appended, but merged
+    assert_merged(&f, "first\nmine\n\none\n\ntwo\n\nthree\n", 0, false);
     becomes(&w, "add,add", "first\n\none\n\ntwo\n\nthree\n\nfour\n\nfive\n");
-    f = judge(&w, "first\nmine\n");
+    f = judge(&w, "first\nmine\n\none\n\ntwo\n\nthree\n");
     assert_entries(&f, "four\n\nfive", NULL);
     teardown(&w);
 }
@@ -443,6 +490,200 @@ static void test_an_add_too_long_for_its_line_is_not_judged(void **state)
     assert_entries(&f, "one", NULL);
     teardown(&w);
     str_release(&text);
+}
+
+/* ---- (c) ----------------------------------------------------------------------------------- */
+
+#define LINES "a line\nb line\nc line\nd line\ne line\n"
+
+static void test_a_stale_buffer_is_merged_with_what_was_replaced_since(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, LINES);
+    becomes(&w, "replace", "a line\nB\nc line\nd line\ne line\n");
+    f = judge(&w, "a line\nb line\nc line\nd line\ne line\nmine\n");
+    assert_merged(&f, "a line\nB\nc line\nd line\ne line\nmine\n", 0, false);
+    f = judge(&w, "a line\nb line\nc line\nD\ne line\n");
+    assert_merged(&f, "a line\nB\nc line\nD\ne line\n", 0, false);
+    f = judge(&w, "a line\nB\nc line\nD\ne line\n"); // has it: an ordinary edit
+    assert_honoured(&f, false);
+    f = judge(&w, LINES); // without an edit: an older version
+    assert_reverted(&f, 1, 1, true);
+    add(&w, "one");
+    f = judge(&w, "a line\nb line\nc line\nD\ne line\n");
+    assert_merged(&f, "a line\nB\nc line\nD\ne line\n\none\n", 0, false);
+    f = judge(&w, "something else\n"); // written anew: nothing to merge with
+    assert_honoured(&f, true);
+    teardown(&w);
+}
+
+static void test_a_stale_buffer_is_merged_with_what_was_removed_since(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, LINES);
+    becomes(&w, "remove", "a line\nc line\nd line\ne line\n");
+    becomes(&w, "restore", "a line\nc line\ne line\n");
+    f = judge(&w, "A\nb line\nc line\nd line\ne line\n");
+    assert_merged(&f, "A\nc line\ne line\n", 0, false);
+    teardown(&w);
+}
+
+static void test_what_both_changed_is_a_conflict_or_listed(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, LINES);
+    becomes(&w, "replace", "a line\nof ours\nc line\nd line\ne line\n");
+    f = judge(&w, "a line\nthe person's\nc line\nd line\ne line\n"); // from either
+    assert_honoured(&f, true);
+    becomes(&w, "replace", "a line\nof ours\nC\nd line\ne line\n");
+    f = judge(&w, "a line\nthe person's\nc line\nd line\ne line\n"); // from the first or second,
+    assert_honoured(&f, true);                                       // with different results
+    teardown(&w);
+
+    setup(&w, LINES);
+    becomes(&w, "replace", "a line\nof ours\nc line\nd line\nE\n");
+    f = judge(&w, "a line\nof them\nc line\nd line\ne line\n");
+    assert_merged(&f, "a line\nof them\nc line\nd line\nE\n", 1, false);
+    teardown(&w);
+}
+
+static void test_a_correction_of_what_was_written_is_no_stale_buffer(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, LINES);
+    becomes(&w, "replace", LINES "the server runs on port 80\n");
+    f = judge(&w, LINES "the server runs on port 8080\n");
+    assert_honoured(&f, true);
+    f = judge(&w, LINES "nothing of the kind\n"); // an entry of one's own, beside that one
+    assert_merged(&f, LINES "nothing of the kind\nthe server runs on port 80\n", 0, false);
+    teardown(&w);
+}
+
+/* From the version with that line, which was replaced, or from the one before it, with a line more. */
+static void test_a_stale_buffer_that_replaces_the_newest_line_does_not_get_it_back(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, NULL);
+    add(&w, "alpha fact");
+    add(&w, "beta fact");
+    add(&w, "gamma fact");
+    becomes(&w, "remove", "beta fact\n\ngamma fact\n");
+    f = judge(&w, "alpha fact\n\nbeta fact\n\nGAMMA is another matter\n");
+    assert_honoured(&f, true);
+    f = judge(&w,
+              "a title\nalpha fact\n\nbeta fact\n"); // from the second: not in the place of gamma
+    assert_merged(&f, "a title\n\nbeta fact\n\ngamma fact\n", 0, false);
+    f = judge(&w, "alpha fact\n\nBETA is another matter\n\ngamma fact\n"); // from one alone
+    assert_merged(&f, "BETA is another matter\n\ngamma fact\n", 0, true);
+    teardown(&w);
+}
+
+/* Nothing stands that is older than the add and not from the write: the versions tell. */
+static void test_a_stale_buffer_that_lacks_only_adds_is_merged_without_an_anchor(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, NULL);
+    becomes(&w, "replace", LINES);
+    add(&w, "one");
+    f = judge(&w, "a line\nB\nc line\nd line\ne line\n");
+    assert_merged(&f, "a line\nB\nc line\nd line\ne line\n\none\n", 0, false);
+    f = judge(&w, LINES); // the newest was taken out
+    assert_reverted(&f, 2, 2, true);
+    f = judge(&w, "a line\nc line\nd line\ne line\n\none\n"); // an ordinary edit
+    assert_honoured(&f, false);
+    f = judge(&w, "quite\nanother\n");
+    assert_honoured(&f, true);
+    teardown(&w);
+}
+
+static void test_edits_between_outside_edits_are_honoured(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, LINES);
+    becomes(&w, "external", "a line\nB\nc line\nd line\ne line\n");
+    f = judge(&w, "a line\nb line\nc line\nD\ne line\n"); // people among themselves
+    assert_honoured(&f, false);
+    teardown(&w);
+}
+
+static void test_a_file_that_was_deleted_and_comes_back_is_listed(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, LINES);
+    record(&w, "delete", (struct ethos_view){0}, NULL);
+    f = judge(&w, LINES "mine\n");
+    assert_honoured(&f, true);
+    f = judge(&w, LINES);
+    assert_int_equal(f.verdict, VERDICT_REVERT);
+    assert_true(f.dropped);
+    teardown(&w);
+}
+
+static void test_versions_of_more_than_seven_days_ago_are_no_base(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, LINES);
+    w.ts = NOW - MERGE_BASE_MS - 1;
+    becomes(&w, "replace", "a line\nB\nc line\nd line\ne line\n");
+    f = judge(&w, "a line\nb line\nc line\nD\ne line\n");
+    assert_honoured(&f, false);
+    teardown(&w);
+}
+
+/* The search follows the diffs: a base among a thousand versions costs no more texts than one. */
+static void test_the_search_reads_no_text_of_versions_it_passes(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+    struct history history;
+    struct versions versions = {&w, &history, 0};
+    char text[128];
+
+    (void)state;
+    setup(&w, LINES);
+    for (int i = 0; i < 500; i++) {
+        snprintf(text, sizeof(text), "a line\nb line %d\nc line\nd line\ne line\n", i);
+        record(&w, "replace", view_str(arena_str(&w.arena, text)), NULL);
+    }
+    history_init(&history, &w.arena);
+    assert_int_equal(history_collect(&history, str_view(&w.lines), "MEMORY.md"), ETHOS_OK);
+    struct verdict_case facts = {.history = &history,
+                                 .last = w.text,
+                                 .now = VIEW("a line\nb line 250\nc line\nD\ne line\n"),
+                                 .now_ms = NOW,
+                                 .text = read_before,
+                                 .arg = &versions};
+    assert_int_equal(verdict_judge(&facts, &f), ETHOS_OK);
+    assert_merged(&f, "a line\nb line 499\nc line\nD\ne line\n", 0, false);
+    assert_int_equal(versions.reads, 1);
+    teardown(&w);
 }
 
 /* ---- (d) ----------------------------------------------------------------------------------- */
@@ -588,6 +829,16 @@ int main(void)
         cmocka_unit_test(test_no_memory_is_told),
         cmocka_unit_test(test_an_entry_that_was_corrected_is_not_appended_again),
         cmocka_unit_test(test_a_line_of_an_index_is_the_same_while_it_names_the_note),
+        cmocka_unit_test(test_a_stale_buffer_is_merged_with_what_was_replaced_since),
+        cmocka_unit_test(test_a_stale_buffer_is_merged_with_what_was_removed_since),
+        cmocka_unit_test(test_what_both_changed_is_a_conflict_or_listed),
+        cmocka_unit_test(test_a_correction_of_what_was_written_is_no_stale_buffer),
+        cmocka_unit_test(test_a_stale_buffer_that_replaces_the_newest_line_does_not_get_it_back),
+        cmocka_unit_test(test_a_stale_buffer_that_lacks_only_adds_is_merged_without_an_anchor),
+        cmocka_unit_test(test_edits_between_outside_edits_are_honoured),
+        cmocka_unit_test(test_a_file_that_was_deleted_and_comes_back_is_listed),
+        cmocka_unit_test(test_versions_of_more_than_seven_days_ago_are_no_base),
+        cmocka_unit_test(test_the_search_reads_no_text_of_versions_it_passes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,7 +101,7 @@ static void test_every_code_comes_back(void **state)
         json_t *json = travel(wire_error(&error));
         assert_int_equal(wire_take_error(json, &back), code);
         assert_int_equal(back.code, code);
-        assert_string_equal(back.text, "what: why");
+        assert_string_equal(back.text, code == ETHOS_NOMEM ? "out of memory" : "what: why");
         assert_string_equal(back.hint, "do this");
         json_decref(json);
     }
@@ -140,6 +140,8 @@ static void test_changes_and_origins_keep_what_is_unknown(void **state)
     json_object_del(json, "diff");
     assert_int_equal(wire_take_change(json, &scratch, &back), ETHOS_OK);
     assert_null(back.diff.data);
+    json_object_del(json, "after"); // readers compare it
+    assert_int_equal(wire_take_change(json, &scratch, &back), ETHOS_INVALID);
     json_decref(json);
     json = travel(wire_origin(&origin));
     assert_int_equal(wire_take_origin(json, &who), ETHOS_OK);

@@ -314,9 +314,8 @@ await test('who was signed out follows again, though the tab that signed in is c
     const page = await guest.newPage();
     await page.goto(here.loginUrl);
     await reads(page, 'Known before');
-    const stranger = await browser.newContext(), taker = await stranger.newPage();
-    const link = () => `${here.origin}/auth/exchange?t=${readFileSync(join(other, 'web-token'), 'utf8').trim()}`;
-    await taker.goto(link());
+    const link = () => ethosIn(other, undefined, '', 'serve', '--link').trim();
+    ethosIn(other, undefined, '', 'browsers', 'revoke', ethosIn(other, undefined, '', 'browsers', 'list', '--json').items[0].prefix);
     await reads(page, 'This browser is signed out', '.banner');
     const second = await guest.newPage();
     await second.goto(link());
@@ -326,7 +325,37 @@ await test('who was signed out follows again, though the tab that signed in is c
     ethosIn(other, undefined, 'Told after all\n', 'memory', 'write');
     await reads(page, 'Told after all');
     await guest.close();
-    await stranger.close();
+    await here.stop();
+});
+
+await test('several browsers are signed in at a time; one signs out, a code signs it in again', async () => {
+    const other = makeHome();
+    ethosIn(other, undefined, 'Known before\n', 'memory', 'write');
+    const here = await serve(other), link = () => ethosIn(other, undefined, '', 'serve', '--link').trim();
+    const [first, second] = [await browser.newContext(), await browser.newContext()];
+    const one = await first.newPage(), two = await second.newPage();
+    await one.goto(here.loginUrl);
+    await two.goto(link());
+    await reads(one, 'Known before');
+    await reads(two, 'Known before');
+    await two.getByRole('button', { name: 'Browsers, sign out' }).click();
+    await two.getByRole('button', { name: 'Sign out here' }).click();
+    await reads(two, 'This browser is not signed in', 'body');
+    await one.reload();
+    await reads(one, 'Known before');
+    await one.getByRole('button', { name: 'Browsers, sign out' }).click();
+    await until(async () => (await one.locator('dialog li.row').count()) === 1, 'one is signed in');
+    await one.getByRole('button', { name: 'Sign another one in' }).click();
+    const digits = await one.locator('dialog strong').textContent();
+    await two.locator('input[name=t]').fill(digits);
+    await two.getByRole('button', { name: 'Sign in' }).click();
+    await reads(two, 'Known before');
+    await two.setViewportSize({ width: 390, height: 800 }); // a phone has it below "More"
+    await two.getByRole('button', { name: 'More' }).click();
+    await two.locator('dialog').getByText('Browsers, sign out').click();
+    await until(async () => (await two.locator('dialog li.row').count()) === 2, 'both are signed in');
+    await first.close();
+    await second.close();
     await here.stop();
 });
 
@@ -355,8 +384,11 @@ await test('a change that could not be read at once is shown when it can be', as
     await page.route('**/api/memory/list*', (route) => (refused++ < 2
         ? route.fulfill({ status: 503, contentType: 'application/problem+json', body: '{"status":503,"detail":"busy"}' })
         : route.continue()));
-    write(`${MEMORY}- Read at the third time\n`);
-    await reads(page, 'Read at the third time');
+    // A request that was under way before the route was set may show the first of them.
+    for (let i = 1; i <= 3 && refused <= 2; i++) {
+        write(`${MEMORY}- Read at the third time, ${i}\n`);
+        await reads(page, `Read at the third time, ${i}`);
+    }
     must(refused > 2, 'it was not asked again');
     write(MEMORY);
 });
@@ -449,8 +481,10 @@ await test('who was refused and then heard nothing follows again when the server
     await page.route('**/rpc/meta/home', (route) => (page.url().includes('#/memory') ? route.abort() : route.continue()));
     await open('#/memory', page);
     await reads(page, 'This browser is signed out', '.banner');
-    await page.evaluate(() => dispatchEvent(new Event('focus')));
-    await until(async () => !(await page.locator('.banner').textContent()).includes('signed out'), 'the server does not answer');
+    await until(async () => { // one question at a time: who comes back while one is under way asks again
+        await page.evaluate(() => dispatchEvent(new Event('focus')));
+        return !(await page.locator('.banner').textContent()).includes('signed out');
+    }, 'the server does not answer');
     await page.unrouteAll({ behavior: 'ignoreErrors' });
     await until(async () => (await page.locator('.banner').textContent()) === '', 'the banner goes');
     write(`${MEMORY}- Told after that\n`);
@@ -993,6 +1027,7 @@ await test('an undo is undone; a note that was deleted is named, and comes and g
     await open(`#/timeline?${new URLSearchParams({ key: 'passing.md', scope })}`, page);
     await undoFirst('Deleted note: passing');
     await until(() => keys().includes('passing.md'), 'it is back');
+    await until(() => run('notes', 'reindex', '--dry-run', '--json').mended.length === 0, 'with its line in the index');
     await undoFirst('New note: passing');
     await until(() => !keys().includes('passing.md'), 'it is gone again');
 });

@@ -21,7 +21,7 @@
 
 #include "base/dir.h"
 
-#define WORDS 24
+#define WORDS 48
 #define PATIENCE_SECONDS 30 /* a server that is silent for so long has failed */
 
 /* ---- programs ---------------------------------------------------------------------------------- */

@@ -3,6 +3,10 @@
  */
 #include "wire.h"
 
+#include "http/schema.h"
+#include "http/shapes.h"
+#include "ops/answers.h"
+
 /* ---- /api ---------------------------------------------------------------------------------------------- */
 
 static struct answer *api(struct world *world, enum http_method method, const char *path,
@@ -365,9 +369,72 @@ static void test_the_description_is_not_sent_again(void **state)
     assert_string_equal(answer->text, "");
 }
 
+/* A form that is not one would be a schema that says nothing. */
+static void test_every_answer_has_a_form(void **state)
+{
+    (void)state;
+    for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
+        if (!shape_served(op) || (op->effect & OP_SHORTHAND))
+            continue;
+        const char *form = answer_form(op);
+        if (!form)
+            fail_msg("%s: ops/answers.c does not say what it gives", op->name);
+    }
+    for (const struct answer_row *row = answers; row->name; row++)
+        if (!op_find(row->name) && strncmp(row->name, "markdown.", 9) != 0)
+            fail_msg("ops/answers.c: there is no %s", row->name);
+    const struct answer_row *const tables[] = {answer_types, answers};
+    for (size_t i = 0; i < 2; i++) {
+        for (const struct answer_row *row = tables[i]; row->name; row++) {
+            json_t *schema = schema_json(row->form);
+            if (!schema)
+                fail_msg("%s: %s", row->name, row->form);
+            json_decref(schema);
+        }
+    }
+}
+
+static void test_forms_are_schemas(void **state)
+{
+    static const char *const rows[][2] = {
+        {"string", "{\"type\":\"string\"}"},
+        {"int?", "{\"type\":[\"integer\",\"null\"]}"},
+        {"any", "{}"},
+        {"[bool]?", "{\"items\":{\"type\":\"boolean\"},\"type\":[\"array\",\"null\"]}"},
+        {"'a|b'?", "{\"enum\":[\"a\",\"b\",null],\"type\":[\"string\",\"null\"]}"},
+        {"{a: int, b?: Name}",
+         "{\"properties\":{\"a\":{\"type\":\"integer\"},\"b\":{\"$ref\":"
+         "\"#/components/schemas/Name\"}},\"required\":[\"a\"],\"type\":\"object\"}"},
+        {"{*: number}", "{\"additionalProperties\":{\"type\":\"number\"},\"properties\":{},"
+                        "\"required\":[],\"type\":\"object\"}"},
+        {"Name?", "{\"anyOf\":[{\"$ref\":\"#/components/schemas/Name\"},{\"type\":\"null\"}]}"},
+        {"A & B", "{\"allOf\":[{\"$ref\":\"#/components/schemas/A\"},"
+                  "{\"$ref\":\"#/components/schemas/B\"}]}"},
+    };
+    static const char *const wrong[] = {"",     "text",    "[int",   "{a int}", "{a: }", "int]",
+                                        "'a|b", "{a: int", "int / ", "{: int}", "A B"};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *schema = schema_json(rows[i][0]);
+        char *text = json_dumps(schema, JSON_COMPACT | JSON_SORT_KEYS);
+        assert_string_equal(text, rows[i][1]);
+        free(text);
+        json_decref(schema);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (schema_json(wrong[i]))
+            fail_msg("%s is no form", wrong[i]);
+    char deep[256];
+    memset(deep, '[', sizeof deep - 1);
+    deep[sizeof deep - 1] = 0;
+    assert_null(schema_json(deep));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_answer_has_a_form),
+        cmocka_unit_test(test_forms_are_schemas),
         WIRE_TEST(test_a_file_is_a_resource_with_a_revision),
         WIRE_TEST(test_what_the_client_has_is_not_sent_again),
         WIRE_TEST(test_bytes_that_are_no_text_come_as_they_are),

@@ -493,15 +493,79 @@ static void test_capabilities_are_for_any_key(void **state)
     ASSERT_MEMBERS(json_object_get(json, "capabilities"), "byok", "voice_stt", "voice_tts");
 }
 
+/* Another program's file, as it writes it: lines of now, one that is old, one that is torn. */
+static void write_pending(struct world *world)
+{
+    char path[256], text[2048];
+    snprintf(path, sizeof path, "%s/personalities", world->home);
+    mkdir(world->home, 0700);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/personalities/coach", world->home);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/personalities/coach/memory-pending.jsonl", world->home);
+    long long now = world->host.now_ms(world->host.arg);
+    snprintf(
+        text, sizeof text,
+        "{\"id\":\"b\",\"scopeId\":\"personality:coach\",\"update\":{\"action\":\"remove\","
+        "\"key\":\"MEMORY.md\",\"substringMatch\":\"x\"},\"source\":\"capture\",\"proposedAt\":"
+        "%lld,\"factHash\":\"h\"}\n"
+        "{\"id\":\"a\",\"scopeId\":\"personality:coach\",\"update\":{\"action\":\"add\","
+        "\"key\":\"MEMORY.md\",\"content\":\"y\"},\"source\":\"dream\",\"proposedAt\":%lld}\n"
+        "{\"id\":\"old\",\"scopeId\":\"personality:coach\",\"update\":{\"action\":\"delete\","
+        "\"key\":\"MEMORY.md\"},\"source\":\"dream\",\"proposedAt\":1000}\n"
+        "{\"id\":\"bad\",\"update\":{\"action\":\"add\"}}\nnull\n{\"id\":\"torn\",\"sco",
+        now - 1000, now - 2000);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void test_what_another_program_lets_wait_is_listed(void **state)
+{
+    struct world *world = *state;
+    write_pending(world);
+    const json_t *json = output(world, "memory/pendingList",
+                                "{\"json\":{\"personalityId\":\"coach\"}}");
+    const json_t *rows = json_object_get(json, "pending");
+    assert_int_equal(json_array_size(rows), 2);
+    assert_string_equal(text_at(json_array_get(rows, 0), "id"), "a");
+    assert_string_equal(text_at(json_array_get(rows, 1), "id"), "b");
+    ASSERT_MEMBERS(json_array_get(rows, 1), "scopeId", "update", "source", "proposedAt",
+                   "factHash");
+    json = output(world, "memory/pendingList", "{}"); // of the active one
+    assert_int_equal(json_array_size(json_object_get(json, "pending")), 0);
+    assert_failed(rpc(world, "memory/pendingApprove",
+                      "{\"json\":{\"personalityId\":\"coach\",\"id\":\"a\"}}"),
+                  501, "NOT_CONFIGURED");
+    assert_failed(
+        rpc(world, "memory/pendingReject", "{\"json\":{\"personalityId\":\"coach\",\"id\":\"c\"}}"),
+        404, "NOT_FOUND");
+}
+
 static void test_there_is_no_model_to_talk_to(void **state)
 {
     struct world *world = *state;
-    struct answer *answer = rpc(world, "chat/send",
+    char expected[256], id[64];
+    const json_t *json = output(world, "chat/send",
                                 "{\"json\":{\"clientId\":\"c\",\"text\":\"hello\"}}");
-    assert_failed(answer, 501, "NOT_CONFIGURED");
-    assert_string_equal(text_at(json_object_get(answer->json, "json"), "message"),
-                        "no model configured");
-    const json_t *json = output(world, "chat/abort", "{\"json\":{\"sessionId\":\"x\"}}");
+    ASSERT_MEMBERS(json, "sessionId", "turnId");
+    snprintf(id, sizeof id, "%s", text_at(json, "sessionId"));
+    snprintf(expected, sizeof expected,
+             "{\"sessionId\":\"%s\",\"event\":{\"type\":\"error\",\"error\":\"No model is ", id);
+    assert_memory_equal(told_session, expected, strlen(expected));
+    assert_non_null(strstr(told_session, "\"code\":\"SETUP_REQUIRED\""));
+    snprintf(expected, sizeof expected, "{\"json\":{\"id\":\"%s\"}}", id);
+    json = output(world, "sessions/get", expected); // there is such a session
+    assert_string_equal(text_at(json_object_get(json, "session"), "platform"), "web");
+    json = output(world, "chat/send",
+                  "{\"json\":{\"clientId\":\"c\",\"text\":\"hello\",\"sessionId\":\"own\"}}");
+    assert_string_equal(text_at(json, "sessionId"), "own");
+    assert_memory_equal(told_session, "{\"sessionId\":\"own\"", 18);
+    assert_failed(rpc(world, "chat/send",
+                      "{\"json\":{\"clientId\":\"c\",\"text\":\"x\",\"sessionId\":\"a/b\"}}"),
+                  400, "INVALID_INPUT");
+    json = output(world, "chat/abort", "{\"json\":{\"sessionId\":\"x\"}}");
     assert_true(json_is_true(json_object_get(json, "ok")));
 }
 
@@ -743,6 +807,7 @@ int main(void)
         WIRE_TEST(test_a_blob_that_is_none_is_null),
         WIRE_TEST(test_nothing_is_pending),
         WIRE_TEST(test_capabilities_are_for_any_key),
+        WIRE_TEST(test_what_another_program_lets_wait_is_listed),
         WIRE_TEST(test_there_is_no_model_to_talk_to),
         WIRE_TEST(test_sessions_are_listed_from_all_folders),
         WIRE_TEST(test_a_query_finds_sessions_and_the_personality_applies),

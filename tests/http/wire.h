@@ -51,6 +51,17 @@ void http_each_query(const struct http_call *call,
     }
 }
 
+/* What the stream of a session was told last. */
+static char told_session[512];
+
+void http_tell_session(void *arg, const json_t *told)
+{
+    char *text = json_dumps(told, JSON_COMPACT);
+    (void)arg;
+    snprintf(told_session, sizeof told_session, "%s", text);
+    free(text);
+}
+
 /* What came back. */
 struct answer {
     unsigned status;

@@ -2,7 +2,7 @@
 //
 // Every stable call, every form of an error; files as resources, with nothing lost; /openapi.json and
 // whether the server does what it says.
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,13 +10,28 @@ import { join } from 'node:path';
 import { createORPCClient, ORPCError } from '@orpc/client';
 import { RPCLink } from '@orpc/client/fetch';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
+import openapiTS, { astToString } from 'openapi-typescript';
 import { createORPCClient as createOlder } from 'orpc-client-1-14';
 import { RPCLink as OlderLink } from 'orpc-client-1-14/fetch';
 
+import ts from 'typescript';
+
+import { problems } from './schema.mjs';
 import { ethos, ethosIn, makeHome, serve } from './server.mjs';
 import { finish, must, test } from './tap.mjs';
 
 const home = makeHome();
+
+// Every answer of /api that these tests get, for the schemas of /openapi.json.
+const seen = [];
+const plainFetch = globalThis.fetch;
+globalThis.fetch = async (input, init) => {
+    const answer = await plainFetch(input, init);
+    const path = new URL(input?.url ?? input).pathname;
+    if (path.startsWith('/api/') && init?.method !== 'HEAD' && answer.status === 200 && answer.headers.get('content-type') === 'application/json')
+        seen.push({ method: (init?.method ?? 'GET').toLowerCase(), path, json: await answer.clone().json() });
+    return answer;
+};
 
 // ---- helpers ----------------------------------------------------------------------------------------
 
@@ -297,9 +312,28 @@ await test('sessions.update and delete', async () => {
 
 // ---- chat, meta, personalities ------------------------------------------------------------------------
 
-await test('chat: no model is configured; abort is always well', async () => {
-    const error = await fails(client.chat.send({ clientId: 'c', text: 'hello', attachments: [] }), 501, 'NOT_CONFIGURED');
-    same(error.message, 'no model configured');
+// The first frames of a session's stream.
+async function frames(id, count) {
+    const answer = await fetch(`${origin}/sse/sessions/${id}`, { headers: asBrowser });
+    const reader = answer.body.getReader(), decoder = new TextDecoder();
+    let text = '';
+    while (text.split('\n\n').length <= count) text += decoder.decode((await reader.read()).value, { stream: true });
+    await reader.cancel();
+    return text.split('\n\n').slice(0, count).map((frame) => JSON.parse(/^data: (.*)$/m.exec(frame)[1]));
+}
+
+await test('chat: without a model the stream of the session says so; abort is always well', async () => {
+    const answer = await client.chat.send({ clientId: 'c', text: 'hello', attachments: [] });
+    same(Object.keys(answer).sort(), ['sessionId', 'turnId']);
+    const [meta, error] = await frames(answer.sessionId, 2);
+    same(meta.type, 'stream_meta');
+    same([error.type, error.code, typeof error.error], ['error', 'SETUP_REQUIRED', 'string']);
+    same((await client.sessions.get({ id: answer.sessionId })).messages, []);
+    same((await client.sessions.delete({ id: answer.sessionId })), { ok: true });
+    same((await client.chat.send({ sessionId: 'mine', clientId: 'c', text: 'hello' })).sessionId, 'mine');
+    same((await frames('mine', 2))[1].code, 'SETUP_REQUIRED');
+    const file = { type: 'file', data: 'aGk=', mimeType: 'text/plain' };
+    await fails(client.chat.send({ clientId: 'c', text: 'x', attachments: Array(11).fill(file) }), 400, 'INVALID_INPUT');
     same(await client.chat.abort({ sessionId: 'x' }), { ok: true });
 });
 
@@ -547,6 +581,106 @@ await test('what it says is required is required: every POST with an empty body 
         });
         must(answer.status === 400, `${path}: ${answer.status} ${await answer.text()}`);
     }
+});
+
+// ---- what it says of answers ----------------------------------------------------------------------------
+
+const schemaOf = (path, method) => description.paths[path]?.[method]?.responses['200']?.content['application/json'].schema;
+
+await test('every operation says what it gives', () => {
+    for (const [path, methods] of Object.entries(description.paths))
+        for (const [method, one] of Object.entries(methods))
+            if (one.operationId && one.responses['200']) {
+                const schema = schemaOf(path, method);
+                must(schema && (Object.keys(schema).length > 0 || path.startsWith('/api/store/')), `${method} ${path}: ${show(schema)}`);
+            }
+});
+
+await test('operations that take arguments give what they say', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'ethos-work-'));
+    ethosIn(home, folder, '', 'remember', 'Deploy on Fridays, see [[nothing]]', '--title', 'Deploying');
+    ethosIn(home, folder, '', 'sessions', 'append', 'How do we deploy?');
+    const { id } = ethosIn(home, folder, '', 'workspaces', 'where', '--json');
+    const [session] = (await api('GET', 'sessions/list?all=true')).json.items;
+    const at = (path) => `${path}${path.includes('?') ? '&' : '?'}workspaceId=${id}`;
+    for (const path of ['notes/get?name=Deploying', 'notes/show?name=Deploying', 'notes/list', 'notes/graph', 'memory/search?query=deploy', 'memory/list',
+        'memory/history?diff=true', 'memory/timeline?diff=true', 'memory/diff', 'memory/blame', 'memory/prefetch?query=deploy', 'workspaces/where', 'memory/insights',
+        `sessions/get?id=${session.id}`, 'sessions/search?query=deploy', 'users/show', 'personalities/get', 'personalities/characterSheet', 'conflicts/list',
+        `memory/merge?base=${encodeURIComponent('a\n')}&yours=${encodeURIComponent('b\n')}&theirs=${encodeURIComponent('c\n')}`, `sessions/export?id=${session.id}`, 'memory/historyBlob?blob=x', 'markdown/render?content=hi'])
+        must((await fetch(`${origin}/api/${at(path)}`, { headers: asBrowser })).status === 200, path);
+    const write = async (path, body) => {
+        const answer = await fetch(`${origin}/api/${path}`, {
+            method: 'POST', body: JSON.stringify(body), headers: { ...asBrowser, 'content-type': 'application/json', 'if-match': '*' },
+        });
+        const text = await answer.text();
+        must(answer.status === 200, `${path}: ${answer.status} ${text}`);
+        return JSON.parse(text);
+    };
+    const workspaceId = id;
+    await write('memory/sync', { updates: [{ action: 'add', content: 'Synced' }] });
+    await write('memory/sync', { updates: [{ action: 'add', content: 'Tried' }], dryRun: true });
+    await write('memory/save', { content: 'Saved\n' });
+    await write('memory/write', { content: 'Written\n' });
+    await write('memory/undo', {});
+    await write('memory/restore', { revision: '1' });
+    await write('memory/tool', { input: '{"command":"view","path":"/memories"}' });
+    await write('notes/remember', { content: 'Another', title: 'Another', workspaceId });
+    await write('notes/move', { name: 'Another', newName: 'Moved', workspaceId });
+    await write('notes/check', { workspaceId });
+    await write('notes/reindex', { workspaceId });
+    await write('notes/remove', { name: 'Moved', workspaceId });
+    await write('sessions/update', { id: session.id, title: 'Titled' });
+    await write('sessions/pin', { id: session.id });
+    await write('sessions/unpin', { id: session.id });
+    const { session: copy } = await write('sessions/fork', { id: session.id });
+    await write('sessions/undo', { id: copy.id });
+    await write('sessions/delete', { id: copy.id });
+    await write('sessions/prune', { olderThan: '90d' });
+    await write('chat/send', { text: 'hello' });
+    await write('chat/abort', { sessionId: 'x' });
+    await write('users/resolve', { platform: 'telegram', platformUserId: '4711' });
+    await write('personalities/create', { id: 'typed', description: 'x' });
+    await write('personalities/update', { id: 'typed', description: 'y' });
+    await write('personalities/duplicate', { id: 'typed', newId: 'typed2' });
+    await write('personalities/delete', { id: 'typed2' });
+    const made = await write('apiKeys/create', { name: 'typed', scope: ['memory:read'], only: ['personality:typed'] });
+    await write('apiKeys/revoke', { prefix: made.prefix });
+});
+
+await test('every answer of /api that these tests got is what /openapi.json says', () => {
+    const paths = new Set();
+    for (const { method, path, json } of seen) {
+        const schema = schemaOf(path, method);
+        if (!schema) continue; // a file as a resource
+        const found = problems(schema, json, description);
+        must(found.length === 0, `${method} ${path}: ${found.slice(0, 5).join('; ')} in ${show(json).slice(0, 600)}`);
+        paths.add(`${method} ${path}`);
+    }
+    const list = schemaOf('/api/sessions/list', 'get');
+    for (const wrong of [{}, { items: {}, nextCursor: null }, { items: [{ id: 1 }], nextCursor: null }, { items: [], nextCursor: 1 }])
+        must(problems(list, wrong, description).length > 0, `${show(wrong)} passes`);
+    must(paths.size > 55, `only ${paths.size} operations were seen: ${[...paths].join(', ')}`);
+});
+
+await test('a typed client can be made of it, and what it types compiles', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'ethos-types-'));
+    writeFileSync(join(folder, 'api.d.ts'), astToString(await openapiTS(structuredClone(description))));
+    writeFileSync(join(folder, 'good.ts'), `import type { paths } from './api.d.ts';
+type Answer<P extends keyof paths, M extends 'get' | 'post'> = paths[P][M] extends { responses: { 200: { content: { 'application/json': infer T } } } } ? T : never;
+export const text = (list: Answer<'/api/sessions/list', 'get'>): string => list.items.map((one) => one.title ?? one.id).join(list.nextCursor ?? '');
+export const lines = (report: Answer<'/api/notes/remember', 'post'>): number => report.applied + report.written.length + report.key.length;
+export const who = (page: Answer<'/api/memory/history', 'get'>): Array<string | null> => page.items.map((one) => one.actor);
+`);
+    writeFileSync(join(folder, 'bad.ts'), `import type { paths } from './api.d.ts';
+type Answer<P extends keyof paths, M extends 'get' | 'post'> = paths[P][M] extends { responses: { 200: { content: { 'application/json': infer T } } } } ? T : never;
+export const wrong = (list: Answer<'/api/sessions/list', 'get'>): number => list.items[0].title;
+`);
+    const compile = (name) => {
+        const options = { strict: true, noEmit: true, skipLibCheck: false, target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler, allowImportingTsExtensions: true, types: [] };
+        return ts.getPreEmitDiagnostics(ts.createProgram([join(folder, name)], options)).map((one) => ts.flattenDiagnosticMessageText(one.messageText, ' '));
+    };
+    same(compile('good.ts'), []);
+    must(compile('bad.ts').length > 0, 'a wrong use compiles');
 });
 
 await server.stop();

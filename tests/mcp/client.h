@@ -23,18 +23,18 @@ struct client {
     struct str out;
     json_t *replies; /* to the last message, in order */
     unsigned runs;   /* operations that were run */
+    struct ethos_request request;
 };
 
 static inline int client_run(void *arg, const struct op *op, struct op_call *call,
                              struct op_result *result, struct ethos_error *error)
 {
-    static const struct ethos_request nothing;
     struct client *client = arg;
     client->runs++;
     if (!client->world->ethos)
         world_open(client->world);
     call->ethos = client->world->ethos;
-    call->request = &nothing;
+    call->request = &client->request;
     return op_run_as(op, client->mcp.rights, call, result, error);
 }
 

@@ -195,19 +195,83 @@ static void test_conversations_are_listed_by_date(void **state)
     client_close(&client);
 }
 
-static void test_other_folders_are_listed_only_when_asked_for(void **state)
+static void test_other_folders_are_shown_only_where_the_owner_allows_it(void **state)
 {
     struct client client;
     struct world *world = *state;
     char made[ETHOS_UUID_SIZE];
     struct ethos_sessions *store = open_sessions(world);
     const struct ethos_session session = {.key = "k", .platform = "cli", .working_dir = "/else"};
+    char arguments[80];
     assert_ok(world, store->ops->create(store, &session, made, &world->error));
+    add_text(world, made, "m", "what was said elsewhere");
+    snprintf(arguments, sizeof arguments, "{'id':'%s'}", made);
     start(&client, world);
     const json_t *list = success(call(&client, "session_list_by_date", "{}"));
     assert_int_equal(json_array_size(at(list, "items")), 0);
+    list = success(call(&client, "session_search", "{'query':'elsewhere'}"));
+    assert_int_equal(json_array_size(at(list, "hits")), 0);
+    assert_non_null(strstr(failure_text(call(&client, "session_list_by_date", "{'all':true}")),
+                           "sessions.across"));
+    assert_non_null(
+        strstr(failure_text(call(&client, "session_read", arguments)), "of another folder"));
+    client_close(&client);
+    world_put(world, "home/config.yaml", "sessions.across: true\n");
+    start(&client, world);
     list = success(call(&client, "session_list_by_date", "{'all':true}"));
     assert_string_equal(text_at(list, "items.0.workingDir"), "/else");
+    list = success(call(&client, "session_search", "{'query':'elsewhere'}"));
+    assert_int_equal(json_array_size(at(list, "hits")), 1);
+    success(call(&client, "session_read", arguments));
+    client_close(&client);
+}
+
+/* A server that works for no folder has none to show, unless the owner allows those of all. */
+static void test_without_a_folder_none_is_shown(void **state)
+{
+    static const char *const tools[][2] = {{"session_list_by_date", "{}"},
+                                           {"session_list_by_date", "{'all':true}"},
+                                           {"session_search", "{'query':'elsewhere'}"},
+                                           {"session_read", "{'id':'k'}"}};
+    struct client client;
+    struct world *world = *state;
+    char made[ETHOS_UUID_SIZE];
+    struct ethos_sessions *store = open_sessions(world);
+    const struct ethos_session session = {.key = "k", .platform = "cli", .working_dir = "/else"};
+    assert_ok(world, store->ops->create(store, &session, made, &world->error));
+    add_text(world, made, "m", "what was said elsewhere");
+    start(&client, world);
+    client.request.workspace = "";
+    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
+        assert_non_null(strstr(failure_text(call(&client, tools[i][0], tools[i][1])),
+                               "ethos config set sessions.across on"));
+    client_close(&client);
+    world_put(world, "home/config.yaml", "sessions.across: true\n");
+    start(&client, world);
+    client.request.workspace = "";
+    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
+        success(call(&client, tools[i][0], tools[i][1]));
+    client_close(&client);
+}
+
+static void test_another_person_has_other_conversations(void **state)
+{
+    struct client client;
+    struct world *world = *state;
+    char made[ETHOS_UUID_SIZE], arguments[80];
+    struct ethos_sessions *store = open_sessions(world);
+    const struct ethos_session session = {
+        .key = "k", .platform = "cli", .working_dir = world->work, .user = "bob"};
+    assert_ok(world, store->ops->create(store, &session, made, &world->error));
+    add_text(world, made, "m", "what bob said");
+    snprintf(arguments, sizeof arguments, "{'id':'%s'}", made);
+    start(&client, world);
+    const json_t *list = success(call(&client, "session_list_by_date", "{}"));
+    assert_int_equal(json_array_size(at(list, "items")), 0);
+    list = success(call(&client, "session_search", "{'query':'bob'}"));
+    assert_int_equal(json_array_size(at(list, "hits")), 0);
+    assert_non_null(
+        strstr(failure_text(call(&client, "session_read", arguments)), "no such session"));
     client_close(&client);
 }
 
@@ -432,7 +496,7 @@ static void test_a_guarded_list_is_no_oracle(void **state)
     add_text(world, SECOND, "m", "harmless key=" LETTERS);
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct op_result result;
-        json_t *args = json_pack("{s:s, s:b}", "query", rows[i].query, "all", 1);
+        json_t *args = json_pack("{s:s}", "query", rows[i].query);
         assert_ok(world,
                   call_op_for(world, "sessions.list", args, false, rows[i].guarded, &result));
         assert_int_equal(json_array_size(at(result.json, "items")), rows[i].items);
@@ -448,7 +512,9 @@ int main(void)
         CLIENT_TEST(test_a_conversation_is_read_in_pages_both_ways),
         CLIENT_TEST(test_what_is_read_is_bounded),
         CLIENT_TEST(test_conversations_are_listed_by_date),
-        CLIENT_TEST(test_other_folders_are_listed_only_when_asked_for),
+        CLIENT_TEST(test_other_folders_are_shown_only_where_the_owner_allows_it),
+        CLIENT_TEST(test_without_a_folder_none_is_shown),
+        CLIENT_TEST(test_another_person_has_other_conversations),
         CLIENT_TEST(test_no_cut_of_a_snippet_shows_a_piece),
         CLIENT_TEST(test_what_is_hidden_cannot_be_guessed),
         CLIENT_TEST(test_what_is_hidden_takes_no_place),

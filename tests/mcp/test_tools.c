@@ -147,7 +147,7 @@ static void test_without_a_project_nothing_is_about_one(void **state)
     assert_failure(ask(&client, "tools/call", "{'name':'note_list'}"), -32602);
     const json_t *places = at(ask(&client, "resources/templates/list", "{}"),
                               "result.resourceTemplates");
-    assert_int_equal(json_array_size(places), 1);
+    assert_int_equal(json_array_size(places), 2);
     client_close(&client);
 }
 
@@ -225,8 +225,8 @@ static void test_history_names_the_agent(void **state)
         struct op_result result;
         op_result_init(&result);
         assert_int_equal(op_run(op_find("memory.history"), &history, &result, NULL), ETHOS_OK);
-        assert_string_equal(text_at(result.json, "0.actor"), names[i][1]);
-        assert_string_equal(text_at(result.json, "0.via"), "mcp");
+        assert_string_equal(text_at(result.json, "items.0.actor"), names[i][1]);
+        assert_string_equal(text_at(result.json, "items.0.via"), "mcp");
         op_result_release(&result);
         json_decref(args);
         client_close(&client);
@@ -426,10 +426,13 @@ static void test_every_listed_resource_can_be_read(void **state)
     success(call(&client, "memory_write", "{'action':'add','content':'me','store':'user'}"));
     success(call(&client, "remember", "{'content':'Redis','title':'Testing'}"));
     success(call(&client, "memory_write", "{'action':'add','content':'x','key':'plan.md'}"));
+    success(call(&client, "remember", "{'content':'All','title':'Shared','about':'everywhere'}"));
     json_t *rows = json_deep_copy(at(ask(&client, "resources/list", "{}"), "result.resources"));
-    assert_int_equal(json_array_size(rows), 5);
+    json_t *seen = json_object();
+    assert_int_equal(json_array_size(rows), 7);
     json_array_foreach (rows, index, row) {
         char params[160];
+        json_object_set(seen, text_at(row, "uri"), row);
         snprintf(params, sizeof params, "{'uri':'%s'}", text_at(row, "uri"));
         const json_t *reply = ask(&client, "resources/read", params);
         assert_string_equal(text_at(reply, "result.contents.0.uri"), text_at(row, "uri"));
@@ -438,6 +441,11 @@ static void test_every_listed_resource_can_be_read(void **state)
                          json_integer_value(at(row, "size")));
         assert_non_null(at(row, "annotations.lastModified"));
     }
+    assert_int_equal(json_object_size(seen), 7); // each once
+    assert_non_null(json_object_get(seen, "ethos://memory/plan.md"));
+    assert_non_null(json_object_get(seen, "ethos://global/MEMORY.md"));
+    assert_non_null(json_object_get(seen, "ethos://global/shared.md"));
+    json_decref(seen);
     json_decref(rows);
     client_close(&client);
 }
@@ -445,15 +453,11 @@ static void test_every_listed_resource_can_be_read(void **state)
 static void test_missing_resources_are_errors_of_their_era(void **state)
 {
     static const char *const missing[] = {
-        "ethos://memory/USER.md",
-        "ethos://memory/none.md",
-        "ethos://notes/none.md",
-        "ethos://memory/",
-        "ethos://memory/../x.md",
-        "ethos://memory/SOUL.md",
-        "ethos://memory/config.yaml",
-        "file:///etc/passwd",
-        "",
+        "ethos://memory/USER.md", "ethos://memory/none.md",
+        "ethos://notes/none.md",  "ethos://global/none.md",
+        "ethos://memory/",        "ethos://memory/../x.md",
+        "ethos://memory/SOUL.md", "ethos://memory/config.yaml",
+        "file:///etc/passwd",     "",
     };
     struct client client;
     start(&client, state, OP_RIGHTS_AGENT);
@@ -467,7 +471,7 @@ static void test_missing_resources_are_errors_of_their_era(void **state)
     assert_failure(ask(&client, "resources/read", "{}"), -32602);
     assert_int_equal(json_array_size(at(ask(&client, "resources/templates/list", "{}"),
                                         "result.resourceTemplates")),
-                     2);
+                     3);
     client_close(&client);
 }
 

@@ -58,7 +58,7 @@ static void test_what_a_change_replaced_is_told(void **state)
     past_open(world);
     past_update(world, "ann", ETHOS_ACTION_REPLACE, "a\nb\nc\nd");
     past_update(world, "bob", ETHOS_ACTION_REPLACE, "a\nB1\nB2\nd");
-    assert_blame(world, 0, "1 ann a\n2 bob B1b|c|\n3 bob B2b|c|\n4 ann d\n");
+    assert_blame(world, 0, "1 ann a\n2 bob B1b|\n3 bob B2c|\n4 ann d\n");
 }
 
 static void test_lines_keep_their_change_when_others_come_and_go_before_them(void **state)

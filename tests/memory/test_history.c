@@ -276,14 +276,19 @@ static void test_forget_takes_the_text_out_of_file_history_and_copies(void **sta
     assert_true(conflicts > 0);
     const struct ethos_sync_how dry = {.flags = ETHOS_SYNC_DRY_RUN};
     for (int i = 0; i < 2; i++) {
-        assert_ok(world, ethos_forget(world->turn, NULL, VIEW("secret"), i == 0 ? &dry : NULL,
-                                      &purge, &world->error));
+        assert_ok(world, ethos_forget(world->turn, NULL,
+                                      &(struct ethos_match){.text = VIEW("secret"),
+                                                            .flags = ETHOS_MATCH_SUBSTRING},
+                                      i == 0 ? &dry : NULL, &purge, &world->error));
         assert_int_equal(purge.lines, 1);
         assert_int_equal(purge.versions, 3);
         assert_int_equal(purge.conflicts, 1);
     }
-    assert_int_equal(ethos_forget(world->turn, NULL, VIEW("secret"), NULL, &purge, &world->error),
-                     ETHOS_NOTFOUND);
+    assert_int_equal(
+        ethos_forget(world->turn, NULL,
+                     &(struct ethos_match){.text = VIEW("secret"), .flags = ETHOS_MATCH_SUBSTRING},
+                     NULL, &purge, &world->error),
+        ETHOS_NOTFOUND);
     assert_ok(world, ethos_history(world->turn, NULL, NULL, look_for_secret, NULL, &world->error));
     assert_version(world, "#1", "keep\n");
     assert_memory(world, "keep\n");
@@ -296,7 +301,10 @@ static void test_what_is_forgotten_is_one_line_that_is_not_blank(void **state)
     struct ethos_purge purge;
     past_open(world);
     for (size_t i = 0; i < COUNT(bad); i++) {
-        int code = ethos_forget(world->turn, NULL, bad[i], NULL, &purge, &world->error);
+        int code = ethos_forget(
+            world->turn, NULL,
+            &(struct ethos_match){.text = bad[i], .flags = ETHOS_MATCH_SUBSTRING}, NULL, &purge,
+            &world->error);
         assert_error(&world->error, code, ETHOS_INVALID);
     }
 }
@@ -331,9 +339,12 @@ static void test_a_provider_without_history_says_so(void **state)
     assert_int_equal(ethos_read_version(world->turn, NULL, "1", &file, error), ETHOS_UNSUPPORTED);
     assert_int_equal(ethos_restore(world->turn, NULL, "1", NULL, error), ETHOS_UNSUPPORTED);
     assert_int_equal(ethos_undo(world->turn, NULL, NULL, NULL, error), ETHOS_UNSUPPORTED);
-    assert_int_equal(ethos_forget(world->turn, NULL, VIEW("x"), NULL, &purge, error),
-                     ETHOS_UNSUPPORTED);
-    assert_string_equal(error->text, "store: this memory provider cannot forget");
+    assert_int_equal(
+        ethos_forget(world->turn, NULL,
+                     &(struct ethos_match){.text = VIEW("x"), .flags = ETHOS_MATCH_SUBSTRING}, NULL,
+                     &purge, error),
+        ETHOS_UNSUPPORTED);
+    assert_string_equal(error->text, "this backend (ram) cannot forget a text for good");
 }
 
 int main(void)

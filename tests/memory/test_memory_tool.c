@@ -199,7 +199,7 @@ static void test_a_text_that_is_too_large_is_refused(void **state)
 {
     struct world *world = *state;
     struct ethos_reply *reply = NULL;
-    size_t size = ETHOS_MAX_READ_BYTES + 1;
+    size_t size = ETHOS_MAX_TREE_BYTES + 1;
     char *json = malloc(size + 128);
     assert_non_null(json);
     int start = snprintf(json, size,

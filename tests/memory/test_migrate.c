@@ -445,7 +445,10 @@ static void test_versions_asked_for_in_a_row_follow_what_others_write(void **sta
     put(b, "one.md", "third\n");
     put(b, "one.md", "fourth\n");
     assert_int_equal(version(a, "one.md", "third\n"), ETHOS_OK);
-    assert_int_equal(b->store->ops->purge(b->store, SCOPE, VIEW("secret"), 0, NULL, &purge, &error),
+    assert_int_equal(b->store->ops->purge(b->store, SCOPE,
+                                          &(struct ethos_match){.text = VIEW("secret"),
+                                                                .flags = ETHOS_MATCH_SUBSTRING},
+                                          0, NULL, &purge, &error),
                      ETHOS_OK);
     assert_int_not_equal(version(a, "one.md", "secret\nfirst\n"), ETHOS_OK);
     assert_int_equal(version(a, "one.md", "first\n"), ETHOS_OK);
@@ -778,8 +781,11 @@ static void test_what_was_purged_before_leaves_no_trace(void **state)
     put(a, "MEMORY.md", "one\n");
     put(a, "MEMORY.md", "one\nhunter2\n");
     put(a, "MEMORY.md", "one\nhunter2\nthree\n");
-    assert_int_equal(
-        a->store->ops->purge(a->store, SCOPE, VIEW("hunter2"), 0, NULL, &purge, &error), ETHOS_OK);
+    assert_int_equal(a->store->ops->purge(a->store, SCOPE,
+                                          &(struct ethos_match){.text = VIEW("hunter2"),
+                                                                .flags = ETHOS_MATCH_SUBSTRING},
+                                          0, NULL, &purge, &error),
+                     ETHOS_OK);
     move(a, b);
     expect_same(a, b, SCOPE);
     assert_false(rows_ram_holds(b->db, VIEW("hunter2")));
@@ -798,9 +804,11 @@ static void test_a_purge_after_the_move_reaches_the_text_before_a_first_change(v
         shell(a, "printf 'keep\\nhunter2\\n' > personalities/p/old.md");
         put(a, "old.md", "after\n");
         move(a, b);
-        assert_int_equal(
-            b->store->ops->purge(b->store, SCOPE, VIEW("hunter2"), 0, NULL, &purge, &error),
-            ETHOS_OK);
+        assert_int_equal(b->store->ops->purge(b->store, SCOPE,
+                                              &(struct ethos_match){.text = VIEW("hunter2"),
+                                                                    .flags = ETHOS_MATCH_SUBSTRING},
+                                              0, NULL, &purge, &error),
+                         ETHOS_OK);
         assert_true(purge.versions > 0);
         hash_revision(VIEW("keep\n"), revision);
         assert_int_equal(b->store->ops->version(b->store, SCOPE, "old.md", revision, &text, &error),

@@ -1,6 +1,7 @@
 /*
  * test_mirror.c: a folder in step with a backend: every row of what can have moved on either side.
  */
+#include "memory/mirror_parts.h"
 #include "mirror_stand.h"
 
 /* ---- both modes ------------------------------------------------------------------------------ */
@@ -84,6 +85,46 @@ static void test_texts_of_any_bytes_stay_what_they_are(void **state)
         assert_memory_equal(text, bytes, size);
         free(text);
         expect_quiet();
+        end();
+    }
+}
+
+/* The files of the mirror, with updates counted. */
+static struct ethos_store_ops counting_ops;
+static size_t updates;
+
+static int counting_update(struct ethos_store *self, const char *scope, struct ethos_edit *edits,
+                           size_t count, ethos_edit_fn *decide, void *arg,
+                           const struct ethos_origin *origin, struct ethos_error *error)
+{
+    updates++;
+    return store_files.update(self, scope, edits, count, decide, arg, origin, error);
+}
+
+static void test_a_pass_over_texts_in_step_updates_none(void **state)
+{
+    char key[32];
+    (void)state;
+    for (int two_way = 0; two_way < 2; two_way++) {
+        begin(ROWS, two_way);
+        put("one\n");
+        for (int i = 0; i < 30; i++) {
+            snprintf(key, sizeof key, "note-%d.md", i);
+            put_in(SCOPE, key, "a note\n");
+        }
+        pass();
+        counting_ops = *stand.mirror->files->ops;
+        counting_ops.update = counting_update;
+        stand.mirror->files->ops = &counting_ops;
+        updates = 0;
+        pass();
+        assert_int_equal(updates, 0);
+        put_in(SCOPE, "note-7.md", "another one\n");
+        pass();
+        assert_in_range(updates, 1, 4);
+        char *text = temp_read(&stand.temp, "folder/personalities/p/note-7.md", NULL);
+        assert_string_equal(text, "another one\n");
+        free(text);
         end();
     }
 }
@@ -303,9 +344,12 @@ static void test_two_way_an_edit_of_what_was_forgotten_does_not_bring_it_back(vo
         pass();
         if (stand.store->ops->purge) {
             edit(MEMORY, "a\nthe key is hunter2, of all\nc\n");
-            assert_int_equal(stand.store->ops->purge(stand.store, SCOPE, VIEW("hunter2"), 0, NULL,
-                                                     &purge, &stand.error),
-                             ETHOS_OK);
+            assert_int_equal(
+                stand.store->ops->purge(
+                    stand.store, SCOPE,
+                    &(struct ethos_match){.text = VIEW("hunter2"), .flags = ETHOS_MATCH_SUBSTRING},
+                    0, NULL, &purge, &stand.error),
+                ETHOS_OK);
             pass();
             assert_int_equal(stand.seen[MIRROR_KEPT], 1);
             expect_both("a\nc\n");
@@ -329,9 +373,12 @@ static void test_two_way_a_stale_buffer_does_not_bring_back_what_was_forgotten(v
         put("a\nb\nthe key is hunter2\nc\n");
         pass();
         if (stand.store->ops->purge) {
-            assert_int_equal(stand.store->ops->purge(stand.store, SCOPE, VIEW("hunter2"), 0, NULL,
-                                                     &purge, &stand.error),
-                             ETHOS_OK);
+            assert_int_equal(
+                stand.store->ops->purge(
+                    stand.store, SCOPE,
+                    &(struct ethos_match){.text = VIEW("hunter2"), .flags = ETHOS_MATCH_SUBSTRING},
+                    0, NULL, &purge, &stand.error),
+                ETHOS_OK);
             pass();
             expect_both("a\nb\nc\n");
             put("theirs\nb\nc\n");
@@ -840,9 +887,11 @@ static void test_while_it_runs_copies_of_others_are_told(void **state)
     assert_int_equal(mirror_open(stand.ethos, &how, &stand.mirror, &stand.error), ETHOS_OK);
     pass();
     edit(MEMORY, "a\nthe key is hunter2, of all\nc\n");
-    assert_int_equal(
-        stand.store->ops->purge(stand.store, SCOPE, VIEW("hunter2"), 0, NULL, &purge, &stand.error),
-        ETHOS_OK);
+    assert_int_equal(stand.store->ops->purge(stand.store, SCOPE,
+                                             &(struct ethos_match){.text = VIEW("hunter2"),
+                                                                   .flags = ETHOS_MATCH_SUBSTRING},
+                                             0, NULL, &purge, &stand.error),
+                     ETHOS_OK);
     pass();
     assert_int_equal(stand.seen[MIRROR_KEPT], 1);
     assert_int_equal(pthread_create(&thread, NULL, leave_a_copy, &stop[1]), 0);
@@ -860,6 +909,7 @@ int main(void)
         TEST(test_a_new_folder_gets_every_text),
         TEST(test_what_changes_at_the_backend_comes_into_the_file),
         TEST(test_texts_of_any_bytes_stay_what_they_are),
+        TEST(test_a_pass_over_texts_in_step_updates_none),
         TEST(test_files_say_by_their_mode_who_may_write),
         TEST(test_git_sees_texts_only),
         TEST(test_one_way_an_edit_is_kept_beside_and_the_file_comes_back),

@@ -498,7 +498,7 @@ static void test_notes_of_all_kinds_are_read(void **state)
     put_note(world, "odd.md", "\xff\xfe `src/\x01.c` `src/a\x7f.c` [[\x1b[2J]]\r\n---\n[[a\xff]]");
     world_mkdir(world, note_path(world, "unreadable.md"));
     check(world, &all, 0,
-          "huge.md unchecked 0: it is larger than 2097152 bytes\n"
+          "huge.md unchecked 0: it is larger than 67108864 bytes\n"
           "unreadable.md missing 4: MEMORY.md names it, but there is no such note\n"
           "odd.md link 3: there is no note [[a\xff]]\n");
     free(huge);

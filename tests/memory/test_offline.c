@@ -229,8 +229,10 @@ static void test_what_was_forgotten_leaves_it(void **state)
     begin(world, CACHED);
     assert_ok(world, add(world, "the word is swordfish"));
     assert_prefetch(world, "## Memory\n\nthe word is swordfish");
-    assert_ok(world,
-              ethos_forget(world->turn, NULL, VIEW("swordfish"), NULL, &purge, &world->error));
+    assert_ok(world, ethos_forget(world->turn, NULL,
+                                  &(struct ethos_match){.text = VIEW("swordfish"),
+                                                        .flags = ETHOS_MATCH_SUBSTRING},
+                                  NULL, &purge, &world->error));
     char *tree = world_tree(world, "home", TREE_ALL);
     assert_null(strstr(tree, "swordfish"));
     free(tree);
@@ -246,7 +248,9 @@ static int forget(struct world *world, bool dry_run, struct ethos_purge *purge)
 {
     const struct ethos_sync_how how = {.flags = dry_run ? ETHOS_SYNC_DRY_RUN : 0};
     memset(&world->error, 0, sizeof world->error);
-    return ethos_forget(world->turn, NULL, NEEDLE, &how, purge, &world->error);
+    return ethos_forget(world->turn, NULL,
+                        &(struct ethos_match){.text = NEEDLE, .flags = ETHOS_MATCH_SUBSTRING}, &how,
+                        purge, &world->error);
 }
 
 static bool tells(struct world *world, const char *text)
@@ -270,7 +274,7 @@ static void test_what_was_forgotten_leaves_calls_that_wait_even_when_nobody_is_t
     assert_error(&world->error, forget(world, true, &purge), ETHOS_BUSY);
     assert_true(tells(world, "swordfish"));
     assert_error(&world->error, forget(world, false, &purge), ETHOS_BUSY);
-    assert_non_null(strstr(world->error.hint, "2 calls"));
+    assert_non_null(strstr(world->error.hint, "2 queued changes"));
     assert_false(tells(world, "swordfish"));
     assert_int_equal(count_in(world, "queue"), 2);
     go_down(0);
@@ -343,7 +347,8 @@ static void test_forgetting_fails_or_is_whole(void **state)
         assert_ok(world, add(world, "last"));
         nth = (struct nth){.number = i, .errnum = EIO};
         os_hook(nth_fails, &nth);
-        int code = offline_forget(&setup, SCOPE, NEEDLE, false, &calls, &world->error);
+        int code = offline_forget(&setup, SCOPE, &(struct ethos_match){.text = NEEDLE}, false,
+                                  &calls, &world->error);
         os_hook(NULL, NULL);
         if (code == ETHOS_OK && tells(world, "swordfish"))
             fail_msg("%s failed, and nobody said so", nth.failed);
@@ -369,7 +374,8 @@ static void test_forgetting_needs_memory(void **state)
     ALLOC_EACH(n, code == ETHOS_OK)
     {
         uint64_t calls = 0;
-        code = offline_forget(&setup, SCOPE, NEEDLE, false, &calls, &world->error);
+        code = offline_forget(&setup, SCOPE, &(struct ethos_match){.text = NEEDLE}, false, &calls,
+                              &world->error);
         assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
     }
     assert_false(tells(world, "swordfish"));

@@ -671,13 +671,19 @@ static void test_one_whose_answer_was_lost_can_be_forgotten(void **state)
     begin(world, QUEUE);
     lose_an_answer();
     assert_ok(world, add(world, "keep this\nthe key is hunter2"));
-    assert_error(&world->error,
-                 ethos_forget(world->turn, NULL, VIEW("hunter2"), NULL, &purge, &world->error),
-                 ETHOS_BUSY);
+    assert_error(
+        &world->error,
+        ethos_forget(world->turn, NULL,
+                     &(struct ethos_match){.text = VIEW("hunter2"), .flags = ETHOS_MATCH_SUBSTRING},
+                     NULL, &purge, &world->error),
+        ETHOS_BUSY);
     assert_int_equal(count_in(world, "queue"), 1);
     go_down(ETHOS_OK);
     begin(world, QUEUE);
-    assert_ok(world, ethos_forget(world->turn, NULL, VIEW("hunter2"), NULL, &purge, &world->error));
+    assert_ok(world, ethos_forget(world->turn, NULL,
+                                  &(struct ethos_match){.text = VIEW("hunter2"),
+                                                        .flags = ETHOS_MATCH_SUBSTRING},
+                                  NULL, &purge, &world->error));
     assert_log(world, "keep this\n");
     assert_false(rows_ram_holds(db, VIEW("hunter2")));
     assert_int_equal(count_in(world, "queue"), 0);
@@ -694,9 +700,12 @@ static void test_what_did_not_get_there_is_done_without_what_was_forgotten(void 
     rows_ram_hooks(db)->fails = ETHOS_BUSY;
     assert_ok(world, add(world, "keep this\nthe key is hunter2"));
     go_down(ETHOS_BUSY);
-    assert_error(&world->error,
-                 ethos_forget(world->turn, NULL, VIEW("hunter2"), NULL, &purge, &world->error),
-                 ETHOS_BUSY);
+    assert_error(
+        &world->error,
+        ethos_forget(world->turn, NULL,
+                     &(struct ethos_match){.text = VIEW("hunter2"), .flags = ETHOS_MATCH_SUBSTRING},
+                     NULL, &purge, &world->error),
+        ETHOS_BUSY);
     go_down(ETHOS_OK);
     begin(world, QUEUE);
     assert_log(world, "keep this\n");

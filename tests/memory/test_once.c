@@ -392,6 +392,14 @@ static void test_a_store_that_keeps_no_ids_refuses_before_anything_is_touched(vo
     assert_ok(world, sync_as(world, NULL, several, &report));
 }
 
+static int never_prefetch(struct ethos_provider *self, const struct ethos_context *context,
+                          const struct ethos_read_how *how, struct ethos_section *sections,
+                          size_t count, struct ethos_error *error)
+{
+    (void)self, (void)context, (void)how, (void)sections, (void)count, (void)error;
+    return ETHOS_OK;
+}
+
 static int never_sync(struct ethos_provider *self, const struct ethos_context *context,
                       const struct ethos_update *updates, size_t count,
                       const struct ethos_sync_how *how, struct ethos_error *error)
@@ -407,8 +415,11 @@ static void never_close(struct ethos_provider *self)
 
 static void test_a_provider_that_keeps_no_ids_is_not_given_any(void **state)
 {
-    static const struct ethos_provider_ops ops = {
-        .abi = ETHOS_ABI, .name = "plain", .close = never_close, .sync = never_sync};
+    static const struct ethos_provider_ops ops = {.abi = ETHOS_ABI,
+                                                  .name = "plain",
+                                                  .close = never_close,
+                                                  .prefetch = never_prefetch,
+                                                  .sync = never_sync};
     struct world *world = *state;
     struct report report;
     struct ethos_provider provider = {.ops = &ops, .capabilities = ETHOS_PROVIDER_DRY_RUN};

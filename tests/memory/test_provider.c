@@ -4,6 +4,7 @@
  */
 #include "memory/registry.h"
 
+#include "memory/purge.h"
 #include "modules.h"
 #include "store/store.h"
 
@@ -57,6 +58,37 @@ static void test_an_injected_store_replaces_the_configured_one_for_everybody(voi
     assert_false(world_exists(world, "home/personalities/default"));
     world_close(world);
     assert_int_equal(closed, 1);
+}
+
+static void count_told(void *arg, const char *name, const char *reason)
+{
+    (void)name, (void)reason;
+    ++*(int *)arg;
+}
+
+static void test_a_purge_reaches_the_known_scopes_of_a_store_that_lists_none(void **state)
+{
+    struct world *world = *state;
+    struct ethos_store *store = counted_store(world);
+    struct ethos_store_ops ops = *store->ops;
+    const struct ethos_match match = {.text = VIEW("fact")};
+    int told = 0;
+    const struct purge_how how = {.match = &match, .kept = count_told, .arg = &told};
+
+    ops.scopes = NULL;
+    store->ops = &ops;
+    world_put(world, "home/personalities/p/config.yaml", "\n");
+    world_open_with(world, (struct ethos_options){.store = store});
+    world_turn(world, NULL);
+    assert_ok(world, world_sync(world, ADD));
+    world_personality(world, "p");
+    assert_ok(world, world_sync(world, ADD));
+    assert_ok(world, purge_everywhere(world->ethos, &how, &world->error));
+    assert_prefetch(world, NULL);
+    world_turn(world, NULL);
+    assert_prefetch(world, NULL);
+    assert_int_equal(told, 1); // that there may be others
+    world_close(world);
 }
 
 static void test_an_injected_provider_belongs_to_the_handle(void **state)
@@ -343,6 +375,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_an_injected_store_replaces_the_configured_one_for_everybody),
+        WORLD_TEST(test_a_purge_reaches_the_known_scopes_of_a_store_that_lists_none),
         WORLD_TEST(test_an_injected_provider_belongs_to_the_handle),
         WORLD_TEST(test_a_failed_open_closes_what_was_injected),
         WORLD_TEST(test_a_provider_and_a_store_at_once_are_refused_and_closed),

@@ -96,8 +96,8 @@ static void test_bad_modules_are_refused_with_the_reason(void **state)
         int code;
         const char *part;
     } rows[] = {
-        {"modules/old.so", ETHOS_UNSUPPORTED, "ABI 3, not 2"},
-        {"modules/mixed.so", ETHOS_UNSUPPORTED, "ABI 9, not 2"},
+        {"modules/old.so", ETHOS_UNSUPPORTED, "ABI 4, not 3"},
+        {"modules/mixed.so", ETHOS_UNSUPPORTED, "ABI 10, not 3"},
         {"modules/hollow.so", ETHOS_INVALID, "a mandatory member is missing: open"},
         {"modules/empty.so", ETHOS_INVALID, "offers neither"},
         {"modules/stranger.so", ETHOS_INVALID, "does not define ethos_module"},

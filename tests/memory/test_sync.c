@@ -245,6 +245,35 @@ static void test_a_file_beyond_the_read_limit_refuses_updates(void **state)
     free(text);
 }
 
+/* What is larger than a write may leave can be made smaller, by lines and as a whole; not larger. */
+static void test_a_file_beyond_the_ceiling_becomes_smaller(void **state)
+{
+    struct world *world = *state;
+    const size_t size = (size_t)3 * ETHOS_MAX_FILE_CH;
+    struct ethos_file *file = NULL;
+    char *text = malloc(size + 1);
+
+    assert_non_null(text);
+    for (size_t i = 0; i < size; i++)
+        text[i] = i % 64 == 63 ? '\n' : i % 4096 < 64 ? 'r' : 'x';
+    text[size] = 0;
+    world_put(world, MEMORY, text);
+    world_turn(world, NULL);
+    int code = ethos_write(world->turn, NULL, NULL, view_of(text, size - 64), NULL, &world->error);
+    assert_ok(world, code);
+    assert_ok(world, ethos_read(world->turn, NULL, &file, &world->error));
+    assert_int_equal(file->size, size - 64);
+    ethos_file_free(file);
+    code = ethos_write(world->turn, NULL, NULL, view_of(text, size), NULL, &world->error);
+    assert_error(&world->error, code, ETHOS_LIMIT);
+    assert_ok(world, world_sync(world, "{\"action\":\"remove\",\"store\":\"memory\","
+                                       "\"substringMatch\":\"rrr\"}"));
+    assert_ok(world, ethos_read(world->turn, NULL, &file, &world->error));
+    assert_true(file->size <= ETHOS_MAX_FILE_CH && !strstr(file->text, "rrr"));
+    ethos_file_free(file);
+    free(text);
+}
+
 /* ---- targets -------------------------------------------------------------------------------- */
 
 static void test_scope_words_mean_those_of_the_context(void **state)
@@ -570,6 +599,7 @@ int main(void)
         WORLD_TEST(test_bad_updates_are_refused_before_anything_is_written),
         WORLD_TEST(test_structs_are_checked_like_json),
         WORLD_TEST(test_a_file_beyond_the_read_limit_refuses_updates),
+        WORLD_TEST(test_a_file_beyond_the_ceiling_becomes_smaller),
         WORLD_TEST(test_scope_words_mean_those_of_the_context),
         WORLD_TEST(test_new_files_and_directories_are_private),
         WORLD_TEST(test_the_first_write_of_a_profile_records_the_person),

@@ -172,8 +172,8 @@ struct scope_row {
 static const struct scope_row scope_rows[] = {
     {"", "", "personality:p", NULL, NULL, true},
     {"memoryScope: per-personality", "", "personality:p", NULL, NULL, true},
-    {"memoryScope: global", "", "global", "global", NULL, false},
-    {"", "memoryScope: global", "global", "global", NULL, false},
+    {"memoryScope: global", "", "global", NULL, NULL, true},
+    {"", "memoryScope: global", "global", NULL, NULL, true},
     {"memoryScope: global", "memoryScope: per-personality", "personality:p", NULL, NULL, true},
     {"userScope: user", "", "personality:p", NULL, NULL, true},
     {"userScope: global", "", "personality:p", "global", NULL, false},
@@ -222,7 +222,7 @@ static void test_naming_oneself_is_being_local(void **state)
     struct world *world = *state;
     const struct ethos_request request = {.user = "me"};
 
-    world_put(world, CONFIG, "user.id: me\nmemoryScope: global\n");
+    world_put(world, CONFIG, "user.id: me\nuserScope: global\n");
     assert_string_equal(world_turn(world, &request)->user_scope, "global");
     setenv("ETHOS_USER", "me", 1);
     assert_string_equal(world_turn(world, NULL)->user_scope, "global");

@@ -4,6 +4,7 @@
  * ETHOS_UNDO_EDITS is how many random edits are undone (100 unless set).
  */
 #include "base/str.h"
+#include "memory/undo.h"
 #include "past.h"
 
 static int undo(struct world *world, const struct ethos_filter *filter)
@@ -166,7 +167,7 @@ static void test_undo_by_time_and_session(void **state)
 
 /* A store in front of the ram whose text changes once behind the back of whoever writes. */
 static struct ethos_store_ops moving_ops;
-static int moves;
+static int moves, moved;
 
 static int moving_update(struct ethos_store *self, const char *scope, struct ethos_edit *edits,
                          size_t count, ethos_edit_fn *edit, void *arg,
@@ -180,7 +181,7 @@ static int moving_update(struct ethos_store *self, const char *scope, struct eth
         struct str more;
         store_ram.read(self, scope, "MEMORY.md", &whole, &text, NULL);
         str_init(&more, SIZE_MAX);
-        str_printf(&more, "meanwhile\n\n%s", text.data ? text.data : "");
+        str_printf(&more, "meanwhile %d\n\n%s", ++moved, text.data ? text.data : "");
         store_ram.write(self, scope, "MEMORY.md", NULL, str_view(&more), &other, revision, NULL);
         str_release(&more);
         free(text.data);
@@ -188,26 +189,147 @@ static int moving_update(struct ethos_store *self, const char *scope, struct eth
     return store_ram.update(self, scope, edits, count, edit, arg, origin, error);
 }
 
-static void test_undo_holds_only_for_the_text_it_was_made_from(void **state)
+static void open_moving(struct world *world)
 {
-    struct world *world = *state;
     const struct ethos_setup setup = {.host = &world->host};
     struct ethos_store *store;
     assert_ok(world, store_ram.open(&setup, &store, &world->error));
     moving_ops = store_ram;
     moving_ops.update = moving_update;
     store->ops = &moving_ops;
+    world->host.now_ms = past_now;
     world_open_with(world, (struct ethos_options){.store = store});
     world_personality(world, "tester");
+    moved = 0;
+}
+
+static void test_undo_holds_only_for_the_text_it_was_made_from(void **state)
+{
+    struct world *world = *state;
+    open_moving(world);
     past_add(world, "ann", "one");
     past_add(world, "bot", "two");
     past_add(world, "ann", "three");
     moves = 1;
     assert_ok(world, undo_actor(world, "bot"));
-    assert_memory(world, "meanwhile\n\none\n\nthree\n");
+    assert_memory(world, "meanwhile 1\n\none\n\nthree\n");
     moves = 1;
-    assert_ok(world, undo(world, NULL)); // the newest is then the one made meanwhile
-    assert_memory(world, "meanwhile\n\none\n\nthree\n");
+    assert_ok(world, undo(world, NULL)); // the newest when it was called, not when it is done
+    assert_memory(world, "meanwhile 2\n\none\n\nthree\n");
+}
+
+static void test_what_is_written_while_it_goes_on_stays(void **state)
+{
+    struct world *world = *state;
+    const struct ethos_filter all = {.since_ms = 1};
+    open_moving(world);
+    past_add(world, "ann", "one");
+    past_add(world, "bot", "two");
+    past_add(world, "ann", "three");
+    moves = 3;
+    assert_ok(world, undo(world, &all));
+    assert_memory(world, "meanwhile 3\n\nmeanwhile 2\n\nmeanwhile 1\n");
+}
+
+/* ---- at size -------------------------------------------------------------------------------- */
+
+/* A store in front of the ram that counts what is asked of it. */
+static struct ethos_store_ops counting_ops;
+static size_t versions, walks;
+
+static int counting_version(struct ethos_store *self, const char *scope, const char *key,
+                            const char *revision, struct ethos_text *out_text,
+                            struct ethos_error *error)
+{
+    versions++;
+    return store_ram.version(self, scope, key, revision, out_text, error);
+}
+
+static int counting_history(struct ethos_store *self, const char *scope, const char *key,
+                            ethos_change_fn *each, void *arg, struct ethos_error *error)
+{
+    walks++;
+    return store_ram.history(self, scope, key, each, arg, error);
+}
+
+static void open_counting(struct world *world)
+{
+    const struct ethos_setup setup = {.host = &world->host};
+    struct ethos_store *store;
+    world->host.now_ms = past_now;
+    assert_ok(world, store_ram.open(&setup, &store, &world->error));
+    counting_ops = store_ram;
+    counting_ops.version = counting_version;
+    counting_ops.history = counting_history;
+    store->ops = &counting_ops;
+    world_open_with(world, (struct ethos_options){.store = store});
+    world_personality(world, "tester");
+}
+
+static void add_entries(struct world *world, const char *actor, size_t from, size_t count)
+{
+    char text[32];
+    for (size_t i = from; i < from + count; i++) {
+        snprintf(text, sizeof text, "entry %zu", i);
+        past_add(world, actor, text);
+    }
+}
+
+static void test_many_changes_need_one_walk_and_one_version(void **state)
+{
+    struct world *world = *state;
+    const struct ethos_filter filter = {.actor = "bot"};
+    open_counting(world);
+    past_add(world, "ann", "one");
+    add_entries(world, "bot", 0, 200);
+    versions = walks = 0;
+    assert_ok(world, undo(world, &filter));
+    assert_memory(world, "one\n");
+    assert_int_equal(walks, 1);
+    assert_in_range(versions, 0, 1);
+}
+
+static void test_changes_among_those_of_others_need_no_more_versions(void **state)
+{
+    struct world *world = *state;
+    struct str expected;
+    open_counting(world);
+    str_init(&expected, SIZE_MAX);
+    for (size_t i = 0; i < 60; i++) {
+        add_entries(world, "ann", 2 * i, 1);
+        add_entries(world, "bot", 2 * i + 1, 1);
+        str_printf(&expected, "%sentry %zu\n", i ? "\n" : "", 2 * i);
+    }
+    versions = walks = 0;
+    assert_ok(world, undo_actor(world, "bot"));
+    assert_memory(world, expected.data);
+    assert_int_equal(walks, 1);
+    assert_in_range(versions, 0, 2);
+    str_release(&expected);
+}
+
+static void test_many_files_need_no_walk_each(void **state)
+{
+    struct world *world = *state;
+    const struct ethos_filter filter = {.since_ms = 1};
+    const struct ethos_sync_how how = {0};
+    char key[32];
+    open_counting(world);
+    for (size_t i = 0; i < 40; i++) {
+        snprintf(key, sizeof key, "n%zu.md", i);
+        const struct ethos_target target = {NULL, "personality", key};
+        assert_ok(world, ethos_write(world->turn, &target, NULL, VIEW("a\n"), NULL, &world->error));
+        assert_ok(world, ethos_write(world->turn, &target, NULL, VIEW("b\n"), NULL, &world->error));
+    }
+    versions = walks = 0;
+    assert_ok(world, undo_all(world->turn, "personality:tester", &filter, &how, &world->error));
+    assert_in_range(walks, 1, 3);
+    assert_in_range(versions, 0, 80);
+    const struct ethos_target last = {NULL, "personality", "n39.md"};
+    struct ethos_file *file = NULL;
+    assert_ok(world, ethos_read(world->turn, &last, &file, &world->error));
+    assert_string_equal(file->revision, "absent");
+    ethos_file_free(file);
 }
 
 /* ---- many ----------------------------------------------------------------------------------- */
@@ -308,6 +430,10 @@ int main(void)
         WORLD_TEST(test_later_changes_in_the_same_lines_are_a_conflict_and_nothing_is_written),
         WORLD_TEST(test_undo_by_time_and_session),
         WORLD_TEST(test_undo_holds_only_for_the_text_it_was_made_from),
+        WORLD_TEST(test_what_is_written_while_it_goes_on_stays),
+        WORLD_TEST(test_many_changes_need_one_walk_and_one_version),
+        WORLD_TEST(test_changes_among_those_of_others_need_no_more_versions),
+        WORLD_TEST(test_many_files_need_no_walk_each),
         WORLD_TEST(test_random_edits_each_undone_give_back_every_earlier_text),
         WORLD_TEST(test_undo_without_memory_changes_nothing),
     };

@@ -218,8 +218,10 @@ static void test_history_that_is_written_anew_tells_nothing_twice(void **state)
     start(world, &w);
     past_add(world, "ann", "more");
     assert_heard(&w, "memory personality:tester MEMORY.md add test\n");
-    assert_ok(world,
-              ethos_forget(world->turn, NULL, VIEW("a secret"), NULL, &purge, &world->error));
+    assert_ok(world, ethos_forget(world->turn, NULL,
+                                  &(struct ethos_match){.text = VIEW("a secret"),
+                                                        .flags = ETHOS_MATCH_SUBSTRING},
+                                  NULL, &purge, &world->error));
     await(&w, 1);
     assert_int_equal(w.heard.count, 1); // the text lost a line
     past_add(world, "ann", "after");
@@ -579,7 +581,7 @@ static void test_copies_in_a_database_are_counted(void **state)
     struct watching w;
     struct world *world = *state;
     struct rows_ram *db = database(world);
-    struct ethos_provider *provider = service_provider(world->turn);
+    struct ethos_provider *provider = service_provider(world->turn, "global", NULL);
     past_add(world, "ann", "one");
     assert_ok(world, provider->ops->set_aside(provider, "personality:tester", "MEMORY.md",
                                               VIEW("theirs"), &world->error));

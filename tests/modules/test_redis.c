@@ -384,7 +384,11 @@ static void test_what_is_purged_is_in_no_key_and_soon_in_no_file(void **state)
     assert_int_equal(
         store->ops->set_aside(store, SCOPE, "a.md", VIEW("two Xyzzy7\nkept\n"), &error), ETHOS_OK);
     assert_true(files_hold("Xyzzy7"));
-    assert_int_equal(store->ops->purge(store, SCOPE, needle, 0, NULL, &purge, &error), ETHOS_OK);
+    assert_int_equal(
+        store->ops->purge(store, SCOPE,
+                          &(struct ethos_match){.text = needle, .flags = ETHOS_MATCH_SUBSTRING}, 0,
+                          NULL, &purge, &error),
+        ETHOS_OK);
     assert_int_equal(purge.lines, 1);
     assert_int_equal(purge.conflicts, 1);
     assert_text(store, "a.md", VIEW("one\nthree\n"));

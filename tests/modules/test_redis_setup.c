@@ -255,7 +255,10 @@ static void test_the_rights_that_doctor_names_are_enough(void **state)
     assert_int_equal(store_rows_new(&log_default_host, store, 1000, &store, &error), ETHOS_OK);
     put(store, "a.md", "text\n");
     assert_text(store, "a.md", VIEW("text\n"));
-    assert_int_equal(store->ops->purge(store, SCOPE, VIEW("text"), 0, NULL, &purge, &error),
+    assert_int_equal(store->ops->purge(store, SCOPE,
+                                       &(struct ethos_match){.text = VIEW("text"),
+                                                             .flags = ETHOS_MATCH_SUBSTRING},
+                                       0, NULL, &purge, &error),
                      ETHOS_OK);
     look(store, &findings);
     assert_string_equal(findings.text, "");

@@ -271,6 +271,29 @@ static void test_links_lead_to_notes_by_any_of_their_names(void **state)
                   "{\"from\":\"b.md\",\"to\":\"a.md\",\"broken\":false}]");
     json_decref(json);
     assert_refused(world, "notes.graph", "{}", ETHOS_INVALID); // no workspace is meant
+    json = ask(world, "notes.graph", "{\"scope\":\"personality\",\"limit\":1}");
+    assert_member(json, "nodes.0.key", "\"a.md\"");
+    assert_member(json, "links.0.to", "\"b.md\""); // which is on the next page
+    assert_member(json, "nextCursor", "\"a.md/b.md\"");
+    json_decref(json);
+    json = ask(world, "notes.graph", "{\"scope\":\"personality\",\"cursor\":\"a.md\"}");
+    assert_member(json, "nodes.0.key", "\"b.md\"");
+    assert_member(json, "nodes.1.key", "\"c.md\"");
+    assert_member(json, "links", "[{\"from\":\"b.md\",\"to\":\"a.md\",\"broken\":false}]");
+    assert_member(json, "nextCursor", "null");
+    json_decref(json);
+    assert_refused(world, "notes.graph", "{\"scope\":\"personality\",\"cursor\":\"x\"}",
+                   ETHOS_INVALID);
+    json = ask(world, "notes.list", "{\"scope\":\"personality\",\"limit\":2}");
+    assert_member(json, "notes.1.key", "\"b.md\"");
+    assert_member(json, "nextCursor", "\"b.md/c.md\"");
+    json_decref(json);
+    json = ask(world, "notes.list", "{\"scope\":\"personality\",\"cursor\":\"b.md\"}");
+    assert_member(json, "notes.0.key", "\"c.md\"");
+    assert_member(json, "nextCursor", "null");
+    json_decref(json);
+    assert_refused(world, "notes.list", "{\"scope\":\"personality\",\"cursor\":\"x\"}",
+                   ETHOS_INVALID);
 }
 
 /* ---- texts of the past ---------------------------------------------------------------------- */

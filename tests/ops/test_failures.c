@@ -89,6 +89,10 @@ static const struct row rows[] = {
     {"notes.graph", "{" IN_P "}", false},
     {"notes.remove", "{\"name\":\"note\"," IN_P "}", false},
     {"notes.move", "{\"name\":\"note\",\"newName\":\"A new name\"," IN_P "}", false},
+    {"notes.history", "{\"name\":\"note\",\"diff\":true," IN_P "}", false},
+    {"notes.blame", "{\"name\":\"note\"," IN_P "}", false},
+    {"notes.undo", "{" IN_P "}", false},
+    {"notes.undo", "{" IN_P "}", true},
     {"notes.check", "{" IN_P "}", false},
     {"notes.reindex", "{" IN_P "}", false},
     {"notes.reindex", "{" IN_P "}", true},
@@ -114,6 +118,7 @@ static const struct row rows[] = {
     {"users.resolve", "{" PAIR "}", false},
     {"users.resolve", "{" PAIR "}", true},
     {"users.link", "{" PAIR ",\"userId\":\"u\"}", false},
+    {"users.unlink", "{\"platform\":\"slack\",\"platformUserId\":\"U1\"}", false},
     {"personalities.list", "{}", false},
     {"personalities.get", "{\"id\":\"q\"}", false},
     {"personalities.create", "{\"id\":\"new\",\"memoryScope\":\"global\"}", false},
@@ -139,7 +144,7 @@ static const struct row rows[] = {
     {"admin.doctor", "{}", false},
     {"admin.doctor", "{\"fix\":true}", false},
     {"meta.health", "{}", false},
-    {"memory.forget", "{\"substringMatch\":\"new\"}", true},
+    {"memory.forget", "{\"text\":\"new\"}", true},
     {"store.info", "{}", false},
     {"store.gather", "{\"at\":[\"personality:p/MEMORY.md\",\"global/none.md\"]}", false},
     {"store.swap",
@@ -156,7 +161,6 @@ static const struct row rows[] = {
      "{" OF_P ",\"key\":\"MEMORY.md\",\"revision\":"
      "\"sha256:fec46c06bca4bf3ffdad6e13d40c97f2e3daba6c3f4b7bb43cd8d0d2ab90b2c3\"}",
      false},
-    {"store.purge", "{" OF_P ",\"needle\":\"fact\"}", true},
     {"store.setAside", "{" OF_P ",\"key\":\"note.md\",\"text\":\"beside\"}", false},
     {"store.conflicts", "{" OF_P "}", false},
     {"store.conflictRead", "{" OF_P ",\"id\":\"" COPY "\"}", false},
@@ -244,7 +248,10 @@ static void blank_what_differs(const struct row *row, json_t *json)
 {
     static const char *const times[] = {"modifiedAt", "time", "mtimeMs", "timeMs", NULL};
     static const char *const moves[] = {"moved", "added", "from", "to", "passes", NULL};
+    static const char *const numbers[] = {"change", NULL};
     blank(json, times);
+    if (strstr(row->name, ".undo")) // an attempt that was taken back has used up numbers
+        blank(json, numbers);
     if (strcmp(row->name, "memory.migrate") == 0)
         blank(json, moves);
     if (strcmp(row->name, "notes.remember") == 0)
@@ -448,8 +455,11 @@ static void test_every_operation_is_tried(void **state)
         bool tried = !op->run || (op->effect & OP_NO_HOME) ||  // those: test_git.c
                      strncmp(op->name, "sessions.", 9) == 0 || // test_sessions_failures.c
                      strncmp(op->name, "apiKeys.", 8) == 0 ||  // test_keys.c
+                     strncmp(op->name, "browsers.", 9) == 0 || // test_login.c
                      strcmp(op->name, "memory.mirror") == 0;   // memory/test_mirror.c
-        tried |= strncmp(op->name, "chat.", 5) == 0 ||         // never succeed
+        tried |= strcmp(op->name, "admin.backup") == 0 ||      // memory/test_backup.c
+                 strcmp(op->name, "admin.restore") == 0;
+        tried |= strncmp(op->name, "chat.", 5) == 0 || // never succeed
                  strcmp(op->name, "memory.pendingApprove") == 0 ||
                  strcmp(op->name, "memory.pendingReject") == 0;
         for (size_t i = 0; i < COUNT(rows); i++)

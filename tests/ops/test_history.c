@@ -4,6 +4,7 @@
 #include "../memory/past.h"
 
 #include "base/json.h"
+#include "base/str.h"
 #include "ops/op.h"
 
 /* Runs an operation; its JSON as text, or its error. free() it. */
@@ -57,7 +58,8 @@ static void test_a_write_is_recorded_with_the_session_of_the_request(void **stat
     free(run(world, "memory.add", "{\"content\":\"two\"}", NULL));
     assert_holds(world, "memory.history", "{\"session\":\"s-1\"}",
                  "\"via\":\"test\",\"actor\":\"owner\",\"session\":\"s-1\"");
-    assert_run(world, "memory.history", "{\"session\":\"s-2\"}", "[]");
+    assert_run(world, "memory.history", "{\"session\":\"s-2\"}",
+               "{\"items\":[],\"nextCursor\":null}");
     assert_holds(world, "memory.undo", "{\"session\":\"s-1\"}", "\"undone\":[1]");
     assert_memory(world, "two\n");
 }
@@ -80,8 +82,96 @@ static void test_times_are_checked_and_a_date_holds_its_whole_day(void **state)
     assert_run(world, "memory.history", "{\"since\":7}", "invalid: since: must be a time");
     assert_holds(world, "memory.history", "{\"since\":\"2025-11-15\",\"until\":\"2025-11-15\"}",
                  "\"number\":1");
-    assert_run(world, "memory.history", "{\"until\":\"2025-11-14\"}", "[]");
+    assert_run(world, "memory.history", "{\"until\":\"2025-11-14\"}",
+               "{\"items\":[],\"nextCursor\":null}");
     assert_holds(world, "memory.history", "{\"since\":\"1h\"}", "\"number\":1");
+}
+
+/* ---- pages ---------------------------------------------------------------------------------- */
+
+/* The member of a JSON text; a copy. */
+static json_t *member_of(char *text, const char *name)
+{
+    json_t *json = json_loads(text, 0, NULL), *value = json_incref(json_object_get(json, name));
+    if (!json)
+        fail_msg("%s", text);
+    free(text);
+    json_decref(json);
+    return value;
+}
+
+static void test_history_is_told_by_pages_that_join(void **state)
+{
+    struct world *world = *state;
+    char args[128] = "{}";
+    size_t seen = 0, pages = 0;
+    json_int_t below = 1000;
+    past_open(world);
+    for (int i = 0; i < 120; i++)
+        past_add(world, "ann", i % 2 ? "odd" : "even");
+    for (bool more = true; more; pages++) {
+        char *text = run(world, "memory.history", args, NULL), *same = strdup(text);
+        json_t *items = member_of(text, "items"), *next = member_of(same, "nextCursor"), *row;
+        size_t i;
+        assert_in_range(json_array_size(items), 1, 50);
+        json_array_foreach (items, i, row) {
+            json_int_t number = json_integer_value(json_object_get(row, "number"));
+            assert_true(number < below);
+            below = number;
+        }
+        seen += json_array_size(items);
+        more = json_is_string(next);
+        if (more)
+            snprintf(args, sizeof args, "{\"cursor\":\"%s\"}", json_string_value(next));
+        if (pages == 0)
+            past_add(world, "ann", "between the pages");
+        json_decref(items);
+        json_decref(next);
+    }
+    assert_int_equal(seen, 120);
+    assert_int_equal(pages, 3);
+    assert_holds(world, "memory.history", "{\"cursor\":\"x\"}", "cursor: not one of this list");
+    assert_holds(world, "memory.history", "{\"cursor\":\"999.0\"}", "cursor: not one of this list");
+    assert_holds(world, "memory.history", "{\"limit\":1001}", "limit: must be from 1 to 1000");
+}
+
+static void test_blame_is_told_by_pages(void **state)
+{
+    struct world *world = *state;
+    struct str text;
+    past_open(world);
+    str_init(&text, SIZE_MAX);
+    for (int i = 0; i < 1500; i++)
+        str_printf(&text, "line %d\n", i);
+    past_write(world, str_view(&text));
+    json_t *lines = member_of(run(world, "memory.blame", "{}", NULL), "lines");
+    assert_int_equal(json_array_size(lines), 1000);
+    json_decref(lines);
+    assert_holds(world, "memory.blame", "{}", "\"nextCursor\":\"1001\"");
+    assert_holds(world, "memory.blame", "{\"cursor\":\"1001\"}", "\"line\":1500");
+    assert_holds(world, "memory.blame", "{\"cursor\":\"1001\"}", "\"nextCursor\":null");
+    str_release(&text);
+}
+
+/* What all lines replaced is what was there, once: the answer grows with the text, not with its square. */
+static void test_blame_of_a_text_whose_every_line_changed_is_not_quadratic(void **state)
+{
+    struct world *world = *state;
+    struct str old, new;
+    past_open(world);
+    str_init(&old, SIZE_MAX);
+    str_init(&new, SIZE_MAX);
+    for (int i = 0; i < 4000; i++) {
+        str_printf(&old, "a line of memory with the number %d\n", i);
+        str_printf(&new, "- a line of memory with the number %d\n", i);
+    }
+    past_write(world, str_view(&old));
+    past_write(world, str_view(&new));
+    char *text = run(world, "memory.blame", "{\"limit\":10000}", NULL);
+    assert_true(strlen(text) < 4000 * 1000 + 4 * new.size);
+    free(text);
+    str_release(&old);
+    str_release(&new);
 }
 
 static void test_forgetting_reaches_every_scope_unless_one_is_named(void **state)
@@ -92,14 +182,24 @@ static void test_forgetting_reaches_every_scope_unless_one_is_named(void **state
         free(run(world, "memory.add", "{\"content\":\"secret\"}", NULL));
         free(run(world, "memory.add", "{\"content\":\"secret\",\"store\":\"user\"}", NULL));
         if (i == 0)
-            assert_run(world, "memory.forget", "{\"substringMatch\":\"secret\",\"store\":\"user\"}",
-                       "{\"lines\":1,\"versions\":1,\"blobs\":0,\"conflicts\":0,\"scopes\":[{"
-                       "\"scope\":\"user:me\",\"lines\":1,\"versions\":1,\"blobs\":0,"
-                       "\"conflicts\":0}]}");
+            assert_holds(world, "memory.forget", "{\"text\":\"secret\",\"store\":\"user\"}",
+                         "\"scopes\":[{\"scope\":\"user:me\",\"name\":\"profile of user me\","
+                         "\"lines\":1,\"versions\":1,\"blobs\":0,\"conflicts\":0,\"names\":0}]");
     }
-    assert_holds(world, "memory.forget", "{\"substringMatch\":\"secret\"}", "\"lines\":3");
-    assert_run(world, "memory.forget", "{\"substringMatch\":\"secret\"}",
+    assert_holds(world, "memory.forget", "{\"text\":\"secret\"}", "\"lines\":3");
+    assert_run(world, "memory.forget", "{\"text\":\"secret\"}",
                "notfound: nothing holds this text");
+}
+
+static void test_purging_is_for_the_owner_alone(void **state)
+{
+    const struct op *forget = op_find("memory.forget");
+    (void)state;
+    assert_non_null(forget);
+    assert_false(op_allowed(forget, OP_RIGHT(OP_OWNER) - 1));
+    assert_false(op_allowed(forget, OP_RIGHTS_AGENT));
+    assert_true(op_allowed(forget, OP_RIGHT(OP_OWNER)));
+    assert_null(op_find("store.purge"));
 }
 
 static void test_a_conflict_is_found_in_whichever_scope_it_is(void **state)
@@ -166,7 +266,11 @@ int main(void)
         WORLD_TEST(test_a_write_is_recorded_with_the_session_of_the_request),
         WORLD_TEST(test_a_save_tells_which_way_it_came),
         WORLD_TEST(test_times_are_checked_and_a_date_holds_its_whole_day),
+        WORLD_TEST(test_history_is_told_by_pages_that_join),
+        WORLD_TEST(test_blame_is_told_by_pages),
+        WORLD_TEST(test_blame_of_a_text_whose_every_line_changed_is_not_quadratic),
         WORLD_TEST(test_forgetting_reaches_every_scope_unless_one_is_named),
+        WORLD_TEST(test_purging_is_for_the_owner_alone),
         WORLD_TEST(test_a_conflict_is_found_in_whichever_scope_it_is),
         WORLD_TEST(test_events_of_the_last_thirty_days_come_with_the_command_that_undoes_them),
     };

@@ -26,6 +26,7 @@ static const struct row rows[] = {
     {"sessions.current", "{}", false, false},
     {"sessions.current", "{\"new\":true}", false, false},
     {"sessions.current", "{}", true, false},
+    {"sessions.new", "{}", false, false},
     {"sessions.append", "{\"content\":\"next\",\"session\":\"" FIRST "\"}", false, false},
     {"sessions.append", "{\"content\":\"next\"}", true, false},
     {"sessions.undo", "{" ID "}", false, false},

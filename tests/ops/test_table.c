@@ -154,6 +154,8 @@ static void test_choices_are_words_and_ranges_are_ordered(void **state)
             } else if (arg->type == OP_INTEGER) {
                 op_range(arg, &min, &max);
                 REQUIRE(op, min < max);
+            } else if (arg->type == OP_FLAG) { // its letter on the command line
+                REQUIRE(op, !arg->choices || strlen(arg->choices) == 1);
             } else {
                 REQUIRE(op, arg->choices == NULL);
             }

@@ -261,7 +261,8 @@ static void look_at(void *arg, const struct version *version, const struct text 
     struct search *search = arg;
     search->found = search->found || text_lines(before->data, SAVED) ||
                     text_lines(after->data, SAVED) || text_lines(kept->data, SAVED);
-    bool dropped = version->event && strcmp(version->event, "dropped") == 0;
+    bool dropped = version->event && (strcmp(version->event, "dropped") == 0 ||
+                                      strcmp(version->event, "partial") == 0);
     if (dropped && text_lines(before->data, SCENE_ENTRY) && !text_lines(after->data, SCENE_ENTRY))
         search->entry_listed = true;
 }

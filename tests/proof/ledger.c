@@ -17,12 +17,11 @@
 
 /* Members in the order of the format; a line has some of them. */
 static const char *const members[] = {
-    "ts",           "scopeId",       "key",        "actions", "source",     "sessionId",
-    "sessionKey",   "beforeHash",    "afterHash",  "diff",    "sizeBefore", "sizeAfter",
-    "hint",         "captureHashes", "approvedBy", "blob",    "opId",       "txn",
-    "absentBefore", "absentAfter",   "userId",     "via",     "op",         "event",
-    "undoes",       "was",           "seq",        "actor",   "trust",      "voids",
-    "beforeBlob",   "afterBlob",     "crc",
+    "ts",         "scopeId",   "key",   "actions",    "source",    "sessionId",    "sessionKey",
+    "beforeHash", "afterHash", "diff",  "sizeBefore", "sizeAfter", "hint",         "captureHashes",
+    "approvedBy", "blob",      "opId",  "txn",        "part",      "absentBefore", "absentAfter",
+    "userId",     "via",       "op",    "event",      "undoes",    "was",          "seq",
+    "actor",      "trust",     "voids", "beforeBlob", "afterBlob", "crc",
 };
 #define MEMBERS (sizeof members / sizeof *members)
 #define MANDATORY 12 /* the first ones */

@@ -5,6 +5,8 @@
  *     killed    `ethos remember`, `notes mv` and `notes rm` die before every system call they make; the
  *               next command finds index and files in agreement, and the same call again ends as if
  *               nothing had happened
+ *     imported  `ethos import` dies before its system calls: whatever came has its line, and the same call
+ *               again ends as if nothing had happened
  *     by-hand   an index with prose, headings and lines in the person's order lives through operations:
  *               what is no entry stays byte for byte
  *
@@ -265,6 +267,120 @@ static void prove_killed(void)
     place_remove(&start.home);
 }
 
+/* ---- imported --------------------------------------------------------------------------------- */
+
+#define IMPORTED 70 /* notes: more than one update of an import takes */
+
+/* What is imported: a folder of notes with its index, and a file whose sections become notes. */
+static void make_sources(const char *project)
+{
+    char dir[PATH_MAX - 64], path[PATH_MAX];
+    char *index = text_format("%s", "# Theirs\n\n"), *facts = text_format("%s", "");
+    snprintf(dir, sizeof dir, "%s/theirs", project);
+    if (mkdir(dir, 0700) != 0)
+        proof_die(dir);
+    for (unsigned i = 0; i < IMPORTED; i++) {
+        char *line = text_format("%s- [N%u](n%02u.md) \xe2\x80\x94 hook\n", index, i, i);
+        char *fact = text_format("%s# Fact %02u\n\nBody.\n\n", facts, i);
+        free(index);
+        free(facts);
+        index = line;
+        facts = fact;
+        snprintf(path, sizeof path, "%s/n%02u.md", dir, i);
+        path_write(path, "Body.\n", 6);
+    }
+    snprintf(path, sizeof path, "%s/MEMORY.md", dir);
+    path_write(path, index, strlen(index));
+    snprintf(path, sizeof path, "%s/CLAUDE.md", project);
+    path_write(path, facts, strlen(facts));
+    free(index);
+    free(facts);
+}
+
+static int import(const struct desk *desk, bool facts)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", desk->project, facts ? "CLAUDE.md" : "theirs");
+    return RUN(desk, hooked_program(), NULL, "import", facts ? "claude-md" : "claude-code", path);
+}
+
+static char *imported_texts(struct desk *desk, bool facts)
+{
+    char *all = NULL, path[PATH_MAX];
+    for (unsigned i = 0; i <= IMPORTED; i++) {
+        snprintf(path, sizeof path, facts ? "%s/fact-%02u.md" : "%s/n%02u.md", desk_notes(desk), i);
+        if (i == IMPORTED)
+            snprintf(path, sizeof path, "%s/MEMORY.md", desk_notes(desk));
+        char *text = path_read(path, NULL);
+        char *more = text_format("%s%s", all ? all : "", text ? text : "(absent)\n");
+        free(all);
+        free(text);
+        all = more;
+    }
+    return all;
+}
+
+static bool import_killed_at(const struct desk *start, struct desk *desk, bool facts, unsigned call,
+                             const char *right, struct kills *kills)
+{
+    char fault[64], *out = NULL;
+    place_copy(&start->home, &desk->home);
+    snprintf(fault, sizeof fault, "any:%u:kill-before", call);
+    setenv("ETHOS_FAULT", fault, 1);
+    int status = import(desk, facts);
+    unsetenv("ETHOS_FAULT");
+    if (status != 128 + 9)
+        return false;
+    kills->points++;
+    RUN(desk, hooked_program(), NULL, "memory", "history", "--scope",
+        "workspace"); // takes the lock
+    RUN(desk, hooked_program(), &out, "notes", "reindex", "--dry-run", "--json");
+    if (!out || !strstr(out, "\"mended\":[]")) {
+        kills->apart++;
+        proof_note("import, call %u: index and files disagree", call);
+    }
+    free(out);
+    kills->refused += import(desk, facts) != 0;
+    desk->notes[0] = 0;
+    char *texts = imported_texts(desk, facts);
+    if (strcmp(texts, right) != 0) {
+        kills->wrong++;
+        proof_note("import, call %u: ended otherwise", call);
+    }
+    free(texts);
+    return true;
+}
+
+/* Into nothing, and beside notes that are here. */
+static void prove_imported(void)
+{
+    struct desk start, desk;
+    struct kills kills = {0};
+    unsigned step = proof_number("import-step", 149, 7);
+    for (unsigned way = 0; way < 4; way++) {
+        bool facts = way & 1;
+        desk_make(&start, PLACE_MEMORY);
+        desk_make(&desk, PLACE_MEMORY);
+        snprintf(desk.project, sizeof desk.project, "%s", start.project);
+        make_sources(start.project);
+        if (way >= 2)
+            RUN(&start, hooked_program(), NULL, "remember", "First.", "--title", "First");
+        place_copy(&start.home, &desk.home);
+        import(&desk, facts);
+        char *right = imported_texts(&desk, facts);
+        for (unsigned call = 1 + proof_random(step); call < FAR; call += step)
+            if (!import_killed_at(&start, &desk, facts, call, right, &kills))
+                break;
+        free(right);
+        place_remove(&desk.home);
+        place_remove(&start.home);
+    }
+    proof_say(kills.points > 20 && kills.apart + kills.refused + kills.wrong == 0,
+              "notes: killed before %u system calls of import: %u times index and files disagreed, "
+              "%u retries refused, %u ended otherwise",
+              kills.points, kills.apart, kills.refused, kills.wrong);
+}
+
 /* ---- by hand ---------------------------------------------------------------------------------- */
 
 #define PROSE "# What we know\r\n\n  Read this first.\n\n<!-- keep: - [x](nothing) -->\n## Old\n"
@@ -345,6 +461,8 @@ int main(int argc, char **argv)
         prove_together();
     if (proof_part("killed"))
         prove_killed();
+    if (proof_part("imported"))
+        prove_imported();
     if (proof_part("by-hand"))
         prove_by_hand();
     return proof_end();

@@ -331,7 +331,7 @@ static void without_descriptors_nothing_is_lost(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
     int code = sessions_sqlite.follow(f.sessions, note, &f.heard, &f.wait_ms, &w->error);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    assert_int_equal(code, ETHOS_IO);
+    assert_int_equal(code, ETHOS_BUSY); // somebody may close one
     assert_string_equal(f.heard.text, "");
     assert_heard(w, &f, "message user\ncreated aaaa\n");
     sessions_sqlite.close(f.sessions);

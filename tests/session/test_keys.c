@@ -188,6 +188,53 @@ static void test_the_version_changes_when_others_change_keys(void **state)
     assert_keys(w, "");
 }
 
+/* Browsers are rows like keys, and what happens to one of them happens to no key. */
+static void test_a_browser_is_signed_in_and_out(void **state)
+{
+    struct world *w = *state;
+    static const struct ethos_key browser = {.prefix = ETHOS_BROWSER_PREFIX "11112222",
+                                             .hash = HASH_A,
+                                             .name = "Firefox on Linux",
+                                             .scopes = "",
+                                             .origins = ""};
+    w->now = 1700000000000;
+    assert_int_equal(add(w, &second), ETHOS_OK);
+    assert_int_equal(add(w, &browser), ETHOS_OK);
+    assert_int_equal(add(w, &browser), ETHOS_EXISTS);
+    assert_int_equal(w->ops->key_used(w->sessions, HASH_A, &w->error), ETHOS_OK);
+    assert_keys(w, "sk-ethos-bbbbbbbb phone memory:read  0 - -|"
+                   "browser-11112222 Firefox on Linux   0 2023-11-14T22:13:20.000Z -|");
+    assert_int_equal(w->ops->key_revoke(w->sessions, "browser-0", &w->error), ETHOS_NOTFOUND);
+    assert_int_equal(w->ops->key_revoke(w->sessions, browser.prefix, &w->error), ETHOS_OK);
+    assert_keys(w, "sk-ethos-bbbbbbbb phone memory:read  0 - -|"
+                   "browser-11112222 Firefox on Linux   0 2023-11-14T22:13:20.000Z "
+                   "2023-11-14T22:13:20.000Z|");
+}
+
+/* Programs that know the table of keys find no browser there. */
+static void test_browsers_have_a_table_of_their_own(void **state)
+{
+    struct world *w = *state;
+    static const struct ethos_key browser = {.prefix = ETHOS_BROWSER_PREFIX "11112222",
+                                             .hash = HASH_A,
+                                             .name = "Firefox",
+                                             .scopes = "",
+                                             .origins = ""};
+    static const char *const counts[][2] = {
+        {"SELECT count(*) FROM sqlite_master WHERE name='api_keys'", "0"},
+        {"SELECT count(*) FROM browsers", "1"}};
+    assert_int_equal(add(w, &browser), ETHOS_OK);
+    sqlite3 *other = raw_open(w);
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        sqlite3_stmt *statement;
+        assert_int_equal(sqlite3_prepare_v2(other, counts[i][0], -1, &statement, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+        assert_string_equal((const char *)sqlite3_column_text(statement, 0), counts[i][1]);
+        sqlite3_finalize(statement);
+    }
+    sqlite3_close(other);
+}
+
 static void test_without_memory_a_key_is_made_or_not(void **state)
 {
     struct world *w = *state;
@@ -214,11 +261,13 @@ int main(void)
         TEST(test_a_revoked_key_stays_revoked),
         TEST(test_a_key_from_elsewhere_keeps_its_times),
         TEST(test_a_use_is_noted),
+        TEST(test_a_browser_is_signed_in_and_out),
         TEST(test_the_version_changes_when_others_change_keys),
     };
     static const struct CMUnitTest sqlite[] = {
         TEST(test_looking_for_keys_makes_nothing),
         TEST(test_the_table_comes_with_the_first_key),
+        TEST(test_browsers_have_a_table_of_their_own),
         TEST(test_without_memory_a_key_is_made_or_not),
     };
     return subjects_run(all, COUNT_OF(all), sqlite, COUNT_OF(sqlite));

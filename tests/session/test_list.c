@@ -1,6 +1,7 @@
 /*
  * Pages of sessions: order, filters, cursors, and what happens to a reader while others write.
  */
+#include <limits.h>
 #include <unistd.h>
 
 #include "core/cursor.h"
@@ -356,6 +357,154 @@ static void a_place_that_is_no_time_does_not_stop_the_pages(void **state)
     assert_string_equal(page.cursor, "");
 }
 
+/* ---- people ---------------------------------------------------------------------------------- */
+
+static void make_of(struct world *w, const char *key, const char *user)
+{
+    const struct ethos_session session = {.key = key, .platform = "cli", .user = user};
+    if (w->ops->create(w->sessions, &session, w->id, &w->error) != ETHOS_OK)
+        fail_msg("%s", w->error.text);
+}
+
+static int note_user(void *arg, const struct ethos_session *session)
+{
+    snprintf(arg, 32, "%s", session->user ? session->user : "-");
+    return 0;
+}
+
+static void assert_user(struct world *w, const char *key, const char *expected)
+{
+    char user[32] = "";
+    assert_int_equal(w->ops->get_by_key(w->sessions, key, note_user, user, &w->error), ETHOS_OK);
+    assert_string_equal(user, expected);
+}
+
+static int count_hit(void *arg, const struct ethos_hit *hit)
+{
+    (void)hit;
+    ++*(unsigned *)arg;
+    return 0;
+}
+
+static void assert_people(struct world *w, const struct ethos_people *people, const char *keys,
+                          unsigned hits)
+{
+    unsigned found = 0;
+    const struct ethos_search search = {.text = VIEW("hello"), .people = people};
+    assert_page(w, (struct ethos_session_query){.people = people}, keys);
+    assert_int_equal(w->ops->search(w->sessions, &search, count_hit, &found, &w->error), ETHOS_OK);
+    assert_int_equal(found, hits);
+}
+
+static void people_see_their_own(void **state)
+{
+    struct world *w = *state;
+    const char *const ann[] = {"ann"}, *const bob[] = {"bob", "b2"}, *const nobody[] = {"nobody"};
+    const struct ethos_people owner = {ann, 1, 1}, other = {bob, 2, 0}, none = {nobody, 1, 0};
+    const struct ethos_message message = {.role = "user", .content = VIEW("hello there")};
+    const struct {
+        const char *key, *user;
+    } made[] = {{"a", NULL}, {"b", "bob"}, {"c", "b2"}, {"d", "ann"}, {"e", "cy"}};
+    char copy[ETHOS_UUID_SIZE];
+    w->now = MORNING;
+    assert_people(w, &owner, "", 0);
+    for (size_t i = 0; i < COUNT_OF(made); i++) {
+        make_of(w, made[i].key, made[i].user);
+        assert_int_equal(w->ops->append(w->sessions, w->id, &message, 1, 0, &w->error), ETHOS_OK);
+        assert_user(w, made[i].key, made[i].user ? made[i].user : "-");
+        w->now++;
+    }
+    world_reopen(w);
+    assert_people(w, NULL, "e,d,c,b,a,", 5);
+    assert_people(w, &owner, "d,a,", 2);
+    assert_people(w, &other, "c,b,", 2);
+    assert_people(w, &none, "", 0);
+    assert_int_equal(w->ops->get_by_key(w->sessions, "b", ignore_session, NULL, &w->error),
+                     ETHOS_OK);
+    char id[ETHOS_UUID_SIZE];
+    struct ethos_session_query query = {.people = &other, .limit = 1};
+    struct page page;
+    read_page(w, query, &page);
+    assert_string_equal(page.keys, "c,");
+    query.cursor = page.cursor;
+    struct page next;
+    read_page(w, query, &next);
+    assert_string_equal(next.keys, "b,");
+    make_of(w, "f", "bob");
+    memcpy(id, w->id, sizeof id);
+    assert_int_equal(w->ops->fork(w->sessions, id, copy, &w->error), ETHOS_OK);
+    read_page(w, (struct ethos_session_query){.people = &other}, &page);
+    assert_non_null(strstr(page.keys, "f:fork:"));
+    assert_int_equal(w->ops->remove(w->sessions, id, &w->error), ETHOS_OK);
+    assert_int_equal(w->ops->remove(w->sessions, copy, &w->error), ETHOS_OK);
+    assert_people(w, &other, "c,b,", 2);
+}
+
+static void a_bad_user_is_refused(void **state)
+{
+    struct world *w = *state;
+    const struct ethos_session session = {.key = "k", .platform = "cli", .user = "../x"};
+    assert_int_equal(w->ops->create(w->sessions, &session, w->id, &w->error), ETHOS_INVALID);
+    assert_page(w, (struct ethos_session_query){0}, "");
+}
+
+static void the_owner_alone_has_no_file_of_people(void **state)
+{
+    struct world *w = *state;
+    char path[PATH_MAX];
+    make_of(w, "a", NULL);
+    assert_int_equal(w->ops->remove(w->sessions, w->id, &w->error), ETHOS_OK);
+    snprintf(path, sizeof path, "%s/session-users.db", w->temp.path);
+    assert_int_equal(access(path, F_OK), -1);
+    make_of(w, "b", "bob");
+    assert_int_equal(access(path, F_OK), 0);
+    uint64_t pruned;
+    assert_int_equal(w->ops->prune(w->sessions, "2100-01-01T00:00:00.000Z", 0, &pruned, &w->error),
+                     ETHOS_OK);
+    assert_int_equal(pruned, 1);
+    sqlite3 *users;
+    sqlite3_stmt *count;
+    assert_int_equal(sqlite3_open_v2(path, &users, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_prepare_v2(users, "SELECT count(*) FROM session_users", -1, &count, NULL),
+        SQLITE_OK);
+    assert_int_equal(sqlite3_step(count), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int(count, 0), 0);
+    sqlite3_finalize(count);
+    sqlite3_close(users);
+}
+
+static int count_session(void *arg, const struct ethos_session *session)
+{
+    (void)session;
+    ++*(size_t *)arg;
+    return ETHOS_OK;
+}
+
+/* Whoever makes the file makes its table a moment later: until then it says nothing. */
+static void a_file_of_people_without_its_table_says_nothing(void **state)
+{
+    struct world *w = *state;
+    const char *const ann[] = {"ann"};
+    const struct ethos_people owner = {ann, 1, 1};
+    const struct ethos_session_query query = {.people = &owner};
+    char path[PATH_MAX], cursor[ETHOS_CURSOR_SIZE];
+    size_t count = 0;
+    make_of(w, "a", NULL);
+    snprintf(path, sizeof path, "%s/session-users.db", w->temp.path);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+    assert_int_equal(w->ops->list(w->sessions, &query, count_session, &count, cursor, &w->error),
+                     ETHOS_OK);
+    assert_int_equal(count, 1);
+    make_of(w, "b", "bob");
+    count = 0;
+    assert_int_equal(w->ops->list(w->sessions, &query, count_session, &count, cursor, &w->error),
+                     ETHOS_OK);
+    assert_int_equal(count, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
 int main(void)
@@ -374,9 +523,13 @@ int main(void)
         TEST(an_old_one_that_is_pinned_does_not_spoil_the_order),
         TEST(a_count_of_other_programs_is_taken),
         TEST(garbage_is_no_cursor),
+        TEST(people_see_their_own),
+        TEST(a_bad_user_is_refused),
     };
     static const struct CMUnitTest sqlite[] = {
         TEST(a_place_that_is_no_time_does_not_stop_the_pages),
+        TEST(the_owner_alone_has_no_file_of_people),
+        TEST(a_file_of_people_without_its_table_says_nothing),
     };
     return subjects_run(all, COUNT_OF(all), sqlite, COUNT_OF(sqlite));
 }

@@ -225,12 +225,13 @@ static int nested_version(struct ethos_store *self, const char *scope, const cha
     return inner->ops->version(inner, to.scope, to.key, revision, out_text, error);
 }
 
-static int nested_purge(struct ethos_store *self, const char *scope, struct ethos_view needle,
-                        int dry_run, const struct ethos_origin *origin,
-                        struct ethos_purge *out_purge, struct ethos_error *error)
+static int nested_purge(struct ethos_store *self, const char *scope,
+                        const struct ethos_match *match, int dry_run,
+                        const struct ethos_origin *origin, struct ethos_purge *out_purge,
+                        struct ethos_error *error)
 {
     struct ethos_store *inner = wrap_inner(self);
-    return inner->ops->purge(inner, nested_place(scope, "").scope, needle, dry_run, origin,
+    return inner->ops->purge(inner, nested_place(scope, "").scope, match, dry_run, origin,
                              out_purge, error);
 }
 

@@ -348,7 +348,6 @@ static inline void assert_history(struct home *home)
     for (size_t i = 0; i < count; i++) {
         json_t *line = json_array_get(lines, i), *before = json_array_get(lines, i ? i - 1 : 0);
         assert_true(number_of(line, "seq") > (i ? number_of(before, "seq") : 0));
-        assert_true(number_of(line, "ts") >= number_of(before, "ts"));
         assert_chain(lines, i);
         assert_transaction(lines, i);
         assert_blob(home, line, "blob");

@@ -73,6 +73,28 @@ static void test_open_directories_are_found_and_closed(void **state)
     assert_reads(home, "a.md", "1");
 }
 
+#define NOW 1792800000000 /* 2026-10-23 */
+
+static void test_a_clock_that_jumped_is_noted(void **state)
+{
+    static const int64_t years = 353894400000; // 4096 days
+    struct home *home = *state;
+    home_open_at(home, 0, NOW);
+    assert_int_equal(home_write(home, SCOPE, "a.md", "1"), ETHOS_OK);
+    home_open_at(home, 0, NOW + 30000); // a second hand is no jump
+    assert_int_equal(home_write(home, SCOPE, "a.md", "2"), ETHOS_OK);
+    home_open_at(home, 0, NOW);
+    assert_int_equal(home_write(home, SCOPE, "a.md", "3"), ETHOS_OK);
+    assert_int_equal(check(home, 0).count, 0);
+    home_open_at(home, 0, NOW + years);
+    assert_int_equal(home_write(home, SCOPE, "b.md", "1"), ETHOS_OK);
+    home_open_at(home, 0, NOW + 60000);
+    assert_int_equal(home_write(home, SCOPE, "b.md", "2"), ETHOS_OK);
+    assert_only(check(home, 0), ETHOS_FINDING_WARNING, "personalities/p/memory-history.jsonl",
+                "the clock was wrong: line 1 has the time 2038-01-", "nothing to do");
+    assert_non_null(strstr(check(home, 0).rows[0].problem, "and 1 other line"));
+}
+
 static void test_what_is_no_text_is_found(void **state)
 {
     struct home *home = *state;
@@ -122,7 +144,7 @@ static void test_texts_that_cannot_be_used_well_are_found(void **state)
     home_put(home, FILE_OF("latin.md"), "");
     int fd = openat(home->temp.fd, FILE_OF("latin.md"), O_WRONLY);
     assert_int_equal(ftruncate(fd, ETHOS_MAX_READ_BYTES + 1), 0);
-    assert_only(check(home, 1), ETHOS_FINDING_WARNING, "personalities/p/latin.md", "2097153 bytes",
+    assert_only(check(home, 1), ETHOS_FINDING_WARNING, "personalities/p/latin.md", "67108865 bytes",
                 "latin.md");
     assert_int_equal(ftruncate(fd, ETHOS_MAX_READ_BYTES), 0);
     close(fd);
@@ -388,6 +410,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         HOME_TEST(test_open_directories_are_found_and_closed),
+        HOME_TEST(test_a_clock_that_jumped_is_noted),
         HOME_TEST(test_what_is_no_text_is_found),
         HOME_TEST(test_bad_links_are_found),
         HOME_TEST(test_texts_that_cannot_be_used_well_are_found),

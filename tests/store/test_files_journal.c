@@ -464,6 +464,43 @@ static int walk(struct home *home, struct walked *walked)
     return home->store->ops->history(home->store, SCOPE, NULL, note_number, walked, &home->error);
 }
 
+/* A change has the time of the clock, whatever came before; the order is that of the numbers. */
+static void test_a_clock_that_jumps_marks_only_what_is_written_meanwhile(void **state)
+{
+    static const int64_t years = 4096 * DAY;
+    static const struct {
+        int64_t by;
+        const char *text;
+    } jumps[] = {{0, "1"},        {years, "2"},   {-years, "3"},    {31 * DAY, "4"},
+                 {31 * DAY, "5"}, {-years, "6"},  {years, "7"},     {years, "8"},
+                 {40 * DAY, "9"}, {-years, "10"}, {31 * DAY, "11"}, {31 * DAY, "12"}};
+    const size_t count = sizeof jumps / sizeof *jumps;
+    struct home *home = *state;
+    static struct calendar calendar; // the store outlives the test
+    static struct walked walked;
+    int64_t times[sizeof jumps / sizeof *jumps];
+    calendar.now_ms = OCTOBER;
+    open_calendar(home, &calendar);
+    for (size_t i = 0; i < count; i++) {
+        calendar.now_ms += jumps[i].by;
+        times[i] = calendar.now_ms;
+        put(home, jumps[i].text);
+        assert_sound(home); // every line of every month, in the order of the numbers
+    }
+    json_t *lines = read_lines(home);
+    assert_int_equal(json_array_size(lines), count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(number_of(json_array_get(lines, i), "ts"), times[i]);
+        assert_int_equal(read_version(home, jumps[i].text), ETHOS_OK);
+    }
+    json_decref(lines);
+    walked = (struct walked){0};
+    assert_int_equal(walk(home, &walked), ETHOS_OK);
+    assert_int_equal(walked.count, count);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(walked.numbers[i], count - i);
+}
+
 /* Lines of many lengths, so that pieces end anywhere in them. */
 static void test_a_long_history_is_told_whole_from_its_end(void **state)
 {
@@ -527,6 +564,7 @@ int main(void)
         HOME_TEST(test_an_operation_is_known_after_the_month_has_turned),
         HOME_TEST(test_a_month_that_has_a_file_already_keeps_its_lines),
         HOME_TEST(test_a_clock_that_goes_back_keeps_the_order),
+        HOME_TEST(test_a_clock_that_jumps_marks_only_what_is_written_meanwhile),
         HOME_TEST(test_killed_while_the_month_turns_nothing_is_missing),
         HOME_TEST(test_a_missing_index_is_made_again),
         HOME_TEST(test_an_older_index_is_as_good),

@@ -20,8 +20,10 @@ static int purge(struct home *home, const char *needle, int dry_run, struct etho
 {
     struct ethos_purge unused;
     memset(&home->error, 0, sizeof home->error);
-    return home->store->ops->purge(home->store, SCOPE, view_str(needle), dry_run, NULL,
-                                   out ? out : &unused, &home->error);
+    return home->store->ops->purge(
+        home->store, SCOPE,
+        &(struct ethos_match){.text = view_str(needle), .flags = ETHOS_MATCH_SUBSTRING}, dry_run,
+        NULL, out ? out : &unused, &home->error);
 }
 
 static void shell(struct home *home, const char *command)
@@ -417,9 +419,11 @@ static void test_needles_that_are_no_part_of_a_line_are_refused(void **state)
     for (size_t i = 0; i < sizeof needles / sizeof *needles; i++)
         assert_int_equal(purge(home, needles[i], 0, NULL), ETHOS_INVALID);
     struct ethos_purge unused;
-    assert_int_equal(
-        home->store->ops->purge(home->store, SCOPE, (struct ethos_view){0}, 0, NULL, &unused, NULL),
-        ETHOS_INVALID);
+    assert_int_equal(home->store->ops->purge(home->store, SCOPE,
+                                             &(struct ethos_match){.text = (struct ethos_view){0},
+                                                                   .flags = ETHOS_MATCH_SUBSTRING},
+                                             0, NULL, &unused, NULL),
+                     ETHOS_INVALID);
 }
 
 /* Names, sizes, times, inodes and bytes of everything. */

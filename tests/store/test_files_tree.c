@@ -403,6 +403,16 @@ static void test_a_list_shows_no_half_of_a_rename_that_was_killed(void **state)
     assert_true(new > 5);
 }
 
+/* A file that recovery restored has no predecessor to copy rights from: it is private and ours. */
+static void assert_private(const struct home *home, const char *path)
+{
+    struct stat st;
+    if (fstatat(home->temp.fd, path, &st, 0) != 0)
+        return;
+    assert_int_equal(st.st_mode & 07777, 0600);
+    assert_int_equal(st.st_uid, geteuid());
+}
+
 static void test_a_parent_removed_after_a_kill_does_not_stop_the_next_writer(void **state)
 {
     struct home *home = *state;
@@ -413,6 +423,7 @@ static void test_a_parent_removed_after_a_kill_does_not_stop_the_next_writer(voi
     for (unsigned long at = 1; rename_killed(home, at); at += 9) {
         assert_int_equal(system(command), 0);
         put(home, "next/n.md", "1");
+        assert_private(home, AT("d/1.md"));
         put(home, "d/1.md", "again");
         assert_text(home, "d/1.md", "again");
         make_all(home);

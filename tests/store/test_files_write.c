@@ -268,6 +268,120 @@ test_an_earlier_key_that_cannot_be_put_back_is_told_and_the_next_write_does(void
     assert_sound(home);
 }
 
+/* ---- a folder that cannot be written -------------------------------------------------------- */
+
+#define LARGE_BYTES 6000 /* bytes of a text whose diff a line does not hold */
+
+/* What the system calls refuse: nothing in the folder of the texts gets another name any more. */
+struct refusal {
+    const char *const *calls;
+    int errnum;
+    unsigned refused;
+};
+
+static int refuse_calls(void *arg, const char *call, unsigned long number)
+{
+    struct refusal *refusal = arg;
+    (void)number;
+    for (size_t i = 0; refusal->calls[i]; i++) {
+        if (strcmp(call, refusal->calls[i]) != 0)
+            continue;
+        refusal->refused++;
+        return refusal->errnum;
+    }
+    return 0;
+}
+
+static void assert_refused(struct home *home, struct refusal refusal, const char *text,
+                           bool recorded)
+{
+    char *before = temp_read(&home->temp, FILE_OF("a.md"), NULL);
+    size_t lines = count_lines(home);
+    os_hook(refuse_calls, &refusal);
+    int code = home_write(home, SCOPE, "a.md", text);
+    os_hook(NULL, NULL);
+    assert_true(refusal.refused > 0);
+    assert_int_equal(code, ETHOS_IO);
+    assert_non_null(strstr(home->error.text, strerror(refusal.errnum)));
+    assert_null(strstr(home->error.text, "may or may not"));
+    assert_null(strstr(home->error.text, "history-blobs"));
+    if (before)
+        assert_file(home, FILE_OF("a.md"), before);
+    else
+        assert_false(home_exists(home, FILE_OF("a.md")));
+    if (!recorded)
+        assert_int_equal(count_lines(home), lines);
+    assert_no_litter(home);
+    free(before);
+}
+
+static void test_a_folder_that_cannot_be_written_changes_nothing(void **state)
+{
+    static const char *const asked[] = {"faccessat", NULL};
+    static const char *const names[] = {"exchange", "linkat", "mkdirat", NULL};
+    static const int errors[] = {EACCES, EROFS, EPERM};
+    struct home *home = *state;
+    char large[LARGE_BYTES + 1];
+    memset(large, 'x', LARGE_BYTES);
+    large[LARGE_BYTES] = 0;
+    assert_int_equal(home_write(home, SCOPE, "b.md", "1"), ETHOS_OK);
+    for (int there = 0; there < 2; there++) {
+        for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+            struct refusal at_once = {asked, errors[i], 0}, late = {names, errors[i], 0};
+            if (errors[i] != EPERM) {
+                assert_refused(home, at_once, "new", false);
+                assert_non_null(strstr(home->error.text, DIR_OF_SCOPE ": "));
+            }
+            if (there) { // a new file may get its name otherwise, where second names are refused
+                assert_refused(home, late, "new", true);
+                assert_refused(home, late, large, true);
+            }
+            assert_sound(home);
+        }
+        assert_int_equal(home_write(home, SCOPE, "a.md", "old"), ETHOS_OK);
+    }
+    assert_file(home, FILE_OF("a.md"), "old");
+    assert_sound(home);
+}
+
+/* The texts of the global scope lie in the home: that is what is named, not a file that never was. */
+static void test_a_home_that_cannot_be_written_is_named_itself(void **state)
+{
+    static const char *const asked[] = {"faccessat", NULL};
+    struct home *home = *state;
+    struct refusal refusal = {asked, EACCES, 0};
+    char remedy[PATH_MAX];
+    assert_int_equal(home_write(home, "global", "a.md", "old"), ETHOS_OK);
+    os_hook(refuse_calls, &refusal);
+    int code = home_write(home, "global", "other.md", "new");
+    os_hook(NULL, NULL);
+    assert_int_equal(code, ETHOS_IO);
+    assert_null(strstr(home->error.text, "other.md"));
+    snprintf(remedy, sizeof remedy, "chmod u+w '%s/home'", home->temp.path);
+    assert_non_null(strstr(home->error.hint, remedy));
+}
+
+static void test_a_folder_without_the_right_to_write_is_named_with_its_remedy(void **state)
+{
+    struct home *home = *state;
+    if (geteuid() == 0) // who may do everything is refused nothing
+        skip();
+    assert_int_equal(home_write(home, SCOPE, "a.md", "old"), ETHOS_OK);
+    char *lines = history_now(home);
+    assert_int_equal(fchmodat(home->temp.fd, DIR_OF_SCOPE, 0555, 0), 0);
+    int code = home_write(home, SCOPE, "a.md", "new");
+    assert_int_equal(fchmodat(home->temp.fd, DIR_OF_SCOPE, 0700, 0), 0);
+    assert_int_equal(code, ETHOS_IO);
+    assert_non_null(strstr(home->error.text, DIR_OF_SCOPE ": Permission denied"));
+    assert_non_null(strstr(home->error.hint, "chmod u+w"));
+    assert_file(home, FILE_OF("a.md"), "old");
+    char *after = history_now(home);
+    assert_string_equal(after, lines);
+    assert_no_litter(home);
+    free(lines);
+    free(after);
+}
+
 /* What was displaced may stay when it cannot be removed: the next write takes it away. */
 static void test_a_change_that_is_certain_does_not_fail_for_what_it_leaves(void **state)
 {
@@ -776,6 +890,9 @@ int main(void)
         HOME_TEST(test_a_file_that_appears_at_the_last_moment_is_not_overwritten),
         HOME_TEST(test_a_text_that_never_rests_is_busy),
         HOME_TEST(test_a_failure_at_a_later_key_puts_the_earlier_ones_back),
+        HOME_TEST(test_a_folder_that_cannot_be_written_changes_nothing),
+        HOME_TEST(test_a_home_that_cannot_be_written_is_named_itself),
+        HOME_TEST(test_a_folder_without_the_right_to_write_is_named_with_its_remedy),
         HOME_TEST(test_an_earlier_key_that_cannot_be_put_back_is_told_and_the_next_write_does),
         HOME_TEST(test_a_change_that_is_certain_does_not_fail_for_what_it_leaves),
         HOME_TEST(test_a_failed_directory_sync_says_that_the_outcome_is_open),

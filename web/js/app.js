@@ -315,8 +315,11 @@ async function openPalette() {
         set: mounted?.ctx.set,
         extra: mounted?.page.commands?.() ?? [],
         help,
+        browsers: openBrowsers,
     });
 }
+
+const openBrowsers = async () => (await import('./browsers.js')).browsers();
 
 async function more() {
     const { dialog } = await import('./dialog.js');
@@ -377,6 +380,21 @@ async function more() {
                 icon('search'),
                 'Every command',
             ),
+            h(
+                'button',
+                {
+                    type: 'button',
+                    class: 'row',
+                    on: {
+                        click: () => {
+                            box.close();
+                            openBrowsers();
+                        },
+                    },
+                },
+                icon('person'),
+                'Browsers, sign out',
+            ),
         ),
     });
 }
@@ -429,7 +447,7 @@ function start() {
     api.onConnection((state) => {
         if (state === 'online' && failed) show();
     });
-    frame.build(PAGES, { help, palette: openPalette, more, params: () => address.params });
+    frame.build(PAGES, { help, palette: openPalette, browsers: openBrowsers, more, params: () => address.params });
     keys.start();
     addEventListener('popstate', show); // links, back and typed addresses alike
     $('.skip').addEventListener('click', (event) => {

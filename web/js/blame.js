@@ -7,6 +7,7 @@ import { $$, h, uid } from './dom.js';
 import { ago, moment, plural, who } from './format.js';
 import { button, time } from './ui.js';
 
+const PAGE = 1000; // lines of a block that are looked at
 const HOVER_MS = 280; // reading is not asking
 const LEAVE_MS = 220; // to get the pointer across
 
@@ -98,32 +99,33 @@ export class Blame {
         else this.show(block);
     }
 
-    /* Asked once for every revision. */
-    async lines() {
+    /* The lines of a block; asked once for every revision. */
+    async lines(first, count) {
         const file = this.file();
         if (this.revision !== file.revision) {
             this.revision = file.revision;
-            this.asked = this.ctx
-                .call('memory.blame', { scope: file.scope, key: file.key })
-                .then((answer) => answer.lines);
-            this.asked.catch(() => {
-                this.revision = undefined;
-            });
+            this.asked = new Map();
         }
-        return this.asked;
+        const asked = this.asked;
+        if (!asked.has(first)) {
+            const answer = this.ctx
+                .call('memory.blame', { scope: file.scope, key: file.key, cursor: String(first), limit: Math.min(count, PAGE) })
+                .then((page) => page.lines);
+            asked.set(first, answer);
+            answer.catch(() => asked.delete(first));
+        }
+        return asked.get(first);
     }
 
     /* From the block's first line to before the next block's; blank ones do not count. */
     async changes(block) {
-        const all = await this.lines();
         const first = Number(block.dataset.line);
         const next = $$('.blk', this.body)
             .map((b) => Number(b.dataset.line))
             .filter((line) => line > first);
-        const last = next.length ? Math.min(...next) - 1 : all.length;
-        const rows = all
-            .slice(first - 1, last)
-            .filter((row) => row.text.trim() !== '' && row.change);
+        const count = next.length ? next.reduce((a, b) => Math.min(a, b)) - first : PAGE;
+        const all = await this.lines(first, count);
+        const rows = all.filter((row) => row.text.trim() !== '' && row.change);
         const seen = new Map(rows.map((row) => [row.change.number, row]));
         return [...seen.values()].sort((a, b) => (a.change.time < b.change.time ? 1 : -1));
     }

@@ -61,7 +61,7 @@ async function without(ctx, change) {
 
 const isUndo = ({ via, undoes }) => via === 'undo' || undoes?.length > 0;
 
-/* What was undone comes back as an edit: memory.undo goes further back with each call, and so undoes no undo. */
+/* Without a number, what was undone comes back as an edit: by time, memory.undo passes over undos. */
 function redo(ctx, { scope, key, before }, { now, then, revision }) {
     const ifMatch = revision ?? 'absent';
     if (before === null && then.trim() === '')
@@ -69,9 +69,23 @@ function redo(ctx, { scope, key, before }, { now, then, revision }) {
     return ctx.call('memory.save', { scope, key, content: then, base: now, ifMatch });
 }
 
-/** Takes one change back; what came after it stays. */
+/* A change that has a number is named by it; others, written by another program, by time and actor. */
+function undoNow(ctx, change, made) {
+    const { scope, key, number, time, actor } = change;
+    if (number) return ctx.call('memory.undo', { scope, key, change: number });
+    if (isUndo(change)) return redo(ctx, change, made);
+    return ctx.call('memory.undo', {
+        scope,
+        key,
+        since: time,
+        until: time,
+        ...(actor ? { actor } : {}),
+    });
+}
+
+/** Takes one change back, with what the same operation changed in other files; what came after it stays. */
 export function undoChange(ctx, change) {
-    const { scope, key, time, actor } = change;
+    const { scope, key, number, time, group } = change;
     const plan = async () => {
         const made = await without(ctx, change);
         const { now, then, clean } = made;
@@ -80,25 +94,18 @@ export function undoChange(ctx, change) {
             then,
             title: 'Undo this change',
             action: 'Undo it',
-            text: `${fileLabel(scope, key)}, ${moment(time)}, ${who(change)}. What came later stays.`,
+            text:
+                `${fileLabel(scope, key)}, ${moment(time)}, ${who(change)}. What came later stays.` +
+                (group ? ' The same operation changed other files too, such as the index: they are taken back with it.' : ''),
             warning: clean
                 ? null
                 : 'Later changes touched the same lines. What cannot be taken back cleanly stays for you to decide.',
-            run: () =>
-                isUndo(change)
-                    ? redo(ctx, change, made)
-                    : ctx.call('memory.undo', {
-                          scope,
-                          key,
-                          since: time,
-                          until: time,
-                          ...(actor ? { actor } : {}),
-                      }),
+            run: () => undoNow(ctx, change, made),
         };
     };
     return agree(ctx, {
         plan,
-        ask: isUndo(change) ? confirmAsItIs : confirmOnce,
+        ask: isUndo(change) && !number ? confirmAsItIs : confirmOnce,
         nothing: 'There is nothing left of this change to undo.',
         done: 'Undone. The timeline keeps both.',
     });

@@ -126,7 +126,7 @@ export function explain(error) {
     if (error.status === 401)
         return {
             what: 'This browser is not signed in any more.',
-            action: 'Open the address that “ethos serve” prints.',
+            action: '“ethos serve --link” prints a link that signs it in.',
         };
     if (!error.code) {
         console.error(error); // ours: the words would tell a person nothing

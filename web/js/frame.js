@@ -44,7 +44,7 @@ let current = '';
 let tools = {};
 const badges = {};
 
-/** tools: {help, palette, more}: what the buttons at the foot do. */
+/** tools: {help, palette, browsers, more}: what the buttons at the foot do. */
 export function build(list, given) {
     pages = list;
     tools = given;
@@ -188,6 +188,7 @@ function paintFoot() {
             iconButton({ label: `${themeName}; change`, icon: themeIcon, run: cycleTheme }),
             iconButton({ label: 'Commands (Ctrl-K)', icon: 'search', run: tools.palette }),
             iconButton({ label: 'Keyboard shortcuts (?)', icon: 'keyboard', run: tools.help }),
+            iconButton({ label: 'Browsers, sign out', icon: 'person', run: tools.browsers }),
             iconButton({
                 label: narrow ? 'Widen the rail' : 'Narrow the rail',
                 icon: 'rail',
@@ -271,7 +272,7 @@ const lists = { personalities: null, users: null, workspaces: null };
 
 function listOf(name) {
     if (lists[name]) return lists[name];
-    const asked = api.call(`${name}.list`, {});
+    const asked = api.call(`${name}.list`, name === 'workspaces' ? { limit: 5000 } : {});
     asked.catch(() => {
         if (lists[name] === asked) lists[name] = null; // the next one may be luckier
     });

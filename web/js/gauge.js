@@ -5,9 +5,18 @@ import { h } from './dom.js';
 import { count, plural } from './format.js';
 import { icon } from './icons.js';
 
-export const storeOf = (file) =>
-    file.key === 'USER.md' ? 'user' : file.scope.startsWith('workspace:') ? 'workspace' : 'memory';
-export const LABELS = { user: 'About you', memory: 'Memory', workspace: 'Workspace index' };
+/* MEMORY.md of the home is the memory itself where all personalities share one. */
+export const storeOf = (file) => {
+    if (file.key === 'USER.md') return 'user';
+    if (file.scope.startsWith('workspace:')) return 'workspace';
+    return file.label === 'Global' ? 'global' : 'memory';
+};
+export const LABELS = {
+    user: 'About you',
+    memory: 'Memory',
+    workspace: 'Workspace index',
+    global: 'Global index',
+};
 
 const omitted = (data, file, reason) =>
     data.omitted.filter(

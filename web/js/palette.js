@@ -88,6 +88,7 @@ async function scopeEntries({ set }) {
 const plain = (given) => [
     { group: 'Do', name: 'Change the theme', icon: 'auto', run: cycleTheme },
     { group: 'Do', name: 'Narrow or widen the rail', icon: 'rail', run: toggleRail },
+    { group: 'Do', name: 'Browsers, sign out', icon: 'person', run: given.browsers },
     { group: 'Do', name: 'Keyboard shortcuts', icon: 'keyboard', keys: '?', run: given.help },
 ];
 

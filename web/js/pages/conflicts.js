@@ -29,7 +29,9 @@ const ENDS = [
 ];
 
 const EVENTS = {
-    dropped: 'An edit outside took entries away',
+    dropped: 'An edit outside took changes away',
+    merged: 'A stale save had lost changes; they were merged with it',
+    partial: 'A stale save had lost changes; not all of them could be merged with it',
     reapplied: 'A change was lost by an edit outside and was made again',
     restored: 'A text that had gone was put back',
 };

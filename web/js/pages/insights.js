@@ -15,7 +15,7 @@ const SPANS = [['7', 'Week'], ['30', 'Month'], ['90', '3 months'], ['365', 'Year
 const USUAL = '30';
 const TINTS = 6;
 const tint = (index) => `tint-${(index % TINTS) + 1}`;
-const STORES = ['user', 'memory', 'workspace']; // in the colours that the Memory page gives them
+const STORES = ['user', 'memory', 'workspace', 'global']; // in the colours that the Memory page gives them
 
 /* What agents and people write is told by the way it came; the rest by what it is. */
 const SOURCES = {

@@ -11,6 +11,7 @@ import { sheet } from '../sheet.js';
 import { badge, empty, notice, problem, segmented, select, time } from '../ui.js';
 import { VirtualList } from '../virtual.js';
 
+const PAGE = { 'notes.list': 5000, 'notes.graph': 20000 }; // notes asked for at once
 const ROW = 68; // pixels, as in css/pages-notes.css
 const TYPES = ['user', 'feedback', 'project', 'reference'];
 const SCOPES = [{ value: '', label: 'of the workspace' }, { value: 'personality', label: 'of the personality' }, { value: 'global', label: 'shared by all' }];
@@ -77,7 +78,20 @@ const page = {
         const { ctx } = this, whose = this.whose(ctx.params), nowhere = !ctx.params.w && !ctx.params.of;
         const best = nowhere ? await this.bestWorkspace() : null;
         if (nowhere) return { whose, best, data: { notes: [], stale: 0, index: null, nowhere } };
-        return { whose, best, data: await ctx.call('notes.list', this.scope()) };
+        return { whose, best, data: await this.all('notes.list') };
+    },
+
+    /* A list comes in pages; here they are one. */
+    async all(name) {
+        let data = null;
+        for (let cursor; cursor !== null;) {
+            const page = await this.ctx.call(name, { ...this.scope(), limit: PAGE[name], ...(cursor ? { cursor } : {}) });
+            for (const key of ['notes', 'nodes', 'links']) if (data?.[key]) data[key].push(...page[key]);
+            if (data) data.stale += page.stale ?? 0;
+            data ??= page;
+            cursor = page.nextCursor ?? null;
+        }
+        return data;
     },
 
     /* Notes belong to a folder: the one with most of them, when nobody said which. */
@@ -176,7 +190,7 @@ const page = {
     /* A promise of them, asked for once. */
     links() {
         if (this.graph) return this.graph;
-        const asked = this.ctx.call('notes.graph', this.scope());
+        const asked = this.all('notes.graph');
         asked.catch(() => { if (this.graph === asked) this.graph = null; });
         this.graph = asked;
         return asked;

@@ -53,7 +53,9 @@ const page = {
                     { class: 'small muted' },
                     'All of it is under ',
                     copyable(home.home, 'Copy the path of the home'),
-                    '. Copy that folder and you have a backup.',
+                    '. To back it up, run ',
+                    h('code', 'ethos backup FILE'),
+                    '; it may be in use meanwhile.',
                 ),
                 this.agents(home.agents ?? []),
                 h(

@@ -1,0 +1,80 @@
+/*
+ * view_backup.c: what a backup holds, and what a restore did.
+ */
+#include <string.h>
+
+#include "cli/rows.h"
+
+static void print_size(long long bytes, char out[32])
+{
+    if (bytes >= 10 * 1024 * 1024)
+        snprintf(out, 32, "%lld MiB", bytes / 1024 / 1024);
+    else if (bytes >= 10 * 1024)
+        snprintf(out, 32, "%lld KiB", bytes / 1024);
+    else
+        snprintf(out, 32, "%lld bytes", bytes);
+}
+
+void view_backed_up(struct cli *self, const json_t *json)
+{
+    bool dry = json_is_true(json_object_get(json, "dryRun"));
+    long long files = number_of(json, "files"), databases = number_of(json, "databases");
+    char size[32];
+    size_t index;
+    json_t *row;
+    print_size(number_of(json, "bytes"), size);
+    view_say(self, "%s %s: %lld file%s (%s), %lld database%s%s", dry ? "Would write" : "Wrote",
+             text_of(json, "path"), files, plural(files), size, databases, plural(databases),
+             dry ? "" : "; verified");
+    json_array_foreach (json_object_get(json, "skipped"), index, row)
+        view_say(self, "Not included: %s (%s)", text_of(row, "path"), text_of(row, "reason"));
+    json_array_foreach (json_object_get(json, "notIncluded"), index, row) {
+        const char *personality = text_of(row, "personality");
+        view_say(self, "Not included: memory in %s%s%s; %s", text_of(row, "backend"),
+                 *personality ? " of personality " : "", personality, text_of(row, "remedy"));
+    }
+}
+
+static void show_row(struct cli *self, const json_t *row)
+{
+    const char *scope = text_of(row, "scope"), *key = text_of(row, "key");
+    const char *why = text_of(row, "why");
+    term_printf(&self->term, "%-8s  %s%s%s%s%s%s\n", text_of(row, "what"), scope,
+                *scope && *key ? " " : "", key, *why ? " (" : "", why, *why ? ")" : "");
+}
+
+static void show_login(const struct cli *self, const json_t *json)
+{
+    const char *login = text_of(json, "login");
+    if (*login)
+        view_say(
+            self,
+            "Nobody in this home is known by the login '%s'; ethos users list shows the people, "
+            "ethos users link --help how to link one.",
+            login);
+}
+
+void view_restored(struct cli *self, const json_t *json)
+{
+    bool dry = json_is_true(json_object_get(json, "dryRun"));
+    bool merge = json_is_true(json_object_get(json, "merge"));
+    const json_t *rows = json_object_get(json, "rows");
+    long long files = number_of(json, "files"), conflicts = 0;
+    size_t index;
+    json_t *row;
+    json_array_foreach ((json_t *)rows, index, row) {
+        show_row(self, row);
+        conflicts += strcmp(text_of(row, "what"), "conflict") == 0;
+    }
+    if (!merge)
+        view_say(self, "%s %lld file%s of %s into %s", dry ? "Would restore" : "Restored", files,
+                 plural(files), text_of(json, "created"), text_of(json, "home"));
+    else if (json_array_size(rows) == 0)
+        view_say(self, "Everything in the backup is here already.");
+    if (conflicts > 0 && !dry)
+        view_say(self, "%lld text%s could not be merged; see ethos conflicts list", conflicts,
+                 plural(conflicts));
+    if (dry)
+        view_say(self, "Nothing was changed.");
+    show_login(self, json);
+}

@@ -1,0 +1,237 @@
+/*
+ * restore.c: a backup as a home.
+ *
+ * It is unpacked into a folder beside the home, compared with its list, its databases checked. An empty home
+ * is then replaced by that folder with one rename: who kills it before has changed nothing. A home with
+ * memory gets what it lacks (restore_merge.c).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+
+#include "base/arena.h"
+#include "base/dir.h"
+#include "base/err.h"
+#include "base/os.h"
+#include "base/view.h"
+#include "core/backup.h"
+#include "memory/backup_internal.h"
+#include "memory/handle.h"
+#include "memory/identity.h"
+
+#define BARE_NAMES 2        /* that a home has when it is made */
+#define UNPACKED ".restore" /* behind the home's name, until it is whole */
+
+struct restore {
+    struct ethos *ethos;
+    const struct restore_how *how;
+    char folder[PATH_MAX]; /* where it is unpacked */
+    struct backup_target target;
+    struct backup_found found;
+    bool empty; /* the home */
+    json_t *rows;
+    char login[ETHOS_MAX_ID + 1]; /* without a profile of its own; "": it has one */
+};
+
+/* ---- the home -------------------------------------------------------------------------------- */
+
+/* Whether there is nothing but what a home has when it is made: a .gitignore, locks. */
+static bool is_bare(int dir, const struct dir_names *names)
+{
+    struct stat st;
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->list[i], DIR_IGNORE) != 0 && strcmp(names->list[i], HOME_RECORDS) != 0)
+            return false;
+    return os_fstatat(dir, HOME_RECORDS "/conflicts", &st, 0) != 0;
+}
+
+static int look_at_home(struct restore *self, struct ethos_error *error)
+{
+    struct arena arena;
+    struct dir_names names = {0};
+    const char *home = service_home(self->ethos);
+    int dir = os_openat(AT_FDCWD, home, O_RDONLY | O_DIRECTORY, 0);
+    self->empty = dir < 0 && errno == ENOENT;
+    if (dir < 0)
+        return self->empty ? ETHOS_OK : err_errno(error, errno, home);
+    arena_init(&arena);
+    int failed = dir_names(dir, &arena, BARE_NAMES, &names);
+    self->empty = failed == 0 && is_bare(dir, &names);
+    int code = failed != 0 && errno != E2BIG ? err_errno(error, errno, home) : ETHOS_OK;
+    arena_release(&arena);
+    os_close(dir);
+    return code;
+}
+
+/* ---- unpacking ------------------------------------------------------------------------------- */
+
+static int make_parent(const char *path, struct ethos_error *error)
+{
+    char parent[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    snprintf(parent, sizeof parent, "%.*s", slash ? (int)(slash - path) : 0, path);
+    return !*parent || dir_make(parent) == 0 ? ETHOS_OK : err_errno(error, errno, parent);
+}
+
+/* One that a killed restore left goes first; one that is running holds its lock. */
+static int open_folder(struct restore *self, struct ethos_error *error)
+{
+    const char *home = service_home(self->ethos);
+    if ((size_t)snprintf(self->folder, sizeof self->folder, "%s" UNPACKED, home) >=
+        sizeof self->folder)
+        return err_set(error, ETHOS_LIMIT, "%s: the path is too long", home);
+    int code = make_parent(self->folder, error);
+    if (code != ETHOS_OK)
+        return code;
+    int old = os_openat(AT_FDCWD, self->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    bool busy = old >= 0 && os_flock(old, LOCK_EX | LOCK_NB) != 0;
+    if (old >= 0 && !busy)
+        dir_remove(AT_FDCWD, self->folder);
+    if (old >= 0)
+        os_close(old);
+    if (busy)
+        return err_set(error, ETHOS_BUSY, "%s: another restore is running", home);
+    if (os_mkdirat(AT_FDCWD, self->folder, 0700) != 0)
+        return err_errno(error, errno, self->folder);
+    self->target.dir = os_openat(AT_FDCWD, self->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (self->target.dir < 0 || os_flock(self->target.dir, LOCK_EX | LOCK_NB) != 0)
+        return err_errno(error, errno, self->folder);
+    return ETHOS_OK;
+}
+
+static int unpack(struct restore *self, struct ethos_error *error)
+{
+    int code = open_folder(self, error);
+    if (code == ETHOS_OK)
+        code = backup_read(self->how->path, &self->target, &self->found, error);
+    if (code == ETHOS_OK)
+        code = backup_check_databases(self->folder, self->target.files, error);
+    if (code == ETHOS_OK && backup_sync_tree(self->target.dir) != 0)
+        code = err_errno(error, errno, self->folder);
+    return code;
+}
+
+static void discard(struct restore *self)
+{
+    if (self->target.dir >= 0) {
+        dir_remove(AT_FDCWD, self->folder);
+        os_close(self->target.dir);
+    }
+    self->target.dir = -1;
+}
+
+/* ---- people ---------------------------------------------------------------------------------- */
+
+static bool has_login(const json_t *entries, const char *login)
+{
+    size_t index;
+    json_t *entry;
+    json_array_foreach ((json_t *)entries, index, entry)
+        if (view_eq_str(json_view(entry, "platform"), "cli") &&
+            view_eq_str(json_view(entry, "platformUserId"), login))
+            return true;
+    return false;
+}
+
+/* Whether whoever restores is one of the people of the home: else a profile has to be linked. */
+static void look_for_login(struct restore *self, int dir)
+{
+    struct identity_map map;
+    char login[ETHOS_MAX_ID + 1];
+    if (identity_load(dir, &map, NULL) != ETHOS_OK)
+        return;
+    identity_login(login, sizeof login);
+    if (json_array_size(map.entries) > 0 && !has_login(map.entries, login))
+        snprintf(self->login, sizeof self->login, "%s", login);
+    identity_release(&map);
+}
+
+/* ---- both ways -------------------------------------------------------------------------------- */
+
+/* What a home that was just made has; the one that takes its place has its own. */
+static void remove_bare(const char *home)
+{
+    int dir = os_openat(AT_FDCWD, home, O_RDONLY | O_DIRECTORY, 0);
+    if (dir >= 0) {
+        os_unlinkat(dir, DIR_IGNORE, 0);
+        dir_remove(dir, HOME_RECORDS);
+        os_close(dir);
+    }
+}
+
+static int become_home(struct restore *self, struct ethos_error *error)
+{
+    const char *home = service_home(self->ethos);
+    look_for_login(self, self->target.dir);
+    if (self->how->dry_run) {
+        discard(self);
+        return ETHOS_OK;
+    }
+    if (dir_ignore(self->target.dir) != 0) // of a home that never had one
+        return err_errno(error, errno, self->folder);
+    remove_bare(home);
+    if (os_renameat(AT_FDCWD, self->folder, AT_FDCWD, home, 0) != 0)
+        return err_errno(error, errno, home);
+    char parent[PATH_MAX];
+    const char *slash = strrchr(home, '/');
+    snprintf(parent, sizeof parent, "%.*s", slash ? (int)(slash - home) : 0, home);
+    int fd = os_openat(AT_FDCWD, *parent ? parent : "/", O_RDONLY | O_DIRECTORY, 0);
+    int code = fd >= 0 && os_fsync(fd) == 0 ? ETHOS_OK : err_errno(error, errno, parent);
+    if (fd >= 0)
+        os_close(fd);
+    os_close(self->target.dir);
+    self->target.dir = -1;
+    return code;
+}
+
+static int merge(struct restore *self, struct ethos_error *error)
+{
+    int dir;
+    int code = restore_merge(self->ethos, self->folder, self->target.files, self->how->dry_run,
+                             &self->rows, error);
+    if (code == ETHOS_OK && service_open_root(self->ethos, false, &dir, NULL) == ETHOS_OK &&
+        dir >= 0) {
+        look_for_login(self, dir);
+        os_close(dir);
+    }
+    discard(self);
+    return code;
+}
+
+static int make_report(const struct restore *self, json_t **out, struct ethos_error *error)
+{
+    *out = json_pack(
+        "{s:o, s:o, s:s, s:I, s:I, s:b, s:s?, s:O}", "path", json_text(view_str(self->how->path)),
+        "home", json_text(view_str(service_home(self->ethos))), "created", self->found.created,
+        "files", (json_int_t)self->found.files, "bytes", (json_int_t)self->found.bytes, "merge",
+        !self->empty, "login", *self->login ? self->login : NULL, "rows", self->rows);
+    if (*out && self->how->dry_run)
+        json_object_set_new(*out, "dryRun", json_true());
+    return *out ? ETHOS_OK : err_nomem(error);
+}
+
+int backup_restore(struct ethos *ethos, const struct restore_how *how, json_t **out_report,
+                   struct ethos_error *error)
+{
+    struct restore self = {.ethos = ethos, .how = how};
+    self.target = (struct backup_target){.fd = -1, .dir = -1, .file = -1, .files = json_object()};
+    self.rows = json_array();
+    int code = self.rows && self.target.files ? ETHOS_OK : err_nomem(error);
+    if (code == ETHOS_OK && service_ephemeral(ethos))
+        code = err_set(error, ETHOS_INVALID, "a backup is not restored into ephemeral memory");
+    if (code == ETHOS_OK)
+        code = look_at_home(&self, error);
+    if (code == ETHOS_OK)
+        code = unpack(&self, error);
+    if (code == ETHOS_OK)
+        code = self.empty ? become_home(&self, error) : merge(&self, error);
+    discard(&self);
+    if (code == ETHOS_OK)
+        code = make_report(&self, out_report, error);
+    json_decref(self.rows);
+    json_decref(self.target.files);
+    return code;
+}

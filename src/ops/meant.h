@@ -1,0 +1,22 @@
+/*
+ * meant.h: names that were probably mistyped, on the command line.
+ *
+ * A personality is made by the first write to it, so an id with a slip would silently make one. Only people type;
+ * programs (the library, the server, MCP, the scopes within a sync) name what they mean.
+ */
+#ifndef ETHOS_OPS_MEANT_H
+#define ETHOS_OPS_MEANT_H
+
+#include "ops/op.h"
+
+#define MEANT_HINT_SIZE 512 /* bytes of a hint, with terminator */
+
+/*
+ * ETHOS_NOTFOUND when the call would write to a personality that is not there and whose id is at most two edits
+ * from one that is; `default` is always there. Any other call with such an id, of a personality or a user, is
+ * ETHOS_OK with a line in out_hint, else "".
+ */
+int meant_check(struct op_call *call, const struct op *op, char out_hint[MEANT_HINT_SIZE],
+                struct ethos_error *error);
+
+#endif

@@ -1,0 +1,265 @@
+/*
+ * test_backup.c: backup and restore with every allocation and every system call failing, a database with a
+ * log, and one that is damaged.
+ *
+ * A backup is whole and verified, or there is none and nothing is left; a restore is everything or nothing;
+ * the home that is backed up never changes.
+ */
+#include "world.h"
+
+#include <sqlite3.h>
+
+#include "base/err.h"
+#include "memory/backup.h"
+#include "session/copy.h"
+
+#define TAR "b.tar"
+
+struct paths {
+    char tar[160], copy[160];
+};
+
+static struct paths paths_of(const struct world *world)
+{
+    struct paths paths;
+    snprintf(paths.tar, sizeof paths.tar, "%s/" TAR, world->temp.path);
+    snprintf(paths.copy, sizeof paths.copy, "%s/copy/", world->temp.path);
+    return paths;
+}
+
+static void make_home(struct world *world)
+{
+    world_open(world);
+    world_turn(world, NULL);
+    assert_ok(world, world_sync(world, "[{\"action\":\"add\",\"content\":\"one\"}]"));
+    assert_ok(world, world_sync(world, "[{\"action\":\"add\",\"content\":\"two\"}]"));
+    world_close(world);
+    world_put(world, "home/personalities/p/config.yaml", "memoryScope: global\n");
+}
+
+static int back_up(struct world *world, const char *path)
+{
+    const struct backup_how how = {.path = path};
+    json_t *report = NULL;
+    int code = backup_write(world->ethos, &how, &report, &world->error);
+    json_decref(report);
+    return code;
+}
+
+static int restore(struct world *world, const char *path, bool dry_run)
+{
+    const struct restore_how how = {.path = path, .dry_run = dry_run};
+    json_t *report = NULL;
+    int code = backup_restore(world->ethos, &how, &report, &world->error);
+    json_decref(report);
+    return code;
+}
+
+/* Moves the home away and opens an empty one. */
+static void open_empty(struct world *world)
+{
+    world_close(world);
+    world_remove(world, "home");
+    world_remove(world, "home.restore");
+    world_open(world);
+}
+
+static void assert_restorable(struct world *world, const char *path)
+{
+    assert_ok(world, restore(world, path, true));
+}
+
+static void assert_home(struct world *world)
+{
+    assert_file(world, "home/personalities/default/MEMORY.md", "one\n\ntwo\n");
+    assert_file(world, "home/personalities/p/config.yaml", "memoryScope: global\n");
+}
+
+struct failing {
+    unsigned long number, calls;
+    bool failed;
+    bool undo_fails; /* the call that failed takes something away */
+};
+
+static int call_fails(void *arg, const char *call, unsigned long number)
+{
+    struct failing *nth = arg;
+    (void)number;
+    if (++nth->calls != nth->number || strcmp(call, "close") == 0)
+        return 0;
+    nth->failed = true;
+    nth->undo_fails = strcmp(call, "unlinkat") == 0;
+    return EIO;
+}
+
+static void test_a_backup_is_whole_or_there_is_none(void **state)
+{
+    struct world *world = *state;
+    struct paths paths = paths_of(world);
+    struct failing nth = {.number = 1};
+    make_home(world);
+    world_open(world);
+    assert_ok(world, back_up(world, paths.tar)); // locks are made by the first
+    world_unlink(world, TAR);
+    for (bool more = true; more; nth.number++) {
+        nth.calls = 0;
+        nth.failed = nth.undo_fails = false;
+        os_hook(call_fails, &nth);
+        int code = back_up(world, paths.tar);
+        os_hook(NULL, NULL);
+        more = nth.calls >= nth.number;
+        bool there = world_exists(world, TAR); // also when only the sync after it failed
+        assert_true(there || code != ETHOS_OK);
+        assert_true(nth.undo_fails || !world_exists(world, TAR ".partial"));
+        if (there) {
+            assert_restorable(world, paths.tar);
+            world_unlink(world, TAR);
+        }
+        assert_true(code == ETHOS_OK || world->error.text[0]);
+        assert_home(world);
+    }
+    assert_true(nth.number > 60);
+}
+
+static void test_a_backup_without_memory(void **state)
+{
+    struct world *world = *state;
+    struct paths paths = paths_of(world);
+    int code = ETHOS_NOMEM;
+    make_home(world);
+    world_open(world);
+    ALLOC_EACH(n, code == ETHOS_OK)
+    {
+        code = back_up(world, paths.copy);
+        assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
+        assert_int_equal(code == ETHOS_OK, world_exists(world, "copy"));
+        assert_false(world_exists(world, "copy.partial"));
+    }
+    alloc_fail_at(0);
+    assert_restorable(world, paths.copy);
+}
+
+static void test_a_restore_is_everything_or_nothing(void **state)
+{
+    struct world *world = *state;
+    struct paths paths = paths_of(world);
+    struct failing nth = {.number = 1};
+    make_home(world);
+    world_open(world);
+    assert_ok(world, back_up(world, paths.tar));
+    for (bool more = true; more; nth.number++) {
+        open_empty(world);
+        nth.calls = 0;
+        nth.failed = nth.undo_fails = false;
+        os_hook(call_fails, &nth);
+        int code = restore(world, paths.tar, false);
+        os_hook(NULL, NULL);
+        more = nth.calls >= nth.number;
+        if (world_exists(world, "home"))
+            assert_home(world);
+        else
+            assert_true(code != ETHOS_OK);
+        if (code != ETHOS_OK && !world_exists(world, "home")) {
+            assert_ok(world, restore(world, paths.tar, false)); // whatever was left is no hindrance
+            assert_home(world);
+        }
+    }
+    assert_true(nth.number > 60);
+}
+
+static void test_a_restore_without_memory(void **state)
+{
+    struct world *world = *state;
+    struct paths paths = paths_of(world);
+    int code = ETHOS_NOMEM;
+    make_home(world);
+    world_open(world);
+    assert_ok(world, back_up(world, paths.tar));
+    open_empty(world);
+    ALLOC_EACH(n, code == ETHOS_OK)
+    {
+        code = restore(world, paths.tar, false);
+        assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
+        assert_int_equal(code == ETHOS_OK, world_exists(world, "home"));
+    }
+    alloc_fail_at(0);
+    assert_home(world);
+}
+
+/* Merging twice, or after a failure, ends as merging once. */
+static void test_a_merge_that_failed_can_be_repeated(void **state)
+{
+    struct world *world = *state;
+    struct paths paths = paths_of(world);
+    struct failing nth = {.number = 1};
+    make_home(world);
+    world_open(world);
+    assert_ok(world, back_up(world, paths.tar));
+    for (bool more = true; more; nth.number += 7) {
+        open_empty(world);
+        world_turn(world, NULL);
+        assert_ok(world, world_sync(world, "[{\"action\":\"add\",\"content\":\"mine\"}]"));
+        nth.calls = 0;
+        os_hook(call_fails, &nth);
+        restore(world, paths.tar, false);
+        os_hook(NULL, NULL);
+        more = nth.calls >= nth.number;
+        assert_ok(world, restore(world, paths.tar, false));
+        assert_file(world, "home/personalities/default/MEMORY.md", "mine\n\none\n\ntwo\n");
+        assert_file(world, "home/personalities/p/config.yaml", "memoryScope: global\n");
+    }
+}
+
+/* ---- databases -------------------------------------------------------------------------------- */
+
+static void test_a_database_is_copied_with_its_log(void **state)
+{
+    struct world *world = *state;
+    struct ethos_error error = {0};
+    char from[160], to[160];
+    sqlite3 *database;
+    sqlite3_stmt *statement;
+    snprintf(from, sizeof from, "%s/from.db", world->temp.path);
+    snprintf(to, sizeof to, "%s/to.db", world->temp.path);
+    assert_int_equal(sqlite3_open(from, &database), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(database,
+                                  "PRAGMA journal_mode=WAL;PRAGMA wal_autocheckpoint=0;"
+                                  "CREATE TABLE t(x);INSERT INTO t VALUES(1);"
+                                  "BEGIN;INSERT INTO t VALUES(2)",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(session_sqlite_copier.copy(from, to, 1000, &error),
+                     ETHOS_OK); // while it writes
+    assert_int_equal(session_sqlite_copier.copy(from, to, 1000, &error), ETHOS_IO); // in the way
+    sqlite3_close(database);
+    assert_int_equal(sqlite3_open(to, &database), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(database, "SELECT sum(x) FROM t", -1, &statement, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int(statement, 0), 1);
+    sqlite3_finalize(statement);
+    sqlite3_close(database);
+    assert_mode(world, "to.db", 0600);
+    world_put(world, "d/bad.db", "SQLite format 3");
+    snprintf(from, sizeof from, "%s/d/bad.db", world->temp.path);
+    assert_int_equal(session_sqlite_copier.check(from, &error), ETHOS_CORRUPT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_backup_is_whole_or_there_is_none, world_set_up_quick,
+                                        world_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_backup_without_memory, world_set_up_quick,
+                                        world_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_restore_is_everything_or_nothing, world_set_up_quick,
+                                        world_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_restore_without_memory, world_set_up_quick,
+                                        world_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_merge_that_failed_can_be_repeated,
+                                        world_set_up_quick, world_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_database_is_copied_with_its_log, world_set_up_quick,
+                                        world_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
