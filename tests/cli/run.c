@@ -14,6 +14,7 @@
 #include <glob.h>
 #include <libgen.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -21,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,6 +31,10 @@
 
 #define STEP_SECONDS 60 /* a command that takes longer is stopped and has failed */
 #define MAX_ENV 32
+
+/* Servers of the tests: below the ports that the system gives to outgoing connections. */
+#define FIRST_PORT 10000
+#define LAST_PORT 32000
 
 struct test {
     struct golden *golden;
@@ -91,6 +97,31 @@ static void child_stream(int fd, const char *name, int flags)
     close(file);
 }
 
+static bool is_free(int port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool bound = probe >= 0 && bind(probe, (struct sockaddr *)&address, sizeof(address)) == 0;
+
+    if (probe >= 0)
+        close(probe);
+    return bound;
+}
+
+/* A free port; tests that run at the same time begin to search at different ones. */
+static int find_port(void)
+{
+    int count = LAST_PORT - FIRST_PORT;
+    int first = (int)((long)getpid() * 7 % count);
+
+    for (int i = 0; i < count; i++)
+        if (is_free(FIRST_PORT + (first + i) % count))
+            return FIRST_PORT + (first + i) % count;
+    die("there is no free port");
+}
+
 /* A clean environment, so that a test means the same everywhere. */
 static void child_exec(const char *script)
 {
@@ -104,6 +135,7 @@ static void child_exec(const char *script)
     setenv("TMPDIR", path_in(root, "tmp"), 1);
     setenv("LC_ALL", "C.UTF-8", 1);
     setenv("TZ", "UTC", 1);
+    setenv("PORT", print("%d", find_port()), 1);
     setenv("ASAN_OPTIONS", sanitizer, 1);
     setenv("UBSAN_OPTIONS", sanitizer, 1);
     for (int i = 0; i < options.extras; i++)
