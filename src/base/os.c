@@ -262,14 +262,26 @@ int64_t os_now_ms(void)
     return clock_ms(CLOCK_REALTIME);
 }
 
+#ifdef ETHOS_TEST_HOOKS
+static bool sleep_skipped;
+static int64_t skipped_ms; /* so far */
+
+void os_skip_sleep(bool skip)
+{
+    sleep_skipped = skip;
+}
+#else
+enum { skipped_ms = 0 };
+#endif
+
 int64_t os_monotonic_ms(void)
 {
-    return clock_ms(CLOCK_MONOTONIC);
+    return clock_ms(CLOCK_MONOTONIC) + skipped_ms;
 }
 
 int64_t os_tick_ms(void)
 {
-    return clock_ms(CLOCK_MONOTONIC_COARSE);
+    return clock_ms(CLOCK_MONOTONIC_COARSE) + skipped_ms;
 }
 
 int64_t os_boot_ms(void)
@@ -287,6 +299,12 @@ void os_sleep_ms(unsigned ms)
 {
     struct timespec rest = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
 
+#ifdef ETHOS_TEST_HOOKS
+    if (sleep_skipped) {
+        skipped_ms += ms;
+        return;
+    }
+#endif
     while (nanosleep(&rest, &rest) == -1 && errno == EINTR)
         continue;
 }

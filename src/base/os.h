@@ -131,6 +131,12 @@ int os_mkdirs(int dir, const char *path);
  */
 typedef int os_hook_fn(void *arg, const char *call, unsigned long number);
 void os_hook(os_hook_fn *hook, void *arg);
+
+/*
+ * While on, a sleep returns at once and the monotonic clocks go on by as much: for tests with one
+ * thread and no other process, where nothing can happen during a sleep.
+ */
+void os_skip_sleep(bool skip);
 #endif
 
 #endif

@@ -266,5 +266,6 @@ int main(void)
         TEST(test_two_way_what_git_could_not_merge_is_not_taken),
     };
     choose_place();
+    os_skip_sleep(true);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -241,5 +241,6 @@ int main(void)
         TEST(test_without_memory_nothing_is_opened),
     };
     choose_place();
+    os_skip_sleep(true);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -503,5 +503,6 @@ int main(void)
         HOME_TEST(test_a_file_in_a_directorys_place_after_a_kill_is_left_alone),
         HOME_TEST(test_too_many_directories_for_the_descriptors_change_nothing),
     };
+    os_skip_sleep(true);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
