@@ -278,7 +278,8 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
                            .tell = view_tell,
                            .progress_arg = self};
     bool held = strcmp(op->name, "memory.migrate") == 0; // until all is said: how it goes on
-    if (held) {
+    bool cleans = strcmp(op->name, "admin.backup") == 0 || strcmp(op->name, "admin.restore") == 0;
+    if (held || cleans) {
         call.stopped = is_ending;
         ending_hold();
     } else if (setting.options.ephemeral) {
@@ -294,7 +295,9 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
         code = op_run(op, &call, result, error);
     view_progress(self, 0, 0); // whatever became of it
     ethos_close(call.ethos);
-    if (!held && setting.options.ephemeral)
+    if (cleans)
+        ending_release(false);
+    else if (!held && setting.options.ephemeral)
         hold_signals(false);
     return code;
 }

@@ -40,6 +40,13 @@ static bool is_sidecar(const char *path)
     return false;
 }
 
+/* In the tree of the memory tool a file may have any name, which means nothing. */
+static bool is_in_tree(const char *path)
+{
+    static const char tree[] = "memories/";
+    return strncmp(path, tree, sizeof tree - 1) == 0 || strstr(path, "/memories/");
+}
+
 enum backup_class backup_class(const char *path)
 {
     static const char *const local[] = {".lock",   "-lock",   ".sock",
@@ -50,6 +57,8 @@ enum backup_class backup_class(const char *path)
     if (is_sidecar(path) || strncmp(path, "web-token", 9) == 0 || is_top(path, "recall") ||
         strcmp(path, "sessions-search.db") == 0 || strcmp(path, BACKUP_MANIFEST) == 0)
         return BACKUP_LOCAL;
+    if (is_in_tree(path))
+        return BACKUP_FILE;
     for (size_t i = 0; i < sizeof local / sizeof *local; i++)
         if (ends(name, local[i]))
             return BACKUP_LOCAL;

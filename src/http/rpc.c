@@ -273,17 +273,16 @@ static void run(struct http_call *call, const struct shape *shape, const struct 
     json_decref(input);
 }
 
+/* To a key, what does not exist is what only the owner has. */
 void rpc_refuse(struct http_call *call, const struct op *op)
 {
-    char needs[64] = "";
-    struct http_error error = {403, "FORBIDDEN", "This key may not do that", NULL};
-    if (!op && call->who != HTTP_KEY)
+    struct ethos_error refused;
+    struct http_error error = {403, "FORBIDDEN", "This key may not do that", OP_OWNER_ONLY};
+    if (!op && call->who != HTTP_KEY) {
         error = (struct http_error){404, "NOT_FOUND", "No such procedure", NULL};
-    else if (op && (op->effect & OP_PERSON) && (call->rights & OP_AGENT))
-        error.action = "A person has to decide.";
-    else if (op && op->right < OP_OWNER) {
-        snprintf(needs, sizeof needs, "Use a key with the scope %s", op_right_name(op->right));
-        error.action = needs;
+    } else if (op) {
+        op_refuse(op, call->rights, &refused);
+        error.action = refused.hint;
     }
     http_answer_error(call, &error, NULL);
 }

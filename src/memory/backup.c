@@ -28,8 +28,9 @@
 #include "session/copy.h"
 #include "store/store.h"
 
-#define PARTIAL ".partial" /* what a backup is called until it is whole */
-#define DATABASE_COPY ".partial.db"
+/* What a backup is called until it is whole. What has this name is ours to remove: nobody else uses it. */
+#define PARTIAL ".ethos-partial"
+#define DATABASE_COPY PARTIAL ".db"
 #define TRIES 20 /* at a file that somebody is saving */
 #define TRY_MS 50
 #define HISTORY "memory-history.jsonl"
@@ -442,7 +443,8 @@ static int open_walk(struct ethos *ethos, const struct backup_how *how, struct w
 {
     const struct config *home;
     *walk = (struct walk){.ethos = ethos, .how = how, .root = -1};
-    walk->target = (struct backup_target){.fd = -1, .dir = -1, .file = -1, .files = json_object()};
+    walk->target = (struct backup_target){
+        .stop = &how->stop, .fd = -1, .dir = -1, .file = -1, .files = json_object()};
     arena_init(&walk->arena);
     walk->buffer = malloc(BACKUP_BUFFER);
     walk->skipped = json_array();
@@ -538,6 +540,10 @@ static int find_place(const struct backup_how *how, struct walk *walk, struct pl
     size_t size = strlen(how->path);
     if (size == 0 || size + sizeof DATABASE_COPY >= sizeof out->path)
         return err_set(error, ETHOS_INVALID, "the path is empty or too long");
+    if (strcmp(how->path, "-") == 0)
+        return err_hint(error,
+                        err_set(error, ETHOS_INVALID, "a backup is not written to standard output"),
+                        "name a file, such as ethos.tar");
     memcpy(out->path, how->path, size + 1);
     out->folder = size > 1 && how->path[size - 1] == '/';
     while (size > 1 && out->path[size - 1] == '/')
@@ -554,23 +560,30 @@ static int find_place(const struct backup_how *how, struct walk *walk, struct pl
     return code == ETHOS_OK ? check_free(out, how, error) : code;
 }
 
+static int err_written(const struct place *place, struct ethos_error *error)
+{
+    return err_set(error, ETHOS_BUSY, "%s: another backup is being written there", place->path);
+}
+
+static int open_place_folder(const struct place *place, struct backup_target *target,
+                             struct ethos_error *error)
+{
+    int code = backup_make_folder(place->partial, &target->dir, error);
+    return code == ETHOS_BUSY ? err_written(place, error) : code;
+}
+
 /* What a backup that was killed left is used again; one that is being written is locked. */
 static int open_place(const struct place *place, struct backup_target *target,
                       struct ethos_error *error)
 {
-    if (place->folder) {
-        dir_remove(AT_FDCWD, place->partial);
-        if (os_mkdirat(AT_FDCWD, place->partial, 0700) != 0)
-            return err_errno(error, errno, place->partial);
-        target->dir = os_openat(AT_FDCWD, place->partial, O_RDONLY | O_DIRECTORY, 0);
-        return target->dir >= 0 ? ETHOS_OK : err_errno(error, errno, place->partial);
-    }
+    if (place->folder)
+        return open_place_folder(place, target, error);
     int fd = os_openat(AT_FDCWD, place->partial, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0600);
     if (fd < 0)
         return err_errno(error, errno, place->partial);
     if (os_flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         os_close(fd);
-        return err_set(error, ETHOS_BUSY, "%s: another backup is being written there", place->path);
+        return err_written(place, error);
     }
     target->fd = fd;
     return os_ftruncate(fd, 0) == 0 && os_fchmod(fd, 0600) == 0
@@ -594,7 +607,11 @@ static int sync_parent(const char *path, struct ethos_error *error)
 static int publish(const struct place *place, const struct walk *walk, struct ethos_error *error)
 {
     struct backup_found found;
-    int code = backup_read(place->partial, NULL, &found, error);
+    struct backup_target nowhere = {
+        .stop = &walk->how->stop, .fd = -1, .dir = -1, .file = -1, .files = json_object()};
+    int code = nowhere.files ? backup_read(place->partial, &nowhere, &found, error)
+                             : err_nomem(error);
+    json_decref(nowhere.files);
     if (code == ETHOS_OK && found.files != walk->target.count)
         code = err_set(error, ETHOS_CORRUPT, "%s: it holds %llu files instead of %llu",
                        place->partial, (unsigned long long)found.files,

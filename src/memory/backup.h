@@ -18,11 +18,18 @@
 
 #include "base/json.h"
 
+/* Whether somebody wants it to end: it leaves nothing then, and fails with ETHOS_IO. */
+struct backup_stop {
+    bool (*asked)(void *arg); /* or NULL */
+    void *arg;
+};
+
 struct backup_how {
     const char *path; /* a new file, or a folder: one that exists, or a name that ends in a slash */
     bool keys;        /* also keys.yaml and what else holds keys of model providers */
     bool replace;     /* a file that is there already */
     bool dry_run;     /* only count */
+    struct backup_stop stop;
 };
 
 /*
@@ -36,11 +43,13 @@ int backup_write(struct ethos *ethos, const struct backup_how *how, json_t **out
 struct restore_how {
     const char *path;
     bool dry_run;
+    struct backup_stop stop;
 };
 
 /*
- * Into a home that does not exist or is empty: all at once, or nothing. Into one with memory: what it lacks is
- * added, what differs is merged or kept beside it; nothing that is there is lost.
+ * Into a home that does not exist or is empty: all at once, or nothing; one that cannot be replaced (a mount
+ * point, a folder that is not ours to rename, one that a server uses) is filled scope by scope. Into one with
+ * memory: what it lacks is added, what differs is merged or kept beside it; nothing that is there is lost.
  * {"path", "home", "created", "files", "bytes", "merge", "login": a name without a profile or null,
  *  "rows": [{"what", "scope", "key", "why"}], "dryRun"}, what being added, updated, merged, conflict or kept.
  * ETHOS_CORRUPT or ETHOS_DENIED for a backup that is damaged or hostile: nothing was changed.

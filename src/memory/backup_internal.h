@@ -27,10 +27,11 @@ bool backup_scope(const char *path, char out[ETHOS_MAX_SCOPE]);
 
 /* Where files go. fd or dir is -1; both: nothing is written, only counted. */
 struct backup_target {
-    int fd;        /* of an archive */
-    int dir;       /* of a folder */
-    uint64_t end;  /* of the archive: where the current entry begins */
-    json_t *files; /* path: SHA-256 */
+    const struct backup_stop *stop; /* asked at every piece; or NULL */
+    int fd;                         /* of an archive */
+    int dir;                        /* of a folder */
+    uint64_t end;                   /* of the archive: where the current entry begins */
+    json_t *files;                  /* path: SHA-256 */
     uint64_t count, bytes;
     int file;      /* current one in the folder, or -1 */
     uint64_t room; /* bytes that the current entry still lacks */
@@ -38,7 +39,13 @@ struct backup_target {
     struct digest digest;
 };
 
-/* One file: begin, its bytes in pieces, end. drop takes a begun one back. */
+/*
+ * Makes a folder and locks it. One of that name that nobody has locked is what a killed process left, and goes.
+ * ETHOS_BUSY when somebody has. Another failure leaves errno.
+ */
+int backup_make_folder(const char *path, int *out, struct ethos_error *error);
+
+/* One file: begin, its bytes in pieces, end. drop takes a begun one back. ETHOS_IO when it is stopped. */
 int backup_begin(struct backup_target *target, const char *path, uint64_t size, unsigned mode,
                  int64_t mtime_s, struct ethos_error *error);
 int backup_data(struct backup_target *target, const void *data, size_t size,
@@ -60,8 +67,7 @@ struct backup_found {
 };
 
 /*
- * Reads a backup whole, checks every path and compares every file with the list. into (NULL: nowhere) gets the
- * files. ETHOS_CORRUPT, ETHOS_DENIED; ETHOS_NOTFOUND when there is none.
+ * Reads a backup whole, checks every path and compares every file with the list. into gets the files. ETHOS_CORRUPT, ETHOS_DENIED; ETHOS_NOTFOUND when there is none.
  */
 int backup_read(const char *path, struct backup_target *into, struct backup_found *out,
                 struct ethos_error *error);
@@ -72,7 +78,7 @@ int backup_check_databases(const char *path, const json_t *files, struct ethos_e
 /* ---- restore_merge.c ------------------------------------------------------------------------ */
 
 /* Merges the home that was unpacked at `from` into the home of the handle; adds to rows. */
-int restore_merge(struct ethos *ethos, const char *from, const json_t *files, bool dry_run,
-                  json_t **rows, struct ethos_error *error);
+int restore_merge(struct ethos *ethos, const char *from, const json_t *files,
+                  const struct restore_how *how, json_t **rows, struct ethos_error *error);
 
 #endif

@@ -24,7 +24,6 @@ struct source {
     const char *path;
     int fd; /* of the archive, or of the folder */
     struct str list;
-    struct backup_target nowhere;
     struct backup_target *into;
     char *buffer;
 };
@@ -184,11 +183,6 @@ int backup_read(const char *path, struct backup_target *into, struct backup_foun
 {
     struct stat st;
     struct source source = {.path = path, .into = into};
-    source.nowhere = (struct backup_target){.fd = -1, .dir = -1, .file = -1};
-    if (!into) {
-        source.into = &source.nowhere;
-        source.nowhere.files = json_object();
-    }
     str_init(&source.list, BACKUP_MAX_MANIFEST);
     source.buffer = malloc(BACKUP_BUFFER);
     source.fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
@@ -206,7 +200,6 @@ int backup_read(const char *path, struct backup_target *into, struct backup_foun
     source.into->file = -1;
     if (source.fd >= 0)
         os_close(source.fd);
-    json_decref(source.nowhere.files);
     str_release(&source.list);
     free(source.buffer);
     return code;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 
 #include "base/arena.h"
 #include "base/dir.h"
@@ -46,6 +47,26 @@ static int open_file(struct backup_target *target, struct ethos_error *error)
     return ETHOS_OK;
 }
 
+/* ---- the folder ------------------------------------------------------------------------------ */
+
+int backup_make_folder(const char *path, int *out, struct ethos_error *error)
+{
+    int old = os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    bool busy = old >= 0 && os_flock(old, LOCK_EX | LOCK_NB) != 0;
+    if (old >= 0 && !busy)
+        dir_remove(AT_FDCWD, path);
+    if (old >= 0)
+        os_close(old);
+    if (busy)
+        return err_set(error, ETHOS_BUSY, "%s is being written", path);
+    if (os_mkdirat(AT_FDCWD, path, 0700) != 0)
+        return errno == EEXIST ? err_set(error, ETHOS_BUSY, "%s is being written", path)
+                               : err_errno(error, errno, path);
+    *out = os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    return *out >= 0 && os_flock(*out, LOCK_EX | LOCK_NB) == 0 ? ETHOS_OK
+                                                               : err_errno(error, errno, path);
+}
+
 /* ---- one entry ------------------------------------------------------------------------------ */
 
 static int write_header(struct backup_target *target, struct ethos_error *error)
@@ -86,6 +107,8 @@ int backup_data(struct backup_target *target, const void *data, size_t size,
                 struct ethos_error *error)
 {
     int fd = target->dir >= 0 ? target->file : target->fd;
+    if (target->stop && target->stop->asked && target->stop->asked(target->stop->arg))
+        return err_set(error, ETHOS_IO, "interrupted");
     if (size > target->room)
         return err_set(error, ETHOS_BUSY, "%s grew while it was copied", target->entry.path);
     target->room -= size;

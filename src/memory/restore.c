@@ -1,16 +1,16 @@
 /*
  * restore.c: a backup as a home.
  *
- * It is unpacked into a folder beside the home, compared with its list, its databases checked. An empty home
- * is then replaced by that folder with one rename: who kills it before has changed nothing. A home with
- * memory gets what it lacks (restore_merge.c).
+ * It is unpacked into a folder beside the home (in it, where that folder is not ours to make), compared with its
+ * list, its databases checked. An empty home is then replaced by that folder with one rename: who kills it before
+ * has changed nothing. A home with memory gets what it lacks (restore_merge.c), and so does an empty one that
+ * cannot be replaced.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 
 #include "base/arena.h"
 #include "base/dir.h"
@@ -22,16 +22,19 @@
 #include "memory/handle.h"
 #include "memory/identity.h"
 
-#define BARE_NAMES 2        /* that a home has when it is made */
-#define UNPACKED ".restore" /* behind the home's name, until it is whole */
+#define BARE_NAMES 2 /* that a home has when it is made */
+/* Behind the home's name, until it is whole. What has this name is ours to remove: nobody else uses it. */
+#define UNPACKED ".ethos-restoring"
 
 struct restore {
     struct ethos *ethos;
     const struct restore_how *how;
+    char home[PATH_MAX];   /* without links */
     char folder[PATH_MAX]; /* where it is unpacked */
     struct backup_target target;
     struct backup_found found;
-    bool empty; /* the home */
+    bool empty;  /* the home */
+    bool serves; /* and a server uses it, or did: its records stay */
     json_t *rows;
     char login[ETHOS_MAX_ID + 1]; /* without a profile of its own; "": it has one */
 };
@@ -52,7 +55,10 @@ static int look_at_home(struct restore *self, struct ethos_error *error)
 {
     struct arena arena;
     struct dir_names names = {0};
+    struct stat st;
     const char *home = service_home(self->ethos);
+    if (os_realpath(home, self->home) != 0)
+        snprintf(self->home, sizeof self->home, "%s", home);
     int dir = os_openat(AT_FDCWD, home, O_RDONLY | O_DIRECTORY, 0);
     self->empty = dir < 0 && errno == ENOENT;
     if (dir < 0)
@@ -61,6 +67,7 @@ static int look_at_home(struct restore *self, struct ethos_error *error)
     int failed = dir_names(dir, &arena, BARE_NAMES, &names);
     self->empty = failed == 0 && is_bare(dir, &names);
     int code = failed != 0 && errno != E2BIG ? err_errno(error, errno, home) : ETHOS_OK;
+    self->serves = os_fstatat(dir, HOME_RECORDS "/server", &st, 0) == 0;
     arena_release(&arena);
     os_close(dir);
     return code;
@@ -76,30 +83,35 @@ static int make_parent(const char *path, struct ethos_error *error)
     return !*parent || dir_make(parent) == 0 ? ETHOS_OK : err_errno(error, errno, parent);
 }
 
-/* One that a killed restore left goes first; one that is running holds its lock. */
+/* In the home itself, where the folder that it is in is somebody else's. */
+static int open_inside(struct restore *self, struct ethos_error *error)
+{
+    char records[PATH_MAX];
+    if ((size_t)snprintf(records, sizeof records, "%s/" HOME_RECORDS, self->home) >=
+            sizeof records ||
+        (size_t)snprintf(self->folder, sizeof self->folder, "%s/restoring", records) >=
+            sizeof self->folder)
+        return err_set(error, ETHOS_LIMIT, "%s: the path is too long", self->home);
+    if (dir_make(records) != 0)
+        return err_errno(error, errno, records);
+    self->serves = true;
+    return backup_make_folder(self->folder, &self->target.dir, error);
+}
+
 static int open_folder(struct restore *self, struct ethos_error *error)
 {
-    const char *home = service_home(self->ethos);
-    if ((size_t)snprintf(self->folder, sizeof self->folder, "%s" UNPACKED, home) >=
+    if ((size_t)snprintf(self->folder, sizeof self->folder, "%s" UNPACKED, self->home) >=
         sizeof self->folder)
-        return err_set(error, ETHOS_LIMIT, "%s: the path is too long", home);
+        return err_set(error, ETHOS_LIMIT, "%s: the path is too long", self->home);
     int code = make_parent(self->folder, error);
-    if (code != ETHOS_OK)
-        return code;
-    int old = os_openat(AT_FDCWD, self->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    bool busy = old >= 0 && os_flock(old, LOCK_EX | LOCK_NB) != 0;
-    if (old >= 0 && !busy)
-        dir_remove(AT_FDCWD, self->folder);
-    if (old >= 0)
-        os_close(old);
-    if (busy)
-        return err_set(error, ETHOS_BUSY, "%s: another restore is running", home);
-    if (os_mkdirat(AT_FDCWD, self->folder, 0700) != 0)
-        return err_errno(error, errno, self->folder);
-    self->target.dir = os_openat(AT_FDCWD, self->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    if (self->target.dir < 0 || os_flock(self->target.dir, LOCK_EX | LOCK_NB) != 0)
-        return err_errno(error, errno, self->folder);
-    return ETHOS_OK;
+    if (code == ETHOS_OK)
+        code = backup_make_folder(self->folder, &self->target.dir, error);
+    if (code != ETHOS_OK && self->target.dir < 0 &&
+        (errno == EACCES || errno == EPERM || errno == EROFS))
+        code = open_inside(self, error);
+    return code == ETHOS_BUSY
+               ? err_set(error, code, "%s: another restore is running", service_home(self->ethos))
+               : code;
 }
 
 static int unpack(struct restore *self, struct ethos_error *error)
@@ -162,42 +174,66 @@ static void remove_bare(const char *home)
     }
 }
 
-static int become_home(struct restore *self, struct ethos_error *error)
-{
-    const char *home = service_home(self->ethos);
-    look_for_login(self, self->target.dir);
-    if (self->how->dry_run) {
-        discard(self);
-        return ETHOS_OK;
-    }
-    if (dir_ignore(self->target.dir) != 0) // of a home that never had one
-        return err_errno(error, errno, self->folder);
-    remove_bare(home);
-    if (os_renameat(AT_FDCWD, self->folder, AT_FDCWD, home, 0) != 0)
-        return err_errno(error, errno, home);
-    char parent[PATH_MAX];
-    const char *slash = strrchr(home, '/');
-    snprintf(parent, sizeof parent, "%.*s", slash ? (int)(slash - home) : 0, home);
-    int fd = os_openat(AT_FDCWD, *parent ? parent : "/", O_RDONLY | O_DIRECTORY, 0);
-    int code = fd >= 0 && os_fsync(fd) == 0 ? ETHOS_OK : err_errno(error, errno, parent);
-    if (fd >= 0)
-        os_close(fd);
-    os_close(self->target.dir);
-    self->target.dir = -1;
-    return code;
-}
-
 static int merge(struct restore *self, struct ethos_error *error)
 {
     int dir;
-    int code = restore_merge(self->ethos, self->folder, self->target.files, self->how->dry_run,
-                             &self->rows, error);
+    int code = restore_merge(self->ethos, self->folder, self->target.files, self->how, &self->rows,
+                             error);
     if (code == ETHOS_OK && service_open_root(self->ethos, false, &dir, NULL) == ETHOS_OK &&
         dir >= 0) {
         look_for_login(self, dir);
         os_close(dir);
     }
     discard(self);
+    return code;
+}
+
+/* An empty home that is not replaced. What it had none of is all added: nobody needs the list. */
+static int fill_home(struct restore *self, struct ethos_error *error)
+{
+    int dir;
+    int code = service_open_root(self->ethos, true, &dir, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (dir_ignore(dir) != 0)
+        code = err_errno(error, errno, self->home);
+    os_close(dir);
+    if (code == ETHOS_OK)
+        code = merge(self, error);
+    json_array_clear(self->rows);
+    return code;
+}
+
+static int sync_parent(const char *path, struct ethos_error *error)
+{
+    char parent[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    snprintf(parent, sizeof parent, "%.*s", slash ? (int)(slash - path) : 0, path);
+    int fd = os_openat(AT_FDCWD, *parent ? parent : "/", O_RDONLY | O_DIRECTORY, 0);
+    int code = fd >= 0 && os_fsync(fd) == 0 ? ETHOS_OK : err_errno(error, errno, parent);
+    if (fd >= 0)
+        os_close(fd);
+    return code;
+}
+
+static int become_home(struct restore *self, struct ethos_error *error)
+{
+    look_for_login(self, self->target.dir);
+    if (self->how->dry_run) {
+        discard(self);
+        return ETHOS_OK;
+    }
+    if (self->serves)
+        return fill_home(self, error);
+    if (dir_ignore(self->target.dir) != 0) // of a home that never had one
+        return err_errno(error, errno, self->folder);
+    remove_bare(self->home);
+    if (os_renameat(AT_FDCWD, self->folder, AT_FDCWD, self->home, 0) != 0)
+        return errno == EBUSY || errno == EXDEV ? fill_home(self, error) // a mount point
+                                                : err_errno(error, errno, self->home);
+    int code = sync_parent(self->home, error);
+    os_close(self->target.dir);
+    self->target.dir = -1;
     return code;
 }
 
@@ -217,7 +253,8 @@ int backup_restore(struct ethos *ethos, const struct restore_how *how, json_t **
                    struct ethos_error *error)
 {
     struct restore self = {.ethos = ethos, .how = how};
-    self.target = (struct backup_target){.fd = -1, .dir = -1, .file = -1, .files = json_object()};
+    self.target = (struct backup_target){
+        .stop = &how->stop, .fd = -1, .dir = -1, .file = -1, .files = json_object()};
     self.rows = json_array();
     int code = self.rows && self.target.files ? ETHOS_OK : err_nomem(error);
     if (code == ETHOS_OK && service_ephemeral(ethos))

@@ -10,6 +10,7 @@
  *     another text                        another text, a common version  merged, or a conflict copy
  *     MEMORY.md, USER.md                  another one                     both sides' entries
  *     another text                        another text                    a conflict copy
+ *     another text                        a text was forgotten since      a conflict copy: it may be that one
  *     a conversation                      none                            added
  *     a conversation                      another one has its key         added, with the next key of the family
  *     its next messages                   the first ones                  added
@@ -175,6 +176,24 @@ static int merge_text(struct merging *self, const char *key, const char *base,
     return code;
 }
 
+static const struct ethos_change *last_purge(const struct past *past, const char *key)
+{
+    for (size_t i = past->count; i-- > 0;) {
+        const struct ethos_change *row = &past->rows[i];
+        if (strcmp(row->key, key) == 0 && row->via && strcmp(row->via, "purge") == 0)
+            return row;
+    }
+    return NULL;
+}
+
+/* A purge leaves no trace of what it took: the backup's text may hold it. */
+static bool forgot_since(const struct merging *self, const char *key)
+{
+    const struct ethos_change *here = last_purge(&self->past[1], key);
+    const struct ethos_change *there = last_purge(&self->past[0], key);
+    return here && (!there || there->time_ms < here->time_ms);
+}
+
 /* A log or an index: entries of both sides can stand one after the other. */
 static bool is_list(const char *key)
 {
@@ -192,6 +211,9 @@ static int meet_texts(struct merging *self, const char *key, const struct ethos_
     if (knows(&self->past[1], key, theirs->revision))
         return add_row(self, "kept", self->scope, key,
                        here ? "it is newer here" : "it was deleted here since", error);
+    if (forgot_since(self, key))
+        return set_aside(self, key, came, "a text was forgotten here since; this may bring it back",
+                         error);
     if (here && knows(&self->past[0], key, ours->revision)) {
         int code = write_text(self, key, ours->revision, came, error);
         return code == ETHOS_OK ? add_row(self, "updated", self->scope, key, NULL, error) : code;
@@ -309,8 +331,11 @@ static int merge_scopes(struct merging *self, struct ethos_error *error)
 {
     struct names scopes = {0};
     int code = names_of_scopes(self->move.from, &scopes, error);
-    for (size_t i = 0; code == ETHOS_OK && i < scopes.count; i++)
-        code = merge_scope(self, scopes.list[i], error);
+    for (size_t i = 0; code == ETHOS_OK && i < scopes.count; i++) {
+        code = migrate_go_on(&self->move, error);
+        if (code == ETHOS_OK)
+            code = merge_scope(self, scopes.list[i], error);
+    }
     names_release(&scopes);
     return code;
 }
@@ -538,12 +563,16 @@ static int open_both(struct merging *self, struct ethos_error *error)
     return self->from_dir >= 0 ? ETHOS_OK : err_errno(error, errno, self->folder);
 }
 
-int restore_merge(struct ethos *ethos, const char *from, const json_t *files, bool dry_run,
-                  json_t **rows, struct ethos_error *error)
+int restore_merge(struct ethos *ethos, const char *from, const json_t *files,
+                  const struct restore_how *how, json_t **rows, struct ethos_error *error)
 {
     struct merging self = {
         .ethos = ethos, .folder = from, .from_dir = -1, .to_dir = -1, .rows = rows};
-    self.move = (struct migrate){.host = ethos->host, .dry_run = dry_run, .adds = true};
+    self.move = (struct migrate){.host = ethos->host,
+                                 .dry_run = how->dry_run,
+                                 .adds = true,
+                                 .stopped = how->stop.asked,
+                                 .arg = how->stop.arg};
     int code = open_both(&self, error);
     if (code == ETHOS_OK)
         code = merge_scopes(&self, error);

@@ -13,7 +13,8 @@ static int run_backup(struct op_call *call, struct op_result *result, struct eth
     const struct backup_how how = {.path = op_string(call, "path"),
                                    .keys = op_flag(call, "withKeys"),
                                    .replace = op_flag(call, "replace"),
-                                   .dry_run = call->dry_run};
+                                   .dry_run = call->dry_run,
+                                   .stop = {call->stopped, call->progress_arg}};
     json_t *report = NULL;
     int code = backup_write(call->ethos, &how, &report, error);
     return code == ETHOS_OK ? op_return(result, report, error) : code;
@@ -21,7 +22,9 @@ static int run_backup(struct op_call *call, struct op_result *result, struct eth
 
 static int run_restore(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
-    const struct restore_how how = {.path = op_string(call, "path"), .dry_run = call->dry_run};
+    const struct restore_how how = {.path = op_string(call, "path"),
+                                    .dry_run = call->dry_run,
+                                    .stop = {call->stopped, call->progress_arg}};
     json_t *report = NULL;
     int code = backup_restore(call->ethos, &how, &report, error);
     return code == ETHOS_OK ? op_return(result, report, error) : code;

@@ -16,6 +16,7 @@
 #include "memory/registry.h"
 #include "memory/service.h"
 #include "memory/slots.h"
+#include "ops/meant.h"
 #include "ops/personalities.h"
 #include "ops/settings.h"
 #include "ops/tables.h"
@@ -468,6 +469,8 @@ static int run_set(struct op_call *call, struct op_result *result, struct ethos_
         code = check_meaning(change.key, change.value, error);
     if (code == ETHOS_OK)
         code = check_change(call, &place, &change, error);
+    if (code == ETHOS_OK && strcmp(change.key, "personality") == 0)
+        code = meant_personality(call, change.value, error);
     bool left = code == ETHOS_OK && !place.personality && leaves_files(call, &change);
     if (code == ETHOS_OK)
         code = settings_write(call, place.folder, &change, 1, result, error);

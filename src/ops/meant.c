@@ -58,6 +58,20 @@ static bool writes_own(struct op_call *call, const struct op *op, const char *id
            strcmp(config_get(home, own, "memoryScope"), "global") != 0;
 }
 
+static int refuse(const char *id, const char *meant, struct ethos_error *error)
+{
+    int code = err_set(error, ETHOS_NOTFOUND, "no such personality: %s (did you mean %s?)", id,
+                       meant);
+    return err_hint(error, code, "ethos personality create %s makes a new one", id);
+}
+
+int meant_personality(struct op_call *call, const char *id, struct ethos_error *error)
+{
+    char meant[ETHOS_MAX_ID + 1];
+    personalities_meant(call, id, meant);
+    return *meant ? refuse(id, meant, error) : ETHOS_OK;
+}
+
 static int check_personality(struct op_call *call, const struct op *op, char *out_hint,
                              struct ethos_error *error)
 {
@@ -68,11 +82,8 @@ static int check_personality(struct op_call *call, const struct op *op, char *ou
     personalities_meant(call, id, meant);
     if (!*meant)
         return ETHOS_OK;
-    if (writes_own(call, op, id)) {
-        int code = err_set(error, ETHOS_NOTFOUND, "no such personality: %s (did you mean %s?)", id,
-                           meant);
-        return err_hint(error, code, "ethos personality create %s makes a new one", id);
-    }
+    if (writes_own(call, op, id))
+        return refuse(id, meant, error);
     snprintf(out_hint, MEANT_HINT_SIZE, "personality %s has no memory; did you mean %s?", id,
              meant);
     return ETHOS_OK;

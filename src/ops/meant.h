@@ -19,4 +19,7 @@
 int meant_check(struct op_call *call, const struct op *op, char out_hint[MEANT_HINT_SIZE],
                 struct ethos_error *error);
 
+/* The same refusal for an id that is about to be set as the active personality. */
+int meant_personality(struct op_call *call, const char *id, struct ethos_error *error);
+
 #endif

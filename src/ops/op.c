@@ -69,7 +69,7 @@ bool op_right_parse(struct ethos_view name, enum op_right *out)
 
 bool op_allowed(const struct op *op, unsigned rights)
 {
-    if ((op->effect & OP_LOCAL) || ((op->effect & OP_PERSON) && (rights & OP_AGENT)))
+    if ((op->effect & OP_LOCAL) || ((op->effect & OP_NEVER_AGENT) && (rights & OP_AGENT)))
         return false;
     if ((rights & OP_LIMITED) && !limits_cover(op))
         return false;
@@ -231,20 +231,25 @@ static int run_limited(const struct op *op, struct op_call *call, struct op_resu
     return code;
 }
 
+int op_refuse(const struct op *op, unsigned rights, struct ethos_error *error)
+{
+    int code = err_set(error, ETHOS_DENIED, "%s: not allowed here", op->name);
+    if (op->right == OP_OWNER || (op->effect & OP_LOCAL))
+        return err_hint(error, code, OP_OWNER_ONLY);
+    if ((rights & OP_LIMITED) && !limits_cover(op))
+        return err_hint(error, code, "it is not for a key that is limited with --only");
+    if ((op->effect & OP_NEVER_AGENT) && (rights & OP_AGENT))
+        return err_hint(error, code, "a person has to decide");
+    return err_hint(error, code, "it needs the right %s", op_right_name(op->right));
+}
+
 int op_run_as(const struct op *op, unsigned rights, struct op_call *call, struct op_result *result,
               struct ethos_error *error)
 {
-    if (op_allowed(op, rights))
-        return rights & OP_LIMITED ? run_limited(op, call, result, error)
-                                   : op_run(op, call, result, error);
-    int code = err_set(error, ETHOS_DENIED, "%s: not allowed here", op->name);
-    if ((rights & OP_LIMITED) && !limits_cover(op))
-        return err_hint(error, code, "it is not for a key that is limited with --only");
-    if ((op->effect & OP_PERSON) && (rights & OP_AGENT))
-        return err_hint(error, code, "a person has to decide");
-    return op->right == OP_OWNER || (op->effect & OP_LOCAL)
-               ? err_hint(error, code, "only the owner may, at the machine")
-               : err_hint(error, code, "it needs the right %s", op_right_name(op->right));
+    if (!op_allowed(op, rights))
+        return op_refuse(op, rights, error);
+    return rights & OP_LIMITED ? run_limited(op, call, result, error)
+                               : op_run(op, call, result, error);
 }
 
 void op_result_init(struct op_result *result)

@@ -93,6 +93,7 @@ enum {
     OP_LARGE = 512,    /* its arguments hold whole texts */
     OP_FINAL = 2048,   /* cannot be undone, or changes other programs: confirmed, see cli/ask.c */
     OP_PERSON = 1024,  /* a person decides: not for an agent, whatever its rights */
+    OP_NEVER_AGENT = OP_PERSON | OP_FINAL
 };
 
 /* How far a long operation is, for a display; called often. */
@@ -184,6 +185,10 @@ bool op_right_parse(struct ethos_view name, enum op_right *out);
 
 /* Whether somebody with these rights, who is not at the machine, may run it. The one place that knows. */
 bool op_allowed(const struct op *op, unsigned rights);
+
+/* What is said to one that op_allowed does not let in: ETHOS_DENIED, and the hint tells who may. */
+#define OP_OWNER_ONLY "only the owner may, at the machine"
+int op_refuse(const struct op *op, unsigned rights, struct ethos_error *error);
 
 /* "team:NAME", checked. */
 int op_team_scope(const char *name, char out[ETHOS_MAX_SCOPE], struct ethos_error *error);

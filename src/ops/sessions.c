@@ -678,6 +678,6 @@ const struct op ops_sessions[] = {
     {"sessions.delete", "sessions delete", "Delete a session with all that was said in it",
      "ethos sessions delete 3f2a9c1d", id_args, WRITES | OP_DESTRUCTIVE | OP_FINAL, run_delete},
     {"sessions.prune", "sessions prune", "Delete the sessions that were not used for long",
-     "ethos sessions prune --older-than 90d", prune_args, WRITES | OP_DESTRUCTIVE | OP_FINAL,
-     run_prune},
+     "ethos sessions prune --older-than 90d", prune_args, OP_OWNER,
+     OP_WRITES | OP_DATABASE | OP_DESTRUCTIVE | OP_FINAL, run_prune},
     {0}};

@@ -138,6 +138,9 @@ static void paths_that_lead_away_are_refused(void **state)
         assert_int_equal(backup_check_path(good[i], NULL), ETHOS_OK);
     assert_int_equal(backup_class("keys.yaml"), BACKUP_SECRET);
     assert_int_equal(backup_class("secrets/a"), BACKUP_SECRET);
+    assert_int_equal(backup_class("memories/a.sock"), BACKUP_FILE);
+    assert_int_equal(backup_class("users/u/memories/b/a.db"), BACKUP_FILE);
+    assert_int_equal(backup_class("users/u/memories/.mem/lock"), BACKUP_LOCAL);
     assert_int_equal(backup_class("personalities/p/keys.yaml"), BACKUP_FILE);
     assert_int_equal(backup_class("sessions.db"), BACKUP_DATABASE);
     assert_int_equal(backup_class("sessions-search.db"), BACKUP_LOCAL);

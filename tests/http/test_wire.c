@@ -227,7 +227,7 @@ test_what_does_not_exist_is_not_found_for_the_browser_and_forbidden_for_keys(voi
         assert_string_equal(text_at(answer->json, "code"), "FORBIDDEN");
         assert_string_equal(text_at(answer->json, "requestId"), "request-1");
         assert_true(json_is_string(json_object_get(answer->json, "error")));
-        assert_true(json_is_string(json_object_get(answer->json, "action")));
+        assert_string_equal(text_at(answer->json, "action"), OP_OWNER_ONLY);
     }
 }
 

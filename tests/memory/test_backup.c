@@ -60,7 +60,7 @@ static void open_empty(struct world *world)
 {
     world_close(world);
     world_remove(world, "home");
-    world_remove(world, "home.restore");
+    world_remove(world, "home.ethos-restoring");
     world_open(world);
 }
 
@@ -110,7 +110,7 @@ static void test_a_backup_is_whole_or_there_is_none(void **state)
         more = nth.calls >= nth.number;
         bool there = world_exists(world, TAR); // also when only the sync after it failed
         assert_true(there || code != ETHOS_OK);
-        assert_true(nth.undo_fails || !world_exists(world, TAR ".partial"));
+        assert_true(nth.undo_fails || !world_exists(world, TAR ".ethos-partial"));
         if (there) {
             assert_restorable(world, paths.tar);
             world_unlink(world, TAR);
@@ -133,7 +133,7 @@ static void test_a_backup_without_memory(void **state)
         code = back_up(world, paths.copy);
         assert_true(code == ETHOS_OK || code == ETHOS_NOMEM);
         assert_int_equal(code == ETHOS_OK, world_exists(world, "copy"));
-        assert_false(world_exists(world, "copy.partial"));
+        assert_false(world_exists(world, "copy.ethos-partial"));
     }
     alloc_fail_at(0);
     assert_restorable(world, paths.copy);
@@ -210,6 +210,86 @@ static void test_a_merge_that_failed_can_be_repeated(void **state)
     }
 }
 
+/* ---- homes that cannot be replaced, and ends in the middle --------------------------------------- */
+
+struct refusing {
+    const char *call;
+    int errnum;
+    unsigned long left; /* how often it is refused */
+};
+
+static int call_is_refused(void *arg, const char *call, unsigned long number)
+{
+    struct refusing *refusing = arg;
+    (void)number;
+    if (refusing->left == 0 || strcmp(call, refusing->call) != 0)
+        return 0;
+    refusing->left--;
+    return refusing->errnum;
+}
+
+/* A mount point is not replaced by a rename; the folder of a home may be somebody else's. */
+static void test_an_empty_home_that_cannot_be_replaced_is_filled(void **state)
+{
+    struct world *world = *state;
+    struct paths paths = paths_of(world);
+    make_home(world);
+    world_open(world);
+    assert_ok(world, back_up(world, paths.tar));
+    for (int i = 0; i < 3; i++) {
+        struct refusing ways[] = {
+            {"renameat", EBUSY, 1}, {"renameat", EXDEV, 1}, {"mkdirat", EACCES, 1}};
+        open_empty(world);
+        world_put(world, "home/.gitignore", "mine\n");
+        os_hook(call_is_refused, &ways[i]);
+        int code = restore(world, paths.tar, false);
+        os_hook(NULL, NULL);
+        assert_ok(world, code);
+        assert_int_equal(ways[i].left, 0);
+        assert_home(world);
+        assert_false(world_exists(world, "home.ethos-restoring"));
+        assert_false(world_exists(world, "home/.mem/restoring"));
+    }
+}
+
+static bool is_asked(void *arg)
+{
+    int *left = arg;
+    return (*left)-- <= 0;
+}
+
+static void test_what_is_stopped_leaves_nothing(void **state)
+{
+    struct world *world = *state;
+    struct paths paths = paths_of(world);
+    int code = ETHOS_IO, steps = 0;
+    make_home(world);
+    world_open(world);
+    for (; code != ETHOS_OK; steps++) {
+        int left = steps;
+        json_t *report = NULL;
+        const struct backup_how how = {.path = paths.tar, .stop = {is_asked, &left}};
+        code = backup_write(world->ethos, &how, &report, &world->error);
+        json_decref(report);
+        assert_true(code == ETHOS_OK || code == ETHOS_IO);
+        assert_int_equal(code == ETHOS_OK, world_exists(world, TAR));
+        assert_false(world_exists(world, TAR ".ethos-partial"));
+    }
+    assert_true(steps > 5);
+    open_empty(world);
+    for (code = ETHOS_IO, steps = 0; code != ETHOS_OK; steps++) {
+        int left = steps;
+        json_t *report = NULL;
+        const struct restore_how how = {.path = paths.tar, .stop = {is_asked, &left}};
+        code = backup_restore(world->ethos, &how, &report, &world->error);
+        json_decref(report);
+        assert_int_equal(code == ETHOS_OK, world_exists(world, "home"));
+        assert_false(world_exists(world, "home.ethos-restoring"));
+    }
+    assert_true(steps > 3);
+    assert_home(world);
+}
+
 /* ---- databases -------------------------------------------------------------------------------- */
 
 static void test_a_database_is_copied_with_its_log(void **state)
@@ -258,6 +338,10 @@ int main(void)
                                         world_tear_down),
         cmocka_unit_test_setup_teardown(test_a_merge_that_failed_can_be_repeated,
                                         world_set_up_quick, world_tear_down),
+        cmocka_unit_test_setup_teardown(test_an_empty_home_that_cannot_be_replaced_is_filled,
+                                        world_set_up_quick, world_tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_stopped_leaves_nothing, world_set_up_quick,
+                                        world_tear_down),
         cmocka_unit_test_setup_teardown(test_a_database_is_copied_with_its_log, world_set_up_quick,
                                         world_tear_down),
     };

@@ -37,6 +37,24 @@ static void test_an_operation_needs_its_own_right(void **state)
     }
 }
 
+/* No key purges: what cannot be undone is the owner's; sessions.delete a person's key may, too. */
+static void test_what_cannot_be_undone_is_never_an_agents(void **state)
+{
+    const unsigned keys = OP_RIGHT(OP_OWNER) - 1;
+    size_t final = 0;
+    (void)state;
+    for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
+        if (!(op->effect & OP_FINAL))
+            continue;
+        final++;
+        if (op_allowed(op, ~0u))
+            fail_msg("%s: an agent may", op->name);
+        if (op_allowed(op, keys) != (strcmp(op->name, "sessions.delete") == 0))
+            fail_msg("%s: a key", op->name);
+    }
+    assert_true(final > 5);
+}
+
 static void test_reading_rights_change_nothing(void **state)
 {
     (void)state;
@@ -116,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rights_have_names_and_the_owners_is_not_given_away),
         cmocka_unit_test(test_an_operation_needs_its_own_right),
+        cmocka_unit_test(test_what_cannot_be_undone_is_never_an_agents),
         cmocka_unit_test(test_reading_rights_change_nothing),
         WORLD_TEST(test_without_the_right_nothing_happens),
         WORLD_TEST(test_a_guarded_answer_has_no_secret_wherever_it_stands),
