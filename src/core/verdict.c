@@ -371,12 +371,7 @@ static bool any_ours(const struct history *h, size_t from, bool adds)
 /* The first of the changes that were made lately. */
 static size_t first_recent(const struct judge *j)
 {
-    const struct history *h = j->history;
-    size_t from = h->count > MERGE_BASE_VERSIONS ? h->count - MERGE_BASE_VERSIONS : 0;
-
-    while (from < h->count && h->records[from].ts_ms < j->facts->now_ms - MERGE_BASE_MS)
-        from++;
-    return from;
+    return merge_base_first(j->history, j->facts->now_ms);
 }
 
 /* Whether a change put in lines that the last text has and the text now lacks, or that cannot be told. */
@@ -768,11 +763,12 @@ static int hash_trimmed(struct judge *j)
 static bool is_purged(const struct judge *j)
 {
     const struct history *h = j->history;
+    size_t first = first_recent(j);
 
-    for (size_t i = h->count; i-- > 0;) {
+    for (size_t i = h->count; i-- > first;) {
         const struct history_record *r = &h->records[i];
 
-        if (r->ts_ms < j->facts->now_ms - MERGE_BASE_MS || view_eq(r->actions, VIEW("external")))
+        if (view_eq(r->actions, VIEW("external")))
             return false;
         if (!h->voided[i] && view_eq(r->via, VIEW("purge")))
             return true;

@@ -657,6 +657,23 @@ static void test_versions_of_more_than_seven_days_ago_are_no_base(void **state)
     teardown(&w);
 }
 
+/* A machine that started with the time of years ago: the order of the lines counts. */
+static void test_a_line_with_a_wrong_time_does_not_end_the_search(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, LINES);
+    becomes(&w, "replace", "a line\nB\nc line\nd line\ne line\n");
+    w.ts = 1000;
+    becomes(&w, "replace", "a line\nB\nC\nd line\ne line\n");
+    w.ts = NOW - 500;
+    f = judge(&w, "a line\nb line\nc line\nd line\ne line\nmine\n");
+    assert_merged(&f, "a line\nB\nC\nd line\ne line\nmine\n", 0, false);
+    teardown(&w);
+}
+
 /* The search follows the diffs: a base among a thousand versions costs no more texts than one. */
 static void test_the_search_reads_no_text_of_versions_it_passes(void **state)
 {
@@ -974,6 +991,7 @@ int main(void)
         cmocka_unit_test(test_edits_between_outside_edits_are_honoured),
         cmocka_unit_test(test_a_file_that_was_deleted_and_comes_back_is_listed),
         cmocka_unit_test(test_versions_of_more_than_seven_days_ago_are_no_base),
+        cmocka_unit_test(test_a_line_with_a_wrong_time_does_not_end_the_search),
         cmocka_unit_test(test_the_search_reads_no_text_of_versions_it_passes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
