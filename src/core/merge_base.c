@@ -213,17 +213,24 @@ static void note_version(struct search *s, size_t index)
         found->more = true;
 }
 
+size_t merge_base_first(const struct history *h, int64_t now_ms)
+{
+    size_t first = h->count > MERGE_BASE_VERSIONS ? h->count - MERGE_BASE_VERSIONS : 0;
+
+    while (first < h->count && h->records[first].ts_ms < now_ms - MERGE_BASE_MS)
+        first++;
+    return first;
+}
+
 static int search_all(struct search *s)
 {
     const struct history *h = s->facts->history;
-    int64_t since_ms = s->facts->now_ms - MERGE_BASE_MS;
+    size_t first = merge_base_first(h, s->facts->now_ms);
     int code = count_texts(s, s->facts->last) ? ETHOS_OK : ETHOS_NOMEM;
 
     s->found.last_distance = s->distance;
     s->at = h->records[h->count - 1].after_hash;
-    for (size_t i = h->count; code == ETHOS_OK && i-- > 0;) {
-        if (h->count - i > MERGE_BASE_VERSIONS || h->records[i].ts_ms < since_ms)
-            break;
+    for (size_t i = h->count; code == ETHOS_OK && i-- > first;) {
         code = step_back(s, i);
         if (code == ETHOS_OK && is_version(h, i))
             note_version(s, i);

@@ -43,6 +43,12 @@ struct merge_bases {
     bool more; /* there are others just as near */
 };
 
+/*
+ * Index of the first record that is looked at. Records are in their order, whatever time a clock gave
+ * some of them: those after one of the last 7 days are as new.
+ */
+size_t merge_base_first(const struct history *history, int64_t now_ms);
+
 /* Changed lines. */
 uint64_t merge_distance_lines(struct merge_distance distance);
 

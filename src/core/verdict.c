@@ -1,9 +1,8 @@
 /*
  * verdict.c: what an outside edit meant.
  *
- * Three texts meet here: the one last recorded, the one that stands there now, and, through the
- * diffs of the history, the entries that were added. Texts are looked at by lines, which are sorted
- * once, so that asking for many entries stays cheap.
+ * Three texts meet here: the one last recorded, the one that stands there now, and, through the diffs of
+ * the history, the entries that were added.
  */
 #include "core/verdict.h"
 
@@ -15,208 +14,25 @@
 #include "base/str.h"
 #include "base/view.h"
 #include "core/diff.h"
+#include "core/entry.h"
 #include "core/index.h"
+#include "core/lines.h"
 #include "core/merge.h"
 #include "core/patch.h"
+#include "core/wording.h"
 
 #define CORRECTED_BYTES 12 /* shorter lines are alike by chance */
 #define CORRECTED_LINES 64 /* new lines that are compared with those they may correct */
-
-/* Lines without their line ends, in order and sorted. */
-struct lines {
-    struct ethos_view *at, **sorted;
-    size_t count;
-};
 
 struct judge {
     const struct verdict_case *facts;
     const struct history *history;
     struct arena *arena;
     struct lines last, now;
+    struct wording fresh;              /* of lines that are not in the last text */
     char hash[ETHOS_REVISION_SIZE];    /* of the text now */
     char trimmed[ETHOS_REVISION_SIZE]; /* of the text now as an update would end it */
 };
-
-/* ---- lines ----------------------------------------------------------------------------------- */
-
-static int compare(const struct ethos_view *a, const struct ethos_view *b)
-{
-    size_t size = a->size < b->size ? a->size : b->size;
-    int order = size ? memcmp(a->data, b->data, size) : 0;
-
-    return order ? order : (a->size > b->size) - (a->size < b->size);
-}
-
-static int compare_sorted(const void *left, const void *right)
-{
-    return compare(*(struct ethos_view *const *)left, *(struct ethos_view *const *)right);
-}
-
-static struct ethos_view without_end(struct ethos_view line)
-{
-    if (view_ends(line, VIEW("\n")))
-        line.size--;
-    if (view_ends(line, VIEW("\r")))
-        line.size--;
-    return line;
-}
-
-static int sort_lines(struct lines *lines, struct arena *arena)
-{
-    lines->sorted = arena_array(arena, lines->count, sizeof(*lines->sorted));
-    if (!lines->sorted)
-        return ETHOS_NOMEM;
-    for (size_t i = 0; i < lines->count; i++)
-        lines->sorted[i] = &lines->at[i];
-    qsort(lines->sorted, lines->count, sizeof(*lines->sorted), compare_sorted);
-    return ETHOS_OK;
-}
-
-static int split(struct ethos_view text, struct arena *arena, struct lines *out)
-{
-    struct ethos_view line, rest = text;
-    size_t count = 0;
-
-    while (view_line(&rest, &line))
-        count++;
-    out->at = arena_array(arena, count, sizeof(*out->at));
-    if (!out->at)
-        return ETHOS_NOMEM;
-    while (view_line(&text, &line))
-        out->at[out->count++] = without_end(line);
-    return sort_lines(out, arena);
-}
-
-/* Index of the first sorted line that is not before this one. */
-static size_t find(const struct lines *lines, const struct ethos_view *line)
-{
-    size_t low = 0, high = lines->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (compare(lines->sorted[middle], line) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static bool has_line(const struct lines *lines, const struct ethos_view *line)
-{
-    size_t at = find(lines, line);
-
-    return at < lines->count && view_eq(*lines->sorted[at], *line);
-}
-
-/* ---- entries --------------------------------------------------------------------------------- */
-
-/* What an add put in: lines without blank ones around them. */
-struct entry {
-    const struct ethos_view *lines;
-    size_t count;
-};
-
-static bool stands_at(const struct ethos_view *at, size_t left, const struct entry *entry)
-{
-    if (left < entry->count)
-        return false;
-    for (size_t i = 0; i < entry->count; i++) {
-        if (!view_eq(at[i], entry->lines[i]))
-            return false;
-    }
-    return true;
-}
-
-/* How often an entry stands in a text, its lines one after the other. */
-static size_t count_entry(const struct lines *text, const struct entry *entry)
-{
-    size_t count = 0;
-
-    for (size_t i = find(text, entry->lines); i < text->count; i++) {
-        const struct ethos_view *at = text->sorted[i];
-
-        if (!view_eq(*at, entry->lines[0]))
-            break;
-        count += stands_at(at, (size_t)(text->at + text->count - at), entry);
-    }
-    return count;
-}
-
-static bool same_entry(const struct entry *a, const struct entry *b)
-{
-    return a->count == b->count && stands_at(a->lines, a->count, b);
-}
-
-/* The last hunk of a diff; an add puts its text at the end. False for a diff that is not whole. */
-static bool last_hunk(struct ethos_view diff, struct patch_hunk *out)
-{
-    struct patch_hunk hunk;
-    bool any = false;
-    int code;
-
-    for (; (code = patch_next(&diff, &hunk)) == ETHOS_OK; any = true)
-        *out = hunk;
-    return any && code == ETHOS_NOTFOUND;
-}
-
-/* An add ends the line before it cleanly, which shows as that line taken out and put in. */
-static bool was_there(struct ethos_view line, struct ethos_view removed)
-{
-    return removed.data && view_eq(view_trim_end(line), view_trim_end(removed));
-}
-
-/* Reads the entry of an add from its diff; without lines when the diff does not tell. */
-static int read_entry(struct ethos_view diff, struct arena *arena, struct entry *out)
-{
-    struct ethos_view removed = {0};
-    struct patch_hunk hunk;
-    struct patch_line line;
-    size_t count = 0, kept = 0;
-
-    *out = (struct entry){0};
-    if (!last_hunk(diff, &hunk))
-        return ETHOS_OK;
-    struct ethos_view *lines = arena_array(arena, hunk.new_count, sizeof(*lines));
-    if (!lines)
-        return ETHOS_NOMEM;
-    while (patch_line(&hunk.lines, &line)) {
-        bool blank = view_blank(line.text), added = line.marker == '+';
-
-        if (line.marker == '-' && !blank)
-            removed = line.text;
-        if (line.marker == '-' || (count == 0 && (!added || blank)))
-            continue;
-        if (count == 0 && was_there(line.text, removed))
-            continue;
-        lines[count++] = without_end(line.text);
-        if (added && !blank)
-            kept = count;
-    }
-    *out = (struct entry){lines, kept};
-    return ETHOS_OK;
-}
-
-/* The entry as one text in the arena. */
-static int join(const struct entry *entry, struct arena *arena, struct ethos_view *out)
-{
-    size_t size = 0;
-
-    for (size_t i = 0; i < entry->count; i++)
-        size += entry->lines[i].size + 1;
-    char *text = arena_alloc(arena, size), *at = text;
-    if (!text)
-        return ETHOS_NOMEM;
-    for (size_t i = 0; i < entry->count; i++) {
-        if (entry->lines[i].size > 0)
-            memcpy(at, entry->lines[i].data, entry->lines[i].size);
-        at += entry->lines[i].size;
-        *at++ = '\n';
-    }
-    *out = view_of(text, size - 1);
-    return ETHOS_OK;
-}
 
 /* ---- (a) an older version -------------------------------------------------------------------- */
 
@@ -322,7 +138,7 @@ static size_t collected(const struct missing *missing, const struct entry *entry
     size_t count = 0;
 
     for (size_t i = 0; i < missing->count; i++)
-        count += same_entry(&missing->entries[i], entry);
+        count += entry_same(&missing->entries[i], entry);
     return count;
 }
 
@@ -346,16 +162,18 @@ static bool same_note(struct ethos_view a, struct ethos_view b)
     return index_line(a, &one) && index_line(b, &other) && view_eq(one.file, other.file);
 }
 
-/* Whether a line of now is new and reads much like this one: somebody put it right. */
+/* Whether a line of now is new and reads much like this one: somebody put it right, or wrapped it. */
 static bool was_corrected(const struct judge *j, struct ethos_view line)
 {
+    if (wording_has(&j->fresh, line))
+        return true;
     for (size_t i = 0; i < j->now.count; i++) {
         struct ethos_view other = j->now.at[i];
         size_t longer = line.size > other.size ? line.size : other.size;
 
         bool much = longer >= CORRECTED_BYTES && 3 * alike(line, other) >= 2 * longer;
 
-        if ((much || same_note(line, other)) && !has_line(&j->last, &other))
+        if ((much || same_note(line, other)) && !lines_have(&j->last, &other))
             return true;
     }
     return false;
@@ -365,28 +183,85 @@ static bool was_corrected(const struct judge *j, struct ethos_view line)
 static bool is_corrected(const struct judge *j, const struct entry *entry)
 {
     for (size_t i = 0; i < entry->count; i++) {
-        if (!has_line(&j->now, &entry->lines[i]) && was_corrected(j, entry->lines[i]))
+        if (!lines_have(&j->now, &entry->lines[i]) && was_corrected(j, entry->lines[i]))
             return true;
     }
     return false;
 }
 
-static void look_at(const struct judge *j, const struct history_record *r,
-                    const struct entry *entry, struct missing *missing)
-{
-    size_t then = count_entry(&j->last, entry), now = count_entry(&j->now, entry);
-    bool recent = r->ts_ms >= j->facts->now_ms - VERDICT_REAPPLY_MS;
+/* What the text now has of an entry, line by line. */
+struct standing {
+    bool
+        read; /* a line more often than the last text would without the entry: whoever left it there
+                  has read the entry */
+    bool all; /* every line as often as the last text */
+};
 
-    if (then == 0)
-        return;
-    if (then <= now + collected(missing, entry))
+static int find_standing(const struct judge *j, const struct entry *entry, struct standing *out)
+{
+    struct lines own = {.at = entry->lines, .count = entry->count};
+    size_t mine;
+
+    *out = (struct standing){.all = true};
+    if (lines_sort(&own, j->arena))
+        return ETHOS_NOMEM;
+    for (size_t i = 0; i < own.count; i += mine) {
+        size_t last = lines_count(&j->last, own.sorted[i]);
+        size_t now = lines_count(&j->now, own.sorted[i]);
+
+        mine = lines_count(&own, own.sorted[i]);
+        if (view_blank(*own.sorted[i]))
+            continue;
+        out->read |= now + mine > last;
+        out->all &= now >= last;
+    }
+    return ETHOS_OK;
+}
+
+static int look_at(const struct judge *j, const struct history_record *r, const struct entry *entry,
+                   struct missing *missing)
+{
+    size_t then = entry_count(&j->last, entry), now = entry_count(&j->now, entry);
+    bool recent = r->ts_ms >= j->facts->now_ms - VERDICT_REAPPLY_MS;
+    struct standing standing;
+
+    if (then > 0 && then <= now + collected(missing, entry)) {
         missing->stopped |= now > 0;
-    else if (missing->count == 0 && is_corrected(j, entry))
+        return ETHOS_OK;
+    }
+    if (find_standing(j, entry, &standing))
+        return ETHOS_NOMEM;
+    if (then == 0) { // an edit had parted it, or it was taken out
+        missing->dropped |= !standing.all;
+    } else if (standing.read) {
+        missing->stopped = true;
+        missing->dropped |= !standing.all;
+    } else if (missing->count == 0 && is_corrected(j, entry)) {
         missing->stopped = missing->dropped = true;
-    else if (recent && !missing->stopped)
+    } else if (recent && !missing->stopped) {
         missing->entries[missing->count++] = *entry;
-    else
+    } else {
         missing->dropped = true;
+    }
+    return ETHOS_OK;
+}
+
+/* Splits the text now, and finds how its lines are worded that are not in the last text. */
+static int read_now(struct judge *j, struct ethos_view text)
+{
+    struct ethos_view *fresh;
+    size_t count = 0;
+
+    if (lines_split(text, j->arena, &j->now))
+        return ETHOS_NOMEM;
+    fresh = arena_array(j->arena, j->now.count, sizeof(*fresh));
+    if (!fresh)
+        return ETHOS_NOMEM;
+    for (size_t i = 0; i < j->now.count; i++) {
+        if (!lines_have(&j->last, &j->now.at[i]))
+            fresh[count++] = j->now.at[i];
+    }
+    return wording_make(fresh, count, j->arena, &j->fresh);
 }
 
 static int find_missing(const struct judge *j, struct missing *out)
@@ -399,10 +274,10 @@ static int find_missing(const struct judge *j, struct missing *out)
     for (size_t i = h->count; i-- > 0;) {
         struct entry entry = {0};
 
-        if (is_our_add(h, i) && read_entry(h->records[i].diff, j->arena, &entry))
+        if (is_our_add(h, i) && entry_read(h->records[i].diff, j->arena, &entry))
             return ETHOS_NOMEM;
-        if (entry.count > 0)
-            look_at(j, &h->records[i], &entry, out);
+        if (entry.count > 0 && look_at(j, &h->records[i], &entry, out))
+            return ETHOS_NOMEM;
     }
     return ETHOS_OK;
 }
@@ -414,24 +289,26 @@ static int added_lines(const struct judge *j, struct lines *out)
     struct ethos_view diff;
     struct patch_hunk hunk;
     struct patch_line line;
+    struct ethos_view *at;
     size_t most = 0;
 
     for (size_t i = 0; i < h->count; i++) {
         for (diff = h->records[i].diff; patch_next(&diff, &hunk) == ETHOS_OK;)
             most += hunk.new_count;
     }
-    out->at = arena_array(j->arena, most, sizeof(*out->at));
-    if (!out->at)
+    at = arena_array(j->arena, most, sizeof(*at));
+    if (!at)
         return ETHOS_NOMEM;
+    out->at = at;
     for (size_t i = 0; i < h->count; i++) {
         for (diff = h->records[i].diff; patch_next(&diff, &hunk) == ETHOS_OK;) {
             while (patch_line(&hunk.lines, &line)) {
                 if (line.marker == '+')
-                    out->at[out->count++] = without_end(line.text);
+                    at[out->count++] = line_without_end(line.text);
             }
         }
     }
-    return sort_lines(out, j->arena);
+    return lines_sort(out, j->arena);
 }
 
 /* Whether a line still stands that no change put in, that is, a line of the first version. */
@@ -444,7 +321,7 @@ static int has_first_line(const struct judge *j, bool *out)
     for (size_t i = 0; !code && !*out && i < j->now.count; i++) {
         const struct ethos_view *line = &j->now.at[i];
 
-        *out = !view_blank(*line) && has_line(&j->last, line) && !has_line(&added, line);
+        *out = !view_blank(*line) && lines_have(&j->last, line) && !lines_have(&added, line);
     }
     return code;
 }
@@ -467,7 +344,7 @@ static int judge_missing(const struct judge *j, const struct missing *missing,
     if (!out->entries)
         return ETHOS_NOMEM;
     for (size_t i = missing->count; i-- > 0;) {
-        if (join(&missing->entries[i], j->arena, &out->entries[out->count++]))
+        if (entry_join(&missing->entries[i], j->arena, &out->entries[out->count++]))
             return ETHOS_NOMEM;
     }
     out->verdict = VERDICT_REAPPLY;
@@ -491,15 +368,42 @@ static bool any_ours(const struct history *h, size_t from, bool adds)
     return false;
 }
 
-/* Whether changes of ours were made lately. */
-static bool any_recent(const struct judge *j)
+/* The first of the changes that were made lately. */
+static size_t first_recent(const struct judge *j)
 {
-    const struct history *h = j->history;
-    size_t from = h->count > MERGE_BASE_VERSIONS ? h->count - MERGE_BASE_VERSIONS : 0;
+    return merge_base_first(j->history, j->facts->now_ms);
+}
 
-    while (from < h->count && h->records[from].ts_ms < j->facts->now_ms - MERGE_BASE_MS)
-        from++;
-    return any_ours(h, from, true);
+/* Whether a change put in lines that the last text has and the text now lacks, or that cannot be told. */
+static bool lost_lines(const struct judge *j, const struct history_record *r)
+{
+    struct ethos_view diff = r->diff;
+    struct patch_hunk hunk;
+    struct patch_line line;
+    int code;
+
+    while ((code = patch_next(&diff, &hunk)) == ETHOS_OK) {
+        while (patch_line(&hunk.lines, &line)) {
+            struct ethos_view text = line_without_end(line.text);
+
+            if (line.marker == '+' && !view_blank(text) &&
+                lines_count(&j->now, &text) < lines_count(&j->last, &text))
+                return true;
+        }
+    }
+    return code != ETHOS_NOTFOUND || r->blob.size > 0;
+}
+
+/* Whether lines are missing that changes of ours put in lately. */
+static bool lost_ours(const struct judge *j)
+{
+    for (size_t i = first_recent(j); i < j->history->count; i++) {
+        const struct history_record *r = &j->history->records[i];
+
+        if (is_ours(j->history, i) && !view_eq(r->via, VIEW("mirror")) && lost_lines(j, r))
+            return true;
+    }
+    return false;
 }
 
 /* How much a line is like the nearest of those that a text has and the text now has not. */
@@ -512,7 +416,7 @@ static size_t most_alike(const struct judge *j, const struct lines *text, struct
         struct ethos_view other = text->at[i];
         size_t longer = line.size > other.size ? line.size : other.size, same;
 
-        if (has_line(&j->now, &other) || (except && has_line(except, &other)))
+        if (lines_have(&j->now, &other) || (except && lines_have(except, &other)))
             continue;
         same = alike(line, other);
         if (longer >= CORRECTED_BYTES && 3 * same >= 2 * longer && same > most)
@@ -524,7 +428,7 @@ static size_t most_alike(const struct judge *j, const struct lines *text, struct
 static bool any_common(const struct lines *a, const struct lines *b)
 {
     for (size_t i = 0; i < b->count; i++) {
-        if (!view_blank(b->at[i]) && has_line(a, &b->at[i]))
+        if (!view_blank(b->at[i]) && lines_have(a, &b->at[i]))
             return true;
     }
     return false;
@@ -541,7 +445,7 @@ static size_t count_corrected(const struct judge *j, const struct lines *base)
     for (size_t i = 0; i < j->now.count && tried < CORRECTED_LINES; i++) {
         struct ethos_view line = j->now.at[i];
 
-        if (view_blank(line) || has_line(&j->last, &line) || has_line(base, &line))
+        if (view_blank(line) || lines_have(&j->last, &line) || lines_have(base, &line))
             continue;
         tried++;
         count += most_alike(j, &j->last, line, base) > most_alike(j, base, line, NULL);
@@ -549,16 +453,32 @@ static size_t count_corrected(const struct judge *j, const struct lines *base)
     return count;
 }
 
-/* Whether entries of ours that stood in the last text are missing in another one. */
-static int find_dropped(const struct judge *j, struct ethos_view text, bool *out)
+/* Whether a line that was taken out since the base stands in the text: it was moved there. */
+static bool any_back(const struct judge *j, const struct lines *base, const struct lines *text)
+{
+    for (size_t i = 0; i < base->count; i++) {
+        const struct ethos_view *line = &base->at[i];
+        size_t last = lines_count(&j->last, line);
+
+        if (!view_blank(*line) && last < lines_count(base, line) && last < lines_count(text, line))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Whether entries of ours that stood in the last text are missing in another one, or lines that were
+ * taken out since the base stand there.
+ */
+static int find_dropped(const struct judge *j, const struct lines *base, struct ethos_view text,
+                        bool *out)
 {
     struct judge other = *j;
     struct missing missing;
 
-    other.now = (struct lines){0};
-    if (split(text, j->arena, &other.now) || find_missing(&other, &missing))
+    if (read_now(&other, text) || find_missing(&other, &missing))
         return ETHOS_NOMEM;
-    *out = missing.dropped || missing.count > 0;
+    *out = missing.dropped || missing.count > 0 || any_back(j, base, &other.now);
     return ETHOS_OK;
 }
 
@@ -602,7 +522,7 @@ static int measure_places(const struct judge *j, struct ethos_view base, struct 
 
     *out = (struct places){0};
     arena_init(&arena);
-    int code = split(base, &arena, &lines);
+    int code = lines_split(base, &arena, &lines);
     if (code == ETHOS_OK)
         code = diff_changes(base, j->facts->now, &arena, &changes, &count);
     for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
@@ -661,13 +581,13 @@ static int find_entry(const struct judge *j, struct ethos_view base,
 
     if (*out || finding->count == 0)
         return ETHOS_OK;
-    if (split(base, j->arena, &lines))
+    if (lines_split(base, j->arena, &lines))
         return ETHOS_NOMEM;
     for (size_t i = 0; !*out && i < finding->count; i++) {
         entry = finding->entries[i];
         if (view_line(&entry, &line)) {
-            line = without_end(line);
-            *out = has_line(&lines, &line);
+            line = line_without_end(line);
+            *out = lines_have(&lines, &line);
         }
     }
     return ETHOS_OK;
@@ -704,32 +624,52 @@ static uint64_t sum_of(struct merge_distance distance)
     return distance.came + distance.went;
 }
 
-/* How much nearer the last version is than the bases: below 0, 0 or above 0 for a base that is nearer. */
+/* How much nearer one is than another: below 0, 0 or above 0 for the other. */
+static int compare_distances(struct merge_distance one, struct merge_distance other)
+{
+    uint64_t a = merge_distance_lines(one), b = merge_distance_lines(other);
+
+    if (a == b) {
+        a = sum_of(one);
+        b = sum_of(other);
+    }
+    return (a > b) - (a < b);
+}
+
+/* How much nearer the last version is than the bases. */
 static int compare_last(const struct merge_bases *bases)
 {
-    uint64_t base = merge_distance_lines(bases->distance);
-    uint64_t last = merge_distance_lines(bases->last_distance);
+    return compare_distances(bases->last_distance, bases->distance);
+}
 
-    if (base == last) {
-        base = sum_of(bases->distance);
-        last = sum_of(bases->last_distance);
-    }
-    return (last > base) - (last < base);
+/*
+ * Whether a text of no lines is nearer than the last version: an editor may have been opened when there
+ * was no file, or all was deleted in one that had not seen the newest changes.
+ */
+static bool is_nearer_to_none(const struct judge *j, struct merge_distance last)
+{
+    struct merge_distance none = {0};
+
+    for (size_t i = 0; i < j->now.count; i++)
+        none.came += !view_blank(j->now.at[i]);
+    return compare_distances(last, none) > 0;
 }
 
 static int decide_merge(const struct judge *j, const struct merge_bases *bases,
                         const struct trial *trial, bool same, struct verdict_finding *out)
 {
     bool changes = !view_eq(str_view(&trial->merged), j->facts->now);
-    struct lines base = {0};
+    struct lines base;
 
-    if (!changes && trial->report.conflicts == 0)
-        return ETHOS_OK; // it has all of ours
+    if (lines_split(str_view(&trial->base), j->arena, &base))
+        return ETHOS_NOMEM;
+    if (!changes && trial->report.conflicts == 0) { // it has all of ours
+        out->dropped |= any_back(j, &base, &j->now);
+        return ETHOS_OK;
+    }
     out->dropped = true;
     if (!same || compare_last(bases) == 0)
         return ETHOS_OK;
-    if (split(str_view(&trial->base), j->arena, &base))
-        return ETHOS_NOMEM;
     if (!any_common(&base, &j->now))
         return ETHOS_OK; // all was written anew
     // a line that was corrected is one change, not one that went and one that came
@@ -743,7 +683,7 @@ static int decide_merge(const struct judge *j, const struct merge_bases *bases,
         return ETHOS_NOMEM;
     out->merged = view_of(merged, trial->merged.size);
     out->verdict = VERDICT_MERGE;
-    return find_dropped(j, out->merged, &out->dropped);
+    return find_dropped(j, &base, out->merged, &out->dropped);
 }
 
 /* adds: changes of ours that only added count as well. */
@@ -761,12 +701,15 @@ static int judge_stale(const struct judge *j, bool adds, struct verdict_finding 
     bool same, read;
 
     if (!facts->last.data || !facts->now.data) { // a file that was deleted has no lines to merge
-        out->dropped |= any_recent(j);
+        out->dropped |= any_ours(j->history, first_recent(j), true);
         return ETHOS_OK;
     }
     if (!facts->text)
         return ETHOS_OK;
     int code = merge_base_find(&search, &bases);
+    if (code == ETHOS_OK && out->verdict != VERDICT_REAPPLY &&
+        is_nearer_to_none(j, bases.last_distance))
+        out->dropped |= lost_ours(j);
     if (code != ETHOS_OK || bases.count == 0 || compare_last(&bases) < 0 ||
         !any_ours(j->history, bases.index[bases.count - 1], adds))
         return code;
@@ -820,11 +763,12 @@ static int hash_trimmed(struct judge *j)
 static bool is_purged(const struct judge *j)
 {
     const struct history *h = j->history;
+    size_t first = first_recent(j);
 
-    for (size_t i = h->count; i-- > 0;) {
+    for (size_t i = h->count; i-- > first;) {
         const struct history_record *r = &h->records[i];
 
-        if (r->ts_ms < j->facts->now_ms - MERGE_BASE_MS || view_eq(r->actions, VIEW("external")))
+        if (view_eq(r->actions, VIEW("external")))
             return false;
         if (!h->voided[i] && view_eq(r->via, VIEW("purge")))
             return true;
@@ -837,7 +781,7 @@ static bool is_returned(const struct judge *j)
     if (!is_purged(j))
         return false;
     for (size_t i = 0; i < j->now.count; i++) {
-        if (!view_blank(j->now.at[i]) && !has_line(&j->last, &j->now.at[i]))
+        if (!view_blank(j->now.at[i]) && !lines_have(&j->last, &j->now.at[i]))
             return true;
     }
     return false;
@@ -870,7 +814,7 @@ int verdict_judge(const struct verdict_case *facts, struct verdict_finding *out)
     else if (is_crash_damage(facts))
         finding.verdict = VERDICT_RESTORE;
     if (finding.verdict != VERDICT_RESTORE) {
-        if (split(facts->last, j.arena, &j.last) || split(facts->now, j.arena, &j.now) ||
+        if (lines_split(facts->last, j.arena, &j.last) || read_now(&j, facts->now) ||
             find_missing(&j, &missing))
             return ETHOS_NOMEM;
         finding.dropped = missing.dropped ||
@@ -892,8 +836,8 @@ size_t verdict_count(const struct history_record *record, struct ethos_view text
     struct entry entry;
     struct lines lines = {0};
 
-    if (!all_adds(record->actions) || read_entry(record->diff, arena, &entry) != ETHOS_OK ||
-        entry.count == 0 || split(text, arena, &lines) != ETHOS_OK)
+    if (!all_adds(record->actions) || entry_read(record->diff, arena, &entry) != ETHOS_OK ||
+        entry.count == 0 || lines_split(text, arena, &lines) != ETHOS_OK)
         return 0;
-    return count_entry(&lines, &entry);
+    return entry_count(&lines, &entry);
 }

@@ -5,8 +5,9 @@
  *                  the text the newest append started from, that append counts as taken back (or
  *                  never published)
  *     (b) REAPPLY  a stale buffer was saved: adds that were acknowledged after it was read are
- *                  missing, older ones stand; they are appended again. Not if the newest of them was
- *                  corrected in its place: who does that has read it
+ *                  missing, older ones stand; they are appended again. Not one of which lines are
+ *                  left, nor the newest if it was corrected or wrapped anew in its place: who does
+ *                  that has read it
  *     (d) RESTORE  crash damage: empty or with NUL bytes, last changed before this boot; the last
  *                  recorded text is put back
  *     (c) MERGE    the version nearest to it is an older one (merge_base.h), and it lacks changes of
@@ -19,7 +20,8 @@
  * The first edit after a purge that brings lines is honoured as well: nothing tells what was purged, so
  * a stale buffer cannot be merged, but that it may have brought the text back is told (returned).
  *
- * Whatever of ours is missing afterwards is told (dropped).
+ * Whatever of ours is missing afterwards is told (dropped); of changes other than adds where the edit may
+ * have begun with a text that lacked them: an older version, or none at all.
  */
 #ifndef ETHOS_CORE_VERDICT_H
 #define ETHOS_CORE_VERDICT_H

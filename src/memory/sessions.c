@@ -149,17 +149,14 @@ int sessions_user(const struct ethos_turn *turn, const char **out, struct ethos_
 struct finding {
     const struct ethos_people *people;
     char id[ETHOS_UUID_SIZE], other[ETHOS_UUID_SIZE];
-    char user[ETHOS_MAX_ID + 1]; /* of a session that is another person's */
 };
 
 /* Other programs may have made longer ids; one that is cut could be another's. */
 static int note_id(void *arg, const struct ethos_session *session)
 {
     struct finding *finding = arg;
-    if (!sessions_is_of(finding->people, session)) {
-        snprintf(finding->user, sizeof finding->user, "%s", session->user ? session->user : "");
+    if (!sessions_is_of(finding->people, session))
         return ETHOS_OK;
-    }
     if (strlen(session->id) >= ETHOS_UUID_SIZE)
         return TOO_LONG;
     snprintf(*finding->id ? finding->other : finding->id, ETHOS_UUID_SIZE, "%s", session->id);
@@ -208,9 +205,11 @@ int sessions_find(struct ethos *self, const struct ethos_people *people, const c
     }
     if (!*finding.id) {
         code = err_set(error, ETHOS_NOTFOUND, "no such session: %s", name);
-        return *finding.user && people->owner
-                   ? err_hint(error, code, "it is another person's: -u %s", finding.user)
-                   : err_hint(error, code, "ethos sessions list --all shows what there is");
+        return err_hint(
+            error, code,
+            people && people->owner // whether it is another's, and whose, an agent may not learn
+                ? "ethos sessions list --all shows yours; --all-users those of others"
+                : "ethos sessions list --all shows what there is");
     }
     memcpy(out_id, finding.id, sizeof finding.id);
     return ETHOS_OK;

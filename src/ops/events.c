@@ -61,6 +61,9 @@ int op_event_allowed(bool session, unsigned rights, struct ethos_error *error)
     if (op_allowed(stream, hearing(rights)))
         return ETHOS_OK;
     int code = err_set(error, ETHOS_DENIED, "%s: not allowed here", stream->name);
+    if (rights & OP_LIMITED)
+        return err_hint(error, code,
+                        "a stream is not for a key that is limited with --only; ask again instead");
     return err_hint(error, code, "it needs the right %s", op_right_name(stream->right));
 }
 

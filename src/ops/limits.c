@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/view.h"
 #include "core/scope.h"
+#include "core/session_form.h"
 #include "memory/service.h"
 
 static const char personality_kind[] = "personality", user_kind[] = "user",
@@ -344,15 +345,45 @@ int limits_enter(const struct op *op, const struct op_call *call, struct limits 
     return code;
 }
 
-int limits_leave(const struct op *op, const struct limits *limits, const struct op_result *result,
-                 struct ethos_error *error)
+/* Whoever else wrote in a memory that people share is not named. */
+static void hide_users(const char *only, json_t *value)
+{
+    const char *name;
+    json_t *member;
+    size_t index;
+    json_array_foreach (value, index, member)
+        hide_users(only, member);
+    json_object_foreach (value, name, member) {
+        bool user = strcmp(name, "user") == 0 || strcmp(name, "userId") == 0;
+        if (user && json_is_string(member) &&
+            !limits_allow(only, user_kind, json_string_value(member)))
+            json_object_set_new(value, name, json_null());
+        else
+            hide_users(only, member);
+    }
+}
+
+/* One of somebody else is as if it were not; so is a name that begins the ids of several. */
+static int check_session(const struct limits *limits, int code, const json_t *found,
+                         struct ethos_error *error)
+{
+    const char *id = json_view(json_object_get(found, "session"), "personalityId").data;
+    if (code == ETHOS_OK && limits_allow(limits->call.only, personality_kind, id ? id : ""))
+        return ETHOS_OK;
+    if (code != ETHOS_OK && code != ETHOS_NOTFOUND && code != ETHOS_INVALID)
+        return code;
+    return form_no_session(op_string(&limits->call, "id"), error);
+}
+
+int limits_leave(const struct op *op, const struct limits *limits, int code,
+                 const struct op_result *result, struct ethos_error *error)
 {
     const struct row *row = find_row(op);
-    const json_t *session = json_object_get(result->json, "session");
-    if (!row || !(row->how & OF_SESSION))
-        return ETHOS_OK;
-    const char *id = json_view(session, "personalityId").data;
-    return check_id(limits->call.only, personality_kind, id ? id : "", error);
+    if (row && (row->how & OF_SESSION))
+        code = check_session(limits, code, result->json, error);
+    if (code == ETHOS_OK && !limits_allow(limits->call.only, user_kind, NULL))
+        hide_users(limits->call.only, result->json);
+    return code;
 }
 
 void limits_release(struct limits *limits)

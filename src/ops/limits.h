@@ -39,9 +39,12 @@ struct limits {
 int limits_enter(const struct op *op, const struct op_call *call, struct limits *out,
                  struct ethos_error *error);
 
-/* ETHOS_DENIED when the result is of somebody else. */
-int limits_leave(const struct op *op, const struct limits *limits, const struct op_result *result,
-                 struct ethos_error *error);
+/*
+ * What came of the call, and what the key is told of it: a conversation of somebody else is not found, and
+ * users that it is not for have no name.
+ */
+int limits_leave(const struct op *op, const struct limits *limits, int code,
+                 const struct op_result *result, struct ethos_error *error);
 void limits_release(struct limits *limits);
 
 #endif

@@ -216,14 +216,13 @@ static int run_limited(const struct op *op, struct op_call *call, struct op_resu
     struct limits limits;
     if (!call->only || !call->request || !call->ethos)
         return err_set(error, ETHOS_DENIED, "%s: its limits are not known", op->name);
-    int code = call->args ? limits_enter(op, call, &limits, error) : err_nomem(error);
-    if (!call->args)
+    int code = call->args ? check_args(op, call->args, error) : err_nomem(error);
+    if (code != ETHOS_OK)
         return code;
+    code = limits_enter(op, call, &limits, error);
     if (code == ETHOS_OK)
-        code = op_run(op, &limits.call, result, error);
-    if (code == ETHOS_OK)
-        code = limits_leave(op, &limits, result, error);
-    if (code == ETHOS_DENIED) {
+        code = limits_leave(op, &limits, op_run(op, &limits.call, result, error), result, error);
+    if (code == ETHOS_DENIED || code == ETHOS_NOTFOUND) {
         op_result_release(result);
         op_result_init(result);
     }

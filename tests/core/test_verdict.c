@@ -471,7 +471,7 @@ static void test_the_line_an_add_only_ended_is_not_part_of_it(void **state)
     }
 }
 
-static void test_an_add_too_long_for_its_line_is_not_judged(void **state)
+static void test_an_add_too_long_for_its_line_is_listed(void **state)
 {
     struct world w;
     struct verdict_finding f;
@@ -484,7 +484,7 @@ static void test_an_add_too_long_for_its_line_is_not_judged(void **state)
     setup(&w, "first\n");
     add(&w, text.data);
     f = judge(&w, "first\nmine\n");
-    assert_honoured(&f, false);
+    assert_honoured(&f, true); // which lines it put in is not known
     add(&w, "one");
     f = judge(&w, "first\nmine\n");
     assert_entries(&f, "one", NULL);
@@ -657,6 +657,23 @@ static void test_versions_of_more_than_seven_days_ago_are_no_base(void **state)
     teardown(&w);
 }
 
+/* A machine that started with the time of years ago: the order of the lines counts. */
+static void test_a_line_with_a_wrong_time_does_not_end_the_search(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, LINES);
+    becomes(&w, "replace", "a line\nB\nc line\nd line\ne line\n");
+    w.ts = 1000;
+    becomes(&w, "replace", "a line\nB\nC\nd line\ne line\n");
+    w.ts = NOW - 500;
+    f = judge(&w, "a line\nb line\nc line\nd line\ne line\nmine\n");
+    assert_merged(&f, "a line\nB\nC\nd line\ne line\nmine\n", 0, false);
+    teardown(&w);
+}
+
 /* The search follows the diffs: a base among a thousand versions costs no more texts than one. */
 static void test_the_search_reads_no_text_of_versions_it_passes(void **state)
 {
@@ -683,6 +700,23 @@ static void test_the_search_reads_no_text_of_versions_it_passes(void **state)
     assert_int_equal(verdict_judge(&facts, &f), ETHOS_OK);
     assert_merged(&f, "a line\nb line 499\nc line\nD\ne line\n", 0, false);
     assert_int_equal(versions.reads, 1);
+    teardown(&w);
+}
+
+/* A line that was removed meanwhile and moved in a stale buffer stands again. */
+static void test_a_removed_line_that_was_moved_is_listed(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, LINES);
+    becomes(&w, "remove", "a line\nb line\nd line\ne line\n");
+    f = judge(&w, "c line\na line\nb line\nd line\ne line\n");
+    assert_honoured(&f, true);
+    becomes(&w, "write", "a line\nb line\nd line\nE\n");
+    f = judge(&w, "c line\na line\nb line\nd line\ne line\n");
+    assert_merged(&f, "c line\na line\nb line\nd line\nE\n", 0, true);
     teardown(&w);
 }
 
@@ -806,6 +840,119 @@ static void test_a_line_of_an_index_is_the_same_while_it_names_the_note(void **s
     teardown(&w);
 }
 
+/* Who edits inside an entry has read it: nothing of it is appended a second time. */
+static void test_an_entry_that_was_edited_inside_is_not_appended_again(void **state)
+{
+    static const char entry[] = "Deploys happen on Friday\nNever on Mondays\nAsk Ann first";
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, "first\n");
+    add(&w, "the entry before it");
+    add(&w, entry);
+    f = judge(&w, "first\n\nthe entry before it\n\nDeploys happen on Friday\n(typed)\nNever on "
+                  "Mondays\nAsk Ann first\n");
+    assert_honoured(&f, false);
+    f = judge(&w, "first\n\nthe entry before it\n\nDeploys happen on Friday\n\nNever on Mondays\n"
+                  "\nAsk Ann first\n");
+    assert_honoured(&f, false);
+    f = judge(&w, "first\n\nthe entry before it\n\nDeploys happen on Friday\nAsk Ann first\n");
+    assert_honoured(&f, true); // a line is gone, and that is listed
+    add(&w, "one that the editor has not seen");
+    f = judge(&w, "first\n\nthe entry before it\n\nDeploys happen on Friday\nAsk Ann first\n");
+    assert_entries(&f, "one that the editor has not seen", NULL);
+    assert_true(f.dropped);
+    teardown(&w);
+}
+
+static void test_an_entry_that_was_wrapped_anew_is_not_appended_again(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, "first\n");
+    add(&w, "We deploy on Fridays because the people who look after the cluster are in the office "
+            "then, and nobody wants to be called at night");
+    f = judge(&w,
+              "first\n\nWe deploy on Fridays because the people who\nlook after the cluster are "
+              "in the office then,\nand nobody wants to be called at night\n");
+    assert_honoured(&f, true);
+    f = judge(&w, "first\n\nThe office of the people is on the hill, called the night cluster\n");
+    assert_int_equal(f.verdict, VERDICT_REAPPLY); // words in common are not enough
+    teardown(&w);
+}
+
+/* Equal lines: a buffer that has the one that stood there before has not seen the entry. */
+static void test_an_equal_line_elsewhere_is_no_part_of_an_entry(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, "same\nfirst\n");
+    add(&w, "same\nbut more");
+    f = judge(&w, "same\nfirst\nmine\n");
+    assert_entries(&f, "same\nbut more", NULL);
+    teardown(&w);
+}
+
+/* An entry that an editor had parted is looked for line by line. */
+static void test_lines_of_an_entry_that_was_parted_are_listed_when_they_go(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, "first\nsecond\nthird\n");
+    add(&w, "Deploys happen on Friday\nNever on Mondays");
+    becomes(&w, "external",
+            "first\nsecond\nthird\n\nDeploys happen on Friday\ntyped\nNever on Mondays\n");
+    f = judge(&w, "first\nsecond\nthird\nmine\n");
+    assert_true(f.dropped);
+    f = judge(&w, "first\nsecond\nthird\n\nDeploys happen on Friday\nNever on Mondays\n\nmine\n");
+    assert_honoured(&f, false);
+    teardown(&w);
+}
+
+/* An editor was opened when there was no file, or emptied the buffer: hardly anything is left. */
+static void test_a_text_that_is_nearer_to_none_is_listed(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, NULL);
+    becomes(&w, "write", "one written\ntwo written\nthree written\n");
+    f = judge(&w, "typed into a new file\n");
+    assert_honoured(&f, true);
+    f = judge(&w, "");
+    assert_honoured(&f, true);
+    f = judge(&w, "\n\n");
+    assert_honoured(&f, true);
+    f = judge(&w, "two written\n");
+    assert_honoured(&f, true);
+    f = judge(&w, "one written\ntwo written\nmine\n"); // an ordinary edit
+    assert_honoured(&f, false);
+    teardown(&w);
+
+    setup(&w, "mine 1\nmine 2\nmine 3\nmine 4\n");
+    becomes(&w, "replace", "mine 1\nmine 2\nmine 3\nmine 4\nwritten\n");
+    f = judge(&w, "written\n"); // what is gone is not ours
+    assert_honoured(&f, false);
+    f = judge(&w, "quite another\n");
+    assert_honoured(&f, true);
+    teardown(&w);
+
+    setup(&w, NULL);
+    w.ts = NOW - MERGE_BASE_MS - 1;
+    becomes(&w, "write", "one written\ntwo written\n");
+    f = judge(&w, "");
+    assert_honoured(&f, false);
+    teardown(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -823,21 +970,28 @@ int main(void)
         cmocka_unit_test(test_old_adds_are_not_appended_again),
         cmocka_unit_test(test_only_adds_of_ours_count),
         cmocka_unit_test(test_the_line_an_add_only_ended_is_not_part_of_it),
-        cmocka_unit_test(test_an_add_too_long_for_its_line_is_not_judged),
+        cmocka_unit_test(test_an_add_too_long_for_its_line_is_listed),
         cmocka_unit_test(test_damage_from_before_the_boot_is_undone),
         cmocka_unit_test(test_a_text_holds_what_a_record_added),
         cmocka_unit_test(test_no_memory_is_told),
         cmocka_unit_test(test_an_entry_that_was_corrected_is_not_appended_again),
         cmocka_unit_test(test_a_line_of_an_index_is_the_same_while_it_names_the_note),
+        cmocka_unit_test(test_an_entry_that_was_edited_inside_is_not_appended_again),
+        cmocka_unit_test(test_an_entry_that_was_wrapped_anew_is_not_appended_again),
+        cmocka_unit_test(test_an_equal_line_elsewhere_is_no_part_of_an_entry),
+        cmocka_unit_test(test_lines_of_an_entry_that_was_parted_are_listed_when_they_go),
+        cmocka_unit_test(test_a_text_that_is_nearer_to_none_is_listed),
         cmocka_unit_test(test_a_stale_buffer_is_merged_with_what_was_replaced_since),
         cmocka_unit_test(test_a_stale_buffer_is_merged_with_what_was_removed_since),
         cmocka_unit_test(test_what_both_changed_is_a_conflict_or_listed),
         cmocka_unit_test(test_a_correction_of_what_was_written_is_no_stale_buffer),
         cmocka_unit_test(test_a_stale_buffer_that_replaces_the_newest_line_does_not_get_it_back),
         cmocka_unit_test(test_a_stale_buffer_that_lacks_only_adds_is_merged_without_an_anchor),
+        cmocka_unit_test(test_a_removed_line_that_was_moved_is_listed),
         cmocka_unit_test(test_edits_between_outside_edits_are_honoured),
         cmocka_unit_test(test_a_file_that_was_deleted_and_comes_back_is_listed),
         cmocka_unit_test(test_versions_of_more_than_seven_days_ago_are_no_base),
+        cmocka_unit_test(test_a_line_with_a_wrong_time_does_not_end_the_search),
         cmocka_unit_test(test_the_search_reads_no_text_of_versions_it_passes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@ const struct http_parts http_parts;
 const struct op *const op_tables[] = {OP_TABLES, ops_markdown, NULL};
 
 static char own_workspace[128], other_workspace[128], other_session[64], own_session[64];
+static char their_session[64];
 static char key[128], personality_key[128];
 
 /* ---- the home ---------------------------------------------------------------------------------- */
@@ -50,14 +51,16 @@ static void make_workspace(const char *name, const char *text, char id[128])
     assert_int_equal(sscanf(at, "\"id\":\"%127[^\"]", id), 1);
 }
 
-static void make_session(const char *personality, const char *text, char id[64])
+static void make_session(const char *personality, const char *user, const char *text, char id[64])
 {
     char path[320], out[4096];
+    const char *option = user ? "-u" : "-p", *value = user ? user : personality;
     snprintf(path, sizeof path, "%s-%s", drive.home, personality);
     mkdir(path, 0700);
-    RUN("-q", "-p", personality, "-w", path, "sessions", "append", text);
-    run((const char *const[]){"-p", personality, "-w", path, "sessions", "current", NULL}, out,
-        sizeof out);
+    RUN("-q", "-p", personality, option, value, "-w", path, "sessions", "append", text);
+    run((const char *const[]){"-p", personality, option, value, "-w", path, "sessions", "current",
+                              NULL},
+        out, sizeof out);
     assert_int_equal(sscanf(out, "%63s", id), 1);
 }
 
@@ -97,8 +100,10 @@ static int start(void **state)
     RUN("-q", "memory", "add", CANARY " " WORD); // of the active personality
     make_workspace("mine", "Mine " WORD, own_workspace);
     make_workspace("theirs", CANARY " " WORD, other_workspace);
-    make_session("own", "Mine " WORD, own_session);
-    make_session("other", CANARY " " WORD, other_session);
+    make_session("own", NULL, "Mine " WORD, own_session);
+    make_session("other", NULL, CANARY " " WORD, other_session);
+    make_session("own", "them", CANARY " " WORD, their_session);
+    RUN("-q", "-p", "own", "-u", "them", "memory", "add", "Ours: " WORD);
     snprintf(limit, sizeof limit, "workspace:%s", own_workspace);
     limited_key((const char *const[]){"personality:own", "user:me", limit, NULL}, key);
     limited_key((const char *const[]){"personality:own", NULL}, personality_key);
@@ -334,13 +339,47 @@ static void test_conversations_of_the_personality(void **state)
     free(body);
     assert_int_equal(
         ask_as(personality_key, "sessions.get", json_pack("{s:s}", "id", own_session), NULL), 200);
-    assert_int_equal(
-        ask_as(personality_key, "sessions.get", json_pack("{s:s}", "id", other_session), NULL),
-        403);
     assert_int_equal(ask_as(key, "sessions.list", json_object(), NULL), 403);
     assert_int_equal(
         ask_as(personality_key, "sessions.delete", json_pack("{s:s}", "id", other_session), NULL),
         403);
+}
+
+/* That there is such a conversation, whose it is and how it is called is not told. */
+static void test_a_conversation_of_others_is_as_if_it_were_not(void **state)
+{
+    const char *const ids[] = {other_session, their_session};
+    char part[3];
+    (void)state;
+    for (size_t i = 0; i < COUNT(ids); i++) {
+        char *body = NULL;
+        snprintf(part, sizeof part, "%s", ids[i]);
+        for (int whole = 0; whole < 2; whole++) {
+            const char *id = whole ? ids[i] : part;
+            int status = ask_as(personality_key, "sessions.get", json_pack("{s:s}", "id", id),
+                                &body);
+            if (status == 200 && strstr(body, own_session)) // begins with the same
+                status = 404;
+            if (status != 404 || strstr(body, "other") || strstr(body, "them") ||
+                (!whole && (strstr(body, other_session) || strstr(body, their_session))))
+                fail_msg("%s: %s", id, body);
+            free(body);
+        }
+    }
+}
+
+/* Memory that several people share says who wrote what; of others the key is not told. */
+static void test_the_people_who_wrote_are_not_named(void **state)
+{
+    static const char *const reads[] = {"memory.history", "memory.timeline", "memory.blame"};
+    char *body;
+    (void)state;
+    for (size_t i = 0; i < COUNT(reads); i++) {
+        assert_int_equal(ask_as(key, reads[i], json_object(), &body), 200);
+        if (!strstr(body, "Ours") || strstr(body, "\"them\""))
+            fail_msg("%s: %s", reads[i], body);
+        free(body);
+    }
 }
 
 /* Streams, pages and tools go the same way, or are refused. */
@@ -349,12 +388,14 @@ static void test_other_routes(void **state)
     static const char *const streams[] = {"/events", "/sse/sessions/x"};
     struct reply reply;
     (void)state;
-    for (size_t i = 0; i < COUNT(streams); i++)
-        assert_int_equal(drive_status(&drive,
-                                      "GET %s HTTP/1.1\r\nHost: localhost:%u\r\n"
-                                      "Authorization: Bearer %s\r\n\r\n",
-                                      streams[i], drive.port, key),
-                         403);
+    for (size_t i = 0; i < COUNT(streams); i++) {
+        drive_ask(&drive, &reply,
+                  "GET %s HTTP/1.1\r\nHost: localhost:%u\r\nAuthorization: Bearer %s\r\n\r\n",
+                  streams[i], drive.port, key);
+        assert_int_equal(reply.status, 403);
+        assert_non_null(strstr(reply.body, "limited with --only"));
+        reply_release(&reply);
+    }
     static const char *const places[] = {"/api/memory/get",
                                          "/api/memory/memory",
                                          "/api/memory/memory?personality=other",
@@ -452,6 +493,8 @@ int main(void)
         cmocka_unit_test(test_what_all_share_is_outside),
         cmocka_unit_test(test_lists_have_what_the_key_may_see),
         cmocka_unit_test(test_conversations_of_the_personality),
+        cmocka_unit_test(test_a_conversation_of_others_is_as_if_it_were_not),
+        cmocka_unit_test(test_the_people_who_wrote_are_not_named),
         cmocka_unit_test(test_other_routes),
         cmocka_unit_test(test_files_and_tools),
         cmocka_unit_test(test_answers_are_not_shared_between_keys),

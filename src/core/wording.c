@@ -1,0 +1,71 @@
+/*
+ * wording.c: whether a line was written anew in other lines.
+ */
+#include "core/wording.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "core/words.h"
+
+/* Goes over the words of a text; tells each of its neighbours. */
+struct walk {
+    struct wording *out;           /* collects them, or NULL */
+    const struct wording *wording; /* counts those it has, or NULL */
+    uint64_t before;               /* hash of the word before; 0: none */
+    size_t count, found;
+};
+
+static int compare(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static int see_word(void *arg, const struct word *word)
+{
+    struct walk *walk = arg;
+    uint64_t pair;
+
+    if (word->aside || word->tail)
+        return 0;
+    pair = walk->before ? hash_mix(walk->before, word->folded) : 0;
+    walk->before = hash_mix(0, word->folded) | 1;
+    if (!pair)
+        return 0;
+    walk->count++;
+    if (walk->out && walk->out->pairs)
+        walk->out->pairs[walk->out->count++] = pair;
+    if (walk->wording && walk->wording->count > 0)
+        walk->found += bsearch(&pair, walk->wording->pairs, walk->wording->count, sizeof(pair),
+                               compare) != NULL;
+    return 0;
+}
+
+int wording_make(const struct ethos_view *lines, size_t count, struct arena *arena,
+                 struct wording *out)
+{
+    struct walk walk = {.out = out};
+
+    *out = (struct wording){0};
+    for (size_t i = 0; i < count; i++)
+        words_each(lines[i], see_word, &walk);
+    out->pairs = arena_array(arena, walk.count, sizeof(*out->pairs));
+    if (!out->pairs)
+        return ETHOS_NOMEM;
+    walk = (struct walk){.out = out};
+    for (size_t i = 0; i < count; i++)
+        words_each(lines[i], see_word, &walk);
+    qsort(out->pairs, out->count, sizeof(*out->pairs), compare);
+    return ETHOS_OK;
+}
+
+bool wording_has(const struct wording *wording, struct ethos_view line)
+{
+    struct walk walk = {.wording = wording};
+
+    words_each(line, see_word, &walk);
+    return walk.count >= WORDING_PAIRS && 3 * walk.found >= 2 * walk.count;
+}
