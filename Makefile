@@ -231,7 +231,7 @@ TEST_BIN = $(TEST_SRC:%.c=$(O)/%)
 TEST_SUPPORT = $(patsubst %.c,$(O)/%.o,$(wildcard tests/support/*.c))
 
 # Allocations of ours and of the static libraries pass tests/support/alloc.c, which can fail the nth.
-TEST_WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
+TEST_WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free
 
 $(O)/tests/%: $(O)/tests/%.o $(TEST_SUPPORT) $(O)/libethos-all.a
 	@mkdir -p $(@D)

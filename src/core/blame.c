@@ -7,10 +7,14 @@
  */
 #include "core/blame.h"
 
+#include <stdlib.h>
+
 #include "base/arena.h"
 #include "base/view.h"
 #include "core/diff.h"
 #include "core/patch.h"
+
+#define FIRST_RUNS 64
 
 int blame_init(struct blame *blame, struct arena *arena, struct ethos_view text, size_t first,
                size_t most)
@@ -30,7 +34,7 @@ int blame_init(struct blame *blame, struct arena *arena, struct ethos_view text,
         continue;
     for (size_t i = 0; i < blame->count; i++)
         blame->lines[i].change = BLAME_NOBODY;
-    blame->runs = arena_grow(arena, NULL, 0, &blame->capacity, sizeof *blame->runs);
+    blame->runs = calloc(1, sizeof *blame->runs);
     if (!blame->runs)
         return ETHOS_NOMEM;
     blame->run_count = blame->count > 0;
@@ -41,6 +45,7 @@ int blame_init(struct blame *blame, struct arena *arena, struct ethos_view text,
 void blame_release(struct blame *blame)
 {
     str_release(&blame->replaced);
+    free(blame->runs);
 }
 
 struct ethos_view blame_replaced(const struct blame *blame, const struct blame_line *line)
@@ -57,7 +62,8 @@ struct step {
     struct blame *blame;
     uint32_t change;
     size_t run, passed;
-    size_t made;               /* runs of the text before, in blame->spare */
+    struct blame_run *made; /* runs of the text before */
+    size_t made_count, made_room;
     size_t old_line, new_line; /* numbers of the lines that come next in the two texts */
     struct ethos_view removed; /* of a diff: the lines of the hunk from the next removed one on */
     struct blame_line *last;   /* of a diff: the line that was added last, if it was settled */
@@ -85,18 +91,21 @@ static int keep_lines(struct step *step, size_t count, size_t at)
     struct blame *blame = step->blame;
     const struct blame_run *from = &blame->runs[step->run];
     struct blame_run run = {(uint32_t)(from->index + step->passed), (uint32_t)count, (uint32_t)at};
-    struct blame_run *last = step->made > 0 ? &blame->spare[step->made - 1] : NULL;
+    struct blame_run *last = step->made_count > 0 ? &step->made[step->made_count - 1] : NULL;
     pass_lines(step, count);
     if (last && last->index + last->count == run.index && last->at + last->count == run.at) {
         last->count += run.count;
         return ETHOS_OK;
     }
-    struct blame_run *spare = arena_grow(blame->arena, blame->spare, step->made,
-                                         &blame->spare_capacity, sizeof *spare);
-    if (!spare)
-        return ETHOS_NOMEM;
-    blame->spare = spare;
-    spare[step->made++] = run;
+    if (step->made_count == step->made_room) {
+        size_t room = step->made_room ? 2 * step->made_room : FIRST_RUNS;
+        struct blame_run *made = realloc(step->made, room * sizeof *made);
+        if (!made)
+            return ETHOS_NOMEM;
+        step->made = made;
+        step->made_room = room;
+    }
+    step->made[step->made_count++] = run;
     return ETHOS_OK;
 }
 
@@ -123,20 +132,19 @@ static struct blame_line *settle_line(struct step *step)
     return line;
 }
 
-/* What is behind the hunks only moves; then the runs are those of the text before. */
-static int end_step(struct step *step)
+/* What is behind the hunks only moves; then the runs are those of the text before. code: of the hunks. */
+static int end_step(struct step *step, int code)
 {
     struct blame *blame = step->blame;
-    int code = skip_to(step, SIZE_MAX);
-    struct blame_run *runs = blame->runs;
-    size_t capacity = blame->capacity;
-    if (code != ETHOS_OK)
+    if (code == ETHOS_OK)
+        code = skip_to(step, SIZE_MAX);
+    if (code != ETHOS_OK) {
+        free(step->made);
         return code;
-    blame->runs = blame->spare;
-    blame->capacity = blame->spare_capacity;
-    blame->run_count = step->made;
-    blame->spare = runs;
-    blame->spare_capacity = capacity;
+    }
+    free(blame->runs);
+    blame->runs = step->made;
+    blame->run_count = step->made_count;
     return ETHOS_OK;
 }
 
@@ -240,7 +248,7 @@ int blame_step(struct blame *blame, struct ethos_view diff, uint32_t change)
     int code = ETHOS_OK;
     while (code == ETHOS_OK && diff.size > 0 && (code = patch_next(&diff, &hunk)) == ETHOS_OK)
         code = pass_hunk(&step, &hunk);
-    return code == ETHOS_OK || code == ETHOS_NOTFOUND ? end_step(&step) : code;
+    return end_step(&step, code == ETHOS_NOTFOUND ? ETHOS_OK : code);
 }
 
 /* ---- by the texts ---------------------------------------------------------------------------- */
@@ -291,8 +299,6 @@ int blame_step_texts(struct blame *blame, struct ethos_view before, struct ethos
     int code = diff_changes(before, after, &arena, &changes, &count);
     for (size_t i = 0; code == ETHOS_OK && i < count; i++)
         code = pass_change(&step, &changes[i], &lines);
-    if (code == ETHOS_OK)
-        code = end_step(&step);
     arena_release(&arena);
-    return code;
+    return end_step(&step, code);
 }

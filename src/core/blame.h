@@ -40,11 +40,11 @@ struct blame {
     struct arena *arena;
     struct blame_line *lines; /* those that are wanted */
     size_t count;
-    size_t first;                   /* number of lines[0], from 1 */
-    size_t total;                   /* lines of the text */
-    size_t open;                    /* lines that are not settled yet */
-    struct blame_run *runs, *spare; /* private: those lines, in order; room for the next step */
-    size_t run_count, capacity, spare_capacity;
+    size_t first;           /* number of lines[0], from 1 */
+    size_t total;           /* lines of the text */
+    size_t open;            /* lines that are not settled yet */
+    struct blame_run *runs; /* private: those lines, in order */
+    size_t run_count;
     struct ethos_view rest; /* the text from lines[0] on */
     struct str replaced;    /* what stood in the place of lines, one after the other */
 };

@@ -21,6 +21,7 @@
 #include "base/view.h"
 
 #define WORK ((int64_t)1 << 25) /* diagonals and lines looked at before giving up */
+#define MOST_STEPS 16384        /* of a search: more of them use up the work */
 #define CHUNK 256               /* bytes compared at once */
 
 /*
@@ -31,21 +32,24 @@
 
 struct side {
     struct ethos_view text; /* the part that differs, and its context */
-    size_t before;          /* lines of the text before that part */
+    uint32_t before;        /* lines of the text before that part */
     uint32_t *starts;       /* of each line, and the end of the last one */
     size_t count;
     bool *changed; /* one for each line: removed or added */
 
-    /* The numbers of all lines, equal for equal ones; then of those that occur on both sides. */
+    /*
+     * The numbers of all lines, equal for equal ones; then of those that occur on both sides, where 0 is
+     * one that was changed all the same.
+     */
     uint32_t *ids;
-    uint32_t *places; /* in lines */
     int32_t kept;
 };
 
 struct diff {
     struct arena arena;
     struct side old, new;
-    int32_t *forward, *backward; /* how far the searches got, by diagonal */
+    int32_t *forward, *backward; /* room for the diagonals of a search */
+    int32_t steps;               /* of a search, at most */
     int64_t work;                /* left */
 };
 
@@ -108,7 +112,7 @@ static void narrow(struct diff *d, struct ethos_view old_text, struct ethos_view
         start = start > 0 ? line_start(old_text, start - 1) : 0;
         view_line(&rest, &line);
     }
-    d->old.before = d->new.before = view_lines(view_of(old_text.data, start));
+    d->old.before = d->new.before = (uint32_t)view_lines(view_of(old_text.data, start));
     d->old.text = view_of(old_text.data + start, old_text.size - rest.size - start);
     d->new.text = view_of(new_text.data + start, new_text.size - rest.size - start);
 }
@@ -126,9 +130,7 @@ static bool split_lines(struct arena *arena, struct side *side)
     size_t lines = view_lines(rest);
 
     side->starts = arena_array(arena, lines + 1, sizeof(*side->starts));
-    side->changed = arena_array(arena, lines, sizeof(*side->changed));
-    side->ids = arena_array(arena, lines, sizeof(*side->ids));
-    if (!side->starts || !side->changed || !side->ids)
+    if (!side->starts)
         return false;
     while (view_line(&rest, &line))
         side->starts[++side->count] = (uint32_t)(side->text.size - rest.size);
@@ -164,7 +166,7 @@ static void set_ids(struct diff *d, const uint32_t *sorted, size_t from, size_t 
     }
 }
 
-/* Numbers the lines; one that occurs on its own side only gets 0. */
+/* Numbers the lines; one that occurs on its own side only gets 0. Sorting takes memory: numbers come after. */
 static bool number_lines(struct diff *d)
 {
     size_t count = d->old.count + d->new.count;
@@ -177,7 +179,10 @@ static bool number_lines(struct diff *d)
         sorted[i] = (uint32_t)i;
     if (sorted)
         qsort_r(sorted, count, sizeof(*sorted), compare_lines, d);
-    for (size_t i = 0, next; sorted && i < count; i = next) {
+    d->old.ids = arena_array(&d->arena, d->old.count, sizeof(*d->old.ids));
+    d->new.ids = arena_array(&d->arena, d->new.count, sizeof(*d->new.ids));
+    bool room = sorted && d->old.ids && d->new.ids;
+    for (size_t i = 0, next; room && i < count; i = next) {
         bool both = false;
 
         for (next = i + 1; next < count && !compare_lines(&sorted[i], &sorted[next], d); next++)
@@ -186,27 +191,30 @@ static bool number_lines(struct diff *d)
         set_ids(d, sorted, i, next, both ? id : 0);
     }
     arena_release(&arena);
-    return sorted;
+    return room;
 }
 
-/* Marks the lines of one side only as changed and lists the others. */
+/* Marks the lines of one side only as changed; the numbers of the others move together. */
 static bool keep_lines(struct arena *arena, struct side *side)
+{
+    side->changed = arena_array(arena, side->count, sizeof(*side->changed));
+    for (size_t i = 0; side->changed && i < side->count; i++) {
+        side->changed[i] = side->ids[i] == 0;
+        if (!side->changed[i])
+            side->ids[side->kept++] = side->ids[i];
+    }
+    return side->changed;
+}
+
+/* Marks those of the others that the comparison found to be changed. */
+static void spread_changes(struct side *side)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < side->count; i++)
-        kept += side->ids[i] != 0;
-    side->places = arena_array(arena, kept, sizeof(*side->places));
-    if (!side->places)
-        return false;
     for (size_t i = 0; i < side->count; i++) {
-        side->changed[i] = side->ids[i] == 0;
-        if (!side->changed[i]) {
-            side->places[side->kept] = (uint32_t)i;
-            side->ids[side->kept++] = side->ids[i];
-        }
+        if (!side->changed[i])
+            side->changed[i] = side->ids[kept++] == 0;
     }
-    return true;
 }
 
 /* ---- comparison ------------------------------------------------------------------------------ */
@@ -220,9 +228,11 @@ struct point {
     int32_t x, y;
 };
 
-/* The diagonals a search has reached. */
+/* The diagonals a search has reached, and how far it got on each. */
 struct reach {
     int32_t low, high;
+    int32_t start; /* the diagonal it began on */
+    int32_t *at;   /* by the distance from that one */
 };
 
 #define NOWHERE ((int32_t)1 << 30) /* off every box, on the far side; negated on the near side */
@@ -238,16 +248,16 @@ static bool reached(const struct reach *reach, int32_t k)
 }
 
 /* One more diagonal on either side, as far as the box goes; their outer neighbours are nowhere. */
-static void widen(const struct box *box, struct reach *reach, int32_t *at, int32_t nowhere)
+static void widen(const struct box *box, struct reach *reach, int32_t nowhere)
 {
     int32_t lowest = box->x - box->y_end, highest = box->x_end - box->y;
 
     if (reach->low > lowest)
-        at[--reach->low - 1] = nowhere;
+        reach->at[--reach->low - 1 - reach->start] = nowhere;
     else
         reach->low++;
     if (reach->high < highest)
-        at[++reach->high + 1] = nowhere;
+        reach->at[++reach->high + 1 - reach->start] = nowhere;
     else
         reach->high--;
 }
@@ -256,22 +266,21 @@ static void widen(const struct box *box, struct reach *reach, int32_t *at, int32
 static bool step_forward(struct diff *d, const struct box *box, struct reach *mine,
                          const struct reach *other, struct point *out)
 {
-    int32_t *at = d->forward;
-
-    widen(box, mine, at, -NOWHERE);
+    widen(box, mine, -NOWHERE);
     for (int32_t k = mine->low; k <= mine->high; k += 2) {
-        int32_t x = at[k - 1] + 1 > at[k + 1] ? at[k - 1] + 1 : at[k + 1], from = x;
+        int32_t *at = &mine->at[k - mine->start];
+        int32_t x = at[-1] + 1 > at[1] ? at[-1] + 1 : at[1], from = x;
 
         if (!inside(box, x, x - k)) {
-            at[k] = -NOWHERE;
+            *at = -NOWHERE;
             continue;
         }
         while (x < box->x_end && x - k < box->y_end && d->old.ids[x] == d->new.ids[x - k])
             x++;
-        at[k] = x;
+        *at = x;
         d->work -= 1 + x - from;
         *out = (struct point){x, x - k};
-        if (reached(other, k) && d->backward[k] <= x)
+        if (reached(other, k) && other->at[k - other->start] <= x)
             return true;
     }
     return false;
@@ -281,36 +290,41 @@ static bool step_forward(struct diff *d, const struct box *box, struct reach *mi
 static bool step_backward(struct diff *d, const struct box *box, struct reach *mine,
                           const struct reach *other, struct point *out)
 {
-    int32_t *at = d->backward;
-
-    widen(box, mine, at, NOWHERE);
+    widen(box, mine, NOWHERE);
     for (int32_t k = mine->low; k <= mine->high; k += 2) {
-        int32_t x = at[k + 1] - 1 < at[k - 1] ? at[k + 1] - 1 : at[k - 1], from = x;
+        int32_t *at = &mine->at[k - mine->start];
+        int32_t x = at[1] - 1 < at[-1] ? at[1] - 1 : at[-1], from = x;
 
         if (!inside(box, x, x - k)) {
-            at[k] = NOWHERE;
+            *at = NOWHERE;
             continue;
         }
         while (x > box->x && x - k > box->y && d->old.ids[x - 1] == d->new.ids[x - k - 1])
             x--;
-        at[k] = x;
+        *at = x;
         d->work -= 1 + from - x;
         *out = (struct point){x, x - k};
-        if (reached(other, k) && d->forward[k] >= x)
+        if (reached(other, k) && other->at[k - other->start] >= x)
             return true;
     }
     return false;
 }
 
+static struct reach begin_search(struct diff *d, int32_t *room, int32_t x, int32_t y)
+{
+    struct reach reach = {x - y, x - y, x - y, room + d->steps + 1};
+
+    reach.at[0] = x;
+    return reach;
+}
+
 /* A point in the middle of a shortest way through the box, or false when the work is used up. */
 static bool find_middle(struct diff *d, const struct box *box, struct point *out)
 {
-    struct reach forward = {box->x - box->y, box->x - box->y};
-    struct reach backward = {box->x_end - box->y_end, box->x_end - box->y_end};
+    struct reach forward = begin_search(d, d->forward, box->x, box->y);
+    struct reach backward = begin_search(d, d->backward, box->x_end, box->y_end);
 
-    d->forward[forward.low] = box->x;
-    d->backward[backward.low] = box->x_end;
-    while (d->work > 0) {
+    for (int32_t step = 0; d->work > 0 && step < d->steps; step++) {
         if (step_forward(d, box, &forward, &backward, out) ||
             step_backward(d, box, &backward, &forward, out))
             return true;
@@ -321,7 +335,7 @@ static bool find_middle(struct diff *d, const struct box *box, struct point *out
 static void mark(struct side *side, int32_t from, int32_t to)
 {
     for (; from < to; from++)
-        side->changed[side->places[from]] = true;
+        side->ids[from] = 0;
 }
 
 /* Every split halves the edits, so this is no deeper than their logarithm. */
@@ -347,32 +361,34 @@ static void compare(struct diff *d, struct box box)
     compare(d, (struct box){middle.x, box.x_end, middle.y, box.y_end});
 }
 
-static bool find_changes(struct diff *d)
+static bool find_changes(struct diff *d, struct ethos_view old_text, struct ethos_view new_text)
 {
-    if (d->old.text.size > MOST_BYTES || d->new.text.size > MOST_BYTES)
+    if (old_text.size > MOST_BYTES || new_text.size > MOST_BYTES)
         return false;
+    narrow(d, old_text.data ? old_text : VIEW(""), new_text.data ? new_text : VIEW(""));
     if (!split_lines(&d->arena, &d->old) || !split_lines(&d->arena, &d->new) || !number_lines(d) ||
         !keep_lines(&d->arena, &d->old) || !keep_lines(&d->arena, &d->new))
         return false;
-    size_t diagonals = (size_t)d->old.kept + (size_t)d->new.kept +
-                       3; // one of each side, and neighbours
+    int32_t most = d->old.kept + d->new.kept;
+    d->steps = most < MOST_STEPS ? most : MOST_STEPS;
+    size_t diagonals = 2 * (size_t)d->steps + 3; // either side, the start, and neighbours
     d->forward = arena_array(&d->arena, diagonals, sizeof(*d->forward));
     d->backward = arena_array(&d->arena, diagonals, sizeof(*d->backward));
     if (!d->forward || !d->backward)
         return false;
-    d->forward += d->new.kept + 1;
-    d->backward += d->new.kept + 1;
     d->work = WORK;
     compare(d, (struct box){0, d->old.kept, 0, d->new.kept});
+    spread_changes(&d->old);
+    spread_changes(&d->new);
     return true;
 }
 
 /* ---- changes and hunks ----------------------------------------------------------------------- */
 
 /* How many lines from here on are unchanged. */
-static size_t same_lines(const struct diff *d, size_t a, size_t b)
+static uint32_t same_lines(const struct diff *d, uint32_t a, uint32_t b)
 {
-    size_t n = 0;
+    uint32_t n = 0;
 
     while (a + n < d->old.count && !d->old.changed[a + n] && !d->new.changed[b + n])
         n++;
@@ -382,7 +398,7 @@ static size_t same_lines(const struct diff *d, size_t a, size_t b)
 /* The next change after the one in *c; without one, *c is at the end of both texts. */
 static bool next_change(const struct diff *d, struct diff_change *c)
 {
-    size_t same = same_lines(d, c->a_end, c->b_end);
+    uint32_t same = same_lines(d, c->a_end, c->b_end);
 
     c->a = c->a_end += same;
     c->b = c->b_end += same;
@@ -393,7 +409,7 @@ static bool next_change(const struct diff *d, struct diff_change *c)
     return c->a_end > c->a || c->b_end > c->b;
 }
 
-static size_t context(size_t lines)
+static uint32_t context(uint32_t lines)
 {
     return lines < ETHOS_DIFF_CONTEXT ? lines : ETHOS_DIFF_CONTEXT;
 }
@@ -402,7 +418,7 @@ static size_t context(size_t lines)
 static bool next_hunk(const struct diff *d, struct diff_change *h)
 {
     struct diff_change change = *h, last;
-    size_t lead, trail;
+    uint32_t lead, trail;
     bool more = next_change(d, &change);
 
     if (!more)
@@ -473,8 +489,7 @@ int diff_unified(struct ethos_view old_text, struct ethos_view new_text, const c
     if (view_eq(old_text, new_text))
         return str_code(out);
     arena_init(&d.arena);
-    narrow(&d, old_text.data ? old_text : VIEW(""), new_text.data ? new_text : VIEW(""));
-    if (find_changes(&d))
+    if (find_changes(&d, old_text, new_text))
         print(&d, key, out);
     else
         str_fail(out, ETHOS_NOMEM);
@@ -493,8 +508,7 @@ int diff_changes(struct ethos_view old_text, struct ethos_view new_text, struct 
 
     *out_count = 0;
     arena_init(&d.arena);
-    narrow(&d, old_text.data ? old_text : VIEW(""), new_text.data ? new_text : VIEW(""));
-    found = find_changes(&d);
+    found = find_changes(&d, old_text, new_text);
     while (found && next_change(&d, &change))
         ++*out_count;
     *out = found ? arena_array(arena, *out_count, sizeof(**out)) : NULL;

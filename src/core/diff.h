@@ -14,14 +14,19 @@
 #ifndef ETHOS_CORE_DIFF_H
 #define ETHOS_CORE_DIFF_H
 
+#include <stdint.h>
+
 #include <ethos/types.h>
 
 struct arena;
 struct str;
 
-/* Lines [a, a_end) of the old text became lines [b, b_end) of the new one; counted from 0. */
+/*
+ * Lines [a, a_end) of the old text became lines [b, b_end) of the new one; counted from 0. Small: every
+ * second line of a text may be changed.
+ */
 struct diff_change {
-    size_t a, a_end, b, b_end;
+    uint32_t a, a_end, b, b_end;
 };
 
 /* All changes in order, at least one line between two of them; in arena. ETHOS_OK or ETHOS_NOMEM. */

@@ -3,41 +3,36 @@
  */
 #include "core/entry.h"
 
-#include <string.h>
+#include <stdbool.h>
 
-#include "base/arena.h"
+#include "base/str.h"
 #include "base/view.h"
-#include "core/lines.h"
+#include "core/line_index.h"
 #include "core/patch.h"
 
-static bool stands_at(const struct ethos_view *at, size_t left, const struct entry *entry)
+static bool stands_at(struct ethos_view rest, struct ethos_view entry)
 {
-    if (left < entry->count)
-        return false;
-    for (size_t i = 0; i < entry->count; i++) {
-        if (!view_eq(at[i], entry->lines[i]))
+    struct ethos_view line, wanted;
+
+    while (view_line(&entry, &wanted)) {
+        if (!line_index_next(&rest, &line) || !view_eq(line, wanted))
             return false;
     }
     return true;
 }
 
-size_t entry_count(const struct lines *text, const struct entry *entry)
+size_t entry_count(const struct line_index *text, struct ethos_view entry)
 {
-    size_t count = 0;
+    struct ethos_view first, rest = entry;
+    size_t at, end, count = 0;
 
-    for (size_t i = lines_find(text, entry->lines); i < text->count; i++) {
-        const struct ethos_view *at = text->sorted[i];
-
-        if (!view_eq(*at, entry->lines[0]))
-            break;
-        count += stands_at(at, (size_t)(text->at + text->count - at), entry);
-    }
+    view_line(&rest, &first);
+    line_index_find(text, first, &at, &end);
+    if (rest.size == 0)
+        return end - at;
+    for (; at < end; at++)
+        count += stands_at(view_from(text->text, text->sorted[at]), entry);
     return count;
-}
-
-bool entry_same(const struct entry *a, const struct entry *b)
-{
-    return a->count == b->count && stands_at(a->lines, a->count, b);
 }
 
 /* The last hunk of a diff; an add puts its text at the end. False for a diff that is not whole. */
@@ -58,51 +53,30 @@ static bool was_there(struct ethos_view line, struct ethos_view removed)
     return removed.data && view_eq(view_trim_end(line), view_trim_end(removed));
 }
 
-int entry_read(struct ethos_view diff, struct arena *arena, struct entry *out)
+int entry_read(struct ethos_view diff, struct str *out)
 {
     struct ethos_view removed = {0};
     struct patch_hunk hunk;
     struct patch_line line;
-    size_t count = 0, kept = 0;
+    bool begun = false;
+    size_t kept = 0;
 
-    *out = (struct entry){0};
+    str_clear(out);
     if (!last_hunk(diff, &hunk))
         return ETHOS_OK;
-    struct ethos_view *lines = arena_array(arena, hunk.new_count, sizeof(*lines));
-    if (!lines)
-        return ETHOS_NOMEM;
     while (patch_line(&hunk.lines, &line)) {
         bool blank = view_blank(line.text), added = line.marker == '+';
 
         if (line.marker == '-' && !blank)
             removed = line.text;
-        if (line.marker == '-' || (count == 0 && (!added || blank)))
+        if (line.marker == '-' || (!begun && (!added || blank || was_there(line.text, removed))))
             continue;
-        if (count == 0 && was_there(line.text, removed))
-            continue;
-        lines[count++] = line_without_end(line.text);
+        if (begun)
+            str_addc(out, '\n');
+        str_add(out, line_index_plain(line.text));
+        begun = true;
         if (added && !blank)
-            kept = count;
+            kept = out->size;
     }
-    *out = (struct entry){lines, kept};
-    return ETHOS_OK;
-}
-
-int entry_join(const struct entry *entry, struct arena *arena, struct ethos_view *out)
-{
-    size_t size = 0;
-
-    for (size_t i = 0; i < entry->count; i++)
-        size += entry->lines[i].size + 1;
-    char *text = arena_alloc(arena, size), *at = text;
-    if (!text)
-        return ETHOS_NOMEM;
-    for (size_t i = 0; i < entry->count; i++) {
-        if (entry->lines[i].size > 0)
-            memcpy(at, entry->lines[i].data, entry->lines[i].size);
-        at += entry->lines[i].size;
-        *at++ = '\n';
-    }
-    *out = view_of(text, size - 1);
-    return ETHOS_OK;
+    return str_truncate(out, kept);
 }

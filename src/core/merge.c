@@ -86,12 +86,24 @@ static void settle_changes(const struct merge_text *base, struct side *side)
     side->count -= low;
 }
 
-static bool read_side(struct merge *m, struct ethos_view text, struct side *side)
+static bool compare_side(struct merge *m, struct ethos_view text, struct side *side)
 {
-    if (!merge_read(&m->arena, text, &side->text) ||
-        diff_changes(m->base.plain, side->text.plain, &m->arena, &side->changes, &side->count))
+    return merge_strip(&m->arena, text, &side->text) &&
+           diff_changes(m->base.plain, side->text.plain, &m->arena, &side->changes, &side->count) ==
+               ETHOS_OK;
+}
+
+/* The diffs come before the lines: the memory of both is never needed at once. */
+static bool read_texts(struct merge *m, struct ethos_view base, struct ethos_view ours,
+                       struct ethos_view theirs)
+{
+    if (!merge_strip(&m->arena, base, &m->base) || !compare_side(m, ours, &m->ours) ||
+        !compare_side(m, theirs, &m->theirs) || !merge_read_lines(&m->arena, &m->base) ||
+        !merge_read_lines(&m->arena, &m->ours.text) ||
+        !merge_read_lines(&m->arena, &m->theirs.text))
         return false;
-    settle_changes(&m->base, side);
+    settle_changes(&m->base, &m->ours);
+    settle_changes(&m->base, &m->theirs);
     return true;
 }
 
@@ -331,8 +343,7 @@ int merge_hunks(struct ethos_view base, struct ethos_view ours, struct ethos_vie
 
     str_clear(out);
     arena_init(&m.arena);
-    if (!merge_read(&m.arena, base, &m.base) || !read_side(&m, ours, &m.ours) ||
-        !read_side(&m, theirs, &m.theirs) || !merge_all(&m))
+    if (!read_texts(&m, base, ours, theirs) || !merge_all(&m))
         str_fail(out, ETHOS_NOMEM);
     arena_release(&m.arena);
     *out_report = m.report;

@@ -90,7 +90,7 @@ static bool count_line(struct search *s, struct ethos_view line, int by)
     line = view_trim_end(line);
     if (line.size == 0)
         return true;
-    if (s->used * 2 >= s->room && !grow_table(s))
+    if (s->used * 4 >= s->room * 3 && !grow_table(s))
         return false;
     uint64_t hash = hash_mix(0, line);
     struct slot *slot = find_slot(s->slots, s->room, hash ? hash : 1);
@@ -147,7 +147,7 @@ static int read_whole(struct search *s, size_t index)
     if (s->read >= MERGE_BASE_BYTES)
         return ETHOS_NOTFOUND;
     str_clear(&s->text);
-    int code = s->facts->text(s->facts->arg, index, &s->text);
+    int code = s->facts->text(s->facts->arg, index, true, &s->text);
     if (code != ETHOS_OK)
         return code;
     s->read += s->text.size;

@@ -16,10 +16,10 @@
 #define MERGE_BASES 32            /* equally near versions that are told apart */
 
 /*
- * Makes the text before a record the content of out. ETHOS_NOTFOUND when it cannot be rebuilt; anything
- * else ends the search.
+ * Makes the text before a record, or after it, the content of out. ETHOS_NOTFOUND when it cannot be
+ * rebuilt; anything else ends the search.
  */
-typedef int merge_base_text_fn(void *arg, size_t index, struct str *out);
+typedef int merge_base_text_fn(void *arg, size_t index, bool before, struct str *out);
 
 struct merge_base_case {
     const struct history *history; /* of one key, at least one record */

@@ -87,32 +87,41 @@ static size_t read_line(struct ethos_view *rest, struct ethos_view *out_text)
     return gap;
 }
 
-bool merge_read(struct arena *arena, struct ethos_view text, struct merge_text *out)
+bool merge_strip(struct arena *arena, struct ethos_view text, struct merge_text *out)
 {
     struct ethos_view line, rest = text.data ? text : VIEW("");
-    size_t most = 1;
-    char fence = 0, *plain = arena_alloc(arena, rest.size + 2);
+    char *plain = arena_alloc(arena, rest.size + 2);
 
-    for (struct ethos_view all = rest; view_line(&all, &line);)
-        most++;
-    *out = (struct merge_text){rest, view_of(plain, 0),
-                               arena_array(arena, most, sizeof(*out->lines)), 0};
-    if (!plain || !out->lines || rest.size > MERGE_MOST_BYTES)
+    *out = (struct merge_text){.raw = rest, .plain = view_of(plain, 0)};
+    if (!plain || rest.size > MERGE_MOST_BYTES)
         return false;
     do {
-        struct merge_line *to = &out->lines[out->count];
-
-        to->raw_at = (uint32_t)(out->raw.size - rest.size);
-        to->plain_at = (uint32_t)out->plain.size;
-        to->gap = read_line(&rest, &line) & (2 * MERGE_MOST_BYTES - 1);
-        to->apart = !fence && (to->gap > 0 || out->count == 0);
-        to->kind = line_kind(line, &fence) & 15u;
+        read_line(&rest, &line);
         memcpy(plain + out->plain.size, line.data, line.size);
         plain[out->plain.size + line.size] = '\n';
         out->plain.size += line.size + 1;
         out->count++;
     } while (line.size > 0);
     return true;
+}
+
+bool merge_read_lines(struct arena *arena, struct merge_text *text)
+{
+    struct ethos_view line, rest = text->raw;
+    size_t plain_at = 0;
+    char fence = 0;
+
+    text->lines = arena_array(arena, text->count, sizeof(*text->lines));
+    for (size_t i = 0; text->lines && i < text->count; i++) {
+        struct merge_line *to = &text->lines[i];
+
+        to->raw_at = (text->raw.size - rest.size) & (2 * MERGE_MOST_BYTES - 1);
+        to->plain_at = (uint32_t)plain_at;
+        to->apart = (read_line(&rest, &line) > 0 || i == 0) && !fence;
+        to->kind = line_kind(line, &fence) & 15u;
+        plain_at += line.size + 1;
+    }
+    return text->lines;
 }
 
 struct ethos_view merge_slice(const struct merge_text *text, struct merge_range range)
@@ -151,13 +160,13 @@ static void separate(struct str *out)
 
 static void emit_line(struct str *out, const struct merge_text *text, size_t line)
 {
-    struct ethos_view raw = merge_raw(text, line);
-    size_t gap = text->lines[line].gap;
+    struct ethos_view shown, raw = merge_raw(text, line), rest = raw;
+    size_t gap = read_line(&rest, &shown);
     bool starts = out->size == 0, is_end = raw.size == gap, first = line == 0;
 
     if (first && !starts && gap == 0 && !is_end)
         separate(out);
-    struct ethos_view shown = starts && !first ? view_from(raw, gap) : raw;
+    shown = starts && !first ? view_from(raw, gap) : raw;
     if (shown.size > 0)
         complete_line(out);
     str_add(out, shown);

@@ -19,15 +19,13 @@ enum merge_kind { MERGE_PLAIN, MERGE_ITEM, MERGE_HEADING /* + level, from 1 */ }
  * merge holds those of three texts. Lines follow one another, so each ends where the next one begins.
  */
 struct merge_line {
-    uint32_t
-        raw_at; /* in the text: as it stands, blank lines before it and its line end included */
-    uint32_t plain_at;  /* in plain: without them and the white space at its end, but with LF */
-    unsigned gap : 27;  /* bytes of those blank lines */
-    unsigned kind : 4;  /* enum merge_kind */
-    unsigned apart : 1; /* begins a paragraph: after blank lines, or first */
+    unsigned raw_at : 27; /* in the text, with the blank lines before it and its line end */
+    unsigned kind : 4;    /* enum merge_kind */
+    unsigned apart : 1;   /* begins a paragraph: after blank lines, or first */
+    uint32_t plain_at;    /* in plain: without those and the white space at its end, but with LF */
 };
 
-#define MERGE_MOST_BYTES ((size_t)1 << 26) /* of a text: a gap must fit */
+#define MERGE_MOST_BYTES ((size_t)1 << 26) /* of a text: raw_at must fit */
 
 struct merge_text {
     struct ethos_view raw;   /* the text */
@@ -40,8 +38,11 @@ struct merge_range {
     size_t from, to; /* lines */
 };
 
-/* False: no memory, or a text beyond MERGE_MOST_BYTES. The lines point into text and arena. */
-bool merge_read(struct arena *arena, struct ethos_view text, struct merge_text *out);
+/* Sets all but the lines; borrows the text. False: no memory, or a text beyond MERGE_MOST_BYTES. */
+bool merge_strip(struct arena *arena, struct ethos_view text, struct merge_text *out);
+
+/* Sets the lines. False: no memory. */
+bool merge_read_lines(struct arena *arena, struct merge_text *text);
 
 /* A line as it stands, and its plain text. */
 struct ethos_view merge_raw(const struct merge_text *text, size_t line);

@@ -1,8 +1,10 @@
 /*
  * verdict.c: what an outside edit meant.
  *
- * Three texts meet here: the one last recorded, the one that stands there now, and, through the diffs of
- * the history, the entries that were added.
+ * Three texts meet here: the one last recorded, the one that stands there now, and, through the
+ * diffs of the history, the entries that were added. Lines are looked up in sorted indexes, so that asking
+ * for many entries stays cheap. What is kept for a line is small, and one version is read at a time: a
+ * text of one-letter lines has half as many lines as bytes.
  */
 #include "core/verdict.h"
 
@@ -16,7 +18,7 @@
 #include "core/diff.h"
 #include "core/entry.h"
 #include "core/index.h"
-#include "core/lines.h"
+#include "core/line_index.h"
 #include "core/merge.h"
 #include "core/patch.h"
 #include "core/wording.h"
@@ -27,12 +29,51 @@
 struct judge {
     const struct verdict_case *facts;
     const struct history *history;
-    struct arena *arena;
-    struct lines last, now;
+    struct arena *arena; /* until the end of the call; what is found lives in the history's */
+    struct line_index last, now;
     struct wording fresh;              /* of lines that are not in the last text */
     char hash[ETHOS_REVISION_SIZE];    /* of the text now */
     char trimmed[ETHOS_REVISION_SIZE]; /* of the text now as an update would end it */
 };
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+/* A diff that is whole: that of the record, or one of its texts, in the arena, where it was cut. */
+static int find_diff(const struct judge *j, size_t index, struct arena *arena,
+                     struct ethos_view *out)
+{
+    const struct verdict_case *facts = j->facts;
+    struct history_record record = j->history->records[index];
+    struct str before, after;
+    int code = record.blob.size > 0 && facts->text ? ETHOS_OK : ETHOS_NOTFOUND;
+
+    str_init(&before, ETHOS_MAX_STORE_BYTES);
+    str_init(&after, ETHOS_MAX_STORE_BYTES);
+    if (code == ETHOS_OK)
+        code = facts->text(facts->arg, index, true, &before);
+    if (code == ETHOS_OK)
+        code = facts->text(facts->arg, index, false, &after);
+    if (code == ETHOS_OK)
+        code = history_mend(str_view(&before), str_view(&after), arena, &record);
+    str_release(&before);
+    str_release(&after);
+    *out = record.diff;
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+}
+
+/* Makes the entry of an add the content of out. */
+static int find_entry(const struct judge *j, size_t index, struct str *out)
+{
+    struct ethos_view diff;
+    struct arena arena;
+
+    arena_init(&arena);
+    int code = find_diff(j, index, &arena, &diff);
+    if (code == ETHOS_OK)
+        code = entry_read(diff, out);
+    arena_release(&arena);
+    return code;
+}
 
 /* ---- (a) an older version -------------------------------------------------------------------- */
 
@@ -126,19 +167,19 @@ static bool is_our_add(const struct history *h, size_t index)
 
 /* Entries that stood in the last text and are missing now, newest first. */
 struct missing {
-    struct entry *entries;
-    size_t count;
+    struct ethos_view *entries;
+    size_t count, capacity;
     bool stopped; /* one was met that still stands: older ones were taken out on purpose */
     bool dropped; /* one will stay missing */
 };
 
 /* How often an entry was collected already: one that was appended again has two records. */
-static size_t collected(const struct missing *missing, const struct entry *entry)
+static size_t collected(const struct missing *missing, struct ethos_view entry)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < missing->count; i++)
-        count += entry_same(&missing->entries[i], entry);
+        count += view_eq(missing->entries[i], entry);
     return count;
 }
 
@@ -165,61 +206,77 @@ static bool same_note(struct ethos_view a, struct ethos_view b)
 /* Whether a line of now is new and reads much like this one: somebody put it right, or wrapped it. */
 static bool was_corrected(const struct judge *j, struct ethos_view line)
 {
+    struct ethos_view other, rest = j->facts->now;
+
     if (wording_has(&j->fresh, line))
         return true;
-    for (size_t i = 0; i < j->now.count; i++) {
-        struct ethos_view other = j->now.at[i];
+    while (line_index_next(&rest, &other)) {
         size_t longer = line.size > other.size ? line.size : other.size;
 
         bool much = longer >= CORRECTED_BYTES && 3 * alike(line, other) >= 2 * longer;
 
-        if ((much || same_note(line, other)) && !lines_have(&j->last, &other))
+        if ((much || same_note(line, other)) && !line_index_has(&j->last, other))
             return true;
     }
     return false;
 }
 
 /* Who corrects an entry has seen it: his text is not stale. */
-static bool is_corrected(const struct judge *j, const struct entry *entry)
+static bool is_corrected(const struct judge *j, struct ethos_view entry)
 {
-    for (size_t i = 0; i < entry->count; i++) {
-        if (!lines_have(&j->now, &entry->lines[i]) && was_corrected(j, entry->lines[i]))
+    struct ethos_view line;
+
+    while (view_line(&entry, &line)) {
+        if (!line_index_has(&j->now, line) && was_corrected(j, line))
             return true;
     }
     return false;
 }
 
-/* What the text now has of an entry, line by line. */
-struct standing {
-    bool
-        read; /* a line more often than the last text would without the entry: whoever left it there
-                  has read the entry */
-    bool all; /* every line as often as the last text */
-};
-
-static int find_standing(const struct judge *j, const struct entry *entry, struct standing *out)
+static int add_missing(const struct judge *j, struct ethos_view entry, struct missing *missing)
 {
-    struct lines own = {.at = entry->lines, .count = entry->count};
-    size_t mine;
+    struct ethos_view *entries = arena_grow(j->arena, missing->entries, missing->count,
+                                            &missing->capacity, sizeof(*entries));
+    const char *copy = arena_copy(j->arena, entry);
 
-    *out = (struct standing){.all = true};
-    if (lines_sort(&own, j->arena))
+    if (!entries || !copy)
         return ETHOS_NOMEM;
-    for (size_t i = 0; i < own.count; i += mine) {
-        size_t last = lines_count(&j->last, own.sorted[i]);
-        size_t now = lines_count(&j->now, own.sorted[i]);
-
-        mine = lines_count(&own, own.sorted[i]);
-        if (view_blank(*own.sorted[i]))
-            continue;
-        out->read |= now + mine > last;
-        out->all &= now >= last;
-    }
+    missing->entries = entries;
+    entries[missing->count++] = view_of(copy, entry.size);
     return ETHOS_OK;
 }
 
-static int look_at(const struct judge *j, const struct history_record *r, const struct entry *entry,
-                   struct missing *missing)
+/* What the text now has of an entry, line by line. */
+struct standing {
+    /* A line more often than the last text would without the entry: whoever left it there has read it. */
+    bool read;
+    bool all; /* every line as often as the last text */
+};
+
+static int find_standing(const struct judge *j, struct ethos_view entry, struct standing *out)
+{
+    struct ethos_view line, rest = entry;
+    struct line_index own;
+    struct arena arena;
+
+    *out = (struct standing){.all = true};
+    arena_init(&arena);
+    int code = line_index_make(entry, &arena, &own);
+    while (code == ETHOS_OK && line_index_next(&rest, &line)) {
+        size_t last = line_index_count(&j->last, line), now = line_index_count(&j->now, line);
+
+        if (view_blank(line))
+            continue;
+        out->read |= now + line_index_count(&own, line) > last;
+        out->all &= now >= last;
+    }
+    arena_release(&arena);
+    return code;
+}
+
+/* Whether an entry is missing. Only the newest that is can have been corrected. */
+static int compare_entry(const struct judge *j, const struct history_record *r,
+                         struct ethos_view entry, struct missing *missing)
 {
     size_t then = entry_count(&j->last, entry), now = entry_count(&j->now, entry);
     bool recent = r->ts_ms >= j->facts->now_ms - VERDICT_REAPPLY_MS;
@@ -236,92 +293,85 @@ static int look_at(const struct judge *j, const struct history_record *r, const 
     } else if (standing.read) {
         missing->stopped = true;
         missing->dropped |= !standing.all;
+    } else if (missing->stopped || !recent) {
+        missing->dropped = true;
     } else if (missing->count == 0 && is_corrected(j, entry)) {
         missing->stopped = missing->dropped = true;
-    } else if (recent && !missing->stopped) {
-        missing->entries[missing->count++] = *entry;
     } else {
-        missing->dropped = true;
+        return add_missing(j, entry, missing);
     }
     return ETHOS_OK;
 }
 
-/* Splits the text now, and finds how its lines are worded that are not in the last text. */
-static int read_now(struct judge *j, struct ethos_view text)
+/* Indexes the text now, and finds how its lines are worded that are not in the last text. */
+static int read_now(struct judge *j)
 {
-    struct ethos_view *fresh;
-    size_t count = 0;
+    int code = line_index_make(j->facts->now, j->arena, &j->now);
 
-    if (lines_split(text, j->arena, &j->now))
-        return ETHOS_NOMEM;
-    fresh = arena_array(j->arena, j->now.count, sizeof(*fresh));
-    if (!fresh)
-        return ETHOS_NOMEM;
-    for (size_t i = 0; i < j->now.count; i++) {
-        if (!lines_have(&j->last, &j->now.at[i]))
-            fresh[count++] = j->now.at[i];
-    }
-    return wording_make(fresh, count, j->arena, &j->fresh);
+    return code == ETHOS_OK ? wording_make(j->facts->now, &j->last, j->arena, &j->fresh) : code;
 }
 
 static int find_missing(const struct judge *j, struct missing *out)
 {
     const struct history *h = j->history;
+    struct str entry;
+    int code = ETHOS_OK;
 
-    *out = (struct missing){.entries = arena_array(j->arena, h->count, sizeof(*out->entries))};
-    if (!out->entries)
-        return ETHOS_NOMEM;
-    for (size_t i = h->count; i-- > 0;) {
-        struct entry entry = {0};
-
-        if (is_our_add(h, i) && entry_read(h->records[i].diff, j->arena, &entry))
-            return ETHOS_NOMEM;
-        if (entry.count > 0 && look_at(j, &h->records[i], &entry, out))
-            return ETHOS_NOMEM;
+    *out = (struct missing){0};
+    str_init(&entry, SIZE_MAX);
+    for (size_t i = h->count; code == ETHOS_OK && i-- > 0;) {
+        if (!is_our_add(h, i))
+            continue;
+        code = find_entry(j, i, &entry);
+        if (code == ETHOS_OK && entry.size > 0)
+            code = compare_entry(j, &h->records[i], str_view(&entry), out);
     }
-    return ETHOS_OK;
+    str_release(&entry);
+    return code;
 }
 
-/* Gathers the lines that the changes of the history put in. */
-static int added_lines(const struct judge *j, struct lines *out)
+/* Marks the lines of now that a diff puts in: the first of equal ones. */
+static void mark_added(const struct judge *j, struct ethos_view diff, bool *added)
 {
-    const struct history *h = j->history;
-    struct ethos_view diff;
     struct patch_hunk hunk;
     struct patch_line line;
-    struct ethos_view *at;
-    size_t most = 0;
+    size_t at, end;
 
-    for (size_t i = 0; i < h->count; i++) {
-        for (diff = h->records[i].diff; patch_next(&diff, &hunk) == ETHOS_OK;)
-            most += hunk.new_count;
-    }
-    at = arena_array(j->arena, most, sizeof(*at));
-    if (!at)
-        return ETHOS_NOMEM;
-    out->at = at;
-    for (size_t i = 0; i < h->count; i++) {
-        for (diff = h->records[i].diff; patch_next(&diff, &hunk) == ETHOS_OK;) {
-            while (patch_line(&hunk.lines, &line)) {
-                if (line.marker == '+')
-                    at[out->count++] = line_without_end(line.text);
-            }
+    while (patch_next(&diff, &hunk) == ETHOS_OK) {
+        while (patch_line(&hunk.lines, &line)) {
+            if (line.marker != '+')
+                continue;
+            line_index_find(&j->now, line_index_plain(line.text), &at, &end);
+            if (at < end)
+                added[at] = true;
         }
     }
-    return lines_sort(out, j->arena);
 }
 
 /* Whether a line still stands that no change put in, that is, a line of the first version. */
 static int has_first_line(const struct judge *j, bool *out)
 {
-    struct lines added = {0};
-    int code = added_lines(j, &added);
+    const struct history *h = j->history;
+    bool *added = arena_array(j->arena, j->now.count, sizeof(*added));
+    struct ethos_view diff, line, rest = j->facts->now;
+    int code = added ? ETHOS_OK : ETHOS_NOMEM;
+    size_t at, end;
 
+    for (size_t i = 0; code == ETHOS_OK && i < h->count; i++) {
+        struct arena arena;
+
+        arena_init(&arena);
+        diff = h->records[i].diff;
+        if (is_our_add(h, i))
+            code = find_diff(j, i, &arena, &diff);
+        if (code == ETHOS_OK)
+            mark_added(j, diff, added);
+        arena_release(&arena);
+    }
     *out = false;
-    for (size_t i = 0; !code && !*out && i < j->now.count; i++) {
-        const struct ethos_view *line = &j->now.at[i];
-
-        *out = !view_blank(*line) && lines_have(&j->last, line) && !lines_have(&added, line);
+    while (code == ETHOS_OK && !*out && line_index_next(&rest, &line)) {
+        line_index_find(&j->now, line, &at, &end);
+        *out = !added[at] && !view_blank(line) && line_index_has(&j->last, line);
     }
     return code;
 }
@@ -334,21 +384,23 @@ static int judge_missing(const struct judge *j, const struct missing *missing,
 
     if (missing->count == 0)
         return ETHOS_OK;
-    if (!stale && has_first_line(j, &stale))
-        return ETHOS_NOMEM;
+    int code = stale ? ETHOS_OK : has_first_line(j, &stale);
+    if (code != ETHOS_OK)
+        return code;
     if (!stale) {
         out->dropped = true;
         return ETHOS_OK;
     }
-    out->entries = arena_array(j->arena, missing->count, sizeof(*out->entries));
-    if (!out->entries)
-        return ETHOS_NOMEM;
-    for (size_t i = missing->count; i-- > 0;) {
-        if (entry_join(&missing->entries[i], j->arena, &out->entries[out->count++]))
+    out->entries = arena_array(j->history->arena, missing->count, sizeof(*out->entries));
+    for (size_t i = missing->count; out->entries && i-- > 0;) {
+        const char *copy = arena_copy(j->history->arena, missing->entries[i]);
+
+        if (!copy)
             return ETHOS_NOMEM;
+        out->entries[out->count++] = view_of(copy, missing->entries[i].size);
     }
     out->verdict = VERDICT_REAPPLY;
-    return ETHOS_OK;
+    return out->entries ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 /* ---- (c) a stale buffer that lacks more than adds --------------------------------------------- */
@@ -384,10 +436,10 @@ static bool lost_lines(const struct judge *j, const struct history_record *r)
 
     while ((code = patch_next(&diff, &hunk)) == ETHOS_OK) {
         while (patch_line(&hunk.lines, &line)) {
-            struct ethos_view text = line_without_end(line.text);
+            struct ethos_view text = line_index_plain(line.text);
 
             if (line.marker == '+' && !view_blank(text) &&
-                lines_count(&j->now, &text) < lines_count(&j->last, &text))
+                line_index_count(&j->now, text) < line_index_count(&j->last, text))
                 return true;
         }
     }
@@ -407,28 +459,30 @@ static bool lost_ours(const struct judge *j)
 }
 
 /* How much a line is like the nearest of those that a text has and the text now has not. */
-static size_t most_alike(const struct judge *j, const struct lines *text, struct ethos_view line,
-                         const struct lines *except)
+static size_t most_alike(const struct judge *j, struct ethos_view text, struct ethos_view line,
+                         const struct line_index *except)
 {
+    struct ethos_view other;
     size_t most = 0;
 
-    for (size_t i = 0; i < text->count; i++) {
-        struct ethos_view other = text->at[i];
-        size_t longer = line.size > other.size ? line.size : other.size, same;
+    while (line_index_next(&text, &other)) {
+        size_t longer = line.size > other.size ? line.size : other.size;
+        size_t same = longer >= CORRECTED_BYTES ? alike(line, other) : 0;
 
-        if (lines_have(&j->now, &other) || (except && lines_have(except, &other)))
-            continue;
-        same = alike(line, other);
-        if (longer >= CORRECTED_BYTES && 3 * same >= 2 * longer && same > most)
+        if (same > most && 3 * same >= 2 * longer && !line_index_has(&j->now, other) &&
+            !(except && line_index_has(except, other)))
             most = same;
     }
     return most;
 }
 
-static bool any_common(const struct lines *a, const struct lines *b)
+/* Whether a text has a line of another one. */
+static bool any_common(const struct line_index *index, struct ethos_view text)
 {
-    for (size_t i = 0; i < b->count; i++) {
-        if (!view_blank(b->at[i]) && lines_have(a, &b->at[i]))
+    struct ethos_view line;
+
+    while (line_index_next(&text, &line)) {
+        if (!view_blank(line) && line_index_has(index, line))
             return true;
     }
     return false;
@@ -438,29 +492,31 @@ static bool any_common(const struct lines *a, const struct lines *b)
  * How many lines of now correct one that came after the base, and not one of the base: whoever does
  * that has read the last version.
  */
-static size_t count_corrected(const struct judge *j, const struct lines *base)
+static size_t count_corrected(const struct judge *j, const struct line_index *base)
 {
+    struct ethos_view line, rest = j->facts->now;
     size_t count = 0, tried = 0;
 
-    for (size_t i = 0; i < j->now.count && tried < CORRECTED_LINES; i++) {
-        struct ethos_view line = j->now.at[i];
-
-        if (view_blank(line) || lines_have(&j->last, &line) || lines_have(base, &line))
+    while (tried < CORRECTED_LINES && line_index_next(&rest, &line)) {
+        if (view_blank(line) || line_index_has(&j->last, line) || line_index_has(base, line))
             continue;
         tried++;
-        count += most_alike(j, &j->last, line, base) > most_alike(j, base, line, NULL);
+        count += most_alike(j, j->facts->last, line, base) > most_alike(j, base->text, line, NULL);
     }
     return count;
 }
 
 /* Whether a line that was taken out since the base stands in the text: it was moved there. */
-static bool any_back(const struct judge *j, const struct lines *base, const struct lines *text)
+static bool any_back(const struct judge *j, const struct line_index *base,
+                     const struct line_index *text)
 {
-    for (size_t i = 0; i < base->count; i++) {
-        const struct ethos_view *line = &base->at[i];
-        size_t last = lines_count(&j->last, line);
+    struct ethos_view line, rest = base->text;
 
-        if (!view_blank(*line) && last < lines_count(base, line) && last < lines_count(text, line))
+    while (line_index_next(&rest, &line)) {
+        size_t last = line_index_count(&j->last, line);
+
+        if (!view_blank(line) && last < line_index_count(base, line) &&
+            last < line_index_count(text, line))
             return true;
     }
     return false;
@@ -470,16 +526,21 @@ static bool any_back(const struct judge *j, const struct lines *base, const stru
  * Whether entries of ours that stood in the last text are missing in another one, or lines that were
  * taken out since the base stand there.
  */
-static int find_dropped(const struct judge *j, const struct lines *base, struct ethos_view text,
-                        bool *out)
+static int find_dropped(const struct judge *j, const struct line_index *base,
+                        struct ethos_view text, bool *out)
 {
+    struct verdict_case facts = *j->facts;
     struct judge other = *j;
-    struct missing missing;
+    struct missing missing = {0};
 
-    if (read_now(&other, text) || find_missing(&other, &missing))
-        return ETHOS_NOMEM;
-    *out = missing.dropped || missing.count > 0 || any_back(j, base, &other.now);
-    return ETHOS_OK;
+    facts.now = text;
+    other.facts = &facts;
+    int code = read_now(&other);
+    if (code == ETHOS_OK)
+        code = find_missing(&other, &missing);
+    if (code == ETHOS_OK)
+        *out = missing.dropped || missing.count > 0 || any_back(j, base, &other.now);
+    return code;
 }
 
 /* What merging over one base gives. */
@@ -493,7 +554,7 @@ static int try_base(const struct judge *j, size_t index, struct trial *trial)
     const struct verdict_case *facts = j->facts;
 
     str_clear(&trial->base);
-    int code = facts->text(facts->arg, index, &trial->base);
+    int code = facts->text(facts->arg, index, true, &trial->base);
     if (code == ETHOS_OK)
         code = merge_texts(str_view(&trial->base), facts->now, facts->last, &trial->merged,
                            &trial->report);
@@ -505,29 +566,32 @@ struct places {
     size_t all, filled;
 };
 
-static void count_places(const struct lines *lines, size_t from, size_t end, struct places *out)
+/* Of the lines up to `end`, which *rest is at line *at of; both go on behind them. */
+static struct places count_places(struct ethos_view *rest, size_t *at, size_t from, size_t end)
 {
-    *out = (struct places){end - from, 0};
-    for (size_t i = from; i < end; i++)
-        out->filled += !view_blank(lines->at[i]);
+    struct places places = {end - from, 0};
+    struct ethos_view line;
+
+    for (; *at < end && view_line(rest, &line); ++*at)
+        places.filled += *at >= from && !view_blank(line);
+    return places;
 }
 
 static int measure_places(const struct judge *j, struct ethos_view base, struct places *out)
 {
+    struct ethos_view old = base, new = j->facts->now;
+    size_t count = 0, old_at = 0, new_at = 0;
     struct diff_change *changes;
-    struct lines lines = {0};
-    struct places went, came;
     struct arena arena;
-    size_t count = 0;
 
     *out = (struct places){0};
     arena_init(&arena);
-    int code = lines_split(base, &arena, &lines);
-    if (code == ETHOS_OK)
-        code = diff_changes(base, j->facts->now, &arena, &changes, &count);
+    int code = diff_changes(base, new, &arena, &changes, &count);
     for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
-        count_places(&lines, changes[i].a, changes[i].a_end, &went);
-        count_places(&j->now, changes[i].b, changes[i].b_end, &came);
+        const struct diff_change *c = &changes[i];
+        struct places went = count_places(&old, &old_at, c->a, c->a_end);
+        struct places came = count_places(&new, &new_at, c->b, c->b_end);
+
         out->all += went.all > came.all ? went.all : came.all;
         out->filled += went.filled > came.filled ? went.filled : came.filled;
     }
@@ -546,7 +610,7 @@ static int narrow_bases(const struct judge *j, struct merge_bases *bases, struct
 
     for (size_t i = 0; bases->count > 1 && i < bases->count; i++) {
         str_clear(text);
-        int code = j->facts->text(j->facts->arg, bases->index[i], text);
+        int code = j->facts->text(j->facts->arg, bases->index[i], true, text);
 
         if (code == ETHOS_OK)
             code = measure_places(j, str_view(text), &at[i]);
@@ -573,24 +637,22 @@ static int narrow_bases(const struct judge *j, struct merge_bases *bases, struct
 }
 
 /* Whether a base has a line that an entry that is to be appended again begins with. */
-static int find_entry(const struct judge *j, struct ethos_view base,
-                      const struct verdict_finding *finding, bool *out)
+static int find_begun(struct ethos_view base, const struct verdict_finding *finding, bool *out)
 {
-    struct lines lines = {0};
+    struct line_index index;
     struct ethos_view entry, line;
+    struct arena arena;
 
     if (*out || finding->count == 0)
         return ETHOS_OK;
-    if (lines_split(base, j->arena, &lines))
-        return ETHOS_NOMEM;
-    for (size_t i = 0; !*out && i < finding->count; i++) {
+    arena_init(&arena);
+    int code = line_index_make(base, &arena, &index);
+    for (size_t i = 0; code == ETHOS_OK && !*out && i < finding->count; i++) {
         entry = finding->entries[i];
-        if (view_line(&entry, &line)) {
-            line = line_without_end(line);
-            *out = lines_have(&lines, &line);
-        }
+        *out = view_line(&entry, &line) && line_index_has(&index, line);
     }
-    return ETHOS_OK;
+    arena_release(&arena);
+    return code;
 }
 
 /*
@@ -613,7 +675,7 @@ static int try_bases(const struct judge *j, const struct merge_bases *bases,
             return code;
         hash_revision(str_view(&trial->merged), i == 0 ? first : other);
         *out_same = *out_same && (i == 0 || strcmp(first, other) == 0);
-        if (find_entry(j, str_view(&trial->base), finding, out_read))
+        if (find_begun(str_view(&trial->base), finding, out_read))
             return ETHOS_NOMEM;
     }
     return ETHOS_OK;
@@ -648,10 +710,11 @@ static int compare_last(const struct merge_bases *bases)
  */
 static bool is_nearer_to_none(const struct judge *j, struct merge_distance last)
 {
+    struct ethos_view line, rest = j->facts->now;
     struct merge_distance none = {0};
 
-    for (size_t i = 0; i < j->now.count; i++)
-        none.came += !view_blank(j->now.at[i]);
+    while (view_line(&rest, &line))
+        none.came += !view_blank(line);
     return compare_distances(last, none) > 0;
 }
 
@@ -659,9 +722,9 @@ static int decide_merge(const struct judge *j, const struct merge_bases *bases,
                         const struct trial *trial, bool same, struct verdict_finding *out)
 {
     bool changes = !view_eq(str_view(&trial->merged), j->facts->now);
-    struct lines base;
+    struct line_index base;
 
-    if (lines_split(str_view(&trial->base), j->arena, &base))
+    if (line_index_make(str_view(&trial->base), j->arena, &base))
         return ETHOS_NOMEM;
     if (!changes && trial->report.conflicts == 0) { // it has all of ours
         out->dropped |= any_back(j, &base, &j->now);
@@ -670,7 +733,7 @@ static int decide_merge(const struct judge *j, const struct merge_bases *bases,
     out->dropped = true;
     if (!same || compare_last(bases) == 0)
         return ETHOS_OK;
-    if (!any_common(&base, &j->now))
+    if (!any_common(&base, j->facts->now))
         return ETHOS_OK; // all was written anew
     // a line that was corrected is one change, not one that went and one that came
     if (sum_of(bases->last_distance) <= sum_of(bases->distance) + count_corrected(j, &base))
@@ -678,7 +741,7 @@ static int decide_merge(const struct judge *j, const struct merge_bases *bases,
     out->conflicts = trial->report.conflicts;
     if (!changes)
         return ETHOS_OK;
-    const char *merged = arena_copy(j->arena, str_view(&trial->merged));
+    const char *merged = arena_copy(j->history->arena, str_view(&trial->merged));
     if (!merged)
         return ETHOS_NOMEM;
     out->merged = view_of(merged, trial->merged.size);
@@ -747,16 +810,19 @@ static bool is_crash_damage(const struct verdict_case *facts)
 static int hash_trimmed(struct judge *j)
 {
     struct ethos_view text = view_trim_end(j->facts->now);
-    char *copy = text.size > 0 ? arena_alloc(j->arena, text.size + 1) : NULL;
+    struct str ended;
 
     if (text.size == 0)
         return ETHOS_OK;
-    if (!copy)
-        return ETHOS_NOMEM;
-    memcpy(copy, text.data, text.size);
-    copy[text.size] = '\n';
-    hash_revision(view_of(copy, text.size + 1), j->trimmed);
-    return ETHOS_OK;
+    str_init(&ended, SIZE_MAX);
+    str_reserve(&ended, text.size + 1);
+    str_add(&ended, text);
+    str_addc(&ended, '\n');
+    int code = str_code(&ended);
+    if (code == ETHOS_OK)
+        hash_revision(str_view(&ended), j->trimmed);
+    str_release(&ended);
+    return code;
 }
 
 /* Whether a text was purged lately, and nobody has edited the file outside since. */
@@ -778,10 +844,12 @@ static bool is_purged(const struct judge *j)
 
 static bool is_returned(const struct judge *j)
 {
+    struct ethos_view line, rest = j->facts->now;
+
     if (!is_purged(j))
         return false;
-    for (size_t i = 0; i < j->now.count; i++) {
-        if (!view_blank(j->now.at[i]) && !lines_have(&j->last, &j->now.at[i]))
+    while (line_index_next(&rest, &line)) {
+        if (!view_blank(line) && !line_index_has(&j->last, line))
             return true;
     }
     return false;
@@ -791,19 +859,38 @@ static bool is_returned(const struct judge *j)
 static int judge_edit(const struct judge *j, const struct missing *missing,
                       struct verdict_finding *out)
 {
-    if (judge_missing(j, missing, out))
-        return ETHOS_NOMEM;
+    int code = judge_missing(j, missing, out);
     // adds that nothing older is left to tell the age of are looked for among the versions
-    return judge_stale(j, missing->count > 0 && out->verdict != VERDICT_REAPPLY, out);
+    return code == ETHOS_OK
+               ? judge_stale(j, missing->count > 0 && out->verdict != VERDICT_REAPPLY, out)
+               : code;
+}
+
+/* Compares the lines. next: the first record after the version that the text now is, if it is one. */
+static int judge_lines(struct judge *j, size_t next, struct verdict_finding *out)
+{
+    struct missing missing;
+    int code = line_index_make(j->facts->last, j->arena, &j->last);
+
+    if (code == ETHOS_OK)
+        code = read_now(j);
+    if (code == ETHOS_OK)
+        code = find_missing(j, &missing);
+    if (code != ETHOS_OK)
+        return code;
+    out->dropped = missing.dropped ||
+                   (out->verdict == VERDICT_REVERT && any_ours(j->history, next, true));
+    out->returned = out->verdict == VERDICT_HONOUR && is_returned(j);
+    return out->verdict == VERDICT_HONOUR && !out->returned ? judge_edit(j, &missing, out)
+                                                            : ETHOS_OK;
 }
 
 int verdict_judge(const struct verdict_case *facts, struct verdict_finding *out)
 {
-    struct judge j = {.facts = facts, .history = facts->history, .arena = facts->history->arena};
+    struct arena arena;
+    struct judge j = {.facts = facts, .history = facts->history, .arena = &arena};
     struct verdict_finding finding = {.verdict = VERDICT_HONOUR};
-    struct missing missing;
     size_t next = 0;
-    int code = ETHOS_OK;
 
     hash_revision(facts->now, j.hash);
     if (hash_trimmed(&j))
@@ -813,16 +900,9 @@ int verdict_judge(const struct verdict_case *facts, struct verdict_finding *out)
         finding.verdict = VERDICT_REVERT;
     else if (is_crash_damage(facts))
         finding.verdict = VERDICT_RESTORE;
-    if (finding.verdict != VERDICT_RESTORE) {
-        if (lines_split(facts->last, j.arena, &j.last) || read_now(&j, facts->now) ||
-            find_missing(&j, &missing))
-            return ETHOS_NOMEM;
-        finding.dropped = missing.dropped ||
-                          (finding.verdict == VERDICT_REVERT && any_ours(j.history, next, true));
-        finding.returned = finding.verdict == VERDICT_HONOUR && is_returned(&j);
-        if (finding.verdict == VERDICT_HONOUR && !finding.returned)
-            code = judge_edit(&j, &missing, &finding);
-    }
+    arena_init(&arena);
+    int code = finding.verdict == VERDICT_RESTORE ? ETHOS_OK : judge_lines(&j, next, &finding);
+    arena_release(&arena);
     if (code == ETHOS_OK)
         *out = finding;
     return code;
@@ -830,14 +910,19 @@ int verdict_judge(const struct verdict_case *facts, struct verdict_finding *out)
 
 /* ---- one entry ------------------------------------------------------------------------------- */
 
-size_t verdict_count(const struct history_record *record, struct ethos_view text,
-                     struct arena *arena)
+size_t verdict_count(const struct history_record *record, struct ethos_view text)
 {
-    struct entry entry;
-    struct lines lines = {0};
+    struct line_index lines;
+    struct arena arena;
+    struct str entry;
+    size_t count = 0;
 
-    if (!all_adds(record->actions) || entry_read(record->diff, arena, &entry) != ETHOS_OK ||
-        entry.count == 0 || lines_split(text, arena, &lines) != ETHOS_OK)
-        return 0;
-    return entry_count(&lines, &entry);
+    arena_init(&arena);
+    str_init(&entry, SIZE_MAX);
+    if (all_adds(record->actions) && entry_read(record->diff, &entry) == ETHOS_OK &&
+        entry.size > 0 && line_index_make(text, &arena, &lines) == ETHOS_OK)
+        count = entry_count(&lines, str_view(&entry));
+    str_release(&entry);
+    arena_release(&arena);
+    return count;
 }

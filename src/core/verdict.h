@@ -39,7 +39,7 @@ struct verdict_case {
     struct ethos_view now;         /* what stands there; absent view: no file */
     bool before_boot;              /* the file was last changed before the machine started */
     int64_t now_ms;
-    merge_base_text_fn *text; /* reads older versions; NULL: none can be read, nothing is merged */
+    merge_base_text_fn *text; /* reads versions; NULL: none can be read, nothing is merged */
     void *arg;
 };
 
@@ -60,8 +60,7 @@ struct verdict_finding {
  * How often what a record added stands in a text; 0 when it did anything but add, or that cannot be
  * told. An add has been applied to a text that holds it once more than the text before did.
  */
-size_t verdict_count(const struct history_record *record, struct ethos_view text,
-                     struct arena *arena);
+size_t verdict_count(const struct history_record *record, struct ethos_view text);
 
 /* Judges. ETHOS_OK, ETHOS_NOMEM, or what facts->text returned but ETHOS_NOTFOUND. */
 int verdict_judge(const struct verdict_case *facts, struct verdict_finding *out);

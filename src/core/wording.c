@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "core/line_index.h"
 #include "core/words.h"
 
 /* Goes over the words of a text; tells each of its neighbours. */
@@ -44,20 +45,28 @@ static int see_word(void *arg, const struct word *word)
     return 0;
 }
 
-int wording_make(const struct ethos_view *lines, size_t count, struct arena *arena,
+static void walk_lines(struct ethos_view text, const struct line_index *except, struct walk *walk)
+{
+    struct ethos_view line;
+
+    while (line_index_next(&text, &line)) {
+        if (!line_index_has(except, line))
+            words_each(line, see_word, walk);
+    }
+}
+
+int wording_make(struct ethos_view text, const struct line_index *except, struct arena *arena,
                  struct wording *out)
 {
     struct walk walk = {.out = out};
 
     *out = (struct wording){0};
-    for (size_t i = 0; i < count; i++)
-        words_each(lines[i], see_word, &walk);
+    walk_lines(text, except, &walk);
     out->pairs = arena_array(arena, walk.count, sizeof(*out->pairs));
     if (!out->pairs)
         return ETHOS_NOMEM;
     walk = (struct walk){.out = out};
-    for (size_t i = 0; i < count; i++)
-        words_each(lines[i], see_word, &walk);
+    walk_lines(text, except, &walk);
     qsort(out->pairs, out->count, sizeof(*out->pairs), compare);
     return ETHOS_OK;
 }

@@ -13,6 +13,7 @@
 #include <ethos/types.h>
 
 struct arena;
+struct line_index;
 
 #define WORDING_PAIRS 3 /* a line has so many neighbours at least, or nothing is said of it */
 
@@ -22,8 +23,8 @@ struct wording {
     size_t count;
 };
 
-/* Of lines one after the other, as one text. In the arena. ETHOS_OK, ETHOS_NOMEM. */
-int wording_make(const struct ethos_view *lines, size_t count, struct arena *arena,
+/* Of the lines of a text that another one does not have, as one text. In the arena. ETHOS_OK, ETHOS_NOMEM. */
+int wording_make(struct ethos_view text, const struct line_index *except, struct arena *arena,
                  struct wording *out);
 
 /* Whether it has two thirds of the neighbours of a line. */

@@ -486,24 +486,29 @@ static int run_undo_note(struct op_call *call, struct op_result *result, struct 
 
 #define BLAME_PAGE 1000 /* lines, unless a limit is given */
 
-/* Lines that one change put there share its JSON. */
+#define BLAME_CHANGES 64 /* whose JSON is at hand; neighbours in history do not collide */
+
+/* Lines that one change put there share its JSON, which is many times larger than a short line. */
 struct blamed {
     struct pages lines;
     const char *scope;
-    const struct ethos_change *change;
-    json_t *json; /* of change */
+    struct {
+        const struct ethos_change *change;
+        json_t *json;
+    } cache[BLAME_CHANGES];
 };
 
 static json_t *blamed_change(struct blamed *blamed, const struct ethos_change *change)
 {
+    size_t slot = (uintptr_t)change / sizeof *change % BLAME_CHANGES;
     if (!change)
         return json_null();
-    if (change != blamed->change) {
-        json_decref(blamed->json);
-        blamed->json = change_json(blamed->scope, change);
-        blamed->change = change;
+    if (change != blamed->cache[slot].change) {
+        json_decref(blamed->cache[slot].json);
+        blamed->cache[slot].json = change_json(blamed->scope, change);
+        blamed->cache[slot].change = change;
     }
-    return json_incref(blamed->json);
+    return json_incref(blamed->cache[slot].json);
 }
 
 static int add_line(void *arg, const struct ethos_blame *blame)
@@ -562,7 +567,8 @@ static int run_blame(struct op_call *call, struct op_result *result, struct etho
                                     most && most < SIZE_MAX ? first + most : SIZE_MAX, total),
                          error);
     json_decref(blamed.lines.rows);
-    json_decref(blamed.json);
+    for (size_t i = 0; i < BLAME_CHANGES; i++)
+        json_decref(blamed.cache[i].json);
     ethos_turn_free(looking.turn);
     return code;
 }

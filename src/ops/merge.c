@@ -8,14 +8,58 @@
 #include "base/view.h"
 #include "ops/tables.h"
 
-static bool add_hunk(void *arg, const struct merge_hunk *hunk)
+#define MOST_HUNKS                                                                                 \
+    10000 /* each costs a kilobyte as JSON; the last one holds the rest of the texts */
+
+/* The hunks of an answer. at: where the next one begins in each text; first: where the last one begins. */
+struct hunks {
+    json_t *rows;
+    size_t count;
+    struct places {
+        size_t base, ours, theirs, merged;
+    } at, first;
+    enum merge_origin origin; /* of the last one */
+};
+
+static void push_hunk(struct hunks *hunks, const struct merge_hunk *hunk)
 {
     static const char *const kinds[] = {"same", "yours", "theirs", "both", "conflict"};
-    json_t **hunks = arg;
-    op_json_push(hunks, json_pack("{s:s, s:o, s:o, s:o, s:o}", "kind", kinds[hunk->origin], "base",
-                                  json_text(hunk->base), "yours", json_text(hunk->ours), "theirs",
-                                  json_text(hunk->theirs), "merged", json_text(hunk->merged)));
-    return *hunks;
+    op_json_push(&hunks->rows,
+                 json_pack("{s:s, s:o, s:o, s:o, s:o}", "kind", kinds[hunk->origin], "base",
+                           json_text(hunk->base), "yours", json_text(hunk->ours), "theirs",
+                           json_text(hunk->theirs), "merged", json_text(hunk->merged)));
+}
+
+static bool add_hunk(void *arg, const struct merge_hunk *hunk)
+{
+    struct hunks *hunks = arg;
+    hunks->count++;
+    if (hunks->count < MOST_HUNKS) {
+        push_hunk(hunks, hunk);
+    } else if (hunks->count == MOST_HUNKS) {
+        hunks->first = hunks->at;
+        hunks->origin = hunk->origin;
+    } else if (hunks->origin != MERGE_CONFLICT) {
+        hunks->origin = hunk->origin == MERGE_CONFLICT ? MERGE_CONFLICT : MERGE_BOTH;
+    }
+    hunks->at.base += hunk->base.size;
+    hunks->at.ours += hunk->ours.size;
+    hunks->at.theirs += hunk->theirs.size;
+    hunks->at.merged += hunk->merged.size;
+    return hunks->rows;
+}
+
+/* Adds what the last hunk holds, where there are more than an answer has room for. */
+static void add_rest(const struct op_call *call, const struct str *merged, struct hunks *hunks)
+{
+    if (hunks->count < MOST_HUNKS)
+        return;
+    const struct merge_hunk rest = {hunks->origin,
+                                    view_from(op_text(call, "base"), hunks->first.base),
+                                    view_from(op_text(call, "yours"), hunks->first.ours),
+                                    view_from(op_text(call, "theirs"), hunks->first.theirs),
+                                    view_from(str_view(merged), hunks->first.merged)};
+    push_hunk(hunks, &rest);
 }
 
 static int check_sizes(const struct op_call *call, struct ethos_error *error)
@@ -48,19 +92,21 @@ static int run_merge(struct op_call *call, struct op_result *result, struct etho
     int code = check_sizes(call, error);
     if (code != ETHOS_OK)
         return code;
-    json_t *hunks = json_array();
+    struct hunks hunks = {.rows = json_array()};
     str_init(&merged, ETHOS_MAX_STORE_BYTES);
     if (merge_hunks(op_text(call, "base"), op_text(call, "yours"), op_text(call, "theirs"), &merged,
-                    add_hunk, &hunks, &report) != ETHOS_OK)
+                    call->want_json ? add_hunk : NULL, &hunks, &report) != ETHOS_OK)
         code = err_nomem(error);
-    else if (call->want_json)
+    else if (!call->want_json)
+        code = show_text(result, &report, &merged, error);
+    if (code == ETHOS_OK && call->want_json) {
+        add_rest(call, &merged, &hunks);
         code = op_return(result,
                          json_pack("{s:o, s:b, s:O}", "merged", json_text(str_view(&merged)),
-                                   "clean", report.conflicts == 0, "hunks", hunks),
+                                   "clean", report.conflicts == 0, "hunks", hunks.rows),
                          error);
-    else
-        code = show_text(result, &report, &merged, error);
-    json_decref(hunks);
+    }
+    json_decref(hunks.rows);
     str_release(&merged);
     return code;
 }

@@ -68,13 +68,13 @@ static int recall(const struct job *job, const struct call *call)
 }
 
 /* An add that an earlier round took back may stand in the text all the same: somebody saved a copy. */
-static void drop_applied(struct job *job, const struct call *call)
+static void drop_applied(const struct call *call)
 {
     for (size_t i = 0; i < call->asked->count; i++) {
         const struct step *step = &call->steps[i];
         struct ethos_edit *edit = &call->asked->edits[i];
         if (step->tried.diff.data && edit->verdict == ETHOS_EDIT_PUT &&
-            verdict_count(&step->tried, view_of(edit->old.data, edit->old.size), &job->arena) >
+            verdict_count(&step->tried, view_of(edit->old.data, edit->old.size)) >
                 step->tried_before)
             edit->verdict = ETHOS_EDIT_KEEP;
     }
@@ -123,7 +123,7 @@ static int answer(struct job *job, struct call *call)
         code = edit_ask(asked->edits, asked->count, asked->edit, asked->arg, asked->error);
     if (code != ETHOS_OK)
         return code;
-    drop_applied(job, call);
+    drop_applied(call);
     edit_finish(asked->edits, asked->count);
     if (!edit_any_changes(asked->edits, asked->count))
         return ETHOS_OK;
@@ -269,7 +269,7 @@ static void note_try(struct job *job, struct step *step, const struct ethos_edit
         return;
     step->tried = (struct history_record){.diff = view_of(diff, whole.diff.size),
                                           .actions = view_str(actions)};
-    step->tried_before = verdict_count(&step->tried, before, &job->tries);
+    step->tried_before = verdict_count(&step->tried, before);
 }
 
 void job_note_tries(struct job *job, const struct history_record *records)

@@ -254,48 +254,17 @@ static int sentence(struct court *court, const struct verdict_finding *finding,
                         error);
 }
 
-/* Makes the diff of a change whole again; where a text of it is lost, it stays cut. */
-static int mend(const struct court *court, struct files_past *past, size_t index,
-                struct ethos_error *error)
-{
-    struct str before, after;
-    str_init(&before, ETHOS_MAX_STORE_BYTES);
-    str_init(&after, ETHOS_MAX_STORE_BYTES);
-    int code = files_past_text(court->self, past, index, true, &before, error);
-    if (code == ETHOS_OK)
-        code = files_past_text(court->self, past, index, false, &after, error);
-    if (code == ETHOS_OK && history_mend(str_view(&before), str_view(&after), &past->arena,
-                                         &past->history.records[index]) != ETHOS_OK)
-        code = err_nomem(error);
-    str_release(&before);
-    str_release(&after);
-    return code == ETHOS_CORRUPT ? ETHOS_OK : code;
-}
-
-/* A verdict reads entries from the diffs of adds. */
-static int mend_adds(const struct court *court, struct files_past *past, struct ethos_error *error)
-{
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < past->history.count; i++) {
-        const struct history_record *record = &past->history.records[i];
-        if (record->blob.size > 0 && !past->history.voided[i] &&
-            view_starts(record->actions, VIEW("add")))
-            code = mend(court, past, i, error);
-    }
-    return code;
-}
-
-/* What a verdict reads older versions from. */
+/* What a verdict reads versions from. */
 struct versions {
     const struct court *court;
     const struct files_past *past;
     struct ethos_error *error;
 };
 
-static int read_before(void *arg, size_t index, struct str *out)
+static int read_version(void *arg, size_t index, bool before, struct str *out)
 {
     const struct versions *versions = arg;
-    int code = files_past_text(versions->court->self, versions->past, index, true, out,
+    int code = files_past_text(versions->court->self, versions->past, index, before, out,
                                versions->error);
     return code == ETHOS_CORRUPT ? ETHOS_NOTFOUND : code;
 }
@@ -311,16 +280,13 @@ static int judge(struct court *court, struct files_past *past, const struct stat
         return code;
     court->has_before = code == ETHOS_OK;
     if (court->has_before) {
-        code = mend_adds(court, past, error);
-        if (code != ETHOS_OK)
-            return code;
         const struct verdict_case facts = {
             .history = &past->history,
             .last = last_text(court),
             .now = court->now,
             .before_boot = court->now.data && (int64_t)seen->st_mtim.tv_sec * 1000 < os_boot_ms(),
             .now_ms = court->self->host->now_ms(court->self->host->arg),
-            .text = read_before,
+            .text = read_version,
             .arg = &versions,
         };
         code = verdict_judge(&facts, &finding);

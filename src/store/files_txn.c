@@ -271,12 +271,12 @@ static bool holds_line(struct recovery *r, const struct part *part,
     struct str base_text;
     struct ethos_view base, text = view_of(part->file.data, part->file.size);
     struct history_record whole = whole_line(r, part, *line);
-    size_t now = verdict_count(&whole, text, &r->arena);
+    size_t now = verdict_count(&whole, text);
     if (now == 0)
         return false;
     str_init(&base_text, ETHOS_MAX_STORE_BYTES);
     bool more = find_text(r, part, &part->first, true, &base_text, &base) &&
-                now > verdict_count(&whole, base, &r->arena);
+                now > verdict_count(&whole, base);
     str_release(&base_text);
     return more;
 }

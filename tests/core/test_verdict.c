@@ -124,12 +124,12 @@ struct versions {
     unsigned reads; /* texts that were asked for */
 };
 
-static int read_before(void *arg, size_t index, struct str *out)
+static int read_version(void *arg, size_t index, bool before, struct str *out)
 {
     struct versions *versions = arg;
 
     versions->reads++;
-    return history_rebuild(versions->history, index, true, give_last, versions->world, out);
+    return history_rebuild(versions->history, index, before, give_last, versions->world, out);
 }
 
 static struct verdict_finding judge_view(struct world *w, struct ethos_view now, bool before_boot)
@@ -142,7 +142,7 @@ static struct verdict_finding judge_view(struct world *w, struct ethos_view now,
                                  .now = now,
                                  .before_boot = before_boot,
                                  .now_ms = NOW,
-                                 .text = read_before,
+                                 .text = read_version,
                                  .arg = &versions};
 
     history_init(&history, &w->arena);
@@ -695,7 +695,7 @@ static void test_the_search_reads_no_text_of_versions_it_passes(void **state)
                                  .last = w.text,
                                  .now = VIEW("a line\nb line 250\nc line\nD\ne line\n"),
                                  .now_ms = NOW,
-                                 .text = read_before,
+                                 .text = read_version,
                                  .arg = &versions};
     assert_int_equal(verdict_judge(&facts, &f), ETHOS_OK);
     assert_merged(&f, "a line\nb line 499\nc line\nD\ne line\n", 0, false);
@@ -762,11 +762,11 @@ static void test_a_text_holds_what_a_record_added(void **state)
     becomes(&w, "external", "first\n\none\n\nmore\n\ntwo\n");
     history_init(&history, &w.arena);
     history_collect(&history, str_view(&w.lines), "MEMORY.md");
-    assert_int_equal(verdict_count(&history.records[0], VIEW("x\none\n\nmore\ny"), &w.arena), 1);
-    assert_int_equal(verdict_count(&history.records[0], VIEW("one\nmore\n"), &w.arena), 0);
-    assert_int_equal(verdict_count(&history.records[0], VIEW("one\n\nmore of it\n"), &w.arena), 0);
-    assert_int_equal(verdict_count(&history.records[0], view_str(NULL), &w.arena), 0);
-    assert_int_equal(verdict_count(&history.records[1], VIEW("two\n"), &w.arena), 0); // no add
+    assert_int_equal(verdict_count(&history.records[0], VIEW("x\none\n\nmore\ny")), 1);
+    assert_int_equal(verdict_count(&history.records[0], VIEW("one\nmore\n")), 0);
+    assert_int_equal(verdict_count(&history.records[0], VIEW("one\n\nmore of it\n")), 0);
+    assert_int_equal(verdict_count(&history.records[0], view_str(NULL)), 0);
+    assert_int_equal(verdict_count(&history.records[1], VIEW("two\n")), 0); // no add
     teardown(&w);
 }
 

@@ -174,6 +174,33 @@ static void test_blame_of_a_text_whose_every_line_changed_is_not_quadratic(void 
     str_release(&new);
 }
 
+/* Allocations of a page of blame. */
+static unsigned long cost_of_blame(struct world *world)
+{
+    alloc_fail_at(0);
+    free(run(world, "memory.blame", "{}", NULL));
+    return alloc_count();
+}
+
+static void test_lines_of_two_changes_in_turn_cost_what_lines_of_one_do(void **state)
+{
+    struct world *world = *state;
+    struct str old, new;
+    past_open(world);
+    str_init(&old, SIZE_MAX);
+    str_init(&new, SIZE_MAX);
+    for (int i = 0; i < 1000; i++) {
+        str_printf(&old, "line %d\n", i);
+        str_printf(&new, "line %d%s\n", i, i % 2 ? " of later" : "");
+    }
+    past_write(world, str_view(&old));
+    unsigned long one = cost_of_blame(world);
+    past_write(world, str_view(&new));
+    assert_in_range(cost_of_blame(world), one, 2 * one);
+    str_release(&old);
+    str_release(&new);
+}
+
 static void test_forgetting_reaches_every_scope_unless_one_is_named(void **state)
 {
     struct world *world = *state;
@@ -269,6 +296,7 @@ int main(void)
         WORLD_TEST(test_history_is_told_by_pages_that_join),
         WORLD_TEST(test_blame_is_told_by_pages),
         WORLD_TEST(test_blame_of_a_text_whose_every_line_changed_is_not_quadratic),
+        WORLD_TEST(test_lines_of_two_changes_in_turn_cost_what_lines_of_one_do),
         WORLD_TEST(test_forgetting_reaches_every_scope_unless_one_is_named),
         WORLD_TEST(test_purging_is_for_the_owner_alone),
         WORLD_TEST(test_a_conflict_is_found_in_whichever_scope_it_is),

@@ -1,11 +1,11 @@
 /*
- * alloc.c: failing the nth allocation.
+ * alloc.c: failing the nth allocation, and measuring how much memory is in use at once.
  */
 #include "alloc.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdatomic.h>
-#include <stddef.h>
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -15,8 +15,11 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *block, size_t size);
 char *__real_strdup(const char *string);
 char *__wrap_strdup(const char *string);
+void __real_free(void *block);
+void __wrap_free(void *block);
 
 static atomic_ulong seen, failing; // threads allocate, too
+static atomic_long used, peak;     // bytes
 
 void alloc_fail_at(unsigned long n)
 {
@@ -37,22 +40,52 @@ static bool fails(void)
     return true;
 }
 
-void *__wrap_malloc(size_t size)
+void alloc_peak_reset(void)
 {
-    return fails() ? NULL : __real_malloc(size);
+    used = 0;
+    peak = 0;
 }
 
-void *__wrap_calloc(size_t count, size_t size)
+size_t alloc_peak(void)
 {
-    return fails() ? NULL : __real_calloc(count, size);
+    return (size_t)peak;
+}
+
+/* What libc itself allocates and we free makes the count smaller than it is; nothing of ours does. */
+static void *count(void *block, long before)
+{
+    long now = block ? (long)malloc_usable_size(block) - before : 0;
+
+    now += atomic_fetch_add(&used, now);
+    for (long most = peak; now > most && !atomic_compare_exchange_weak(&peak, &most, now);)
+        continue;
+    return block;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : count(__real_malloc(size), 0);
+}
+
+void *__wrap_calloc(size_t number, size_t size)
+{
+    return fails() ? NULL : count(__real_calloc(number, size), 0);
 }
 
 void *__wrap_realloc(void *block, size_t size)
 {
-    return fails() ? NULL : __real_realloc(block, size);
+    long before = (long)malloc_usable_size(block);
+
+    return fails() ? NULL : count(__real_realloc(block, size), before);
 }
 
 char *__wrap_strdup(const char *string)
 {
-    return fails() ? NULL : __real_strdup(string);
+    return fails() ? NULL : count(__real_strdup(string), 0);
+}
+
+void __wrap_free(void *block)
+{
+    atomic_fetch_sub(&used, (long)malloc_usable_size(block));
+    __real_free(block);
 }

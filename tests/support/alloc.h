@@ -1,8 +1,8 @@
 /*
- * alloc.h: failing the nth allocation.
+ * alloc.h: failing the nth allocation, and measuring how much memory is in use at once.
  *
- * Test programs are linked with --wrap for malloc, calloc, realloc and strdup, so that allocations of
- * our code and of the statically linked libraries are counted; others inside libc are not.
+ * Test programs are linked with --wrap for malloc, calloc, realloc, strdup and free, so that allocations
+ * of our code and of the statically linked libraries are counted; others inside libc are not.
  *
  *     ALLOC_EACH(n, code == ETHOS_OK) {
  *         code = thing(...);
@@ -13,12 +13,19 @@
 #define TESTS_ALLOC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* The nth allocation from now on returns NULL, every later one succeeds; 0 means none. */
 void alloc_fail_at(unsigned long n);
 
 /* Allocations since the last alloc_fail_at. */
 unsigned long alloc_count(void);
+
+/* From now on the peak is measured, from 0. */
+void alloc_peak_reset(void);
+
+/* The most bytes that were in use at once since then, without those that were in use before. */
+size_t alloc_peak(void);
 
 /* Runs the body with the first, second, ... allocation failing, until `done` holds after a run. */
 #define ALLOC_EACH(n, done)                                                                        \
