@@ -245,7 +245,7 @@ $(addprefix $(O)/tests/http/,test_headers test_limits test_only test_surfaces): 
 $(addprefix $(O)/tests/http/,test_headers test_limits test_only test_surfaces): LIBS = $(SERVE_LIBS)
 $(O)/tests/http/test_surfaces: $(MCP_OBJ)
 # Handlers without a server: the test says what a request is.
-$(addprefix $(O)/tests/http/,test_wire test_api): $(patsubst %,$(O)/src/http/%.o,api api_file error openapi request rpc schema seats \
+$(addprefix $(O)/tests/http/,test_wire test_api test_lists): $(patsubst %,$(O)/src/http/%.o,api api_file error openapi request rpc schema seats \
 	shapes shapes_check shapes_give)
 $(addprefix $(O)/tests/,api/test_vectors modules/test_vectors): $(O)/tests/api/vectors.o
 # Stores are judged by the suite that others run, too.

@@ -137,6 +137,10 @@ enum pg_statement {
     PG_S_SEQUENCES,
     PG_S_TERMS,
     PG_S_TERMS_FIX,
+    PG_S_SCAN_SESSIONS,
+    PG_S_SCAN_MESSAGES,
+    PG_S_PURGE_SESSION,
+    PG_S_PURGE_MESSAGE,
     PG_STATEMENTS
 };
 

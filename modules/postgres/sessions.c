@@ -238,6 +238,7 @@ const struct ethos_sessions_ops pg_sessions_ops = {
     .check = pg_sessions_check,
     .taken = pg_taken,
     .settle = pg_settle,
+    .purge = pg_sessions_purge,
     .follow = pg_follow,
     .keys = pg_keys,
     .key_add = pg_key_add,

@@ -14,6 +14,7 @@
  *   sessions_search    search
  *   sessions_follow    follow
  *   sessions_check     what doctor is told
+ *   sessions_purge     a text goes out of them
  *
  * Every change is one statement, as everywhere in this module, and writes one row into
  * session_call: under a token that was drawn for it, what was done to which sessions. By the token
@@ -144,6 +145,12 @@ int pg_terms_whole(const struct query *query, struct str *out);
 /* What has the phrases letter by letter; nothing is added when there are none. */
 int pg_terms_exact(const struct query *query, struct str *out);
 
+/* ---- maintenance ----------------------------------------------------------------------------- */
+
+/* Statements that take their time, one after the other; the first is for a connection of our own only. */
+int pg_sessions_steps(struct pg_sessions *self, const char *const *steps, size_t count,
+                      struct ethos_error *error);
+
 /* ---- the operations -------------------------------------------------------------------------- */
 
 int pg_append(struct ethos_sessions *self, const char *id, const struct ethos_message *messages,
@@ -168,6 +175,8 @@ int pg_prune(struct ethos_sessions *self, const char *before, int dry_run, uint6
              struct ethos_error *error);
 int pg_vacuum(struct ethos_sessions *self, struct ethos_error *error);
 int pg_settle(struct ethos_sessions *self, struct ethos_error *error);
+int pg_sessions_purge(struct ethos_sessions *self, const struct ethos_match *match, int dry_run,
+                      struct ethos_session_purge *out_purge, struct ethos_error *error);
 int pg_sessions_check(struct ethos_sessions *self, int fix, ethos_finding_fn *each, void *arg,
                       struct ethos_error *error);
 int pg_follow(struct ethos_sessions *self, ethos_follow_fn *each, void *arg, unsigned *out_wait_ms,

@@ -84,10 +84,9 @@ int pg_prune(struct ethos_sessions *sessions, const char *before, int dry_run, u
 
 /* ---- vacuum, settle -------------------------------------------------------------------------- */
 
-/* Takes the time that it takes; behind a pooler no longer than a statement may. */
-int pg_vacuum(struct ethos_sessions *sessions, struct ethos_error *error)
+int pg_sessions_steps(struct pg_sessions *self, const char *const *steps, size_t count,
+                      struct ethos_error *error)
 {
-    struct pg_sessions *self = pg_sessions_of(sessions);
     struct pg_link *link = &self->store->link;
     char sql[PG_MAX_STATEMENT];
     PGresult *result;
@@ -98,9 +97,7 @@ int pg_vacuum(struct ethos_sessions *sessions, struct ethos_error *error)
         code = pg_link_ready(link, pg_until(self->store->settings.deadline_ms), error);
     if (code != ETHOS_OK)
         return code;
-    static const char *const steps[] = {"SET statement_timeout = 0",
-                                        "VACUUM (ANALYZE) @.session, @.message, @.session_call"};
-    for (size_t i = link->facts.pooled ? 1 : 0; code == ETHOS_OK && i < 2; i++) {
+    for (size_t i = link->facts.pooled ? 1 : 0; code == ETHOS_OK && i < count; i++) {
         pg_sql(link->settings, steps[i], sql);
         if (pg_exchange(link, &(struct pg_query){.sql = sql}, pg_until(PG_VACUUM_MS), &result) ==
             PG_ANSWERED)
@@ -110,6 +107,14 @@ int pg_vacuum(struct ethos_sessions *sessions, struct ethos_error *error)
     }
     pg_link_drop(link); // and with it what was set
     return code;
+}
+
+/* Takes the time that it takes; behind a pooler no longer than a statement may. */
+int pg_vacuum(struct ethos_sessions *sessions, struct ethos_error *error)
+{
+    static const char *const steps[] = {"SET statement_timeout = 0",
+                                        "VACUUM (ANALYZE) @.session, @.message, @.session_call"};
+    return pg_sessions_steps(pg_sessions_of(sessions), steps, sizeof steps / sizeof *steps, error);
 }
 
 /* Words are indexed with the message. */

@@ -277,4 +277,23 @@ const char *const pg_session_statements[PG_STATEMENTS - PG_OF_SESSIONS] = {
         " WHERE m.terms IS DISTINCT FROM u.terms::tsvector),"
         " mended AS (UPDATE @.message m SET terms = wrong.terms FROM wrong"
         " WHERE $3 AND m.number = wrong.number) SELECT count(*) FROM wrong",
+
+    /* Behind number $1. Of messages, those that may hold the bytes $3 (NULL: all), as they are or escaped. */
+    AT(PG_S_SCAN_SESSIONS) = "SELECT number, id, title, metadata FROM @.session WHERE number > $1"
+                             " ORDER BY number LIMIT $2",
+    AT(PG_S_SCAN_MESSAGES) =
+        "SELECT number, session_id, content, tool_name, tool_calls, content_blocks FROM @.message"
+        " WHERE number > $1 AND ($3 IS NULL OR position($3 IN content) > 0 OR position($3 IN"
+        " convert_to(concat_ws(' ', tool_name, tool_calls, content_blocks), 'UTF8')) > 0"
+        " OR strpos(concat(tool_calls, content_blocks), chr(92)) > 0) ORDER BY number LIMIT $2",
+    /* $2 session, $3 title, $4 folded, $5 metadata; if they are still $6 and $7. */
+    AT(PG_S_PURGE_SESSION) =
+        "WITH changed AS (UPDATE @.session SET title = $3, title_folded = $4, metadata = $5"
+        " WHERE id = $2 AND title IS NOT DISTINCT FROM $6 AND metadata IS NOT DISTINCT FROM $7"
+        " RETURNING id)" CALL("'updated'", "changed") DONE_IF_ANY("changed"),
+    /* $2 number, then what is left of it, and its words. */
+    AT(PG_S_PURGE_MESSAGE) =
+        "WITH changed AS (UPDATE @.message SET content = $3, tool_name = $4, tool_calls = $5,"
+        " content_blocks = $6, terms = $7::tsvector WHERE number = $2 RETURNING session_id AS "
+        "id)" CALL("'updated'", "changed") DONE_IF_ANY("changed"),
 };

@@ -119,10 +119,9 @@ int remote_conflicts(struct ethos_store *store, const char *scope, ethos_conflic
 {
     struct remote *self = remote_of(store);
     size_t index;
-    json_t *answer, *row;
-    int code = texts_ask(self, "conflicts", texts_args(scope, NULL, NULL, NULL), ASK_READ, &answer,
-                         error);
-    json_array_foreach (json_object_get(answer, "conflicts"), index, row) {
+    json_t *rows, *row;
+    int code = texts_list(self, "conflicts", scope, "conflicts", &rows, error);
+    json_array_foreach (rows, index, row) {
         bool ok = true;
         const struct ethos_conflict conflict = {
             .id = wire_string(row, "id", &ok),
@@ -136,7 +135,7 @@ int remote_conflicts(struct ethos_store *store, const char *scope, ethos_conflic
         if (code == ETHOS_OK)
             code = each(arg, &conflict);
     }
-    json_decref(answer);
+    json_decref(rows);
     return code;
 }
 

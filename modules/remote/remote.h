@@ -31,6 +31,7 @@
 #define REMOTE_IDLE_SECONDS 50    /* a connection older than this is not used again */
 #define REMOTE_CACHE_TEXTS 256
 #define REMOTE_CACHE_BYTES 8388608
+#define REMOTE_LIST_ROUNDS 5   /* after which a list that changes between its pages is given up */
 #define REMOTE_SKEW_MS 5000    /* of the clocks: more is told by check */
 #define REMOTE_SILENT_MS 45000 /* three heartbeats: events are asked for again */
 #define REMOTE_MAX_EVENT 65536 /* bytes of one event */
@@ -186,6 +187,10 @@ json_t *texts_args(const char *scope, const char *key, const char *name, json_t 
 /* Asks, within the time of one call. */
 int texts_ask(struct remote *self, const char *name, json_t *args, unsigned flags, json_t **out,
               struct ethos_error *error);
+
+/* All rows of a list of texts, scopes (scope NULL) or copies, page by page; owned, NULL after a failure. */
+int texts_list(struct remote *self, const char *name, const char *scope, const char *member,
+               json_t **out_rows, struct ethos_error *error);
 
 /* ---- slots -------------------------------------------------------------------------------------- */
 

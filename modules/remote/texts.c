@@ -265,15 +265,60 @@ int texts_ask(struct remote *self, const char *name, json_t *args, unsigned flag
     return code;
 }
 
+/* One walk through the pages. *out_moved: what a page ended with is gone; the list must be read again. */
+static int read_pages(struct remote *self, const char *name, const char *scope, const char *member,
+                      json_t *rows, bool *out_moved, struct ethos_error *error)
+{
+    json_t *cursor = NULL;
+    int code = ETHOS_OK;
+    do {
+        json_t *answer = NULL, *args = scope ? texts_args(scope, NULL, NULL, NULL) : json_object();
+        bool later = cursor != NULL;
+        if (args && later && json_object_set(args, "cursor", cursor) != 0) {
+            json_decref(args);
+            args = NULL;
+        }
+        json_decref(cursor);
+        code = texts_ask(self, name, args, ASK_READ, &answer, error);
+        *out_moved = later && code == ETHOS_INVALID;
+        if (code == ETHOS_OK && !json_is_array(json_object_get(answer, member)))
+            code = judge_odd(&self->link, "a list came that is none", error);
+        if (code == ETHOS_OK && json_array_extend(rows, json_object_get(answer, member)) != 0)
+            code = err_nomem(error);
+        cursor = json_object_get(answer, "nextCursor");
+        cursor = code == ETHOS_OK && json_is_string(cursor) ? json_incref(cursor) : NULL;
+        json_decref(answer);
+    } while (cursor);
+    return code;
+}
+
+int texts_list(struct remote *self, const char *name, const char *scope, const char *member,
+               json_t **out_rows, struct ethos_error *error)
+{
+    json_t *rows = json_array();
+    bool moved = false;
+    int code = rows ? ETHOS_OK : err_nomem(error);
+    for (int i = 0; rows && i < REMOTE_LIST_ROUNDS && (i == 0 || moved); i++) {
+        json_array_clear(rows);
+        code = read_pages(self, name, scope, member, rows, &moved, error);
+    }
+    if (moved)
+        code = err_set(error, ETHOS_BUSY, "%s: the list changes too often to be read",
+                       self->link.url);
+    *out_rows = code == ETHOS_OK ? rows : NULL;
+    if (code != ETHOS_OK)
+        json_decref(rows);
+    return code;
+}
+
 int remote_list(struct ethos_store *store, const char *scope, ethos_entry_fn *each, void *arg,
                 struct ethos_error *error)
 {
     struct remote *self = remote_of(store);
     size_t index;
-    json_t *answer, *row;
-    int code = texts_ask(self, "list", texts_args(scope, NULL, NULL, NULL), ASK_READ, &answer,
-                         error);
-    json_array_foreach (json_object_get(answer, "entries"), index, row) {
+    json_t *rows, *row;
+    int code = texts_list(self, "list", scope, "entries", &rows, error);
+    json_array_foreach (rows, index, row) {
         bool ok = true;
         const json_t *mtime = json_object_get(row, "mtimeMs");
         const struct ethos_entry entry = {wire_string(row, "key", &ok),
@@ -284,7 +329,7 @@ int remote_list(struct ethos_store *store, const char *scope, ethos_entry_fn *ea
         if (code == ETHOS_OK)
             code = each(arg, &entry);
     }
-    json_decref(answer);
+    json_decref(rows);
     return code;
 }
 
@@ -293,14 +338,14 @@ int remote_scopes(struct ethos_store *store, ethos_scope_fn *each, void *arg,
 {
     struct remote *self = remote_of(store);
     size_t index;
-    json_t *answer, *row;
-    int code = texts_ask(self, "scopes", json_object(), ASK_READ, &answer, error);
-    json_array_foreach (json_object_get(answer, "scopes"), index, row) {
+    json_t *rows, *row;
+    int code = texts_list(self, "scopes", NULL, "scopes", &rows, error);
+    json_array_foreach (rows, index, row) {
         if (code == ETHOS_OK && !json_is_string(row))
             code = judge_odd(&self->link, "a list came that is none", error);
         if (code == ETHOS_OK)
             code = each(arg, json_string_value(row));
     }
-    json_decref(answer);
+    json_decref(rows);
     return code;
 }

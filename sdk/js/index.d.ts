@@ -336,6 +336,10 @@ export interface NotesCalls {
         confirm?: boolean;
         /** whose notes: workspace (default), personality, global */
         scope?: string;
+        /** at most this many findings (default: all; other surfaces: 1000) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
     }>): Promise<Result<'notes.check'>>;
     /** Bring the index and the files into agreement. Needs memory:write. */
     reindex(...args: Args<'notes.reindex', {
@@ -405,6 +409,10 @@ export interface ConflictsCalls {
     list(...args: Args<'conflicts.list', {
         /** events older than 30 days too */
         all?: boolean;
+        /** at most this many (default: all; other surfaces: 200) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
     }>): Promise<Result<'conflicts.list'>>;
     /** Show a kept copy and how it differs from its file. Needs memory:read. */
     show(...args: Args<'conflicts.show', {
@@ -454,7 +462,7 @@ export interface SessionsCalls {
         last?: number;
         /** begin with this message: its id */
         from?: string;
-        /** how many at most; without --from the newest */
+        /** how many at most, without --from the newest (default: all; other surfaces: 1000) */
         limit?: number;
         /** how many characters of each message */
         maxChars?: number;
@@ -587,11 +595,20 @@ export interface WorkspacesCalls {
 
 export interface UsersCalls {
     /** List the people this memory knows. Needs memory:read. */
-    list(...args: Args<'users.list', {}>): Promise<Result<'users.list'>>;
+    list(...args: Args<'users.list', {
+        /** at most this many (default: all; other surfaces: 1000) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
+    }>): Promise<Result<'users.list'>>;
     /** Show one person: identities and profile. Needs memory:read. */
     show(...args: Args<'users.show', {
         /** a user id; yours when left out */
         id?: string;
+        /** at most this many identities (default: all; other surfaces: 1000) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
     }>): Promise<Result<'users.show'>>;
     /** Print the user id of an identity, noting a new one. Needs the owner. */
     resolve(...args: Args<'users.resolve', {
@@ -622,7 +639,12 @@ export interface UsersCalls {
 
 export interface PersonalitiesCalls {
     /** List the personalities. Needs personalities:read. */
-    list(...args: Args<'personalities.list', {}>): Promise<Result<'personalities.list'>>;
+    list(...args: Args<'personalities.list', {
+        /** at most this many (default: all; other surfaces: 200) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
+    }>): Promise<Result<'personalities.list'>>;
     /** Show one personality. Needs personalities:read. */
     get(...args: Args<'personalities.get', {
         /** a personality; the active one when left out */
@@ -679,7 +701,12 @@ export interface PersonalitiesCalls {
 
 export interface MetaCalls {
     /** Check the home, its files and settings. Needs the owner. */
-    health(...args: Args<'meta.health', {}>): Promise<Result<'meta.health'>>;
+    health(...args: Args<'meta.health', {
+        /** at most this many (default: all; other surfaces: 1000) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
+    }>): Promise<Result<'meta.health'>>;
     /** Tell where the memory is, whose it is, and which agents there are. Needs the owner. */
     home(...args: Args<'meta.home', {}>): Promise<Result<'meta.home'>>;
     /** Tell what this server can do. Needs anybody. */
@@ -701,7 +728,12 @@ export interface ApiKeysCalls {
         agent?: boolean;
     }>): Promise<Result<'apiKeys.create'>>;
     /** List the keys of programs. Needs the owner. */
-    list(...args: Args<'apiKeys.list', {}>): Promise<Result<'apiKeys.list'>>;
+    list(...args: Args<'apiKeys.list', {
+        /** at most this many (default: all; other surfaces: 1000) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
+    }>): Promise<Result<'apiKeys.list'>>;
     /** Revoke a key, for good. Needs the owner. */
     revoke(...args: Args<'apiKeys.revoke', {
         /** its name, or how it begins, as the list shows */
@@ -711,7 +743,12 @@ export interface ApiKeysCalls {
 
 export interface BrowsersCalls {
     /** List the browsers that are signed in. Needs the owner. */
-    list(...args: Args<'browsers.list', {}>): Promise<Result<'browsers.list'>>;
+    list(...args: Args<'browsers.list', {
+        /** at most this many (default: all; other surfaces: 1000) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
+    }>): Promise<Result<'browsers.list'>>;
     /** Sign a browser out. Needs the owner. */
     revoke(...args: Args<'browsers.revoke', {
         /** its name or its id, as the list shows */
@@ -742,9 +779,18 @@ export interface StoreCalls {
     list(...args: Args<'store.list', {
         /** a scope id, such as personality:ethos */
         scope: string;
+        /** at most this many (default: 10000) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
     }>): Promise<Result<'store.list'>>;
     /** List the scopes that were ever written. Needs store. */
-    scopes(...args: Args<'store.scopes', {}>): Promise<Result<'store.scopes'>>;
+    scopes(...args: Args<'store.scopes', {
+        /** at most this many (default: 10000) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
+    }>): Promise<Result<'store.scopes'>>;
     /** List recorded changes, newest first. Needs store. */
     history(...args: Args<'store.history', {
         /** a scope id, such as personality:ethos */
@@ -778,6 +824,10 @@ export interface StoreCalls {
     conflicts(...args: Args<'store.conflicts', {
         /** a scope id, such as personality:ethos */
         scope: string;
+        /** at most this many (default: 10000) */
+        limit?: number;
+        /** where the page before ended: its nextCursor */
+        cursor?: string;
     }>): Promise<Result<'store.conflicts'>>;
     /** Read a text that is kept beside a key. Needs store. */
     conflictRead(...args: Args<'store.conflictRead', {

@@ -267,7 +267,7 @@ export interface Stable {
         output: { file: MemoryFile };
     };
     'memory.listUsers': {
-        input: {};
+        input: Page;
         output: {
             users: Array<{
                 userId: string;
@@ -275,6 +275,7 @@ export interface Stable {
                 platform: string | null;
                 firstSeenAt: string | null;
             }>;
+            nextCursor: string | null;
         };
     };
     'memory.history': {
@@ -290,7 +291,11 @@ export interface Stable {
         input: NextPage & { q?: string };
         output: { items: Session[]; nextCursor: string | null };
     };
-    'sessions.get': { input: { id: string }; output: { session: Session; messages: Message[]; cards: [] } };
+    /** The newest 1,000 messages at most; `previous` and `next` begin the pages around them: `from`. */
+    'sessions.get': {
+        input: { id: string; from?: string; limit?: number };
+        output: { session: Session; messages: Message[]; cards: []; previous?: string | null; next?: string | null };
+    };
     'sessions.fork': { input: { id: string; expectedVersion?: number }; output: { session: Session } };
     'sessions.delete': { input: { id: string; expectedVersion?: number }; output: Done };
     'sessions.update': {

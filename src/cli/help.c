@@ -77,7 +77,7 @@ static const char *const shapes[][2] = {
     {"conflicts.list",
      "{conflicts: [{id, scope, key, time, bytes, path, kind}], events: [changes as in memory "
      "history, each with undo: the command that reverses it, diff: what the edit changed, merged: "
-     "what was merged with it, or null]}"},
+     "what was merged with it, or null], nextCursor}"},
     {"conflicts.show",
      "{id, scope, key, time, bytes, path, kind, content, diff, revision}; revision is that of the "
      "file, null when there is none"},
@@ -100,7 +100,8 @@ static const char *const shapes[][2] = {
     {"notes.move", "{applied, written: [], unchanged: [], conflicts: [], key}"},
     {"notes.check",
      "{applied, written: [], unchanged: [], conflicts: [], findings: [{key, kind, line, text, "
-     "fixed}], checked: {notes, claims, findings, fixed, verified}}; line 0: about no line"},
+     "fixed}], checked: {notes, claims, findings, fixed, verified}, nextCursor}; line 0: about no "
+     "line"},
     {"notes.reindex",
      "{applied, written: [], unchanged: [], conflicts: [], mended: [{problem, key, line}]}; "
      "problem is unlisted, missing or double"},
@@ -149,7 +150,7 @@ static const char *const shapes[][2] = {
     {"sessions.prune", "{sessions: how many, before: the time}"},
     {"workspaces.list",
      "{current, workspaces: [{id, scope, notes, bytes, paths: [{path, exists, lastSeen}], "
-     "problem}]}"},
+     "problem}], nextCursor}"},
     {"workspaces.where",
      "{path, git, id, scope, how, memory, notes, bytes, paths: []}; how is new, path, marker, "
      "alias, moved or id"},

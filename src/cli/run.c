@@ -273,6 +273,7 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
                            .args = args,
                            .want_json = self->json,
                            .dry_run = self->dry_run,
+                           .whole_lists = true,
                            .via = strcmp(op->name, "memory.save") == 0 ? "editor" : "cli",
                            .progress = view_progress,
                            .tell = view_tell,

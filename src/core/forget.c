@@ -424,6 +424,26 @@ int forget_json(const struct forget *self, json_t **value, uint64_t *count)
     return json_is_object(*value) ? mark_object(self, *value, count) : ETHOS_OK;
 }
 
+int forget_value(const struct forget *self, bool json, struct ethos_view value, size_t most,
+                 struct str *out, uint64_t *count)
+{
+    struct ethos_view left = value;
+    json_t *parsed = NULL;
+    bool plain = !json || (!memchr(value.data, '\\', value.size) && !forget_holds(self, value));
+    int code = plain ? ETHOS_INVALID : json_parse_most(value, most, "", &parsed, NULL);
+    uint64_t before = *count;
+    str_clear(out);
+    if (code == ETHOS_NOMEM)
+        return code;
+    if (code != ETHOS_OK)
+        return forget_mark(self, value, out, &left, count);
+    code = forget_json(self, &parsed, count);
+    if (code == ETHOS_OK && *count > before && json_print(parsed, JSON_STYLE_LINE, out) != ETHOS_OK)
+        code = ETHOS_NOMEM;
+    json_decref(parsed);
+    return code;
+}
+
 /* ---- names ---------------------------------------------------------------------------------- */
 
 static bool is_reserved(struct ethos_view key)

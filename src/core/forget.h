@@ -60,6 +60,13 @@ int forget_mark(const struct forget *self, struct ethos_view text, struct str *o
  */
 int forget_json(const struct forget *self, json_t **value, uint64_t *count);
 
+/*
+ * Marks a value of a table, which is JSON where `json` says so and it can be parsed (`most` bytes), else a text. *out
+ * has it if *count grew. ETHOS_OK or ETHOS_NOMEM.
+ */
+int forget_value(const struct forget *self, bool json, struct ethos_view value, size_t most,
+                 struct str *out, uint64_t *count);
+
 /* Whether the name of a file holds it, or the name that a title with the text gives. */
 bool forget_names(const struct forget *self, struct ethos_view key);
 

@@ -210,8 +210,8 @@ static const struct shape_field voice[] = {
         FIELD_PARTS("voice", voice)
 
 static const struct shape_field list_personalities[] = {
-    {.name = "limit", .type = SHAPE_INTEGER, .flags = SHAPE_KEEP, .min = 1},
-    {.name = "cursor", .type = SHAPE_TEXT, .flags = SHAPE_KEEP},
+    {.name = "limit", .type = SHAPE_INTEGER, .min = 1},
+    {.name = "cursor", .type = SHAPE_TEXT},
     END};
 static const struct shape_field one_personality[] = {FIELD_ID, END};
 static const struct shape_field create_personality[] = {

@@ -112,9 +112,10 @@ int give_users(const json_t *input, const json_t *result, json_t **out, struct e
         op_json_put(&user, "firstSeenAt", text_member(row, "firstSeenAt", ""));
         op_json_push(&users, user);
     }
-    return done(
-        json_pack("{s:o, s:o}", "users", users, "localUserId", member(result, "localUserId")), out,
-        error);
+    return done(json_pack("{s:o, s:o, s:o}", "users", users, "localUserId",
+                          member(result, "localUserId"), "nextCursor",
+                          member(result, "nextCursor")),
+                out, error);
 }
 
 /* ---- history --------------------------------------------------------------------------------------- */
@@ -255,40 +256,15 @@ int give_personality_whole(const json_t *input, const json_t *result, json_t **o
                 out, error);
 }
 
-/* The place behind the row that a cursor names; false when none is called so. */
-static bool find_start(const json_t *rows, const json_t *cursor, size_t *out)
-{
-    size_t index;
-    json_t *row;
-    *out = 0;
-    if (!json_is_string(cursor))
-        return true;
-    json_array_foreach ((json_t *)rows, index, row) {
-        if (json_equal(json_object_get(row, "id"), cursor)) {
-            *out = index + 1;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The cursor of a page is the id that it ended with. */
 int give_personality_page(const json_t *input, const json_t *result, json_t **out,
                           struct ethos_error *error)
 {
-    const json_t *rows = json_object_get(result, "items"), *limit = json_object_get(input, "limit");
-    size_t start, count = json_array_size(rows);
-    json_t *items = json_array();
-    if (!find_start(rows, json_object_get(input, "cursor"), &start)) {
-        json_decref(items);
-        return err_set(error, ETHOS_INVALID, "cursor: not one of this list");
-    }
-    double room = limit ? json_number_value(limit) : (double)count;
-    size_t end = room < (double)(count - start) ? start + (size_t)room : count;
-    for (size_t i = start; i < end; i++)
-        op_json_push(&items, personality_json(json_array_get(rows, i)));
-    json_t *next = end < count ? member(json_array_get(rows, end - 1), "id") : json_null();
-    return done(json_pack("{s:o, s:o, s:o}", "items", items, "nextCursor", next, "defaultId",
-                          member(result, "defaultId")),
+    json_t *items = json_array(), *row;
+    size_t index;
+    (void)input;
+    json_array_foreach (json_object_get(result, "items"), index, row)
+        op_json_push(&items, personality_json(row));
+    return done(json_pack("{s:o, s:o, s:o}", "items", items, "nextCursor",
+                          member(result, "nextCursor"), "defaultId", member(result, "defaultId")),
                 out, error);
 }

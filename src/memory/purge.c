@@ -364,6 +364,8 @@ static int purge_backend(void *arg, struct ethos_provider *provider, bool here)
 {
     struct everywhere *self = arg;
     self->here = self->here || here;
+    if (!here && self->how->served)
+        self->how->served(self->how->arg, provider->ops->name);
     int code = purge_provider(self, provider);
     self->ended = code == ETHOS_NOMEM || (code != ETHOS_OK && here);
     if (code == ETHOS_OK || self->ended)
@@ -543,6 +545,8 @@ int purge_sessions(struct ethos *self, const struct purge_how *how, struct ethos
         return err_set(error, ETHOS_UNSUPPORTED, "%s: conversations kept there cannot be purged",
                        sessions->ops->name);
     code = sessions->ops->purge(sessions, how->match, how->dry_run, out, error);
+    if (how->served && sessions_builtin && sessions->ops != sessions_builtin)
+        how->served(how->arg, sessions->ops->name);
     if (code == ETHOS_OK && sessions_builtin && sessions->ops != sessions_builtin)
         code = purge_own_sessions(self, how, out, error);
     return code == ETHOS_OK ? tell_named(sessions, how, error) : code;

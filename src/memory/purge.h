@@ -32,6 +32,8 @@ struct purge_how {
     void (*kept)(void *arg, const char *path, const char *reason); /* what still holds it */
     /* A backend that could not be searched or purged; the others are. */
     void (*missed)(void *arg, const char *name, int code, const struct ethos_error *why);
+    /* A database or another machine that was searched: what its files hold is not for us to overwrite. */
+    void (*served)(void *arg, const char *name);
     void *arg;
 };
 

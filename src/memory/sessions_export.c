@@ -270,6 +270,14 @@ static int add_heading(struct ethos *self, struct ethos_sessions *store, const c
     return code;
 }
 
+int sessions_export_large(size_t most, struct ethos_error *error)
+{
+    int code = err_set(error, ETHOS_LIMIT, "the conversation is larger than %zu bytes", most);
+    return most < SESSIONS_EXPORT_BYTES
+               ? err_hint(error, code, "run ethos sessions export at the machine that has it")
+               : code;
+}
+
 int sessions_export_markdown(struct ethos *self, const char *id, struct str *out,
                              struct ethos_error *error)
 {
@@ -284,8 +292,7 @@ int sessions_export_markdown(struct ethos *self, const char *id, struct str *out
     if (str_code(out) == ETHOS_NOMEM)
         return err_nomem(error);
     if (str_code(out) != ETHOS_OK)
-        return err_set(error, ETHOS_LIMIT, "the conversation is larger than %d bytes",
-                       SESSIONS_EXPORT_BYTES);
+        return sessions_export_large(out->ceiling, error);
     if (code == ETHOS_OK && view_ends(str_view(out), VIEW("\n\n")))
         str_truncate(out, out->size - 1);
     return code;

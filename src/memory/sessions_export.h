@@ -10,6 +10,7 @@ struct str;
 
 #define SESSIONS_EXPORT_FORMATS "md|json"
 #define SESSIONS_EXPORT_BYTES 1073741824 /* of one text */
+#define SESSIONS_EXPORT_SERVED 33554432  /* of one that is sent to another program */
 
 /*
  * Appends a session as markdown: its title, what is known of it, then each message under who spoke
@@ -18,5 +19,8 @@ struct str;
  */
 int sessions_export_markdown(struct ethos *self, const char *id, struct str *out,
                              struct ethos_error *error);
+
+/* It does not fit: ETHOS_LIMIT. */
+int sessions_export_large(size_t most, struct ethos_error *error);
 
 #endif

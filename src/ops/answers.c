@@ -17,8 +17,8 @@ const struct answer_row answer_types[] = {
      "{scope: string, key: string, revision: string?, chars: int, diff?: string, matched?: "
      "int, warning?: string, error?: Error}"},
     {"Report", "{applied: int, written: [Outcome], unchanged: [Outcome], conflicts: [Outcome], "
-               "failed?: [Outcome], waiting?: [Outcome], warnings?: [string], queued?: bool, "
-               "dryRun?: bool}"},
+               "failed?: [Outcome], waiting?: [Outcome], warnings?: [string], more?: int, "
+               "queued?: bool, dryRun?: bool}"},
     {"File", "{store?: string?, scope: string, key: string, content: string, path?: string?, "
              "modifiedAt: string?, revision: string?, unsettled?: bool, stale?: bool, knownAt?: "
              "string?, queued?: bool}"},
@@ -98,8 +98,9 @@ const struct answer_row answers[] = {
     {"notes.move", "Report & {key: string, from?: string, to?: string}"},
     {"notes.check",
      "Report & {findings: [NoteFinding], checked: {notes: int, claims: int, findings: int, "
-     "fixed: int, verified: int}}"},
-    {"notes.reindex", "Report & {mended: [{problem: string, key: string?, line: int}]}"},
+     "fixed: int, verified: int}, nextCursor: string?}"},
+    {"notes.reindex",
+     "Report & {mended: [{problem: string, key: string?, line: int}], moreMended?: int}"},
     {"notes.graph",
      "{scope: string, nodes: [{key: string, title: string?, type: string?, stale: string?, "
      "listed: bool, age: int?}], links: [{from: string, to: string, broken: bool}], "
@@ -134,7 +135,7 @@ const struct answer_row answers[] = {
     {"memory.pendingApprove", "{ok: bool}"},
     {"memory.pendingReject", "{ok: bool}"},
     {"conflicts.list", "{conflicts: [Conflict], events: [Change & {undo?: string?, "
-                       "merged?: string?}]}"},
+                       "merged?: string?}], nextCursor: string?}"},
     {"conflicts.show", "Conflict & {content: string, diff: string, revision: string?}"},
     {"conflicts.resolve", "Report & {resolved: string}"},
     {"memory.merge",
@@ -164,19 +165,20 @@ const struct answer_row answers[] = {
     {"chat.abort", "{ok: bool}"},
     {"workspaces.list",
      "{current: string?, workspaces: [{id: string, scope: string, notes: int, bytes: int, "
-     "paths: [WorkspacePath], problem?: string}], nextCursor?: string?}"},
+     "paths: [WorkspacePath], morePaths?: int, problem?: string}], nextCursor: string?}"},
     {"workspaces.where",
      "{path: string?, git: string?, id: string, scope: string, how: string, memory: "
-     "string?, notes: int, bytes: int, paths: [WorkspacePath]}"},
-    {"users.list", "{localUserId: string, users: [Identity]}"},
+     "string?, notes: int, bytes: int, paths: [WorkspacePath], morePaths?: int}"},
+    {"users.list", "{localUserId: string, users: [Identity], nextCursor: string?}"},
     {"users.show",
-     "{userId: string, local: bool, identities: [Identity], profile: string?, bytes: int}"},
+     "{userId: string, local: bool, identities: [Identity], profile: string?, bytes: int, "
+     "nextCursor: string?}"},
     {"users.resolve", "{platform: string, platformUserId: string, userId: string}"},
     {"users.link", "{platform: string, platformUserId: string, userId: string, formerUserId?: "
                    "string, profileLines?: int, merged?: bool, dryRun?: bool, diff?: string}"},
     {"users.unlink", "{platform: string, platformUserId: string, userId: string, formerUserId?: "
                      "string}"},
-    {"personalities.list", "{items: [Personality], defaultId: string}"},
+    {"personalities.list", "{items: [Personality], defaultId: string, nextCursor: string?}"},
     {"personalities.get",
      "{personality: Personality, soulMd: string, mcpPolicy: McpPolicy?, memory: string?}"},
     {"personalities.characterSheet", "{markdown: string, posture: any}"},
@@ -187,27 +189,27 @@ const struct answer_row answers[] = {
     {"apiKeys.create",
      "{key: string, prefix: string, name: string, scopes: [string], only: [string], "
      "allowedOrigins: [string], agent: bool}"},
-    {"apiKeys.list", "{items: [Key]}"},
+    {"apiKeys.list", "{items: [Key], nextCursor: string?}"},
     {"apiKeys.revoke", "{ok: bool, prefix: string}"},
-    {"browsers.list", "{items: [Browser]}"},
+    {"browsers.list", "{items: [Browser], nextCursor: string?}"},
     {"browsers.revoke", "{ok: bool, prefix: string}"},
     {"meta.home", "{home: string, version: string, personality: string, user: string, workspace: "
                   "string?, firstRun: bool, agents: [{name: string, title: string, found: bool, "
                   "installed: bool, command: string?}]}"},
     {"meta.health",
      "{ok: bool, home: string, exists: bool, version: string, backend: string, findings: "
-     "[Finding]}"},
+     "[Finding], nextCursor: string?}"},
     {"meta.capabilities", "{capabilities: {*: bool}}"},
     {"markdown.render", "{nodes: [any]}"},
     {"store.info", "{wire: int, version: string, offers: [string], timeMs: int} / StoreError"},
     {"store.gather", "{revision: string, texts: [any]} / StoreError"},
     {"store.swap", "{edits: [any]} / StoreError"},
-    {"store.list", "{entries: [{key: string, bytes: int}]} / StoreError"},
-    {"store.scopes", "{scopes: [string]} / StoreError"},
+    {"store.list", "{entries: [{key: string, bytes: int}], nextCursor: string?} / StoreError"},
+    {"store.scopes", "{scopes: [string], nextCursor: string?} / StoreError"},
     {"store.history", "{changes: [any]} / StoreError"},
     {"store.version", "any"},
     {"store.setAside", "any"},
-    {"store.conflicts", "{conflicts: [any]} / StoreError"},
+    {"store.conflicts", "{conflicts: [any], nextCursor: string?} / StoreError"},
     {"store.conflictRead", "any"},
     {"store.conflictDrop", "{ok: bool} / StoreError"},
     {"store.keep", "{ok: bool} / StoreError"},

@@ -13,11 +13,13 @@
 #include "memory/service.h"
 #include "memory/slots.h"
 #include "ops/change.h"
+#include "ops/pages.h"
 #include "ops/report.h"
 #include "ops/tables.h"
 
 #define EVENT_DAYS 30 /* days an event is listed without --all */
 #define DAY_MS INT64_C(86400000)
+#define LIST_PAGE 200  /* copies and events, unless a limit is given */
 #define MOST_ABSENT 20 /* files that are gone, each waited for: that many are settled at a time */
 
 /* ---- list ----------------------------------------------------------------------------------- */
@@ -261,6 +263,26 @@ static int list_scope(struct ethos_turn *turn, struct list *list, const struct e
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
+/* {"conflicts", "events", "nextCursor"}: a page of both, the copies first. */
+static int return_list(struct list *list, struct op_result *result, struct ethos_error *error)
+{
+    size_t index;
+    json_t *row, *copies = json_array(), *events = json_array(), *page = NULL;
+    if (list->copies && list->events && json_array_extend(list->copies, list->events) == 0)
+        page = json_pack("{s:O}", "rows", list->copies);
+    int code = page ? pages_cut(list->call, &page, "rows", "scope key id number", LIST_PAGE, error)
+                    : err_nomem(error);
+    json_array_foreach (json_object_get(page, "rows"), index, row)
+        op_json_push(json_object_get(row, "id") ? &copies : &events, json_incref(row));
+    json_t *json = json_pack("{s:o, s:o, s:O}", "conflicts", copies, "events", events, "nextCursor",
+                             json_object_get(page, "nextCursor"));
+    json_decref(page);
+    if (code == ETHOS_OK)
+        return op_return(result, json, error);
+    json_decref(json);
+    return code;
+}
+
 static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct ethos_turn *turn;
@@ -284,11 +306,10 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
     str_release(&list.undone);
     str_release(&list.merged);
     report_workspace(list.context, result);
-    json_t *json = json_pack("{s:o, s:o}", "conflicts", list.copies, "events", list.events);
     if (code == ETHOS_OK)
-        code = op_return(result, json, error);
-    else
-        json_decref(json);
+        code = return_list(&list, result, error);
+    json_decref(list.copies);
+    json_decref(list.events);
     ethos_turn_free(turn);
     return code;
 }
@@ -412,7 +433,10 @@ static int run_resolve(struct op_call *call, struct op_result *result, struct et
 /* ---- the rows ------------------------------------------------------------------------------- */
 
 static const struct op_arg list_args[] = {
-    {"all", OP_FLAG, 0, NULL, NULL, "events older than 30 days too"}, ARG_END};
+    {"all", OP_FLAG, 0, NULL, NULL, "events older than 30 days too"},
+    ARG_LIMIT("1|1000", "at most this many (default: all; other surfaces: 200)"),
+    ARG_CURSOR,
+    ARG_END};
 static const struct op_arg show_args[] = {
     {"id", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "ID", "as ethos conflicts list shows it"},
     ARG_END};

@@ -22,6 +22,7 @@
 #include "memory/workspace.h"
 #include "ops/doctor.h"
 #include "ops/install.h"
+#include "ops/pages.h"
 #include "ops/personalities.h"
 #include "ops/tables.h"
 #include "session/session.h"
@@ -588,14 +589,12 @@ static const char *backend_of(struct visit *visit)
 }
 
 /* Takes the findings. */
-static int return_visit(struct visit *visit, struct op_result *result, struct ethos_error *error)
+static json_t *visit_json(struct visit *visit)
 {
-    return op_return(result,
-                     json_pack("{s:b, s:o, s:b, s:s, s:s, s:o}", "ok", visit->errors == 0, "home",
-                               op_json_string(service_home(visit->call->ethos)), "exists",
-                               home_exists(visit->call), "version", ethos_version(), "backend",
-                               backend_of(visit), "findings", visit->findings),
-                     error);
+    return json_pack("{s:b, s:o, s:b, s:s, s:s, s:o}", "ok", visit->errors == 0, "home",
+                     op_json_string(service_home(visit->call->ethos)), "exists",
+                     home_exists(visit->call), "version", ethos_version(), "backend",
+                     backend_of(visit), "findings", visit->findings);
 }
 
 /* For a page: what is wrong is the answer, not a failure; nobody is asked who would have to be run. */
@@ -605,7 +604,12 @@ static int run_health(struct op_call *call, struct op_result *result, struct eth
     if (!visit.findings)
         return err_nomem(error);
     check_all(&visit);
-    return return_visit(&visit, result, error);
+    json_t *json = visit_json(&visit);
+    int code = pages_cut(call, &json, "findings", "subject problem", PAGES_ROWS, error);
+    if (code == ETHOS_OK)
+        return op_return(result, json, error);
+    json_decref(json);
+    return code;
 }
 
 static int run_doctor(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -629,16 +633,17 @@ static int run_doctor(struct op_call *call, struct op_result *result, struct eth
     if (visit.errors > 0)
         result->code = err_set(&result->error, ETHOS_INVALID, "%d problem%s found", visit.errors,
                                visit.errors == 1 ? "" : "s");
-    return return_visit(&visit, result, error);
+    return op_return(result, visit_json(&visit), error);
 }
 
 static const struct op_arg doctor_args[] = {
     {"fix", OP_FLAG, 0, NULL, NULL, "mend what is safe to mend"},
     {NULL, OP_TEXT, 0, NULL, NULL, NULL}};
+static const struct op_arg health_args[] = {ARG_PAGE, {NULL, OP_TEXT, 0, NULL, NULL, NULL}};
 
-const struct op ops_doctor[] = {{"admin.doctor", "doctor", "Check the home, its files and settings",
-                                 "ethos doctor --fix", doctor_args, OP_OWNER,
-                                 OP_WRITES | OP_IDEMPOTENT | OP_LOCAL | OP_DATABASE, run_doctor},
-                                {"meta.health", NULL, "Check the home, its files and settings",
-                                 NULL, NULL, OP_OWNER, OP_IDEMPOTENT | OP_DATABASE, run_health},
-                                {0}};
+const struct op ops_doctor[] = {
+    {"admin.doctor", "doctor", "Check the home, its files and settings", "ethos doctor --fix",
+     doctor_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL | OP_DATABASE, run_doctor},
+    {"meta.health", NULL, "Check the home, its files and settings", NULL, health_args, OP_OWNER,
+     OP_IDEMPOTENT | OP_DATABASE, run_health},
+    {0}};

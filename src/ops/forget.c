@@ -37,6 +37,7 @@ struct run {
     uint64_t more;                         /* lines that are not told */
     json_t *scopes, *taken, *files, *kept; /* the last two: objects by path */
     json_t *elsewhere;
+    bool served;               /* a database or another machine was searched */
     struct ethos_error missed; /* the first place that could not be purged; code 0: none */
     char missed_name[ETHOS_MAX_SCOPE];
 };
@@ -147,6 +148,13 @@ static void note_missed(void *arg, const char *name, int code, const struct etho
     run->missed = *why;
     run->missed.code = code;
     snprintf(run->missed_name, sizeof run->missed_name, "%s", name);
+}
+
+static void note_served(void *arg, const char *name)
+{
+    struct run *run = arg;
+    (void)name;
+    run->served = true;
 }
 
 /* ---- where ---------------------------------------------------------------------------------- */
@@ -271,6 +279,8 @@ static int report(struct run *run, struct op_result *result, struct ethos_error 
         op_json_put(&json, "elsewhere", json_incref(run->elsewhere));
     for (size_t i = 0; i < sizeof unreachable / sizeof *unreachable; i++)
         op_json_push(&out_of_reach, json_string(unreachable[i]));
+    if (run->served)
+        op_json_push(&out_of_reach, json_string("files, logs and backups of a database server"));
     op_json_put(&json, "unreachable", out_of_reach);
     if (run->call->dry_run) {
         op_json_put(&json, "taken", json_incref(run->taken));
@@ -345,6 +355,7 @@ static int prepare(struct run *run, struct op_call *call, struct ethos_error *er
                                   .file = note_file,
                                   .kept = note_kept,
                                   .missed = note_missed,
+                                  .served = note_served,
                                   .arg = run};
     if (os_random(&run->match.salt, sizeof run->match.salt) != 0)
         return err_errno(error, errno, "random numbers");

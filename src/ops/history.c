@@ -149,7 +149,7 @@ static int complete_diffs(const struct looking *looking, const struct pages *pag
     int code = ETHOS_OK;
     json_array_foreach (pages->rows, index, row) {
         if (!json_is_null(json_object_get(row, "diff")) ||
-            (!pages->call->tell && bytes > HISTORY_WHOLE))
+            (!pages->call->whole_lists && bytes > HISTORY_WHOLE))
             continue;
         code = change_complete(looking->turn, &looking->target, row, error);
         if (code != ETHOS_OK)

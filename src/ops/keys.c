@@ -19,6 +19,7 @@
 #include "ops/keys.h"
 #include "ops/limits.h"
 #include "ops/login.h"
+#include "ops/pages.h"
 #include "ops/report.h"
 #include "ops/tables.h"
 
@@ -307,9 +308,12 @@ static int list_rows(struct op_call *call, ethos_key_fn *each, struct op_result 
     int code = open_store(call, &store, error);
     if (code == ETHOS_OK)
         code = store->ops->keys(store, each, &rows, error);
+    json_t *json = json_pack("{s:o}", "items", rows);
     if (code == ETHOS_OK)
-        return op_return(result, json_pack("{s:o}", "items", rows), error);
-    json_decref(rows);
+        code = pages_cut(call, &json, "items", "prefix", PAGES_ROWS, error);
+    if (code == ETHOS_OK)
+        return op_return(result, json, error);
+    json_decref(json);
     return code == ETHOS_NOMEM ? err_nomem(error) : code;
 }
 
@@ -413,18 +417,18 @@ static const struct op_arg revoke_args[] = {{"prefix", OP_TEXT, OP_REQUIRED | OP
 static const struct op_arg sign_out_args[] = {{"prefix", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL,
                                                "BROWSER", "its name or its id, as the list shows"},
                                               ARG_END};
-static const struct op_arg no_args[] = {ARG_END};
+static const struct op_arg list_args[] = {ARG_PAGE, ARG_END};
 
 const struct op ops_keys[] = {
     {"apiKeys.create", "api-key create", "Make a key for a program; it is shown once",
      "ethos api-key create laptop --scope memory:read", create_args, OP_OWNER,
      OP_WRITES | OP_DATABASE, run_create},
-    {"apiKeys.list", "api-key list", "List the keys of programs", "ethos api-key list", no_args,
+    {"apiKeys.list", "api-key list", "List the keys of programs", "ethos api-key list", list_args,
      OP_OWNER, OP_IDEMPOTENT | OP_DATABASE, run_list},
     {"apiKeys.revoke", "api-key revoke", "Revoke a key, for good", "ethos api-key revoke laptop",
      revoke_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_DATABASE, run_revoke},
     {"browsers.list", "browsers list", "List the browsers that are signed in",
-     "ethos browsers list", no_args, OP_OWNER, OP_IDEMPOTENT | OP_DATABASE, run_browsers},
+     "ethos browsers list", list_args, OP_OWNER, OP_IDEMPOTENT | OP_DATABASE, run_browsers},
     {"browsers.revoke", "browsers revoke", "Sign a browser out",
      "ethos browsers revoke browser-8d1f0c2a", sign_out_args, OP_OWNER,
      OP_WRITES | OP_IDEMPOTENT | OP_DATABASE, run_sign_out},

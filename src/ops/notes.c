@@ -478,20 +478,30 @@ static int run_move(struct op_call *call, struct op_result *result, struct ethos
     return report_run(move, call, result, error);
 }
 
+struct mends {
+    json_t *rows;
+    size_t count, most;
+};
+
 static void add_mend(void *arg, const char *problem, const char *key, uint64_t line)
 {
-    op_json_push(arg, json_pack("{s:s, s:s, s:I}", "problem", problem, "key", key, "line",
-                                (json_int_t)line));
+    struct mends *mends = arg;
+    if (mends->count++ < mends->most)
+        op_json_push(&mends->rows, json_pack("{s:s, s:s, s:I}", "problem", problem, "key", key,
+                                             "line", (json_int_t)line));
 }
 
 static int reindex(struct ethos_turn *turn, const struct op_call *call,
                    const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
-    json_t *mends = json_array();
+    struct mends mends = {json_array(), 0, call->whole_lists ? SIZE_MAX : PAGES_ROWS};
     int code = ethos_notes_reindex(turn, op_string(call, "scope"), how, add_mend, &mends, error);
+    if (code == ETHOS_OK && mends.count > mends.most)
+        code = put_new(more, "moreMended", json_integer((json_int_t)(mends.count - mends.most)),
+                       error);
     if (code == ETHOS_OK)
-        return put_new(more, "mended", mends, error);
-    json_decref(mends);
+        return put_new(more, "mended", mends.rows, error);
+    json_decref(mends.rows);
     return code;
 }
 
@@ -525,11 +535,12 @@ static int check(struct ethos_turn *turn, const struct op_call *call,
                                "claims", (json_int_t)checked.claims, "findings",
                                (json_int_t)checked.findings, "fixed", (json_int_t)checked.fixed,
                                "verified", (json_int_t)checked.verified);
-    if (code == ETHOS_OK && (!counts || json_object_set(more, "findings", findings) != 0 ||
-                             json_object_set(more, "checked", counts) != 0))
+    json_t *json = json_pack("{s:o, s:o}", "findings", findings, "checked", counts);
+    if (code == ETHOS_OK)
+        code = pages_cut(call, &json, "findings", "key kind line text", PAGES_ROWS, error);
+    if (code == ETHOS_OK && json_object_update(more, json) != 0)
         code = err_nomem(error);
-    json_decref(findings);
-    json_decref(counts);
+    json_decref(json);
     return code;
 }
 
@@ -602,6 +613,8 @@ static const struct op_arg check_args[] = {
     {"fix", OP_FLAG, 0, NULL, NULL, "mend the index where it disagrees with the files"},
     {"confirm", OP_FLAG, 0, NULL, NULL, "you looked: the note is verified today"},
     ARG_NOTE_SCOPE,
+    ARG_LIMIT("1|5000", "at most this many findings (default: all; other surfaces: 1000)"),
+    ARG_CURSOR,
     ARG_END};
 static const struct op_arg scope_args[] = {ARG_NOTE_SCOPE, ARG_END};
 static const struct op_arg promote_args[] = {

@@ -1,9 +1,9 @@
 /*
  * pages.h: the rows of a list that may be long.
  *
- * A list has a limit and a cursor. A surface that shows as it goes (op_call.tell) and wants no JSON gets all
- * rows when it gives neither: in parts, as events {"what": "page", NAME: [rows]}, the last of them in the
- * result. So no list is in memory as a whole.
+ * A list has a limit and a cursor, and a default limit. The command line (op_call.whole_lists) gets all rows when
+ * it gives neither; when it wants no JSON, in parts, as events {"what": "page", NAME: [rows]}, the last of them in
+ * the result. So no list is in memory as a whole.
  */
 #ifndef ETHOS_OPS_PAGES_H
 #define ETHOS_OPS_PAGES_H
@@ -11,6 +11,7 @@
 #include "ops/op.h"
 
 #define PAGES_PART 1000 /* rows of an event */
+#define PAGES_ROWS 1000 /* short rows of a page, unless a limit is given */
 
 #define ARG_LIMIT(range, help)                                                                     \
     {                                                                                              \
@@ -20,12 +21,14 @@
     {                                                                                              \
         "cursor", OP_TEXT, 0, NULL, "CURSOR", "where the page before ended: its nextCursor"        \
     }
+#define ARG_PAGE                                                                                   \
+    ARG_LIMIT("1|5000", "at most this many (default: all; other surfaces: 1000)"), ARG_CURSOR
 
 struct pages {
     const struct op_call *call;
     const char *name; /* of the array in events */
     json_t *rows;     /* NULL: out of memory; free it */
-    bool all;         /* neither limit nor cursor, for somebody at the machine */
+    bool all;         /* neither limit nor cursor, at the command line */
     bool streams;     /* all, in parts */
 };
 
@@ -41,10 +44,15 @@ size_t pages_limit(const struct pages *self, size_t page);
 int pages_refuse(struct ethos_error *error);
 
 /*
- * Leaves one page of an array that is there as a whole, and puts nextCursor beside it: the member `id` of the
- * last row of the page. ETHOS_INVALID when no row has the one that the call gives.
+ * Leaves one page of an array that is there as a whole, and puts nextCursor beside it. `id`: the members that
+ * identify a row, separated by blanks; "" when the rows are strings. A cursor is the number of rows up to the last
+ * of its page and a hash of that row's identity: it is found where it moved to. ETHOS_INVALID when it is gone.
  */
 int pages_cut(const struct op_call *call, json_t **json, const char *name, const char *id,
               size_t page, struct ethos_error *error);
+
+/* The same of a list whose pages must belong together: a cursor of another seed is gone. */
+int pages_cut_same(const struct op_call *call, json_t **json, const char *name, const char *id,
+                   uint64_t seed, size_t page, struct ethos_error *error);
 
 #endif

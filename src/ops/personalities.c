@@ -18,6 +18,7 @@
 #include "memory/backends.h"
 #include "memory/service.h"
 #include "ops/limits.h"
+#include "ops/pages.h"
 #include "ops/personalities.h"
 #include "ops/personality.h"
 #include "ops/settings.h"
@@ -25,6 +26,7 @@
 
 #define FOLDER PERSONALITIES_FOLDER
 #define DEFAULT_ID "default"
+#define LIST_PAGE 200 /* rows, unless a limit is given */
 #define MEANT_EDITS 2 /* between an id and the one that was meant */
 
 /* ---- what there is ------------------------------------------------------------------------- */
@@ -221,33 +223,55 @@ int personalities_row(struct op_call *call, const char *id, const char *active, 
     return code == ETHOS_OK ? err_nomem(error) : code;
 }
 
-static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+/* {"items": [{"id"}], "nextCursor"}: those that this caller may see, a page of them. */
+static int list_ids(struct op_call *call, const char *active, json_t **out,
+                    struct ethos_error *error)
 {
-    struct ethos_turn *turn;
-    const char *active;
-    int code = active_id(call, &active, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    json_t *ids = NULL;
-    json_t *items = json_array();
-    code = all_ids(call, &ids, error);
+    json_t *ids = NULL, *items = json_array();
+    int code = all_ids(call, &ids, error);
     if (code == ETHOS_OK && !has_id(ids, active))
         op_json_insert(&ids, 0, json_string(active));
     if (code == ETHOS_OK && !ids)
         code = err_nomem(error);
-    for (size_t i = 0; code == ETHOS_OK && i < json_array_size(ids); i++) {
-        json_t *row;
-        code = personalities_row(call, json_string_value(json_array_get(ids, i)), active, &row,
-                                 error);
-        if (code == ETHOS_OK)
-            op_json_push(&items, row);
-    }
-    limits_filter(call, "personality", "id", items);
-    if (code == ETHOS_OK)
-        code = op_return(result, json_pack("{s:O, s:s}", "items", items, "defaultId", active),
-                         error);
+    for (size_t i = 0; code == ETHOS_OK && i < json_array_size(ids); i++)
+        op_json_push(&items, json_pack("{s:O}", "id", json_array_get(ids, i)));
     json_decref(ids);
-    json_decref(items);
+    limits_filter(call, "personality", "id", items);
+    *out = json_pack("{s:o}", "items", items);
+    return code == ETHOS_OK ? pages_cut(call, out, "items", "id", LIST_PAGE, error) : code;
+}
+
+/* Each id becomes its row. */
+static int fill_rows(struct op_call *call, const char *active, json_t *items,
+                     struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < json_array_size(items); i++) {
+        const char *id = json_string_value(json_object_get(json_array_get(items, i), "id"));
+        json_t *row = NULL;
+        code = personalities_row(call, id, active, &row, error);
+        if (code == ETHOS_OK && json_array_set_new(items, i, row) != 0)
+            code = err_nomem(error);
+    }
+    return code;
+}
+
+static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct ethos_turn *turn;
+    const char *active;
+    json_t *json = NULL;
+    int code = active_id(call, &active, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = list_ids(call, active, &json, error);
+    if (code == ETHOS_OK)
+        code = fill_rows(call, active, json_object_get(json, "items"), error);
+    op_json_put(&json, "defaultId", json_string(active));
+    if (code == ETHOS_OK)
+        code = op_return(result, json, error);
+    else
+        json_decref(json);
     ethos_turn_free(turn);
     return code;
 }
@@ -481,7 +505,9 @@ static int run_use(struct op_call *call, struct op_result *result, struct ethos_
             "what it has besides, for other programs: {\"toolset\": [\"read\"], \"model\": \"x\"}" \
     }
 
-static const struct op_arg no_args[] = {ARG_END};
+static const struct op_arg list_args[] = {
+    ARG_LIMIT("1|1000000", "at most this many (default: all; other surfaces: 200)"), ARG_CURSOR,
+    ARG_END};
 static const struct op_arg show_args[] = {
     {"id", OP_TEXT, OP_POSITIONAL, NULL, "ID", "a personality; the active one when left out"},
     ARG_END};
@@ -502,7 +528,7 @@ static const struct op_arg duplicate_args[] = {
 
 const struct op ops_personalities[] = {
     {"personalities.list", "personality list", "List the personalities", "ethos personality list",
-     no_args, OP_PERSONALITIES_READ, OP_IDEMPOTENT | OP_QUICK, run_list},
+     list_args, OP_PERSONALITIES_READ, OP_IDEMPOTENT | OP_QUICK, run_list},
     {"personalities.get", "personality show", "Show one personality",
      "ethos personality show engineer", show_args, OP_PERSONALITIES_READ, OP_IDEMPOTENT | OP_QUICK,
      run_show},

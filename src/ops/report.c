@@ -57,9 +57,11 @@ int report_whole(const struct ethos_context *context, struct ethos_error *error)
     return context->workspace_error->code;
 }
 
+#define REPORT_ROWS 1000 /* for other surfaces than the command line */
+
 struct report {
     json_t *written, *unchanged, *conflicts, *failed, *waiting, *warnings;
-    size_t rows;
+    size_t rows, most; /* what became of files, and how many of them are listed */
     json_int_t applied;
     struct str diff;
 };
@@ -85,20 +87,25 @@ static void collect(void *arg, const struct ethos_outcome *outcome)
     struct report *report = arg;
     json_t **lists[] = {&report->written, &report->unchanged, &report->conflicts, &report->failed,
                         &report->waiting};
-    op_json_push(lists[outcome->kind], outcome_json(outcome));
-    report->rows++;
     report->applied += (json_int_t)outcome->applied;
+    if (report->rows++ >= report->most)
+        return;
+    op_json_push(lists[outcome->kind], outcome_json(outcome));
     if (outcome->warning)
         op_json_push(&report->warnings, json_text(view_str(outcome->warning)));
     if (outcome->diff)
         str_adds(&report->diff, outcome->diff);
 }
 
-static void report_init(struct report *report)
+static void report_init(struct report *report, const struct op_call *call)
 {
-    *report = (struct report){
-        json_array(), json_array(), json_array(), json_array(), json_array(), json_array(), 0, 0,
-        {0}};
+    *report = (struct report){.written = json_array(),
+                              .unchanged = json_array(),
+                              .conflicts = json_array(),
+                              .failed = json_array(),
+                              .waiting = json_array(),
+                              .warnings = json_array(),
+                              .most = call->whole_lists ? SIZE_MAX : REPORT_ROWS};
     str_init(&report->diff, ETHOS_MAX_STORE_BYTES);
 }
 
@@ -116,6 +123,8 @@ static json_t *report_json(struct report *report, bool dry_run)
     }
     if (!report->warnings || json_array_size(report->warnings) > 0)
         op_json_put(&json, "warnings", json_incref(report->warnings));
+    if (report->rows > report->most)
+        op_json_put(&json, "more", json_integer((json_int_t)(report->rows - report->most)));
     if (dry_run)
         op_json_put(&json, "dryRun", json_true());
     return json;
@@ -179,7 +188,7 @@ int report_run(report_fn *run, struct op_call *call, struct op_result *result,
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
     if (code != ETHOS_OK)
         return code;
-    report_init(&report);
+    report_init(&report, call);
     json_t *more = json_object();
     code = run(turn, call, &how, more, error);
     code = finish_report(call, &report, code, more, result, error);

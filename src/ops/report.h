@@ -4,7 +4,8 @@
  *     {"applied", "written": [...], "unchanged": [...], "conflicts": [...]}
  *
  * and where there is something to say "failed", "warnings", and "queued": true with "waiting": [...] for what
- * is done when the backend can be reached again.
+ * is done when the backend can be reached again. Other surfaces than the command line are told of 1,000 files;
+ * "more" counts the others.
  */
 #ifndef ETHOS_OPS_REPORT_H
 #define ETHOS_OPS_REPORT_H

@@ -603,7 +603,8 @@ static const struct op_arg get_args[] = {
     ARG_ID,
     {"last", OP_INTEGER, 0, "1|1000000000", "N", "only the newest messages"},
     {"from", OP_TEXT, 0, NULL, "MESSAGE", "begin with this message: its id"},
-    {"limit", OP_INTEGER, 0, "1|200", "N", "how many at most; without --from the newest"},
+    {"limit", OP_INTEGER, 0, "1|1000", "N",
+     "how many at most, without --from the newest (default: all; other surfaces: 1000)"},
     {"maxChars", OP_INTEGER, 0, "1|100000", "N", "how many characters of each message"},
     ARG_END};
 static const struct op_arg search_args[] = {

@@ -13,6 +13,8 @@
 #include "memory/sessions.h"
 #include "ops/sessions.h"
 
+#define MESSAGES 1000     /* of a page for another surface at most, */
+#define PAGE_ROOM 8388608 /* and CH at which it ends */
 #define MODEL_MESSAGES 20 /* unless a model asks for more or fewer, */
 #define MODEL_CHARS 2000  /* and CH of each */
 #define MODEL_PAGE 100000 /* CH at which a page for a model ends */
@@ -108,12 +110,17 @@ static int read_page(struct ethos_sessions *store, const char *id, struct page *
 static int plan_page(const struct op_call *call, struct page *out, struct ethos_error *error)
 {
     int64_t last = op_integer(call, "last", 0);
+    int64_t usual = call->guarded ? MODEL_MESSAGES : call->whole_lists ? 0 : MESSAGES;
     *out = (struct page){
-        .size = (unsigned)op_integer(call, "limit", last ? last : call->guarded * MODEL_MESSAGES),
+        .size = (unsigned)op_integer(call, "limit", last ? last : usual),
         .from = op_string(call, "from"),
         .max_chars = (uint64_t)op_integer(call, "maxChars", call->guarded * MODEL_CHARS),
-        .room = call->guarded ? MODEL_PAGE : UINT64_MAX,
+        .room = call->guarded       ? MODEL_PAGE
+                : call->whole_lists ? UINT64_MAX
+                                    : PAGE_ROOM,
         .guarded = call->guarded};
+    if (!call->whole_lists && out->size > MESSAGES)
+        out->size = MESSAGES;
     out->newest = out->size && !out->from;
     if (last && (out->from || op_integer(call, "limit", 0)))
         return err_set(error, ETHOS_INVALID, "last: not together with from or limit");

@@ -211,6 +211,7 @@ struct document {
     struct str *text;
     json_t *session, *messages; /* messages: NULL unless it is wanted as JSON */
     size_t count;
+    size_t bytes; /* of the messages as JSON, about */
 };
 
 static int print_row(json_t *row, struct str *out)
@@ -231,6 +232,12 @@ static int add_message(void *arg, const struct ethos_message *message)
 {
     struct document *document = arg;
     json_t *row = whole_message(message);
+    document->bytes += message->content.size +
+                       (message->tool_calls ? strlen(message->tool_calls) : 0);
+    if (document->messages && document->bytes > document->text->ceiling) {
+        json_decref(row);
+        return ETHOS_LIMIT;
+    }
     if (document->messages)
         return json_array_append_new(document->messages, row) ? ETHOS_NOMEM : ETHOS_OK;
     str_adds(document->text, document->count++ ? ",\n" : "\n");
@@ -254,8 +261,7 @@ static int walk(struct ethos *ethos, const char *id, struct document *document,
     if (code == ETHOS_OK)
         code = str_adds(document->text, document->messages ? "" : "\n]}\n");
     if (code == ETHOS_LIMIT)
-        return err_set(error, code, "the conversation is larger than %d bytes",
-                       SESSIONS_EXPORT_BYTES);
+        return sessions_export_large(document->text->ceiling, error);
     return sessions_walked(code, error);
 }
 
@@ -300,7 +306,7 @@ static int run_export(struct op_call *call, struct op_result *result, struct eth
     if (code != ETHOS_OK)
         return code;
     str_release(&result->text);
-    str_init(&result->text, SESSIONS_EXPORT_BYTES);
+    str_init(&result->text, call->whole_lists ? SESSIONS_EXPORT_BYTES : SESSIONS_EXPORT_SERVED);
     return format && strcmp(format, "json") == 0 ? export_json(call, id, result, error)
                                                  : export_markdown(call, id, result, error);
 }

@@ -12,6 +12,7 @@
 #include "core/scope.h"
 #include "core/update.h"
 #include "core/wire.h"
+#include "ops/pages.h"
 #include "ops/report.h"
 #include "ops/tables.h"
 #include "store/store.h"
@@ -252,6 +253,7 @@ static int run_gather(struct op_call *call, struct op_result *result, struct eth
 struct listing {
     const char *scope;
     json_t *list;
+    uint64_t seed; /* of the keys of a tree: no half of an update is seen, also in several pages */
 };
 
 static int add_entry(void *arg, const struct ethos_entry *entry)
@@ -262,18 +264,24 @@ static int add_entry(void *arg, const struct ethos_entry *entry)
     op_json_push(&listing->list,
                  json_pack("{s:o, s:I, s:I}", "key", json_text(view_str(entry->key)), "bytes",
                            (json_int_t)entry->bytes, "mtimeMs", (json_int_t)entry->mtime_ms));
+    if (scope_is_tree(listing->scope))
+        listing->seed = hash_mix(listing->seed, view_str(entry->key));
     return listing->list ? 0 : ETHOS_NOMEM;
 }
 
 static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct lending lending;
-    struct listing listing = {op_string(call, "scope"), json_array()};
+    struct listing listing = {op_string(call, "scope"), json_array(), 0};
     int code = lending_begin(call, &lending);
     if (code == ETHOS_OK)
         code = lending.store->ops->list(lending.store, lending.scope, add_entry, &listing,
                                         &lending.error);
-    return lending_end(&lending, code, json_pack("{s:o}", "entries", listing.list), result, error);
+    json_t *json = json_pack("{s:o}", "entries", listing.list);
+    if (code == ETHOS_OK)
+        code = pages_cut_same(call, &json, "entries", "key", listing.seed, STORE_PAGE,
+                              &lending.error);
+    return lending_end(&lending, code, json, result, error);
 }
 
 static int add_scope(void *arg, const char *scope)
@@ -292,7 +300,10 @@ static int run_scopes(struct op_call *call, struct op_result *result, struct eth
         code = lending_needs(&lending, lending.store->ops->scopes);
     if (code == ETHOS_OK)
         code = lending.store->ops->scopes(lending.store, add_scope, &list, &lending.error);
-    return lending_end(&lending, code, json_pack("{s:o}", "scopes", list), result, error);
+    json_t *json = json_pack("{s:o}", "scopes", list);
+    if (code == ETHOS_OK)
+        code = pages_cut(call, &json, "scopes", "", STORE_PAGE, &lending.error);
+    return lending_end(&lending, code, json, result, error);
 }
 
 /* ---- the table --------------------------------------------------------------------------------- */
@@ -319,7 +330,9 @@ static int run_scopes(struct op_call *call, struct op_result *result, struct eth
     }
 
 static const struct op_arg no_args[] = {ARG_END};
-static const struct op_arg scope_args[] = {SCOPE, ARG_END};
+#define PAGE ARG_LIMIT("1|10000", "at most this many (default: 10000)"), ARG_CURSOR
+static const struct op_arg page_args[] = {PAGE, ARG_END};
+static const struct op_arg list_args[] = {SCOPE, PAGE, ARG_END};
 static const struct op_arg gather_args[] = {
     {"at", OP_TEXT, OP_MANY | OP_REQUIRED, NULL, "SCOPE/KEY", "which texts"},
     {"tailBytes", OP_INTEGER, 0, "0|67108864", "N", "only so much of the end of each (0: all)"},
@@ -358,17 +371,17 @@ const struct op ops_store[] = {
      OP_STORE, READS, run_gather},
     {"store.swap", NULL, "Change texts of a scope, all or none, if they are what was read", NULL,
      swap_args, OP_STORE, WRITES | OP_DESTRUCTIVE, store_run_swap},
-    {"store.list", NULL, "List the texts of a scope", NULL, scope_args, OP_STORE, READS, run_list},
-    {"store.scopes", NULL, "List the scopes that were ever written", NULL, no_args, OP_STORE, READS,
-     run_scopes},
+    {"store.list", NULL, "List the texts of a scope", NULL, list_args, OP_STORE, READS, run_list},
+    {"store.scopes", NULL, "List the scopes that were ever written", NULL, page_args, OP_STORE,
+     READS, run_scopes},
     {"store.history", NULL, "List recorded changes, newest first", NULL, history_args, OP_STORE,
      READS, store_run_history},
     {"store.version", NULL, "Read the text that a key had", NULL, version_args, OP_STORE, READS,
      store_run_version},
     {"store.setAside", NULL, "Keep a text beside a key", NULL, text_args, OP_STORE, WRITES,
      store_run_set_aside},
-    {"store.conflicts", NULL, "List the texts that are kept beside keys", NULL, scope_args,
-     OP_STORE, READS, store_run_conflicts},
+    {"store.conflicts", NULL, "List the texts that are kept beside keys", NULL, list_args, OP_STORE,
+     READS, store_run_conflicts},
     {"store.conflictRead", NULL, "Read a text that is kept beside a key", NULL, copy_args, OP_STORE,
      READS, store_run_conflict_read},
     {"store.conflictDrop", NULL, "Take away a text that is kept beside a key", NULL, copy_args,

@@ -11,6 +11,8 @@
 #include "memory/lend.h"
 #include "ops/op.h"
 
+#define STORE_PAGE 10000 /* rows of a list, unless a limit is given */
+
 struct lending {
     struct ethos_store *store;
     const struct ethos_host *host;

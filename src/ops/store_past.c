@@ -5,6 +5,7 @@
 #include "base/view.h"
 #include "core/wire.h"
 #include "memory/service.h"
+#include "ops/pages.h"
 #include "ops/store.h"
 
 #define PAGE_ROWS 1000
@@ -156,7 +157,10 @@ int store_run_conflicts(struct op_call *call, struct op_result *result, struct e
     if (code == ETHOS_OK)
         code = lending.store->ops->conflicts(lending.store, lending.scope, add_conflict, &list,
                                              &lending.error);
-    return lending_end(&lending, code, json_pack("{s:o}", "conflicts", list), result, error);
+    json_t *json = json_pack("{s:o}", "conflicts", list);
+    if (code == ETHOS_OK)
+        code = pages_cut(call, &json, "conflicts", "id", STORE_PAGE, &lending.error);
+    return lending_end(&lending, code, json, result, error);
 }
 
 int store_run_conflict_read(struct op_call *call, struct op_result *result,

@@ -13,6 +13,7 @@
 #include "memory/backends.h"
 #include "memory/service.h"
 #include "ops/limits.h"
+#include "ops/pages.h"
 #include "ops/tables.h"
 
 static int load_map(struct op_call *call, struct identity_map *out, struct ethos_error *error)
@@ -57,18 +58,18 @@ static json_t *identity_rows(const struct identity_map *map, const char *local, 
 
 struct remembered {
     json_t *rows;
+    json_t *users; /* of the rows: a set */
     const char *local;
 };
 
-static bool has_user(const json_t *rows, const char *user)
+/* The user ids of rows; NULL: out of memory. */
+static json_t *users_of(const json_t *rows)
 {
     size_t index;
-    json_t *row;
-    json_array_foreach ((json_t *)rows, index, row) {
-        if (view_eq_str(json_view(row, "userId"), user))
-            return true;
-    }
-    return false;
+    json_t *row, *users = json_object();
+    json_array_foreach ((json_t *)rows, index, row)
+        op_json_put(&users, json_string_value(json_object_get(row, "userId")), json_true());
+    return users;
 }
 
 /* Somebody whom another machine has met: who that is elsewhere is written down there. */
@@ -79,12 +80,20 @@ static int add_remembered(void *arg, struct ethos_provider *provider, const char
     const char *id;
     (void)provider;
     if (scope_parse(scope, &kind, &id, NULL) != ETHOS_OK || kind != SCOPE_USER ||
-        has_user(remembered->rows, id))
+        json_object_get(remembered->users, id))
         return ETHOS_OK;
     json_t *entry = json_pack("{s:s}", "userId", id);
     op_json_push(&remembered->rows, identity_row(entry, strcmp(id, remembered->local) == 0));
+    op_json_put(&remembered->users, id, json_true());
     json_decref(entry);
-    return ETHOS_OK;
+    return remembered->users ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+/* One page of the identities that an answer has; a person may have several, and doctor finds repeated ones. */
+static int cut_identities(const struct op_call *call, json_t **json, const char *name,
+                          struct ethos_error *error)
+{
+    return pages_cut(call, json, name, "userId platform platformUserId", PAGES_ROWS, error);
 }
 
 static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -96,21 +105,26 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
         code = load_map(call, &map, error);
     if (code != ETHOS_OK)
         return code;
-    struct remembered remembered = {identity_rows(&map, local, NULL), local};
+    json_t *rows = identity_rows(&map, local, NULL);
+    struct remembered remembered = {rows, users_of(rows), local};
     identity_release(&map);
-    if (backends_scopes(call->ethos, add_remembered, &remembered, NULL) == ETHOS_NOMEM) {
-        json_decref(remembered.rows);
-        return err_nomem(error);
-    }
+    if (!remembered.users ||
+        backends_scopes(call->ethos, add_remembered, &remembered, NULL) == ETHOS_NOMEM)
+        code = err_nomem(error);
+    json_decref(remembered.users);
     limits_filter(call, "user", "userId", remembered.rows);
     bool shown = !call->only || limits_allow(call->only, "user", local);
-    return op_return(
-        result,
-        json_pack("{s:s, s:o}", "localUserId", shown ? local : "", "users", remembered.rows),
-        error);
+    json_t *json = json_pack("{s:s, s:o}", "localUserId", shown ? local : "", "users",
+                             remembered.rows);
+    if (code == ETHOS_OK)
+        code = cut_identities(call, &json, "users", error);
+    if (code == ETHOS_OK)
+        return op_return(result, json, error);
+    json_decref(json);
+    return code;
 }
 
-static int show_user(const char *user, bool local, json_t *identities,
+static int show_user(const struct op_call *call, const char *user, bool local, json_t *identities,
                      const struct ethos_file *profile, struct op_result *result,
                      struct ethos_error *error)
 {
@@ -119,11 +133,14 @@ static int show_user(const char *user, bool local, json_t *identities,
         int code = err_set(error, ETHOS_NOTFOUND, "no such user: %s", user);
         return err_hint(error, code, "ethos users list shows who is known");
     }
-    return op_return(result,
-                     json_pack("{s:s, s:b, s:o, s:o, s:I}", "userId", user, "local", local,
-                               "identities", identities, "profile", op_json_string(profile->path),
-                               "bytes", (json_int_t)profile->size),
-                     error);
+    json_t *json = json_pack("{s:s, s:b, s:o, s:o, s:I}", "userId", user, "local", local,
+                             "identities", identities, "profile", op_json_string(profile->path),
+                             "bytes", (json_int_t)profile->size);
+    int code = cut_identities(call, &json, "identities", error);
+    if (code == ETHOS_OK)
+        return op_return(result, json, error);
+    json_decref(json);
+    return code;
 }
 
 static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -147,8 +164,8 @@ static int run_show(struct op_call *call, struct op_result *result, struct ethos
     if (code == ETHOS_OK)
         code = load_map(call, &map, error);
     if (code == ETHOS_OK) {
-        code = show_user(user, strcmp(user, local) == 0, identity_rows(&map, local, user), file,
-                         result, error);
+        code = show_user(call, user, strcmp(user, local) == 0, identity_rows(&map, local, user),
+                         file, result, error);
         identity_release(&map);
     }
     ethos_file_free(file);
@@ -384,9 +401,12 @@ static int run_unlink(struct op_call *call, struct op_result *result, struct eth
         NULL, OP_TEXT, 0, NULL, NULL, NULL                                                         \
     }
 
-static const struct op_arg list_args[] = {ARG_END};
+static const struct op_arg list_args[] = {ARG_PAGE, ARG_END};
 static const struct op_arg show_args[] = {
-    {"id", OP_TEXT, OP_POSITIONAL, NULL, "ID", "a user id; yours when left out"}, ARG_END};
+    {"id", OP_TEXT, OP_POSITIONAL, NULL, "ID", "a user id; yours when left out"},
+    ARG_LIMIT("1|5000", "at most this many identities (default: all; other surfaces: 1000)"),
+    ARG_CURSOR,
+    ARG_END};
 static const struct op_arg resolve_args[] = {ARG_PAIR, ARG_END};
 static const struct op_arg link_args[] = {
     ARG_PAIR,

@@ -54,20 +54,36 @@ static int no_folder(const struct here *here, struct ethos_error *error)
 
 /* ---- list and where ------------------------------------------------------------------------- */
 
-#define LIST_PAGE 1000 /* folders, unless a limit is given */
+#define MOST_PATHS 100 /* folders of one workspace, for other surfaces */
+
+/* The folders that were used last; morePaths counts the others. */
+static void cut_paths(const struct op_call *call, json_t *row)
+{
+    json_t *paths = json_object_get(row, "paths");
+    size_t more = json_array_size(paths) > MOST_PATHS ? json_array_size(paths) - MOST_PATHS : 0;
+    if (call->whole_lists || more == 0)
+        return;
+    for (size_t i = 0; i < more; i++)
+        json_array_remove(paths, 0);
+    json_object_set_new(row, "morePaths", json_integer((json_int_t)more));
+}
 
 static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct here here;
-    json_t *rows = NULL, *json = NULL;
+    size_t index;
+    json_t *rows = NULL, *json = NULL, *row;
     int code = open_here(call, &here, error);
     if (code == ETHOS_OK)
         code = workspace_list(here.dir, &rows, error);
     if (code == ETHOS_OK) {
         limits_filter(call, "workspace", "id", rows);
         json = json_pack("{s:o, s:o}", "current", op_json_string(here.id), "workspaces", rows);
-        code = pages_cut(call, &json, "workspaces", "id", LIST_PAGE, error);
+        code = pages_cut(call, &json, "workspaces", "id", PAGES_ROWS, error);
     }
+    if (code == ETHOS_OK)
+        json_array_foreach (json_object_get(json, "workspaces"), index, row)
+            cut_paths(call, row);
     if (code == ETHOS_OK)
         code = op_return(result, json, error);
     else
@@ -109,7 +125,8 @@ static int add_counts(const struct here *here, json_t **json, struct ethos_error
     return ETHOS_OK;
 }
 
-static int show_here(const struct here *here, struct op_result *result, struct ethos_error *error)
+static int show_here(const struct op_call *call, const struct here *here, struct op_result *result,
+                     struct ethos_error *error)
 {
     static const char *const words[] = {
         [WORKSPACE_NEW] = "new",     [WORKSPACE_PATH] = "path",   [WORKSPACE_MARKER] = "marker",
@@ -126,6 +143,7 @@ static int show_here(const struct here *here, struct op_result *result, struct e
     op_json_put(&json, "how", json_string(words[own->found.how]));
     op_json_put(&json, "memory", directory_of(here));
     int code = add_counts(here, &json, error);
+    cut_paths(call, json);
     if (code == ETHOS_OK)
         return op_return(result, json, error);
     json_decref(json);
@@ -137,7 +155,7 @@ static int run_where(struct op_call *call, struct op_result *result, struct etho
     struct here here;
     int code = open_here(call, &here, error);
     if (code == ETHOS_OK)
-        code = show_here(&here, result, error);
+        code = show_here(call, &here, result, error);
     close_here(&here);
     return code;
 }
@@ -224,9 +242,7 @@ static int run_forget(struct op_call *call, struct op_result *result, struct eth
         NULL, OP_TEXT, 0, NULL, NULL, NULL                                                         \
     }
 
-static const struct op_arg list_args[] = {
-    ARG_LIMIT("1|5000", "at most this many (default: all; other surfaces: 1000)"), ARG_CURSOR,
-    ARG_END};
+static const struct op_arg list_args[] = {ARG_PAGE, ARG_END};
 static const struct op_arg adopt_args[] = {
     ARG_ID("the workspace whose memory this folder is to have"),
     {"replace", OP_FLAG, 0, NULL, NULL, "even if the folder has a memory, which stays, untied"},

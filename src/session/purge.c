@@ -13,7 +13,6 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/view.h"
@@ -120,30 +119,6 @@ static struct ethos_view value_of(sqlite3_stmt *statement, int at)
                 : (struct ethos_view){0};
 }
 
-/* ---- one value ------------------------------------------------------------------------------ */
-
-/* The value with marks, in out; *count: how many there are. What is no JSON is a text. */
-static int mark_value(const struct forget *forget, bool json, struct ethos_view value,
-                      struct str *out, uint64_t *count)
-{
-    struct ethos_view left = value;
-    json_t *parsed = NULL;
-    bool plain = !json || (!memchr(value.data, '\\', value.size) && !forget_holds(forget, value));
-    int code = plain ? ETHOS_INVALID : json_parse_most(value, DB_MAX_TEXT, "", &parsed, NULL);
-    str_clear(out);
-    if (code == ETHOS_NOMEM)
-        return code;
-    if (code != ETHOS_OK) {
-        code = forget_mark(forget, value, out, &left, count);
-        return code;
-    }
-    code = forget_json(forget, &parsed, count);
-    if (code == ETHOS_OK && *count > 0 && json_print(parsed, JSON_STYLE_LINE, out) != ETHOS_OK)
-        code = ETHOS_NOMEM;
-    json_decref(parsed);
-    return code;
-}
-
 /* ---- scan ----------------------------------------------------------------------------------- */
 
 struct rows {
@@ -168,7 +143,8 @@ static int row_holds(struct scan *self, const struct table *table, sqlite3_stmt 
         uint64_t before = count;
         if (value.size == 0)
             continue;
-        code = mark_value(self->forget, table->columns[i].json, value, &self->out, &count);
+        code = forget_value(self->forget, table->columns[i].json, value, DB_MAX_TEXT, &self->out,
+                            &count);
         if (code == ETHOS_OK && self->tell && count > before)
             code = forget_tell(self->forget, (const char *)sqlite3_column_text(row, 1), value);
     }
@@ -233,7 +209,8 @@ static int rewrite_row(struct scan *self, const struct table *table, sqlite3_stm
                                                      : (struct ethos_view){0};
         if (value.size == 0)
             continue;
-        int marked = mark_value(self->forget, table->columns[i].json, value, &self->out, &count);
+        int marked = forget_value(self->forget, table->columns[i].json, value, DB_MAX_TEXT,
+                                  &self->out, &count);
         sqlite3_reset(row);
         if (marked != ETHOS_OK)
             return err_nomem(error);

@@ -635,6 +635,200 @@ static void people_read_conversations_in_a_view(void **state)
     close_sessions(s);
 }
 
+/* ---- purge ----------------------------------------------------------------------------------- */
+
+#define WORD "xyzzyplugh"
+
+static struct ethos_session_purge purge(struct ethos_sessions *s, const char *text, unsigned flags,
+                                        int dry_run)
+{
+    const struct ethos_match match = {.text = view_str(text), .flags = flags};
+    struct ethos_session_purge out = {0};
+    check(s->ops->purge(s, &match, dry_run, &out, &error));
+    return out;
+}
+
+/* How many rows of both tables hold a word, in any column. */
+static long rows_with(const char *word)
+{
+    char sql[512];
+    snprintf(sql, sizeof sql,
+             "SELECT (SELECT count(*) FROM ethos.message m WHERE strpos(lower(m::text),"
+             " encode('%s', 'hex')) + strpos(lower(m::text), '%s') > 0)"
+             " + (SELECT count(*) FROM ethos.session s WHERE strpos(lower(s::text), '%s') > 0)",
+             word, word, word);
+    return ask(sql);
+}
+
+static void count_wrong_words(void *arg, const struct ethos_finding *finding)
+{
+    *(int *)arg += strstr(finding->problem, "the words of") != NULL;
+}
+
+static int wrong_words(struct ethos_sessions *s)
+{
+    int wrong = 0;
+    check(s->ops->check(s, 0, count_wrong_words, &wrong, &error));
+    return wrong;
+}
+
+/* The bytes of the index of words, as the server has them on its disk. */
+static bool index_holds(const char *word)
+{
+    char path[512], file[256];
+    static char bytes[8 << 20];
+    assert_true(pg_server_say(&server, "CHECKPOINT", NULL, 0));
+    assert_true(pg_server_say(&server, "SELECT pg_relation_filepath('ethos.message_terms')", file,
+                              sizeof file));
+    file[strcspn(file, "\n")] = 0;
+    snprintf(path, sizeof path, "%s/data/%s", server.temp.path, file);
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    size_t size = fread(bytes, 1, sizeof bytes, in);
+    fclose(in);
+    assert_true(size > 0);
+    return memmem(bytes, size, word, strlen(word)) != NULL;
+}
+
+static void a_text_goes_out_of_everything_that_was_said(void **state)
+{
+    struct ethos_sessions *s = open_sessions(server.url);
+    const struct ethos_message call = {
+        .id = "m4",
+        .role = "assistant",
+        .content = VIEW("calling"),
+        .tool_calls = "[{\"id\":\"1\",\"name\":\"sh\",\"input\":{\"a\":\"say \\\"" WORD "\\\"\"}}]",
+        .content_blocks = "[{\"type\":\"text\",\"text\":\"one\\n" WORD "\\ntwo\"}]"};
+    const struct ethos_session_patch patch = {.title = "About " WORD,
+                                              .metadata = "{\"note\":\"" WORD "\"}"};
+    char shown[512], fork[ETHOS_UUID_SIZE];
+    uint64_t count;
+    (void)state;
+    check(create(s, "first-one"));
+    check(say_as(s, "first-one", "m1", "keep this\nthe password is " WORD "\nand this"));
+    check(say_as(s, "first-one", "m2", WORD "s are other things"));
+    check(say_as(s, "first-one", "m3", "hidden: " WORD));
+    check(s->ops->undo(s, "first-one", 1, &count, &error));
+    check(s->ops->append(s, "first-one", &call, 1, 0, &error));
+    check(s->ops->update(s, "first-one", &patch, &error));
+    check(s->ops->fork(s, "first-one", fork, &error));
+    assert_int_equal(hits(s, WORD), 4); // the plural has the same stem
+    assert_true(index_holds(WORD));
+    struct ethos_session_purge dry = purge(s, WORD, 0, 1);
+    assert_int_equal(dry.messages, 5); // with the hidden one, and those of the fork
+    assert_int_equal(dry.sessions, 2);
+    struct ethos_session_purge done = purge(s, WORD, 0, 0);
+    assert_memory_equal(&dry, &done, sizeof dry);
+    assert_said(s, "first-one",
+                "keep this\n[forgotten]\nand this|" WORD "s are other things|calling|");
+    assert_said(s, fork, "keep this\n[forgotten]\nand this|" WORD "s are other things|calling|");
+    assert_true(pg_server_say(
+        &server, "SELECT tool_calls, content_blocks FROM ethos.message WHERE id = 'm4'", shown,
+        sizeof shown));
+    assert_non_null(strstr(shown, "{\"a\":\"[forgotten]\"}"));
+    assert_non_null(strstr(shown, "one\\n[forgotten]\\ntwo"));
+    assert_int_equal(ask("SELECT count(*) FROM ethos.session WHERE title = '[forgotten]'"
+                         " AND title_folded = '[forgotten]'"
+                         " AND metadata = '{\"note\":\"[forgotten]\"}'"),
+                     2);
+    assert_int_equal(hits(s, WORD), 2);
+    assert_int_equal(hits(s, "password"), 0);
+    assert_int_equal(hits(s, "forgotten"), 2);
+    assert_int_equal(hits(s, "things"), 2);
+    assert_int_equal(wrong_words(s), 0);
+    done = purge(s, "XYZZYPLUGHS", ETHOS_MATCH_ANY_CASE, 0);
+    assert_int_equal(done.messages, 2);
+    assert_int_equal(hits(s, WORD), 0);
+    assert_int_equal(rows_with(WORD), 0);
+    assert_false(index_holds(WORD));
+    done = purge(s, WORD, ETHOS_MATCH_SUBSTRING, 0);
+    assert_int_equal(done.messages + done.sessions + done.summaries, 0);
+    close_sessions(s);
+}
+
+static void a_purge_whose_answers_are_lost_is_done(void **state)
+{
+    struct ethos_sessions *s = open_sessions(proxy_url);
+    unsigned before = proxy_cuts(proxy);
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "one-%d", i);
+        check(create(s, id));
+        check(say_as(s, id, NULL, "the password is " WORD));
+        cut(i ? PROXY_CUT_REQUEST : PROXY_CUT_ANSWER, "[forgotten]");
+        assert_int_equal(purge(s, WORD, 0, 0).messages, 1);
+        assert_int_equal(rows_with(WORD), 0);
+        assert_said(s, id, "[forgotten]|");
+    }
+    assert_int_equal(proxy_cuts(proxy) - before, 2);
+    close_sessions(s);
+}
+
+/* What writers say meanwhile is all there, but for the lines with the word. */
+static void a_purge_beside_writers_takes_nothing_else(void **state)
+{
+    struct ethos_sessions *s = open_sessions(server.url);
+    pid_t writers[4];
+    (void)state;
+    check(create(s, "first-one"));
+    for (int i = 0; i < 4; i++) {
+        fflush(NULL);
+        writers[i] = fork();
+        assert_true(writers[i] >= 0);
+        if (writers[i] > 0)
+            continue;
+        struct ethos_sessions *own = open_sessions(server.url);
+        for (int k = 0; k < 40; k++) {
+            char text[64], id[32];
+            snprintf(text, sizeof text, "writer %d says %d%s", i, k,
+                     k % 5 || k > 20 ? "" : "\n" WORD);
+            snprintf(id, sizeof id, "w%d-%d", i, k);
+            if (say_as(own, "first-one", id, text) != ETHOS_OK)
+                _exit(1);
+        }
+        _exit(0);
+    }
+    purge(s, WORD, 0, 0);
+    for (int i = 0; i < 4; i++) {
+        int status;
+        assert_int_equal(waitpid(writers[i], &status, 0), writers[i]);
+        assert_int_equal(status, 0);
+    }
+    purge(s, WORD, 0, 0);
+    assert_int_equal(rows_with(WORD), 0);
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 40; k++) {
+            char sql[256];
+            snprintf(sql, sizeof sql,
+                     "SELECT count(*) FROM ethos.message WHERE id = 'w%d-%d' AND"
+                     " convert_from(content, 'UTF8') = 'writer %d says %d%s'",
+                     i, k, i, k, k % 5 || k > 20 ? "" : "' || chr(10) || '[forgotten]");
+            assert_int_equal(ask(sql), 1);
+        }
+    assert_int_equal(wrong_words(s), 0);
+    close_sessions(s);
+}
+
+/* Rows are rewritten; whoever owns the tables is asked for the rest. */
+static void a_role_that_may_only_write_is_told_what_is_left(void **state)
+{
+    struct ethos_sessions *s = open_sessions(server.url);
+    const struct ethos_match match = {.text = VIEW(WORD)};
+    struct ethos_session_purge done = {0};
+    (void)state;
+    check(create(s, "shared"));
+    check(say_as(s, "shared", "a", WORD));
+    close_sessions(s);
+    check(open_as_guarded(&s));
+    assert_int_equal(s->ops->purge(s, &match, 0, &done, &error), ETHOS_DENIED);
+    assert_non_null(strstr(error.hint, "REINDEX INDEX \"ethos\".message_terms"));
+    assert_int_equal(done.messages, 1);
+    assert_int_equal(rows_with(WORD), 0);
+    assert_said(s, "shared", "[forgotten]|");
+    close_sessions(s);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, begin)
@@ -655,6 +849,10 @@ int main(void)
         TEST(a_schema_without_conversations_gets_them),
         TEST(a_role_that_may_only_write_is_enough),
         TEST(people_read_conversations_in_a_view),
+        TEST(a_text_goes_out_of_everything_that_was_said),
+        TEST(a_purge_whose_answers_are_lost_is_done),
+        TEST(a_purge_beside_writers_takes_nothing_else),
+        TEST(a_role_that_may_only_write_is_told_what_is_left),
     };
     const char *missing = pg_server_missing();
     if (missing) {

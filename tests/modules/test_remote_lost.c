@@ -459,6 +459,56 @@ static void test_a_busy_server_is_asked_again_when_it_says(void **state)
     fake_stop(&fake);
 }
 
+/* ---- pages ------------------------------------------------------------------------------------- */
+
+#define PAGE(key, next)                                                                            \
+    OK_JSON "\r\n{\"json\":{\"entries\":[{\"key\":\"" key "\"}],\"nextCursor\":" next "}}"
+#define MOVED                                                                                      \
+    OK_JSON "\r\n{\"json\":{\"error\":{\"code\":\"invalid\",\"message\":\"cursor: not one of "     \
+            "this list\"}}}"
+
+static int note_key(void *arg, const struct ethos_entry *entry)
+{
+    char *keys = arg;
+    strncat(keys, entry->key, 8);
+    return ETHOS_OK;
+}
+
+/* A list that changes between two pages is read again from its start, for some time. */
+static void test_a_list_comes_in_pages(void **state)
+{
+    static const char *const plain[] = {INFO, PAGE("a", "\"1\""), PAGE("b", "\"2\""),
+                                        PAGE("c", "null"), NULL};
+    static const char *const moved[] = {
+        INFO, PAGE("a", "\"1\""), MOVED, PAGE("b", "\"1\""), PAGE("c", "null"), NULL};
+    static const char *const restless[] = {INFO,  PAGE("a", "\"1\""), MOVED, PAGE("a", "\"1\""),
+                                           MOVED, PAGE("a", "\"1\""), MOVED, PAGE("a", "\"1\""),
+                                           MOVED, PAGE("a", "\"1\""), MOVED, NULL};
+    static const char *const none[] = {INFO, OK_JSON "\r\n{\"json\":{}}", NULL};
+    static const struct {
+        const char *const *answers;
+        int code;
+        const char *keys;
+    } cases[] = {{plain, ETHOS_OK, "abc"},
+                 {moved, ETHOS_OK, "bc"},
+                 {restless, ETHOS_BUSY, ""},
+                 {none, ETHOS_CORRUPT, ""}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ethos_store *store = NULL;
+        struct fake fake;
+        char keys[64] = "";
+        fake_start(&fake, cases[i].answers);
+        assert_int_equal(
+            remote_open_at(&log_default_host, fake.port, server.key, DEADLINE_MS, &store, NULL),
+            ETHOS_OK);
+        assert_int_equal(store->ops->list(store, SCOPE, note_key, keys, NULL), cases[i].code);
+        assert_string_equal(keys, cases[i].keys);
+        store->ops->close(store);
+        fake_stop(&fake);
+    }
+}
+
 static void test_what_the_server_lacks_is_lacking(void **state)
 {
     static const char *const answers[] = {INFO, NULL};
@@ -489,6 +539,7 @@ int main(void)
         cmocka_unit_test(test_who_quotes_the_key_is_not_repeated),
         cmocka_unit_test(test_answers_to_something_else_are_refused),
         cmocka_unit_test(test_a_busy_server_is_asked_again_when_it_says),
+        cmocka_unit_test(test_a_list_comes_in_pages),
         cmocka_unit_test(test_what_the_server_lacks_is_lacking),
     };
     remote_server_start(&server);

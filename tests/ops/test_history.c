@@ -244,7 +244,8 @@ static void test_a_conflict_is_found_in_whichever_scope_it_is(void **state)
                "invalid: say one of keep, take and both");
     assert_holds(world, "conflicts.resolve", "{\"id\":\"2-USER.md\",\"take\":true}",
                  "\"resolved\":\"2-USER.md\"");
-    assert_run(world, "conflicts.list", "{}", "{\"conflicts\":[],\"events\":[]}");
+    assert_run(world, "conflicts.list", "{}",
+               "{\"conflicts\":[],\"events\":[],\"nextCursor\":null}");
 }
 
 /* ---- events --------------------------------------------------------------------------------- */
@@ -283,7 +284,8 @@ static void test_events_of_the_last_thirty_days_come_with_the_command_that_undoe
                  "\"undo\":\"ethos memory undo -p tester --key plan.md --actor external "
                  "--since " NOW_ISO " --until " NOW_ISO "\"");
     event_ms = NOW_MS - INT64_C(31) * 86400000;
-    assert_run(world, "conflicts.list", "{}", "{\"conflicts\":[],\"events\":[]}");
+    assert_run(world, "conflicts.list", "{}",
+               "{\"conflicts\":[],\"events\":[],\"nextCursor\":null}");
     assert_holds(world, "conflicts.list", "{\"all\":true}", "\"event\":\"dropped\"");
 }
 

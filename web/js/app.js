@@ -425,14 +425,18 @@ keys.bind({
 
 const conflicts = () =>
     new Fresh(['conflict.changed'], {
-        ask: () => api.call('conflicts.list', scopeOf(address.params)),
+        ask: () =>
+            api.allPages(
+                (cursor) => api.call('conflicts.list', { ...scopeOf(address.params), ...cursor }),
+                ['conflicts', 'events'],
+            ),
         show: ({ conflicts: { length } }) =>
             frame.setBadge('conflicts', length, plural(length, 'conflict')),
     });
 
 const findings = () =>
     new Fresh(['health.changed'], {
-        ask: () => api.call('meta.health', {}),
+        ask: () => api.allPages((cursor) => api.call('meta.health', cursor), ['findings']),
         show: (report) => {
             const { length } = report.findings.filter(({ severity }) => severity !== 'info');
             frame.setBadge('health', length, plural(length, 'finding'));

@@ -27,7 +27,7 @@ export function browsers() {
     const code = h('p', { role: 'status' });
     const fail = (error) => refill(code, problem(error));
     const repaint = async () => {
-        const { items } = await api.call('browsers.list');
+        const { items } = await api.allPages((cursor) => api.call('browsers.list', cursor), ['items']);
         refill(list, items.map((browser) => row(browser, repaint, fail)));
     };
     const showCode = async () => {

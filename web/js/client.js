@@ -61,6 +61,21 @@ export async function call(name, input = {}, options = {}) {
     return value;
 }
 
+/**
+ * A list of the server comes in pages; this is all of it as one answer: ask(input) gives a page, and `members` are
+ * the arrays of it that go on in the next.
+ */
+export async function allPages(ask, members) {
+    let whole = null;
+    for (let cursor; cursor !== null;) {
+        const page = await ask(cursor ? { cursor } : {});
+        for (const member of members) if (whole) whole[member].push(...page[member]);
+        whole ??= page;
+        cursor = page.nextCursor ?? null;
+    }
+    return whole;
+}
+
 /** A reading operation with its own JSON, whatever the reference calls it. */
 export const own = (name, input = {}, options = {}) => tried(ownCall(name, input, options));
 

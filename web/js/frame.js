@@ -272,7 +272,10 @@ const lists = { personalities: null, users: null, workspaces: null };
 
 function listOf(name) {
     if (lists[name]) return lists[name];
-    const asked = api.call(`${name}.list`, name === 'workspaces' ? { limit: 5000 } : {});
+    const asked = api.allPages(
+        (cursor) => api.call(`${name}.list`, { limit: 5000, ...cursor }),
+        [name === 'personalities' ? 'items' : name],
+    );
     asked.catch(() => {
         if (lists[name] === asked) lists[name] = null; // the next one may be luckier
     });

@@ -10,6 +10,7 @@ import { markdown } from './markdown.js';
 import { button, copyable, delta, notice, problem, time } from './ui.js';
 
 const PAGE = 200; // messages at once
+const WHOLE = 1000; // the same, when all are wanted
 const LONG = 6000; // characters of a message that are shown at first
 const TOOL_LINES = 400; // lines of what a tool gave
 
@@ -319,8 +320,17 @@ export class Transcript {
         }
     }
 
+    /* Page by page, from the newest back to the first; a page may have some of the one after it. */
     async everything() {
-        const { messages } = await this.ctx.busy(this.ctx.own('sessions.get', { id: this.id }));
+        const ask = (input) => this.ctx.busy(this.ctx.own('sessions.get', { id: this.id, limit: WHOLE, ...input }));
+        const messages = [], known = new Set();
+        for (let page = await ask({}); page; page = page.previous ? await ask({ from: page.previous }) : null) {
+            const part = [];
+            for (let on = page; on; on = on.next && !known.has(on.next) ? await ask({ from: on.next }) : null)
+                part.push(...on.messages.filter(({ id }) => !known.has(id)));
+            for (const { id } of part) known.add(id);
+            messages.unshift(...part);
+        }
         return messages;
     }
 

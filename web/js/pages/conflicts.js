@@ -2,6 +2,7 @@
  * pages/conflicts.js: texts that could not be brought together, each kept whole, and edits outside that
  * took something away. Address: conflicts/ID opens one.
  */
+import { allPages } from '../client.js';
 import { confirmAsItIs } from '../dialog.js';
 import { diffView, parseDiff } from '../diff.js';
 import { h, refill } from '../dom.js';
@@ -60,7 +61,10 @@ const page = {
     /* The list, and all of the one that is open: a text, or why there is none. */
     async ask() {
         const { rest } = this.ctx;
-        const { conflicts, events } = await this.ctx.call('conflicts.list');
+        const { conflicts, events } = await allPages(
+            (cursor) => this.ctx.call('conflicts.list', cursor),
+            ['conflicts', 'events'],
+        );
         const open = conflicts.find(({ id }) => (rest ? id === rest : conflicts.length === 1));
         const whole = open
             ? await this.ctx.call('conflicts.show', { id: open.id }).catch((error) => ({ error }))

@@ -1,6 +1,7 @@
 /*
  * pages/health.js: what doctor finds, as sentences: what is wrong, why it matters, the command that mends it.
  */
+import { allPages } from '../client.js';
 import { h, refill } from '../dom.js';
 import { plural } from '../format.js';
 import { icon } from '../icons.js';
@@ -42,7 +43,7 @@ const page = {
         await sheet('pages-health');
         this.body = h('div', { class: 'health' });
         root.append(this.body);
-        const fresh = ctx.refresh(['health.changed', 'conflict.changed'], { ask: () => ctx.call('meta.health', {}), show: (report) => this.paint(report) });
+        const fresh = ctx.refresh(['health.changed', 'conflict.changed'], { ask: () => allPages((cursor) => ctx.call('meta.health', cursor), ['findings']), show: (report) => this.paint(report) });
         ctx.head({ actions: [{ label: 'Check again', icon: 'restore', run: () => ctx.busy(fresh.now()).then(() => ctx.toast('Checked.'), ctx.fail) }] });
         ctx.list(root, '.finding');
         await fresh.now();

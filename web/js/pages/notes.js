@@ -3,6 +3,7 @@
  * a note opens beside it. Address: notes/KEY; parameters: w (workspace), of=personality|global, q (filter),
  * type, stale=1, view=graph, edit=1.
  */
+import { allPages } from '../client.js';
 import { fill, h } from '../dom.js';
 import { count, plural } from '../format.js';
 import { icon } from '../icons.js';
@@ -81,17 +82,15 @@ const page = {
         return { whose, best, data: await this.all('notes.list') };
     },
 
-    /* A list comes in pages; here they are one. */
     async all(name) {
-        let data = null;
-        for (let cursor; cursor !== null;) {
-            const page = await this.ctx.call(name, { ...this.scope(), limit: PAGE[name], ...(cursor ? { cursor } : {}) });
-            for (const key of ['notes', 'nodes', 'links']) if (data?.[key]) data[key].push(...page[key]);
-            if (data) data.stale += page.stale ?? 0;
-            data ??= page;
-            cursor = page.nextCursor ?? null;
-        }
-        return data;
+        const members = name === 'notes.list' ? ['notes'] : ['nodes', 'links'];
+        let stale = 0;
+        const data = await allPages(async (cursor) => {
+            const page = await this.ctx.call(name, { ...this.scope(), limit: PAGE[name], ...cursor });
+            stale += page.stale ?? 0;
+            return page;
+        }, members);
+        return { ...data, stale };
     },
 
     /* Notes belong to a folder: the one with most of them, when nobody said which. */
