@@ -446,10 +446,10 @@ static bool lost_lines(const struct judge *j, const struct history_record *r)
     return code != ETHOS_NOTFOUND || r->blob.size > 0;
 }
 
-/* Whether lines are missing that changes of ours put in lately. */
-static bool lost_ours(const struct judge *j)
+/* Whether lines are missing that changes of ours put in, from a record on. */
+static bool lost_ours(const struct judge *j, size_t from)
 {
-    for (size_t i = first_recent(j); i < j->history->count; i++) {
+    for (size_t i = from; i < j->history->count; i++) {
         const struct history_record *r = &j->history->records[i];
 
         if (is_ours(j->history, i) && !view_eq(r->via, VIEW("mirror")) && lost_lines(j, r))
@@ -522,32 +522,34 @@ static bool any_back(const struct judge *j, const struct line_index *base,
     return false;
 }
 
+/* What merging over one base gives. */
+struct trial {
+    struct str base, merged;
+    struct merge_report report;
+    size_t oldest; /* of the bases that were equally near: the text before this record */
+};
+
 /*
- * Whether entries of ours that stood in the last text are missing in another one, or lines that were
- * taken out since the base stand there.
+ * Whether what merging gave lacks entries of ours that stood in the last text, or lines that came after any
+ * of the equally near bases, or has lines that were taken out since the base.
  */
 static int find_dropped(const struct judge *j, const struct line_index *base,
-                        struct ethos_view text, bool *out)
+                        const struct trial *trial, bool *out)
 {
     struct verdict_case facts = *j->facts;
     struct judge other = *j;
     struct missing missing = {0};
 
-    facts.now = text;
+    facts.now = str_view(&trial->merged);
     other.facts = &facts;
     int code = read_now(&other);
     if (code == ETHOS_OK)
         code = find_missing(&other, &missing);
     if (code == ETHOS_OK)
-        *out = missing.dropped || missing.count > 0 || any_back(j, base, &other.now);
+        *out = missing.dropped || missing.count > 0 || any_back(j, base, &other.now) ||
+               lost_ours(&other, trial->oldest);
     return code;
 }
-
-/* What merging over one base gives. */
-struct trial {
-    struct str base, merged;
-    struct merge_report report;
-};
 
 static int try_base(const struct judge *j, size_t index, struct trial *trial)
 {
@@ -746,7 +748,7 @@ static int decide_merge(const struct judge *j, const struct merge_bases *bases,
         return ETHOS_NOMEM;
     out->merged = view_of(merged, trial->merged.size);
     out->verdict = VERDICT_MERGE;
-    return find_dropped(j, &base, out->merged, &out->dropped);
+    return find_dropped(j, &base, trial, &out->dropped);
 }
 
 /* adds: changes of ours that only added count as well. */
@@ -772,12 +774,13 @@ static int judge_stale(const struct judge *j, bool adds, struct verdict_finding 
     int code = merge_base_find(&search, &bases);
     if (code == ETHOS_OK && out->verdict != VERDICT_REAPPLY &&
         is_nearer_to_none(j, bases.last_distance))
-        out->dropped |= lost_ours(j);
+        out->dropped |= lost_ours(j, first_recent(j));
     if (code != ETHOS_OK || bases.count == 0 || compare_last(&bases) < 0 ||
         !any_ours(j->history, bases.index[bases.count - 1], adds))
         return code;
     str_init(&trial.base, ETHOS_MAX_STORE_BYTES);
     str_init(&trial.merged, ETHOS_MAX_STORE_BYTES);
+    trial.oldest = bases.index[bases.count - 1];
     code = narrow_bases(j, &bases, &trial.base);
     if (code == ETHOS_OK)
         code = try_bases(j, &bases, out, &trial, &same, &read);

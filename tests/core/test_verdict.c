@@ -552,7 +552,7 @@ static void test_what_both_changed_is_a_conflict_or_listed(void **state)
     setup(&w, LINES);
     becomes(&w, "replace", "a line\nof ours\nc line\nd line\nE\n");
     f = judge(&w, "a line\nof them\nc line\nd line\ne line\n");
-    assert_merged(&f, "a line\nof them\nc line\nd line\nE\n", 1, false);
+    assert_merged(&f, "a line\nof them\nc line\nd line\nE\n", 1, true);
     teardown(&w);
 }
 
@@ -700,6 +700,22 @@ static void test_the_search_reads_no_text_of_versions_it_passes(void **state)
     assert_int_equal(verdict_judge(&facts, &f), ETHOS_OK);
     assert_merged(&f, "a line\nb line 499\nc line\nD\ne line\n", 0, false);
     assert_int_equal(versions.reads, 1);
+    teardown(&w);
+}
+
+/* What is merged may still lack a line of a change that did more than add: that is told. */
+static void test_a_line_of_ours_that_a_merge_lacks_is_listed(void **state)
+{
+    struct world w;
+    struct verdict_finding f;
+
+    (void)state;
+    setup(&w, LINES);
+    becomes(&w, "add,remove", "a line\nc line\nd line\ne line\n\nours\n");
+    becomes(&w, "write", "a line\nC\nd line\ne line\n\nours\n");
+    f = judge(&w, "a line\nc line\nd line\ne line\nmine\n"); // b taken out here as well
+    assert_int_equal(f.verdict, VERDICT_MERGE);
+    assert_true(f.dropped);
     teardown(&w);
 }
 
@@ -988,6 +1004,7 @@ int main(void)
         cmocka_unit_test(test_a_stale_buffer_that_replaces_the_newest_line_does_not_get_it_back),
         cmocka_unit_test(test_a_stale_buffer_that_lacks_only_adds_is_merged_without_an_anchor),
         cmocka_unit_test(test_a_removed_line_that_was_moved_is_listed),
+        cmocka_unit_test(test_a_line_of_ours_that_a_merge_lacks_is_listed),
         cmocka_unit_test(test_edits_between_outside_edits_are_honoured),
         cmocka_unit_test(test_a_file_that_was_deleted_and_comes_back_is_listed),
         cmocka_unit_test(test_versions_of_more_than_seven_days_ago_are_no_base),
