@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "base/view.h"
 #include "core/diff.h"
+#include "core/entry.h"
 #include "core/index.h"
 #include "core/line_index.h"
 #include "core/merge.h"
@@ -34,83 +35,6 @@ struct judge {
 };
 
 /* ---- entries --------------------------------------------------------------------------------- */
-
-/*
- * What an add put in: its lines without line ends, joined by LF, without blank ones around them. Nothing
- * where that cannot be told.
- */
-static bool stands_at(struct ethos_view rest, struct ethos_view entry)
-{
-    struct ethos_view line, wanted;
-
-    while (view_line(&entry, &wanted)) {
-        if (!line_index_next(&rest, &line) || !view_eq(line, wanted))
-            return false;
-    }
-    return true;
-}
-
-/* How often an entry stands in a text, its lines one after the other. */
-static size_t count_entry(const struct line_index *text, struct ethos_view entry)
-{
-    struct ethos_view first, rest = entry;
-    size_t at, end, count = 0;
-
-    view_line(&rest, &first);
-    line_index_find(text, first, &at, &end);
-    if (rest.size == 0)
-        return end - at;
-    for (; at < end; at++)
-        count += stands_at(view_from(text->text, text->sorted[at]), entry);
-    return count;
-}
-
-/* The last hunk of a diff; an add puts its text at the end. False for a diff that is not whole. */
-static bool last_hunk(struct ethos_view diff, struct patch_hunk *out)
-{
-    struct patch_hunk hunk;
-    bool any = false;
-    int code;
-
-    for (; (code = patch_next(&diff, &hunk)) == ETHOS_OK; any = true)
-        *out = hunk;
-    return any && code == ETHOS_NOTFOUND;
-}
-
-/* An add ends the line before it cleanly, which shows as that line taken out and put in. */
-static bool was_there(struct ethos_view line, struct ethos_view removed)
-{
-    return removed.data && view_eq(view_trim_end(line), view_trim_end(removed));
-}
-
-/* Makes the entry of an add the content of out. Returns str_code. */
-static int read_entry(struct ethos_view diff, struct str *out)
-{
-    struct ethos_view removed = {0};
-    struct patch_hunk hunk;
-    struct patch_line line;
-    bool begun = false;
-    size_t kept = 0;
-
-    str_clear(out);
-    if (!last_hunk(diff, &hunk))
-        return ETHOS_OK;
-    while (patch_line(&hunk.lines, &line)) {
-        bool blank = view_blank(line.text), added = line.marker == '+';
-
-        if (line.marker == '-' && !blank)
-            removed = line.text;
-        if (line.marker == '-' || (!begun && (!added || blank || was_there(line.text, removed))))
-            continue;
-        if (begun)
-            str_addc(out, '\n');
-        str_add(out, line_index_plain(line.text));
-        begun = true;
-        if (added && !blank)
-            kept = out->size;
-    }
-    return str_truncate(out, kept);
-}
 
 /* A diff that is whole: that of the record, or one of its texts, in the arena, where it was cut. */
 static int find_diff(const struct judge *j, size_t index, struct arena *arena,
@@ -144,7 +68,7 @@ static int find_entry(const struct judge *j, size_t index, struct str *out)
     arena_init(&arena);
     int code = find_diff(j, index, &arena, &diff);
     if (code == ETHOS_OK)
-        code = read_entry(diff, out);
+        code = entry_read(diff, out);
     arena_release(&arena);
     return code;
 }
@@ -322,11 +246,15 @@ static int add_missing(const struct judge *j, struct ethos_view entry, struct mi
 static int compare_entry(const struct judge *j, const struct history_record *r,
                          struct ethos_view entry, struct missing *missing)
 {
-    size_t then = count_entry(&j->last, entry), now = count_entry(&j->now, entry);
     bool recent = r->ts_ms >= j->facts->now_ms - VERDICT_REAPPLY_MS;
+    size_t then, now;
+    int code = entry_count(&j->last, entry, &then);
 
-    if (then == 0)
-        return ETHOS_OK;
+    if (code != ETHOS_OK || then == 0)
+        return code;
+    code = entry_count(&j->now, entry, &now);
+    if (code != ETHOS_OK)
+        return code;
     if (then <= now + collected(missing, entry))
         missing->stopped |= now > 0;
     else if (missing->stopped || !recent)
@@ -873,9 +801,9 @@ size_t verdict_count(const struct history_record *record, struct ethos_view text
 
     arena_init(&arena);
     str_init(&entry, SIZE_MAX);
-    if (all_adds(record->actions) && read_entry(record->diff, &entry) == ETHOS_OK &&
+    if (all_adds(record->actions) && entry_read(record->diff, &entry) == ETHOS_OK &&
         entry.size > 0 && line_index_make(text, &arena, &lines) == ETHOS_OK)
-        count = count_entry(&lines, str_view(&entry));
+        entry_count(&lines, str_view(&entry), &count);
     str_release(&entry);
     arena_release(&arena);
     return count;
