@@ -45,7 +45,10 @@ static int compare(struct ethos_view a, struct ethos_view b)
 
 static int compare_starts(const void *left, const void *right, void *arg)
 {
-    return compare(line_at(arg, *(const uint32_t *)left), line_at(arg, *(const uint32_t *)right));
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    int order = compare(line_at(arg, a), line_at(arg, b));
+
+    return order ? order : (a > b) - (a < b);
 }
 
 int line_index_make(struct ethos_view text, struct arena *arena, struct line_index *out)

@@ -16,7 +16,7 @@ struct arena;
 
 struct line_index {
     struct ethos_view text;
-    uint32_t *sorted; /* where each line begins */
+    uint32_t *sorted; /* where each line begins; equal ones in the order of the text */
     size_t count;
 };
 

@@ -278,10 +278,12 @@ static int find_standing(const struct judge *j, struct ethos_view entry, struct 
 static int compare_entry(const struct judge *j, const struct history_record *r,
                          struct ethos_view entry, struct missing *missing)
 {
-    size_t then = entry_count(&j->last, entry), now = entry_count(&j->now, entry);
     bool recent = r->ts_ms >= j->facts->now_ms - VERDICT_REAPPLY_MS;
     struct standing standing;
+    size_t then, now;
 
+    if (entry_count(&j->last, entry, &then) || entry_count(&j->now, entry, &now))
+        return ETHOS_NOMEM;
     if (then > 0 && then <= now + collected(missing, entry)) {
         missing->stopped |= now > 0;
         return ETHOS_OK;
@@ -924,7 +926,7 @@ size_t verdict_count(const struct history_record *record, struct ethos_view text
     str_init(&entry, SIZE_MAX);
     if (all_adds(record->actions) && entry_read(record->diff, &entry) == ETHOS_OK &&
         entry.size > 0 && line_index_make(text, &arena, &lines) == ETHOS_OK)
-        count = entry_count(&lines, str_view(&entry));
+        entry_count(&lines, str_view(&entry), &count);
     str_release(&entry);
     arena_release(&arena);
     return count;
