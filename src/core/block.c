@@ -131,6 +131,16 @@ static bool holds_mark(struct ethos_view text, const struct block_marks *marks)
     return view_contains(text, view_str(marks->begin)) || view_contains(text, view_str(marks->end));
 }
 
+/* What was put in must be found again: marks in fences of others can have another meaning beside ours. */
+static int check_found(const struct block_marks *marks, struct str *out)
+{
+    struct block block;
+    if (block_find(str_view(out), marks, &block) == ETHOS_OK && block.found)
+        return ETHOS_OK;
+    str_clear(out);
+    return ETHOS_INVALID;
+}
+
 int block_put(struct ethos_view text, const struct block_marks *marks, struct ethos_view lines,
               struct str *out)
 {
@@ -150,5 +160,7 @@ int block_put(struct ethos_view text, const struct block_marks *marks, struct et
         add_lines(lines, newline_of(text), out);
         str_add(out, block.end);
     }
-    return str_add(out, block.after);
+    str_add(out, block.after);
+    int code = str_code(out);
+    return code == ETHOS_OK && lines.data ? check_found(marks, out) : code;
 }

@@ -38,7 +38,8 @@ struct ethos_view block_lead(const struct block *block);
 /*
  * Makes out the text with these lines in the block, which is added at the end, an empty line before
  * it, when there is none. The absent view takes the block out, and that empty line with it. Line
- * ends are those of the file. ETHOS_INVALID as above, and when a mark stands anywhere in the lines.
+ * ends are those of the file. ETHOS_INVALID as above, when a mark stands anywhere in the
+ * lines, and when the block would not be found again among the marks and fences of the text.
  */
 int block_put(struct ethos_view text, const struct block_marks *marks, struct ethos_view lines,
               struct str *out);
