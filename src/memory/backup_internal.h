@@ -30,6 +30,7 @@ struct backup_target {
     const struct backup_stop *stop; /* asked at every piece; or NULL */
     int fd;                         /* of an archive */
     int dir;                        /* of a folder */
+    bool fleeting;                  /* whoever crashes needs it no more: nothing is synced */
     uint64_t end;                   /* of the archive: where the current entry begins */
     json_t *files;                  /* path: SHA-256 */
     uint64_t count, bytes;

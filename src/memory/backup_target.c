@@ -120,7 +120,7 @@ static int close_file(struct backup_target *target, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     if (os_futime(target->file, target->entry.mtime_s * 1000000000) != 0 ||
-        os_fdatasync(target->file) != 0)
+        (!target->fleeting && os_fdatasync(target->file) != 0))
         code = fail(target, error);
     os_close(target->file);
     target->file = -1;

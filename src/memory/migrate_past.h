@@ -146,7 +146,7 @@ void plan_release(struct plan *plan);
  * numbers of their own. A number in `undoes` that does not come along is left out.
  */
 int plan_make_keys(struct plan *plan, const struct migrate *move, const char *scope,
-                   const struct names *keys, struct ethos_error *error);
+                   struct names *keys, struct ethos_error *error);
 
 /* Whether the source has changes by now that the plan was made without. */
 int plan_is_old(const struct plan *plan, bool *out, struct ethos_error *error);

@@ -154,34 +154,44 @@ static int keep_all(void *arg, struct ethos_edit *edits, size_t count, struct et
     return ETHOS_OK;
 }
 
-/* The text a key has now. Where people can edit it, after what they did was recorded. */
+/* The revisions that changes lead to, of each key; in the arena of the keys. NULL: no memory. */
+static const char **find_ends(struct names *keys, const struct ethos_change *rows, size_t count)
+{
+    const char **ends = arena_array(&keys->arena, keys->count + 1, sizeof *ends);
+    for (size_t i = 0; ends && i < keys->count; i++)
+        ends[i] = "absent";
+    for (size_t i = 0; ends && i < count; i++) {
+        size_t key = past_is_seen(&rows[i]) ? keys->count : names_find(keys, rows[i].key);
+        if (key < keys->count)
+            ends[key] = rows[i].after;
+    }
+    return ends;
+}
+
+/*
+ * The text a key has now. Where people can edit it, after what they did was recorded: an update does that, which
+ * costs as much as the index of the scope, so one that its last change led to (end; NULL: unknown) is only read.
+ */
 static int settle(const struct plan *plan, struct ethos_store *store, const char *key,
-                  struct ethos_text *out, struct ethos_error *error)
+                  const char *end, struct ethos_text *out, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     const struct ethos_host *host = plan->move->host;
-    if ((store->capabilities & ETHOS_STORE_PATHS) && !plan->move->dry_run) {
-        struct ethos_edit edit = {.key = key};
-        int code = store_update(store, plan->scope, &edit, 1, keep_all, NULL, NULL, error);
-        if (code != ETHOS_DENIED && code != ETHOS_IO) {
-            *out = edit.old;
-            return code;
-        }
-        host->resize(host->arg, edit.old.data, 0); // a file that we may only read, or a disk
+    int read = store->ops->read(store, plan->scope, key, &whole, out, error);
+    read = read == ETHOS_NOTFOUND ? ETHOS_OK : read;
+    bool settled = read == ETHOS_OK && end &&
+                   strcmp(out->data ? out->revision : "absent", end) == 0;
+    if (settled || plan->move->dry_run || !(store->capabilities & ETHOS_STORE_PATHS))
+        return read;
+    struct ethos_edit edit = {.key = key};
+    int code = store_update(store, plan->scope, &edit, 1, keep_all, NULL, NULL, error);
+    if (code == ETHOS_DENIED || code == ETHOS_IO) { // a file that we may only read, or a disk
+        host->resize(host->arg, edit.old.data, 0);
+        return read;
     }
-    int code = store->ops->read(store, plan->scope, key, &whole, out, error);
-    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
-}
-
-/* The revision that the changes of a key lead to. */
-static const char *end_of(const struct plan *plan, const char *key)
-{
-    for (size_t i = plan->count; i-- > 0;) {
-        const struct ethos_change *row = &plan->rows[i];
-        if (strcmp(row->key, key) == 0 && !past_is_seen(row))
-            return row->after;
-    }
-    return "absent";
+    host->resize(host->arg, out->data, 0);
+    *out = edit.old;
+    return code;
 }
 
 static int add_change(struct plan *plan, const char *key, const char *before, const char *after,
@@ -232,13 +242,13 @@ int plan_is_old(const struct plan *plan, bool *out, struct ethos_error *error)
 }
 
 /* A text other than its last change led to gets a change; but not one whose change came meanwhile. */
-static int compare_key(struct plan *plan, const char *key, struct ethos_error *error)
+static int compare_key(struct plan *plan, const char *key, const char *end,
+                       struct ethos_error *error)
 {
     const struct ethos_host *host = plan->move->host;
     struct ethos_text text = {0};
     char revision[ETHOS_REVISION_SIZE] = "absent";
-    int code = settle(plan, plan->move->from, key, &text, error);
-    const char *end = end_of(plan, key);
+    int code = settle(plan, plan->move->from, key, end, &text, error);
     if (code == ETHOS_OK && text.data) {
         hash_revision(view_of(text.data, text.size), revision);
         plan->counts.texts++;
@@ -267,13 +277,26 @@ static int settle_all(const struct plan *plan, struct ethos_store *store, struct
     int code = past_collect(store, plan->scope, &past, error);
     if (code == ETHOS_OK)
         code = names_of_keys(store, plan->scope, &past, &keys, error);
+    const char **ends = code == ETHOS_OK ? find_ends(&keys, past.rows, past.count) : NULL;
+    if (code == ETHOS_OK && !ends)
+        code = err_nomem(error);
     for (size_t i = 0; code == ETHOS_OK && i < keys.count; i++) {
         struct ethos_text text = {0};
-        code = settle(plan, store, keys.list[i], &text, error);
+        const char *end = i > 0 ? ends[i] : NULL; // an update of one key settles dead writers
+        code = settle(plan, store, keys.list[i], end, &text, error);
         host->resize(host->arg, text.data, 0);
     }
     names_release(&keys);
     past_release(&past);
+    return code;
+}
+
+static int compare_keys(struct plan *plan, struct names *keys, struct ethos_error *error)
+{
+    const char **ends = find_ends(keys, plan->rows, plan->count);
+    int code = ends ? ETHOS_OK : err_nomem(error);
+    for (size_t i = 0; code == ETHOS_OK && i < keys->count; i++)
+        code = compare_key(plan, keys->list[i], ends[i], error);
     return code;
 }
 
@@ -282,8 +305,8 @@ static int compare_all(struct plan *plan, struct ethos_error *error)
     struct names keys = {0};
     const struct past all = {.rows = plan->rows, .count = plan->count};
     int code = names_of_keys(plan->move->from, plan->scope, &all, &keys, error);
-    for (size_t i = 0; code == ETHOS_OK && i < keys.count; i++)
-        code = compare_key(plan, keys.list[i], error);
+    if (code == ETHOS_OK)
+        code = compare_keys(plan, &keys, error);
     names_release(&keys);
     return code;
 }
@@ -330,7 +353,7 @@ static int accept_last(struct plan *plan, struct ethos_error *error)
 }
 
 int plan_make_keys(struct plan *plan, const struct migrate *move, const char *scope,
-                   const struct names *keys, struct ethos_error *error)
+                   struct names *keys, struct ethos_error *error)
 {
     struct ethos_change next;
     *plan = (struct plan){.move = move, .scope = scope, .some = true};
@@ -346,9 +369,7 @@ int plan_make_keys(struct plan *plan, const struct migrate *move, const char *sc
             push(plan, &next, from->number) != ETHOS_OK)
             code = err_nomem(error);
     }
-    for (size_t i = 0; code == ETHOS_OK && i < keys->count; i++)
-        code = compare_key(plan, keys->list[i], error);
-    return code;
+    return code == ETHOS_OK ? compare_keys(plan, keys, error) : code;
 }
 
 void plan_release(struct plan *plan)

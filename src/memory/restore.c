@@ -117,11 +117,12 @@ static int open_folder(struct restore *self, struct ethos_error *error)
 static int unpack(struct restore *self, struct ethos_error *error)
 {
     int code = open_folder(self, error);
+    self->target.fleeting = !self->empty || self->serves || self->how->dry_run;
     if (code == ETHOS_OK)
         code = backup_read(self->how->path, &self->target, &self->found, error);
     if (code == ETHOS_OK)
         code = backup_check_databases(self->folder, self->target.files, error);
-    if (code == ETHOS_OK && backup_sync_tree(self->target.dir) != 0)
+    if (code == ETHOS_OK && !self->target.fleeting && backup_sync_tree(self->target.dir) != 0)
         code = err_errno(error, errno, self->folder);
     return code;
 }

@@ -45,6 +45,7 @@
 #define ABSENT "absent"
 #define TRIES 5 /* at a text that others change meanwhile */
 #define VIA "restore"
+#define DRAFT HOME_RECORDS "/restored" /* a file until it is whole */
 #define FILES "markdown"
 
 struct merging {
@@ -396,27 +397,60 @@ static int merge_people(struct merging *self, struct ethos_error *error)
                : code;
 }
 
-/* Puts a file that is not here; its folders are made. */
-static int put_file(struct merging *self, const char *path, struct ethos_error *error)
+static int copy_draft(struct merging *self, int fd, struct ethos_error *error)
 {
     struct backup_target target = {.fd = -1, .dir = self->to_dir, .file = -1};
     struct stat st;
     char buffer[16384];
     ssize_t got = 0;
-    int fd = os_open_beneath(self->from_dir, path, O_RDONLY | O_NOFOLLOW, 0);
-    if (fd < 0 || os_fstat(fd, &st) != 0)
-        return err_errno(error, errno, path);
-    int code = backup_begin(&target, path, (uint64_t)st.st_size, st.st_mode, st.st_mtim.tv_sec,
+    os_unlinkat(self->to_dir, DRAFT, 0); // of a restore that was killed
+    if (os_fstat(fd, &st) != 0)
+        return err_errno(error, errno, DRAFT);
+    int code = backup_begin(&target, DRAFT, (uint64_t)st.st_size, st.st_mode, st.st_mtim.tv_sec,
                             error);
     while (code == ETHOS_OK && (got = os_read(fd, buffer, sizeof buffer)) > 0)
         code = backup_data(&target, buffer, (size_t)got, error);
     if (code == ETHOS_OK && got < 0)
-        code = err_errno(error, errno, path);
+        code = err_errno(error, errno, DRAFT);
     if (code == ETHOS_OK)
         code = backup_end(&target, error);
     else if (target.file >= 0)
         backup_drop(&target, NULL);
+    return code;
+}
+
+/* Gives the draft its name; its folders are made. */
+static int publish_draft(struct merging *self, const char *path)
+{
+    char folder[BACKUP_MAX_PATH + 1] = ".";
+    const char *slash = strrchr(path, '/');
+    if (slash)
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    if (slash && os_mkdirs(self->to_dir, folder) != 0)
+        return -1;
+    int dir = os_open_beneath(self->to_dir, folder, O_RDONLY | O_DIRECTORY, 0);
+    int failed = dir < 0 ? -1
+                         : os_renameat(self->to_dir, DRAFT, dir, slash ? slash + 1 : path,
+                                       RENAME_NOREPLACE);
+    int errnum = errno;
+    if (dir >= 0)
+        os_close(dir);
+    errno = errnum;
+    return failed;
+}
+
+/* Puts a file that is not here, whole or not at all. */
+static int put_file(struct merging *self, const char *path, struct ethos_error *error)
+{
+    int fd = os_open_beneath(self->from_dir, path, O_RDONLY | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return err_errno(error, errno, path);
+    int code = copy_draft(self, fd, error);
     os_close(fd);
+    if (code == ETHOS_OK && publish_draft(self, path) != 0) {
+        code = err_errno(error, errno, path);
+        os_unlinkat(self->to_dir, DRAFT, 0);
+    }
     return code;
 }
 

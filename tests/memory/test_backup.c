@@ -252,6 +252,88 @@ static void test_an_empty_home_that_cannot_be_replaced_is_filled(void **state)
     }
 }
 
+struct counting {
+    unsigned long renames, syncs;
+};
+
+static int count_call(void *arg, const char *call, unsigned long number)
+{
+    struct counting *counting = arg;
+    (void)number;
+    counting->renames += strcmp(call, "renameat") == 0;
+    counting->syncs += strcmp(call, "fdatasync") == 0 || strcmp(call, "fsync") == 0;
+    return 0;
+}
+
+/* Texts that are the same on both sides are read, not settled one by one, each with the whole history. */
+static void test_a_merge_costs_what_differs(void **state)
+{
+    enum { SAME = 60 };
+    struct world *world = *state;
+    struct paths paths = paths_of(world);
+    struct counting counting = {0};
+    char update[96];
+    world_open(world);
+    world_turn(world, NULL);
+    for (int i = 0; i < SAME; i++) {
+        snprintf(update, sizeof update,
+                 "[{\"action\":\"add\",\"key\":\"note-%d.md\",\"content\":\"same\"}]", i);
+        assert_ok(world, world_sync(world, update));
+    }
+    assert_ok(world, back_up(world, paths.tar));
+    open_empty(world);
+    assert_ok(world, restore(world, paths.tar, false));
+    world_turn(world, NULL);
+    assert_ok(world, world_sync(world, "[{\"action\":\"add\",\"content\":\"mine\"}]"));
+    os_hook(count_call, &counting);
+    int code = restore(world, paths.tar, false);
+    os_hook(NULL, NULL);
+    assert_ok(world, code);
+    assert_true(counting.renames < SAME / 2);
+    assert_true(counting.syncs < SAME / 2);
+    assert_file(world, "home/personalities/default/MEMORY.md", "mine\n");
+}
+
+#define EXTRA_BYTES 100000
+
+struct extra {
+    char path[256];
+    bool torn;
+};
+
+/* Whoever is killed at this call leaves the file whole, or none. */
+static int look_at_extra(void *arg, const char *call, unsigned long number)
+{
+    struct extra *extra = arg;
+    struct stat st;
+    (void)call, (void)number;
+    extra->torn |= stat(extra->path, &st) == 0 && st.st_size != EXTRA_BYTES;
+    return 0;
+}
+
+static void test_a_file_that_is_added_appears_whole(void **state)
+{
+    struct world *world = *state;
+    struct paths paths = paths_of(world);
+    static char text[EXTRA_BYTES + 1];
+    struct extra extra = {0};
+    memset(text, 'x', EXTRA_BYTES);
+    make_home(world);
+    world_put(world, "home/extra/file.bin", text);
+    world_open(world);
+    assert_ok(world, back_up(world, paths.tar));
+    open_empty(world);
+    world_turn(world, NULL);
+    assert_ok(world, world_sync(world, "[{\"action\":\"add\",\"content\":\"mine\"}]"));
+    snprintf(extra.path, sizeof extra.path, "%s/home/extra/file.bin", world->temp.path);
+    os_hook(look_at_extra, &extra);
+    int code = restore(world, paths.tar, false);
+    os_hook(NULL, NULL);
+    assert_ok(world, code);
+    assert_false(extra.torn);
+    assert_file(world, "home/extra/file.bin", text);
+}
+
 static bool is_asked(void *arg)
 {
     int *left = arg;
@@ -340,6 +422,10 @@ int main(void)
                                         world_set_up_quick, world_tear_down),
         cmocka_unit_test_setup_teardown(test_an_empty_home_that_cannot_be_replaced_is_filled,
                                         world_set_up_quick, world_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_merge_costs_what_differs, world_set_up_quick,
+                                        world_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_file_that_is_added_appears_whole, world_set_up_quick,
+                                        world_tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_stopped_leaves_nothing, world_set_up_quick,
                                         world_tear_down),
         cmocka_unit_test_setup_teardown(test_a_database_is_copied_with_its_log, world_set_up_quick,
