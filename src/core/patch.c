@@ -145,7 +145,7 @@ static bool copy_until(struct work *w, size_t count)
     struct ethos_view from = w->text;
     size_t lines = count - w->lines_in;
 
-    if (count < w->lines_in || !view_skip_lines(&w->text, lines))
+    if (count < w->lines_in || !view_skip_lines(&w->text, lines) || (lines > 0 && !may_add(w)))
         return false;
     w->lines_in += lines;
     w->lines_out += lines;

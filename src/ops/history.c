@@ -434,7 +434,7 @@ static int add_undone(struct op_call *call, json_t **json, struct ethos_error *e
 {
     size_t i;
     const json_t *row, *written = json_object_get(*json, "written");
-    struct ethos_turn *turn;
+    struct ethos_turn *turn = NULL;
     struct undone undone = {.numbers = json_array()};
     bool all = op_flag(call, "all");
     int code = ethos_turn_new(call->ethos, call->request, &turn, error);
