@@ -6,8 +6,10 @@
  * imported; where there is none that can be read, the event itself says what was asked and answered.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/dir.h"
@@ -20,8 +22,9 @@
 #include "memory/sessions_import.h"
 #include "memory/spool.h"
 
-#define VERSION 1       /* of notes */
-#define OLD_MS 86400000 /* a note that could not be recorded for so long is put aside */
+#define VERSION 1        /* of notes */
+#define OLD_MS 86400000  /* a note that could not be recorded for so long is put aside */
+#define HEADER_MAX 65536 /* bytes of the first line of a transcript */
 
 int hooks_recording(struct ethos *self, bool *out, struct ethos_error *error)
 {
@@ -79,21 +82,42 @@ static bool says_something(const struct hook *hook)
     return !view_blank(hook->prompt) || !view_blank(hook->reply);
 }
 
+/* Whether a file without any message is a transcript that has begun: empty, or JSON from its first line on. */
+static bool has_begun(const char *path)
+{
+    struct stat info;
+    json_t *row = NULL;
+    char *room = malloc(HEADER_MAX);
+    int fd = room ? os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0) : -1;
+    bool there = fd >= 0 && os_fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    ssize_t got = there ? os_pread(fd, room, HEADER_MAX, 0) : -1;
+    struct ethos_view text = view_of(room, got > 0 ? (size_t)got : 0), line = {0};
+    if (got > 0 && view_line(&text, &line))
+        json_parse_wide(line, "transcript", &row, NULL);
+    bool begun = got == 0 || json_is_object(row);
+    json_decref(row);
+    if (fd >= 0)
+        os_close(fd);
+    free(room);
+    return begun;
+}
+
 /*
- * An agent may say that a turn has ended before its transcript is there: that is waited for, in the
- * spool, unless it is late.
+ * An agent may say that a turn has ended before its transcript is there, or has more than its first
+ * lines, which tell of no message: that is waited for, in the spool, unless it is late.
  */
 static int record(struct ethos_turn *turn, const struct hook *hook, const char *turn_id, bool late,
                   struct ethos_error *error)
 {
     int code = has_transcript(hook) ? record_transcript(turn, hook, error) : ETHOS_NOTFOUND;
-    if (code == ETHOS_NOTFOUND && has_transcript(hook) && !late)
-        return err_set(error, ETHOS_IO, "%s: not there yet", hook->transcript);
     if (code != ETHOS_NOTFOUND && code != ETHOS_INVALID)
         return code;
+    bool begun = code == ETHOS_INVALID && has_begun(hook->transcript);
+    if (has_transcript(hook) && (begun || code == ETHOS_NOTFOUND) && !late)
+        return err_set(error, ETHOS_IO, "%s: not there yet", hook->transcript);
     if (says_something(hook))
         return hooks_say(turn, hook, turn_id, error);
-    return has_transcript(hook) ? code : ETHOS_OK;
+    return has_transcript(hook) && !begun ? code : ETHOS_OK;
 }
 
 /* ---- notes ----------------------------------------------------------------------------------- */
