@@ -476,7 +476,7 @@ int hooks_record(struct ethos *self, const struct ethos_request *request, const 
         return ETHOS_OK;
     // Gemini CLI says before every turn that it might
     if (hook->event->action == AGENT_COMPACT && hook->agent->format)
-        hooks_state_drop(self, hook, HOOKS_TOLD);
+        hooks_state_drop(self, hook, HOOKS_SHOWN);
     int settings = hooks_recording(self, &recording, error);
     if (self->ephemeral || (settings == ETHOS_OK && !recording))
         return ETHOS_OK;
