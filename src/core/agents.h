@@ -55,6 +55,7 @@ struct agent {
     const char *variable; /* names its folder, or what that is in; NULL: nothing does */
     const char *below;    /* where the folder is in what the variable names; "": that is it */
     const char *folder;   /* in the home of the user, when the variable is not set */
+    const char *project;  /* variable that tells its hooks where the conversation began, or NULL */
     struct agent_file files[4];
     const struct agent_event *events; /* that are wired; end with name NULL */
     const struct agent_event *others; /* that are understood, but better not wired; or NULL */

@@ -17,6 +17,7 @@
 #include "base/view.h"
 #include "memory/handle.h"
 #include "memory/hooks_parts.h"
+#include "memory/workspace.h"
 
 #define ERROR_ROOM 640 /* bytes */
 
@@ -50,15 +51,62 @@ static int add_paragraph(struct str *out, const char *text)
     return str_adds(out, text);
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return os_fstatat(AT_FDCWD, path, &info, 0) == 0 && S_ISDIR(info.st_mode);
+}
+
+/*
+ * Where an agent works, which is somewhere in the project: what it calls the place where the conversation
+ * began, as a model may change the directory; else the directory. NULL when neither is there any more.
+ */
+static const char *find_folder(const struct hook *hook)
+{
+    const char *began = hook->agent->project ? getenv(hook->agent->project) : NULL;
+    if (began && *began == '/' && is_folder(began))
+        return began;
+    return hook->folder && is_folder(hook->folder) ? hook->folder : NULL;
+}
+
+/*
+ * What the person who set up the hook says counts, else where the agent works. A folder that is gone,
+ * such as a work tree that was removed after its last turn, is in no project; all other memory is there.
+ */
+static int find_project(struct ethos *self, const struct hook *hook, struct workspace_place *place,
+                        struct ethos_request *request, struct ethos_error *error)
+{
+    int root = -1;
+    const char *folder = find_folder(hook);
+    if (request->workspace || !hook->folder)
+        return ETHOS_OK;
+    request->workspace = "";
+    int code = folder ? service_open_root(self, false, &root, error) : ETHOS_OK;
+    if (code == ETHOS_OK && folder)
+        code = workspace_around(root, folder, place, error);
+    if (root >= 0)
+        os_close(root);
+    if (code == ETHOS_OK && folder)
+        request->workspace = place->root.data;
+    return code;
+}
+
 /*
  * A file that cannot be read is named: the model would take its absence for "nothing is known".
  * Memory that cannot be read at all is a problem, too, but not what is refused.
  */
-static int add_memory(struct ethos *self, const struct ethos_request *request, size_t room,
-                      struct ethos_turn **out_turn, struct str *out, int *out_unread,
-                      struct ethos_error *error)
+static int add_memory(struct ethos *self, const struct ethos_request *given,
+                      const struct hook *hook, size_t room, struct ethos_turn **out_turn,
+                      struct str *out, int *out_unread, struct ethos_error *error)
 {
-    int code = ethos_turn_new(self, request, out_turn, error);
+    struct workspace_place place;
+    struct ethos_request request = turn_request(given);
+    request.query = hook->prompt.size > 0 ? hook->prompt.data : NULL;
+    workspace_place_init(&place);
+    int code = find_project(self, hook, &place, &request, error);
+    if (code == ETHOS_OK)
+        code = ethos_turn_new(self, &request, out_turn, error);
+    workspace_place_release(&place);
     if (code == ETHOS_OK)
         code = add_block(*out_turn, room, out, out_unread, error);
     if (code == ETHOS_OK && *out_unread != ETHOS_OK) { // room to say so
@@ -72,25 +120,6 @@ static int add_memory(struct ethos *self, const struct ethos_request *request, s
     return code;
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    return os_fstatat(AT_FDCWD, path, &info, 0) == 0 && S_ISDIR(info.st_mode);
-}
-
-/*
- * Where the agent works counts; what the person who set up the hook says counts more. A folder that
- * is gone, such as a work tree that was removed after its last turn, has no memory of its own; all
- * other memory is there, and so is what was said.
- */
-struct ethos_request hooks_request(const struct ethos_request *given, const struct hook *hook)
-{
-    struct ethos_request request = *given;
-    if (!request.workspace && hook->folder)
-        request.workspace = is_folder(hook->folder) ? hook->folder : "";
-    return request;
-}
-
 /* What is not known to the conversation yet: the block, or what changed in it, and what is wrong. */
 static int add_news(struct ethos *self, const struct ethos_request *request,
                     const struct hook *hook, size_t room, struct hooks_told *out,
@@ -99,7 +128,7 @@ static int add_news(struct ethos *self, const struct ethos_request *request,
     char line[ERROR_ROOM - 2] = "";
     bool tell = false;
     struct ethos_turn *turn = NULL;
-    int code = add_memory(self, request, room, &turn, &out->text, &out->unread, error);
+    int code = add_memory(self, request, hook, room, &turn, &out->text, &out->unread, error);
     if (code == ETHOS_OK && out->unread != ETHOS_OK)
         snprintf(line, sizeof line, "[...memory could not be read: %s]", error->text);
     if (code == ETHOS_OK && hooks_shown(self, turn, hook, *line ? line : NULL, &out->text, &tell))
@@ -114,14 +143,12 @@ static int add_news(struct ethos *self, const struct ethos_request *request,
 int hooks_context(struct ethos *self, const struct ethos_request *given, const struct hook *hook,
                   struct hooks_told *out, struct ethos_error *error)
 {
-    struct ethos_request request = hooks_request(given, hook);
     struct ethos_error own = {0}, *why = error ? error : &own;
     bool recording = false;
-    request.query = hook->prompt.size > 0 ? hook->prompt.data : NULL;
     if (hook->compacted && hooks_recording(self, &recording, why) != ETHOS_OK)
         recording = false;
-    int code = add_news(self, &request, hook,
-                        HOOK_MAX_CONTEXT - (recording ? sizeof advice + 2 : 0), out, why);
+    int code = add_news(self, given, hook, HOOK_MAX_CONTEXT - (recording ? sizeof advice + 2 : 0),
+                        out, why);
     if (code == ETHOS_OK && recording)
         code = add_paragraph(&out->text, advice) ? err_nomem(error) : ETHOS_OK;
     return code;

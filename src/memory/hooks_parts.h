@@ -6,9 +6,6 @@
 
 #include "memory/hooks.h"
 
-/* The request of a hook: the given one, in the folder the agent works in. */
-struct ethos_request hooks_request(const struct ethos_request *given, const struct hook *hook);
-
 /* Whether conversations are recorded at all. */
 int hooks_recording(struct ethos *self, bool *out, struct ethos_error *error);
 

@@ -135,11 +135,10 @@ static int print_note(const struct ethos *self, const struct ethos_request *give
                       const struct hook *hook, struct str *out, struct ethos_error *error)
 {
     const struct ethos_request request = turn_request(given);
-    json_t *note = json_pack("{s:i, s:s, s:s, s:I, s:s*, s:s*, s:s*, s:O}", "version", VERSION,
-                             "agent", hook->agent->name, "event", hook->event->name, "at",
+    json_t *note = json_pack("{s:i, s:s, s:s, s:I, s:s*, s:s*, s:O}", "version", VERSION, "agent",
+                             hook->agent->name, "event", hook->event->name, "at",
                              (json_int_t)service_now_ms(self), "personality", request.personality,
-                             "user", request.user, "workspace", given->workspace, "input",
-                             hook->input);
+                             "user", request.user, "input", hook->input);
     int code = note ? json_print(note, JSON_STYLE_LINE, out) : ETHOS_NOMEM;
     json_decref(note);
     return code == ETHOS_OK ? code : err_nomem(error);
@@ -168,10 +167,9 @@ static int parse_note(struct ethos_view text, struct note_of_hook *out, struct e
                      error);
     if (code == ETHOS_OK && !out->hook.session)
         code = err_set(error, ETHOS_INVALID, "note: it names no conversation");
-    const struct ethos_request given = {.personality = text_of(out->json, "personality"),
-                                        .user = text_of(out->json, "user"),
-                                        .workspace = text_of(out->json, "workspace")};
-    out->request = hooks_request(&given, &out->hook);
+    out->request = (struct ethos_request){.personality = text_of(out->json, "personality"),
+                                          .user = text_of(out->json, "user"),
+                                          .workspace = ""}; // nothing of it is recorded
     return code;
 }
 
@@ -460,7 +458,8 @@ static int record_now(struct ethos *self, const struct ethos_request *given,
                       const struct hook *hook, struct ethos_error *error)
 {
     char turn_id[SPOOL_NAME_SIZE];
-    struct ethos_request request = hooks_request(given, hook);
+    struct ethos_request request = *given;
+    request.workspace = ""; // nothing of it is recorded
     spool_name(self, turn_id);
     retry_waiting(self, hook, true);
     return record_event(self, &request, hook, turn_id, true, error);

@@ -240,6 +240,7 @@ static int choose(struct talk *self, bool part, struct str *block, struct shown 
         code = shown_join(&next->lines, &self->arena, &self->lines);
         if (code == ETHOS_OK)
             code = tell_changes(self, part, block, next);
+        next->asked = prompt || (block->size == 0 && next->asked);
     }
     next->seen = self->size;
     return code;

@@ -83,7 +83,7 @@ const claude = {
     path: /\/v1\/messages$/,
     env: { ANTHROPIC_BASE_URL: mock.url, ANTHROPIC_API_KEY: 'sk-ant-none', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
     command: (prompt, again) => ['node', `${peers}/node_modules/@anthropic-ai/claude-code/cli-wrapper.cjs`, '-p', prompt,
-        '--allowedTools', 'mcp__ethos__remember,mcp__ethos__memory_search', ...(again ? ['--continue'] : [])],
+        '--allowedTools', 'Bash,mcp__ethos__remember,mcp__ethos__memory_search', ...(again ? ['--continue'] : [])],
     prepare: (place) => {
         mkdirSync(join(place.home, '.claude'));
         writeFileSync(join(place.home, '.claude/settings.json'), '{\n    "env": {"KEPT": "1"}\n}\n');
@@ -91,6 +91,7 @@ const claude = {
     },
     files: ['.claude.json', '.claude/settings.json', '.claude/CLAUDE.md'],
     tool: (name) => `mcp__ethos__${name}`,
+    cd: 'Bash',
     compact: (agent, place) => mustAnswer(agent, place, '/compact', { again: true }),
 };
 
@@ -298,6 +299,30 @@ async function useTools(agent, place) {
     });
 }
 
+// The agent may be started below the top of the project, and its model may go elsewhere.
+async function wander(agent, place) {
+    const below = { ...place, project: join(place.project, 'src/deep') };
+    mkdirSync(below.project, { recursive: true });
+    await run(place, ['git', 'init', '-q']);
+    await ethos(place, 'remember', 'Prices are in cents', '--title', 'Money');
+    await test(`${agent.name}: below the top of the project the memory is the same`, async () => {
+        const { shown } = await mustAnswer(agent, below, 'Where am I?');
+        same(count(shown.at(-1), '(money.md)'), 1, 'lines of the note');
+    });
+    if (agent.cd)
+        await test(`${agent.name}: a cd of the model changes nothing`, async () => {
+            await mustAnswer(agent, place, `CALL ${agent.cd} ${JSON.stringify({ command: 'mkdir -p src && cd src && pwd' })}`);
+            const { shown } = await mustAnswer(agent, place, 'And now?', { again: true });
+            must(/project\/src/.test(shown.at(-1)), 'the model did not go there');
+            same(count(shown.at(-1), '(money.md)'), 1, 'lines of the note');
+            must(!shown.at(-1).includes('Memory has changed'), 'the block changed');
+        });
+    await test(`${agent.name}: conversations below the top are those of the project`, async () => {
+        const titles = (await ethosJson(place, 'sessions', 'list')).items.map((one) => one.displayTitle);
+        must(titles.includes('Where am I?'), `the project has ${JSON.stringify(titles)}`);
+    });
+}
+
 async function compact(agent, place) {
     await test(`${agent.name}: after a compaction the model is told again, once`, async () => {
         await mustAnswer(agent, place, 'Zanzibar again', { again: false });
@@ -421,6 +446,7 @@ for (const agent of agents) {
     await forget(agent, place);
     await recorded(agent, place);
     await useTools(agent, place);
+    await wander(agent, place);
     if (agent.compact) await compact(agent, place);
     await breakThings(agent, place);
     await hurry(agent, place);
