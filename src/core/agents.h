@@ -65,6 +65,7 @@ struct agent {
     bool strict;                      /* takes a hook that cannot be run for an order to stop */
     int unit;                         /* of a timeout, parts of a second */
     const char *format;               /* of its transcripts; NULL: its events tell what was said */
+    bool messages;                    /* shows a person what a hook says in systemMessage */
     bool marks;                       /* what hooks say stands between marks in its transcripts */
     const char *trust;                /* what it needs before it runs our hooks, or NULL */
     const char *approve;              /* what the server of a project needs, or NULL */
