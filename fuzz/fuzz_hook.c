@@ -23,7 +23,7 @@ static void check_answer(const struct hook *hook)
     struct str out;
     json_t *json = NULL;
     str_init(&out, SIZE_MAX);
-    if (hook_answer(hook->agent, hook->event, hook->prompt, &out) == ETHOS_OK &&
+    if (hook_answer(hook->agent, hook->event, hook->prompt, NULL, &out) == ETHOS_OK &&
         (json_parse(str_view(&out), "answer", &json, NULL) != ETHOS_OK || !json_is_object(json) ||
          memchr(out.data, '\n', out.size) != out.data + out.size - 1))
         abort();

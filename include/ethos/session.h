@@ -75,7 +75,10 @@ struct ethos_people {
     int owner; /* those that belong to nobody else as well */
 };
 
-/* Which sessions; all zero: every one. Strings match exactly unless said otherwise. */
+/*
+ * Which sessions; all zero: every one. Strings match exactly unless said otherwise. working_dir is a folder,
+ * or several, one a line; one that ends in / stands for itself and all below it.
+ */
 struct ethos_session_query {
     const char *platform, *personality, *working_dir;
     const char *id_prefix;
@@ -91,7 +94,8 @@ struct ethos_session_query {
 
 struct ethos_search {
     struct ethos_view text; /* words in any order, "a phrase"; nothing else has a meaning */
-    const char *session, *role, *working_dir;
+    const char *session, *role;
+    const char *working_dir;           /* as in a query of sessions */
     const char *since, *until;         /* inclusive */
     unsigned limit;                    /* 0: 20 */
     int newest;                        /* by time instead of by how well it fits */

@@ -15,10 +15,12 @@
 #define DONE_IF_ANY(from)                                                                          \
     " SELECT CASE WHEN EXISTS (SELECT FROM " from ") THEN 0 ELSE 1 END, 0::int8" PG_DURABLE
 
-/* $1 platform, $2 personality, $3 working directory, $4 start of the id, $5 part, folded. */
+/* $1 platform, $2 personality, $3 working directories, $4 start of the id, $5 part, folded. */
 #define FILTERS(people)                                                                            \
     " WHERE ($1 IS NULL OR s.platform = $1) AND ($2 IS NULL OR s.personality_id = $2)"             \
-    " AND ($3 IS NULL OR s.working_dir = $3) AND ($4 IS NULL OR starts_with(s.id, $4))"            \
+    " AND ($3 IS NULL OR EXISTS (SELECT FROM unnest(string_to_array($3, E'\\n')) f(path) WHERE"    \
+    " path = s.working_dir OR (path LIKE '_%/' AND starts_with(s.working_dir || '/', path))))"     \
+    " AND ($4 IS NULL OR starts_with(s.id, $4))"                                                   \
     " AND ($5 IS NULL OR strpos(s.title_folded, $5) > 0 OR strpos(s.key_folded, $5) > 0)"          \
     " AND (" people " IS NULL OR coalesce(strpos(" people ", ',' || s.user_id || ',') > 0,"        \
     " starts_with(" people ", '*')))"
@@ -205,15 +207,16 @@ const char *const pg_session_statements[PG_STATEMENTS - PG_OF_SESSIONS] = {
 
     /*
      * $1 the words, $2 all next to each other, $3 the phrases letter by letter; $4 session, $5
-     * role, $6 working directory, $7 since, $8 until; older than ($9, $10); $11 newest first; $12
+     * role, $6 working directories, $7 since, $8 until; older than ($9, $10); $11 newest first; $12
      * rows from $13 on; $14 whose. After message and session: how many of those found are as typed, how many
      * there are, and the oldest of them.
      */
     AT(PG_S_SEARCH) = "WITH found AS MATERIALIZED (SELECT m.number, m.timestamp FROM @.message m"
                       " WHERE (m.terms @@ $1 OR m.terms IS NULL) AND " LIVE
                       " AND ($4 IS NULL OR m.session_id = $4) AND ($5 IS NULL OR m.role = $5)"
-                      " AND ($6 IS NULL OR m.session_id IN (SELECT id FROM @.session WHERE "
-                      "working_dir = $6))"
+                      " AND ($6 IS NULL OR m.session_id IN (SELECT id FROM @.session, "
+                      "unnest(string_to_array($6, E'\\n')) f(path) WHERE path = working_dir"
+                      " OR (path LIKE '_%/' AND starts_with(working_dir || '/', path))))"
                       " AND ($7 IS NULL OR m.timestamp >= $7) AND ($8 IS NULL OR m.timestamp <= $8)"
                       " AND ($9 IS NULL OR (m.timestamp, m.number) < ($9, $10))"
                       " AND ($14 IS NULL OR CASE WHEN starts_with($14, '*') THEN m.session_id NOT "

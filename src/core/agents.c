@@ -52,6 +52,8 @@ const struct agent agents[] = {
      .variable = "CLAUDE_CONFIG_DIR",
      .below = "",
      .folder = ".claude",
+     .project = "CLAUDE_PROJECT_DIR",
+     .messages = true,
      .files = {{AGENT_MCP, AGENT_JSON, ".claude.json", ".mcp.json", true},
                {AGENT_HOOKS, AGENT_JSON, "settings.json", ".claude/settings.json", false},
                {AGENT_INSTRUCTIONS, AGENT_MARKDOWN, "CLAUDE.md", "CLAUDE.md", false}},

@@ -55,6 +55,7 @@ struct agent {
     const char *variable; /* names its folder, or what that is in; NULL: nothing does */
     const char *below;    /* where the folder is in what the variable names; "": that is it */
     const char *folder;   /* in the home of the user, when the variable is not set */
+    const char *project;  /* variable that tells its hooks where the conversation began, or NULL */
     struct agent_file files[4];
     const struct agent_event *events; /* that are wired; end with name NULL */
     const struct agent_event *others; /* that are understood, but better not wired; or NULL */
@@ -64,6 +65,7 @@ struct agent {
     bool strict;                      /* takes a hook that cannot be run for an order to stop */
     int unit;                         /* of a timeout, parts of a second */
     const char *format;               /* of its transcripts; NULL: its events tell what was said */
+    bool messages;                    /* shows a person what a hook says in systemMessage */
     bool marks;                       /* what hooks say stands between marks in its transcripts */
     const char *trust;                /* what it needs before it runs our hooks, or NULL */
     const char *approve;              /* what the server of a project needs, or NULL */

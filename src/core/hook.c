@@ -106,15 +106,21 @@ void hook_release(struct hook *self)
 /* ---- the answer ------------------------------------------------------------------------------ */
 
 int hook_answer(const struct agent *agent, const struct agent_event *event, struct ethos_view text,
-                struct str *out)
+                const char *message, struct str *out)
 {
     if (text.size == 0)
         return str_adds(out, "{}\n");
+    str_addc(out, '{');
+    if (message && agent->messages) {
+        str_adds(out, "\"systemMessage\":");
+        json_quote(view_str(message), out);
+        str_addc(out, ',');
+    }
     if (agent->flat) {
-        str_adds(out, event->action == AGENT_PROMPT ? "{\"continue\":true," : "{");
+        str_adds(out, event->action == AGENT_PROMPT ? "\"continue\":true," : "");
         str_adds(out, "\"additional_context\":");
     } else {
-        str_printf(out, "{\"hookSpecificOutput\":{\"hookEventName\":\"%s\",\"additionalContext\":",
+        str_printf(out, "\"hookSpecificOutput\":{\"hookEventName\":\"%s\",\"additionalContext\":",
                    event->name);
     }
     json_quote(text, out);

@@ -34,8 +34,11 @@ int hook_take(const struct agent *agent, const struct agent_event *event, json_t
               struct hook *out, struct ethos_error *error);
 void hook_release(struct hook *self);
 
-/* Appends the answer, one line: the text is for the model; "{}" without one. Returns str_code. */
+/*
+ * Appends the answer, one line: the text is for the model; "{}" without one. message: what the person is to
+ * see besides, where the agent shows that; or NULL. Returns str_code.
+ */
 int hook_answer(const struct agent *agent, const struct agent_event *event, struct ethos_view text,
-                struct str *out);
+                const char *message, struct str *out);
 
 #endif

@@ -173,3 +173,20 @@ int form_key_exists(const char *prefix, struct ethos_error *error)
 {
     return err_set(error, ETHOS_EXISTS, "there is a key with this prefix or secret: %s", prefix);
 }
+
+/* ---- folders --------------------------------------------------------------------------------- */
+
+bool form_within(const char *wanted, const char *folder)
+{
+    struct ethos_view rest = view_str(wanted), is = view_str(folder), line;
+    if (!wanted || !folder)
+        return !wanted;
+    while (view_line(&rest, &line)) {
+        bool tree = line.size > 1 && line.data[line.size - 1] == '/';
+        size_t size = line.size - tree;
+        if (is.size >= size && memcmp(is.data, line.data, size) == 0 &&
+            (is.size == size || (tree && is.data[size] == '/')))
+            return true;
+    }
+    return false;
+}

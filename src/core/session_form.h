@@ -63,4 +63,7 @@ int form_session_exists(const char *key, struct ethos_error *error);
 int form_message_exists(const char *id, struct ethos_error *error);
 int form_key_exists(const char *prefix, struct ethos_error *error);
 
+/* Whether a session of this folder (NULL: of none) is one of those that a query names (NULL: any). */
+bool form_within(const char *wanted, const char *folder);
+
 #endif

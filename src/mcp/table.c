@@ -193,7 +193,7 @@ static const struct mcp_arg session_search_args[] = {{"query", "query", NULL},
 static const struct mcp_arg session_list_args[] = {
     {"since", "since", NULL},
     {"until", "until", NULL},
-    {"all", "all", "of all folders, where the owner allows it (sessions.across)"},
+    {"all", "all", "of all projects, where the owner allows it (sessions.across)"},
     {"limit", "limit", NULL},
     {"cursor", "cursor", "nextCursor of the page before, with the same other arguments"},
     END};
@@ -251,12 +251,12 @@ const struct mcp_tool mcp_tools[] = {
      ONE_WAY("notes.get"), name_args, note_read_fields, MCP_PROJECT,
      "note_list shows what there is"},
     {"session_search", "Search conversations",
-     "Find words in what was said in earlier conversations of this folder, or of all where the "
+     "Find words in what was said in earlier conversations of this project, or of all where the "
      "owner allows it. Read around a hit with "
      "session_read: id of its session, from the id of its message.",
      ONE_WAY("sessions.search"), session_search_args, session_found_fields, MCP_ANY, NULL},
     {"session_list_by_date", "List conversations",
-     "List earlier conversations of this folder or of all, the latest first, optionally of a span "
+     "List earlier conversations of this project or of all, the latest first, optionally of a span "
      "of time.",
      ONE_WAY("sessions.list"), session_list_args, session_list_fields, MCP_ANY, NULL},
     {"session_read", "Read a conversation",

@@ -52,7 +52,7 @@ const struct config_option config_options[] = {
     {"hooks.record", CONFIG_SWITCH, CONFIG_HOME, "on", NULL, 0, 0,
      "whether hooks of agents record conversations as sessions"},
     {"sessions.across", CONFIG_SWITCH, CONFIG_HOME, "off", NULL, 0, 0,
-     "whether agents may read conversations of other folders"},
+     "whether agents may read conversations of other projects"},
     {"notes.staleDays", CONFIG_INTEGER, CONFIG_HOME, "90", NULL, 1, 36500,
      "days after which an unverified note counts as stale"},
     {"paths.allow", CONFIG_PATHS, CONFIG_HOME, NULL, NULL, 0, 0,

@@ -1,8 +1,5 @@
 /*
- * hooks.c: what the model is told.
- *
- * A block that the conversation has already is not told again with every prompt. That it has it is
- * seen in the agent's own transcript, and nowhere else.
+ * hooks.c: what the model is told. What of it the conversation has already: hooks_shown.c.
  */
 #include "memory/hooks.h"
 
@@ -20,102 +17,12 @@
 #include "base/view.h"
 #include "memory/handle.h"
 #include "memory/hooks_parts.h"
+#include "memory/workspace.h"
 
-#define WINDOW 262144  /* bytes of a transcript in which a block is looked for */
 #define ERROR_ROOM 640 /* bytes */
 
 static const char advice[] =
     "This conversation was compacted. What was said before is kept: session_search finds it.";
-
-/* ---- whether it was told --------------------------------------------------------------------- */
-
-/* As agents write it down: as JSON; those that mark what hooks say escape the marks in it. */
-static int add_quoted(const struct agent *agent, struct ethos_view block, struct str *out)
-{
-    struct str escaped;
-    if (!agent->marks)
-        return json_quote(block, out);
-    str_init(&escaped, SIZE_MAX);
-    for (size_t i = 0; i < block.size; i++)
-        if (block.data[i] == '<')
-            str_adds(&escaped, "&lt;");
-        else if (block.data[i] == '>')
-            str_adds(&escaped, "&gt;");
-        else
-            str_addc(&escaped, block.data[i]);
-    int code = str_code(&escaped) ? str_fail(out, str_code(&escaped))
-                                  : json_quote(str_view(&escaped), out);
-    str_release(&escaped);
-    return code;
-}
-
-/* What a conversation was told last, and how long its transcript was then. */
-struct told {
-    char hash[HASH_HEX_SIZE];
-    uint64_t size;
-};
-
-static bool load_told(struct ethos *self, const struct hook *hook, struct told *out)
-{
-    struct str text;
-    str_init(&text, SIZE_MAX);
-    bool read = hooks_state_read(self, hook, HOOKS_TOLD, &text) == ETHOS_OK &&
-                str_addc(&text, '\0') == ETHOS_OK &&
-                sscanf(text.data, "%64s %" SCNu64, out->hash, &out->size) == 2;
-    str_release(&text);
-    return read;
-}
-
-static void save_told(struct ethos *self, const struct hook *hook, const struct told *told)
-{
-    char text[HASH_HEX_SIZE + 32];
-    int size = snprintf(text, sizeof text, "%s %" PRIu64 "\n", told->hash, told->size);
-    hooks_state_write(self, hook, HOOKS_TOLD, view_of(text, (size_t)size));
-}
-
-/* Whether a transcript has the block, not far behind where it ended when that was told. */
-static bool is_shown(int fd, const struct agent *agent, struct ethos_view block, uint64_t from)
-{
-    struct str quoted;
-    char *room = malloc(WINDOW);
-    str_init(&quoted, SIZE_MAX);
-    bool shown = room && add_quoted(agent, block, &quoted) == ETHOS_OK;
-    ssize_t got = shown ? os_pread(fd, room, WINDOW, from) : -1;
-    shown = got > 0 &&
-            memmem(room, (size_t)got, quoted.data + 1, quoted.size - 2) != NULL; // without quotes
-    str_release(&quoted);
-    free(room);
-    return shown;
-}
-
-/* A start is another conversation's, unless it goes on with one. */
-static bool is_told(struct ethos *self, const struct hook *hook, struct ethos_view block, int fd,
-                    const struct told *now)
-{
-    struct told then;
-    bool begins = hook->event->action == AGENT_START && !hook->resumed;
-    return !begins && load_told(self, hook, &then) && strcmp(then.hash, now->hash) == 0 &&
-           then.size <= now->size && is_shown(fd, hook->agent, block, then.size);
-}
-
-/* Whether it was told already; else it is noted as told now. */
-static bool tell_once(struct ethos *self, const struct hook *hook, struct ethos_view block)
-{
-    struct stat info;
-    struct told now = {.size = 0};
-    if (!hook->session || !hook->transcript)
-        return false;
-    int fd = os_openat(AT_FDCWD, hook->transcript, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
-    bool there = fd >= 0 && os_fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-    now.size = there ? (uint64_t)info.st_size : 0;
-    hash_hex(block, now.hash);
-    bool told = there && is_told(self, hook, block, fd, &now);
-    if (fd >= 0)
-        os_close(fd);
-    if (!told)
-        save_told(self, hook, &now);
-    return told;
-}
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
@@ -144,22 +51,6 @@ static int add_paragraph(struct str *out, const char *text)
     return str_adds(out, text);
 }
 
-/* A file that cannot be read is named: the model would take its absence for "nothing is known". */
-static int add_memory(struct ethos_turn *turn, size_t room, struct str *out, int *out_unread,
-                      struct ethos_error *error)
-{
-    char line[ERROR_ROOM - 2];
-    int code = add_block(turn, room, out, out_unread, error);
-    if (code != ETHOS_OK || *out_unread == ETHOS_OK)
-        return code;
-    str_clear(out);
-    code = add_block(turn, room - ERROR_ROOM, out, out_unread, error);
-    if (code != ETHOS_OK || *out_unread == ETHOS_OK)
-        return code;
-    snprintf(line, sizeof line, "[...a memory file could not be read: %s]", error->text);
-    return add_paragraph(out, line);
-}
-
 static bool is_folder(const char *path)
 {
     struct stat info;
@@ -167,40 +58,98 @@ static bool is_folder(const char *path)
 }
 
 /*
- * Where the agent works counts; what the person who set up the hook says counts more. A folder that
- * is gone, such as a work tree that was removed after its last turn, has no memory of its own; all
- * other memory is there, and so is what was said.
+ * Where an agent works, which is somewhere in the project: what it calls the place where the conversation
+ * began, as a model may change the directory; else the directory. NULL when neither is there any more.
  */
-struct ethos_request hooks_request(const struct ethos_request *given, const struct hook *hook)
+static const char *find_folder(const struct hook *hook)
 {
-    struct ethos_request request = *given;
-    if (!request.workspace && hook->folder)
-        request.workspace = is_folder(hook->folder) ? hook->folder : "";
-    return request;
+    const char *began = hook->agent->project ? getenv(hook->agent->project) : NULL;
+    if (began && *began == '/' && is_folder(began))
+        return began;
+    return hook->folder && is_folder(hook->folder) ? hook->folder : NULL;
+}
+
+/*
+ * What the person who set up the hook says counts, else where the agent works. A folder that is gone,
+ * such as a work tree that was removed after its last turn, is in no project; all other memory is there.
+ */
+static int find_project(struct ethos *self, const struct hook *hook, struct workspace_place *place,
+                        struct ethos_request *request, struct ethos_error *error)
+{
+    int root = -1;
+    const char *folder = find_folder(hook);
+    if (request->workspace || !hook->folder)
+        return ETHOS_OK;
+    request->workspace = "";
+    int code = folder ? service_open_root(self, false, &root, error) : ETHOS_OK;
+    if (code == ETHOS_OK && folder)
+        code = workspace_around(root, folder, place, error);
+    if (root >= 0)
+        os_close(root);
+    if (code == ETHOS_OK && folder)
+        request->workspace = place->root.data;
+    return code;
+}
+
+/*
+ * A file that cannot be read is named: the model would take its absence for "nothing is known".
+ * Memory that cannot be read at all is a problem, too, but not what is refused.
+ */
+static int add_memory(struct ethos *self, const struct ethos_request *given,
+                      const struct hook *hook, size_t room, struct ethos_turn **out_turn,
+                      struct str *out, int *out_unread, struct ethos_error *error)
+{
+    struct workspace_place place;
+    struct ethos_request request = turn_request(given);
+    request.query = hook->prompt.size > 0 ? hook->prompt.data : NULL;
+    workspace_place_init(&place);
+    int code = find_project(self, hook, &place, &request, error);
+    if (code == ETHOS_OK)
+        code = ethos_turn_new(self, &request, out_turn, error);
+    workspace_place_release(&place);
+    if (code == ETHOS_OK)
+        code = add_block(*out_turn, room, out, out_unread, error);
+    if (code == ETHOS_OK && *out_unread != ETHOS_OK) { // room to say so
+        str_clear(out);
+        code = add_block(*out_turn, room - ERROR_ROOM, out, out_unread, error);
+    }
+    if (code != ETHOS_OK && code != ETHOS_NOMEM && code != ETHOS_DENIED) {
+        *out_unread = code;
+        code = ETHOS_OK;
+    }
+    return code;
+}
+
+/* What is not known to the conversation yet: the block, or what changed in it, and what is wrong. */
+static int add_news(struct ethos *self, const struct ethos_request *request,
+                    const struct hook *hook, size_t room, struct hooks_told *out,
+                    struct ethos_error *error)
+{
+    char line[ERROR_ROOM - 2] = "";
+    bool tell = false;
+    struct ethos_turn *turn = NULL;
+    int code = add_memory(self, request, hook, room, &turn, &out->text, &out->unread, error);
+    if (code == ETHOS_OK && out->unread != ETHOS_OK)
+        snprintf(line, sizeof line, "[...memory could not be read: %s]", error->text);
+    if (code == ETHOS_OK && hooks_shown(self, turn, hook, *line ? line : NULL, &out->text, &tell))
+        code = err_nomem(error);
+    if (code == ETHOS_OK && tell)
+        code = add_paragraph(&out->text, line) ? err_nomem(error) : ETHOS_OK;
+    out->problem = tell;
+    ethos_turn_free(turn);
+    return code;
 }
 
 int hooks_context(struct ethos *self, const struct ethos_request *given, const struct hook *hook,
-                  struct str *out, int *out_unread, struct ethos_error *error)
+                  struct hooks_told *out, struct ethos_error *error)
 {
-    struct ethos_request request = hooks_request(given, hook);
-    struct ethos_error why = {0};
-    struct ethos_turn *turn;
+    struct ethos_error own = {0}, *why = error ? error : &own;
     bool recording = false;
-    request.query = hook->prompt.size > 0 ? hook->prompt.data : NULL;
-    int code = ethos_turn_new(self, &request, &turn, error);
-    if (code != ETHOS_OK)
-        return code;
-    if (hook->compacted)
-        code = hooks_recording(self, &recording, &why);
-    if (code == ETHOS_OK)
-        code = add_memory(turn, HOOK_MAX_CONTEXT - (recording ? sizeof advice + 2 : 0), out,
-                          out_unread, &why);
-    ethos_turn_free(turn);
-    if (code == ETHOS_OK && out->size > 0 && tell_once(self, hook, str_view(out)))
-        str_clear(out);
+    if (hook->compacted && hooks_recording(self, &recording, why) != ETHOS_OK)
+        recording = false;
+    int code = add_news(self, given, hook, HOOK_MAX_CONTEXT - (recording ? sizeof advice + 2 : 0),
+                        out, why);
     if (code == ETHOS_OK && recording)
-        code = add_paragraph(out, advice);
-    if (error && (code != ETHOS_OK || *out_unread != ETHOS_OK))
-        *error = why;
+        code = add_paragraph(&out->text, advice) ? err_nomem(error) : ETHOS_OK;
     return code;
 }

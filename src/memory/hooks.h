@@ -3,8 +3,8 @@
  * what was said.
  *
  * For each conversation of an agent <home>/hooks/ has two small files: how far the transcript was
- * read, and what the model was told last. They may be deleted at any time: then that is read or told
- * again.
+ * read, and which lines of memory the model was shown, by their hashes. They may be deleted at any
+ * time: then that is read or shown again.
  */
 #ifndef ETHOS_MEMORY_HOOKS_H
 #define ETHOS_MEMORY_HOOKS_H
@@ -13,15 +13,22 @@
 
 #include <ethos/ethos.h>
 
-struct str;
+#include "base/str.h"
+
+/* What is told at an event. */
+struct hooks_told {
+    struct str text; /* for the model, at most HOOK_MAX_CONTEXT bytes */
+    bool
+        problem; /* it says that memory could not be read, for the first time: for the person, too */
+    int unread;  /* why it could not, and the error says what; or ETHOS_OK */
+};
 
 /*
- * Makes out what the model shall be told at a start or a prompt, at most HOOK_MAX_CONTEXT bytes;
- * nothing when there is no memory, or when the agent's transcript shows that it was told already.
- * *out_unread is why a file that exists could not be read, which is told, too (error says which).
+ * What the model shall be told at a start or a prompt: the block of memory, what changed in it since the
+ * conversation had it, or nothing. out->text is initialised.
  */
 int hooks_context(struct ethos *self, const struct ethos_request *request, const struct hook *hook,
-                  struct str *out, int *out_unread, struct ethos_error *error);
+                  struct hooks_told *out, struct ethos_error *error);
 
 /*
  * Records what was said up to an event: notes it in the spool, then takes in every note of this

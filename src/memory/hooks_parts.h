@@ -6,9 +6,6 @@
 
 #include "memory/hooks.h"
 
-/* The request of a hook: the given one, in the folder the agent works in. */
-struct ethos_request hooks_request(const struct ethos_request *given, const struct hook *hook);
-
 /* Whether conversations are recorded at all. */
 int hooks_recording(struct ethos *self, bool *out, struct ethos_error *error);
 
@@ -20,15 +17,23 @@ int hooks_say(struct ethos_turn *turn, const struct hook *hook, const char *turn
               struct ethos_error *error);
 
 /*
+ * Leaves of a block what the conversation does not have yet, and notes that it has it then. problem: why
+ * some memory, or all, could not be read, or NULL; whether that is to be told is *out_tell_problem. turn
+ * is NULL when there is none. ETHOS_OK or ETHOS_NOMEM.
+ */
+int hooks_shown(struct ethos *self, struct ethos_turn *turn, const struct hook *hook,
+                const char *problem, struct str *block, bool *out_tell_problem);
+
+/*
  * What is known of a conversation, each in a file <home>/hooks/<agent>-<hash>.<what>: how far its
- * transcript was read, what it was told last, what could not be noted. Writing may fail silently.
+ * transcript was read, what it was shown, what could not be noted. Writing may fail.
  */
 #define HOOKS_PLACE "place"
-#define HOOKS_TOLD "told"
+#define HOOKS_SHOWN "shown"     /* core/shown.h */
 #define HOOKS_WAITING "waiting" /* prompts that could not be noted: a name, a space, the note */
 int hooks_state_read(struct ethos *self, const struct hook *hook, const char *what,
                      struct str *out);
-void hooks_state_write(struct ethos *self, const struct hook *hook, const char *what,
+bool hooks_state_write(struct ethos *self, const struct hook *hook, const char *what,
                        struct ethos_view text);
 
 /* Appends to the file; what cannot be appended whole leaves it as it was. */

@@ -6,8 +6,10 @@
  * imported; where there is none that can be read, the event itself says what was asked and answered.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/dir.h"
@@ -20,8 +22,9 @@
 #include "memory/sessions_import.h"
 #include "memory/spool.h"
 
-#define VERSION 1       /* of notes */
-#define OLD_MS 86400000 /* a note that could not be recorded for so long is put aside */
+#define VERSION 1        /* of notes */
+#define OLD_MS 86400000  /* a note that could not be recorded for so long is put aside */
+#define HEADER_MAX 65536 /* bytes of the first line of a transcript */
 
 int hooks_recording(struct ethos *self, bool *out, struct ethos_error *error)
 {
@@ -79,21 +82,42 @@ static bool says_something(const struct hook *hook)
     return !view_blank(hook->prompt) || !view_blank(hook->reply);
 }
 
+/* Whether a file without any message is a transcript that has begun: empty, or JSON from its first line on. */
+static bool has_begun(const char *path)
+{
+    struct stat info;
+    json_t *row = NULL;
+    char *room = malloc(HEADER_MAX);
+    int fd = room ? os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0) : -1;
+    bool there = fd >= 0 && os_fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    ssize_t got = there ? os_pread(fd, room, HEADER_MAX, 0) : -1;
+    struct ethos_view text = view_of(room, got > 0 ? (size_t)got : 0), line = {0};
+    if (got > 0 && view_line(&text, &line))
+        json_parse_wide(line, "transcript", &row, NULL);
+    bool begun = got == 0 || json_is_object(row);
+    json_decref(row);
+    if (fd >= 0)
+        os_close(fd);
+    free(room);
+    return begun;
+}
+
 /*
- * An agent may say that a turn has ended before its transcript is there: that is waited for, in the
- * spool, unless it is late.
+ * An agent may say that a turn has ended before its transcript is there, or has more than its first
+ * lines, which tell of no message: that is waited for, in the spool, unless it is late.
  */
 static int record(struct ethos_turn *turn, const struct hook *hook, const char *turn_id, bool late,
                   struct ethos_error *error)
 {
     int code = has_transcript(hook) ? record_transcript(turn, hook, error) : ETHOS_NOTFOUND;
-    if (code == ETHOS_NOTFOUND && has_transcript(hook) && !late)
-        return err_set(error, ETHOS_IO, "%s: not there yet", hook->transcript);
     if (code != ETHOS_NOTFOUND && code != ETHOS_INVALID)
         return code;
+    bool begun = code == ETHOS_INVALID && has_begun(hook->transcript);
+    if (has_transcript(hook) && (begun || code == ETHOS_NOTFOUND) && !late)
+        return err_set(error, ETHOS_IO, "%s: not there yet", hook->transcript);
     if (says_something(hook))
         return hooks_say(turn, hook, turn_id, error);
-    return has_transcript(hook) ? code : ETHOS_OK;
+    return has_transcript(hook) && !begun ? code : ETHOS_OK;
 }
 
 /* ---- notes ----------------------------------------------------------------------------------- */
@@ -111,11 +135,10 @@ static int print_note(const struct ethos *self, const struct ethos_request *give
                       const struct hook *hook, struct str *out, struct ethos_error *error)
 {
     const struct ethos_request request = turn_request(given);
-    json_t *note = json_pack("{s:i, s:s, s:s, s:I, s:s*, s:s*, s:s*, s:O}", "version", VERSION,
-                             "agent", hook->agent->name, "event", hook->event->name, "at",
+    json_t *note = json_pack("{s:i, s:s, s:s, s:I, s:s*, s:s*, s:O}", "version", VERSION, "agent",
+                             hook->agent->name, "event", hook->event->name, "at",
                              (json_int_t)service_now_ms(self), "personality", request.personality,
-                             "user", request.user, "workspace", given->workspace, "input",
-                             hook->input);
+                             "user", request.user, "input", hook->input);
     int code = note ? json_print(note, JSON_STYLE_LINE, out) : ETHOS_NOMEM;
     json_decref(note);
     return code == ETHOS_OK ? code : err_nomem(error);
@@ -144,10 +167,9 @@ static int parse_note(struct ethos_view text, struct note_of_hook *out, struct e
                      error);
     if (code == ETHOS_OK && !out->hook.session)
         code = err_set(error, ETHOS_INVALID, "note: it names no conversation");
-    const struct ethos_request given = {.personality = text_of(out->json, "personality"),
-                                        .user = text_of(out->json, "user"),
-                                        .workspace = text_of(out->json, "workspace")};
-    out->request = hooks_request(&given, &out->hook);
+    out->request = (struct ethos_request){.personality = text_of(out->json, "personality"),
+                                          .user = text_of(out->json, "user"),
+                                          .workspace = ""}; // nothing of it is recorded
     return code;
 }
 
@@ -436,7 +458,8 @@ static int record_now(struct ethos *self, const struct ethos_request *given,
                       const struct hook *hook, struct ethos_error *error)
 {
     char turn_id[SPOOL_NAME_SIZE];
-    struct ethos_request request = hooks_request(given, hook);
+    struct ethos_request request = *given;
+    request.workspace = ""; // nothing of it is recorded
     spool_name(self, turn_id);
     retry_waiting(self, hook, true);
     return record_event(self, &request, hook, turn_id, true, error);
@@ -452,7 +475,7 @@ int hooks_record(struct ethos *self, const struct ethos_request *request, const 
         return ETHOS_OK;
     // Gemini CLI says before every turn that it might
     if (hook->event->action == AGENT_COMPACT && hook->agent->format)
-        hooks_state_drop(self, hook, HOOKS_TOLD);
+        hooks_state_drop(self, hook, HOOKS_SHOWN);
     int settings = hooks_recording(self, &recording, error);
     if (self->ephemeral || (settings == ETHOS_OK && !recording))
         return ETHOS_OK;

@@ -57,21 +57,23 @@ int hooks_state_read(struct ethos *self, const struct hook *hook, const char *wh
 }
 
 /* In place: to replace a file would make file systems write it to the disk at once. */
-void hooks_state_write(struct ethos *self, const struct hook *hook, const char *what,
+bool hooks_state_write(struct ethos *self, const struct hook *hook, const char *what,
                        struct ethos_view text)
 {
     char name[NAME_SIZE];
+    bool whole = false;
     int folder = open_folder(self, true);
     if (folder < 0)
-        return;
+        return false;
     make_name(hook, what, name);
     int fd = os_openat(folder, name, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600);
     if (fd >= 0) {
-        bool whole = os_write_all(fd, text.data, text.size) == 0;
+        whole = os_write_all(fd, text.data, text.size) == 0;
         os_ftruncate(fd, whole ? text.size : 0);
         os_close(fd);
     }
     os_close(folder);
+    return whole;
 }
 
 bool hooks_state_append(struct ethos *self, const struct hook *hook, const char *what,

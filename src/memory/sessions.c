@@ -230,6 +230,16 @@ int sessions_folder(const char *folder, char out_path[PATH_MAX], struct ethos_er
     return err_errno(error, errno, folder ? folder : "the current directory");
 }
 
+int sessions_project(const struct ethos_turn *turn, const char *folder, struct str *out,
+                     struct ethos_error *error)
+{
+    const struct workspace *own = &turn->workspace;
+    str_adds(out, folder);
+    if (turn->context.workspace)
+        workspace_folders(&own->place, &own->found, out);
+    return str_code(out) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+}
+
 /* The newest session of a folder's key family; one without folder counts as its own. */
 struct newest {
     const char *folder;

@@ -58,4 +58,8 @@ int sessions_lock(struct ethos *self, int *out_lock, struct ethos_error *error);
 /* The real path of a folder; NULL is the current directory. */
 int sessions_folder(const char *folder, char out_path[PATH_MAX], struct ethos_error *error);
 
+/* Appends the folders of the project that the turn is about, for queries, a folder of it first. */
+int sessions_project(const struct ethos_turn *turn, const char *folder, struct str *out,
+                     struct ethos_error *error);
+
 #endif

@@ -205,7 +205,9 @@ static int resolve_workspace(struct resolving *r, struct ethos_error *error)
     own->place.looks = r->looks;
     if (given && !*given)
         return ETHOS_OK; // none is meant
-    int code = id ? open_workspace(r, id, error) : workspace_locate(given, &own->place, error);
+    int code = id      ? open_workspace(r, id, error)
+               : given ? workspace_locate(given, &own->place, error)
+                       : workspace_around(r->root, NULL, &own->place, error);
     if (code == ETHOS_NOTFOUND && !given)
         return ETHOS_OK; // the current directory is gone; memory is not
     if (code == ETHOS_OK && !id)

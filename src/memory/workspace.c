@@ -6,15 +6,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arena.h"
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/os.h"
 #include "memory/workspace_file.h"
 
 #define PATH_LIMIT 4096 /* bytes */
 #define LINK_LIMIT 4096 /* bytes of a .git file or commondir file */
+#define WORKTREES_MAX 1000
 
 /* ---- the root ------------------------------------------------------------------------------ */
 
@@ -164,32 +168,9 @@ void workspace_place_release(struct workspace_place *place)
     str_release(&place->common);
 }
 
-static int find_root(const char *given, struct looks *looks, char path[PATH_LIMIT],
-                     enum git *out_git, struct ethos_error *error)
+static int finish_place(char path[PATH_LIMIT], enum git git, struct workspace_place *out,
+                        struct ethos_error *error)
 {
-    if (given) {
-        looks_add(looks, "%s", given);
-        if (*given != '/')
-            looks_beyond(looks); // the current directory may become another
-        int code = given_root(given, path, error);
-        if (code == ETHOS_OK)
-            *out_git = look_for_git(path, looks);
-        return code;
-    }
-    if (!getcwd(path, PATH_LIMIT))
-        return err_errno(error, errno, "current directory");
-    looks_add(looks, "%s", path);
-    *out_git = find_git(path, looks);
-    return ETHOS_OK;
-}
-
-int workspace_locate(const char *given, struct workspace_place *out, struct ethos_error *error)
-{
-    char path[PATH_LIMIT];
-    enum git git;
-    int code = find_root(given, out->looks, path, &git, error);
-    if (code != ETHOS_OK)
-        return code;
     if (git == GIT_DIRECTORY)
         str_printf(&out->common, "%s/.git", strcmp(path, "/") == 0 ? "" : path);
     if (git == GIT_UNKNOWN || (git == GIT_FILE && follow_worktree(path, out) != 0))
@@ -198,4 +179,128 @@ int workspace_locate(const char *given, struct workspace_place *out, struct etho
     return str_code(&out->root) == ETHOS_OK && str_code(&out->common) == ETHOS_OK
                ? ETHOS_OK
                : err_nomem(error);
+}
+
+int workspace_locate(const char *given, struct workspace_place *out, struct ethos_error *error)
+{
+    char path[PATH_LIMIT];
+    looks_add(out->looks, "%s", given);
+    if (*given != '/')
+        looks_beyond(out->looks); // the current directory may become another
+    int code = given_root(given, path, error);
+    return code == ETHOS_OK ? finish_place(path, look_for_git(path, out->looks), out, error) : code;
+}
+
+/* ---- a place inside -------------------------------------------------------------------------- */
+
+/* A memory that cannot be told counts: whoever uses it is to know. */
+static int has_memory(int dir, const char *path, struct looks *looks, bool *out)
+{
+    struct workspace_place place;
+    struct workspace_found found;
+    workspace_place_init(&place);
+    place.looks = looks;
+    str_adds(&place.root, path);
+    int code = str_code(&place.root);
+    if (code == ETHOS_OK)
+        code = workspace_find(dir, &place, &found, NULL);
+    *out = code != ETHOS_OK || found.how != WORKSPACE_NEW;
+    workspace_place_release(&place);
+    return code;
+}
+
+/* The home directory of the person, whose memory is that of no folder below. */
+static bool own_home(char out[PATH_LIMIT])
+{
+    const char *home = getenv("HOME");
+    return home && *home == '/' && os_realpath(home, out) == 0;
+}
+
+/* Moves path up to the nearest directory that has a memory, if one does. */
+__attribute__((noinline)) static int find_memory(int dir, char path[PATH_LIMIT],
+                                                 struct looks *looks)
+{
+    char top[PATH_LIMIT], own[PATH_LIMIT];
+    bool found;
+    if (!own_home(own))
+        *own = 0;
+    memcpy(top, path, PATH_LIMIT);
+    for (;;) {
+        if (has_memory(dir, top, looks, &found) == ETHOS_NOMEM)
+            return ETHOS_NOMEM;
+        if (found)
+            memcpy(path, top, PATH_LIMIT);
+        if (found || strcmp(top, own) == 0)
+            return ETHOS_OK;
+        cut_to_parent(top);
+        if (strcmp(top, own) == 0 || strcmp(top, "/") == 0)
+            return ETHOS_OK;
+    }
+}
+
+int workspace_around(int dir, const char *folder, struct workspace_place *out,
+                     struct ethos_error *error)
+{
+    char path[PATH_LIMIT];
+    int code = folder ? given_root(folder, path, error) : ETHOS_OK;
+    if (code == ETHOS_OK && !folder && !getcwd(path, PATH_LIMIT))
+        code = err_errno(error, errno, "current directory");
+    if (code != ETHOS_OK)
+        return code;
+    looks_add(out->looks, "%s", path);
+    enum git git = find_git(path, out->looks);
+    if (git == GIT_NONE && dir >= 0 && find_memory(dir, path, out->looks) != ETHOS_OK)
+        return err_nomem(error);
+    return finish_place(path, git, out, error);
+}
+
+/* ---- all of a project ------------------------------------------------------------------------ */
+
+/* A name that lines cannot hold is left out. */
+static void add_folder(const char *path, bool below, struct str *out)
+{
+    if (strchr(path, '\n'))
+        return;
+    if (out->size > 0)
+        str_addc(out, '\n');
+    str_adds(out, path);
+    if (below)
+        str_addc(out, '/');
+}
+
+/* The linked work trees that the repository knows, wherever they are. */
+static void add_worktrees(const char *common, struct str *out)
+{
+    char name[PATH_LIMIT + 512], line[LINK_LIMIT];
+    struct arena arena;
+    struct dir_names names = {0};
+    snprintf(name, sizeof name, "%s/worktrees", common);
+    int dir = os_openat(AT_FDCWD, name, O_RDONLY | O_DIRECTORY, 0);
+    if (dir < 0)
+        return;
+    arena_init(&arena);
+    if (dir_names(dir, &arena, WORKTREES_MAX, &names) != 0)
+        names.count = 0;
+    for (size_t i = 0; i < names.count; i++) {
+        snprintf(name, sizeof name, "%s/worktrees/%.255s/gitdir", common, names.list[i]);
+        size_t size = workspace_line(name, 0, line, sizeof line) == 0 ? strlen(line) : 0;
+        if (size <= 5 || *line != '/' || strcmp(line + size - 5, "/.git") != 0)
+            continue;
+        line[size - 5] = 0;
+        add_folder(line, true, out);
+    }
+    arena_release(&arena);
+    os_close(dir);
+}
+
+int workspace_folders(const struct workspace_place *place, const struct workspace_found *found,
+                      struct str *out)
+{
+    char own[PATH_LIMIT];
+    const char *root = place->root.data;
+    bool wide = strcmp(root, "/") == 0 || (own_home(own) && strcmp(root, own) == 0);
+    add_folder(root, !wide && (place->common.size > 0 || found->how != WORKSPACE_NEW), out);
+    if (place->common.size > 0)
+        add_worktrees(place->common.data, out);
+    return str_code(out);
 }

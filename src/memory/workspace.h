@@ -47,11 +47,16 @@ struct workspace_place {
 void workspace_place_init(struct workspace_place *place);
 void workspace_place_release(struct workspace_place *place);
 
-/*
- * The folder whose memory is meant: `given` as it is, else the git top level of the current directory,
- * else that directory. ETHOS_NOTFOUND when the current directory is gone.
- */
+/* The folder that is given, as it is. */
 int workspace_locate(const char *given, struct workspace_place *out, struct ethos_error *error);
+
+/*
+ * The project that a folder (NULL: the current directory) is in: its git top level; without git the
+ * nearest folder from there up that has a memory, else the folder itself. The memory of the home
+ * directory or of / is that of no folder below. ETHOS_NOTFOUND when the folder is gone.
+ */
+int workspace_around(int dir, const char *folder, struct workspace_place *out,
+                     struct ethos_error *error);
 
 enum workspace_how {
     WORKSPACE_NEW,    /* none yet: the id it would get */
@@ -66,6 +71,13 @@ struct workspace_found {
     char scope[ETHOS_MAX_SCOPE]; /* "workspace:<id>" */
     enum workspace_how how;
 };
+
+/*
+ * Appends the folders whose conversations are those of the place, as queries want them (ethos/session.h): it
+ * and all below, when that is one project, and so for its work trees. Returns str_code.
+ */
+int workspace_folders(const struct workspace_place *place, const struct workspace_found *found,
+                      struct str *out);
 
 /* The id in the scope. */
 const char *workspace_id(const struct workspace_found *found);

@@ -4,6 +4,8 @@
  */
 #include "ops/hooks.h"
 
+#include <stdio.h>
+
 #include "base/err.h"
 #include "core/hook.h"
 #include "memory/hooks.h"
@@ -36,7 +38,7 @@ bool op_hook_records(const char *agent, const char *event)
 }
 
 /* A prompt is noted first: the deadline may end what follows, and the note costs next to nothing. */
-static int run_event(struct op_call *call, const struct hook *hook, struct str *told,
+static int run_event(struct op_call *call, const struct hook *hook, struct hooks_told *told,
                      struct op_result *result, struct ethos_error *error)
 {
     if (records(hook->event))
@@ -44,28 +46,40 @@ static int run_event(struct op_call *call, const struct hook *hook, struct str *
     int noted = hook->event->action == AGENT_PROMPT
                     ? hooks_record(call->ethos, call->request, hook, NULL)
                     : ETHOS_OK;
-    int code = hooks_context(call->ethos, call->request, hook, told, &result->code, &result->error);
+    int code = hooks_context(call->ethos, call->request, hook, told, &result->error);
+    result->code = told->unread;
     if (code != ETHOS_OK && error)
         *error = result->error;
     return code != ETHOS_OK ? code : noted == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
+}
+
+static int answer(const struct hook *hook, const struct hooks_told *told, struct op_result *result,
+                  struct ethos_error *error)
+{
+    char message[sizeof result->error.text + 64];
+    snprintf(message, sizeof message, "ethos: memory could not be read: %s", result->error.text);
+    int code = hook_answer(hook->agent, hook->event, str_view(&told->text),
+                           told->problem ? message : NULL, &result->text);
+    return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
 /* The text is what the agent reads. */
 static int run_hook(struct op_call *call, struct op_result *result, struct ethos_error *error)
 {
     struct hook hook;
-    struct str told;
-    str_init(&told, ETHOS_MAX_STORE_BYTES);
+    struct hooks_told told = {0};
+    str_init(&told.text, ETHOS_MAX_STORE_BYTES);
     int code = read_hook(call, &hook, error);
     if (code == ETHOS_OK)
         code = run_event(call, &hook, &told, result, error);
-    if (code == ETHOS_OK && hook_answer(hook.agent, hook.event, str_view(&told), &result->text))
-        code = err_nomem(error);
+    if (code == ETHOS_OK)
+        code = answer(&hook, &told, result, error);
     result->has_text = code == ETHOS_OK;
     if (code == ETHOS_OK && call->want_json)
-        code = op_return(result, json_pack("{s:o}", "context", json_text(str_view(&told))), error);
+        code = op_return(result, json_pack("{s:o}", "context", json_text(str_view(&told.text))),
+                         error);
     hook_release(&hook);
-    str_release(&told);
+    str_release(&told.text);
     return code;
 }
 

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "base/view.h"
 #include "core/scope.h"
+#include "core/session_form.h"
 #include "memory/service.h"
 #include "memory/sessions.h"
 #include "memory/workspace.h"
@@ -168,7 +169,22 @@ int sessions_place(const struct op_call *call, char out_path[PATH_MAX], struct e
 
 /* ---- who sees what ---------------------------------------------------------------------------- */
 
-/* A model sees the sessions of its folder, unless the owner allows more. */
+int sessions_limit(const struct op_call *call, struct sessions_viewer *self,
+                   struct ethos_error *error)
+{
+    char path[PATH_MAX];
+    struct ethos_turn *turn = NULL;
+    int code = sessions_place(call, path, error);
+    if (code == ETHOS_OK)
+        code = ethos_turn_new(call->ethos, call->request, &turn, error);
+    if (code == ETHOS_OK)
+        code = sessions_project(turn, path, &self->folders, error);
+    ethos_turn_free(turn);
+    self->folder = self->folders.data;
+    return code;
+}
+
+/* A model sees the sessions of its project, unless the owner allows more. */
 static int limit_folder(const struct op_call *call, struct sessions_viewer *out,
                         struct ethos_error *error)
 {
@@ -180,17 +196,17 @@ static int limit_folder(const struct op_call *call, struct sessions_viewer *out,
         return code;
     if (!sessions_placed(call))
         return err_hint(
-            error, err_set(error, ETHOS_DENIED, "no folder is named whose conversations to show"),
-            "start the server with --workspace DIR, or allow those of all folders: "
+            error, err_set(error, ETHOS_DENIED, "no project is named whose conversations to show"),
+            "start the server with --workspace DIR, or allow those of all projects: "
             "ethos config set sessions.across on");
-    out->folder = out->path;
-    return sessions_place(call, out->path, error);
+    return sessions_limit(call, out, error);
 }
 
 int sessions_view(const struct op_call *call, struct sessions_viewer *out,
                   struct ethos_error *error)
 {
     out->folder = NULL;
+    str_init(&out->folders, SIZE_MAX);
     int code = sessions_person(call->ethos, call->request, &out->person, error);
     out->people = &out->person.people;
     if (code == ETHOS_OK && op_flag(call, "allUsers")) {
@@ -204,13 +220,13 @@ int sessions_view(const struct op_call *call, struct sessions_viewer *out,
 void sessions_view_release(struct sessions_viewer *self)
 {
     sessions_person_release(&self->person);
+    str_release(&self->folders);
 }
 
 static int check_folder(void *arg, const struct ethos_session *session)
 {
     const struct sessions_viewer *viewer = arg;
-    const char *folder = session->working_dir;
-    return folder && strcmp(folder, viewer->folder) == 0 ? ETHOS_OK : ETHOS_DENIED;
+    return form_within(viewer->folder, session->working_dir) ? ETHOS_OK : ETHOS_DENIED;
 }
 
 int sessions_named(const struct op_call *call, const char *name, char out_id[ETHOS_UUID_SIZE],
@@ -227,7 +243,7 @@ int sessions_named(const struct op_call *call, const char *name, char out_id[ETH
             code = store->ops->get(store, out_id, check_folder, &viewer, error);
         if (code == ETHOS_DENIED)
             code = err_hint(error,
-                            err_set(error, code, "%s: a conversation of another folder", name),
+                            err_set(error, code, "%s: a conversation of another project", name),
                             "the owner may allow that: ethos config set sessions.across on");
     }
     sessions_view_release(&viewer);
@@ -594,7 +610,7 @@ static const struct op_arg list_args[] = {
     {"limit", OP_INTEGER, 0, "1|200", "N", "how many at most (default: 50)"},
     {"cursor", OP_TEXT, 0, NULL, "CURSOR", "go on where a page ended"},
     {"personalityId", OP_TEXT, 0, NULL, "ID", "only those of a personality"},
-    {"all", OP_FLAG, 0, NULL, NULL, "of all folders, not only of this one"},
+    {"all", OP_FLAG, 0, NULL, NULL, "of all projects, not only of this one"},
     ARG_ALL_USERS,
     {"since", OP_TIME, 0, NULL, "TIME", "last used at or after: 7d, 2026-11-15"},
     {"until", OP_TIME, 0, NULL, "TIME", "last used at or before"},
@@ -615,7 +631,7 @@ static const struct op_arg search_args[] = {
     {"until", OP_TIME, 0, NULL, "TIME", "said at or before"},
     {"role", OP_CHOICE, 0, SESSIONS_ROLES, "ROLE", "only by user, assistant, tool_result, ..."},
     {"session", OP_TEXT, 0, NULL, "ID", "only in one session"},
-    {"here", OP_FLAG, 0, NULL, NULL, "only in sessions of this folder"},
+    {"here", OP_FLAG, 0, NULL, NULL, "only in sessions of this project"},
     {"newest", OP_FLAG, 0, NULL, NULL, "the newest first, not the best"},
     ARG_ALL_USERS,
     ARG_END};
@@ -653,7 +669,7 @@ static const struct op_arg append_args[] = {
 #define WRITES OP_SESSIONS_WRITE, OP_WRITES | OP_DATABASE
 
 const struct op ops_sessions[] = {
-    {"sessions.list", "sessions list", "List the conversations of this folder, or of all",
+    {"sessions.list", "sessions list", "List the conversations of this project, or of all",
      "ethos sessions list --query 'deploy redis'", list_args, READS, sessions_run_list},
     {"sessions.get", "sessions show", "Show what was said in a session",
      "ethos sessions show 3f2a9c1d --last 20", get_args, READS, sessions_run_get},

@@ -8,6 +8,7 @@
 
 #include <ethos/session.h>
 
+#include "base/str.h"
 #include "memory/sessions.h"
 #include "ops/op.h"
 
@@ -45,9 +46,13 @@ int sessions_place(const struct op_call *call, char out_path[PATH_MAX], struct e
 struct sessions_viewer {
     struct sessions_person person;
     const struct ethos_people *people; /* NULL: everybody's */
-    const char *folder;                /* only of this one, or NULL */
-    char path[PATH_MAX];
+    const char *folder;                /* only of these, as queries name them, or NULL */
+    struct str folders;
 };
+
+/* Only of the project that the call is about: its folder, those below, its work trees. */
+int sessions_limit(const struct op_call *call, struct sessions_viewer *self,
+                   struct ethos_error *error);
 
 /* Released in any case. */
 int sessions_view(const struct op_call *call, struct sessions_viewer *out,

@@ -277,12 +277,11 @@ static int choose_folder(const struct op_call *call, struct sessions_viewer *vie
     bool all = op_flag(call, "all");
     if (viewer->folder && all)
         return err_hint(
-            error, err_set(error, ETHOS_DENIED, "conversations of other folders are not shown"),
+            error, err_set(error, ETHOS_DENIED, "conversations of other projects are not shown"),
             "the owner may allow that: ethos config set sessions.across on");
     if (viewer->folder || all || !sessions_placed(call))
         return ETHOS_OK;
-    viewer->folder = viewer->path;
-    return sessions_place(call, viewer->path, error);
+    return sessions_limit(call, viewer, error);
 }
 
 int sessions_run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -379,10 +378,8 @@ int sessions_run_search(struct op_call *call, struct op_result *result, struct e
                                   .guarded = call->guarded};
     struct found found = {.hits = json_array()};
     int code = sessions_view(call, &viewer, error);
-    if (code == ETHOS_OK && op_flag(call, "here") && !viewer.folder) {
-        viewer.folder = viewer.path;
-        code = sessions_place(call, viewer.path, error);
-    }
+    if (code == ETHOS_OK && op_flag(call, "here") && !viewer.folder)
+        code = sessions_limit(call, &viewer, error);
     search.working_dir = viewer.folder;
     search.people = viewer.people;
     if (code == ETHOS_OK && name)

@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "base/uuid.h"
 #include "base/view.h"
+#include "core/session_form.h"
 #include "session/rows.h"
 
 static void new_id(sqlite3_context *context, int count, sqlite3_value **values)
@@ -59,6 +60,13 @@ static void holds(sqlite3_context *context, int count, sqlite3_value **values)
     sqlite3_result_int(context, found);
 }
 
+static void within(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    (void)count;
+    sqlite3_result_int(context, form_within((const char *)sqlite3_value_text(values[0]),
+                                            (const char *)sqlite3_value_text(values[1])));
+}
+
 /*
  * Untrusted schemas (trusted_schema=OFF) would be the way to keep a foreign trigger from harm, but
  * the full-text tables of SQLite 3.40 may then not be used by any trigger, the schema's own included.
@@ -87,6 +95,10 @@ int functions_set(sqlite3 *connection)
         result = sqlite3_create_function(connection, "holds", 2,
                                          SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
                                          NULL, holds, NULL, NULL);
+    if (result == SQLITE_OK)
+        result = sqlite3_create_function(connection, "within", 2,
+                                         SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
+                                         NULL, within, NULL, NULL);
     if (result == SQLITE_OK)
         result = sqlite3_set_authorizer(connection, authorize, NULL);
     return result;

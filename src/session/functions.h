@@ -3,6 +3,7 @@
  *
  *   new_id()            a UUID
  *   holds(text, part)   whether part is in text, case ignored; NULL holds nothing
+ *   within(list, dir)   form_within
  *
  * And what no statement may call, nor the triggers of a foreign database: functions that reach outside it.
  */

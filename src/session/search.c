@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/view.h"
+#include "core/session_form.h"
 #include "core/session_search.h"
 #include "session/db.h"
 #include "session/people.h"
@@ -44,7 +45,7 @@ static bool is_within(const struct run *run, const struct ethos_message *message
     const struct ethos_search *search = run->show.search;
     int64_t time = index_time(message->timestamp);
     return same(search->session, message->session) && same(search->role, message->role) &&
-           same(search->working_dir, session->working_dir) && time >= run->show.since &&
+           form_within(search->working_dir, session->working_dir) && time >= run->show.since &&
            time <= run->show.until && people_has(&run->people, message->session);
 }
 
@@ -137,16 +138,18 @@ static int show_found(struct run *run, struct find *find, struct ethos_error *er
     return code;
 }
 
-/* The sessions of the directory. */
+/* The sessions of the directories. */
 static int list_folder(struct run *run, struct find *find, struct ethos_error *error)
 {
     size_t capacity = 0;
     sqlite3_stmt *statement;
-    int code = index_prepare(run->db->search, ASK_FOLDER, &statement, error);
+    int code = index_prepare(run->db->search, ASK_FOLDERS, &statement, error);
     if (code != ETHOS_OK)
         return code;
-    db_bind(statement, 1, run->show.search->working_dir);
     while ((code = index_step(run->db->search, statement, error)) == SQLITE_ROW) {
+        if (!form_within(run->show.search->working_dir,
+                         (const char *)sqlite3_column_text(statement, 1)))
+            continue;
         const char **ids = arena_grow(&run->show.arena, find->folder, find->folder_count, &capacity,
                                       sizeof *ids);
         const char *id = arena_str(&run->show.arena,

@@ -68,7 +68,7 @@ static const char *const texts[INDEX_STATEMENTS] = {
                     " WHERE rowid=?1",
     [ASK_HIT] = "SELECT " MESSAGE_COLUMNS "," SESSION_COLUMNS ",m.deleted_at IS NOT NULL"
                 " FROM messages m JOIN sessions s ON s.id=m.session_id WHERE m.id=?1",
-    [ASK_FOLDER] = "SELECT id FROM sessions WHERE working_dir=?1 ORDER BY id",
+    [ASK_FOLDERS] = "SELECT id,working_dir FROM sessions WHERE working_dir IS NOT NULL ORDER BY id",
     [ASK_NEWEST] = "SELECT max(rowid) FROM messages",
     [ASK_HOLD] = "SELECT 1 FROM messages UNION ALL SELECT 1",
 };

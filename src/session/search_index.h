@@ -72,7 +72,7 @@ enum index_statement {
     ASK_NEWER,
     ASK_MESSAGE,
     ASK_HIT,
-    ASK_FOLDER,
+    ASK_FOLDERS,
     ASK_NEWEST,
     ASK_HOLD,
     INDEX_STATEMENTS

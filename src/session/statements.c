@@ -6,10 +6,11 @@
 #include "session/db.h"
 #include "session/rows.h"
 
-/* ?1 platform, ?2 personality, ?3 working directory, ?4 start of the id, ?5 text, ?15 whose. */
+/* ?1 platform, ?2 personality, ?3 working directories, ?4 start of the id, ?5 text, ?15 whose. */
 #define FILTERS                                                                                    \
     " WHERE (?1 IS NULL OR s.platform=?1) AND (?2 IS NULL OR s.personality_id=?2)"                 \
-    " AND (?3 IS NULL OR s.working_dir=?3) AND (?4 IS NULL OR substr(s.id,1,length(?4))=?4)"       \
+    " AND (?3 IS NULL OR within(?3,s.working_dir)) AND (?4 IS NULL OR "                            \
+    "substr(s.id,1,length(?4))=?4)"                                                                \
     " AND (?5 IS NULL OR holds(s.title,?5) OR holds(s.key,?5))"                                    \
     " AND (?15 IS NULL OR owned(s.id))"
 

@@ -80,11 +80,10 @@ const count = (text, part) => text.split(part).length - 1;
 
 const claude = {
     name: 'claude-code',
-    copies: 2, // one at the start, one with the first prompt, when there is no transcript yet
     path: /\/v1\/messages$/,
     env: { ANTHROPIC_BASE_URL: mock.url, ANTHROPIC_API_KEY: 'sk-ant-none', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
     command: (prompt, again) => ['node', `${peers}/node_modules/@anthropic-ai/claude-code/cli-wrapper.cjs`, '-p', prompt,
-        '--allowedTools', 'mcp__ethos__remember,mcp__ethos__memory_search', ...(again ? ['--continue'] : [])],
+        '--allowedTools', 'Bash,mcp__ethos__remember,mcp__ethos__memory_search', ...(again ? ['--continue'] : [])],
     prepare: (place) => {
         mkdirSync(join(place.home, '.claude'));
         writeFileSync(join(place.home, '.claude/settings.json'), '{\n    "env": {"KEPT": "1"}\n}\n');
@@ -92,6 +91,7 @@ const claude = {
     },
     files: ['.claude.json', '.claude/settings.json', '.claude/CLAUDE.md'],
     tool: (name) => `mcp__ethos__${name}`,
+    cd: 'Bash',
     compact: (agent, place) => mustAnswer(agent, place, '/compact', { again: true }),
 };
 
@@ -236,8 +236,8 @@ async function converse(agent, place) {
         await test(`${agent.name}: prompt ${index + 1} shows the model the memory, and not more often`, async () => {
             const { shown, out } = await mustAnswer(agent, place, prompt, { again: index > 0 });
             must(out.includes(`Noted: ${prompt}`), out);
-            same(count(shown.at(-1), facts.memory), agent.copies ?? 1, 'lines of MEMORY.md');
-            same(count(shown.at(-1), 'Assam tea'), agent.copies ?? 1, 'lines of USER.md');
+            same(count(shown.at(-1), facts.memory), 1, 'lines of MEMORY.md');
+            same(count(shown.at(-1), 'Assam tea'), 1, 'lines of USER.md');
         });
         if (index > 0)
             await test(`${agent.name}: prompt ${index + 1} still has what was said before`, () => {
@@ -247,16 +247,28 @@ async function converse(agent, place) {
     }
 }
 
-// What the model was told last is what the memory has, also when that became less.
+// Once the model has the block, it is told what changed, whatever that is, and nothing else.
 async function forget(agent, place) {
-    await test(`${agent.name}: what is added and forgotten meanwhile is told`, async () => {
+    const title = 'Memory has changed since it was shown';
+    await test(`${agent.name}: what is added and forgotten meanwhile is told, and only that`, async () => {
         await ethos(place, 'memory', 'add', 'The launch is on Monday');
         const more = await mustAnswer(agent, place, 'Something was added', { again: true });
-        must(more.shown.at(-1).includes('The launch is on Monday'), 'the new entry was not told');
+        same(count(more.shown.at(-1), 'The launch is on Monday'), 1, 'the new entry');
         await ethos(place, 'memory', 'remove', 'The launch is on Monday', '--yes');
         const { shown } = await mustAnswer(agent, place, 'Something was forgotten', { again: true });
-        const [kept, gone] = [facts.memory, 'The launch is on Monday'].map((text) => shown.at(-1).lastIndexOf(text));
-        must(kept > gone, 'the last that the model was told has the entry that is gone');
+        const [told, gone] = ['No longer in memory:', 'The launch is on Monday'].map((text) => shown.at(-1).lastIndexOf(text));
+        must(told > 0 && gone > told, 'the model was not told what is gone');
+        same(count(shown.at(-1), title), 2, 'told that memory has changed');
+        same(count(shown.at(-1), facts.memory), 1, 'lines of MEMORY.md');
+    });
+    await test(`${agent.name}: what the model itself writes is not told it again`, async () => {
+        const input = JSON.stringify({ content: 'The build takes nine minutes', title: 'Build time' });
+        await mustAnswer(agent, place, `CALL ${agent.tool('remember')} ${input}`, { again: true });
+        must((await ethos(place, 'notes', 'show', 'build-time')).includes('nine minutes'), 'there is no such note');
+        const { shown } = await mustAnswer(agent, place, 'And after that?', { again: true });
+        same(count(shown.at(-1), '(build-time.md)'), 0, 'the line of its own note');
+        same(count(shown.at(-1), title), 2, 'told that memory has changed');
+        same(count(shown.at(-1), facts.memory), 1, 'lines of MEMORY.md');
     });
 }
 
@@ -284,6 +296,30 @@ async function useTools(agent, place) {
     await test(`${agent.name}: the model's memory_search is answered`, async () => {
         const { shown } = await mustAnswer(agent, place, `CALL ${agent.tool('memory_search')} {"query":"heron"}`);
         must(/staging\.md/.test(shown.at(-1)), `no hit: ${shown.at(-1).slice(-2000)}`);
+    });
+}
+
+// The agent may be started below the top of the project, and its model may go elsewhere.
+async function wander(agent, place) {
+    const below = { ...place, project: join(place.project, 'src/deep') };
+    mkdirSync(below.project, { recursive: true });
+    await run(place, ['git', 'init', '-q']);
+    await ethos(place, 'remember', 'Prices are in cents', '--title', 'Money');
+    await test(`${agent.name}: below the top of the project the memory is the same`, async () => {
+        const { shown } = await mustAnswer(agent, below, 'Where am I?');
+        same(count(shown.at(-1), '(money.md)'), 1, 'lines of the note');
+    });
+    if (agent.cd)
+        await test(`${agent.name}: a cd of the model changes nothing`, async () => {
+            await mustAnswer(agent, place, `CALL ${agent.cd} ${JSON.stringify({ command: 'mkdir -p src && cd src && pwd' })}`);
+            const { shown } = await mustAnswer(agent, place, 'And now?', { again: true });
+            must(/project\/src/.test(shown.at(-1)), 'the model did not go there');
+            same(count(shown.at(-1), '(money.md)'), 1, 'lines of the note');
+            must(!shown.at(-1).includes('Memory has changed'), 'the block changed');
+        });
+    await test(`${agent.name}: conversations below the top are those of the project`, async () => {
+        const titles = (await ethosJson(place, 'sessions', 'list')).items.map((one) => one.displayTitle);
+        must(titles.includes('Where am I?'), `the project has ${JSON.stringify(titles)}`);
     });
 }
 
@@ -410,6 +446,7 @@ for (const agent of agents) {
     await forget(agent, place);
     await recorded(agent, place);
     await useTools(agent, place);
+    await wander(agent, place);
     if (agent.compact) await compact(agent, place);
     await breakThings(agent, place);
     await hurry(agent, place);

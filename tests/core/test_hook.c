@@ -137,8 +137,9 @@ static void assert_answer(const char *agent, const char *event, const char *text
 {
     struct str out;
     str_init(&out, 4096);
-    assert_int_equal(hook_answer(agent_find(agent), event_of(agent, event), view_str(text), &out),
-                     ETHOS_OK);
+    assert_int_equal(
+        hook_answer(agent_find(agent), event_of(agent, event), view_str(text), NULL, &out),
+        ETHOS_OK);
     assert_string_equal(out.data, expected);
     str_release(&out);
 }

@@ -214,7 +214,7 @@ static void test_other_folders_are_shown_only_where_the_owner_allows_it(void **s
     assert_non_null(strstr(failure_text(call(&client, "session_list_by_date", "{'all':true}")),
                            "sessions.across"));
     assert_non_null(
-        strstr(failure_text(call(&client, "session_read", arguments)), "of another folder"));
+        strstr(failure_text(call(&client, "session_read", arguments)), "of another project"));
     client_close(&client);
     world_put(world, "home/config.yaml", "sessions.across: true\n");
     start(&client, world);

@@ -13,7 +13,8 @@ static int locate(struct world *world, const char *given, struct workspace_place
 {
     workspace_place_init(out);
     memset(&world->error, 0, sizeof world->error);
-    return workspace_locate(given, out, &world->error);
+    return given ? workspace_locate(given, out, &world->error)
+                 : workspace_around(world->temp.fd, NULL, out, &world->error);
 }
 
 static int try_root(struct world *world, const char *given)

@@ -84,6 +84,9 @@ static void filters_hold_together(void **state)
     assert_page(w, PAGE(.text = "CLI:"), "cli:1,");
     assert_page(w, PAGE(.text = "%"), "");
     assert_page(w, PAGE(.working_dir = "/\xff"), "");
+    assert_page(w, PAGE(.personality = "p", .working_dir = "/y\n/x"), "web:1,");
+    assert_page(w, PAGE(.personality = "p", .working_dir = "/x/\n/y"), "web:1,");
+    assert_page(w, PAGE(.working_dir = "/x/y/\n/\n/xx/"), "");
     assert_page(w, PAGE(.since = "2026-11-15T08:00:00.001Z"), "cli:1,");
     assert_page(w, PAGE(.since = "2026-11-15T08:00:00Z"), "cli:1,web:1,");
     assert_page(w, PAGE(.until = "2026-11-15T08:00:00.999Z"), "web:1,");
