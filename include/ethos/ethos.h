@@ -203,7 +203,8 @@ ETHOS_API int ethos_save(struct ethos_turn *turn, const struct ethos_target *tar
 enum ethos_again {
     ETHOS_AGAIN_ADD,     /* add to it, unless it says so already */
     ETHOS_AGAIN_REPLACE, /* give it this text instead */
-    ETHOS_AGAIN_NEW      /* make a second note */
+    ETHOS_AGAIN_NEW,     /* make a second note */
+    ETHOS_AGAIN_ASK      /* leave it as it is: the effect is "exists" */
 };
 
 /* One fact to keep as a note of its own. Only text is needed. */
@@ -220,13 +221,14 @@ struct ethos_fact {
 struct ethos_kept {
     char scope[ETHOS_MAX_SCOPE];
     char key[ETHOS_MAX_KEY + 1];
-    const char *effect; /* "created", "appended", "replaced" or "unchanged"; static */
+    const char *effect; /* "created", "appended", "replaced", "unchanged" or "exists"; static */
 };
 
 /*
  * Keeps a fact: its note and its line in the index MEMORY.md change together or not at all.
  * ETHOS_LIMIT when the index or the note would outgrow what can be read. how->each is told of both
- * files. An operation id of the origin makes a repeat harmless.
+ * files. An operation id of the origin makes a repeat harmless. how->if_match is the revision that the note
+ * must have.
  */
 ETHOS_API int ethos_remember(struct ethos_turn *turn, const struct ethos_fact *fact,
                              const struct ethos_sync_how *how, struct ethos_kept *out_kept,

@@ -272,10 +272,14 @@ export interface NotesCalls {
         scope?: string;
         /** project (default) or everywhere: the same as --scope global */
         about?: 'project' | 'everywhere';
-        /** a note of this title gets this text instead */
+        /** what a note of this title gets: append (default) or replace */
+        mode?: 'append' | 'replace';
+        /** the same as --mode replace */
         replace?: boolean;
         /** a second note, though there is one of this title */
         new?: boolean;
+        /** only if this is still its revision (absent: no file) */
+        ifMatch?: string;
         /** do it once: a repeat gives the first report */
         opId?: string;
     }>): Promise<Result<'notes.remember'>>;
@@ -306,6 +310,21 @@ export interface NotesCalls {
         /** whose notes: workspace (default), personality, global */
         scope?: string;
     }>): Promise<Result<'notes.get'>>;
+    /** Correct a note: its text, hook or title, with its line. Needs memory:write. */
+    write(...args: Args<'notes.write', {
+        /** a note, by file name or title */
+        name: string;
+        /** the new text of the note; - reads it from a pipe */
+        content?: string;
+        /** its new hook (default: from a new text) */
+        hook?: string;
+        /** its new title */
+        title?: string;
+        /** whose notes: workspace (default), personality, global */
+        scope?: string;
+        /** only if this is still its revision (absent: no file) */
+        ifMatch?: string;
+    }>): Promise<Result<'notes.write'>>;
     /** Remove a note and its line in the index. Needs memory:write. */
     remove(...args: Args<'notes.remove', {
         /** a note, by file name or title */

@@ -84,8 +84,14 @@ static const char *const shapes[][2] = {
     {"conflicts.resolve", "{applied, written: [], unchanged: [], conflicts: [], resolved}"},
     {"notes.remember",
      "{applied, written: [], unchanged: [], conflicts: [], effect, scope, key, path, index: "
-     "{chars, budget, omittedChars, omittedBytes}}; effect is created, appended, replaced or "
-     "unchanged; index is null where the prompt does not show it"},
+     "{chars, budget, omittedChars, omittedBytes}, similar?: [{key}], warning?}; effect is "
+     "created, "
+     "appended, replaced or unchanged; index is null where the prompt does not show it; similar "
+     "are "
+     "notes about the same"},
+    {"notes.write",
+     "{applied, written: [], unchanged: [], conflicts: [], effect, scope, key, path, index, "
+     "similar?, warning?}, as remember"},
     {"notes.list",
      "{scope, path, index, stale, notes: [{key, title, hook, type, created, verified, expires, "
      "modifiedAt, bytes, listed, stale, findings: []}], nextCursor}; index as in remember, "

@@ -56,6 +56,7 @@ void view_notes(struct cli *self, const json_t *json);
 void view_graph(struct cli *self, const json_t *json);
 void view_note_head(struct cli *self, const json_t *note);
 void view_remembered(struct cli *self, const json_t *json);
+void view_written_note(struct cli *self, const json_t *json);
 void view_removed(struct cli *self, const json_t *json);
 void view_moved(struct cli *self, const json_t *json);
 void view_reindexed(struct cli *self, const json_t *json);

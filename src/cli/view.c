@@ -512,6 +512,7 @@ static const struct {
     {"conflicts.show", view_conflict},
     {"conflicts.resolve", view_resolved},
     {"notes.remember", view_remembered},
+    {"notes.write", view_written_note},
     {"notes.list", view_notes},
     {"notes.graph", view_graph},
     {"notes.remove", view_removed},

@@ -197,20 +197,20 @@ void view_note_head(struct cli *self, const json_t *note)
 
 /* ---- changes ---------------------------------------------------------------------------------- */
 
-void view_remembered(struct cli *self, const json_t *json)
+/* What to know besides what was done. */
+static void say_advice(struct cli *self, const json_t *json)
 {
-    static const char *const words[][2] = {{"created", "Remembered in"},
-                                           {"appended", "Added to"},
-                                           {"replaced", "Replaced the text of"},
-                                           {"unchanged", "Already in"}};
-    const json_t *index = json_object_get(json, "index");
-    const char *effect = text_of(json, "effect");
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(effect, words[i][0]) == 0)
-            view_say(self, "%s %s (%s)", words[i][1], text_of(json, "key"), text_of(json, "scope"));
-    bool more = json_object_get(self->args, "hook") || json_object_get(self->args, "type");
-    if (more && strcmp(effect, "unchanged") == 0)
-        view_say(self, "Its hook and type are as they were; --replace sets them");
+    const json_t *index = json_object_get(json, "index"),
+                 *similar = json_object_get(json, "similar");
+    struct str names;
+    str_init(&names, VIEW_COMMAND_BYTES);
+    for (size_t i = 0; i < json_array_size(similar); i++)
+        str_printf(&names, "%s%s", i > 0 ? ", " : "", text_of(json_array_get(similar, i), "key"));
+    if (names.size > 0)
+        view_say(self, "similar: %s", names.data);
+    str_release(&names);
+    if (*text_of(json, "warning"))
+        view_say(self, "warning: %s", text_of(json, "warning"));
     if (json_is_null(index) && strcmp(text_of(json, "scope"), "global") == 0)
         view_say(self, "warning: prompts do not show it: globalMemory is off");
     long long lost = number_of(index, "omittedChars");
@@ -219,6 +219,30 @@ void view_remembered(struct cli *self, const json_t *json)
                  "warning: the index has outgrown its share of the prompt by %lld character%s; its "
                  "first lines are left out there",
                  lost, plural(lost));
+}
+
+void view_remembered(struct cli *self, const json_t *json)
+{
+    static const char *const words[][2] = {{"created", "Remembered in"},
+                                           {"appended", "Added to"},
+                                           {"replaced", "Replaced the text of"},
+                                           {"unchanged", "Already in"}};
+    const char *effect = text_of(json, "effect");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(effect, words[i][0]) == 0)
+            view_say(self, "%s %s (%s)", words[i][1], text_of(json, "key"), text_of(json, "scope"));
+    bool more = json_object_get(self->args, "hook") || json_object_get(self->args, "type");
+    if (more && strcmp(effect, "unchanged") == 0)
+        view_say(self, "Its hook and type are as they were; --replace sets them");
+    say_advice(self, json);
+}
+
+void view_written_note(struct cli *self, const json_t *json)
+{
+    bool changed = strcmp(text_of(json, "effect"), "unchanged") != 0;
+    view_say(self, "%s %s (%s)", changed ? "Corrected" : "Unchanged:", text_of(json, "key"),
+             text_of(json, "scope"));
+    say_advice(self, json);
 }
 
 /* What is gone from the folder stays in history. */

@@ -190,7 +190,7 @@ static int next_byte(struct ethos_view *rest, bool escaped)
     return line_next(rest);
 }
 
-bool index_has_title(const struct index_entry *entry, struct ethos_view title)
+static bool has_exact_title(const struct index_entry *entry, struct ethos_view title)
 {
     struct ethos_view own = line_begin(entry->title);
     int x, y;
@@ -201,6 +201,18 @@ bool index_has_title(const struct index_entry *entry, struct ethos_view title)
         y = line_next(&title);
     } while (x == y && x >= 0);
     return x == y;
+}
+
+bool index_has_title(const struct index_entry *entry, struct ethos_view title)
+{
+    struct str own;
+
+    if (has_exact_title(entry, title))
+        return true;
+    str_init(&own, SIZE_MAX);
+    bool same = index_title(entry, &own) == ETHOS_OK && line_same_nocase(str_view(&own), title);
+    str_release(&own);
+    return same;
 }
 
 int index_title(const struct index_entry *entry, struct str *out)
@@ -271,17 +283,21 @@ static struct ethos_view longest_word(struct ethos_view title)
     return word;
 }
 
-/* Likewise only lines that hold a word of the title. */
+/* Likewise only lines that hold a word of the title; all of them when it is there in no such case. */
 bool index_find_title(struct ethos_view text, struct ethos_view title, struct index_entry *out)
 {
     struct ethos_view line, word = longest_word(title);
     size_t from = 0;
 
     while (line_with(text, word, &from, &line)) {
-        if (index_line(line, out) && index_has_title(out, title)) {
+        if (index_line(line, out) && has_exact_title(out, title)) {
             out->offset = (size_t)(line.data - text.data);
             return true;
         }
+    }
+    for (from = 0; !line_blank(title) && index_next(text, &from, out);) {
+        if (index_has_title(out, title))
+            return true;
     }
     return false;
 }

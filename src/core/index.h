@@ -42,11 +42,14 @@ int index_add_title(struct ethos_view title, struct str *out);
 
 /* ---- editing: only the lines of entries change, all else stays byte for byte ------------------ */
 
-/* The first entry that points at the file; the first with this title (unescaped, runs of blanks as one). */
+/*
+ * The first entry that points at the file; the first with this title (unescaped, runs of blanks as one), or
+ * else the first that has it in another letter case.
+ */
 bool index_find(struct ethos_view text, struct ethos_view file, struct index_entry *out);
 bool index_find_title(struct ethos_view text, struct ethos_view title, struct index_entry *out);
 
-/* Whether an entry has this title; index_find_title for one line. */
+/* Whether an entry has this title, in any letter case; index_find_title for one line. */
 bool index_has_title(const struct index_entry *entry, struct ethos_view title);
 
 /* Appends a title of an entry as it reads, escapes resolved. Returns str_code. */

@@ -97,6 +97,35 @@ bool line_same(struct ethos_view a, struct ethos_view b)
     return x == y;
 }
 
+/* Reads the next character in lower case, a run of blanks as one ' '. False at the end. */
+static bool next_lower(struct ethos_view *rest, uint32_t *out)
+{
+    struct ethos_view after = line_begin(*rest);
+    uint32_t cp = ' ';
+
+    if (after.size == rest->size && after.size > 0)
+        after = view_from(after, utf8_decode(after.data, after.size, &cp, NULL));
+    else if (after.size == 0)
+        return false;
+    *rest = after;
+    *out = unicode_lower(cp);
+    return true;
+}
+
+bool line_same_nocase(struct ethos_view a, struct ethos_view b)
+{
+    uint32_t x = 0, y = 0;
+    bool more, both;
+
+    a = line_begin(a);
+    b = line_begin(b);
+    do {
+        more = next_lower(&a, &x);
+        both = next_lower(&b, &y) == more;
+    } while (more && both && x == y);
+    return both && !more;
+}
+
 struct ethos_view line_first(struct ethos_view text)
 {
     struct ethos_view line;

@@ -32,8 +32,9 @@ int line_cut(struct ethos_view text, uint64_t units, struct str *out);
 /* Bytes of the longest start of at most `units` CH that ends on a grapheme boundary. */
 size_t line_fitting(struct ethos_view v, uint64_t units);
 
-/* Whether two texts are the same once collapsed. */
+/* Whether two texts are the same once collapsed; the other in any letter case, as titles are compared. */
 bool line_same(struct ethos_view a, struct ethos_view b);
+bool line_same_nocase(struct ethos_view a, struct ethos_view b);
 
 /* The first line that is not blank, trimmed; empty when there is none. */
 struct ethos_view line_first(struct ethos_view text);

@@ -15,11 +15,13 @@
 #include "core/index.h"
 #include "core/line.h"
 #include "core/note.h"
+#include "core/scan.h"
 #include "core/slug.h"
 
 const char *remember_effect_name(enum remember_effect effect)
 {
-    static const char *const names[] = {"created", "appended", "replaced", "unchanged", "taken"};
+    static const char *const names[] = {"created",   "appended", "replaced",
+                                        "unchanged", "exists",   "taken"};
 
     return names[effect];
 }
@@ -93,6 +95,35 @@ int remember_title(struct ethos_view text, struct str *out)
     return str_code(out);
 }
 
+/* A text without its secrets: the text itself, or what is then in safe. */
+static struct ethos_view without_secrets(struct ethos_view text, struct str *safe)
+{
+    str_clear(safe);
+    return scan_text(text, SCAN_REDACT, safe, NULL) ? str_view(safe) : text;
+}
+
+/* Ends what out has from start on after so many words. */
+static void cut_words(struct str *out, size_t start, unsigned words)
+{
+    for (size_t at = start; at < out->size; at++) {
+        if (out->data[at] == ' ' && --words == 0)
+            str_truncate(out, at);
+    }
+}
+
+int remember_note_title(struct ethos_view text, struct str *out)
+{
+    struct str safe;
+    size_t start = out->size;
+
+    str_init(&safe, SIZE_MAX);
+    remember_title(without_secrets(text, &safe), out);
+    cut_words(out, start, REMEMBER_MAX_WORDS);
+    str_fail(out, str_code(&safe));
+    str_release(&safe);
+    return str_code(out);
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Appends the hash unless the slug has it already; whether it did. */
@@ -111,16 +142,38 @@ static bool add_hash(struct ethos_view title, struct str *slug)
     return !has;
 }
 
+/* Appends a title for a file name: collapsed, secrets and what stands for them left out. */
+static void add_public_title(struct ethos_view title, struct str *out)
+{
+    static const char tag[] = "[REDACTED:";
+    struct str safe;
+
+    str_init(&safe, SIZE_MAX);
+    struct ethos_view rest = without_secrets(title, &safe);
+    const char *open, *close;
+    while ((open = memmem(rest.data, rest.size, tag, sizeof(tag) - 1)) &&
+           (close = memchr(open, ']', rest.size - (size_t)(open - rest.data)))) {
+        str_add(out, view_of(rest.data, (size_t)(open - rest.data)));
+        rest = view_from(rest, (size_t)(close + 1 - rest.data));
+    }
+    str_add(out, rest);
+    str_fail(out, str_code(&safe));
+    str_release(&safe);
+}
+
 bool remember_key(const struct remember *what, unsigned n, char out_key[ETHOS_MAX_KEY + 1])
 {
-    struct str title, slug;
+    struct str whole, title, slug;
     unsigned number = n + 1;
 
     if (n >= REMEMBER_NAMES)
         return false;
+    str_init(&whole, SIZE_MAX);
     str_init(&title, SIZE_MAX);
     str_init(&slug, ETHOS_MAX_KEY);
-    if (line_collapse(what->title, &title))
+    add_public_title(what->title, &whole);
+    str_fail(&slug, str_code(&whole));
+    if (line_collapse(str_view(&whole), &title))
         str_fail(&slug, str_code(&title));
     slug_note(str_view(&title), SLUG_NOTE_MAX, &slug);
     if (n > 0 && what->how != REMEMBER_NEW)
@@ -133,7 +186,18 @@ bool remember_key(const struct remember *what, unsigned n, char out_key[ETHOS_MA
         memcpy(out_key, slug.data, slug.size + 1);
     str_release(&slug);
     str_release(&title);
+    str_release(&whole);
     return made;
+}
+
+/* Whether a file has the name that this title gives it. */
+static bool is_named_after(const char *key, struct ethos_view title)
+{
+    const struct remember what = {.title = title};
+    char name[ETHOS_MAX_KEY + 1];
+
+    return (remember_key(&what, 0, name) && strcmp(name, key) == 0) ||
+           (remember_key(&what, 1, name) && strcmp(name, key) == 0);
 }
 
 /* ---- what becomes of a note ------------------------------------------------------------------ */
@@ -149,6 +213,7 @@ struct work {
     struct str spare;       /* for the next step of it */
     struct str hook;        /* for the line; empty: as it is */
     struct str description; /* the same for the note */
+    struct str safe;        /* a text without its secrets */
     int code;
 };
 
@@ -176,35 +241,25 @@ static void set_member(struct work *work, const char *member, struct ethos_view 
         advance(work, note_set(str_view(work->text), member, value, &work->spare));
 }
 
-/* Whether a hook was made of the first line of the note. */
-static bool is_made(struct work *work, struct ethos_view hook, uint64_t units)
+/* What a text says of itself when no hook was given: its first line, without secrets. */
+static struct ethos_view text_hook(struct work *work)
 {
-    str_clear(&work->spare);
-    fail(work, line_cut(line_first(work->note.body), units, &work->spare));
-    return line_same(hook, str_view(&work->spare));
+    struct ethos_view safe = without_secrets(work->what->text, &work->safe);
+
+    fail(work, str_code(&work->safe));
+    return line_first(safe);
 }
 
-static bool description_is_made(struct work *work)
-{
-    struct str value;
-
-    str_init(&value, SIZE_MAX);
-    fail(work, note_value(work->note.description, &value));
-    bool made = is_made(work, str_view(&value), REMEMBER_MAX_DESCRIPTION);
-    str_release(&value);
-    return made;
-}
-
-/* The given hook for both; in place of another text its first line where the old one gave the old. */
+/* The given hook for line and description; of another text its first line. */
 static void choose_hooks(struct work *work, bool replaced)
 {
     bool given = !line_blank(work->what->hook);
-    struct ethos_view hook = given ? work->what->hook : line_first(work->what->text);
 
-    if (given || (replaced && is_made(work, work->entry.hook, INDEX_MAX_HOOK)))
-        fail(work, str_add(&work->hook, hook));
-    if (given || (replaced && description_is_made(work)))
-        fail(work, line_cut(hook, REMEMBER_MAX_DESCRIPTION, &work->description));
+    if (!given && !replaced)
+        return;
+    struct ethos_view hook = given ? work->what->hook : text_hook(work);
+    fail(work, str_add(&work->hook, hook));
+    fail(work, line_cut(hook, REMEMBER_MAX_DESCRIPTION, &work->description));
 }
 
 static void set_members(struct work *work, bool replaced)
@@ -250,6 +305,8 @@ static enum remember_effect append(struct work *work, struct ethos_view text)
     fail(work, note_says(&work->note, work->what->text, &said));
     if (work->code || said)
         return REMEMBER_UNCHANGED;
+    if (work->what->how == REMEMBER_ASK)
+        return REMEMBER_EXISTS;
     choose_hooks(work, false);
     advance(work, note_append(text, work->what->text, &work->spare));
     set_members(work, false);
@@ -267,7 +324,7 @@ static enum remember_effect create(struct work *work)
                              .verified = date,
                              .source = what->source};
 
-    str_add(&work->hook, line_blank(what->hook) ? line_first(what->text) : what->hook);
+    str_add(&work->hook, line_blank(what->hook) ? text_hook(work) : what->hook);
     fail(work, line_cut(str_view(&work->hook), REMEMBER_MAX_DESCRIPTION, &work->description));
     head.description = str_view(&work->description);
     fail(work, note_write(&head, what->text, work->text));
@@ -284,16 +341,20 @@ static void make_hook(struct work *work)
     note_parse(str_view(work->text), &now);
     fail(work, note_value(now.description, &work->hook));
     if (line_blank(str_view(&work->hook)))
-        fail(work, str_add(&work->hook, line_first(now.body)));
+        fail(work, str_add(&work->hook, line_first(without_secrets(now.body, &work->safe))));
 }
 
-static void update_index(struct work *work, struct ethos_view index, struct str *out)
+/* A line without hook gets none that only repeats the title. */
+static void update_index(struct work *work, struct ethos_view title, struct ethos_view index,
+                         struct str *out)
 {
     if (!work->listed && work->hook.size == 0)
         make_hook(work);
     fail(work, str_code(&work->hook));
-    fail(work,
-         index_put(index, work->what->title, view_str(work->key), str_view(&work->hook), out));
+    fail(work, str_code(&work->safe));
+    if (work->entry.hook.size == 0 && line_same_nocase(str_view(&work->hook), title))
+        str_clear(&work->hook);
+    fail(work, index_put(index, title, view_str(work->key), str_view(&work->hook), out));
 }
 
 /* Whether the name is that of another note. */
@@ -308,7 +369,7 @@ static bool is_taken(struct work *work, struct ethos_view text)
         return true;
     str_clear(&work->spare);
     fail(work, note_title(&work->note, work->key, &work->spare));
-    return !same_entry && !line_same(str_view(&work->spare), title);
+    return !same_entry && !line_same_nocase(str_view(&work->spare), title);
 }
 
 static enum remember_effect decide(struct work *work, struct ethos_view text)
@@ -321,26 +382,112 @@ static enum remember_effect decide(struct work *work, struct ethos_view text)
     return work->what->how == REMEMBER_REPLACE ? replace(work, text) : append(work, text);
 }
 
+/* ---- a call -------------------------------------------------------------------------------- */
+
+static void work_init(struct work *work, struct ethos_view note, struct ethos_view index,
+                      struct str *out_index)
+{
+    str_clear(work->text);
+    str_clear(out_index);
+    str_init(&work->spare, work->text->ceiling);
+    str_init(&work->hook, SIZE_MAX);
+    str_init(&work->description, SIZE_MAX);
+    str_init(&work->safe, SIZE_MAX);
+    note_parse(note, &work->note);
+    work->listed = index_find(index, view_str(work->key), &work->entry);
+    if (!work->listed)
+        work->entry = (struct index_entry){0};
+}
+
+static int work_release(struct work *work)
+{
+    str_release(&work->safe);
+    str_release(&work->description);
+    str_release(&work->hook);
+    str_release(&work->spare);
+    return work->code;
+}
+
 int remember_apply(const struct remember *what, const char *key, struct ethos_view note,
                    struct ethos_view index, struct str *out_note, struct str *out_index,
                    enum remember_effect *out_effect)
 {
     struct work work = {.what = what, .key = key, .text = out_note};
 
-    str_clear(out_note);
-    str_clear(out_index);
-    str_init(&work.spare, out_note->ceiling);
-    str_init(&work.hook, SIZE_MAX);
-    str_init(&work.description, SIZE_MAX);
-    note_parse(note, &work.note);
-    work.listed = index_find(index, view_str(key), &work.entry);
-    if (!work.listed)
-        work.entry = (struct index_entry){0};
+    work_init(&work, note, index, out_index);
     *out_effect = decide(&work, note);
     if (*out_effect != REMEMBER_TAKEN)
-        update_index(&work, index, out_index);
-    str_release(&work.description);
-    str_release(&work.hook);
-    str_release(&work.spare);
-    return work.code;
+        update_index(&work, what->title, index, out_index);
+    return work_release(&work);
+}
+
+/* ---- correcting ---------------------------------------------------------------------------- */
+
+/* Whether a title is the one that the old text gave. */
+static bool is_made_title(struct work *work, struct ethos_view title)
+{
+    str_clear(&work->spare);
+    fail(work, remember_note_title(work->note.body, &work->spare));
+    return line_same_nocase(str_view(&work->spare), title);
+}
+
+/* The title that the note shall have, into *out; empty: the one it has. */
+static void choose_title(struct work *work, struct ethos_view now, struct str *out)
+{
+    const struct remember *what = work->what;
+
+    if (!line_blank(what->title))
+        line_collapse(what->title, out);
+    else if (!line_blank(what->text) && is_made_title(work, now))
+        remember_note_title(what->text, out);
+    if (line_same(str_view(out), now))
+        str_clear(out);
+    fail(work, str_code(out));
+}
+
+static void write_members(struct work *work, bool new_text, struct ethos_view title)
+{
+    struct note head;
+
+    new_text = new_text && !try_body(work, str_view(work->text));
+    if (new_text)
+        advance(work, ETHOS_OK);
+    choose_hooks(work, new_text);
+    if (!new_text && work->hook.size == 0 && title.size == 0)
+        return;
+    set_members(work, new_text);
+    note_parse(str_view(work->text), &head);
+    if (head.has_frontmatter)
+        set_member(work, "title", title);
+}
+
+int remember_rewrite(const struct remember *what, const char *key, struct ethos_view note,
+                     struct ethos_view index, struct str *out_note, struct str *out_index,
+                     struct str *out_title, enum remember_effect *out_effect)
+{
+    struct work work = {.what = what, .key = key, .text = out_note};
+    struct str now;
+
+    str_clear(out_title);
+    str_init(&now, SIZE_MAX);
+    work_init(&work, note, index, out_index);
+    fail(&work, str_add(out_note, note));
+    fail(&work, work.listed && !work.note.title.data ? index_title(&work.entry, &now)
+                                                     : note_title(&work.note, key, &now));
+    choose_title(&work, str_view(&now), out_title);
+    struct ethos_view title = str_view(out_title);
+    write_members(&work, !line_blank(what->text), title);
+    update_index(&work, title.size > 0 ? title : str_view(&now), index, out_index);
+    if (title.size > 0 && work.code == ETHOS_OK) {
+        struct ethos_view file = view_str(key);
+        fail(&work, index_move(str_view(out_index), file, file, title, &work.spare));
+        fail(&work, (str_clear(out_index), str_add(out_index, str_view(&work.spare))));
+    }
+    *out_effect = view_eq(str_view(out_note), note) && view_eq(str_view(out_index), index)
+                      ? REMEMBER_UNCHANGED
+                      : REMEMBER_REPLACED;
+    if (!is_named_after(key, str_view(&now)))
+        str_clear(out_title);
+    str_release(&now);
+    return work_release(&work);
 }

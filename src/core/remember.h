@@ -1,8 +1,9 @@
 /*
  * remember.h: one fact becomes one note and one line of the index.
  *
- * The same title again adds to its note, replaces its body, or makes a second note, as asked. Another
- * title that gives the same file name gets a name of its own. Nothing is overwritten unsaid.
+ * The same title again, in any letter case, adds to its note, replaces its body, makes a second note or
+ * changes nothing, as asked. Another title that gives the same file name gets a name of its own. Nothing is
+ * overwritten unsaid. Titles and hooks that are made, and file names, hold no secrets of the text (core/scan).
  *
  * Whoever stores tries the file of the entry that has this title (index_find_title) unless a second
  * note was asked for, then asks for names until one is not taken:
@@ -22,20 +23,27 @@ struct str;
 
 #define REMEMBER_NAMES 10000          /* to try for one title */
 #define REMEMBER_MAX_TITLE 60         /* CH of a title that is made */
+#define REMEMBER_MAX_WORDS 8          /* of the title that a note gets from its text */
 #define REMEMBER_MAX_DESCRIPTION 1023 /* CH before the ellipsis */
 
-enum remember_how { REMEMBER_ADD, REMEMBER_REPLACE, REMEMBER_NEW };
+enum remember_how {
+    REMEMBER_ADD,
+    REMEMBER_REPLACE,
+    REMEMBER_NEW,
+    REMEMBER_ASK /* a note of this title that does not say it already stays as it is: REMEMBER_EXISTS */
+};
 
 enum remember_effect {
     REMEMBER_CREATED,
     REMEMBER_APPENDED,
     REMEMBER_REPLACED,
     REMEMBER_UNCHANGED, /* the note; the index may have got a line back that was missing */
+    REMEMBER_EXISTS,    /* only for REMEMBER_ASK; the texts are as they were */
     REMEMBER_TAKEN      /* the name belongs to another note; there are no texts */
 };
 
 struct remember {
-    struct ethos_view title; /* never blank: remember_title */
+    struct ethos_view title; /* never blank: remember_note_title */
     struct ethos_view text;  /* never blank: line_blank */
     struct ethos_view hook;  /* blank: the first line of the text */
     struct ethos_view type;  /* absent: project for a new note, else as it is */
@@ -51,8 +59,11 @@ struct remember {
  */
 int remember_title(struct ethos_view text, struct str *out);
 
+/* The same for a note: from the text without secrets, and at most 8 words. */
+int remember_note_title(struct ethos_view text, struct str *out);
+
 /*
- * The n-th name to try: the slug of the title, with the hash of the title, then that numbered from 2;
+ * The n-th name to try: the slug of the title without secrets, with the hash of the title, then that numbered from 2;
  * for REMEMBER_NEW the slug, then numbered. False from REMEMBER_NAMES on, and
  * without memory.
  */
@@ -62,18 +73,28 @@ bool remember_key(const struct remember *what, unsigned n, char out_key[ETHOS_MA
  * What becomes of the note under key (absent view: none) and of the index; the texts are made the
  * content of out_note and out_index.
  *
- * A note belongs to a title when its own title, or that of its entry, is the same once collapsed; a
- * name that has no note but an entry of another title is taken. Created: hook, else the first line of
- * the text, is the description (1,023 CH, then an ellipsis) and the hook of the line. Appended and
- * replaced: verified is the date, a type that was given is set, a hook that was given goes to the line
- * and to the description. Replaced: so does the first line of the new text where the old hook was that
- * of the old text, and the source is the new one. A note without head gets one only for its type. An
- * unlisted note gets its line in every case. What note_set cannot edit stays as it is. Returns
+ * A note belongs to a title when its own title, or that of its entry, is the same once collapsed, in any
+ * letter case; a name that has no note but an entry of another title is taken. Created: hook, else the first
+ * line of the text, is the description (1,023 CH, then an ellipsis) and the hook of the line, which has none
+ * where it would only repeat the title. Appended and replaced: verified is the date, a type that was given is
+ * set, a hook that was given goes to the line and to the description. Replaced: so does the first line of the
+ * new text when none was given, and the source is the new one. A note without head gets one only for its
+ * type. An unlisted note gets its line in every case. What note_set cannot edit stays as it is. Returns
  * str_code.
  */
 int remember_apply(const struct remember *what, const char *key, struct ethos_view note,
                    struct ethos_view index, struct str *out_note, struct str *out_index,
                    enum remember_effect *out_effect);
+
+/*
+ * Corrects the note under key, which is there: text, hook and title as given, those that are absent as they
+ * are; but the hook follows a new text, and so does a title that was made from the old text. REMEMBER_REPLACED
+ * or REMEMBER_UNCHANGED. out_title is the title to name the file after, or empty when its name stays: it had
+ * the old title's, and the title changed. Returns str_code.
+ */
+int remember_rewrite(const struct remember *what, const char *key, struct ethos_view note,
+                     struct ethos_view index, struct str *out_note, struct str *out_index,
+                     struct str *out_title, enum remember_effect *out_effect);
 
 const char *remember_effect_name(enum remember_effect effect); /* "created", ... */
 

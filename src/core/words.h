@@ -39,4 +39,7 @@ int words_each(struct ethos_view text, word_fn *each, void *arg);
  */
 size_t words_stem(struct ethos_view folded, char out[WORDS_MAX + 1]);
 
+/* Whether a folded word only joins others (the, is, what, how): English alone. */
+bool words_is_common(struct ethos_view folded);
+
 #endif

@@ -59,8 +59,8 @@ static const struct {
      "store \"user\".\n",
      MCP_ANY},
     {"memory.replace",
-     "- Correct what turns out wrong instead of adding the contrary: remove the line, or replace "
-     "the text with if_match set to the revision you read.\n",
+     "- Correct what turns out wrong instead of adding the contrary: note_write or note_remove for "
+     "notes, memory_write for the rest, with if_match set to the revision you read.\n",
      MCP_ANY},
 };
 

@@ -184,7 +184,7 @@ bool offer_here(const struct mcp_session *session, const char *name);
 struct mcp_arg {
     const char *name;
     const char *arg;  /* of the operation */
-    const char *help; /* NULL: as the operation says */
+    const char *help; /* NULL: as the operation says; "": the name says it */
 };
 
 /* A member of what a tool gives. Members that are not named here are not shown. */

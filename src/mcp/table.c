@@ -90,10 +90,17 @@ static const struct mcp_field report_fields[] = {
     WITHHELD,
     END};
 
+static const struct mcp_field similar_fields[] = {{"key", MCP_TEXT, NULL, NULL}, END};
+
 static const struct mcp_field kept_fields[] = {
-    {"effect", MCP_TEXT, "created, appended, replaced or unchanged", NULL},
+    {"effect", MCP_TEXT, "created, appended, replaced, unchanged or exists (nothing was written)",
+     NULL},
     {"scope", MCP_TEXT, NULL, NULL},
     {"key", MCP_TEXT, "the file of the note", NULL},
+    {"content", MCP_TEXT, "exists: the note as it is", NULL},
+    {"revision", MCP_TEXT_OR_NULL, "exists: for if_match", NULL},
+    {"similar", MCP_ROWS, "notes about the same: correct one of them instead?", similar_fields},
+    {"warning", MCP_TEXT, NULL, NULL},
     {"written", MCP_ROWS, "files that changed", touched_fields},
     WITHHELD,
     END};
@@ -156,35 +163,44 @@ static const struct mcp_field session_read_fields[] = {
 /* ---- what they are asked ----------------------------------------------------------------------- */
 
 static const struct mcp_arg remember_args[] = {
-    {"content", "content", "the fact, in one or a few sentences; why it holds and how to apply it"},
-    {"title", "title", "what the note is called; a note of this title is added to"},
+    {"content", "content", "the fact, in a few sentences: what, why, how to apply it"},
+    {"title", "title", "what the note is called"},
     {"type", "type",
      "user: about the person; feedback: how they want things done; project "
-     "(default); reference: where something is to be found"},
-    {"hook", "hook", "one line for the index that is in every prompt: when the note matters"},
-    {"about", "about",
-     "project (default): the fact is about this project; everywhere: it matters in every project"},
+     "(default); reference: where to find something"},
+    {"hook", "hook", "one line for the index in every prompt: when the note matters"},
+    {"about", "about", "project (default), or everywhere: it matters in every project"},
+    {"mode", "mode", "if a note has this title: append to it, or replace its text (with if_match)"},
+    {"if_match", "ifMatch", "the revision you read"},
     END};
 static const struct mcp_arg read_args[] = {
     {"store", "store", "memory (default): MEMORY.md; user: the person's profile, USER.md"},
-    {"key", "key", "another file of the same memory, by name"},
+    {"key", "key", "another file, by name"},
     END};
 static const struct mcp_arg write_args[] = {
     {"store", "store", "memory (default): MEMORY.md; user: the person's profile, USER.md"},
-    {"key", "key", "another file of the same memory, by name"},
+    {"key", "key", "another file, by name"},
     {"content", "content", "add: the text to append; replace: the whole new text"},
     {"substringMatch", "substringMatch", "remove: every line that contains this goes"},
-    {"if_match", "ifMatch", "the revision you read; needed by replace (absent: no such file yet)"},
+    {"if_match", "ifMatch", "the revision you read, for replace (absent: no such file yet)"},
     END};
 static const struct mcp_arg search_args[] = {
     {"query", "query", NULL}, {"limit", "limit", NULL}, END};
-static const struct mcp_arg list_args[] = {
-    {"type", "type", NULL},
-    {"stale", "stale", "only notes that should be verified"},
-    {"limit", "limit", "how many at most (default: 200)"},
-    {"cursor", "cursor", "nextCursor of the page before, with the same other arguments"},
-    END};
+static const struct mcp_arg list_args[] = {{"type", "type", ""},
+                                           {"stale", "stale", "only notes that should be verified"},
+                                           {"limit", "limit", "how many at most (default: 200)"},
+                                           {"cursor", "cursor", "nextCursor of the page before"},
+                                           END};
 static const struct mcp_arg name_args[] = {{"name", "name", NULL}, END};
+static const struct mcp_arg note_write_args[] = {
+    {"name", "name", NULL},
+    {"content", "content", "the whole new text"},
+    {"hook", "hook", "default: the first line of a new text"},
+    {"title", "title", ""},
+    {"if_match", "ifMatch", "the revision you read"},
+    END};
+static const struct mcp_arg note_remove_args[] = {
+    {"name", "name", NULL}, {"if_match", "ifMatch", "the revision you read"}, END};
 static const struct mcp_arg session_search_args[] = {{"query", "query", NULL},
                                                      {"limit", "limit", NULL},
                                                      {"since", "since", NULL},
@@ -195,7 +211,7 @@ static const struct mcp_arg session_list_args[] = {
     {"until", "until", NULL},
     {"all", "all", "of all projects, where the owner allows it (sessions.across)"},
     {"limit", "limit", NULL},
-    {"cursor", "cursor", "nextCursor of the page before, with the same other arguments"},
+    {"cursor", "cursor", "nextCursor of the page before"},
     END};
 static const struct mcp_arg session_read_args[] = {
     {"id", "id", "the session: its id"},
@@ -208,7 +224,7 @@ static const struct mcp_arg team_write_args[] = {
     {"key", "key", "a file (default: MEMORY.md)"},
     {"content", "content", "add: the text to append; replace: the whole new text"},
     {"substringMatch", "substringMatch", "remove: every line that contains this goes"},
-    {"if_match", "ifMatch", "the revision you read; needed by replace (absent: no such file yet)"},
+    {"if_match", "ifMatch", "the revision you read, for replace (absent: no such file yet)"},
     END};
 
 /* ---- the tools --------------------------------------------------------------------------------- */
@@ -217,6 +233,12 @@ static const struct mcp_arg team_write_args[] = {
     {                                                                                              \
         {"add", "memory.add", false}, {"replace", "memory.replace", true},                         \
             {"remove", "memory.remove", false},                                                    \
+    }
+#define MATCHED_WAY(op)                                                                            \
+    {                                                                                              \
+        {                                                                                          \
+            NULL, op, true                                                                         \
+        }                                                                                          \
     }
 #define ONE_WAY(op)                                                                                \
     {                                                                                              \
@@ -228,13 +250,11 @@ static const struct mcp_arg team_write_args[] = {
 const struct mcp_tool mcp_tools[] = {
     {"remember", "Remember a fact",
      "Keep one fact that will matter in a later conversation, as a note of this project or of "
-     "every project: a decision, a preference, how something is built or run. Not for secrets.",
+     "every project: a decision, a preference, how something is built or run. No secrets.",
      ONE_WAY("notes.remember"), remember_args, kept_fields, MCP_PROJECT, NULL},
     {"memory_search", "Search memory",
-     "Find words in everything that is remembered: memory, profile, and the notes of this project "
-     "and of every project. Read a hit whose scope is \"global\" or begins with \"workspace:\" "
-     "with "
-     "note_read, others with memory_read.",
+     "Search memory, profile and notes by words or a question; best first. Read a hit of scope "
+     "\"global\" or \"workspace:...\" with note_read, others with memory_read.",
      ONE_WAY("memory.search"), search_args, found_fields, MCP_ANY, NULL},
     {"memory_read", "Read memory",
      "Read MEMORY.md (what goes on, across projects) or the person's profile, whole, with the "
@@ -242,18 +262,23 @@ const struct mcp_tool mcp_tools[] = {
      ONE_WAY("memory.get"), read_args, file_fields, MCP_ANY, NULL},
     {"memory_write", "Change memory",
      "Change MEMORY.md or the person's profile: add text, remove lines, or replace the whole text. "
-     "Facts about this project belong in remember.",
+     "Facts about this project go to remember.",
      WRITE_WAYS, write_args, report_fields, MCP_ANY, NULL},
     {"note_list", "List notes", "List the notes of this project: titles, and when each matters.",
      ONE_WAY("notes.list"), list_args, note_list_fields, MCP_PROJECT, NULL},
     {"note_read", "Read a note",
-     "Read one note of this project or of every project, by file name or title.",
-     ONE_WAY("notes.get"), name_args, note_read_fields, MCP_PROJECT,
+     "Read one note of this project or of every project, with its revision.", ONE_WAY("notes.get"),
+     name_args, note_read_fields, MCP_PROJECT, "note_list shows what there is"},
+    {"note_write", "Correct a note",
+     "Correct a note that is wrong or outdated: new text, hook or title. Read it first.",
+     MATCHED_WAY("notes.write"), note_write_args, kept_fields, MCP_PROJECT,
+     "note_list shows what there is"},
+    {"note_remove", "Remove a note", "Remove a note that no longer holds. Read it first.",
+     MATCHED_WAY("notes.remove"), note_remove_args, report_fields, MCP_PROJECT,
      "note_list shows what there is"},
     {"session_search", "Search conversations",
-     "Find words in what was said in earlier conversations of this project, or of all where the "
-     "owner allows it. Read around a hit with "
-     "session_read: id of its session, from the id of its message.",
+     "Find words in earlier conversations of this project, or of all where the owner allows it. "
+     "Read around a hit with session_read: id of its session, from the id of its message.",
      ONE_WAY("sessions.search"), session_search_args, session_found_fields, MCP_ANY, NULL},
     {"session_list_by_date", "List conversations",
      "List earlier conversations of this project or of all, the latest first, optionally of a span "

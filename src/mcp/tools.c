@@ -62,6 +62,14 @@ static const struct op_arg *arg_row(const struct mcp_session *session, const str
     return NULL;
 }
 
+static const struct mcp_arg *named_arg(const struct mcp_tool *tool, const char *name)
+{
+    for (const struct mcp_arg *arg = tool->args; arg->name; arg++)
+        if (strcmp(arg->name, name) == 0)
+            return arg;
+    return NULL;
+}
+
 /* ---- whether the rows are right -------------------------------------------------------------- */
 
 static bool is_known_arg(const struct mcp_tool *tool, const char *name)
@@ -111,7 +119,9 @@ static json_t *choices_json(const char *choices)
 static json_t *arg_schema(const struct op_arg *row, const char *help)
 {
     static const char *const types[] = {"string", "integer", "boolean", "string", "string"};
-    json_t *schema = json_pack("{s:s, s:s}", "type", types[row->type], "description", help);
+    json_t *schema = json_pack("{s:s}", "type", types[row->type]);
+    if (*help)
+        op_json_put(&schema, "description", json_string(help));
     if (row->type == OP_CHOICE)
         op_json_put(&schema, "enum", choices_json(row->choices));
     if (row->type == OP_INTEGER && row->choices) {
@@ -129,8 +139,7 @@ static json_t *action_schema(const struct mcp_session *session, const struct mcp
     for (size_t i = 0; i < MCP_MAX_WAYS; i++)
         if (way_op(session, &tool->ways[i]))
             op_json_push(&words, json_string(tool->ways[i].action));
-    return json_pack("{s:s, s:s, s:o}", "type", "string", "description", "what to do", "enum",
-                     words);
+    return json_pack("{s:s, s:o}", "type", "string", "enum", words);
 }
 
 static json_t *input_schema(const struct mcp_session *session, const struct mcp_tool *tool)
@@ -188,7 +197,7 @@ static json_t *fields_schema(const struct mcp_field *fields)
 /* All four are said: what is left out counts as dangerous. */
 static json_t *hints(const struct mcp_session *session, const struct mcp_tool *tool)
 {
-    unsigned any = 0, all = ~0u;
+    unsigned any = named_arg(tool, "if_match") ? OP_DESTRUCTIVE : 0, all = ~0u; // it may replace
     for (size_t i = 0; i < MCP_MAX_WAYS; i++) {
         const struct op *op = way_op(session, &tool->ways[i]);
         any |= op ? op->effect : 0;
@@ -252,14 +261,6 @@ static int choose_way(struct call *call)
     return err_set(&call->error, ETHOS_INVALID, "action: must be one of %s", words);
 }
 
-static const struct mcp_arg *named_arg(const struct mcp_tool *tool, const char *name)
-{
-    for (const struct mcp_arg *arg = tool->args; arg->name; arg++)
-        if (strcmp(arg->name, name) == 0)
-            return arg;
-    return NULL;
-}
-
 static int refuse_argument(struct call *call, const char *problem, const char *name)
 {
     char words[128] = "";
@@ -304,29 +305,35 @@ static int check_required(struct call *call, const json_t *args)
     return ETHOS_OK;
 }
 
+/* The arguments that name what is overwritten, for the operation that reads it; NULL: no memory. */
+static json_t *read_arguments(const json_t *args)
+{
+    static const char *const names[] = {"store", "scope", "key", "name"};
+    json_t *target = json_object();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        json_t *value = json_object_get(args, names[i]);
+        if (value)
+            op_json_put(&target, names[i], json_incref(value));
+    }
+    return target;
+}
+
 /* Whoever overwrites must have read: the error says what there is to be read. */
 static int need_match(struct call *call, const json_t *args)
 {
-    const struct op *get = mcp_op(call->request->session, "memory.get");
-    const char *revision = NULL;
+    bool note = strncmp(call->way->op, "notes.", 6) == 0;
+    const struct op *get = mcp_op(call->request->session, note ? "notes.get" : "memory.get");
+    const char *what = call->way->action ? call->way->action : call->tool->name, *revision = NULL;
     struct op_result now;
-    json_t *target = json_object();
-    for (size_t i = 0; get && i < 3; i++) {
-        const char *name = (const char *const[]){"store", "scope", "key"}[i];
-        json_t *value = json_object_get(args, name);
-        if (value)
-            op_json_put(&target, name, json_incref(value));
-    }
-    if (!get || !target) {
-        json_decref(target);
-        return err_set(&call->error, ETHOS_INVALID, "%s needs if_match", call->way->action);
-    }
+    json_t *target = get ? read_arguments(args) : NULL;
+    if (!target)
+        return err_set(&call->error, ETHOS_INVALID, "%s needs if_match", what);
     int code = mcp_run(call->request, get, target, &now, &call->error);
     if (code == ETHOS_OK) {
         revision = json_string_value(json_object_get(now.json, "revision"));
         code = err_set(&call->error, ETHOS_INVALID,
                        "%s needs if_match, the revision of the text you have read; it is now %s",
-                       call->way->action, revision ? revision : "absent");
+                       what, revision ? revision : "absent");
         err_hint(&call->error, code, "read it, decide again, and repeat with that revision");
     }
     op_result_release(&now);

@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "base/view.h"
 #include "core/index.h"
+#include "core/line.h"
 #include "core/note.h"
 #include "core/scope.h"
 #include "core/slug.h"
@@ -394,7 +395,7 @@ static int compare_title(void *arg, const struct ethos_note *note)
         search->names[search->count++] = arena_copy(search->arena, view_of(note->key, stem));
         search->names[search->count++] = arena_str(search->arena, note->title);
     }
-    if (!view_eq_nocase(view_str(note->title), view_trim(view_str(search->name))))
+    if (!line_same_nocase(view_str(note->title), view_str(search->name)))
         return ETHOS_OK;
     if (*search->key)
         snprintf(search->other, sizeof search->other, "%s", note->key);

@@ -64,6 +64,25 @@ int notes_transfer(struct ethos_turn *turn, const char *name, const char *target
                    const struct ethos_sync_how *how, char out_scope[ETHOS_MAX_SCOPE],
                    char out_key[ETHOS_MAX_KEY + 1], struct ethos_error *error);
 
+/* What a note shall say; an absent view leaves that part as it is (core/remember.h, remember_rewrite). */
+struct notes_change {
+    struct ethos_view text, hook, title;
+};
+
+/*
+ * Changes a note and its line in one update. A file that was named after a title that changed is then
+ * renamed, unless its new name is taken; out tells where the note is now.
+ */
+int notes_write(struct ethos_turn *turn, const char *scope, const char *name,
+                const struct notes_change *change, const struct ethos_sync_how *how,
+                struct ethos_kept *out, struct ethos_error *error);
+
+/* ETHOS_LIMIT for a title that is too long for a line of the index. */
+int notes_check_title(struct ethos_view title, struct ethos_error *error);
+
+/* The surface or session that an origin names, as the member source of a note says it. Returns str_code. */
+int notes_source(const struct ethos_turn *turn, const struct ethos_origin *origin, struct str *out);
+
 /* Lists the notes and reads the index; opens no note. Zero it first, release it always. */
 int notes_load(struct ethos_turn *turn, const char *scope, struct notes *out,
                struct ethos_error *error);

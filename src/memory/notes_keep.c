@@ -46,7 +46,7 @@ static void put(struct ethos_edit *edit, const struct str *text, const char *act
 /* One attempt to keep a fact under one name; the callback's argument. */
 struct keeping {
     struct remember what;
-    const char *key;
+    const char *key, *if_match;
     struct str note, index;
     enum remember_effect effect;
 };
@@ -64,6 +64,12 @@ static int edit_keep(void *arg, struct ethos_edit *edits, size_t count, struct e
                    : err_set(error, code, "%s: the note or the index is too large", keeping->key);
     if (keeping->effect == REMEMBER_TAKEN)
         return ETHOS_EXISTS;
+    const char *revision = note->old.data ? note->old.revision : "absent";
+    if (keeping->if_match && strcmp(keeping->if_match, revision) != 0)
+        return update_moved(keeping->key, revision, error);
+    note->verdict = index->verdict = ETHOS_EDIT_KEEP;
+    if (keeping->effect == REMEMBER_EXISTS)
+        return ETHOS_OK;
     put(note, &keeping->note, keeping->effect == REMEMBER_REPLACED ? "replace" : "add");
     put(index, &keeping->index, "add");
     snprintf(note->receipt, sizeof note->receipt, "%s", remember_effect_name(keeping->effect));
@@ -147,7 +153,7 @@ static int keep(struct ethos_turn *turn, struct keeping *keeping, const struct e
 }
 
 /* It is a line of the index, which is in every prompt. */
-static int check_title(struct ethos_view title, struct ethos_error *error)
+int notes_check_title(struct ethos_view title, struct ethos_error *error)
 {
     uint64_t size = title.data ? utf8_units(title) : 0;
     if (size <= ETHOS_MAX_TITLE_CH)
@@ -168,7 +174,7 @@ static int check_fact(const struct ethos_fact *fact, struct ethos_error *error)
     if (fact->title.data && line_blank(fact->title))
         return err_hint(error, err_set(error, ETHOS_INVALID, "the title is blank"),
                         "leave it out to have one made from the text");
-    if (check_title(fact->title, error) != ETHOS_OK)
+    if (notes_check_title(fact->title, error) != ETHOS_OK)
         return ETHOS_LIMIT;
     for (size_t i = 0; i < 3; i++)
         if (parts[i].size > 0 && memchr(parts[i].data, 0, parts[i].size))
@@ -207,16 +213,16 @@ static enum remember_how how_of(enum ethos_again again)
 {
     return again == ETHOS_AGAIN_REPLACE ? REMEMBER_REPLACE
            : again == ETHOS_AGAIN_NEW   ? REMEMBER_NEW
+           : again == ETHOS_AGAIN_ASK   ? REMEMBER_ASK
                                         : REMEMBER_ADD;
 }
 
 /* "session:<id>", or the surface; where a fact comes from. */
-static int name_source(const struct ethos_turn *turn, const struct ethos_origin *origin,
-                       struct str *out)
+int notes_source(const struct ethos_turn *turn, const struct ethos_origin *origin, struct str *out)
 {
-    const char *session = origin->session ? origin->session : turn->context.session;
+    const char *session = origin && origin->session ? origin->session : turn->context.session;
     return session ? str_printf(out, "session:%s", session)
-                   : str_adds(out, origin->via ? origin->via : "");
+                   : str_adds(out, origin && origin->via ? origin->via : "");
 }
 
 static int remember(struct ethos_turn *turn, const struct ethos_fact *fact,
@@ -229,15 +235,17 @@ static int remember(struct ethos_turn *turn, const struct ethos_fact *fact,
                                        .hook = fact->hook,
                                        .type = view_str(fact->type),
                                        .date = date,
-                                       .how = how_of(fact->again)}};
+                                       .how = how_of(fact->again)},
+                              .if_match = how->if_match};
     clock_date(service_now_ms(turn->ethos), date);
     str_init(&title, ETHOS_MAX_INPUT_BYTES);
     str_init(&source, ETHOS_MAX_INPUT_BYTES);
     str_init(&keeping.note, ETHOS_MAX_STORE_BYTES);
     str_init(&keeping.index, ETHOS_MAX_STORE_BYTES);
-    int code = fact->title.data ? str_add(&title, fact->title) : remember_title(fact->text, &title);
+    int code = fact->title.data ? str_add(&title, fact->title)
+                                : remember_note_title(fact->text, &title);
     if (code == ETHOS_OK)
-        code = name_source(turn, how->origin, &source);
+        code = notes_source(turn, how->origin, &source);
     keeping.what.title = str_view(&title);
     if (source.size > 0)
         keeping.what.source = str_view(&source);
@@ -378,7 +386,7 @@ static int name_target(struct moving *moving, const char *name, struct ethos_err
                         "say a file name or a title");
     if (view_ends(given, VIEW(".md")))
         base.size -= 3;
-    if (check_title(base, error) != ETHOS_OK)
+    if (notes_check_title(base, error) != ETHOS_OK)
         return ETHOS_LIMIT;
     str_init(&slug, ETHOS_MAX_INPUT_BYTES);
     int code = slug_note(base, SLUG_NOTE_MAX, &slug);

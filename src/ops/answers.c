@@ -87,7 +87,11 @@ const struct answer_row answers[] = {
      "{hits: [{scope: string, key: string, line: int, snippet: string, modifiedAt: "
      "string?}], files: int, unreadable: int, partial: bool}"},
     {"notes.remember",
-     "Report & {effect: string, scope: string, key: string, path: string?, index: Budget?}"},
+     "Report & {effect: string, scope: string, key: string, path: string?, index: Budget?, "
+     "similar?: [{key: string}], content?: string, revision?: string?, warning?: string}"},
+    {"notes.write",
+     "Report & {effect: string, scope: string, key: string, path: string?, index: Budget?, "
+     "similar?: [{key: string}], warning?: string}"},
     {"notes.list", "{scope: string, path: string?, index: Budget?, stale: int, notes: [Note], "
                    "nextCursor: string?}"},
     {"notes.show", "Note & {scope: string, content: string, path: string?, revision: string?}"},

@@ -52,6 +52,7 @@ static const struct row {
     {"notes.list", OF_TURN},
     {"notes.show", OF_TURN},
     {"notes.get", OF_TURN},
+    {"notes.write", OF_TURN},
     {"notes.remove", OF_TURN},
     {"notes.reindex", OF_TURN},
     {"notes.graph", OF_TURN},

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "base/view.h"
+#include "core/note.h"
 #include "core/scope.h"
 #include "memory/backends.h"
 #include "memory/notes.h"
@@ -166,6 +167,53 @@ static int find_meant(struct ethos_turn *turn, const struct ethos_target *target
     return code;
 }
 
+/*
+ * What a model writes by key: MEMORY.md and USER.md. Notes have tools of their own, which keep the index in step,
+ * and a name that nobody knows is no new file. Other scopes (a team's) have files of any name.
+ */
+static int check_model_key(struct ethos_turn *turn, const struct ethos_target *target,
+                           struct ethos_error *error)
+{
+    char scope[ETHOS_MAX_SCOPE], key[ETHOS_MAX_KEY + 1];
+    const char *name = target->key;
+    if (!name || target->scope || strcmp(name, NOTES_INDEX) == 0 || strcmp(name, "USER.md") == 0)
+        return ETHOS_OK;
+    int code = notes_locate(turn, NULL, name, scope, key, error);
+    if (code == ETHOS_OK && !ethos_turn_context(turn)->workspace_scope)
+        return ETHOS_OK; // no note tools there
+    if (code == ETHOS_OK)
+        return err_hint(error, err_set(error, ETHOS_DENIED, "%s is a note", key),
+                        "note_write changes it, note_remove removes it");
+    if (code != ETHOS_NOTFOUND)
+        return code;
+    return err_hint(error, err_set(error, code, "no such file: %s", name),
+                    "remember makes a note; without key this changes MEMORY.md");
+}
+
+/* Whether a file has these lines already; a model that adds them again does not know it. */
+static int says_already(struct ethos_turn *turn, const struct ethos_target *target,
+                        struct ethos_view text, const struct ethos_sync_how *how, bool *out_says,
+                        struct ethos_error *error)
+{
+    struct ethos_file *file;
+    *out_says = false;
+    int code = ethos_read(turn, target, &file, error);
+    if (code != ETHOS_OK)
+        return code;
+    const struct note note = {.body = view_of(file->text, file->size)};
+    code = note_says(&note, text, out_says) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+    const struct ethos_outcome outcome = {.kind = ETHOS_OUTCOME_UNCHANGED,
+                                          .scope = file->scope,
+                                          .key = file->key,
+                                          .revision = file->revision,
+                                          .chars = utf8_units(note.body),
+                                          .warning = "it says this already"};
+    if (code == ETHOS_OK && *out_says)
+        how->each(how->arg, &outcome);
+    ethos_file_free(file);
+    return code;
+}
+
 static int sync_single(enum ethos_action action, const char *argument, struct ethos_turn *turn,
                        const struct op_call *call, const struct ethos_sync_how *how,
                        struct ethos_error *error)
@@ -181,10 +229,13 @@ static int sync_single(enum ethos_action action, const char *argument, struct et
     };
     struct str meant;
     str_init(&meant, SIZE_MAX);
-    int code = ETHOS_OK;
-    if (call->guarded && action == ETHOS_ACTION_REMOVE)
+    bool said = false;
+    int code = call->guarded ? check_model_key(turn, &target, error) : ETHOS_OK;
+    if (code == ETHOS_OK && call->guarded && action == ETHOS_ACTION_REMOVE)
         code = find_meant(turn, &target, &update.text, &meant, error);
-    if (code == ETHOS_OK)
+    if (code == ETHOS_OK && call->guarded && action == ETHOS_ACTION_ADD && update.text.size > 0)
+        code = says_already(turn, &target, update.text, how, &said, error);
+    if (code == ETHOS_OK && !said)
         code = ethos_sync(turn, &update, 1, how, error);
     str_release(&meant);
     return code;

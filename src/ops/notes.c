@@ -1,5 +1,5 @@
 /*
- * notes.c: the operations notes.*: remember, list, show, edit, rm, mv, check, reindex, promote.
+ * notes.c: the operations notes.*: remember, list, show, edit, write, rm, mv, check, reindex, promote.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,9 @@
 #include "base/utf8.h"
 #include "base/view.h"
 #include "core/note.h"
+#include "core/scan.h"
 #include "core/scope.h"
+#include "core/similar.h"
 #include "memory/notes.h"
 #include "memory/notes_check.h"
 #include "memory/notes_promote.h"
@@ -23,6 +25,13 @@
 
 #define INDEX NOTES_INDEX
 #define USUAL_NOTE 512 /* bytes: what is told of a note besides its text */
+
+#define EXISTS_WARNING                                                                             \
+    "nothing was written: a note has this title; repeat with mode append, or with mode replace "   \
+    "and if_match to correct it"
+#define SECRET_WARNING                                                                             \
+    "the text holds what looks like a secret: prompts leave it out, but the file has it; "         \
+    "ethos memory forget removes it"
 
 /* ---- the index in the prompt ------------------------------------------------------------------ */
 
@@ -93,6 +102,21 @@ static const char *named_scope(const struct op_call *call)
     return everywhere ? "global" : op_string(call, "scope");
 }
 
+/*
+ * What to do when there is a note of this title. A model says so, and replaces only what it has read: else it is
+ * shown the note.
+ */
+static enum ethos_again named_again(const struct op_call *call)
+{
+    const char *mode = op_string(call, "mode");
+    bool replace = op_flag(call, "replace") || (mode && strcmp(mode, "replace") == 0);
+    if (op_flag(call, "new"))
+        return ETHOS_AGAIN_NEW;
+    if (call->guarded && (!mode || (replace && !op_string(call, "ifMatch"))))
+        return ETHOS_AGAIN_ASK;
+    return replace ? ETHOS_AGAIN_REPLACE : ETHOS_AGAIN_ADD;
+}
+
 static struct ethos_fact named_fact(const struct op_call *call)
 {
     return (struct ethos_fact){
@@ -101,9 +125,7 @@ static struct ethos_fact named_fact(const struct op_call *call)
         .hook = op_text(call, "hook"),
         .type = op_string(call, "type"),
         .scope = named_scope(call),
-        .again = op_flag(call, "replace") ? ETHOS_AGAIN_REPLACE
-                 : op_flag(call, "new")   ? ETHOS_AGAIN_NEW
-                                          : ETHOS_AGAIN_ADD,
+        .again = named_again(call),
     };
 }
 
@@ -112,9 +134,62 @@ static int put_new(json_t *object, const char *name, json_t *value, struct ethos
     return json_object_set_new(object, name, value) == 0 ? ETHOS_OK : err_nomem(error);
 }
 
-/* Says what became of the fact, and warns when the index has outgrown its share. */
-static int tell_kept(struct ethos_turn *turn, const struct ethos_kept *kept, json_t *more,
-                     struct ethos_error *error)
+/* Notes that are about the same, by the index. What was done is done: one that cannot be read names none. */
+static json_t *similar_json(struct ethos_turn *turn, const struct ethos_kept *kept)
+{
+    struct ethos_text index = {0};
+    struct ethos_view files[SIMILAR_MOST];
+    json_t *rows = json_array();
+    size_t count = 0;
+    if (notes_read(turn, kept->scope, INDEX, &index, NULL) == ETHOS_OK)
+        count = similar_entries(view_of(index.data, index.size), view_str(kept->key), files);
+    for (size_t i = 0; i < count; i++)
+        op_json_push(&rows, json_pack("{s:o}", "key", json_text(files[i])));
+    notes_free(turn, &index);
+    return rows;
+}
+
+static bool has_secret(const struct op_call *call)
+{
+    struct str safe;
+    bool found = false;
+    str_init(&safe, SIZE_MAX);
+    for (size_t i = 0; !found && i < 3; i++) {
+        const char *name = (const char *const[]){"content", "title", "hook"}[i];
+        found = scan_text(op_text(call, name), SCAN_REDACT, &safe, NULL);
+    }
+    str_release(&safe);
+    return found;
+}
+
+/* What there is besides: the note as it is, others about the same, a secret. */
+static int add_advice(struct ethos_turn *turn, const struct op_call *call,
+                      const struct ethos_kept *kept, json_t *more, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    bool exists = strcmp(kept->effect, "exists") == 0;
+    struct ethos_file *file = NULL;
+    if (exists) {
+        const struct ethos_target target = {NULL, kept->scope, kept->key};
+        code = ethos_read(turn, &target, &file, error);
+        if (code == ETHOS_OK)
+            code = put_new(more, "content", json_text(view_of(file->text, file->size)), error);
+        if (code == ETHOS_OK)
+            code = put_new(more, "revision", op_json_revision(file->revision), error);
+        if (code == ETHOS_OK)
+            code = put_new(more, "warning", json_string(EXISTS_WARNING), error);
+        ethos_file_free(file);
+    } else if (strcmp(kept->effect, "unchanged") != 0) {
+        code = put_new(more, "similar", similar_json(turn, kept), error);
+        if (code == ETHOS_OK && has_secret(call))
+            code = put_new(more, "warning", json_string(SECRET_WARNING), error);
+    }
+    return code;
+}
+
+/* Reports what became of the fact, and how the index fits into the prompt. */
+static int report_kept(struct ethos_turn *turn, const struct op_call *call,
+                       const struct ethos_kept *kept, json_t *more, struct ethos_error *error)
 {
     json_t *gauge = NULL;
     if (index_gauge(turn, kept->scope, NULL, &gauge, NULL) != ETHOS_OK)
@@ -129,9 +204,18 @@ static int tell_kept(struct ethos_turn *turn, const struct ethos_kept *kept, jso
     if (code == ETHOS_OK)
         code = put_new(more, "path", op_json_path(turn, kept->scope, kept->key), error);
     if (code == ETHOS_OK)
+        code = add_advice(turn, call, kept, more, error);
+    if (code == ETHOS_OK)
         return put_new(more, "index", gauge, error);
     json_decref(gauge);
     return code;
+}
+
+/* Two arguments of which only one makes sense. */
+static int refuse_both(const char *one, const char *other, struct ethos_error *error)
+{
+    int code = err_set(error, ETHOS_INVALID, "'%s' and '%s' exclude each other", one, other);
+    return err_hint(error, code, "leave one of them out");
 }
 
 static int remember(struct ethos_turn *turn, const struct op_call *call,
@@ -140,15 +224,13 @@ static int remember(struct ethos_turn *turn, const struct op_call *call,
     struct ethos_kept kept;
     const struct ethos_fact fact = named_fact(call);
     if (op_flag(call, "replace") && op_flag(call, "new"))
-        return err_hint(error,
-                        err_set(error, ETHOS_INVALID, "'replace' and 'new' exclude each other"),
-                        "leave one of them out");
+        return refuse_both("replace", "new", error);
+    if (op_string(call, "mode") && (op_flag(call, "replace") || op_flag(call, "new")))
+        return refuse_both("mode", op_flag(call, "new") ? "new" : "replace", error);
     if (op_string(call, "about") && op_string(call, "scope"))
-        return err_hint(error,
-                        err_set(error, ETHOS_INVALID, "'about' and 'scope' exclude each other"),
-                        "leave one of them out");
+        return refuse_both("about", "scope", error);
     int code = ethos_remember(turn, &fact, how, &kept, error);
-    return code == ETHOS_OK ? tell_kept(turn, &kept, more, error) : code;
+    return code == ETHOS_OK ? report_kept(turn, call, &kept, more, error) : code;
 }
 
 static int run_remember(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -437,13 +519,48 @@ static int point_elsewhere(struct ethos_turn *turn, const struct op_call *call, 
     return code;
 }
 
+/* Whose note is changed: for a model, which read it and names its revision, that which note_read shows. */
+static int changed_scope(struct ethos_turn *turn, const struct op_call *call,
+                         char room[ETHOS_MAX_SCOPE], const char **out, struct ethos_error *error)
+{
+    char key[ETHOS_MAX_KEY + 1];
+    *out = op_string(call, "scope");
+    if (*out || !call->guarded)
+        return ETHOS_OK;
+    *out = room;
+    return notes_locate(turn, NULL, op_string(call, "name"), room, key, error);
+}
+
 static int take_away(struct ethos_turn *turn, const struct op_call *call,
                      const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
 {
+    char room[ETHOS_MAX_SCOPE];
+    const char *scope;
     (void)more;
-    int code = ethos_note_remove(turn, op_string(call, "scope"), op_string(call, "name"), how,
-                                 error);
+    int code = changed_scope(turn, call, room, &scope, error);
+    if (code == ETHOS_OK)
+        code = ethos_note_remove(turn, scope, op_string(call, "name"), how, error);
     return point_elsewhere(turn, call, code, error);
+}
+
+static int write_note(struct ethos_turn *turn, const struct op_call *call,
+                      const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    char room[ETHOS_MAX_SCOPE];
+    const char *scope;
+    struct ethos_kept kept = {0};
+    const struct notes_change change = {op_text(call, "content"), op_text(call, "hook"),
+                                        op_text(call, "title")};
+    int code = changed_scope(turn, call, room, &scope, error);
+    if (code == ETHOS_OK)
+        code = notes_write(turn, scope, op_string(call, "name"), &change, how, &kept, error);
+    return code == ETHOS_OK ? report_kept(turn, call, &kept, more, error)
+                            : point_elsewhere(turn, call, code, error);
+}
+
+static int run_write(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_run(write_note, call, result, error);
 }
 
 static int run_remove(struct op_call *call, struct op_result *result, struct ethos_error *error)
@@ -588,8 +705,11 @@ static const struct op_arg remember_args[] = {
     ARG_NOTE_SCOPE,
     {"about", OP_CHOICE, 0, "project|everywhere", "WHAT",
      "project (default) or everywhere: the same as --scope global"},
-    {"replace", OP_FLAG, 0, NULL, NULL, "a note of this title gets this text instead"},
+    {"mode", OP_CHOICE, 0, "append|replace", "MODE",
+     "what a note of this title gets: append (default) or replace"},
+    {"replace", OP_FLAG, 0, NULL, NULL, "the same as --mode replace"},
     {"new", OP_FLAG, 0, NULL, NULL, "a second note, though there is one of this title"},
+    ARG_IF_MATCH,
     {"opId", OP_TEXT, 0, NULL, "ID", "do it once: a repeat gives the first report"},
     ARG_END};
 static const struct op_arg list_args[] = {
@@ -601,6 +721,15 @@ static const struct op_arg list_args[] = {
     ARG_END};
 static const struct op_arg name_args[] = {ARG_NAME, ARG_NOTE_SCOPE, ARG_END};
 static const struct op_arg remove_args[] = {ARG_NAME, ARG_NOTE_SCOPE, ARG_IF_MATCH, ARG_END};
+static const struct op_arg write_args[] = {
+    ARG_NAME,
+    {"content", OP_TEXT, OP_POSITIONAL | OP_STDIN, NULL, "TEXT",
+     "the new text of the note; - reads it from a pipe"},
+    {"hook", OP_TEXT, 0, NULL, "TEXT", "its new hook (default: from a new text)"},
+    {"title", OP_TEXT, 0, NULL, "TITLE", "its new title"},
+    ARG_NOTE_SCOPE,
+    ARG_IF_MATCH,
+    ARG_END};
 static const struct op_arg move_args[] = {
     ARG_NAME,
     {"newName", OP_TEXT, OP_POSITIONAL, NULL, "NEW", "a file name or a title"},
@@ -638,6 +767,9 @@ const struct op ops_notes[] = {
     {"notes.edit", "notes edit", "Edit one note in your editor",
      "ethos notes edit running-the-tests", remove_args, OP_MEMORY_WRITE,
      OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL, NULL},
+    {"notes.write", "notes write", "Correct a note: its text, hook or title, with its line",
+     "ethos notes write staging-host 'Staging runs on host-b'", write_args, OP_MEMORY_WRITE,
+     OP_WRITES | OP_DESTRUCTIVE, run_write},
     {"notes.remove", "notes rm", "Remove a note and its line in the index",
      "ethos notes rm running-the-tests", remove_args, OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE,
      run_remove},

@@ -243,7 +243,7 @@ static void test_a_name_is_taken_by_another_title(void **state)
     struct remember what = co2;
 
     (void)state;
-    assert_apply(&co2, "co2-eos.md", "Somebody's text\n", NULL, REMEMBER_TAKEN, "", "");
+    assert_apply(&co2, "co2-eos.md", "---\ntitle: Other\n---\n", NULL, REMEMBER_TAKEN, "", "");
     assert_apply(&co2, "co2-eos.md", "---\ntitle: Co2, eos!\n---\n", NULL, REMEMBER_TAKEN, "", "");
     assert_apply(&co2, "co2-eos.md", NULL, "- [Other](co2-eos.md)\n", REMEMBER_TAKEN, "", "");
     what.how = REMEMBER_NEW;
@@ -336,7 +336,8 @@ static void test_a_replaced_note_keeps_its_head(void **state)
                  "- [CO2 EOS](co2-eos.md) " DASH " Use SRK.\n");
 }
 
-static void test_a_hook_that_somebody_wrote_survives_replacing(void **state)
+/* A hook may hold the old fact, whoever wrote it. */
+static void test_line_and_description_follow_a_replaced_text(void **state)
 {
     struct remember what = co2;
 
@@ -345,10 +346,134 @@ static void test_a_hook_that_somebody_wrote_survives_replacing(void **state)
     assert_apply(&what, "co2-eos.md",
                  "---\nname: co2-eos\ndescription: for gases\nx: y\n---\nOld\n",
                  "- `CO2 EOS` " DASH " my words (file: `co2-eos.md`)\n", REMEMBER_REPLACED,
-                 "---\nname: co2-eos\ndescription: for gases\nx: y\nmetadata:\n"
+                 "---\nname: co2-eos\ndescription: Use Peng-Robinson.\nx: y\nmetadata:\n"
                  "  verified: 2026-11-15\n  source: session:s1\n---\n\n"
                  "Use Peng-Robinson.\nNot SRK.\n",
-                 "- `CO2 EOS` " DASH " my words (file: `co2-eos.md`)\n");
+                 "- `CO2 EOS` " DASH " Use Peng-Robinson. (file: `co2-eos.md`)\n");
+    what.hook = VIEW("given");
+    assert_apply(&what, "co2-eos.md", "Old\n", "- [CO2 EOS](co2-eos.md) " DASH " my words\n",
+                 REMEMBER_REPLACED, "Use Peng-Robinson.\nNot SRK.\n",
+                 "- [CO2 EOS](co2-eos.md) " DASH " given\n");
+}
+
+static void test_titles_are_the_same_in_any_letter_case(void **state)
+{
+    struct remember what = co2;
+
+    (void)state;
+    what.title = VIEW("co2  Eos");
+    what.text = VIEW("More");
+    assert_apply(&what, "co2-eos.md", co2_note, co2_index, REMEMBER_APPENDED, NULL, co2_index);
+    what.title = VIEW("\u00dcBER");
+    assert_apply(&what, "x.md", "---\ntitle: \u00fcber\n---\nOld\n", NULL, REMEMBER_APPENDED, NULL,
+                 NULL);
+}
+
+static void test_who_asks_changes_nothing_that_is_there(void **state)
+{
+    struct remember what = co2;
+
+    (void)state;
+    what.how = REMEMBER_ASK;
+    assert_apply(&what, "co2-eos.md", NULL, NULL, REMEMBER_CREATED, co2_note, co2_index);
+    assert_apply(&what, "co2-eos.md", co2_note, co2_index, REMEMBER_UNCHANGED, co2_note, co2_index);
+    what.text = VIEW("Use SRK.");
+    assert_apply(&what, "co2-eos.md", co2_note, co2_index, REMEMBER_EXISTS, co2_note, co2_index);
+}
+
+static void test_a_hook_does_not_repeat_the_title(void **state)
+{
+    struct remember what = co2;
+
+    (void)state;
+    what.title = VIEW("Use Peng-Robinson.");
+    assert_apply(&what, "use-peng-robinson.md", NULL, NULL, REMEMBER_CREATED, NULL,
+                 "- [Use Peng-Robinson.](use-peng-robinson.md)\n");
+}
+
+static void test_the_title_of_a_note_has_at_most_eight_words(void **state)
+{
+    struct str out;
+
+    (void)state;
+    str_init(&out, LIMIT);
+    remember_note_title(VIEW("- one two three four five six seven eight nine"), &out);
+    assert_string_equal(out.data, "one two three four five six seven eight");
+    str_clear(&out);
+    remember_note_title(VIEW("one two three four five six seven eight"), &out);
+    assert_string_equal(out.data, "one two three four five six seven eight");
+    str_release(&out);
+}
+
+#define TOKEN "ghp_abcdefghijklmnopqrstuvwxyzABCDEFGHIJ"
+
+static void test_made_titles_hooks_and_names_hold_no_secret(void **state)
+{
+    struct remember what = co2;
+    struct str title;
+
+    (void)state;
+    str_init(&title, LIMIT);
+    what.text = VIEW("The mirror wants " TOKEN " as password");
+    remember_note_title(what.text, &title);
+    assert_null(strstr(title.data, "ghp_"));
+    what.title = str_view(&title);
+    assert_key(title.data, REMEMBER_ADD, 0, "the-mirror-wants-as-password.md");
+    assert_key("Use " TOKEN, REMEMBER_ADD, 0, "use.md");
+    assert_key(TOKEN, REMEMBER_NEW, 1, "note-e3b0c442-2.md");
+    assert_apply(&what, "m.md", NULL, NULL, REMEMBER_CREATED, NULL,
+                 "- [The mirror wants \\[REDACTED:github-pat\\] as password](m.md)\n");
+    str_release(&title);
+}
+
+static void assert_rewrite(const struct remember *what, const char *note, const char *index,
+                           enum remember_effect effect, const char *out_note, const char *out_index,
+                           const char *out_title)
+{
+    enum remember_effect got;
+    struct str now, list, title;
+
+    str_init(&now, LIMIT);
+    str_init(&list, LIMIT);
+    str_init(&title, LIMIT);
+    str_adds(&title, "rubbish");
+    assert_int_equal(remember_rewrite(what, "co2-eos.md", view_str(note), view_str(index), &now,
+                                      &list, &title, &got),
+                     ETHOS_OK);
+    assert_string_equal(remember_effect_name(got), remember_effect_name(effect));
+    assert_string_equal(now.data, out_note);
+    assert_string_equal(list.data, out_index);
+    assert_string_equal(title.size > 0 ? title.data : "", out_title);
+    str_release(&title);
+    str_release(&list);
+    str_release(&now);
+}
+
+static void test_a_note_is_rewritten(void **state)
+{
+    struct remember what = {.date = "2027-01-01"};
+
+    (void)state;
+    what.hook = VIEW("gases");
+    assert_rewrite(&what, "Old\n", "- [A](co2-eos.md)\nprose", REMEMBER_REPLACED, "Old\n",
+                   "- [A](co2-eos.md) " DASH " gases\nprose", "");
+    what.hook = view_str(NULL);
+    what.title = VIEW("Gas law");
+    assert_rewrite(&what, "---\ntitle: CO2 EOS\n---\nOld\n", "* [CO2 EOS](co2-eos.md): x\n",
+                   REMEMBER_REPLACED,
+                   "---\ntitle: Gas law\nmetadata:\n  verified: 2027-01-01\n---\nOld\n",
+                   "* [Gas law](co2-eos.md): x\n", "Gas law");
+    assert_rewrite(&what, "Old\n", "- [Mine](co2-eos.md) " DASH " x\n", REMEMBER_REPLACED, "Old\n",
+                   "- [Gas law](co2-eos.md) " DASH " x\n", ""); // the file had a name of its own
+    what.title = view_str(NULL);
+    what.text = VIEW("Old");
+    assert_rewrite(&what, "Old\n", "- [CO2 EOS](co2-eos.md) " DASH " my words\n",
+                   REMEMBER_UNCHANGED, "Old\n", "- [CO2 EOS](co2-eos.md) " DASH " my words\n", "");
+    what.text = VIEW("New\nlines");
+    assert_rewrite(&what, "Old\n", "- [CO2 EOS](co2-eos.md) " DASH " my words\n", REMEMBER_REPLACED,
+                   "New\nlines\n", "- [CO2 EOS](co2-eos.md) " DASH " New\n", "");
+    assert_rewrite(&what, "CO2 EOS\n", "- [CO2 EOS](co2-eos.md)\n", REMEMBER_REPLACED,
+                   "New\nlines\n", "- [New](co2-eos.md)\n", "New"); // the title was made
 }
 
 static void test_a_note_belongs_to_the_title_of_its_line(void **state)
@@ -468,7 +593,13 @@ int main(void)
         cmocka_unit_test(test_more_text_is_added_and_the_hook_kept),
         cmocka_unit_test(test_a_given_hook_goes_to_line_and_description),
         cmocka_unit_test(test_a_replaced_note_keeps_its_head),
-        cmocka_unit_test(test_a_hook_that_somebody_wrote_survives_replacing),
+        cmocka_unit_test(test_line_and_description_follow_a_replaced_text),
+        cmocka_unit_test(test_titles_are_the_same_in_any_letter_case),
+        cmocka_unit_test(test_who_asks_changes_nothing_that_is_there),
+        cmocka_unit_test(test_a_hook_does_not_repeat_the_title),
+        cmocka_unit_test(test_the_title_of_a_note_has_at_most_eight_words),
+        cmocka_unit_test(test_made_titles_hooks_and_names_hold_no_secret),
+        cmocka_unit_test(test_a_note_is_rewritten),
         cmocka_unit_test(test_a_note_belongs_to_the_title_of_its_line),
         cmocka_unit_test(test_a_note_without_head_gets_one_for_its_type_only),
         cmocka_unit_test(test_a_head_that_cannot_be_edited_stays),

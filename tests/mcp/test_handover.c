@@ -275,7 +275,10 @@ static void try_without(struct world *world, const char *program, const char *ex
     start_program(&self, world, program, NULL);
     begin_legacy(&self, INITIALIZE("2025-03-26"));
     for (int round = 0; round < 2; round++) {
-        TELL(&self, "[" ADD("1", "one") "," SESSIONS("2") "]", READ("3"));
+        if (round == 0)
+            TELL(&self, "[" ADD("1", "one") "," SESSIONS("2") "]", READ("3"));
+        else
+            TELL(&self, "[" ADD("1", "two") "," SESSIONS("2") "]", READ("3"));
         json_t *batch = next_line(&self);
         assert_int_equal(json_array_size(batch), 2);
         assert_true(json_is_false(at(batch, "0.result.isError")));
@@ -295,7 +298,7 @@ static void test_without_the_other_program_a_tool_says_so(void **state)
     try_without(
         world, program,
         "/alone/libexec/ethos-db: No such file or directory; ethos is more than one program");
-    assert_file(world, MEMORY, "one\n\none\n"); // once in each round
+    assert_file(world, MEMORY, "one\n\ntwo\n"); // once in each round
 }
 
 static void test_the_small_program_in_its_place_does_not_call_itself_for_ever(void **state)

@@ -440,7 +440,7 @@ static void try_argument(struct process *self, const char *tool, const char *nam
         char message[512];
         if (fits(type, values[v].type))
             continue;
-        const char *chosen = strstr(tool, "_write") && strcmp(name, "action") != 0
+        const char *chosen = strstr(tool, "memory_write") && strcmp(name, "action") != 0
                                  ? strcmp(name, "substringMatch") == 0 ? "'action':'remove',"
                                                                        : "'action':'add',"
                                  : "";

@@ -23,6 +23,8 @@ static const struct {
     {"memory_write", "{'action':'add','content':'tea'}", WRITE, false, true},
     {"note_list", "{}", READ, false, false},
     {"note_read", "{'name':'Testing'}", READ, false, false},
+    {"note_write", "{'name':'Testing','title':'Tests','if_match':'x'}", WRITE, false, true},
+    {"note_remove", "{'name':'Testing','if_match':'x'}", WRITE, false, true},
     {"session_search", "{'query':'redis'}", SESSIONS, false, false},
     {"session_list_by_date", "{}", SESSIONS, false, false},
     {"session_read", "{'id':'nobody'}", SESSIONS, false, false},

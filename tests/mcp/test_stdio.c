@@ -197,13 +197,13 @@ static void test_options_narrow_what_is_offered(void **state)
 {
 #define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
     size_t all = count_tools(*state, NULL);
-    assert_int_equal(all % 100, 2);
+    assert_int_equal(all % 100, 4);
     size_t reading = count_tools(*state, OPTIONS("--read-only"));
-    assert_int_equal(reading, all - 202);
-    assert_int_equal(count_tools(*state, OPTIONS("--scope", "memory:write")), 202);
+    assert_int_equal(reading, all - 404);
+    assert_int_equal(count_tools(*state, OPTIONS("--scope", "memory:write")), 404);
     assert_int_equal(count_tools(*state, OPTIONS("--scope", "memory:write", "--read-only")), 0);
     assert_int_equal(
-        count_tools(*state, OPTIONS("--scope", "memory:read", "--scope=memory:write")) % 100, 2);
+        count_tools(*state, OPTIONS("--scope", "memory:read", "--scope=memory:write")) % 100, 4);
     assert_int_equal(count_tools(*state, OPTIONS("--team", "crew")), all + 301);
 }
 

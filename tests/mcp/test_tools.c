@@ -69,9 +69,10 @@ static void test_hints_come_from_the_operation(void **state)
     static const struct {
         const char *name;
         bool reads, destroys;
-    } rows[] = {{"remember", false, false},      {"memory_search", true, false},
+    } rows[] = {{"remember", false, true},       {"memory_search", true, false},
                 {"memory_read", true, false},    {"memory_write", false, true},
                 {"note_list", true, false},      {"note_read", true, false},
+                {"note_write", false, true},     {"note_remove", false, true},
                 {"session_search", true, false}, {"session_list_by_date", true, false},
                 {"session_read", true, false}};
     struct client client;
@@ -98,6 +99,28 @@ static void test_schemas_come_from_the_operation(void **state)
     assert_int_equal(json_integer_value(at(tools, "1.inputSchema.properties.limit.maximum")), 100);
     assert_string_equal(text_at(tools, "3.inputSchema.properties.action.enum.0"), "add");
     assert_string_equal(text_at(tools, "3.inputSchema.required.0"), "action");
+    client_close(&client);
+}
+
+/* Every conversation pays for them: what they say is kept short, counted as characters / 4. */
+static void test_tools_and_instructions_fit_into_1800_tokens(void **state)
+{
+    struct client client;
+    size_t index, size;
+    json_t *tool;
+    client_open(&client, *state, OP_RIGHTS_AGENT);
+    const json_t *reply = ask(&client, "initialize", "{'protocolVersion':'2025-11-25'}");
+    size = strlen(text_at(reply, "result.instructions"));
+    assert_true(size > 400);
+    json_array_foreach (at(ask(&client, "tools/list", "{}"), "result.tools"), index, tool) {
+        char *schema = json_dumps(at(tool, "inputSchema"), JSON_COMPACT);
+        size += strlen(text_at(tool, "name")) + strlen(text_at(tool, "description"));
+        size += strlen(schema);
+        free(schema);
+    }
+    assert_int_equal(index, 11);
+    if (size > (size_t)4 * 1800)
+        fail_msg("%zu characters are %zu tokens", size, size / 4);
     client_close(&client);
 }
 
@@ -135,7 +158,8 @@ static void test_rights_decide_what_is_there(void **state)
 
 static void test_without_a_project_nothing_is_about_one(void **state)
 {
-    static const char *const names[] = {"remember", "note_list", "note_read"};
+    static const char *const names[] = {"remember", "note_list", "note_read", "note_write",
+                                        "note_remove"};
     struct client client;
     start(&client, state, OP_RIGHTS_AGENT);
     for (size_t i = 0; i < COUNT(names); i++)
@@ -425,7 +449,7 @@ static void test_every_listed_resource_can_be_read(void **state)
     success(call(&client, "memory_write", "{'action':'add','content':'tea'}"));
     success(call(&client, "memory_write", "{'action':'add','content':'me','store':'user'}"));
     success(call(&client, "remember", "{'content':'Redis','title':'Testing'}"));
-    success(call(&client, "memory_write", "{'action':'add','content':'x','key':'plan.md'}"));
+    world_put(*state, "home/personalities/default/plan.md", "x\n");
     success(call(&client, "remember", "{'content':'All','title':'Shared','about':'everywhere'}"));
     json_t *rows = json_deep_copy(at(ask(&client, "resources/list", "{}"), "result.resources"));
     json_t *seen = json_object();
@@ -533,6 +557,7 @@ int main(void)
         CLIENT_TEST(test_names_and_schemas_fit_every_client),
         CLIENT_TEST(test_hints_come_from_the_operation),
         CLIENT_TEST(test_schemas_come_from_the_operation),
+        CLIENT_TEST(test_tools_and_instructions_fit_into_1800_tokens),
         CLIENT_TEST(test_rights_decide_what_is_there),
         CLIENT_TEST(test_without_a_project_nothing_is_about_one),
         CLIENT_TEST(test_the_team_is_there_only_when_named),
