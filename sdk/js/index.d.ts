@@ -454,7 +454,7 @@ export interface ConflictsCalls {
 }
 
 export interface SessionsCalls {
-    /** List the conversations of this folder, or of all. Needs sessions:read. */
+    /** List the conversations of this project, or of all. Needs sessions:read. */
     list(...args: Args<'sessions.list', {
         /** only those in which all these words occur, best first */
         query?: string;
@@ -464,7 +464,7 @@ export interface SessionsCalls {
         cursor?: string;
         /** only those of a personality */
         personalityId?: string;
-        /** of all folders, not only of this one */
+        /** of all projects, not only of this one */
         all?: boolean;
         /** of all people, not only your own */
         allUsers?: boolean;
@@ -500,7 +500,7 @@ export interface SessionsCalls {
         role?: 'user' | 'assistant' | 'tool_result' | 'system' | 'user_steer';
         /** only in one session */
         session?: string;
-        /** only in sessions of this folder */
+        /** only in sessions of this project */
         here?: boolean;
         /** the newest first, not the best */
         newest?: boolean;
@@ -567,7 +567,7 @@ export interface SessionsCalls {
         /** a session: its id, the start of it, or its key */
         id: string;
     }>): Promise<Result<'sessions.delete'>>;
-    /** Delete the sessions that were not used for long. Needs sessions:write. */
+    /** Delete the sessions that were not used for long. Needs the owner. */
     prune(...args: Args<'sessions.prune', {
         /** last used before: 90d, 2026-01-31 */
         olderThan: string;
