@@ -222,7 +222,9 @@ static int search_all(struct search *s)
     s->found.last_distance = s->distance;
     s->at = h->records[h->count - 1].after_hash;
     for (size_t i = h->count; code == ETHOS_OK && i-- > 0;) {
-        if (h->count - i > MERGE_BASE_VERSIONS || h->records[i].ts_ms < since_ms)
+        bool purged = view_eq(h->records[i].via,
+                              VIEW("purge")); // nobody ever read what is left before
+        if (h->count - i > MERGE_BASE_VERSIONS || h->records[i].ts_ms < since_ms || purged)
             break;
         code = step_back(s, i);
         if (code == ETHOS_OK && is_version(h, i))

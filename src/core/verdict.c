@@ -18,6 +18,7 @@
 #include "core/index.h"
 #include "core/merge.h"
 #include "core/patch.h"
+#include "core/places.h"
 
 #define CORRECTED_BYTES 12 /* shorter lines are alike by chance */
 #define CORRECTED_LINES 64 /* new lines that are compared with those they may correct */
@@ -816,31 +817,11 @@ static int hash_trimmed(struct judge *j)
     return ETHOS_OK;
 }
 
-/* Whether a text was purged lately, and nobody has edited the file outside since. */
-static bool is_purged(const struct judge *j)
+static bool is_known(void *arg, struct ethos_view line)
 {
-    const struct history *h = j->history;
+    const struct judge *j = arg;
 
-    for (size_t i = h->count; i-- > 0;) {
-        const struct history_record *r = &h->records[i];
-
-        if (r->ts_ms < j->facts->now_ms - MERGE_BASE_MS || view_eq(r->actions, VIEW("external")))
-            return false;
-        if (!h->voided[i] && view_eq(r->via, VIEW("purge")))
-            return true;
-    }
-    return false;
-}
-
-static bool is_returned(const struct judge *j)
-{
-    if (!is_purged(j))
-        return false;
-    for (size_t i = 0; i < j->now.count; i++) {
-        if (!view_blank(j->now.at[i]) && !has_line(&j->last, &j->now.at[i]))
-            return true;
-    }
-    return false;
+    return has_line(&j->last, &line);
 }
 
 /* What stands of our adds decides first; then the other changes. */
@@ -875,8 +856,9 @@ int verdict_judge(const struct verdict_case *facts, struct verdict_finding *out)
             return ETHOS_NOMEM;
         finding.dropped = missing.dropped ||
                           (finding.verdict == VERDICT_REVERT && any_ours(j.history, next, true));
-        finding.returned = finding.verdict == VERDICT_HONOUR && is_returned(&j);
-        if (finding.verdict == VERDICT_HONOUR && !finding.returned)
+        if (finding.verdict == VERDICT_HONOUR)
+            code = places_returned(facts, is_known, &j, &finding.returned);
+        if (code == ETHOS_OK && finding.verdict == VERDICT_HONOUR && !finding.returned)
             code = judge_edit(&j, &missing, &finding);
     }
     if (code == ETHOS_OK)
