@@ -163,7 +163,9 @@ static const struct mcp_arg remember_args[] = {
      "(default); reference: where something is to be found"},
     {"hook", "hook", "one line for the index that is in every prompt: when the note matters"},
     {"about", "about",
-     "project (default): the fact is about this project; everywhere: it matters in every project"},
+     "project (default): the fact is about this project; everywhere: it matters in every project, "
+     "or "
+     "there is no project here"},
     END};
 static const struct mcp_arg read_args[] = {
     {"store", "store", "memory (default): MEMORY.md; user: the person's profile, USER.md"},
@@ -229,7 +231,7 @@ const struct mcp_tool mcp_tools[] = {
     {"remember", "Remember a fact",
      "Keep one fact that will matter in a later conversation, as a note of this project or of "
      "every project: a decision, a preference, how something is built or run. Not for secrets.",
-     ONE_WAY("notes.remember"), remember_args, kept_fields, MCP_PROJECT, NULL},
+     ONE_WAY("notes.remember"), remember_args, kept_fields, MCP_ANY, NULL},
     {"memory_search", "Search memory",
      "Find words in everything that is remembered: memory, profile, and the notes of this project "
      "and of every project. Read a hit whose scope is \"global\" or begins with \"workspace:\" "
@@ -244,12 +246,13 @@ const struct mcp_tool mcp_tools[] = {
      "Change MEMORY.md or the person's profile: add text, remove lines, or replace the whole text. "
      "Facts about this project belong in remember.",
      WRITE_WAYS, write_args, report_fields, MCP_ANY, NULL},
-    {"note_list", "List notes", "List the notes of this project: titles, and when each matters.",
-     ONE_WAY("notes.list"), list_args, note_list_fields, MCP_PROJECT, NULL},
+    {"note_list", "List notes",
+     "List the notes of this project, where there is none those of every project: titles, and when "
+     "each matters.",
+     ONE_WAY("notes.list"), list_args, note_list_fields, MCP_ANY, NULL},
     {"note_read", "Read a note",
      "Read one note of this project or of every project, by file name or title.",
-     ONE_WAY("notes.get"), name_args, note_read_fields, MCP_PROJECT,
-     "note_list shows what there is"},
+     ONE_WAY("notes.get"), name_args, note_read_fields, MCP_ANY, "note_list shows what there is"},
     {"session_search", "Search conversations",
      "Find words in what was said in earlier conversations of this folder, or of all where the "
      "owner allows it. Read around a hit with "
