@@ -165,6 +165,7 @@ struct ethos_session_purge {
     uint64_t sessions; /* titles and metadata */
     uint64_t messages; /* hidden ones too */
     uint64_t summaries;
+    uint64_t keys; /* names of keys and browsers */
 };
 
 enum {
@@ -300,10 +301,10 @@ struct ethos_sessions_ops {
                         struct ethos_error *error);
 
     /*
-     * Optional. Puts a mark in the place of every line that holds a match, in messages, titles, metadata
-     * and summaries; JSON stays JSON, and every other byte stays. Nothing of it is left in files or
-     * indexes of the store when it returns ETHOS_OK. With dry_run it only counts and tells match->each, with
-     * the id of the session as the key.
+     * Optional. Puts a mark in the place of every line that holds a match, in messages, titles, metadata,
+     * summaries and names of keys; JSON stays JSON, and every other byte stays. Nothing of it is left in files
+     * or indexes of the store when it returns ETHOS_OK. With dry_run it only counts and tells match->each, with
+     * the id of the session, or the prefix of the key, as the key. *out_purge is set in any case.
      */
     int (*purge)(struct ethos_sessions *self, const struct ethos_match *match, int dry_run,
                  struct ethos_session_purge *out_purge, struct ethos_error *error);

@@ -183,6 +183,7 @@ typedef int ethos_purge_line_fn(void *arg, const struct ethos_purge_line *line);
 struct ethos_match {
     struct ethos_view text; /* part of one line, not blank, at most ETHOS_MAX_MATCH bytes */
     unsigned flags;
+    struct ethos_view also;    /* another form that counts like it, or absent */
     uint64_t salt;             /* random: files whose names hold the text get names made from it */
     ethos_purge_line_fn *each; /* or NULL: called by a dry run for every line of the texts of now */
     void *arg;

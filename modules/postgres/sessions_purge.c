@@ -63,7 +63,8 @@ static int mark_values(const struct purging *self, const char *session, struct v
             continue;
         *out_held = true;
         value->now = str_view(&value->out);
-        if (self->dry_run && forget_tell(self->forget, session, value->old) != ETHOS_OK)
+        if (self->dry_run && forget_tell_value(self->forget, value->json, session, value->old,
+                                               PG_MAX_MESSAGE) != ETHOS_OK)
             return ETHOS_NOMEM;
     }
     return ETHOS_OK;
@@ -170,6 +171,31 @@ static int purge_session(struct purging *self, const PGresult *result, int row,
     return code;
 }
 
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static int purge_key(struct purging *self, const PGresult *result, int row,
+                     struct ethos_error *error)
+{
+    struct value name = {.old = pg_bytes(result, row, 2)};
+    const char *prefix = pg_text(result, row, 1);
+    struct pg_change change;
+    bool held;
+    str_init(&name.out, PG_MAX_MESSAGE);
+    int code = mark_values(self, prefix, &name, 1, &held);
+    if (code != ETHOS_OK)
+        err_nomem(error);
+    self->found += held;
+    if (code == ETHOS_OK && held && !self->dry_run) {
+        code = pg_change_init(&change, PG_S_PURGE_KEY, prefix, error);
+        pg_add_text(&change.params, prefix);
+        add_text(&change.params, name.now);
+        if (code == ETHOS_OK)
+            code = pg_change_send(self->sessions, &change, error);
+    }
+    str_release(&name.out);
+    return code;
+}
+
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 typedef int row_fn(struct purging *self, const PGresult *result, int row,
@@ -239,11 +265,13 @@ int pg_sessions_purge(struct ethos_sessions *sessions, const struct ethos_match 
     uint64_t found = 1;
     int code = forget_init(&forget, match, error);
     for (int i = 0; code == ETHOS_OK && found > 0 && i < ROUNDS; i++) {
-        uint64_t before = total.sessions + total.messages;
+        uint64_t before = total.sessions + total.messages + total.keys;
         code = purge_table(&purging, PG_S_SCAN_SESSIONS, purge_session, &total.sessions, error);
         if (code == ETHOS_OK)
             code = purge_table(&purging, PG_S_SCAN_MESSAGES, purge_message, &total.messages, error);
-        found = total.sessions + total.messages - before;
+        if (code == ETHOS_OK)
+            code = purge_table(&purging, PG_S_SCAN_KEYS, purge_key, &total.keys, error);
+        found = total.sessions + total.messages + total.keys - before;
         if (dry_run)
             break;
         if (code == ETHOS_OK && found > 0)

@@ -289,6 +289,12 @@ const char *const pg_session_statements[PG_STATEMENTS - PG_OF_SESSIONS] = {
         " WHERE number > $1 AND ($3 IS NULL OR position($3 IN content) > 0 OR position($3 IN"
         " convert_to(concat_ws(' ', tool_name, tool_calls, content_blocks), 'UTF8')) > 0"
         " OR strpos(concat(tool_calls, content_blocks), chr(92)) > 0) ORDER BY number LIMIT $2",
+    AT(PG_S_SCAN_KEYS) = "SELECT number, prefix, name FROM @.api_key WHERE number > $1"
+                         " ORDER BY number LIMIT $2",
+    AT(PG_S_PURGE_KEY) =
+        "WITH changed AS (UPDATE @.api_key SET name = $3 WHERE prefix = $2 RETURNING prefix),"
+        " call AS (INSERT INTO @.session_call (token, what) SELECT $1, 'key' FROM changed)"
+        " SELECT 0, 0::int8" PG_DURABLE,
     /* $2 session, $3 title, $4 folded, $5 metadata; if they are still $6 and $7. */
     AT(PG_S_PURGE_SESSION) =
         "WITH changed AS (UPDATE @.session SET title = $3, title_folded = $4, metadata = $5"

@@ -217,12 +217,11 @@ enum unicode_kind unicode_kind(uint32_t cp)
     }
 }
 
-size_t unicode_fold(uint32_t cp, uint32_t out[UNICODE_FOLD_MAX])
+static size_t decompose(uint32_t cp, utf8proc_option_t options, uint32_t out[UNICODE_FOLD_MAX])
 {
     utf8proc_int32_t buffer[UNICODE_FOLD_MAX];
-    utf8proc_ssize_t count = utf8proc_decompose_char(
-        (utf8proc_int32_t)cp, buffer, UNICODE_FOLD_MAX,
-        UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE, NULL);
+    utf8proc_ssize_t count = utf8proc_decompose_char((utf8proc_int32_t)cp, buffer, UNICODE_FOLD_MAX,
+                                                     options, NULL);
 
     if (count < 0 || count > UNICODE_FOLD_MAX) {
         out[0] = cp;
@@ -231,6 +230,17 @@ size_t unicode_fold(uint32_t cp, uint32_t out[UNICODE_FOLD_MAX])
     for (utf8proc_ssize_t i = 0; i < count; i++)
         out[i] = (uint32_t)buffer[i];
     return (size_t)count;
+}
+
+size_t unicode_fold(uint32_t cp, uint32_t out[UNICODE_FOLD_MAX])
+{
+    return decompose(cp, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE,
+                     out);
+}
+
+size_t unicode_decompose(uint32_t cp, uint32_t out[UNICODE_FOLD_MAX])
+{
+    return decompose(cp, UTF8PROC_DECOMPOSE, out);
 }
 
 uint32_t unicode_compose(uint32_t first, uint32_t second)

@@ -41,6 +41,9 @@ enum unicode_kind unicode_kind(uint32_t cp);
 #define UNICODE_FOLD_MAX 24
 size_t unicode_fold(uint32_t cp, uint32_t out[UNICODE_FOLD_MAX]);
 
+/* The characters that cp is composed of, itself where it is none; nothing else is made of it. Returns how many. */
+size_t unicode_decompose(uint32_t cp, uint32_t out[UNICODE_FOLD_MAX]);
+
 /* The one character that two make together (Hangul, voiced Kana, accented letters), or 0. */
 uint32_t unicode_compose(uint32_t first, uint32_t second);
 

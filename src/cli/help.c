@@ -70,7 +70,7 @@ static const char *const shapes[][2] = {
      "history, null for what was there before; replaced is what stood in the place of the line"},
     {"memory.forget",
      "{lines, versions, blobs, conflicts, names, calls?, scopes: [{scope, name, lines, ...}], "
-     "sessions?: {sessions, messages, summaries}, files?: [{path, lines}], kept?: [{path, "
+     "sessions?: {sessions, messages, summaries, keys}, files?: [{path, lines}], kept?: [{path, "
      "reason}], "
      "elsewhere?: {files, messages}, unreachable: []}; with --dry-run also taken: [{scope, name, "
      "key, line, text}] and more, the number of further lines"},

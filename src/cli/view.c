@@ -285,6 +285,24 @@ static void view_linked(struct cli *self, const json_t *json)
                 former, lines, plural(lines), lines == 1 ? "it" : "them");
 }
 
+/* Who has no identity any more is nobody's, but what that person had is there. */
+static void view_unlinked(struct cli *self, const json_t *json)
+{
+    const char *left = text_of(json, "leftUserId");
+    view_user_id(self, json);
+    if (!*left)
+        return;
+    if (number_of(json, "bytes") > 0)
+        view_say(self,
+                 "Nobody is %s now; the profile stays (%lld byte%s, ethos users show %s). ethos "
+                 "users link %s %s %s takes this back",
+                 left, number_of(json, "bytes"), plural(number_of(json, "bytes")), left,
+                 text_of(json, "platform"), text_of(json, "platformUserId"), left);
+    else
+        view_say(self, "Nobody is %s now. ethos users link %s %s %s takes this back", left,
+                 text_of(json, "platform"), text_of(json, "platformUserId"), left);
+}
+
 static void view_personalities(struct cli *self, const json_t *json)
 {
     size_t index;
@@ -553,7 +571,7 @@ static const struct {
     {"users.show", view_user},
     {"users.resolve", view_user_id},
     {"users.link", view_linked},
-    {"users.unlink", view_user_id},
+    {"users.unlink", view_unlinked},
     {"personalities.list", view_personalities},
     {"personalities.get", view_personality},
     {"personalities.create", view_created},

@@ -372,6 +372,7 @@ static void print_counts(FILE *out, const json_t *json)
     any = print_count(out, any, number_of(sessions, "messages"), "message", "messages");
     any = print_count(out, any, number_of(sessions, "sessions"), "session title", "session titles");
     any = print_count(out, any, number_of(sessions, "summaries"), "summary", "summaries");
+    any = print_count(out, any, number_of(sessions, "keys"), "name of a key", "names of keys");
     print_count(out, any, files, "other file", "other files");
     fputc('\n', out);
 }
@@ -498,7 +499,8 @@ static void print_event(struct cli *self, const json_t *row)
     term_styled(&self->term, TERM_WARN, "%s", event_words(event));
     term_printf(&self->term, "\n    %s (%s), %s, change %lld, %s\n", text_of(row, "key"),
                 text_of(row, "scope"), when, number_of(row, "number"), amount);
-    if (strcmp(event, "dropped") == 0 || strcmp(event, "partial") == 0)
+    if (strcmp(event, "dropped") == 0 || strcmp(event, "partial") == 0 ||
+        strcmp(event, "returned") == 0)
         print_changed(self, "the edit", json_view(row, "diff"));
     print_changed(self, "merged with it", json_view(row, "merged"));
     if (*text_of(row, "undo"))

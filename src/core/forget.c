@@ -19,11 +19,6 @@
 
 #define MAX_EXTENSION 5 /* bytes of ".json" and the like, which a renamed file keeps */
 
-static bool any_case(const struct forget *self)
-{
-    return self->match->flags & ETHOS_MATCH_ANY_CASE;
-}
-
 /* ---- words ---------------------------------------------------------------------------------- */
 
 /* Scripts whose words do not stand apart: Han, Kana, Hangul, Thai, Lao, Myanmar, Khmer. */
@@ -52,26 +47,37 @@ static bool are_joined(uint32_t left, uint32_t right)
     return is_word(left) && is_word(right) && !is_unspaced(left) && !is_unspaced(right);
 }
 
-static bool stands_alone(const struct forget *self, struct ethos_view text, size_t at, size_t end)
+static bool stands_alone(const struct forget *self, const struct forget_needle *needle,
+                         struct ethos_view text, size_t at, size_t end)
 {
     uint32_t cp;
     if (self->match->flags & ETHOS_MATCH_SUBSTRING)
         return true;
     if (end < text.size) {
         utf8_decode(text.data + end, text.size - end, &cp, NULL);
-        if (are_joined(self->last, cp))
+        if (are_joined(needle->last, cp))
             return false;
     }
     if (at == 0)
         return true;
     size_t before = utf8_before(text, at);
     utf8_decode(text.data + before, at - before, &cp, NULL);
-    return !are_joined(cp, self->first);
+    return !are_joined(cp, needle->first);
 }
 
 /* ---- preparing ------------------------------------------------------------------------------ */
 
-static int add_symbol(struct forget *self, uint32_t symbol)
+/* What a character is compared by. */
+static size_t symbols_of(enum forget_mode mode, uint32_t cp, uint32_t out[UNICODE_FOLD_MAX])
+{
+    if (cp < 0x80) {
+        *out = mode == FORGET_FOLDED && cp >= 'A' && cp <= 'Z' ? cp + 'a' - 'A' : cp;
+        return 1;
+    }
+    return mode == FORGET_FOLDED ? unicode_fold(cp, out) : unicode_decompose(cp, out);
+}
+
+static int add_symbol(struct forget_needle *self, uint32_t symbol)
 {
     if (self->count == FORGET_SYMBOLS)
         return ETHOS_LIMIT;
@@ -79,24 +85,25 @@ static int add_symbol(struct forget *self, uint32_t symbol)
     return ETHOS_OK;
 }
 
-static int add_symbols(struct forget *self, struct ethos_view text)
+static int add_symbols(struct forget_needle *self)
 {
+    struct ethos_view text = self->text;
     int code = ETHOS_OK;
-    for (size_t i = 0, used; code == ETHOS_OK && i < text.size; i += used) {
-        uint32_t cp, folded[UNICODE_FOLD_MAX];
-        used = any_case(self) ? utf8_decode(text.data + i, text.size - i, &cp, NULL) : 1;
-        if (!any_case(self)) {
+    for (size_t i = 0, used = 1; code == ETHOS_OK && i < text.size; i += used) {
+        uint32_t cp, symbols[UNICODE_FOLD_MAX];
+        if (self->mode == FORGET_BYTES) {
             code = add_symbol(self, (unsigned char)text.data[i]);
             continue;
         }
-        size_t count = unicode_fold(cp, folded);
+        used = utf8_decode(text.data + i, text.size - i, &cp, NULL);
+        size_t count = symbols_of(self->mode, cp, symbols);
         for (size_t j = 0; code == ETHOS_OK && j < count; j++)
-            code = add_symbol(self, folded[j]);
+            code = add_symbol(self, symbols[j]);
     }
     return code;
 }
 
-static void find_borders(struct forget *self)
+static void find_borders(struct forget_needle *self)
 {
     size_t border = 0;
     self->back[0] = 0;
@@ -106,6 +113,25 @@ static void find_borders(struct forget *self)
         border += self->symbols[i] == self->symbols[border];
         self->back[i] = (uint16_t)border;
     }
+}
+
+/* ETHOS_LIMIT when it is too long; ETHOS_INVALID when nothing of it would be seen. */
+static int init_needle(struct forget_needle *self, struct ethos_view text, unsigned flags)
+{
+    self->text = text;
+    self->count = 0;
+    self->mode = flags & ETHOS_MATCH_ANY_CASE            ? FORGET_FOLDED
+                 : utf8_ascii(text) || !utf8_valid(text) ? FORGET_BYTES
+                                                         : FORGET_CANONICAL;
+    if (text.size > ETHOS_MAX_MATCH || add_symbols(self) != ETHOS_OK)
+        return ETHOS_LIMIT;
+    if (self->count == 0)
+        return ETHOS_INVALID;
+    size_t last = utf8_before(text, text.size);
+    utf8_decode(text.data, text.size, &self->first, NULL);
+    utf8_decode(text.data + last, text.size - last, &self->last, NULL);
+    find_borders(self);
+    return ETHOS_OK;
 }
 
 static bool is_alnum(char c)
@@ -119,6 +145,7 @@ static void make_slug(struct forget *self)
     struct ethos_view text = self->match->text;
     size_t size = 0, words = 0;
     bool whole = true;
+    self->slug = (struct ethos_view){0};
     for (size_t i = 0; i < text.size; i++) {
         char c = text.data[i];
         bool starts = i == 0 || !is_alnum(text.data[i - 1]);
@@ -143,22 +170,17 @@ int forget_init(struct forget *self, const struct ethos_match *match, struct eth
     if (memchr(text.data, '\n', text.size) || memchr(text.data, 0, text.size))
         return err_set(error, ETHOS_INVALID, "what is to be forgotten must be one line");
     self->match = match;
-    self->count = 0;
-    self->slug = (struct ethos_view){0};
-    if (text.size > ETHOS_MAX_MATCH || add_symbols(self, text) != ETHOS_OK)
-        return err_set(error, ETHOS_LIMIT, "what is to be forgotten is longer than %d bytes",
+    self->needle_count = 1;
+    int code = init_needle(&self->needles[0], text, match->flags);
+    if (code == ETHOS_LIMIT)
+        return err_set(error, code, "what is to be forgotten is longer than %d bytes",
                        ETHOS_MAX_MATCH);
-    if (self->count == 0) // nothing but joiners: invisible
-        return err_set(error, ETHOS_INVALID, "nothing to forget: the text is blank");
-    size_t last = utf8_before(text, text.size);
-    utf8_decode(text.data, text.size, &self->first, NULL);
-    utf8_decode(text.data + last, text.size - last, &self->last, NULL);
-    find_borders(self);
+    if (code != ETHOS_OK) // nothing but joiners: invisible
+        return err_set(error, code, "nothing to forget: the text is blank");
+    if (match->also.size > 0 &&
+        init_needle(&self->needles[1], match->also, match->flags) == ETHOS_OK)
+        self->needle_count = 2;
     make_slug(self);
-    self->escaped = false;
-    for (size_t i = 0; i < text.size; i++)
-        self->escaped = self->escaped || (unsigned char)text.data[i] < 0x20 ||
-                        text.data[i] == '"' || text.data[i] == '\\';
     self->mark = forget_holds(self, VIEW("[forgotten]")) ? "[...]" : "[forgotten]";
     return ETHOS_OK;
 }
@@ -168,6 +190,7 @@ int forget_init(struct forget *self, const struct ethos_match *match, struct eth
 /* What is walked: where the symbols that may belong to a match began. */
 struct walk {
     const struct forget *self;
+    const struct forget_needle *needle;
     struct ethos_view text;
     size_t matched;
     size_t symbol; /* how many there were */
@@ -177,29 +200,29 @@ struct walk {
 /* Takes the next symbol, which stands in [at, end). Whether a match ends with it, and where it began. */
 static bool take_symbol(struct walk *walk, uint32_t symbol, size_t at, size_t *out_at)
 {
-    const struct forget *self = walk->self;
-    walk->starts[walk->symbol % self->count] = at;
-    while (walk->matched > 0 && symbol != self->symbols[walk->matched])
-        walk->matched = self->back[walk->matched - 1];
-    walk->matched += symbol == self->symbols[walk->matched];
+    const struct forget_needle *needle = walk->needle;
+    walk->starts[walk->symbol % needle->count] = at;
+    while (walk->matched > 0 && symbol != needle->symbols[walk->matched])
+        walk->matched = needle->back[walk->matched - 1];
+    walk->matched += symbol == needle->symbols[walk->matched];
     walk->symbol++;
-    if (walk->matched < self->count)
+    if (walk->matched < needle->count)
         return false;
-    *out_at = walk->starts[walk->symbol % self->count];
-    walk->matched = self->back[walk->matched - 1];
+    *out_at = walk->starts[walk->symbol % needle->count];
+    walk->matched = needle->back[walk->matched - 1];
     return true;
 }
 
 static bool find_bytes(struct walk *walk, size_t from, size_t *out_at, size_t *out_end)
 {
-    struct ethos_view rest = view_from(walk->text, from), needle = walk->self->match->text;
-    const char *near = memmem(rest.data, rest.size, needle.data, needle.size);
+    struct ethos_view rest = view_from(walk->text, from), text = walk->needle->text;
+    const char *near = memmem(rest.data, rest.size, text.data, text.size);
     if (!near)
         return false;
     for (size_t i = (size_t)(near - walk->text.data); i < walk->text.size; i++) {
         size_t at;
         if (!take_symbol(walk, (unsigned char)walk->text.data[i], i, &at) ||
-            !stands_alone(walk->self, walk->text, at, i + 1))
+            !stands_alone(walk->self, walk->needle, walk->text, at, i + 1))
             continue;
         *out_at = at;
         *out_end = i + 1;
@@ -208,20 +231,19 @@ static bool find_bytes(struct walk *walk, size_t from, size_t *out_at, size_t *o
     return false;
 }
 
-static bool find_folded(struct walk *walk, size_t from, size_t *out_at, size_t *out_end)
+/* Letter by letter; what is part of a composed letter is not that letter, unless letter case is ignored. */
+static bool find_letters(struct walk *walk, size_t from, size_t *out_at, size_t *out_end)
 {
     struct ethos_view text = walk->text;
+    enum forget_mode mode = walk->needle->mode;
     for (size_t i = from, used; i < text.size; i += used) {
-        uint32_t cp, folded[UNICODE_FOLD_MAX];
-        size_t count = 1, at;
+        uint32_t cp, symbols[UNICODE_FOLD_MAX];
         used = utf8_decode(text.data + i, text.size - i, &cp, NULL);
-        if (cp < 0x80)
-            *folded = cp >= 'A' && cp <= 'Z' ? cp + 'a' - 'A' : cp;
-        else
-            count = unicode_fold(cp, folded);
+        size_t count = symbols_of(mode, cp, symbols), at;
         for (size_t j = 0; j < count; j++) {
-            if (!take_symbol(walk, folded[j], i, &at) ||
-                !stands_alone(walk->self, text, at, i + used))
+            if (!take_symbol(walk, symbols[j], i, &at) ||
+                (mode == FORGET_CANONICAL && j + 1 < count) ||
+                !stands_alone(walk->self, walk->needle, text, at, i + used))
                 continue;
             *out_at = at;
             *out_end = i + used;
@@ -231,23 +253,133 @@ static bool find_folded(struct walk *walk, size_t from, size_t *out_at, size_t *
     return false;
 }
 
-bool forget_find(const struct forget *self, struct ethos_view text, size_t from, size_t *out_at,
-                 size_t *out_end)
+static bool find_needle(const struct forget *self, const struct forget_needle *needle,
+                        struct ethos_view text, size_t from, size_t *out_at, size_t *out_end)
 {
     struct walk walk;
     walk.self = self;
+    walk.needle = needle;
     walk.text = text;
     walk.matched = walk.symbol = 0;
+    return needle->mode == FORGET_BYTES ? find_bytes(&walk, from, out_at, out_end)
+                                        : find_letters(&walk, from, out_at, out_end);
+}
+
+/* The first match of any form. */
+static bool find_any(const struct forget *self, struct ethos_view text, size_t from, size_t *out_at,
+                     size_t *out_end)
+{
+    bool found = false;
+    for (size_t i = 0; i < self->needle_count; i++) {
+        size_t at, end;
+        if (!find_needle(self, &self->needles[i], text, from, &at, &end) ||
+            (found && at >= *out_at))
+            continue;
+        found = true;
+        *out_at = at;
+        *out_end = end;
+    }
+    return found;
+}
+
+/* Where there are two forms, line by line: each line is looked at once for both. */
+bool forget_find(const struct forget *self, struct ethos_view text, size_t from, size_t *out_at,
+                 size_t *out_end)
+{
     if (from >= text.size)
         return false;
-    return any_case(self) ? find_folded(&walk, from, out_at, out_end)
-                          : find_bytes(&walk, from, out_at, out_end);
+    if (self->needle_count == 1)
+        return find_needle(self, &self->needles[0], text, from, out_at, out_end);
+    while (from < text.size) {
+        const char *newline = memchr(text.data + from, '\n', text.size - from);
+        size_t end = newline ? (size_t)(newline - text.data) : text.size;
+        if (find_any(self, view_of(text.data, end), from, out_at, out_end))
+            return true;
+        from = end + 1;
+    }
+    return false;
 }
 
 bool forget_holds(const struct forget *self, struct ethos_view text)
 {
     size_t at, end;
     return forget_find(self, text, 0, &at, &end);
+}
+
+/* ---- escapes -------------------------------------------------------------------------------- */
+
+#define ESCAPE_LEVELS 3 /* JSON as a text within JSON, and once more */
+
+/* Four hexadecimal digits, or -1. */
+static int32_t hex_of(struct ethos_view text)
+{
+    int32_t value = 0;
+    for (size_t i = 0; i < 4; i++) {
+        char c = i < text.size ? text.data[i] : 0;
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
+        if (digit < 0)
+            return -1;
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+/* Adds the character of "\uXXXX", with its other half; the bytes that were read, 0: it is none. */
+static size_t add_code(struct ethos_view text, struct str *out)
+{
+    char bytes[4];
+    int32_t high = hex_of(text), low = -1;
+    if (high < 0)
+        return 0;
+    if (high >= 0xD800 && high < 0xDC00 && text.size >= 10 && text.data[4] == '\\' &&
+        text.data[5] == 'u')
+        low = hex_of(view_from(text, 6));
+    bool pair = low >= 0xDC00 && low < 0xE000;
+    uint32_t cp = pair ? 0x10000u + (((uint32_t)high - 0xD800u) << 10) + ((uint32_t)low - 0xDC00u)
+                       : (uint32_t)high;
+    if (cp >= 0xD800 && cp < 0xE000)
+        cp = UTF8_REPLACEMENT;
+    str_add(out, view_of(bytes, utf8_put(cp, bytes)));
+    return pair ? 10 : 4;
+}
+
+/* The text with the characters that escapes of JSON stand for. */
+static int unescape(struct ethos_view text, struct str *out)
+{
+    static const char names[] = "\"\\/bfnrt", characters[] = "\"\\/\b\f\n\r\t";
+    for (size_t i = 0; i < text.size;) {
+        const char *slash = memchr(text.data + i, '\\', text.size - i);
+        size_t at = slash ? (size_t)(slash - text.data) : text.size;
+        str_add(out, view_of(text.data + i, at - i));
+        if (at + 1 >= text.size)
+            return str_add(out, view_from(text, at));
+        const char *name = memchr(names, text.data[at + 1], sizeof names - 1);
+        size_t code = text.data[at + 1] == 'u' ? add_code(view_from(text, at + 2), out) : 0;
+        if (code == 0)
+            str_addc(out, name ? characters[name - names] : '\\');
+        i = at + (code ? 2 + code : name ? 2 : 1);
+    }
+    return str_code(out);
+}
+
+bool forget_holds_escaped(const struct forget *self, struct ethos_view text)
+{
+    struct str read[2];
+    bool held = forget_holds(self, text);
+    str_init(&read[0], SIZE_MAX);
+    str_init(&read[1], SIZE_MAX);
+    for (int i = 0; !held && i < ESCAPE_LEVELS && memchr(text.data, '\\', text.size); i++) {
+        struct str *out = &read[i % 2];
+        str_clear(out);
+        held = unescape(text, out) != ETHOS_OK || forget_holds(self, str_view(out));
+        text = str_view(out);
+    }
+    str_release(&read[0]);
+    str_release(&read[1]);
+    return held;
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */
@@ -277,7 +409,23 @@ static struct ethos_view held_line(struct ethos_view text, const struct held *he
     size_t end = held->end;
     if (end > held->start && text.data[end - 1] == '\n')
         end--;
+    if (end > held->start && text.data[end - 1] == '\r')
+        end--;
     return view_of(text.data + held->start, end - held->start);
+}
+
+/* What stands before blank lines at the end. */
+static size_t without_blank_lines(struct ethos_view text)
+{
+    size_t end = text.size;
+    while (end > 0) {
+        const char *before = memrchr(text.data, '\n', end - 1);
+        size_t start = before ? (size_t)(before - text.data) + 1 : 0;
+        if (!view_blank(view_of(text.data + start, end - start)))
+            break;
+        end = start;
+    }
+    return end;
 }
 
 int forget_lines(const struct forget *self, struct ethos_view text, struct str *out,
@@ -296,8 +444,9 @@ int forget_lines(const struct forget *self, struct ethos_view text, struct str *
     if (count == 0)
         return ETHOS_OK;
     str_add(out, view_from(text, from));
-    str_truncate(out, view_trim_end(str_view(out)).size);
-    int code = str_addc(out, '\n');
+    if (view_blank(view_from(text, from))) // what went was the end of it
+        str_truncate(out, without_blank_lines(str_view(out)));
+    int code = out->size > 0 ? str_code(out) : str_addc(out, '\n');
     *out_text = str_view(out);
     if (lines)
         *lines += count;
@@ -317,6 +466,35 @@ int forget_tell(const struct forget *self, const char *key, struct ethos_view te
         code = match->each(match->arg, &line);
         number = held.number + 1;
     }
+    return code;
+}
+
+int forget_tell_json(const struct forget *self, const char *key, const json_t *value)
+{
+    const char *name;
+    size_t index;
+    json_t *member;
+    int code = ETHOS_OK;
+    if (json_is_string(value))
+        return forget_tell(self, key, view_of(json_string_value(value), json_string_length(value)));
+    json_array_foreach ((json_t *)value, index, member)
+        code = code == ETHOS_OK ? forget_tell_json(self, key, member) : code;
+    json_object_foreach ((json_t *)value, name, member) {
+        code = code == ETHOS_OK ? forget_tell(self, key, view_str(name)) : code;
+        code = code == ETHOS_OK ? forget_tell_json(self, key, member) : code;
+    }
+    return code;
+}
+
+int forget_tell_value(const struct forget *self, bool json, const char *key,
+                      struct ethos_view value, size_t most)
+{
+    json_t *parsed = NULL;
+    int code = json ? json_parse_most(value, most, "", &parsed, NULL) : ETHOS_INVALID;
+    if (code == ETHOS_NOMEM)
+        return code;
+    code = code == ETHOS_OK ? forget_tell_json(self, key, parsed) : forget_tell(self, key, value);
+    json_decref(parsed);
     return code;
 }
 

@@ -3,7 +3,8 @@
  *
  * Whole words by default: "tea" is not in "team". A letter or digit beside the match makes it part of a
  * longer word, unless the text itself begins or ends with something else there, or one of the two
- * characters belongs to a script written without spaces. Cost: linear in the text, whatever it holds.
+ * characters belongs to a script written without spaces. Letters that are composed of others are the same
+ * letter however they are written. Cost: linear in the text, whatever it holds.
  */
 #ifndef ETHOS_CORE_FORGET_H
 #define ETHOS_CORE_FORGET_H
@@ -17,18 +18,32 @@
 
 struct str;
 
-#define FORGET_SYMBOLS (2 * ETHOS_MAX_MATCH) /* of a folded text */
+#define FORGET_SYMBOLS (2 * ETHOS_MAX_MATCH) /* of a text, decomposed or folded */
 
-/* A match, prepared for searching. */
-struct forget {
-    const struct ethos_match *match;
+/* What two characters must have in common. */
+enum forget_mode {
+    FORGET_BYTES,     /* every byte: ASCII, and what is no UTF-8 */
+    FORGET_CANONICAL, /* what they are composed of */
+    FORGET_FOLDED     /* the same, letter case and compatibility forms aside */
+};
+
+/* A text, prepared for searching. */
+struct forget_needle {
+    struct ethos_view text;
+    enum forget_mode mode;
     size_t count;
-    uint32_t symbols[FORGET_SYMBOLS]; /* bytes, or folded characters */
+    uint32_t symbols[FORGET_SYMBOLS]; /* bytes, or characters */
     uint16_t back[FORGET_SYMBOLS];    /* longest proper border of each head */
     uint32_t first, last;             /* characters of the text */
-    const char *mark;                 /* what stands for a line that cannot go */
-    bool escaped;                     /* JSON writes the text otherwise */
-    struct ethos_view slug;           /* of the text, as names of notes are made */
+};
+
+/* A match, prepared likewise: its text, and its other form if it has one. */
+struct forget {
+    const struct ethos_match *match;
+    struct forget_needle needles[2];
+    size_t needle_count;
+    const char *mark;       /* what stands for a line that cannot go */
+    struct ethos_view slug; /* of the text, as names of notes are made */
     char slug_bytes[ETHOS_MAX_MATCH + 1];
 };
 
@@ -41,8 +56,15 @@ bool forget_find(const struct forget *self, struct ethos_view text, size_t from,
 bool forget_holds(const struct forget *self, struct ethos_view text);
 
 /*
- * The text without the lines that hold it, as `remove` leaves it, in out; one that does not hold it is
- * given as it is. *lines (may be NULL) counts them. ETHOS_OK or ETHOS_NOMEM.
+ * The same for what may be JSON: also where escapes stand for characters of it, three levels deep. What cannot be
+ * told without memory is held.
+ */
+bool forget_holds_escaped(const struct forget *self, struct ethos_view text);
+
+/*
+ * The text without the lines that hold it, in out: every other line stays as it is, but blank lines that would be
+ * the last ones; of nothing a line end is left. One that does not hold it is given as it is. *lines (may be NULL)
+ * counts them. ETHOS_OK or ETHOS_NOMEM.
  */
 int forget_lines(const struct forget *self, struct ethos_view text, struct str *out,
                  struct ethos_view *out_text, uint64_t *lines);
@@ -50,7 +72,14 @@ int forget_lines(const struct forget *self, struct ethos_view text, struct str *
 /* Tells match->each (may be NULL) of every line of a key that holds it; what it returned, or ETHOS_OK. */
 int forget_tell(const struct forget *self, const char *key, struct ethos_view text);
 
-/* The same with a mark in the place of each such line; every other byte stays. */
+/* The same for every text within a JSON value. */
+int forget_tell_json(const struct forget *self, const char *key, const json_t *value);
+
+/* The same for a value of a table, which is JSON if it can be parsed: see forget_value. */
+int forget_tell_value(const struct forget *self, bool json, const char *key,
+                      struct ethos_view value, size_t most);
+
+/* The text with a mark in the place of each such line; every other byte stays. */
 int forget_mark(const struct forget *self, struct ethos_view text, struct str *out,
                 struct ethos_view *out_text, uint64_t *lines);
 

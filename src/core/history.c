@@ -166,6 +166,7 @@ static void print_ours(const struct history_record *r, struct str *out)
     print_if(out, "afterBlob", r->after_blob);
     print_if(out, "appendBlob", r->append_blob);
     print_if(out, "graft", r->graft);
+    print_if(out, "places", r->places);
 }
 
 int history_print(const struct history_record *record, struct str *out)
@@ -226,6 +227,7 @@ static const struct member {
     MEMBER("afterBlob", BLOB, after_blob),
     MEMBER("appendBlob", BLOB, append_blob),
     MEMBER("graft", TEXT, graft),
+    MEMBER("places", TEXT, places),
 };
 
 struct parse {

@@ -48,6 +48,7 @@ struct history_record {
     struct ethos_view actor, trust;
     uint64_t voids_first, voids_last; /* 0: no void */
     struct ethos_view before_blob, after_blob;
+    struct ethos_view places;      /* of a purge: where lines went (core/places.h) */
     struct ethos_view append_blob; /* what was put at the end of a long text; no other blob then */
     /*
      * Of a line that was brought here from another store, with its time and its number: on the first line of a

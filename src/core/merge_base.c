@@ -231,6 +231,8 @@ static int search_all(struct search *s)
     s->found.last_distance = s->distance;
     s->at = h->records[h->count - 1].after_hash;
     for (size_t i = h->count; code == ETHOS_OK && i-- > first;) {
+        if (view_eq(h->records[i].via, VIEW("purge"))) // nobody ever read what is left before
+            break;
         code = step_back(s, i);
         if (code == ETHOS_OK && is_version(h, i))
             note_version(s, i);

@@ -21,6 +21,7 @@
 #include "core/line_index.h"
 #include "core/merge.h"
 #include "core/patch.h"
+#include "core/places.h"
 #include "core/wording.h"
 
 #define CORRECTED_BYTES 12 /* shorter lines are alike by chance */
@@ -830,34 +831,11 @@ static int hash_trimmed(struct judge *j)
     return code;
 }
 
-/* Whether a text was purged lately, and nobody has edited the file outside since. */
-static bool is_purged(const struct judge *j)
+static bool is_known(void *arg, struct ethos_view line)
 {
-    const struct history *h = j->history;
-    size_t first = first_recent(j);
+    const struct judge *j = arg;
 
-    for (size_t i = h->count; i-- > first;) {
-        const struct history_record *r = &h->records[i];
-
-        if (view_eq(r->actions, VIEW("external")))
-            return false;
-        if (!h->voided[i] && view_eq(r->via, VIEW("purge")))
-            return true;
-    }
-    return false;
-}
-
-static bool is_returned(const struct judge *j)
-{
-    struct ethos_view line, rest = j->facts->now;
-
-    if (!is_purged(j))
-        return false;
-    while (line_index_next(&rest, &line)) {
-        if (!view_blank(line) && !line_index_has(&j->last, line))
-            return true;
-    }
-    return false;
+    return line_index_has(&j->last, line);
 }
 
 /* What stands of our adds decides first; then the other changes. */
@@ -885,9 +863,11 @@ static int judge_lines(struct judge *j, size_t next, struct verdict_finding *out
         return code;
     out->dropped = missing.dropped ||
                    (out->verdict == VERDICT_REVERT && any_ours(j->history, next, true));
-    out->returned = out->verdict == VERDICT_HONOUR && is_returned(j);
-    return out->verdict == VERDICT_HONOUR && !out->returned ? judge_edit(j, &missing, out)
-                                                            : ETHOS_OK;
+    if (out->verdict == VERDICT_HONOUR)
+        code = places_returned(j->facts, is_known, j, &out->returned);
+    if (code == ETHOS_OK && out->verdict == VERDICT_HONOUR && !out->returned)
+        code = judge_edit(j, &missing, out);
+    return code;
 }
 
 int verdict_judge(const struct verdict_case *facts, struct verdict_finding *out)

@@ -17,8 +17,8 @@
  *                  saved ones stand and the last version is kept as a conflict copy
  *         HONOUR   anything else; also where versions are equally near and lead to different results
  *
- * The first edit after a purge that brings lines is honoured as well: nothing tells what was purged, so
- * a stale buffer cannot be merged, but that it may have brought the text back is told (returned).
+ * The first edit after a purge that puts lines where the purge took some out is honoured as well: nothing tells what
+ * they were, so a stale buffer cannot be merged, but that it may have brought the text back is told (returned).
  *
  * Whatever of ours is missing afterwards is told (dropped); of changes other than adds where the edit may
  * have begun with a text that lacked them: an older version, or none at all.

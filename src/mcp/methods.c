@@ -43,8 +43,7 @@ static const struct {
      "works: memory_search finds words everywhere, memory_read with store \"user\" shows their "
      "profile.\n",
      MCP_ANY},
-    {"notes.list", "- note_list shows the notes of this project, note_read opens one.\n",
-     MCP_PROJECT},
+    {"notes.list", "- note_list shows the notes of this project, note_read opens one.\n", MCP_ANY},
     {"sessions.search",
      "- When they refer to an earlier conversation: session_search finds what was said, "
      "session_list_by_date what was held when, session_read opens it.\n",
@@ -53,7 +52,7 @@ static const struct {
      "- Keep at once what will matter in a later conversation (a decision and why, a preference, "
      "how to build or run things): remember, one fact, in their words, with a title. No secrets, "
      "nothing that the code or its files say already, nothing that matters only now.\n",
-     MCP_PROJECT},
+     MCP_ANY},
     {"memory.add",
      "- Facts about the person go into their profile: memory_write, action \"add\", "
      "store \"user\".\n",

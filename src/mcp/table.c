@@ -251,7 +251,7 @@ const struct mcp_tool mcp_tools[] = {
     {"remember", "Remember a fact",
      "Keep one fact that will matter in a later conversation, as a note of this project or of "
      "every project: a decision, a preference, how something is built or run. No secrets.",
-     ONE_WAY("notes.remember"), remember_args, kept_fields, MCP_PROJECT, NULL},
+     ONE_WAY("notes.remember"), remember_args, kept_fields, MCP_ANY, NULL},
     {"memory_search", "Search memory",
      "Search memory, profile and notes by words or a question; best first. Read a hit of scope "
      "\"global\" or \"workspace:...\" with note_read, others with memory_read.",
@@ -264,17 +264,19 @@ const struct mcp_tool mcp_tools[] = {
      "Change MEMORY.md or the person's profile: add text, remove lines, or replace the whole text. "
      "Facts about this project go to remember.",
      WRITE_WAYS, write_args, report_fields, MCP_ANY, NULL},
-    {"note_list", "List notes", "List the notes of this project: titles, and when each matters.",
-     ONE_WAY("notes.list"), list_args, note_list_fields, MCP_PROJECT, NULL},
+    {"note_list", "List notes",
+     "List the notes of this project, where there is none those of every project: titles, and when "
+     "each matters.",
+     ONE_WAY("notes.list"), list_args, note_list_fields, MCP_ANY, NULL},
     {"note_read", "Read a note",
      "Read one note of this project or of every project, with its revision.", ONE_WAY("notes.get"),
-     name_args, note_read_fields, MCP_PROJECT, "note_list shows what there is"},
+     name_args, note_read_fields, MCP_ANY, "note_list shows what there is"},
     {"note_write", "Correct a note",
      "Correct a note that is wrong or outdated: new text, hook or title. Read it first.",
-     MATCHED_WAY("notes.write"), note_write_args, kept_fields, MCP_PROJECT,
+     MATCHED_WAY("notes.write"), note_write_args, kept_fields, MCP_ANY,
      "note_list shows what there is"},
     {"note_remove", "Remove a note", "Remove a note that no longer holds. Read it first.",
-     MATCHED_WAY("notes.remove"), note_remove_args, report_fields, MCP_PROJECT,
+     MATCHED_WAY("notes.remove"), note_remove_args, report_fields, MCP_ANY,
      "note_list shows what there is"},
     {"session_search", "Search conversations",
      "Find words in earlier conversations of this project, or of all where the owner allows it. "

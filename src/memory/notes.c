@@ -20,12 +20,20 @@
 
 /* ---- scope and texts -------------------------------------------------------------------------- */
 
+/* Whose notes are meant when nobody says so. Those of everywhere need no workspace. */
+static const char *usual_scope(const struct ethos_turn *turn)
+{
+    const struct ethos_context *context = &turn->context;
+    bool nowhere = !context->workspace_scope && !context->workspace_error;
+    return nowhere && !turn->no_global ? "global" : "workspace";
+}
+
 int notes_scope(const struct ethos_turn *turn, const char *scope, char out[ETHOS_MAX_SCOPE],
                 struct ethos_error *error)
 {
     struct scope_target target;
-    int code = scope_target(&turn->context, NULL, scope ? scope : "workspace", NOTES_INDEX, true,
-                            &target, error);
+    int code = scope_target(&turn->context, NULL, scope ? scope : usual_scope(turn), NOTES_INDEX,
+                            true, &target, error);
     if (code == ETHOS_OK && scope_is_tree(target.scope))
         code = scope_refuse(view_str(target.scope), error); // its files are no notes
     if (code == ETHOS_OK)
@@ -39,7 +47,10 @@ int notes_new_scope(const struct ethos_turn *turn, const char *scope, char out[E
 {
     char found[ETHOS_MAX_SCOPE], own[ETHOS_MAX_SCOPE];
     const struct ethos_context *context = &turn->context;
-    int code = notes_scope(turn, scope, found, error);
+    int code = notes_scope(turn, scope ? scope : "workspace", found, error);
+    if (code == ETHOS_INVALID && !scope && !context->workspace_error)
+        return err_hint(error, code,
+                        "name one, or say that the fact is about everything: scope global");
     if (code == ETHOS_OK && strcmp(context->memory_scope, "global") == 0 &&
         scope_make(SCOPE_PERSONALITY, context->personality, own, NULL) == ETHOS_OK &&
         strcmp(found, own) == 0) {

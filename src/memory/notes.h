@@ -42,6 +42,9 @@ int notes_scope(const struct ethos_turn *turn, const char *scope, char out[ETHOS
 int notes_new_scope(const struct ethos_turn *turn, const char *scope, char out[ETHOS_MAX_SCOPE],
                     struct ethos_error *error);
 
+/* Looks at files of a scope that were edited outside lately, as opening each would. Failures are passed over. */
+void notes_settle(struct ethos_turn *turn, const char *scope);
+
 #define NOTES_MOVE "move" /* what the two halves of a move between scopes are made by, in history */
 
 /* The scopes whose notes a turn sees, the nearest first: the workspace's, its memory's, and global. */

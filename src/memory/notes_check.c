@@ -514,9 +514,13 @@ static void write_record(struct check *check)
 
 static int run(struct check *check, const struct notes_check *what, struct ethos_error *error)
 {
-    char key[ETHOS_MAX_KEY + 1];
+    char key[ETHOS_MAX_KEY + 1], scope[ETHOS_MAX_SCOPE];
     const struct ethos_context *context = &check->turn->context;
-    int code = notes_load(check->turn, what->scope, &check->notes, error);
+    int code = notes_scope(check->turn, what->scope, scope, error);
+    if (code == ETHOS_OK && !(check->how->flags & ETHOS_SYNC_DRY_RUN))
+        notes_settle(check->turn, scope);
+    if (code == ETHOS_OK)
+        code = notes_load(check->turn, scope, &check->notes, error);
     if (code == ETHOS_OK)
         code = read_subjects(check, error);
     if (code == ETHOS_OK)

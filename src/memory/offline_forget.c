@@ -80,19 +80,6 @@ static int cleanse_call(const struct forgetting *self, json_t *call, bool *out_h
 
 /* ---- one file ---------------------------------------------------------------------------------- */
 
-/* Something that is no call: whether it holds the text, also as JSON would write it. */
-static bool holds(const struct forgetting *self, struct ethos_view text)
-{
-    struct str quoted;
-    str_init(&quoted, SIZE_MAX);
-    json_quote(self->forget.match->text, &quoted);
-    bool found = forget_holds(&self->forget, text) || str_code(&quoted) != ETHOS_OK ||
-                 (self->forget.escaped &&
-                  view_contains(text, view_of(quoted.data + 1, quoted.size - 2)));
-    str_release(&quoted);
-    return found;
-}
-
 /* The reason may quote what was refused. */
 static void cleanse_reason(const struct forgetting *self, json_t *call)
 {
@@ -133,7 +120,8 @@ static int judge(struct forgetting *self, int dir, const char *name, bool waits,
     if (whole && cleanse_call(self, json, &held) != ETHOS_OK)
         return err_nomem(error);
     if (!whole)
-        held = holds(self, text) || holds(self, json_view(json, "damaged"));
+        held = forget_holds_escaped(&self->forget, text) ||
+               forget_holds_escaped(&self->forget, json_view(json, "damaged"));
     self->calls += held;
     if (!held || self->dry_run)
         return ETHOS_OK;

@@ -102,16 +102,16 @@ static int still_there(const char *where, struct ethos_error *error)
     return err_hint(error, code, "stop whatever writes it, then try again");
 }
 
-/* Until nothing is found; a dry run looks once. */
+/* Until nothing is found; a dry run looks once. counted: what there was to begin with is in the total already. */
 static int purge_rounds(struct ethos *self, struct ethos_provider *provider, const char *scope,
-                        const struct purge_how *how, struct ethos_purge *total,
+                        const struct purge_how *how, bool counted, struct ethos_purge *total,
                         struct ethos_error *error)
 {
     struct ethos_purge found = {.lines = 1};
     int code = ETHOS_OK;
     for (int i = 0; code == ETHOS_OK && !is_nothing(&found) && i < PURGE_ROUNDS; i++) {
         code = purge_once(self, provider, scope, how, &found, error);
-        if (code == ETHOS_OK)
+        if (code == ETHOS_OK && !(counted && i == 0))
             add_purge(total, &found);
         if (how->dry_run)
             return code;
@@ -119,21 +119,55 @@ static int purge_rounds(struct ethos *self, struct ethos_provider *provider, con
     return code == ETHOS_OK && !is_nothing(&found) ? still_there(scope, error) : code;
 }
 
-/* The name that a title with the text gave to a note is in links to it, and in older versions. */
-static int purge_slug(struct ethos *self, struct ethos_provider *provider, const char *scope,
-                      const struct purge_how *how, const struct forget *forget,
-                      struct ethos_purge *total, struct ethos_error *error)
+/*
+ * Notes get their new names, which changes lines and adds to the history: what is purged is counted before, as a dry
+ * run counts it.
+ */
+static int purge_names(struct ethos *self, struct ethos_provider *provider, const char *scope,
+                       const struct purge_how *how, const struct forget *forget, bool *out_counted,
+                       struct ethos_purge *total, struct ethos_error *error)
 {
-    struct ethos_match match = *how->match;
-    struct purge_how own = *how;
-    uint64_t names = total->names;
-    if (names == 0 || forget->slug.size == 0 || view_eq(forget->slug, match.text))
+    struct purge_how dry = *how;
+    struct ethos_purge found = {0};
+    bool any = false;
+    dry.dry_run = true;
+    int code = purge_notes(self, provider, scope, forget, NULL, &any, error);
+    if (code != ETHOS_OK || !any)
+        return code;
+    *out_counted = true;
+    code = purge_once(self, provider, scope, &dry, &found, error);
+    if (code == ETHOS_OK)
+        add_purge(total, &found);
+    return code == ETHOS_OK ? purge_notes(self, provider, scope, forget, how->origin, NULL, error)
+                            : code;
+}
+
+/* Whether a text of the scope is named so that it gets another name. */
+struct naming {
+    const struct forget *forget;
+    bool any;
+};
+
+static int note_name(void *arg, const struct ethos_entry *entry)
+{
+    struct naming *naming = arg;
+    naming->any = naming->any || forget_names(naming->forget, view_str(entry->key));
+    return ETHOS_OK;
+}
+
+/* The name that a title with the text gave to a note is in links to it, and in older versions: it counts, too. */
+static int add_slug(struct ethos_provider *provider, const char *scope, struct ethos_match *match,
+                    struct forget *forget, struct ethos_error *error)
+{
+    struct naming naming = {.forget = forget};
+    if (forget->slug.size == 0 || view_eq(forget->slug, match->text) ||
+        !SLOT_PROVIDER(provider, list))
         return ETHOS_OK;
-    match.text = forget->slug;
-    own.match = &match;
-    int code = purge_rounds(self, provider, scope, &own, total, error);
-    total->names = names;
-    return code;
+    int code = provider->ops->list(provider, scope, note_name, &naming, error);
+    if (code != ETHOS_OK || !naming.any)
+        return code;
+    match->also = forget->slug;
+    return forget_init(forget, match, error);
 }
 
 /*
@@ -145,7 +179,11 @@ int purge_scope(struct ethos *self, struct ethos_provider *provider, const char 
 {
     struct forget forget;
     struct ethos_purge total = {0};
-    int code = forget_init(&forget, how->match, error);
+    struct ethos_match match = *how->match;
+    struct purge_how own = *how;
+    bool counted = false;
+    own.match = &match;
+    int code = forget_init(&forget, &match, error);
     bool tree = code == ETHOS_OK && scope_is_tree(scope);
     if (code == ETHOS_OK && how->enter)
         how->enter(how->arg, scope);
@@ -154,12 +192,12 @@ int purge_scope(struct ethos *self, struct ethos_provider *provider, const char 
     uint64_t calls = total.calls;
     if (code == ETHOS_OK && !SLOT_PROVIDER(provider, purge))
         code = cannot_purge(provider, error);
+    if (code == ETHOS_OK)
+        code = add_slug(provider, scope, &match, &forget, error);
     if (code == ETHOS_OK && !how->dry_run && !tree)
-        code = purge_notes(self, provider, scope, &forget, how->origin, error);
+        code = purge_names(self, provider, scope, &own, &forget, &counted, &total, error);
     if (code == ETHOS_OK)
-        code = purge_rounds(self, provider, scope, how, &total, error);
-    if (code == ETHOS_OK)
-        code = purge_slug(self, provider, scope, how, &forget, &total, error);
+        code = purge_rounds(self, provider, scope, &own, counted, &total, error);
     if (code == ETHOS_BUSY && calls > 0 && !how->dry_run)
         err_hint(error, code, "only %llu queued changes were purged; try again later",
                  (unsigned long long)calls);
@@ -482,10 +520,11 @@ static int purge_own_sessions(struct ethos *self, const struct purge_how *how,
     total->sessions += purge.sessions;
     total->messages += purge.messages;
     total->summaries += purge.summaries;
+    total->keys += purge.keys;
     return code;
 }
 
-/* Conversations that are found by it, or were held in a folder of this name. */
+/* Conversations that are found by it: by a key, a folder, a model, a person. */
 struct named {
     struct forget forget;
     uint64_t count;
@@ -495,7 +534,9 @@ struct named {
 static int note_named(void *arg, const struct ethos_session *session)
 {
     struct named *named = arg;
-    const char *const names[] = {session->key, session->working_dir};
+    const char *const names[] = {session->key,   session->working_dir, session->platform,
+                                 session->model, session->provider,    session->personality,
+                                 session->user};
     bool held = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         held = held || (names[i] && forget_holds(&named->forget, view_str(names[i])));
@@ -525,7 +566,8 @@ static int tell_named(struct ethos_sessions *sessions, const struct purge_how *h
     if (code != ETHOS_OK || named.count == 0)
         return code;
     snprintf(reason, sizeof reason,
-             "%llu found by a key or folder that holds it, such as %s; ethos sessions delete",
+             "%llu found by a name that holds it (key, folder, model or person), such as %s; ethos "
+             "sessions delete",
              (unsigned long long)named.count, named.first);
     how->kept(how->arg, "conversations", reason);
     return ETHOS_OK;

@@ -59,9 +59,12 @@ int purge_sessions(struct ethos *self, const struct purge_how *how, struct ethos
 int purge_look(struct ethos *self, const struct ethos_match *match, const char *const *scopes,
                size_t count, uint64_t *out_files, struct ethos_error *error);
 
-/* purge_notes.c */
+/*
+ * purge_notes.c: gives notes their new names in the index and in links. out_any (may be NULL): nothing is written, it
+ * is told whether something would be.
+ */
 int purge_notes(struct ethos *self, struct ethos_provider *provider, const char *scope,
-                const struct forget *forget, const struct ethos_origin *origin,
+                const struct forget *forget, const struct ethos_origin *origin, bool *out_any,
                 struct ethos_error *error);
 
 /*

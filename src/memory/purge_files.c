@@ -35,7 +35,7 @@ struct sweep {
     const struct purge_how *how; /* NULL: only counts */
     const char *const *folders;  /* whose files are not looked at */
     size_t folder_count;
-    struct str text, quoted;
+    struct str text;
     char path[PATH_MAX]; /* of what is looked at, below the root */
     uint64_t found;      /* files */
     uint64_t left;       /* of stores */
@@ -147,9 +147,7 @@ static void tell_kept(const struct sweep *self, const char *reason)
 
 static bool holds(const struct sweep *self, struct ethos_view text)
 {
-    return forget_holds(self->forget, text) ||
-           (self->forget->escaped &&
-            view_contains(text, view_of(self->quoted.data + 1, self->quoted.size - 2)));
+    return forget_holds_escaped(self->forget, text);
 }
 
 /* Members by which something is found, and not a text that somebody wrote: they stay. */
@@ -388,14 +386,9 @@ static int sweep_root(struct ethos *ethos, struct sweep *self)
     if (self->how && !self->how->dry_run) // nobody takes a note in while it is written again
         code = spool_lock(ethos, &lock, self->error);
     str_init(&self->text, ETHOS_MAX_HISTORY_BYTES);
-    str_init(&self->quoted, SIZE_MAX);
-    json_quote(self->forget->match->text, &self->quoted);
-    if (code == ETHOS_OK && str_code(&self->quoted) != ETHOS_OK)
-        code = err_nomem(self->error);
     if (code == ETHOS_OK)
         code = sweep_folder(self, root, 0);
     str_release(&self->text);
-    str_release(&self->quoted);
     if (lock >= 0)
         os_close(lock);
     os_close(root);

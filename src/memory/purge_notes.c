@@ -219,8 +219,25 @@ static int rewrite_key(const struct renaming *self, const char *key, struct etho
     return code;
 }
 
+/* Whether a line of the index would be written otherwise. */
+static int index_changes(const struct renaming *self, bool *out_any, struct ethos_error *error)
+{
+    static const struct ethos_read_how whole = {0, 0};
+    const struct ethos_host *host = self->ethos->host;
+    struct index_entry entry;
+    struct ethos_text text = {0};
+    size_t offset = 0;
+    int code = self->provider->ops->read(self->provider, self->scope, INDEX, &whole, &text, error);
+    while (code == ETHOS_OK && !*out_any &&
+           index_next(view_of(text.data, text.size), &offset, &entry))
+        *out_any = forget_holds(self->forget, entry.line);
+    if (text.data)
+        host->resize(host->arg, text.data, 0);
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+}
+
 int purge_notes(struct ethos *self, struct ethos_provider *provider, const char *scope,
-                const struct forget *forget, const struct ethos_origin *origin,
+                const struct forget *forget, const struct ethos_origin *origin, bool *out_any,
                 struct ethos_error *error)
 {
     const struct ethos_provider_ops *ops = provider->ops;
@@ -233,7 +250,11 @@ int purge_notes(struct ethos *self, struct ethos_provider *provider, const char 
     int code = ops->list(provider, scope, note_key, &renaming, error);
     if (code == ETHOS_NOMEM)
         err_nomem(error);
-    for (size_t i = 0; code == ETHOS_OK && i < renaming.count; i++)
+    if (out_any && code == ETHOS_OK) {
+        *out_any = renaming.named_count > 0;
+        code = index_changes(&renaming, out_any, error);
+    }
+    for (size_t i = 0; !out_any && code == ETHOS_OK && i < renaming.count; i++)
         if (renaming.named_count > 0 || strcmp(renaming.keys[i], INDEX) == 0)
             code = rewrite_key(&renaming, renaming.keys[i], error);
     arena_release(&renaming.arena);

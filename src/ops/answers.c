@@ -125,7 +125,8 @@ const struct answer_row answers[] = {
     {"memory.forget",
      "{lines: int, versions: int, blobs: int, conflicts: int, names: int, calls?: int, scopes: "
      "[{scope: string, name: string, lines: int, versions: int, blobs: int, conflicts: int, "
-     "names: int, calls?: int}], sessions?: {sessions: int, messages: int, summaries: int}, "
+     "names: int, calls?: int}], sessions?: {sessions: int, messages: int, summaries: int, keys: "
+     "int}, "
      "files?: [{path: string, lines: int}], kept?: [{path: string, reason: string}], "
      "elsewhere?: {files: int, messages: int}, unreachable: [string], taken?: [{scope: string, "
      "name: string, key: string, line: int, text: string}], more?: int, dryRun?: bool}"},
@@ -180,8 +181,8 @@ const struct answer_row answers[] = {
     {"users.resolve", "{platform: string, platformUserId: string, userId: string}"},
     {"users.link", "{platform: string, platformUserId: string, userId: string, formerUserId?: "
                    "string, profileLines?: int, merged?: bool, dryRun?: bool, diff?: string}"},
-    {"users.unlink", "{platform: string, platformUserId: string, userId: string, formerUserId?: "
-                     "string}"},
+    {"users.unlink", "{platform: string, platformUserId: string, userId: string, leftUserId?: "
+                     "string, profile?: string?, bytes?: int}"},
     {"personalities.list", "{items: [Personality], defaultId: string, nextCursor: string?}"},
     {"personalities.get",
      "{personality: Personality, soulMd: string, mcpPolicy: McpPolicy?, memory: string?}"},

@@ -2,7 +2,7 @@
  * forget.c: memory.forget: a text is purged for good. The owner's alone.
  *
  *     {"lines", "versions", "blobs", "conflicts", "names", "calls"?, "scopes": [{"scope", "name", ...}],
- *      "sessions"?: {"sessions", "messages", "summaries"}, "files"?: [{"path", "lines"}],
+ *      "sessions"?: {"sessions", "messages", "summaries", "keys"}, "files"?: [{"path", "lines"}],
  *      "kept"?: [{"path", "reason"}], "elsewhere"?: {"files", "messages"}, "unreachable": [...],
  *      "taken"?: [{"scope", "name", "key", "line", "text"}], "more"?, "dryRun"?}
  *
@@ -53,7 +53,7 @@ static json_t *scope_words(const char *scope)
         {"workspace:", "notes of workspace"},
         {"team:", "memory of team"},
         {"global", "global memory"},
-        {"sessions", "conversation"},
+        {"sessions", "conversations and keys"},
         {"files", "other files"},
     };
     bool tree = view_starts(view_str(scope), VIEW("memories:"));
@@ -196,7 +196,7 @@ static int look_elsewhere(struct run *run, const struct context *context, struct
         code = purge_sessions(ethos, &how, &found, error);
     if (code == ETHOS_UNSUPPORTED)
         code = ETHOS_OK;
-    uint64_t messages = found.messages + found.sessions + found.summaries;
+    uint64_t messages = found.messages + found.sessions + found.summaries + found.keys;
     if (code == ETHOS_OK && files + messages > 0)
         run->elsewhere = json_pack("{s:I, s:I}", "files", (json_int_t)files, "messages",
                                    (json_int_t)messages);
@@ -258,7 +258,7 @@ static uint64_t count_found(const struct run *run)
     const struct ethos_purge *total = &run->total;
     return total->lines + total->versions + total->blobs + total->conflicts + total->names +
            total->calls + run->sessions.sessions + run->sessions.messages +
-           run->sessions.summaries + json_object_size(run->files);
+           run->sessions.summaries + run->sessions.keys + json_object_size(run->files);
 }
 
 static int report(struct run *run, struct op_result *result, struct ethos_error *error)
@@ -267,10 +267,11 @@ static int report(struct run *run, struct op_result *result, struct ethos_error 
     put_counts(&json, &run->total);
     op_json_put(&json, "scopes", json_incref(run->scopes));
     if (op_flag(run->call, "everywhere")) {
-        op_json_put(&json, "sessions",
-                    json_pack("{s:I, s:I, s:I}", "sessions", (json_int_t)run->sessions.sessions,
-                              "messages", (json_int_t)run->sessions.messages, "summaries",
-                              (json_int_t)run->sessions.summaries));
+        op_json_put(
+            &json, "sessions",
+            json_pack("{s:I, s:I, s:I, s:I}", "sessions", (json_int_t)run->sessions.sessions,
+                      "messages", (json_int_t)run->sessions.messages, "summaries",
+                      (json_int_t)run->sessions.summaries, "keys", (json_int_t)run->sessions.keys));
         op_json_put(&json, "files", rows_of(run->files, "lines"));
     }
     if (op_flag(run->call, "everywhere") || json_object_size(run->kept) > 0)

@@ -340,6 +340,8 @@ static int run_list(struct op_call *call, struct op_result *result, struct ethos
     pages_init(&listing.pages, call, "notes");
     listing.limit = pages_limit(&listing.pages, LIST_PAGE);
     code = notes_scope(turn, op_string(call, "scope"), scope, error);
+    if (code == ETHOS_OK && !op_string(call, "cursor"))
+        notes_settle(turn, scope);
     if (code == ETHOS_OK)
         code = list_notes(turn, scope, NULL, op_string(call, "cursor"), &listing, error);
     if (code == ETHOS_OK)

@@ -278,13 +278,15 @@ static int read_profile(struct op_call *call, const char *user, struct ethos_fil
     return code;
 }
 
+/* What the other profile lacks of the former one's. */
 static int find_missing(struct op_call *call, struct merging *merging, struct ethos_error *error)
 {
     struct ethos_file *from = NULL, *into = NULL;
-    int code = find_former(call, merging, error);
-    if (code != ETHOS_OK || !*merging->from)
-        return code;
-    code = read_profile(call, merging->from, &from, error);
+    str_clear(&merging->missing);
+    merging->lines = 0;
+    if (!*merging->from)
+        return ETHOS_OK;
+    int code = read_profile(call, merging->from, &from, error);
     if (code == ETHOS_OK && from->text)
         code = read_profile(call, op_string(call, "userId"), &into, error);
     if (code == ETHOS_OK && from->text && strcmp(from->scope, into->scope) != 0 &&
@@ -324,7 +326,21 @@ static int merge_profile(struct op_call *call, struct merging *merging, struct e
     return code;
 }
 
-/* Merges first: a link that fails then can be repeated, and adds nothing twice. */
+/* What was written to the former profile until the link was there is merged, too. */
+static int merge_rest(struct op_call *call, struct merging *merging, struct ethos_error *error)
+{
+    size_t lines = merging->lines;
+    int code = find_missing(call, merging, error);
+    if (code == ETHOS_OK && merging->lines > 0)
+        code = merge_profile(call, merging, error);
+    merging->lines += lines;
+    return code;
+}
+
+/*
+ * Merges first: one who is ended between the two finds by the former id, when the command is repeated, that nothing is
+ * missing, and links. Nothing is added twice.
+ */
 static int link_pair(struct op_call *call, struct merging *merging, struct op_result *result,
                      struct ethos_error *error)
 {
@@ -334,11 +350,13 @@ static int link_pair(struct op_call *call, struct merging *merging, struct op_re
         code = err_nomem(error);
     if (code == ETHOS_OK)
         code = record(call, op_string(call, "userId"), true, result, error);
+    if (code == ETHOS_OK && op_flag(call, "merge") && !call->dry_run)
+        code = merge_rest(call, merging, error);
     if (code != ETHOS_OK || merging->lines == 0)
         return code;
     op_json_put(&result->json, "formerUserId", json_string(merging->from));
     op_json_put(&result->json, "profileLines", json_integer((json_int_t)merging->lines));
-    op_json_put(&result->json, "merged", json_boolean(merge));
+    op_json_put(&result->json, "merged", json_boolean(op_flag(call, "merge")));
     return result->json ? ETHOS_OK : err_nomem(error);
 }
 
@@ -351,6 +369,8 @@ static int run_link(struct op_call *call, struct op_result *result, struct ethos
     int code = write_pair(call, op_string(call, "userId"), true, &merging.diff, error);
     str_clear(&merging.diff);
     if (code == ETHOS_OK)
+        code = find_former(call, &merging, error);
+    if (code == ETHOS_OK)
         code = find_missing(call, &merging, error);
     if (code == ETHOS_OK)
         code = link_pair(call, &merging, result, error);
@@ -360,6 +380,22 @@ static int run_link(struct op_call *call, struct op_result *result, struct ethos
 }
 
 /* ---- unlink ---------------------------------------------------------------------------------- */
+
+/* Somebody who has no identity any more: what is left is told, with the way back. */
+static int add_left(struct op_call *call, const char *user, struct op_result *result,
+                    struct ethos_error *error)
+{
+    struct ethos_file *profile = NULL;
+    int code = read_profile(call, user, &profile, error);
+    if (code == ETHOS_OK) {
+        op_json_put(&result->json, "leftUserId", json_string(user));
+        op_json_put(&result->json, "profile", op_json_string(profile->text ? profile->path : NULL));
+        op_json_put(&result->json, "bytes", json_integer((json_int_t)profile->size));
+        code = result->json ? ETHOS_OK : err_nomem(error);
+    }
+    ethos_file_free(profile);
+    return code;
+}
 
 /*
  * What the person has stays with the person; the identity begins anew under its own id. One that is not
@@ -371,13 +407,15 @@ static int run_unlink(struct op_call *call, struct op_result *result, struct eth
     const char *platform = op_string(call, "platform");
     const char *platform_user = op_string(call, "platformUserId");
     struct identity_map map;
-    bool known = false;
+    bool known = false, last = false;
     int code = load_map(call, &map, error);
     if (code != ETHOS_OK)
         return code;
     code = identity_resolve(&map, platform, platform_user, user, &known, error);
     if (code == ETHOS_OK)
         code = identity_derive(&map, platform, platform_user, own, error);
+    if (code == ETHOS_OK)
+        last = strcmp(user, own) != 0 && identity_alone(&map, user, platform, platform_user);
     identity_release(&map);
     if (code != ETHOS_OK)
         return code;
@@ -386,7 +424,8 @@ static int run_unlink(struct op_call *call, struct op_result *result, struct eth
                         err_set(error, ETHOS_NOTFOUND, "%s %s is not linked to anybody", platform,
                                 platform_user),
                         "ethos users list shows who is known");
-    return record(call, own, true, result, error);
+    code = record(call, own, true, result, error);
+    return code == ETHOS_OK && last ? add_left(call, user, result, error) : code;
 }
 
 #define ARG_PAIR                                                                                   \

@@ -62,7 +62,8 @@ struct column {
 };
 
 struct table {
-    const char *name, *owner; /* owner: the column that tells the session */
+    const char *name, *owner; /* owner: the column that tells the session, or the key */
+    const char *only;         /* the one column of texts, or NULL: all */
     struct column columns[MAX_COLUMNS];
     int count;
 };
@@ -70,7 +71,8 @@ struct table {
 /* What tells rows apart, or names folders and programs, stays; other programs may have more columns. */
 static const char columns_sql[] =
     "SELECT '\"'||replace(name,'\"','\"\"')||'\"',name IN('tool_calls','content_blocks','metadata')"
-    " FROM pragma_table_info(?1) WHERE upper(type)='TEXT' AND name NOT IN('id','key','session_id',"
+    " FROM pragma_table_info(?1) WHERE upper(type)='TEXT' AND name=coalesce(?2,name) AND name NOT "
+    "IN('id','key','session_id',"
     "'platform','model','provider','personality_id','parent_session_id','working_dir','role',"
     "'created_at','updated_at','timestamp','deleted_at','tool_call_id','trace_id','engine_name',"
     "'kept_from_message_id')";
@@ -81,6 +83,7 @@ static int read_columns(struct db *self, struct table *table, struct ethos_error
     if (sqlite3_prepare_v2(self->connection, columns_sql, -1, &statement, NULL) != SQLITE_OK)
         return db_fail(self, "read its tables", error);
     db_bind(statement, 1, table->name);
+    db_bind(statement, 2, table->only);
     int code;
     table->count = 0;
     while ((code = db_step(self, statement, "read its tables", error)) == SQLITE_ROW &&
@@ -146,7 +149,8 @@ static int row_holds(struct scan *self, const struct table *table, sqlite3_stmt 
         code = forget_value(self->forget, table->columns[i].json, value, DB_MAX_TEXT, &self->out,
                             &count);
         if (code == ETHOS_OK && self->tell && count > before)
-            code = forget_tell(self->forget, (const char *)sqlite3_column_text(row, 1), value);
+            code = forget_tell_value(self->forget, table->columns[i].json,
+                                     (const char *)sqlite3_column_text(row, 1), value, DB_MAX_TEXT);
     }
     *out = count > 0;
     return code;
@@ -258,15 +262,18 @@ static int purge_tables(struct scan *self, bool dry_run, struct ethos_session_pu
 {
     struct table tables[] = {{.name = "sessions", .owner = "id"},
                              {.name = "messages", .owner = "session_id"},
-                             {.name = "compressions", .owner = "session_id"}};
-    uint64_t counts[3] = {0};
+                             {.name = "compressions", .owner = "session_id"},
+                             {.name = "api_keys", .owner = "prefix", .only = "name"},
+                             {.name = "browsers", .owner = "prefix", .only = "name"}};
+    uint64_t counts[5] = {0};
     int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < 3; i++)
+    for (size_t i = 0; code == ETHOS_OK && i < 5; i++)
         code = purge_table(self, &tables[i], dry_run, &counts[i], error);
     total->sessions += counts[0];
     total->messages += counts[1];
     total->summaries += counts[2];
-    *out_found = counts[0] + counts[1] + counts[2];
+    total->keys += counts[3] + counts[4];
+    *out_found = counts[0] + counts[1] + counts[2] + counts[3] + counts[4];
     return code;
 }
 

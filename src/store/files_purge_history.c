@@ -23,6 +23,7 @@
 #include "base/os.h"
 #include "base/view.h"
 #include "core/patch.h"
+#include "core/places.h"
 
 #define HEX_DIGITS (HASH_HEX_SIZE - 1)
 
@@ -45,7 +46,6 @@ struct past {
     struct files_blobs blobs;
     bool *is_record; /* of every line of every file */
     struct str before, after, clean_before, clean_after;
-    struct str quoted; /* the needle as a JSON string */
 };
 
 /* ---- the files -------------------------------------------------------------------------------- */
@@ -228,7 +228,8 @@ static bool change_holds(const struct past *past, const struct purge_key *key,
                          const struct change *change)
 {
     bool whole = change->before_known && change->after_known;
-    return key->renamed || (change->before_known && holds(past, str_view(&past->before))) ||
+    return key->renamed || holds(past, change->old->actor) ||
+           (change->before_known && holds(past, str_view(&past->before))) ||
            (change->after_known && holds(past, str_view(&past->after))) ||
            holds(past, str_view(&change->other)) || (!whole && holds(past, change->old->diff));
 }
@@ -317,6 +318,12 @@ static int print(struct past *past, struct file *file, const struct purge_key *k
         record.key = view_str(key->renamed);
         record.op = (struct ethos_view){0}; // it names keys
     }
+    if (holds(past, record.actor)) // the name of a key
+        record.actor = view_str(past->purge->forget.mark);
+    bool purge = view_eq(record.via, VIEW("purge")) && change->before_known && change->after_known;
+    if (purge && places_make(&past->purge->forget, str_view(&past->before), str_view(&past->after),
+                             change->old->places, &past->arena, &record.places) != ETHOS_OK)
+        return err_nomem(error);
     if (cleanse_both(past, change) != ETHOS_OK)
         return err_nomem(error);
     int code = change->before_known && change->after_known
@@ -360,7 +367,7 @@ static bool is_clean(const struct past *past, const struct purge_key *key,
     bool own = view_ends(record->before_hash, record->before_blob) &&
                view_ends(record->after_hash, record->after_blob); // or kept by nobody
     return !key->renamed && (first || follows) && own && !record->blob.data &&
-           !holds(past, record->diff);
+           !holds(past, record->diff) && !holds(past, record->actor);
 }
 
 static void pass_clean(struct purge_key *key, const struct history_record *record)
@@ -410,8 +417,7 @@ static int cleanse_record(struct past *past, struct file *file, size_t index,
 /* A line that is no record tells nobody anything, so one that holds the needle goes. */
 static void cleanse_other_line(struct past *past, struct file *file, struct ethos_view line)
 {
-    struct ethos_view escaped = view_of(past->quoted.data + 1, past->quoted.size - 2);
-    if (!holds(past, line) && !(past->purge->forget.escaped && view_contains(line, escaped))) {
+    if (!forget_holds_escaped(&past->purge->forget, line)) {
         copy_line(past, file, line);
         return;
     }
@@ -486,9 +492,6 @@ static int replace_files(struct past *past, struct ethos_error *error)
 
 static int load(struct past *past, struct ethos_error *error)
 {
-    json_quote(past->purge->forget.match->text, &past->quoted);
-    if (str_code(&past->quoted) != ETHOS_OK)
-        return err_nomem(error);
     int code = read_files(past, error);
     if (code == ETHOS_OK && parse_lines(past) != ETHOS_OK)
         code = err_nomem(error);
@@ -497,8 +500,7 @@ static int load(struct past *past, struct ethos_error *error)
 
 static void release(struct past *past)
 {
-    struct str *texts[] = {&past->before, &past->after, &past->clean_before, &past->clean_after,
-                           &past->quoted};
+    struct str *texts[] = {&past->before, &past->after, &past->clean_before, &past->clean_after};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         str_release(texts[i]);
     for (size_t i = 0; i < past->file_count; i++) {
@@ -524,7 +526,6 @@ int files_purge_history(struct purge *purge, struct ethos_error *error)
     str_init(&past.after, ETHOS_MAX_STORE_BYTES);
     str_init(&past.clean_before, ETHOS_MAX_STORE_BYTES);
     str_init(&past.clean_after, ETHOS_MAX_STORE_BYTES);
-    str_init(&past.quoted, ETHOS_MAX_STORE_BYTES);
     int code = load(&past, error);
     if (code == ETHOS_OK)
         code = cleanse_lines(&past, error);

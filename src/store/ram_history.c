@@ -451,6 +451,7 @@ static bool change_holds(const struct purging *purging, const struct change *cha
 {
     return strcmp(change->scope, purging->scope) == 0 &&
            (forget_names(&purging->forget, view_str(change->told.key)) ||
+            forget_holds(&purging->forget, view_str(change->told.actor)) ||
             forget_holds(&purging->forget, change->before) ||
             forget_holds(&purging->forget, change->after));
 }
@@ -493,6 +494,8 @@ static int cleanse_change(struct purging *purging, const struct change *change,
     struct ethos_change told = change->told;
     char renamed[ETHOS_MAX_KEY + 32];
     told.key = name_after(purging, told.key, renamed);
+    if (forget_holds(&purging->forget, view_str(told.actor))) // the name of a key
+        told.actor = purging->forget.mark;
     str_init(&before, SIZE_MAX);
     str_init(&after, SIZE_MAX);
     if (forget_lines(&purging->forget, old, &before, &old, NULL) == ETHOS_OK &&

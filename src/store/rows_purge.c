@@ -254,6 +254,8 @@ static int describe(struct purge *purge, const struct change *change, struct eth
     row->change.key = key_after(purge, row->change.key);
     if (!row->change.key)
         return ETHOS_NOMEM;
+    if (holds(purge, view_str(row->change.actor))) // the name of a key
+        row->change.actor = purge->forget->mark;
     if (!change->before_known || !change->after_known)
         return describe_part(purge, change, row);
     row->change.before = row->change.after = NULL; // to be made
@@ -281,8 +283,9 @@ static int cleanse_change(struct purge *purge, struct change change)
 static bool change_holds(const struct purge *purge, const struct change *change)
 {
     return forget_names(purge->forget, view_str(change->row->change.key)) ||
-           holds(purge, change->before) || holds(purge, change->after) ||
-           holds(purge, change->row->change.diff) || holds(purge, change->row->whole);
+           holds(purge, view_str(change->row->change.actor)) || holds(purge, change->before) ||
+           holds(purge, change->after) || holds(purge, change->row->change.diff) ||
+           holds(purge, change->row->whole);
 }
 
 /* From here on the key has the text after this row, unless that was only seen. */

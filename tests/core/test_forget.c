@@ -60,9 +60,64 @@ static void test_whole_words_unless_asked_otherwise(void **state)
     }
 }
 
-static void test_letter_case_and_normal_form_count_unless_ignored(void **state)
+static bool holds_or(const char *needle, const char *also, unsigned flags, const char *text)
+{
+    struct forget forget;
+    const struct ethos_match match = {
+        .text = view_str(needle), .also = view_str(also), .flags = flags};
+    assert_int_equal(forget_init(&forget, &match, NULL), ETHOS_OK);
+    return forget_holds(&forget, view_str(text));
+}
+
+static void test_another_form_counts_like_the_text(void **state)
 {
     (void)state;
+    assert_true(holds_or("red tea", "red-tea", 0, "see [[red-tea]]"));
+    assert_true(holds_or("red tea", "red-tea", 0, "a\n\nthe red tea"));
+    assert_false(holds_or("red tea", "red-tea", 0, "red-teas and red teas"));
+    assert_true(holds_or("Red tea", "red-tea", ANY_CASE, "a\nRED-TEA\n"));
+}
+
+static void test_escapes_of_json_are_read(void **state)
+{
+    static const struct {
+        const char *needle, *text;
+        bool held;
+    } rows[] = {
+        {"say \"tea\"", "{\"a\":\"say \\\"tea\\\" now\"}", true},
+        {"a\\b", "{\"a\":\"a\\\\b\"}", true},
+        {"caf\xC3\xA9", "\"caf\\u00e9\"", true},
+        {"tea", "\"one\\ntea\\ntwo\"", true},
+        {"tea", "\"\\u0074ea\"", true},
+        {"\xF0\x9F\x98\x80", "\"\\ud83d\\ude00\"", true},
+        {"tea", "{\"a\":\"[{\\\"b\\\":\\\"x\\\\ntea\\\"}]\"}", true},
+        {"tea", "\"\\ntea", true},
+        {"tea", "\"\\tea\"", true}, // a tab and "ea" as JSON, but who knows
+        {"ea", "\"\\tea\"", true},
+        {"tea", "team \\", false},
+        {"tea", "\\u007 tea", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct forget forget;
+        const struct ethos_match match = {.text = view_str(rows[i].needle)};
+        assert_int_equal(forget_init(&forget, &match, NULL), ETHOS_OK);
+        if (forget_holds_escaped(&forget, view_str(rows[i].text)) != rows[i].held)
+            fail_msg("'%s' in '%s'", rows[i].needle, rows[i].text);
+    }
+}
+
+static void test_letter_case_counts_unless_ignored_and_the_normal_form_never(void **state)
+{
+    (void)state;
+    assert_true(holds("\xC3\x89tude", 0, "an E\xCC\x81tude")); // composed or not
+    assert_true(holds("E\xCC\x81tude", 0, "an \xC3\x89tude"));
+    assert_true(holds("na\xC3\xAFve caf\xC3\xA9", 0, "nai\xCC\x88ve caf\xC3\xA9"));
+    assert_false(holds("\xC3\x89tude", 0, "\xC3\xA9tude"));
+    assert_false(holds("\xC3\x89tude", 0, "Etude"));
+    assert_false(
+        holds("\xC3\xBC e", IN_WORDS, "\xC3\xBC \xC3\xA9")); // a letter is not part of another
+    assert_true(holds("caf\xE9", 0, "a caf\xE9."));          // no UTF-8: bytes
     assert_false(holds("secret", 0, "SECRET"));
     assert_true(holds("secret", ANY_CASE, "SECRET"));
     assert_true(holds("SeCrEt", ANY_CASE, "a secret."));
@@ -136,10 +191,14 @@ static void test_lines_go_or_get_a_mark_and_nothing_else_changes(void **state)
 {
     (void)state;
     assert_lines("team\nno\n\n", "team\nno\n\n", "team\nno\n\n", 0);
-    assert_lines("a\ntea one\nteam\ntea tea\nb  \n", "a\nteam\nb\n",
+    assert_lines("a\ntea one\nteam\ntea tea\nb  \n", "a\nteam\nb  \n",
                  "a\n[forgotten]\nteam\n[forgotten]\nb  \n", 2);
     assert_lines("tea", "\n", "[forgotten]", 1);
-    assert_lines("a\r\ntea\r\n", "a\n", "a\r\n[forgotten]\n", 1);
+    assert_lines("a\r\ntea\r\n", "a\r\n", "a\r\n[forgotten]\r\n", 1);
+    assert_lines("a\n\ntea\n", "a\n", "a\n\n[forgotten]\n", 1);
+    assert_lines("tea\n\na\n\n", "\na\n\n", "[forgotten]\n\na\n\n", 1);
+    assert_lines("tea\na", "a", "[forgotten]\na", 1);
+    assert_lines("a\ntea\n \n\n", "a\n", "a\n[forgotten]\n \n\n", 1);
 }
 
 static int note_number(void *arg, const struct ethos_purge_line *line)
@@ -225,7 +284,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole_words_unless_asked_otherwise),
-        cmocka_unit_test(test_letter_case_and_normal_form_count_unless_ignored),
+        cmocka_unit_test(test_another_form_counts_like_the_text),
+        cmocka_unit_test(test_escapes_of_json_are_read),
+        cmocka_unit_test(test_letter_case_counts_unless_ignored_and_the_normal_form_never),
         cmocka_unit_test(test_what_is_no_text_is_refused),
         cmocka_unit_test(test_it_finds_what_a_plain_search_finds),
         cmocka_unit_test(test_lines_go_or_get_a_mark_and_nothing_else_changes),

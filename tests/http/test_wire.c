@@ -728,6 +728,32 @@ static void test_personalities_come_in_pages(void **state)
                   "INVALID_INPUT");
 }
 
+/* ---- notes without a workspace --------------------------------------------------------------------------- */
+
+static void test_global_notes_need_no_workspace(void **state)
+{
+    struct world *world = *state;
+    assert_failed(rpc(world, "notes/remember", "{\"json\":{\"content\":\"Nights are short\"}}"),
+                  400, "INVALID_INPUT");
+    assert_non_null(strstr(new_answer->text, "no workspace"));
+    output(world, "notes/remember",
+           "{\"json\":{\"content\":\"Nights are "
+           "short\",\"title\":\"Nights\",\"about\":\"everywhere\"}}");
+    const json_t *list = output(world, "notes/list", "{}");
+    assert_string_equal(text_at(list, "scope"), "global");
+    assert_int_equal(json_array_size(json_object_get(list, "notes")), 1);
+    static const char *const reads[] = {"notes/get", "notes/show", "notes/history", "notes/blame"};
+    for (size_t i = 0; i < COUNT(reads); i++)
+        output(world, reads[i], "{\"json\":{\"name\":\"nights\"}}");
+    output(world, "notes/graph", "{}");
+    output(world, "notes/check", "{}");
+    output(world, "notes/move", "{\"json\":{\"name\":\"nights\",\"newName\":\"Short nights\"}}");
+    output(world, "notes/undo", "{}");
+    output(world, "notes/remove", "{\"json\":{\"name\":\"nights\"}}");
+    list = output(world, "notes/list", "{}");
+    assert_int_equal(json_array_size(json_object_get(list, "notes")), 0);
+}
+
 /* ---- memory that runs out -------------------------------------------------------------------------------- */
 
 static void test_arguments_are_whole_or_not_at_all(void **state)
@@ -814,6 +840,7 @@ int main(void)
         WIRE_TEST(test_a_session_is_read_forked_renamed_and_deleted),
         WIRE_TEST(test_nothing_happens_to_a_session_by_half_its_id_or_in_another_version),
         WIRE_TEST(test_personalities_have_the_members_of_the_contract),
+        WIRE_TEST(test_global_notes_need_no_workspace),
         WIRE_TEST(test_personalities_come_in_pages),
         cmocka_unit_test(test_arguments_are_whole_or_not_at_all),
     };

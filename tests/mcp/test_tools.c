@@ -156,19 +156,24 @@ static void test_rights_decide_what_is_there(void **state)
     assert_false(world_exists(*state, "home/personalities"));
 }
 
-static void test_without_a_project_nothing_is_about_one(void **state)
+/* Notes are those of everywhere then; a fact is kept only by somebody who says that it is about everything. */
+static void test_without_a_project_notes_are_those_of_everywhere(void **state)
 {
-    static const char *const names[] = {"remember", "note_list", "note_read", "note_write",
-                                        "note_remove"};
     struct client client;
     start(&client, state, OP_RIGHTS_AGENT);
-    for (size_t i = 0; i < COUNT(names); i++)
-        assert_true(has_tool(&client, names[i]));
+    client.request.workspace = "";
     client.mcp.no_project = true;
-    for (size_t i = 0; i < COUNT(names); i++)
-        assert_false(has_tool(&client, names[i]));
-    assert_true(has_tool(&client, "memory_write"));
-    assert_failure(ask(&client, "tools/call", "{'name':'note_list'}"), -32602);
+    const json_t *result = call(&client, "remember", "{'content':'Nights are short'}");
+    assert_true(json_is_true(at(result, "isError")));
+    assert_non_null(strstr(text_at(result, "content.0.text"), "scope global"));
+    success(call(&client, "remember",
+                 "{'content':'Nights are short','title':'Nights','about':'everywhere'}"));
+    assert_true(world_exists(*state, "home/nights.md"));
+    const json_t *list = success(call(&client, "note_list", "{}"));
+    assert_string_equal(text_at(list, "scope"), "global");
+    assert_string_equal(text_at(list, "notes.0.title"), "Nights");
+    const json_t *note = success(call(&client, "note_read", "{'name':'nights'}"));
+    assert_non_null(strstr(text_at(note, "content"), "Nights are short"));
     const json_t *places = at(ask(&client, "resources/templates/list", "{}"),
                               "result.resourceTemplates");
     assert_int_equal(json_array_size(places), 2);
@@ -559,7 +564,7 @@ int main(void)
         CLIENT_TEST(test_schemas_come_from_the_operation),
         CLIENT_TEST(test_tools_and_instructions_fit_into_1800_tokens),
         CLIENT_TEST(test_rights_decide_what_is_there),
-        CLIENT_TEST(test_without_a_project_nothing_is_about_one),
+        CLIENT_TEST(test_without_a_project_notes_are_those_of_everywhere),
         CLIENT_TEST(test_the_team_is_there_only_when_named),
         CLIENT_TEST(test_a_fact_is_kept_and_found_again),
         CLIENT_TEST(test_results_are_repeated_as_text),
