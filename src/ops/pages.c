@@ -11,7 +11,7 @@ void pages_init(struct pages *self, const struct op_call *call, const char *name
 {
     bool some = op_integer(call, "limit", 0) || op_string(call, "cursor");
     bool all = call->tell && !some;
-    *self = (struct pages){call, name, json_array(), all, all && !call->want_json};
+    *self = (struct pages){call, name, json_array(), all, all && !call->want_json, 0};
 }
 
 static int send_part(struct pages *self)
@@ -21,12 +21,14 @@ static int send_part(struct pages *self)
         return ETHOS_NOMEM;
     self->call->tell(self->call->progress_arg, event);
     json_decref(event);
+    self->bytes = 0;
     return json_array_clear(self->rows) == 0 ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 int pages_add(struct pages *self, json_t *row)
 {
-    bool full = self->streams && json_array_size(self->rows) >= PAGES_PART;
+    bool full = self->streams &&
+                (json_array_size(self->rows) >= PAGES_PART || self->bytes >= PAGES_BYTES);
     if (full && send_part(self) != ETHOS_OK) {
         json_decref(row);
         return ETHOS_NOMEM;

@@ -10,7 +10,8 @@
 
 #include "ops/op.h"
 
-#define PAGES_PART 1000 /* rows of an event */
+#define PAGES_PART 1000     /* rows of an event */
+#define PAGES_BYTES 1048576 /* and of their long texts, about: see bytes */
 
 #define ARG_LIMIT(range, help)                                                                     \
     {                                                                                              \
@@ -27,6 +28,7 @@ struct pages {
     json_t *rows;     /* NULL: out of memory; free it */
     bool all;         /* neither limit nor cursor, for somebody at the machine */
     bool streams;     /* all, in parts */
+    size_t bytes;     /* of long texts in the rows; whoever adds one counts it */
 };
 
 void pages_init(struct pages *self, const struct op_call *call, const char *name);
