@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/view.h"
 #include "memory/changes.h"
 #include "memory/slots.h"
@@ -69,13 +70,26 @@ int ethos_history(struct ethos_turn *turn, const struct ethos_target *target,
 
 /* ---- versions ------------------------------------------------------------------------------- */
 
+static bool is_revision(const char *name)
+{
+    static const char prefix[] = "sha256:";
+    return strncmp(name, prefix, sizeof prefix - 1) == 0 &&
+           hash_is_hex(view_str(name + sizeof prefix - 1));
+}
+
 /* The text that a name means; data NULL when the file did not exist then. */
 static int find_text(struct ethos_turn *turn, const struct scope_target *target, int what,
                      const char *name, struct ethos_text *out_text, struct ethos_error *error)
 {
     struct changes changes;
     const char *revision;
-    int code = changes_load(turn, target, what, &changes, error);
+    int code = ETHOS_NOTFOUND;
+    if ((what & CHANGES_STILL) && is_revision(name) && SLOT_PROVIDER(turn->provider, version) &&
+        SLOT_PROVIDER(turn->provider, read)) // no need for the changes to know what it means
+        code = changes_text(turn, target, name, out_text, error);
+    if (code != ETHOS_NOTFOUND)
+        return code;
+    code = changes_load(turn, target, what, &changes, error);
     if (code == ETHOS_OK)
         code = changes_resolve(&changes, target->key, name, &revision, error);
     if (code == ETHOS_OK)

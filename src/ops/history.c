@@ -95,10 +95,11 @@ struct position {
 
 struct rows {
     struct pages pages;
-    const char *scope;
+    const struct looking *looking;
+    struct ethos_error *error;
     bool diffs;
     const struct ethos_filter *filter;
-    size_t limit;
+    size_t limit, count;
     struct position at, from; /* where the walk is, and where the page begins */
     struct position last;     /* of the last row */
     bool begun, more;
@@ -114,13 +115,22 @@ static int parse_position(const char *cursor, struct position *out, struct ethos
     return strcmp(again, cursor) == 0 ? ETHOS_OK : pages_refuse(error);
 }
 
-/* A diff that was cut is made whole later: a walk does not look at versions. */
-static json_t *history_row(const struct rows *rows, const struct ethos_change *change)
+/* Adds a row. A diff that was cut is made whole at once where rows are shown as they come. */
+static int add_change(struct rows *rows, const struct ethos_change *change)
 {
-    json_t *row = change_json(rows->scope, change);
+    const struct looking *looking = rows->looking;
+    json_t *row = change_json(looking->aimed.scope, change);
+    int code = ETHOS_OK;
     if (rows->diffs)
         op_json_put(&row, "diff", change->diff_whole ? json_text(change->diff) : json_null());
-    return row;
+    if (rows->diffs && row && rows->pages.streams && !change->diff_whole)
+        code = change_complete(looking->turn, &looking->target, row, rows->error);
+    size_t size = json_string_length(json_object_get(row, "diff"));
+    if (code == ETHOS_OK)
+        code = pages_add(&rows->pages, json_incref(row));
+    rows->pages.bytes += size;
+    json_decref(row);
+    return code;
 }
 
 static int add_row(void *arg, const struct ethos_change *change)
@@ -133,11 +143,12 @@ static int add_row(void *arg, const struct ethos_change *change)
                       rows->at.besides == rows->from.besides;
         return ETHOS_OK;
     }
-    rows->more = json_array_size(rows->pages.rows) >= rows->limit;
+    rows->more = rows->count >= rows->limit;
     if (rows->more)
         return 1;
     rows->last = rows->at;
-    return pages_add(&rows->pages, history_row(rows, change));
+    rows->count++;
+    return add_change(rows, change);
 }
 
 /* Those that are too long for one answer stay null: memory.diff shows each. */
@@ -148,8 +159,7 @@ static int complete_diffs(const struct looking *looking, const struct pages *pag
     json_t *row;
     int code = ETHOS_OK;
     json_array_foreach (pages->rows, index, row) {
-        if (!json_is_null(json_object_get(row, "diff")) ||
-            (!pages->call->whole_lists && bytes > HISTORY_WHOLE))
+        if (!json_is_null(json_object_get(row, "diff")) || bytes > HISTORY_WHOLE)
             continue;
         code = change_complete(looking->turn, &looking->target, row, error);
         if (code != ETHOS_OK)
@@ -166,7 +176,7 @@ static int list_history(struct op_call *call, const struct looking *looking, str
     int code = cursor ? parse_position(cursor, &rows->from, error) : ETHOS_OK;
     rows->begun = !cursor || (rows->from.number == 0 && rows->from.besides == 0);
     if (rows->diffs)
-        rows->pages.streams = false; // they are made whole when the walk is over
+        rows->pages.streams = call->tell && !call->want_json; // a page of diffs may be long, too
     if (code == ETHOS_OK)
         code = ethos_history(looking->turn, &looking->target, rows->filter, add_row, rows, error);
     if (code == 1 && rows->more)
@@ -175,7 +185,7 @@ static int list_history(struct op_call *call, const struct looking *looking, str
         code = pages_refuse(error);
     if (code == ETHOS_NOMEM)
         err_nomem(error);
-    if (code == ETHOS_OK && rows->diffs)
+    if (code == ETHOS_OK && rows->diffs && !rows->pages.streams)
         code = complete_diffs(looking, &rows->pages, error);
     return code;
 }
@@ -187,7 +197,7 @@ static int run_history(struct op_call *call, struct op_result *result, struct et
     const struct ethos_filter filter = named_filter(call);
     int code = look(call, &looking, error);
     struct rows rows = {
-        .scope = looking.aimed.scope, .diffs = op_flag(call, "diff"), .filter = &filter};
+        .looking = &looking, .error = error, .diffs = op_flag(call, "diff"), .filter = &filter};
     pages_init(&rows.pages, call, "items");
     rows.limit = pages_limit(&rows.pages, HISTORY_PAGE);
     if (code == ETHOS_OK)

@@ -24,7 +24,7 @@ static bool wants_all(const struct op_call *call)
 void pages_init(struct pages *self, const struct op_call *call, const char *name)
 {
     bool all = wants_all(call);
-    *self = (struct pages){call, name, json_array(), all, all && call->tell && !call->want_json};
+    *self = (struct pages){call, name, json_array(), all, all && call->tell && !call->want_json, 0};
 }
 
 static int send_part(struct pages *self)
@@ -34,12 +34,14 @@ static int send_part(struct pages *self)
         return ETHOS_NOMEM;
     self->call->tell(self->call->progress_arg, event);
     json_decref(event);
+    self->bytes = 0;
     return json_array_clear(self->rows) == 0 ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 int pages_add(struct pages *self, json_t *row)
 {
-    bool full = self->streams && json_array_size(self->rows) >= PAGES_PART;
+    bool full = self->streams &&
+                (json_array_size(self->rows) >= PAGES_PART || self->bytes >= PAGES_BYTES);
     if (full && send_part(self) != ETHOS_OK) {
         json_decref(row);
         return ETHOS_NOMEM;

@@ -10,8 +10,9 @@
 
 #include "ops/op.h"
 
-#define PAGES_PART 1000 /* rows of an event */
-#define PAGES_ROWS 1000 /* short rows of a page, unless a limit is given */
+#define PAGES_PART 1000     /* rows of an event */
+#define PAGES_ROWS 1000     /* short rows of a page, unless a limit is given */
+#define PAGES_BYTES 1048576 /* and of their long texts, about: see bytes */
 
 #define ARG_LIMIT(range, help)                                                                     \
     {                                                                                              \
@@ -30,6 +31,7 @@ struct pages {
     json_t *rows;     /* NULL: out of memory; free it */
     bool all;         /* neither limit nor cursor, at the command line */
     bool streams;     /* all, in parts */
+    size_t bytes;     /* of long texts in the rows; whoever adds one counts it */
 };
 
 void pages_init(struct pages *self, const struct op_call *call, const char *name);

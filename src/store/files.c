@@ -57,6 +57,7 @@ static int open_files(const struct ethos_setup *setup, struct ethos_store **out_
                            .lock_ms = setup->deadline_ms,
                            .root = -1,
                            .kept.stirs = -1};
+    str_init(&self->whole.noted, SIZE_MAX);
     self->root_path = memcpy(self->strings, root, root_size);
     self->strings[root_size] = 0;
     self->allow = memcpy(self->strings + root_size + 1, allow ? allow : "", allow_size + 1);
@@ -72,6 +73,7 @@ static void close_files(struct ethos_store *store)
     files_root_close(self);
     files_kept_release(self);
     files_past_forget(self);
+    files_whole_release(self);
     self->host->resize(self->host->arg, self, 0);
 }
 

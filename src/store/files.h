@@ -63,6 +63,13 @@ struct files {
         const char *mine; /* of the process that opened stirs */
     } kept;
     struct files_asked *asked; /* or NULL */
+    struct files_whole {       /* texts that are kept whole, of the history that was told last */
+        char scope[ETHOS_MAX_SCOPE];
+        dev_t dev; /* of its live file */
+        ino_t ino;
+        struct str noted;
+        size_t next; /* where the next one is expected */
+    } whole;
     char strings[];
 };
 
@@ -408,6 +415,17 @@ void files_past_forget(struct files *self);
 
 int files_version(struct ethos_store *self, const char *scope, const char *key,
                   const char *revision, struct ethos_text *out_text, struct ethos_error *error);
+
+/* ---- files_whole.c -------------------------------------------------------------------------- */
+
+/* A walk of the history of a scope begins; it notes what its records keep whole. */
+void files_whole_begin(struct files *self, int dir, const char *scope);
+void files_whole_note(struct files *self, const struct history_record *record);
+
+/* A version that was noted. ETHOS_OK, ETHOS_NOMEM, or ETHOS_NOTFOUND: the history must be asked. */
+int files_whole_read(struct files *self, int dir, const char *scope, const char *key,
+                     const char *revision, struct str *out);
+void files_whole_release(struct files *self);
 
 /* files_recent.c */
 int files_history(struct ethos_store *self, const char *scope, const char *key,

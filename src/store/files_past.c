@@ -302,17 +302,6 @@ int files_give(const struct files *self, struct ethos_view text, const struct et
     return ETHOS_OK;
 }
 
-static int rebuild(const struct files *self, const struct files_past *past, const char *key,
-                   const char *revision, struct str *out, struct ethos_error *error)
-{
-    size_t index;
-    bool before;
-    if (find_revision(&past->history, key, view_str(revision), &index, &before) == ETHOS_OK)
-        return files_past_text(self, past, index, before, out, error);
-    int code = read_seen(self, past, key, view_str(revision), out, error);
-    return code == ETHOS_NOTFOUND ? err_set(error, code, "%s: no version %s", key, revision) : code;
-}
-
 /* What versions were made from last, and the directory and the live file as they were before that was read. */
 struct files_asked {
     struct files_past past;
@@ -362,6 +351,27 @@ static int ask(struct files *self, int dir, const char *scope, const char *key,
     return code;
 }
 
+static int rebuild(struct files *self, int dir, const char *scope, const char *key,
+                   const char *revision, struct str *out, struct ethos_error *error)
+{
+    size_t index;
+    bool before;
+    int code = ask(self, dir, scope, key, error);
+    bool failed = code != ETHOS_OK;
+    const struct files_past *past = failed ? NULL : &self->asked->past;
+    if (!failed &&
+        find_revision(&past->history, key, view_str(revision), &index, &before) == ETHOS_OK) {
+        code = files_past_text(self, past, index, before, out, error);
+    } else if (!failed) {
+        code = read_seen(self, past, key, view_str(revision), out, error);
+        if (code == ETHOS_NOTFOUND)
+            err_set(error, code, "%s: no version %s", key, revision);
+    }
+    if (failed || !self->walks)
+        files_past_forget(self);
+    return code;
+}
+
 int files_version(struct ethos_store *store, const char *scope, const char *key,
                   const char *revision, struct ethos_text *out_text, struct ethos_error *error)
 {
@@ -375,15 +385,14 @@ int files_version(struct ethos_store *store, const char *scope, const char *key,
                    ? err_set(error, ETHOS_NOTFOUND, "%s: no version %s", key, revision)
                    : dir;
     str_init(&text, ETHOS_MAX_STORE_BYTES);
-    int code = ask(self, dir, scope, key, error);
-    bool failed = code != ETHOS_OK;
-    if (code == ETHOS_OK)
-        code = rebuild(self, &self->asked->past, key, revision, &text, error);
+    int code = files_whole_read(self, dir, scope, key, revision, &text);
+    if (code == ETHOS_NOTFOUND)
+        code = rebuild(self, dir, scope, key, revision, &text, error);
+    else if (code != ETHOS_OK)
+        err_nomem(error);
     if (code == ETHOS_OK)
         code = files_give(self, str_view(&text), &whole, out_text, error);
     str_release(&text);
-    if (failed || !self->walks)
-        files_past_forget(self);
     os_close(dir);
     return code;
 }

@@ -24,7 +24,7 @@ struct range {
 };
 
 struct recent {
-    const struct files *self;
+    struct files *self;
     int dir;
     const char *path; /* of dir */
     const char *key;  /* or NULL */
@@ -72,6 +72,7 @@ static int tell(struct recent *r, const struct history_record *record, struct ar
         return note_void(r, record);
     if (is_voided(r, record->seq))
         return ETHOS_OK;
+    files_whole_note(r->self, record);
     return history_change(record, arena, &change) == ETHOS_OK ? r->each(r->arg, &change)
                                                               : err_nomem(r->error);
 }
@@ -193,6 +194,7 @@ int files_history(struct ethos_store *store, const char *scope, const char *key,
     if (r.dir < 0)
         return r.dir == ETHOS_NOTFOUND ? ETHOS_OK : r.dir;
     arena_init(&r.arena);
+    files_whole_begin(r.self, r.dir, scope);
     int code = walk_file(&r, FILES_HISTORY);
     if (code == ETHOS_OK)
         code = walk_rotated(&r);

@@ -347,6 +347,47 @@ static void test_a_provider_without_history_says_so(void **state)
     assert_string_equal(error->text, "this backend (ram) cannot forget a text for good");
 }
 
+/* ---- at size -------------------------------------------------------------------------------- */
+
+static struct ethos_store_ops counting_ops;
+static size_t walks;
+
+static int counting_history(struct ethos_store *self, const char *scope, const char *key,
+                            ethos_change_fn *each, void *arg, struct ethos_error *error)
+{
+    walks++;
+    return store_ram.history(self, scope, key, each, arg, error);
+}
+
+/* Fifty diffs of a page must not walk the history a hundred times. */
+static void test_a_version_named_by_its_whole_revision_needs_no_walk(void **state)
+{
+    struct world *world = *state;
+    struct ethos_file *file = NULL;
+    struct ethos_store *store;
+    const struct ethos_setup setup = {.host = &world->host};
+    char revision[ETHOS_REVISION_SIZE];
+    assert_ok(world, store_ram.open(&setup, &store, &world->error));
+    counting_ops = store_ram;
+    counting_ops.history = counting_history;
+    store->ops = &counting_ops;
+    world_open_with(world, (struct ethos_options){.store = store});
+    world_personality(world, "tester");
+    past_write(world, VIEW("one\n"));
+    past_write(world, VIEW("two\n"));
+    hash_revision(VIEW("one\n"), revision);
+    walks = 0;
+    assert_version(world, revision, "one\n");
+    assert_int_equal(walks, 0);
+    revision[20] = 0;
+    assert_version(world, revision, "one\n");
+    assert_int_equal(walks, 1);
+    hash_revision(VIEW("three\n"), revision);
+    assert_int_equal(ethos_read_version(world->turn, NULL, revision, &file, &world->error),
+                     ETHOS_NOTFOUND);
+    assert_true(strstr(world->error.text, "no such version"));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -362,6 +403,7 @@ int main(void)
         WORLD_TEST(test_forget_takes_the_text_out_of_file_history_and_copies),
         WORLD_TEST(test_what_is_forgotten_is_one_line_that_is_not_blank),
         WORLD_TEST(test_a_provider_without_history_says_so),
+        WORLD_TEST(test_a_version_named_by_its_whole_revision_needs_no_walk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,6 +174,52 @@ static void test_blame_of_a_text_whose_every_line_changed_is_not_quadratic(void 
     str_release(&new);
 }
 
+/* ---- diffs that are shown as they come ------------------------------------------------------- */
+
+static void count_rows(void *arg, const json_t *event)
+{
+    size_t index, *count = arg;
+    json_t *row;
+    json_array_foreach (json_object_get(event, "items"), index, row) {
+        assert_true(json_string_length(json_object_get(row, "diff")) > 0);
+        ++*count;
+    }
+}
+
+static void test_long_diffs_of_a_history_are_not_held_together(void **state)
+{
+    enum { TEXTS = 26, LINES = 100000 };
+    struct world *world = *state;
+    const struct ethos_request request = {.personality = "tester", .user = "me"};
+    json_t *args = json_pack("{s:b}", "diff", 1);
+    struct op_result result;
+    struct str text;
+    size_t rows = 0;
+    past_open(world);
+    str_init(&text, SIZE_MAX);
+    for (int i = 0; i < TEXTS; i++) {
+        str_clear(&text);
+        for (int line = 0; line < LINES; line++)
+            str_printf(&text, "%c\n", 'a' + i);
+        past_write(world, str_view(&text));
+    }
+    struct op_call call = {.ethos = world->ethos,
+                           .request = &request,
+                           .args = args,
+                           .tell = count_rows,
+                           .progress_arg = &rows,
+                           .via = "test"};
+    op_result_init(&result);
+    alloc_peak_reset();
+    assert_int_equal(op_run(op_find("memory.history"), &call, &result, &world->error), ETHOS_OK);
+    count_rows(&rows, result.json);
+    assert_int_equal(rows, TEXTS);
+    assert_in_range(alloc_peak(), 0, 40 * text.size);
+    op_result_release(&result);
+    json_decref(args);
+    str_release(&text);
+}
+
 /* Allocations of a page of blame. */
 static unsigned long cost_of_blame(struct world *world)
 {
@@ -298,6 +344,7 @@ int main(void)
         WORLD_TEST(test_history_is_told_by_pages_that_join),
         WORLD_TEST(test_blame_is_told_by_pages),
         WORLD_TEST(test_blame_of_a_text_whose_every_line_changed_is_not_quadratic),
+        WORLD_TEST(test_long_diffs_of_a_history_are_not_held_together),
         WORLD_TEST(test_lines_of_two_changes_in_turn_cost_what_lines_of_one_do),
         WORLD_TEST(test_forgetting_reaches_every_scope_unless_one_is_named),
         WORLD_TEST(test_purging_is_for_the_owner_alone),

@@ -932,9 +932,88 @@ static void test_a_copy_is_kept_once_whenever_it_comes(void **state)
     assert_no_litter(home);
 }
 
+/* ---- one version after the other ------------------------------------------------------------ */
+
+static int pass_change(void *arg, const struct ethos_change *change)
+{
+    (void)arg, (void)change;
+    return 0;
+}
+
+static int walk_history(struct home *home, const char *key)
+{
+    return home->store->ops->history(home->store, SCOPE, key, pass_change, NULL, &home->error);
+}
+
+/* A text whose change no line holds: no line of it is one of another number. */
+static const char *long_text(int number)
+{
+    static char text[LONG_ENTRY];
+    size_t size = 0;
+    for (int row = 0; size < LONG_ENTRY - 100; row++)
+        size += (size_t)snprintf(text + size, LONG_ENTRY - size, "row %d of text %d\n", row,
+                                 number);
+    return text;
+}
+
+static void test_versions_that_are_kept_whole_are_read_without_the_history(void **state)
+{
+    enum { TEXTS = 40 };
+    struct home *home = *state;
+    char revision[ETHOS_REVISION_SIZE];
+    for (int i = 0; i < TEXTS; i++)
+        put(home, long_text(i));
+    assert_int_equal(walk_history(home, "a.md"), ETHOS_OK);
+    for (int i = TEXTS; i-- > 0;) {
+        alloc_peak_reset();
+        assert_int_equal(read_version(home, long_text(i)), ETHOS_OK);
+        assert_in_range(alloc_peak(), 1, 6 * LONG_ENTRY); // and not the forty changes
+    }
+    hash_revision(view_str(long_text(1)), revision);
+    assert_int_equal(
+        home->store->ops->version(home->store, SCOPE, "b.md", revision, &home->text, &home->error),
+        ETHOS_NOTFOUND);
+    assert_int_equal(read_version(home, long_text(TEXTS)), ETHOS_NOTFOUND);
+    assert_int_equal(walk_history(home, NULL), ETHOS_OK); // all keys
+    assert_int_equal(read_version(home, long_text(3)), ETHOS_OK);
+}
+
+static void test_a_text_that_was_purged_is_no_version_any_more(void **state)
+{
+    struct home *home = *state;
+    const struct ethos_match match = {.text = VIEW("row 7 of text 1")};
+    struct ethos_purge purge = {0};
+    for (int i = 0; i < 3; i++)
+        put(home, long_text(i));
+    assert_int_equal(walk_history(home, "a.md"), ETHOS_OK);
+    assert_int_equal(read_version(home, long_text(1)), ETHOS_OK);
+    assert_int_equal(
+        home->store->ops->purge(home->store, SCOPE, &match, 0, NULL, &purge, &home->error),
+        ETHOS_OK);
+    assert_int_equal(read_version(home, long_text(1)), ETHOS_NOTFOUND);
+    assert_int_equal(read_version(home, long_text(0)), ETHOS_OK);
+}
+
+/* A blob that somebody changed is not believed. */
+static void test_a_blob_that_is_not_what_its_name_says_is_no_version(void **state)
+{
+    struct home *home = *state;
+    char hex[HASH_HEX_SIZE], path[256];
+    for (int i = 0; i < 3; i++)
+        put(home, long_text(i));
+    assert_int_equal(walk_history(home, "a.md"), ETHOS_OK);
+    hash_hex(view_str(long_text(1)), hex);
+    snprintf(path, sizeof path, FILE_OF("history-blobs/%s.md"), hex);
+    home_put(home, path, "something else\n");
+    assert_int_equal(read_version(home, long_text(1)), ETHOS_CORRUPT);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        HOME_TEST(test_versions_that_are_kept_whole_are_read_without_the_history),
+        HOME_TEST(test_a_text_that_was_purged_is_no_version_any_more),
+        HOME_TEST(test_a_blob_that_is_not_what_its_name_says_is_no_version),
         HOME_TEST(test_an_outside_edit_is_recorded_before_the_next_write),
         HOME_TEST(test_asking_records_an_outside_edit_too),
         HOME_TEST(test_a_first_change_keeps_the_text_that_was_there),
