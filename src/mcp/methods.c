@@ -225,6 +225,7 @@ int mcp_run_as(struct mcp_request *request, const struct op *op, json_t *args, b
                            .via = "mcp",
                            .actor = request->client,
                            .members = members,
+                           .hurried = request->hurried,
                            .again = request->session->kept != NULL};
     op_result_init(result);
     int code = mcp->run(mcp->run_arg, op, &call, result, error);

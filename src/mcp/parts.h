@@ -34,6 +34,7 @@ struct mcp_request {
     char client[MCP_CLIENT_SIZE];
     struct str members;     /* of the result, as text already: "a":1,"b":2 */
     struct str text;        /* to make them from */
+    bool hurried;           /* its operations do not wait for a backend that is not there */
     struct op_again *again; /* of what the result was made from and nothing else, or NULL */
     /* why it cannot be answered: */
     int code;

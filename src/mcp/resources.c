@@ -37,7 +37,25 @@ struct listing {
     struct mcp_request *request;
     json_t *rows;
     char memory_scope[ETHOS_MAX_SCOPE];
+    struct ethos_error error; /* why memory cannot be asked; code ETHOS_OK: it can */
 };
+
+/* Asks for a part. What there cannot be adds nothing; after memory that is away, nothing more is asked. */
+static void ask(struct listing *listing, const struct op *op, json_t *args,
+                struct op_result *result)
+{
+    struct ethos_error error = {0};
+    int code = mcp_run(listing->request, op, args, result, &error);
+    if (code == ETHOS_OK &&
+        result->code == ETHOS_BUSY) { // one file that cannot be read is none of it
+        code = result->code;
+        error = result->error;
+    }
+    if (code == ETHOS_BUSY || code == ETHOS_IO) {
+        listing->error = error;
+        listing->error.code = code;
+    }
+}
 
 static void add_row(struct listing *listing, const char *prefix, const json_t *file,
                     const char *title, const char *about, json_int_t size)
@@ -69,7 +87,7 @@ static void list_files(struct listing *listing)
     const struct op *op = mcp_op(listing->request->session, "memory.list");
     if (!op)
         return;
-    mcp_run(listing->request, op, json_object(), &result, NULL);
+    ask(listing, op, json_object(), &result);
     json_array_foreach (json_object_get(result.json, "files"), index, file) {
         const char *scope = json_string_value(json_object_get(file, "scope"));
         const char *label = json_string_value(json_object_get(file, "label"));
@@ -97,13 +115,13 @@ static void list_notes(struct listing *listing, const char *prefix, const char *
     json_t *note, *next = NULL;
     struct op_result result;
     const struct op *op = mcp_op(listing->request->session, "notes.list");
-    if (!op || !*scope)
+    if (!op || !*scope || listing->error.code != ETHOS_OK)
         return;
     do {
         json_t *args = json_pack("{s:s, s:i}", "scope", scope, "limit", NOTES_PAGE);
         if (next)
             op_json_put(&args, "cursor", next);
-        mcp_run(listing->request, op, args, &result, NULL);
+        ask(listing, op, args, &result);
         json_array_foreach (json_object_get(result.json, "notes"), index, note)
             add_row(listing, prefix, note, json_string_value(json_object_get(note, "title")),
                     json_string_value(json_object_get(note, "hook")),
@@ -116,13 +134,17 @@ static void list_notes(struct listing *listing, const char *prefix, const char *
 
 json_t *offer_resources(struct mcp_request *request)
 {
-    struct listing listing = {request, json_array(), ""};
+    struct listing listing = {.request = request, .rows = json_array()};
+    request->hurried = true;
     list_files(&listing);
     list_notes(&listing, MEMORY, listing.memory_scope);
     list_notes(&listing, NOTES, "workspace");
     if (strcmp(listing.memory_scope, "global") != 0)
         list_notes(&listing, GLOBAL, "global");
-    return listing.rows;
+    if (listing.error.code == ETHOS_OK)
+        return listing.rows;
+    json_decref(listing.rows);
+    return mcp_refuse(request, MCP_INTERNAL, "%s", listing.error.text);
 }
 
 json_t *offer_templates(struct mcp_request *request)

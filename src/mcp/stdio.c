@@ -21,10 +21,12 @@
 #include "base/os.h"
 #include "mcp/parts.h"
 #include "ops/ending.h"
+#include "ops/share.h"
 
 #define CHUNK 65536       /* bytes read at once */
 #define AHEAD (CHUNK * 8) /* bytes of input taken while a request runs */
 #define LOOK_MS 1         /* nobody cancels so soon what he has just asked */
+#define HURRY_MS 800      /* for a backend, where an error is better than waiting */
 
 struct server {
     struct mcp mcp;
@@ -34,6 +36,7 @@ struct server {
     struct ethos_host host; /* the caller's, with our log */
     struct ethos_options options;
     struct ethos *ethos;       /* NULL until an operation needs it */
+    struct ethos *hurried;     /* the same for those that wait for no backend; or NULL */
     struct ethos_error absent; /* why an operation that is not here cannot be had */
     bool ended;                /* no more input */
     int64_t looked_ms;         /* when the input was last looked at, and there was no more */
@@ -86,6 +89,25 @@ static void close_signals(void)
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
+/*
+ * What a client asks without being asked itself must not keep it waiting for a backend that is away. Memory
+ * that is thrown away is in one handle, and no backend's.
+ */
+static int open_memory(struct server *self, struct op_call *call, struct ethos_error *error)
+{
+    bool hurried = call->hurried && !self->options.ephemeral;
+    struct ethos **used = hurried ? &self->hurried : &self->ethos;
+    if (!hurried && self->hurried) {
+        ethos_close(self->hurried);
+        self->hurried = NULL;
+    }
+    int code = *used     ? ETHOS_OK
+               : hurried ? op_share_open_once(&self->options, HURRY_MS, used, error)
+                         : ethos_open(&self->options, used, error);
+    call->ethos = *used;
+    return code;
+}
+
 static int run(void *arg, const struct op *op, struct op_call *call, struct op_result *result,
                struct ethos_error *error)
 {
@@ -94,8 +116,7 @@ static int run(void *arg, const struct op *op, struct op_call *call, struct op_r
         *error = self->absent;
         return error->code;
     }
-    int code = self->ethos ? ETHOS_OK : ethos_open(&self->options, &self->ethos, error);
-    call->ethos = self->ethos;
+    int code = open_memory(self, call, error);
     call->request = self->given->request;
     call->dry_run = self->given->dry_run;
     return code == ETHOS_OK ? op_run_as(op, self->mcp.rights, call, result, error) : code;
@@ -204,8 +225,9 @@ static void hand_over(struct server *self)
         return;
     }
     mcp_kept_clear(self->stream.session.kept);
+    ethos_close(self->hurried);
     ethos_close(self->ethos);
-    self->ethos = NULL; // a jump out of what follows finds nothing to be done
+    self->ethos = self->hurried = NULL; // a jump out of what follows finds nothing to be done
     signals.waiting = 1;
     if (!signals.came)
         self->given->hand_over(self->given->hand_over_arg, state, &self->absent);
@@ -285,6 +307,7 @@ int mcp_serve(const struct surface_start *given, struct ethos_error *error)
             serve(&self);
         }
         signals.waiting = 0;
+        ethos_close(self.hurried);
         ethos_close(self.ethos);
         close_signals();
     }

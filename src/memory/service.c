@@ -130,10 +130,10 @@ void ethos_close(struct ethos *self)
 
 /* ---- what operations ask ------------------------------------------------------------------- */
 
-void service_ask_once(struct ethos *self)
+void service_ask_once(struct ethos *self, uint32_t wait_ms)
 {
     self->once = true;
-    self->wait_ms = ETHOS_ATTEMPT_MS;
+    self->wait_ms = wait_ms;
 }
 
 const char *service_home(const struct ethos *self)

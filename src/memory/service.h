@@ -23,8 +23,8 @@ struct group;
 int service_open(const struct ethos_options *options, struct group *group, struct ethos **out_ethos,
                  struct ethos_error *error);
 
-/* From now on a backend that is not there is asked once, and for ETHOS_ATTEMPT_MS at most. */
-void service_ask_once(struct ethos *self);
+/* From now on a backend that is not there is asked once, and for so many milliseconds at most. */
+void service_ask_once(struct ethos *self, uint32_t wait_ms);
 
 /* The home (configuration) and the root (memory: the same, or the ephemeral directory). */
 const char *service_home(const struct ethos *self);

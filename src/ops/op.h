@@ -117,6 +117,7 @@ struct op_call {
     bool again; /* wants op_result.again */
     bool dry_run;
     bool whole_lists;  /* a list without a limit is shown whole: at the command line */
+    bool hurried;      /* for surfaces: a backend that is not there is not waited for */
     bool guarded;      /* a model reads the answer: secrets and instructions go, what hides shows */
     const char *via;   /* the surface, for history */
     const char *id;    /* of the request, where a surface gives one; else NULL */

@@ -41,11 +41,11 @@ int op_share_open(struct op_share *self, const struct ethos_options *options, st
     return service_open(options, self ? self->group : NULL, out, error);
 }
 
-int op_share_open_once(const struct ethos_options *options, struct ethos **out,
+int op_share_open_once(const struct ethos_options *options, uint32_t wait_ms, struct ethos **out,
                        struct ethos_error *error)
 {
     int code = service_open(options, NULL, out, error);
     if (code == ETHOS_OK)
-        service_ask_once(*out);
+        service_ask_once(*out, wait_ms);
     return code;
 }

@@ -17,8 +17,11 @@ void op_share_free(struct op_share *self);
 int op_share_open(struct op_share *self, const struct ethos_options *options, struct ethos **out,
                   struct ethos_error *error);
 
-/* The same, of its own, for somebody who cannot wait: a backend that is not there is asked once, and briefly. */
-int op_share_open_once(const struct ethos_options *options, struct ethos **out,
+/*
+ * The same, of its own, for somebody who cannot wait: a backend that is not there is asked once, for
+ * wait_ms at most.
+ */
+int op_share_open_once(const struct ethos_options *options, uint32_t wait_ms, struct ethos **out,
                        struct ethos_error *error);
 
 #endif
