@@ -45,8 +45,9 @@ async function tryInspector(name, program) {
         for (const tool of tools) {
             const pairs = Object.entries(calls[tool.name][0]).flatMap(([k, v]) => ['--tool-arg', `${k}=${v}`]);
             const answer = inspect('--method', 'tools/call', '--tool-name', tool.name, ...pairs);
-            if (calls[tool.name][1] instanceof RegExp) // some versions end with a failure, and do not say which
-                await answer.then((result) => checkResult(tool.name, result), () => {});
+            if (calls[tool.name][1] instanceof RegExp) // one of them fails then, and says no more than that
+                await answer.then((result) => checkResult(tool.name, result),
+                    (error) => must(String(error).includes('returned isError:true'), `${error}`));
             else
                 checkResult(tool.name, await answer);
         }
