@@ -67,9 +67,9 @@ export interface MemoryCalls {
         /** only if this is still its revision (absent: no file) */
         ifMatch?: string;
     }>): Promise<Result<'memory.save'>>;
-    /** Find words in the files and notes. Needs memory:read. */
+    /** Find the best answers in the files and notes. Needs memory:read. */
     search(...args: Args<'memory.search', {
-        /** words in any order; "in quotes" a phrase */
+        /** words or a question; "in quotes" what must occur as it is */
         query: string;
         /** at most this many hits (default 20) */
         limit?: number;
@@ -255,6 +255,18 @@ export interface MemoryCalls {
         /** whose files: personality, user, workspace, global */
         scope?: string;
     }>): Promise<Result<'memory.tool'>>;
+}
+
+export interface SearchCalls {
+    /** Search memory, notes and conversations. Needs the owner. */
+    all(...args: Args<'search.all', {
+        /** words or a question; "in quotes" what must occur as it is */
+        query: string;
+        /** only this workspace (default: all of them) */
+        here?: boolean;
+        /** at most this many hits (default 20) */
+        limit?: number;
+    }>): Promise<Result<'search.all'>>;
 }
 
 export interface NotesCalls {
@@ -890,6 +902,7 @@ export interface MarkdownCalls {
 
 export interface Ethos extends Client {
     readonly memory: MemoryCalls;
+    readonly search: SearchCalls;
     readonly notes: NotesCalls;
     readonly conflicts: ConflictsCalls;
     readonly sessions: SessionsCalls;

@@ -46,6 +46,8 @@ static const char *const exits[][2] = {
 
 /* What --json prints, where the names alone would not tell. */
 static const char *const shapes[][2] = {
+    {"search.all", "as memory search; a hit in a conversation is {session, message, snippet, "
+                   "modifiedAt}"},
     {"memory.search", "{hits: [{scope, key, line, snippet, modifiedAt}], files, unreadable, "
                       "partial}; partial: there "
                       "was more than one search looks into"},

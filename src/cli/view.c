@@ -489,9 +489,14 @@ static void view_found(struct cli *self, const json_t *json)
     json_t *row;
     const json_t *hits = json_object_get(json, "hits");
     json_array_foreach (hits, index, row) {
-        term_styled(&self->term, TERM_DIM, "%s ", text_of(row, "scope"));
-        term_styled(&self->term, TERM_BOLD, "%s:%lld: ", text_of(row, "key"),
-                    number_of(row, "line"));
+        if (json_object_get(row, "session")) {
+            term_styled(&self->term, TERM_DIM, "session ");
+            term_styled(&self->term, TERM_BOLD, "%.8s: ", text_of(row, "session"));
+        } else {
+            term_styled(&self->term, TERM_DIM, "%s ", text_of(row, "scope"));
+            term_styled(&self->term, TERM_BOLD, "%s:%lld: ", text_of(row, "key"),
+                        number_of(row, "line"));
+        }
         term_text(&self->term, view_str(text_of(row, "snippet")));
         term_printf(&self->term, "\n");
     }
@@ -526,6 +531,7 @@ static const struct {
     {"memory.blame", view_blame},
     {"memory.forget", view_forget},
     {"memory.search", view_found},
+    {"search.all", view_found},
     {"conflicts.list", view_conflicts},
     {"conflicts.show", view_conflict},
     {"conflicts.resolve", view_resolved},

@@ -217,6 +217,44 @@ bool query_matches(const struct query *query, struct ethos_view text, size_t *ou
     return true;
 }
 
+struct tally {
+    const struct query *query;
+    uint64_t seen[QUERY_MAX_TERMS]; /* as in a hunt */
+    unsigned *counts;
+    size_t words, start;
+};
+
+static int count_word(void *arg, const struct word *word)
+{
+    struct tally *tally = arg;
+    struct candidate candidate = {.word = word, .stem_size = 0};
+    if (word->tail || word->aside != tally->query->aside)
+        return 0;
+    tally->words++;
+    for (size_t i = 0; i < tally->query->count; i++) {
+        const struct query_term *term = &tally->query->terms[i];
+        const struct query_word *last = &term->words[term->count - 1];
+        if (!advance(term, &candidate, &tally->seen[i]))
+            continue;
+        bool longer = term->count == 1 && !last->pair && !last->one && !last->aside &&
+                      !same_stem(&candidate, last->stem);
+        tally->counts[i] += longer ? 1 : 2;
+        if (word->start < tally->start)
+            tally->start = word->start;
+    }
+    return 0;
+}
+
+size_t query_count(const struct query *query, struct ethos_view text, unsigned counts[],
+                   size_t *out_start)
+{
+    struct tally tally = {.query = query, .counts = counts, .start = SIZE_MAX};
+    words_each(text, count_word, &tally);
+    if (out_start && tally.start != SIZE_MAX)
+        *out_start = tally.start;
+    return tally.words;
+}
+
 bool query_is_phrase_in(const struct query *query, struct ethos_view text)
 {
     struct query_word words[QUERY_MAX_WORDS];

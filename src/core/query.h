@@ -51,6 +51,14 @@ int query_parse(struct ethos_view text, struct arena *arena, struct query *out);
 bool query_matches(const struct query *query, struct ethos_view text, size_t *out_start,
                    size_t *out_end);
 
+/*
+ * Counts how often a text has each term, in halves: 2 for the word or its stem, 1 for a longer word that begins
+ * with it. counts has room for every term and is added to; returns the number of words of the text. *out_start
+ * is the first place of any term, untouched without one (may be NULL).
+ */
+size_t query_count(const struct query *query, struct ethos_view text, unsigned counts[],
+                   size_t *out_start);
+
 /* Whether the typed words stand in the text as one phrase, in their order: such hits come first. */
 bool query_is_phrase_in(const struct query *query, struct ethos_view text);
 

@@ -83,6 +83,9 @@ const struct answer_row answers[] = {
     {"memory.get", "File"},
     {"memory.write", "File / Report"},
     {"memory.save", "Report"},
+    {"search.all",
+     "{hits: [{scope?: string, key?: string, line?: int, session?: string, message?: string, "
+     "snippet: string, modifiedAt: string?}], files: int, unreadable: int, partial: bool}"},
     {"memory.search",
      "{hits: [{scope: string, key: string, line: int, snippet: string, modifiedAt: "
      "string?}], files: int, unreadable: int, partial: bool}"},

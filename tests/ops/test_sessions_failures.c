@@ -21,6 +21,7 @@ static const struct row rows[] = {
     {"sessions.get", "{" ID ",\"from\":\"a2\",\"limit\":1,\"maxChars\":3}", false, false},
     {"sessions.get", "{\"id\":\"other\"}", false, true},
     {"sessions.search", "{\"query\":\"redis\"}", false, false},
+    {"search.all", "{\"query\":\"redis\"}", false, false},
     {"sessions.search", "{\"query\":\"redis\"}", false, true},
     {"sessions.list", "{\"query\":\"redis\",\"since\":\"2025-01-01\"}", false, true},
     {"sessions.current", "{}", false, false},
