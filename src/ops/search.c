@@ -89,10 +89,8 @@ static int run_all(struct op_call *call, struct op_result *result, struct ethos_
     struct memory_search search = {.archive = 1, .everywhere = !here};
     struct sessions_viewer viewer;
     int code = sessions_view(call, &viewer, error);
-    if (code == ETHOS_OK && here && !viewer.folder && sessions_placed(call)) {
-        viewer.folder = viewer.path;
-        code = sessions_place(call, viewer.path, error);
-    }
+    if (code == ETHOS_OK && here && !viewer.folder && sessions_placed(call))
+        code = sessions_limit(call, &viewer, error);
     if (code == ETHOS_OK)
         code = ethos_sessions(call->ethos, &search.sessions, error);
     search.people = viewer.people;
