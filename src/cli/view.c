@@ -117,6 +117,12 @@ void view_report(struct cli *self, const json_t *json)
     }
     json_array_foreach (json_object_get(json, "unchanged"), index, row)
         say_row(self, row, "unchanged", false);
+    const json_t *failed = json_object_get(json, "failed");
+    json_array_foreach (json_array_size(failed) > 1 ? (json_t *)failed : NULL, index, row) {
+        const json_t *why = json_object_get(row, "error");
+        view_say(self, "not changed: %s%s%s", text_of(why, "message"),
+                 *text_of(why, "hint") ? "; " : "", text_of(why, "hint"));
+    }
     json_array_foreach (json_object_get(json, "waiting"), index, row)
         view_say(self, "queued: %s (%s), to be changed when the backend is back",
                  text_of(row, "key"), text_of(row, "scope"));

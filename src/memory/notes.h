@@ -31,7 +31,7 @@ struct notes {
     size_t count;
 };
 
-/* Resolves a scope (NULL: the workspace) and checks it. */
+/* Resolves a scope (NULL: the workspace, without one global) and checks it. */
 int notes_scope(const struct ethos_turn *turn, const char *scope, char out[ETHOS_MAX_SCOPE],
                 struct ethos_error *error);
 

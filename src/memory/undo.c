@@ -21,6 +21,7 @@
 #include "core/patch.h"
 #include "core/scope.h"
 #include "core/update.h"
+#include "memory/notes.h"
 #include "memory/slots.h"
 #include "memory/undo.h"
 #include "memory/undo_internal.h"
@@ -32,7 +33,7 @@ static const struct ethos_filter newest_one;
 
 /* ---- which changes -------------------------------------------------------------------------- */
 
-/* Numbers that newer changes undid, as a hash table; 0 is a free slot. */
+/* Numbers, such as those that newer changes undid, as a hash table; 0 is a free slot. */
 struct pending {
     uint64_t *slots;
     size_t count, capacity; /* a power of 2 */
@@ -63,6 +64,18 @@ static int grow_pending(struct pending *pending)
     return ETHOS_OK;
 }
 
+static int put_pending(struct pending *pending, uint64_t number)
+{
+    if (number == 0)
+        return ETHOS_OK;
+    if (grow_pending(pending) != ETHOS_OK)
+        return ETHOS_NOMEM;
+    uint64_t *slot = find_slot(pending, number);
+    pending->count += !*slot;
+    *slot = number;
+    return ETHOS_OK;
+}
+
 static int add_pending(struct pending *pending, const char *undoes)
 {
     char *end;
@@ -70,13 +83,8 @@ static int add_pending(struct pending *pending, const char *undoes)
         uint64_t number = strtoull(at, &end, 10);
         if (end == at)
             break;
-        if (number == 0)
-            continue;
-        if (grow_pending(pending) != ETHOS_OK)
+        if (put_pending(pending, number) != ETHOS_OK)
             return ETHOS_NOMEM;
-        uint64_t *slot = find_slot(pending, number);
-        pending->count += !*slot;
-        *slot = number;
     }
     return ETHOS_OK;
 }
@@ -354,6 +362,18 @@ static int take_next(struct undoing *undoing, size_t index, bool *out_enough,
     return ETHOS_OK;
 }
 
+/* What tells an update from others: a note and its line in the index have it in common. */
+static uint64_t update_id(const struct ethos_change *change)
+{
+    return change->group ? change->group : (uint64_t)change->time_ms;
+}
+
+/* Whether a change belongs to an update that stays. */
+static bool stays(const struct undoing *undoing, const struct ethos_change *change)
+{
+    return undoing->staying && is_pending(undoing->staying, update_id(change));
+}
+
 /* Walks from the newest change back. */
 static int take_all(struct undoing *undoing, struct pending *pending, struct ethos_error *error)
 {
@@ -365,7 +385,7 @@ static int take_all(struct undoing *undoing, struct pending *pending, struct eth
         if (!undone && change->undoes && add_pending(pending, change->undoes) != ETHOS_OK)
             return err_nomem(error);
         if (undone || (undo_is(change) && !undoing->filter->number) || !changes_real(change) ||
-            !history_matches(undoing->filter, change))
+            !history_matches(undoing->filter, change) || stays(undoing, change))
             continue;
         if ((!names_some(undoing->filter) || undoing->filter->number) && undo_is_purge(change))
             return undo_refuse_purged(undoing, error);
@@ -582,9 +602,67 @@ struct undo_scope {
     const struct ethos_filter *filter;
     const struct ethos_sync_how *how;
     struct str unrecorded;
-    int first; /* what the first file failed with that did */
+    struct pending staying; /* updates that are not undone: update_id */
+    int first;              /* what the first file failed with that did */
     size_t done, stuck;
 };
+
+/* What became of a note by moves between scopes that the filter names. */
+enum displaced { STAYED, CAME, WENT };
+
+static int find_displaced(const struct undo_scope *self, size_t newest, enum displaced *out)
+{
+    struct pending undone = {0};
+    const char *after = NULL, *before = NULL;
+    int code = ETHOS_OK;
+    *out = STAYED;
+    for (size_t i = newest; code == ETHOS_OK && i != SIZE_MAX; i = self->all->next[i]) {
+        const struct ethos_change *change = &self->all->all.items[i];
+        if (is_pending(&undone, change->number))
+            continue;
+        if (change->undoes)
+            code = add_pending(&undone, change->undoes);
+        if (!changes_real(change) || !undo_is_move(change) ||
+            !history_matches(self->filter, change))
+            continue;
+        after = after ? after : change->after;
+        before = change->before;
+    }
+    free(undone.slots);
+    if (after && is_absent(after) != is_absent(before))
+        *out = is_absent(before) ? CAME : WENT;
+    return code;
+}
+
+/*
+ * Undoing one half of a move would leave the note in both scopes or in none. So what displaced a note stays, of one
+ * that went everything, with its lines in the index; each is told. Of a note that came back the halves are changes like
+ * any other.
+ */
+static int keep_moves(struct undo_scope *self, size_t newest)
+{
+    enum displaced displaced;
+    int code = find_displaced(self, newest, &displaced);
+    for (size_t i = newest; displaced != STAYED && code == ETHOS_OK && i != SIZE_MAX;
+         i = self->all->next[i]) {
+        const struct ethos_change *change = &self->all->all.items[i];
+        if (displaced == WENT || undo_is_move(change))
+            code = put_pending(&self->staying, update_id(change));
+    }
+    return code;
+}
+
+/* Before any file is undone. */
+static int find_moves(struct undo_scope *self, struct ethos_error *error)
+{
+    const char *key;
+    json_t *value;
+    int code = ETHOS_OK;
+    json_object_foreach (self->all->first, key, value)
+        if (code == ETHOS_OK && scope_key_shown(self->scope, key) && strcmp(key, NOTES_INDEX) != 0)
+            code = keep_moves(self, (size_t)json_integer_value(value));
+    return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+}
 
 static int undo_key(struct undo_scope *self, const char *key, struct ethos_error *error)
 {
@@ -597,6 +675,7 @@ static int undo_key(struct undo_scope *self, const char *key, struct ethos_error
         .how = self->how,
         .alone = true, // the filter names the other files' changes, too
         .unrecorded = &self->unrecorded,
+        .staying = &self->staying,
     };
     int code = handle_aim(self->turn, &target, true, &aimed, error);
     if (code != ETHOS_OK)
@@ -614,6 +693,37 @@ static bool ends_all(int code)
     return code == ETHOS_IO || code == ETHOS_BUSY || code == ETHOS_NOMEM;
 }
 
+/* One that stays as it is. The first one is the error; each is a row of the report. */
+static void note_stuck(struct undo_scope *self, const char *key, int code,
+                       const struct ethos_error *why, struct ethos_error *error)
+{
+    const struct ethos_outcome outcome = {.kind = ETHOS_OUTCOME_FAILED,
+                                          .scope = self->scope,
+                                          .key = key,
+                                          .revision = "absent",
+                                          .error = why};
+    if (self->how->each)
+        self->how->each(self->how->arg, &outcome);
+    if (self->stuck++ == 0)
+        self->first = code;
+    if (error && (self->stuck == 1 || ends_all(code)))
+        *error = *why;
+}
+
+/* One file, but for moves that displaced it. */
+static int undo_moved_key(struct undo_scope *self, const char *key, size_t newest,
+                          struct ethos_error *error)
+{
+    enum displaced displaced = STAYED;
+    if (strcmp(key, NOTES_INDEX) != 0 && find_displaced(self, newest, &displaced) != ETHOS_OK)
+        return err_nomem(error);
+    int code = displaced == WENT ? ETHOS_NOTFOUND : undo_key(self, key, error);
+    self->done += code == ETHOS_OK;
+    if (displaced == STAYED || (code != ETHOS_OK && code != ETHOS_NOTFOUND))
+        return code;
+    return undo_refuse_move(self->turn, self->scope, key, displaced == CAME, error);
+}
+
 /*
  * The files that seem to be what they were, or the others. A file whose later changes stand in the way, or
  * whose history is damaged, does not hold up the others. Returns what would fail for every file.
@@ -628,14 +738,10 @@ static int undo_keys(struct undo_scope *self, bool same, struct ethos_error *err
         if (!has_named(self->all, self->scope, key, newest, self->filter) ||
             seems_same(self->all, newest, self->filter) != same)
             continue;
-        int code = undo_key(self, key, &why);
-        self->done += code == ETHOS_OK;
+        int code = undo_moved_key(self, key, newest, &why);
         if (code == ETHOS_OK || code == ETHOS_NOTFOUND)
             continue;
-        if (self->stuck++ == 0)
-            self->first = code;
-        if (error && (self->stuck == 1 || ends_all(code)))
-            *error = why;
+        note_stuck(self, key, code, &why, error);
         if (ends_all(code))
             return code;
     }
@@ -646,14 +752,17 @@ static int undo_keys(struct undo_scope *self, bool same, struct ethos_error *err
 static int undo_files(struct undo_scope *self, struct ethos_error *error)
 {
     str_init(&self->unrecorded, SIZE_MAX);
-    int code = undo_keys(self, true, error);
+    int code = find_moves(self, error);
+    if (code == ETHOS_OK)
+        code = undo_keys(self, true, error);
     if (code == ETHOS_OK)
         code = undo_keys(self, false, error);
     str_release(&self->unrecorded);
+    free(self->staying.slots);
     if (code != ETHOS_OK)
         return code;
     if (self->stuck > 1)
-        err_hint(error, self->first, "%zu files stay as they are; --key FILE tells of each why",
+        err_hint(error, self->first, "%zu files stay as they are, each for a reason of its own",
                  self->stuck);
     if (self->stuck > 0)
         return self->first;

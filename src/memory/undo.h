@@ -9,8 +9,9 @@
 /*
  * What ethos_undo does, for each key that ever changed in the scope (an id), deleted ones included. The
  * filter must name something, else ETHOS_INVALID. Each key is a write of its own. ETHOS_CONFLICT when
- * later changes stand in the way in some of them, ETHOS_CORRUPT when the history does not lead back: the
- * others are done, unless storage fails. The archive stays. ETHOS_NOTFOUND: nothing to undo.
+ * later changes stand in the way in some of them, ETHOS_CORRUPT when the history does not lead back, ETHOS_DENIED
+ * when a note was moved to or from another scope: the others are done, unless storage fails. how->each is told of
+ * those that stay. The archive stays. ETHOS_NOTFOUND: nothing to undo.
  */
 int undo_all(struct ethos_turn *turn, const char *scope, const struct ethos_filter *filter,
              const struct ethos_sync_how *how, struct ethos_error *error);

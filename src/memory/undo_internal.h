@@ -20,12 +20,15 @@ struct version {
     size_t next;          /* the first change that may lead to an older one */
 };
 
+struct pending;
+
 struct undoing {
     struct ethos_turn *turn;
     const struct scope_target *target;
     const struct ethos_filter *filter;
     const struct ethos_sync_how *how;
-    bool alone; /* other files of the same operations are left to the caller */
+    bool alone;                    /* other files of the same operations are left to the caller, */
+    const struct pending *staying; /* and these updates stay; or NULL */
     /*
      * Numbers of changes that were taken out of files which are what they were before: no record of
      * those files names them. The record of the next file that is written does. NULL: not wanted.
@@ -60,6 +63,13 @@ bool undo_is_purge(const struct ethos_change *change);
 
 /* ETHOS_DENIED, and stuck: a purge took what would come back. */
 int undo_refuse_purged(struct undoing *undoing, struct ethos_error *error);
+
+/* Whether a change is half of a move between scopes; the other half is in the history of the other scope. */
+bool undo_is_move(const struct ethos_change *change);
+
+/* ETHOS_DENIED, with the move that takes both halves back: of a note that came to a scope, or went from it. */
+int undo_refuse_move(struct ethos_turn *turn, const char *scope, const char *key, bool came,
+                     struct ethos_error *error);
 
 /* The text so far; absent: no file. */
 struct ethos_view undo_text(const struct undoing *undoing);

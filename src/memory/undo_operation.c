@@ -456,23 +456,24 @@ static int compare_move(void *arg, const struct ethos_change *change)
     bool *moved = arg;
     if (!changes_real(change) || undo_is(change))
         return ETHOS_OK;
-    *moved = same_word(change->via, NOTES_MOVE);
+    *moved = undo_is_move(change);
     return 1;
 }
 
 /* Another scope of the turn: one that has the note, or one that it was moved from or to. NULL: none. */
-static const char *find_tier(const struct undoing *file, bool present, const char **tiers)
+static const char *find_tier(struct ethos_turn *turn, const char *scope, const char *key,
+                             bool present)
 {
-    struct ethos_provider *provider = file->turn->provider;
-    const char *key = file->target->key;
-    size_t count = notes_tiers(file->turn, tiers);
+    struct ethos_provider *provider = turn->provider;
+    const char *tiers[NOTES_TIERS];
+    size_t count = notes_tiers(turn, tiers);
     for (size_t i = 0; i < count; i++) {
         struct ethos_text text = {0};
         bool moved = false;
-        if (strcmp(tiers[i], file->target->scope) == 0)
+        if (strcmp(tiers[i], scope) == 0)
             continue;
-        bool there = notes_read(file->turn, tiers[i], key, &text, NULL) == ETHOS_OK && text.data;
-        notes_free(file->turn, &text);
+        bool there = notes_read(turn, tiers[i], key, &text, NULL) == ETHOS_OK && text.data;
+        notes_free(turn, &text);
         if (!present)
             provider->ops->history(provider, tiers[i], key, compare_move, &moved, NULL);
         if (present ? there : moved)
@@ -481,32 +482,34 @@ static const char *find_tier(const struct undoing *file, bool present, const cha
     return NULL;
 }
 
-static int refuse_half(struct undoing *undoing, const char *key, const char *scope,
-                       struct ethos_error *error)
+bool undo_is_move(const struct ethos_change *change)
 {
-    undoing->stuck = true;
+    return same_word(change->via, NOTES_MOVE);
+}
+
+int undo_refuse_move(struct ethos_turn *turn, const char *scope, const char *key, bool came,
+                     struct ethos_error *error)
+{
+    const char *back = came ? find_tier(turn, scope, key, false) : scope;
     int code = err_set(error, ETHOS_DENIED,
                        "%s: was moved between scopes, which is undone by a move", key);
     return err_hint(error, code, "ethos notes mv %.*s --scope %s", (int)strlen(key) - 3, key,
-                    scope ? scope : "SCOPE");
+                    back ? back : "SCOPE");
 }
 
 /* Both halves are recorded, each in its scope: one alone would double the note, or lose it. */
 static int check_halves(struct undoing *undoing, struct ethos_error *error)
 {
-    const char *tiers[NOTES_TIERS];
-    bool moved = undoing->taken > 0 && same_word(undoing->taken_changes[0]->via, NOTES_MOVE);
+    bool moved = undoing->taken > 0 && undo_is_move(undoing->taken_changes[0]);
     for (size_t i = 0; moved && i <= undoing->other_count; i++) {
         const struct undoing *file = file_at(undoing, i);
-        const char *key = file->target->key;
+        const char *key = file->target->key, *scope = file->target->scope;
         bool leaves = file->changes.now.data && !undo_text(file).data;
-        if (strcmp(key, NOTES_INDEX) == 0 || (!leaves && !is_returning(file)))
+        if (strcmp(key, NOTES_INDEX) == 0 || (!leaves && !is_returning(file)) ||
+            leaves == (find_tier(undoing->turn, scope, key, true) != NULL))
             continue;
-        const char *other = find_tier(file, true, tiers);
-        if (!leaves && other)
-            return refuse_half(undoing, key, file->target->scope, error);
-        if (leaves && !other)
-            return refuse_half(undoing, key, find_tier(file, false, tiers), error);
+        undoing->stuck = true;
+        return undo_refuse_move(undoing->turn, scope, key, leaves, error);
     }
     return ETHOS_OK;
 }
