@@ -71,6 +71,7 @@ static void print_note(struct cli *self, const json_t *note, int column)
     const char *title = text_of(note, "title"), *hook = text_of(note, "hook");
     name_of(note, name);
     title = says_more(title, name) ? title : "";
+    hook = strcmp(hook, title) != 0 ? hook : "";
     term_printf(&self->term, "  ");
     int used = term_fitting(&self->term, TERM_BOLD, view_str(name), self->term.width - 2);
     bool about = *title || *hook;
