@@ -16,6 +16,7 @@ static const struct {
     {"memory.prefetch", "the sections of a prompt"},
     {"memory.list", "the files of a prompt"},
     {"memory.search", "limit, 20 by default: best first"},
+    {"search.all", "limit, 20 by default: best first"},
     {"sessions.search", "limit, 20 by default: best first"},
     {"sessions.get", "limit, 1000 by default; previous and next are its cursors"},
     {"memory.forget", "a report: scopes and files that were purged, at most 200 lines"},
