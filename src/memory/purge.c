@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/dir.h"
@@ -25,6 +26,7 @@
 #define MAX_NAMES 100000
 #define SESSION_PAGE 200  /* conversations that are listed at once */
 #define REMOVED "removed" /* where deleted personalities are */
+#define NAMED 1           /* ends a walk */
 
 static const struct ethos_sync_how plain_how;
 
@@ -142,7 +144,7 @@ static int purge_names(struct ethos *self, struct ethos_provider *provider, cons
                             : code;
 }
 
-/* Whether a text of the scope is named so that it gets another name. */
+/* Whether a text of the scope is, or was, named so that it gets another name. */
 struct naming {
     const struct forget *forget;
     bool any;
@@ -155,6 +157,13 @@ static int note_name(void *arg, const struct ethos_entry *entry)
     return ETHOS_OK;
 }
 
+static int note_former_name(void *arg, const struct ethos_change *change)
+{
+    struct naming *naming = arg;
+    naming->any = forget_names(naming->forget, view_str(change->key));
+    return naming->any ? NAMED : ETHOS_OK;
+}
+
 /* The name that a title with the text gave to a note is in links to it, and in older versions: it counts, too. */
 static int add_slug(struct ethos_provider *provider, const char *scope, struct ethos_match *match,
                     struct forget *forget, struct ethos_error *error)
@@ -164,7 +173,9 @@ static int add_slug(struct ethos_provider *provider, const char *scope, struct e
         !SLOT_PROVIDER(provider, list))
         return ETHOS_OK;
     int code = provider->ops->list(provider, scope, note_name, &naming, error);
-    if (code != ETHOS_OK || !naming.any)
+    if (code == ETHOS_OK && !naming.any && SLOT_PROVIDER(provider, history))
+        code = provider->ops->history(provider, scope, NULL, note_former_name, &naming, error);
+    if ((code != ETHOS_OK && code != NAMED) || !naming.any)
         return code;
     match->also = forget->slug;
     return forget_init(forget, match, error);
@@ -367,13 +378,33 @@ static int purge_queued(struct everywhere *self)
     return code;
 }
 
-static int purge_provider(struct everywhere *self, struct ethos_provider *provider)
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Each scope once. */
+static void sort_scopes(struct scopes *scopes)
+{
+    size_t count = 0;
+    if (scopes->count > 0)
+        qsort(scopes->list, scopes->count, sizeof *scopes->list, by_name);
+    for (size_t i = 0; i < scopes->count; i++)
+        if (count == 0 || strcmp(scopes->list[i], scopes->list[count - 1]) != 0)
+            scopes->list[count++] = scopes->list[i];
+    scopes->count = count;
+}
+
+/* here: it has files of the home, where a folder may hold something though nothing was ever written to the scope. */
+static int purge_provider(struct everywhere *self, struct ethos_provider *provider, bool here)
 {
     struct scopes scopes = {0};
     bool lists = SLOT_PROVIDER(provider, scopes);
     arena_init(&scopes.arena);
-    int code = lists ? provider->ops->scopes(provider, note_scope, &scopes, self->error)
-                     : note_known(self->ethos, &scopes, self->error);
+    int code = lists ? provider->ops->scopes(provider, note_scope, &scopes, self->error) : ETHOS_OK;
+    if (code == ETHOS_OK && (here || !lists))
+        code = note_known(self->ethos, &scopes, self->error);
+    sort_scopes(&scopes);
     if (code == ETHOS_NOMEM)
         err_nomem(self->error);
     else if (code != ETHOS_OK && purge_queued(self) == ETHOS_NOMEM)
@@ -404,7 +435,7 @@ static int purge_backend(void *arg, struct ethos_provider *provider, bool here)
     self->here = self->here || here;
     if (!here && self->how->served)
         self->how->served(self->how->arg, provider->ops->name);
-    int code = purge_provider(self, provider);
+    int code = purge_provider(self, provider, here);
     self->ended = code == ETHOS_NOMEM || (code != ETHOS_OK && here);
     if (code == ETHOS_OK || self->ended)
         return code;
@@ -425,7 +456,7 @@ static int purge_root(struct everywhere *self, const char *root, bool removed)
         code = registry_open(&backend, &setup, &nothing, (struct registry_group){0}, &provider,
                              self->error);
     if (code == ETHOS_OK && !removed)
-        code = purge_provider(self, provider);
+        code = purge_provider(self, provider, true);
     else if (code == ETHOS_OK)
         code = purge_place(self, provider, "global");
     if (code == ETHOS_OK && removed)

@@ -96,6 +96,8 @@ static bool is_stored(const char *path)
                 (scope_key_shown("global", name) || strcmp(name, ARCHIVE) == 0);
     return text || strncmp(name, "memory-history", 14) == 0 || has_part(path, "history-blobs") ||
            has_part(path, ".mem/conflicts") || has_part(path, ".mem/tmp") ||
+           (has_part(path, ".mem/index") &&
+            strcmp(path, WORKSPACE_STATE "/" WORKSPACE_INDEX) != 0) ||
            has_part(path, "memories");
 }
 
