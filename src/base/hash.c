@@ -7,15 +7,12 @@
 #include <stdint.h>
 #include <string.h>
 
-void hash_hex(struct ethos_view v, char out[HASH_HEX_SIZE])
+static void print_digest(struct sha256_ctx *context, char out[HASH_HEX_SIZE])
 {
     static const char digits[] = "0123456789abcdef";
-    struct sha256_ctx context;
     uint8_t digest[SHA256_DIGEST_SIZE];
 
-    sha256_init(&context);
-    sha256_update(&context, v.size, (const uint8_t *)v.data);
-    sha256_digest(&context, sizeof(digest), digest);
+    sha256_digest(context, sizeof(digest), digest);
     for (size_t i = 0; i < sizeof(digest); i++) {
         out[2 * i] = digits[digest[i] >> 4];
         out[2 * i + 1] = digits[digest[i] & 0xF];
@@ -23,13 +20,53 @@ void hash_hex(struct ethos_view v, char out[HASH_HEX_SIZE])
     out[HASH_HEX_SIZE - 1] = '\0';
 }
 
+void hash_hex(struct ethos_view v, char out[HASH_HEX_SIZE])
+{
+    struct sha256_ctx context;
+
+    sha256_init(&context);
+    sha256_update(&context, v.size, (const uint8_t *)v.data);
+    print_digest(&context, out);
+}
+
+#define PREFIX "sha256:"
+_Static_assert(sizeof(PREFIX) - 1 + HASH_HEX_SIZE <= ETHOS_REVISION_SIZE, "revision fits");
+
 void hash_revision(struct ethos_view v, char out[ETHOS_REVISION_SIZE])
 {
-    static const char prefix[] = "sha256:";
+    memcpy(out, PREFIX, sizeof(PREFIX) - 1);
+    hash_hex(v, out + sizeof(PREFIX) - 1);
+}
 
-    _Static_assert(sizeof(prefix) - 1 + HASH_HEX_SIZE <= ETHOS_REVISION_SIZE, "revision fits");
-    memcpy(out, prefix, sizeof(prefix) - 1);
-    hash_hex(v, out + sizeof(prefix) - 1);
+_Static_assert(sizeof(struct sha256_ctx) <= sizeof(((struct hash_growing *)0)->state),
+               "the state fits");
+
+void hash_begin(struct hash_growing *growing)
+{
+    struct sha256_ctx context;
+
+    sha256_init(&context);
+    memcpy(growing->state, &context, sizeof(context));
+    growing->size = 0;
+}
+
+void hash_add(struct hash_growing *growing, struct ethos_view more)
+{
+    struct sha256_ctx context;
+
+    memcpy(&context, growing->state, sizeof(context));
+    sha256_update(&context, more.size, (const uint8_t *)more.data);
+    memcpy(growing->state, &context, sizeof(context));
+    growing->size += more.size;
+}
+
+void hash_so_far(const struct hash_growing *growing, char out[ETHOS_REVISION_SIZE])
+{
+    struct sha256_ctx context;
+
+    memcpy(&context, growing->state, sizeof(context));
+    memcpy(out, PREFIX, sizeof(PREFIX) - 1);
+    print_digest(&context, out + sizeof(PREFIX) - 1);
 }
 
 bool hash_is_hex(struct ethos_view v)

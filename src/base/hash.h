@@ -5,6 +5,7 @@
 #define ETHOS_BASE_HASH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <ethos/limits.h>
 #include <ethos/types.h>
@@ -21,6 +22,16 @@ bool hash_same_secret(struct ethos_view a, struct ethos_view b);
 
 /* "sha256:<hex>" */
 void hash_revision(struct ethos_view v, char out[ETHOS_REVISION_SIZE]);
+
+/* A revision that goes on: of a text that grew at its end, only what was added is hashed. */
+struct hash_growing {
+    uint64_t state[16]; /* of SHA-256 */
+    size_t size;        /* bytes so far */
+};
+
+void hash_begin(struct hash_growing *growing);
+void hash_add(struct hash_growing *growing, struct ethos_view more);
+void hash_so_far(const struct hash_growing *growing, char out[ETHOS_REVISION_SIZE]);
 
 /* For tables of this process: quick, and anybody can find two texts that give the same. */
 uint64_t hash_mix(uint64_t start, struct ethos_view v);

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/os.h"
 #include "base/view.h"
 
@@ -334,56 +335,59 @@ static int check_link_temps(const struct site *site)
 
 /* ---- edits that are not recorded -------------------------------------------------------------- */
 
-/* Whether the file of a key is the one its newest record tells of; what cannot be read passes. */
-static int is_recorded(const struct site *site, const struct history_record *last, bool *out)
+/* The keys that a walk of the history, newest first, has met; and those whose files are not as recorded. */
+struct unrecorded {
+    const struct site *site;
+    json_t *met;
+    struct str *keys; /* each terminated */
+};
+
+/* Whether the file of a key is the one its newest change led to; what cannot be read passes. */
+static int is_recorded(const struct site *site, const char *key, const char *revision, bool *out)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     struct check *check = site->check;
-    char key[ETHOS_MAX_KEY + 1], path[FILES_PATH_SIZE];
+    char path[FILES_PATH_SIZE];
+    bool absent = strcmp(revision, "absent") == 0;
     *out = true;
-    if (last->key.size >= sizeof key)
-        return ETHOS_OK;
-    snprintf(key, sizeof key, "%.*s", VIEW_ARG(last->key));
     if (files_key_path(site->scope, key, path, NULL) != ETHOS_OK)
         return ETHOS_OK;
     int fd = files_open_text(check->self, site->scope, key, path, FILES_READ_FLAGS, NULL);
     if (fd < 0) {
-        *out = fd != ETHOS_NOTFOUND || last->absent_after;
+        *out = fd != ETHOS_NOTFOUND || absent;
         return ETHOS_OK;
     }
     int code = files_load(check->self, fd, path, &whole, &check->text, NULL, NULL);
     os_close(fd);
     if (code == ETHOS_OK)
-        *out = !last->absent_after && view_eq_str(last->after_hash, check->text.revision);
+        *out = strcmp(revision, check->text.revision) == 0;
     return code == ETHOS_NOMEM ? code : ETHOS_OK;
 }
 
-static bool is_newest(const struct history *history, size_t index)
+static int check_change(void *arg, const struct ethos_change *change)
 {
-    for (size_t i = index + 1; i < history->count; i++) {
-        if (view_eq(history->records[i].key, history->records[index].key))
-            return false;
-    }
-    return true;
+    struct unrecorded *self = arg;
+    bool recorded = true, seen = change->via && strcmp(change->via, "seen") == 0;
+    if (json_object_get(self->met, change->key) || strlen(change->key) > ETHOS_MAX_KEY)
+        return ETHOS_OK;
+    if (json_object_set_new(self->met, change->key, json_true()) != 0)
+        return ETHOS_NOMEM;
+    int code = is_recorded(self->site, change->key, seen ? change->before : change->after,
+                           &recorded);
+    if (code != ETHOS_OK || recorded)
+        return code;
+    return str_add(self->keys, view_of(change->key, strlen(change->key) + 1));
 }
 
-/* Adds the keys whose files differ from what is recorded, each terminated. */
+/* Adds the keys whose files differ from what is recorded. */
 static int find_unrecorded(const struct site *site, struct str *out, struct ethos_error *error)
 {
-    struct files_past past = {0};
-    int code = files_past_load(site->check->self, site->dir, site->path, NULL, &past, error);
-    for (size_t i = 0; code == ETHOS_OK && i < past.history.count; i++) {
-        const struct history_record *record = &past.history.records[i];
-        bool recorded = true;
-        if (is_newest(&past.history, i))
-            code = is_recorded(site, record, &recorded);
-        if (!recorded) {
-            str_add(out, record->key);
-            str_addc(out, 0);
-        }
-    }
-    files_past_release(&past);
-    return code == ETHOS_OK ? str_code(out) : code;
+    struct unrecorded self = {site, json_object(), out};
+    int code = self.met ? files_history(&site->check->self->store, site->scope, NULL, check_change,
+                                        &self, error)
+                        : ETHOS_NOMEM;
+    json_decref(self.met);
+    return code;
 }
 
 static int keep_text(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)

@@ -36,6 +36,13 @@ struct file {
     bool changed;
 };
 
+/* The hash of the newest text of a key, which the next one mostly only appends to. */
+struct grown {
+    const struct purge_key *key; /* NULL: of none */
+    struct hash_growing hash;
+    struct ethos_view revision;
+};
+
 struct past {
     struct purge *purge;
     struct arena arena;
@@ -46,6 +53,7 @@ struct past {
     struct files_blobs blobs;
     bool *is_record; /* of every line of every file */
     struct str before, after, clean_before, clean_after;
+    struct grown old, clean; /* of the texts as they are, and of what is left of them */
 };
 
 /* ---- the files -------------------------------------------------------------------------------- */
@@ -126,11 +134,16 @@ static bool holds(const struct past *past, struct ethos_view text)
     return forget_holds(&past->purge->forget, text);
 }
 
-static bool has_hash(struct ethos_view text, struct ethos_view hash)
+/* The revision of the text after a change. grown is of the one before it, or of nothing that helps. */
+static void hash_after(struct grown *grown, const struct purge_key *key, struct ethos_view before,
+                       struct ethos_view after, char out[ETHOS_REVISION_SIZE])
 {
-    char real[ETHOS_REVISION_SIZE];
-    hash_revision(text, real);
-    return view_eq_str(hash, real);
+    bool grows = grown->key == key && grown->hash.size == before.size && view_starts(after, before);
+    if (!grows)
+        hash_begin(&grown->hash);
+    hash_add(&grown->hash, grows ? view_from(after, before.size) : after);
+    hash_so_far(&grown->hash, out);
+    grown->key = key;
 }
 
 static int rebuild(struct past *past, size_t index, bool before, struct str *out, bool *out_known)
@@ -140,15 +153,33 @@ static int rebuild(struct past *past, size_t index, bool before, struct str *out
     return code == ETHOS_NOMEM ? code : ETHOS_OK;
 }
 
+static void swap_texts(struct str *a, struct str *b)
+{
+    struct str swap = *a;
+    *a = *b;
+    *b = swap;
+}
+
+/* What comes next of a key does not go on from what was hashed last. */
+static void forget_grown(struct past *past, const struct purge_key *key)
+{
+    if (past->old.key == key)
+        past->old.key = NULL;
+    if (past->clean.key == key)
+        past->clean.key = NULL;
+}
+
 /* The text before a record: mostly that after the record before it. */
 static int text_before(struct past *past, size_t index, struct purge_key *key, bool *out_known)
 {
     const struct history_record *record = &past->history.records[index];
-    if (!key->known || !view_eq(key->hash, record->before_hash))
+    if (!key->known || !view_eq(key->hash, record->before_hash)) {
+        forget_grown(past, key);
         return rebuild(past, index, true, &past->before, out_known);
+    }
     *out_known = true;
-    str_clear(&past->before);
-    return str_add(&past->before, str_view(&key->text));
+    swap_texts(&past->before, &key->text); // move_on gives it the next one
+    return ETHOS_OK;
 }
 
 /* The text after a record from the one before it. */
@@ -162,13 +193,18 @@ static int apply(struct past *past, const struct history_record *record)
                             : code;
 }
 
-static int text_after(struct past *past, size_t index, bool before_known, bool *out_known)
+static int text_after(struct past *past, size_t index, const struct purge_key *key,
+                      bool before_known, bool *out_known)
 {
     const struct history_record *record = &past->history.records[index];
+    char revision[ETHOS_REVISION_SIZE] = "";
     int code = before_known ? apply(past, record) : ETHOS_CONFLICT;
-    *out_known = code == ETHOS_OK && has_hash(str_view(&past->after), record->after_hash);
+    if (code == ETHOS_OK)
+        hash_after(&past->old, key, str_view(&past->before), str_view(&past->after), revision);
+    *out_known = code == ETHOS_OK && view_eq_str(record->after_hash, revision);
     if (code == ETHOS_NOMEM || *out_known)
         return code;
+    forget_grown(past, key);
     return rebuild(past, index, false, &past->after, out_known);
 }
 
@@ -234,14 +270,32 @@ static bool change_holds(const struct past *past, const struct purge_key *key,
            holds(past, str_view(&change->other)) || (!whole && holds(past, change->old->diff));
 }
 
+/* The revisions of what is left. That of the text before is mostly known: it was the text after. */
+static bool hash_both(struct past *past, const struct purge_key *key, const struct change *change,
+                      struct history_record *record)
+{
+    struct grown *grown = &past->clean;
+    char revision[ETHOS_REVISION_SIZE];
+    if (grown->key == key) {
+        record->before_hash = grown->revision;
+    } else {
+        hash_revision(change->before, revision);
+        record->before_hash = view_str(arena_str(&past->arena, revision));
+    }
+    hash_after(grown, key, change->before, change->after, revision);
+    grown->revision = record->after_hash = view_str(arena_str(&past->arena, revision));
+    return record->before_hash.data && record->after_hash.data;
+}
+
 /* Both texts are there: a change like any other. What was kept whole is kept whole again. */
-static int describe(struct past *past, const struct change *change, struct history_record *record,
-                    struct ethos_error *error)
+static int describe(struct past *past, const struct purge_key *key, const struct change *change,
+                    struct history_record *record, struct ethos_error *error)
 {
     const struct history_record *old = change->old;
     struct ethos_view appended = history_appended(change->before, change->after), part;
     record->append_blob = view_str(NULL);
-    if (history_describe(change->before, change->after, &past->arena, record) != ETHOS_OK ||
+    if (!hash_both(past, key, change, record) ||
+        history_describe_hashed(change->before, change->after, &past->arena, record) != ETHOS_OK ||
         history_keep_appended(old->append_blob.data ? appended : view_str(NULL), &past->arena,
                               record) != ETHOS_OK)
         return err_nomem(error);
@@ -327,7 +381,7 @@ static int print(struct past *past, struct file *file, const struct purge_key *k
     if (cleanse_both(past, change) != ETHOS_OK)
         return err_nomem(error);
     int code = change->before_known && change->after_known
-                   ? describe(past, change, &record, error)
+                   ? describe(past, key, change, &record, error)
                    : describe_part(past, change, &record, error);
     if (code == ETHOS_OK)
         code = describe_other(past, change, &record, error);
@@ -347,9 +401,7 @@ static void copy_line(const struct past *past, struct file *file, struct ethos_v
 /* From here on the key has the text after this record. */
 static void move_on(struct past *past, struct purge_key *key, const struct change *change)
 {
-    struct str swap = key->text;
-    key->text = past->after;
-    past->after = swap;
+    swap_texts(&key->text, &past->after);
     key->hash = change->old->after_hash;
     key->known = change->after_known;
     key->clean = key->known && !holds(past, str_view(&key->text));
@@ -390,7 +442,7 @@ static int cleanse_record(struct past *past, struct file *file, size_t index,
     str_init(&change.other, ETHOS_MAX_STORE_BYTES);
     int code = key ? text_before(past, index, key, &change.before_known) : ETHOS_NOMEM;
     if (code == ETHOS_OK)
-        code = text_after(past, index, change.before_known, &change.after_known);
+        code = text_after(past, index, key, change.before_known, &change.after_known);
     if (code == ETHOS_OK)
         code = read_other(past, &change);
     if (code != ETHOS_OK) {
@@ -399,6 +451,7 @@ static int cleanse_record(struct past *past, struct file *file, size_t index,
         code = files_blobs_fault(past->purge->self, &past->blobs, error);
     } else if (!change_holds(past, key, &change)) {
         copy_line(past, file, line);
+        past->clean.key = NULL; // its texts are not described
     } else {
         past->purge->found.versions++;
         file->changed = true;

@@ -45,6 +45,28 @@ static void test_a_revision_is_the_prefixed_hash(void **state)
     assert_string_equal(revision, "sha256:" ABC);
 }
 
+/* Pieces of every size around a block of SHA-256, 64 bytes. */
+static void test_a_text_that_grows_is_hashed_as_a_whole_one(void **state)
+{
+    struct hash_growing growing;
+    char text[4096], whole[ETHOS_REVISION_SIZE], grown[ETHOS_REVISION_SIZE];
+    size_t size = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(text); i++)
+        text[i] = (char)(i * 7 % 251);
+    hash_begin(&growing);
+    for (size_t piece = 0; size + piece <= sizeof(text); piece++) {
+        hash_add(&growing, view_of(text + size, piece));
+        size += piece;
+        assert_int_equal(growing.size, size);
+        hash_so_far(&growing, grown);
+        hash_revision(view_of(text, size), whole);
+        assert_string_equal(grown, whole);
+    }
+    assert_true(size > 64 * 60);
+}
+
 static void test_names_of_blobs_are_64_lower_case_hex_digits(void **state)
 {
     (void)state;
@@ -144,6 +166,7 @@ int main(void)
         cmocka_unit_test(test_known_answers_of_the_standard),
         cmocka_unit_test(test_nothing_and_absent_hash_alike),
         cmocka_unit_test(test_a_revision_is_the_prefixed_hash),
+        cmocka_unit_test(test_a_text_that_grows_is_hashed_as_a_whole_one),
         cmocka_unit_test(test_names_of_blobs_are_64_lower_case_hex_digits),
         cmocka_unit_test(test_crc_has_the_known_answers),
         cmocka_unit_test(test_crc_is_the_same_for_any_length_and_place),

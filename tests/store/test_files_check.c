@@ -406,6 +406,55 @@ static void test_check_without_memory_says_so(void **state)
     }
 }
 
+static int count_opened(void *arg, const char *call, unsigned long number)
+{
+    (void)number;
+    *(size_t *)arg += strncmp(call, "open", 4) == 0;
+    return 0;
+}
+
+/* Each key is compared once, with its newest change; the changes are not in memory together. */
+static void test_a_check_costs_what_the_keys_cost(void **state)
+{
+    enum { KEYS = 10, CHANGES = 300, ROOM = 3 << 20 };
+    struct home *home = *state;
+    struct stat history;
+    size_t opened[2] = {0};
+    char key[16], text[32];
+    home_open(home, ETHOS_SETUP_FAST, 2000);
+    for (int i = 0; i < KEYS * CHANGES; i++) {
+        snprintf(key, sizeof key, "n%d.md", i % KEYS);
+        snprintf(text, sizeof text, "text %d\n", i);
+        assert_int_equal(home_write(home, SCOPE, key, text), ETHOS_OK);
+        if (i != KEYS - 1 && i != KEYS * CHANGES - 1)
+            continue;
+        os_hook(count_opened, &opened[i != KEYS - 1]);
+        alloc_peak_reset();
+        assert_int_equal(check(home, 0).count, 0);
+        os_hook(NULL, NULL);
+    }
+    assert_int_equal(opened[0], opened[1]);
+    assert_int_equal(fstatat(home->temp.fd, FILE_OF("memory-history.jsonl"), &history, 0), 0);
+    assert_in_range(alloc_peak(), 1, ROOM + (size_t)history.st_size);
+    home_put(home, FILE_OF("n3.md"), "by hand\n");
+    assert_only(check(home, 0), ETHOS_FINDING_WARNING, "personalities/p/n3.md",
+                "was changed outside", "history");
+}
+
+/* A text that was met beside a file is no change of it. */
+static void test_a_text_that_was_seen_does_not_count_as_recorded(void **state)
+{
+    struct home *home = *state;
+    assert_int_equal(home_write(home, SCOPE, "a.md", "1\n"), ETHOS_OK);
+    assert_int_equal(
+        home->store->ops->keep(home->store, SCOPE, "a.md", VIEW("other\n"), &home->error),
+        ETHOS_OK);
+    assert_int_equal(check(home, 0).count, 0);
+    home_put(home, FILE_OF("a.md"), "other\n");
+    assert_only(check(home, 0), ETHOS_FINDING_WARNING, "personalities/p/a.md",
+                "was changed outside", "history");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -428,6 +477,8 @@ int main(void)
         HOME_TEST(test_every_scope_is_looked_at),
         HOME_TEST(test_trees_are_looked_at),
         HOME_TEST(test_check_without_memory_says_so),
+        HOME_TEST(test_a_check_costs_what_the_keys_cost),
+        HOME_TEST(test_a_text_that_was_seen_does_not_count_as_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

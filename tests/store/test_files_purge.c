@@ -310,6 +310,78 @@ static void test_a_purged_text_is_nowhere_and_every_version_is_readable_without_
     release(&then);
 }
 
+/* ---- whatever happened ---------------------------------------------------------------------- */
+
+static unsigned long long seed = 3;
+
+static unsigned pick(unsigned below)
+{
+    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (unsigned)(seed >> 33) % below;
+}
+
+enum { ROOM = 32768 };
+
+/* So many lines that a change to them is not in the line of history. */
+static void begin_anew(char *text, int number)
+{
+    size_t size = 0;
+    for (int i = 0; i < 300; i++)
+        size += (size_t)snprintf(text + size, ROOM - size, "line %d of text %d\n", i, number);
+}
+
+/* Most changes append; some put a line in the middle, take the last ones away or begin anew. */
+static void change_text(char text[ROOM], int number)
+{
+    char line[64], rest[ROOM];
+    size_t length = strlen(text);
+    unsigned kind = pick(10);
+    char *at = text + length;
+    if (kind == 5 || kind == 6)
+        begin_anew(text, number);
+    if (kind > 6 && length > 0)
+        at = strchr(text + pick((unsigned)length), '\n') + 1;
+    if (kind == 9)
+        *at = 0;
+    if (kind == 5 || kind == 6 || length > ROOM - 1000)
+        return;
+    snprintf(line, sizeof line, "%s%d\n", pick(3) ? "line " : "a " NEEDLE " ", number);
+    snprintf(rest, sizeof rest, "%s", at);
+    snprintf(at, ROOM - (size_t)(at - text), "%s%s", line, rest);
+}
+
+static void test_random_changes_of_several_keys_lose_only_the_lines(void **state)
+{
+    static const char *const keys[] = {"a.md", "b.md", "c.md"};
+    static char texts[3][ROOM];
+    struct home *home = *state;
+    unsigned key = 0;
+    for (int round = 0; round < 20; round++) {
+        memset(texts, 0, sizeof texts);
+        shell(home, "rm -rf home");
+        home_open_at(home, ETHOS_SETUP_FAST, OCTOBER);
+        for (int i = 0; i < 50; i++) {
+            key = pick(4) ? key : pick(3);
+            if (i == 30)
+                home_open_at(home, ETHOS_SETUP_FAST, NOVEMBER);
+            if (texts[key][0] && pick(12) == 0) {
+                assert_int_equal(home_remove(home, SCOPE, keys[key]), ETHOS_OK);
+                texts[key][0] = 0;
+                continue;
+            }
+            change_text(texts[key], i);
+            put(home, keys[key], texts[key]);
+        }
+        struct records then = records_of(home, NULL);
+        assert_int_equal(purge(home, NEEDLE, 0, NULL), ETHOS_OK);
+        assert_nowhere(home);
+        assert_history(home, &then);
+        for (size_t i = 0; i < 3; i++)
+            assert_chain(home, keys[i]);
+        release(&then);
+    }
+}
+
 static void test_a_text_that_was_seen_stays_readable_without_the_lines(void **state)
 {
     struct home *home = *state;
@@ -559,6 +631,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         HOME_TEST(test_a_purged_text_is_nowhere_and_every_version_is_readable_without_it),
+        HOME_TEST(test_random_changes_of_several_keys_lose_only_the_lines),
         HOME_TEST(test_a_text_that_was_seen_stays_readable_without_the_lines),
         HOME_TEST(test_a_conflict_copy_keeps_its_id_and_loses_the_lines),
         HOME_TEST(test_lines_that_tell_of_other_texts_stay_to_the_byte),
