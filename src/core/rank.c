@@ -3,7 +3,6 @@
  */
 #include "core/rank.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "core/words.h"
@@ -61,6 +60,17 @@ bool rank_add(const struct query *query, const struct rank_counts *counts,
     return answers(query, counts);
 }
 
+/* Natural, of 1 or more. libm has it too, but then every start of the program would load libm. */
+static double logarithm(double x)
+{
+    double whole = 0;
+
+    for (; x > 1.5; x /= 2)
+        whole += 0.6931471805599453;
+    double z = (x - 1) / (x + 1), square = z * z;
+    return whole + 2 * z * (1 + square * (1.0 / 3 + square * (1.0 / 5 + square / 7)));
+}
+
 double rank_score(const struct query *query, const struct rank_counts *counts,
                   const struct rank_totals *totals)
 {
@@ -72,7 +82,7 @@ double rank_score(const struct query *query, const struct rank_counts *counts,
         return 0;
     for (size_t i = 0; i < query->count; i++) {
         double often = counts->terms[i] / 2.0, with = (double)totals->with[i];
-        double rare = log(1 + (texts - with + 0.5) / (with + 0.5));
+        double rare = logarithm(1 + (texts - with + 0.5) / (with + 0.5));
         found += often > 0;
         score += rare * often * (SATURATION + 1) / (often + SATURATION * length);
     }
