@@ -11,6 +11,10 @@
 VARIANT ?= release
 CC = gcc
 AR = ar
+# Compilations are cached where ccache is installed, and shared between checkouts of the tree.
+CCACHE := $(shell command -v ccache 2>/dev/null)
+export CCACHE_BASEDIR = $(CURDIR)
+export CCACHE_NOHASHDIR = 1
 VERSION := $(shell cat VERSION)
 PKGS = jansson yaml-0.1 libutf8proc nettle sqlite3
 
@@ -55,38 +59,54 @@ endif
 
 # The hot path starts like cat: everything but libc is linked statically into programs, and what has no
 # use for SQLite has neither it nor the libm that it wants.
-STATIC_LIBS = -Wl,-Bstatic -ljansson -lyaml -lutf8proc -lnettle -lsqlite3 -Wl,-Bdynamic \
+STATIC_LIBS = -Wl,-Bstatic -ljansson -lyaml -lutf8proc -lnettle -lstemmer -lsqlite3 -Wl,-Bdynamic \
 	-Wl,--as-needed -lm
 
-# What only the server has is not hot, and is linked as it comes.
-SERVE_LIBS = $$(pkg-config --libs libmicrohttpd md4c) -lpthread
+# What only the server or the agent has is not hot, and is linked as it comes.
+AGENT_LIBS = $$(pkg-config --libs libcurl md4c) -lpthread
+SERVE_LIBS = $$(pkg-config --libs libmicrohttpd md4c libcurl) -lpthread
 
-LAYERS = base core store session memory ops
-LIB_SRC = $(foreach d,$(LAYERS),$(wildcard src/$(d)/*.c))
+LAYERS = base core store session recall channel memory ops
+# A layer is a folder, and the rooms in it.
+LIB_SRC = $(foreach d,$(LAYERS),$(wildcard src/$(d)/*.c src/$(d)/*/*.c))
 CLI_SRC = $(wildcard src/cli/*.c)
 LIB_OBJ = $(LIB_SRC:%.c=$(O)/%.o)
 CLI_OBJ = $(CLI_SRC:%.c=$(O)/%.o)
 HOOK_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/hook/*.c))
+# The agent: turns, tools, and the models it asks.
+AGENT_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/agent/*.c src/agent/*/*.c))
+# The terminal's way to talk to it.
+CHAT_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/chat/*.c src/chat/*/*.c))
+# Channels: the gateway, and an adapter for each platform.
+GATEWAY_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/gateway/*.c src/gateway/*/*.c))
+$(GATEWAY_OBJ): CFLAGS += $$(pkg-config --cflags gmime-3.0)
+GATEWAY_LIBS = $(AGENT_LIBS) $$(pkg-config --libs gmime-3.0 libwebsockets libmicrohttpd)
 MCP_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/mcp/*.c))
 # The rules for backends, and what runs them as a command.
 CONFORMANCE_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/conformance/*.c))
-SUITE_OBJ = $(filter-out %/surface.o,$(CONFORMANCE_OBJ))
-HTTP_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/http/*.c)) $(O)/src/http/assets_data.o
+SUITE_OBJ = $(filter-out %/command.o,$(CONFORMANCE_OBJ))
+HTTP_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard src/http/*.c src/http/*/*.c)) \
+	$(O)/src/http/handlers/assets_data.o
 # Operations serve our own programs; those who embed the library call ethos.h. Markdown is the server's.
-API_OBJ = $(filter-out $(O)/src/ops/% $(O)/src/core/markdown%,$(LIB_OBJ))
-PROGRAMS = $(O)/bin/ethos $(addprefix $(O)/libexec/ethos-,db serve conformance)
+API_OBJ = $(filter-out $(O)/src/ops/% $(O)/src/channel/% $(O)/src/core/formats/markdown%,$(LIB_OBJ))
+PROGRAMS = $(O)/bin/ethos $(addprefix $(O)/libexec/ethos-,db serve agent gateway conformance)
 # Backends with heavy libraries: one shared object each, loaded when the configuration names it.
 MODULE_NAMES = $(notdir $(wildcard modules/*))
 MODULES = $(MODULE_NAMES:%=$(O)/lib/ethos/%.so)
 
+# What recall knows of words, beside the programs as it is when they are installed. RECALL_MODEL=no: ranked by words alone.
+RECALL_MODEL ?= yes
+RECALL_FILES = NOTICE encoder.bin stems.txt table.i8 words.txt
+RECALL_DATA = $(if $(filter yes,$(RECALL_MODEL)),$(RECALL_FILES:%=$(O)/share/ethos/recall/%))
+
 # The sanitised variant exists for the tests: it needs the program and no more.
-all: $(PROGRAMS) $(MODULES) $(if $(filter release,$(VARIANT)),lib man completions examples)
+all: $(PROGRAMS) $(MODULES) $(RECALL_DATA) $(if $(filter release,$(VARIANT)),lib man completions examples)
 
 # ---- programs ------------------------------------------------------------------------------------
 
 $(O)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -c -o $@ $<
+	$(CCACHE) $(CC) $(CFLAGS) -c -o $@ $<
 
 $(O)/libethos-all.a: $(LIB_OBJ)
 	@rm -f $@
@@ -94,22 +114,43 @@ $(O)/libethos-all.a: $(LIB_OBJ)
 
 $(O)/bin/ethos: $(O)/src/main.o
 $(O)/libexec/ethos-db: $(O)/src/main_db.o
-$(O)/libexec/ethos-serve: $(O)/src/main_serve.o $(HTTP_OBJ)
+$(O)/libexec/ethos-serve: $(O)/src/main_serve.o $(HTTP_OBJ) $(AGENT_OBJ)
 $(O)/libexec/ethos-serve: LIBS = $(SERVE_LIBS)
+$(O)/libexec/ethos-agent: $(O)/src/main_agent.o $(CHAT_OBJ) $(AGENT_OBJ)
+$(O)/libexec/ethos-agent: LIBS = $(AGENT_LIBS)
+$(O)/libexec/ethos-gateway: $(O)/src/main_gateway.o $(GATEWAY_OBJ) $(AGENT_OBJ)
+$(O)/libexec/ethos-gateway: LIBS = $(GATEWAY_LIBS)
 $(O)/libexec/ethos-conformance: $(O)/src/main_conformance.o $(CONFORMANCE_OBJ)
 $(PROGRAMS): $(CLI_OBJ) $(HOOK_OBJ) $(MCP_OBJ) $(O)/libethos-all.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) $(LIBS)
 
+$(O)/share/ethos/recall/%: data/recall/%
+	@mkdir -p $(@D)
+	cp $< $@
+
 # The dashboard and the client that it uses, as part of the program.
 WEB_FILES = $(shell find web sdk/js -type f)
 
-$(O)/src/http/assets_data.c: tools/embed tools/join $(WEB_FILES)
+$(O)/src/http/handlers/assets_data.c: tools/embed tools/join $(WEB_FILES)
 	@mkdir -p $(@D)
 	tools/embed $@ web sdk/js=sdk/
 
-$(O)/src/http/assets_data.o: $(O)/src/http/assets_data.c
+$(O)/src/http/handlers/assets_data.o: $(O)/src/http/handlers/assets_data.c
 	$(CC) $(CFLAGS) -c -o $@ $<
+
+# ---- desktop -------------------------------------------------------------------------------------
+
+# The dashboard in a window: built by `make desktop` only, which needs GTK and WebKitGTK (tools/deps desktop).
+DESKTOP_PKGS = gtk4 webkitgtk-6.0 jansson
+DESKTOP_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard desktop/*.c))
+
+desktop: $(O)/bin/ethos-desktop $(O)/bin/ethos $(O)/libexec/ethos-serve
+
+$(O)/desktop/%.o: CFLAGS += -Idesktop $$(pkg-config --cflags $(DESKTOP_PKGS) | sed 's/-I/-isystem /g')
+$(O)/bin/ethos-desktop: $(DESKTOP_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $$(pkg-config --libs $(DESKTOP_PKGS))
 
 # ---- modules -------------------------------------------------------------------------------------
 
@@ -140,7 +181,7 @@ $(SHARED): $(API_OBJ) packaging/libethos.map
 	@mkdir -p $(@D)
 	$(CC) -shared $(filter-out -pie,$(LDFLAGS)) -Wl,-z,defs -Wl,-soname,$(SONAME) \
 		-Wl,--version-script=packaging/libethos.map -o $@ $(API_OBJ) \
-		$$(pkg-config --libs $(PKGS)) -lm
+		$$(pkg-config --libs $(PKGS)) -lstemmer -lm
 	ln -sf $(@F) $(@D)/$(SONAME)
 	ln -sf $(SONAME) $(@D)/libethos.so
 
@@ -205,6 +246,10 @@ DATADIR ?= $(PREFIX)/share
 # Where zsh looks on Debian: one place for packages, another for what people install themselves.
 ZSHDIR = $(DATADIR)/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)
 
+# What Claude Code and Gemini CLI install by themselves: a plugin, an extension.
+AGENT_FOLDERS = $(addprefix claude-code-plugin/,.claude-plugin/plugin.json .mcp.json hooks/hooks.json) \
+	$(addprefix gemini-extension/,gemini-extension.json hooks/hooks.json)
+
 install: all
 	install -D -m 755 $(O)/bin/ethos $(DESTDIR)$(PREFIX)/bin/ethos
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/libexec $(filter $(O)/libexec/%,$(PROGRAMS))
@@ -217,16 +262,28 @@ install: all
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
 	$(MAKE_PC) >$(DESTDIR)$(LIBDIR)/pkgconfig/libethos.pc
 	install -D -m 644 -t $(DESTDIR)$(DATADIR)/man/man1 $(MAN)
+	$(if $(RECALL_DATA),install -D -m 644 -t $(DESTDIR)$(DATADIR)/ethos/recall $(RECALL_DATA))
+	for file in $(AGENT_FOLDERS); do install -D -m 644 packaging/$$file \
+		$(DESTDIR)$(DATADIR)/ethos/$$file || exit 1; done
 	install -D -m 644 $(O)/share/completions/ethos.bash \
 		$(DESTDIR)$(DATADIR)/bash-completion/completions/ethos
 	install -D -m 644 $(O)/share/completions/ethos.zsh $(DESTDIR)$(ZSHDIR)/_ethos
 	install -D -m 644 $(O)/share/completions/ethos.fish \
 		$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/ethos.fish
 
+# What a desktop needs to find ethos-desktop; after make install and make desktop.
+DESKTOP_ID = org.ethos.Desktop
+install-desktop: desktop
+	install -D -m 755 $(O)/bin/ethos-desktop $(DESTDIR)$(PREFIX)/bin/ethos-desktop
+	install -D -m 644 -t $(DESTDIR)$(DATADIR)/applications desktop/data/$(DESKTOP_ID).desktop
+	install -D -m 644 -t $(DESTDIR)$(DATADIR)/metainfo desktop/data/$(DESKTOP_ID).metainfo.xml
+	install -D -m 644 -t $(DESTDIR)$(DATADIR)/icons/hicolor/scalable/apps desktop/data/$(DESKTOP_ID).svg
+	install -D -m 644 -t $(DESTDIR)$(DATADIR)/icons/hicolor/symbolic/apps desktop/data/$(DESKTOP_ID)-symbolic.svg
+
 # ---- tests ---------------------------------------------------------------------------------------
 
-# Unit tests: tests/<layer>/test_<name>.c, one program each.
-TEST_SRC = $(wildcard tests/*/test_*.c)
+# Unit tests: tests/<layer>/test_<name>.c and tests/<layer>/<room>/test_<name>.c, one program each.
+TEST_SRC = $(wildcard tests/*/test_*.c tests/*/*/test_*.c)
 TEST_BIN = $(TEST_SRC:%.c=$(O)/%)
 TEST_SUPPORT = $(patsubst %.c,$(O)/%.o,$(wildcard tests/support/*.c))
 
@@ -237,49 +294,63 @@ $(O)/tests/%: $(O)/tests/%.o $(TEST_SUPPORT) $(O)/libethos-all.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $(TEST_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) -lcmocka $(LIBS)
 $(patsubst %.c,$(O)/%,$(wildcard tests/mcp/test_*.c)): $(MCP_OBJ)
-$(O)/tests/http/test_gate: $(O)/src/http/gate.o
-$(O)/tests/http/test_hub: $(O)/src/http/hub.o
-$(O)/tests/http/test_sse: $(O)/src/http/hub.o $(O)/src/http/sse.o
-$(addprefix $(O)/tests/http/,test_again test_events test_hostile test_login test_page): $(O)/tests/http/drive.o
-$(addprefix $(O)/tests/http/,test_headers test_limits test_only test_surfaces): $(O)/tests/http/drive.o $(HTTP_OBJ)
-$(addprefix $(O)/tests/http/,test_headers test_limits test_only test_surfaces): LIBS = $(SERVE_LIBS)
+$(patsubst %.c,$(O)/%,$(wildcard tests/agent/test_*.c tests/agent/*/test_*.c)): $(AGENT_OBJ) \
+	$(patsubst %.c,$(O)/%.o,$(filter-out tests/agent/test_% tests/agent/models/test_% tests/agent/tools/test_%,$(wildcard tests/agent/*.c tests/agent/*/*.c)))
+$(patsubst %.c,$(O)/%,$(wildcard tests/agent/test_*.c tests/agent/*/test_*.c)): LIBS = $(AGENT_LIBS)
+GATEWAY_TESTS = $(patsubst %.c,$(O)/%,$(wildcard tests/gateway/test_*.c tests/gateway/*/test_*.c fuzz/gateway/*/fuzz_*.c))
+$(GATEWAY_TESTS): $(GATEWAY_OBJ) $(AGENT_OBJ)
+$(GATEWAY_TESTS): LIBS = $(GATEWAY_LIBS)
+CHAT_TESTS = $(patsubst %.c,$(O)/%,$(wildcard tests/chat/test_*.c fuzz/chat/fuzz_*.c))
+$(CHAT_TESTS): $(CHAT_OBJ) $(AGENT_OBJ)
+$(CHAT_TESTS): LIBS = $(AGENT_LIBS)
+$(O)/tests/http/test_access_rules: $(O)/src/http/access_rules.o
+$(O)/tests/http/handlers/test_event_ring: $(O)/src/http/handlers/event_ring.o
+$(O)/tests/http/handlers/test_session_stream: $(O)/src/http/handlers/event_ring.o $(O)/src/http/handlers/session_stream.o
+$(addprefix $(O)/tests/http/,test_response_cache test_hostile handlers/test_events handlers/test_login \
+	handlers/test_dashboard_page): $(O)/tests/http/raw_client.o
+$(addprefix $(O)/tests/http/,test_headers test_limits test_limited_keys test_surfaces): $(O)/tests/http/raw_client.o $(HTTP_OBJ) $(AGENT_OBJ)
+$(addprefix $(O)/tests/http/,test_headers test_limits test_limited_keys test_surfaces): LIBS = $(SERVE_LIBS)
 $(O)/tests/http/test_surfaces: $(MCP_OBJ)
 # Handlers without a server: the test says what a request is.
-$(addprefix $(O)/tests/http/,test_wire test_api test_lists): $(patsubst %,$(O)/src/http/%.o,api api_file error openapi request rpc schema seats \
-	shapes shapes_check shapes_give)
+$(addprefix $(O)/tests/http/handlers/,test_rpc test_api test_lists): $(patsubst %,$(O)/src/http/%.o,error request thread_context) \
+	$(patsubst %,$(O)/src/http/handlers/%.o,api api_chunks api_memory_file openapi rpc json_schema stable_calls \
+	stable_calls_input stable_calls_output)
 $(addprefix $(O)/tests/,api/test_vectors modules/test_vectors): $(O)/tests/api/vectors.o
 # Stores are judged by the suite that others run, too.
 $(O)/tests/store/test_conformance: $(SUITE_OBJ)
-$(addprefix $(O)/tests/,store/test_conformance store/test_rows memory/test_migrate memory/test_mirror memory/test_mirror_guard memory/test_mirror_killed memory/test_offline memory/test_offline_queue memory/test_watch memory/test_timeline \
-	ops/test_dashboard): $(O)/tests/store/rows_ram.o
-$(addprefix $(O)/tests/memory/,test_offline test_offline_queue): $(O)/tests/memory/offline_world.o
-$(patsubst %.c,$(O)/%,$(wildcard tests/modules/test_*.c)): $(SUITE_OBJ) $(MODULES) $(O)/tests/http/drive.o \
+$(addprefix $(O)/tests/,store/test_conformance store/test_rows memory/migrate/test_migrate memory/mirror/test_mirror memory/mirror/test_change_filter memory/mirror/test_killed memory/offline/test_offline memory/offline/test_queue memory/watch/test_watch memory/history/test_timeline \
+	ops/memory/test_dashboard): $(O)/tests/store/rows_ram.o
+$(addprefix $(O)/tests/memory/offline/,test_offline test_queue): $(O)/tests/memory/offline/fixture.o
+$(patsubst %.c,$(O)/%,$(wildcard tests/modules/test_*.c)): $(SUITE_OBJ) $(MODULES) $(O)/tests/http/raw_client.o \
 	$(patsubst %.c,$(O)/%.o,$(filter-out tests/modules/test_%,$(wildcard tests/modules/*.c)))
-$(addprefix $(O)/tests/modules/,test_migrate test_mirror test_reach): | $(O)/bin/ethos $(O)/libexec/ethos-db
+$(addprefix $(O)/tests/modules/,test_migrate test_mirror test_vector_mode test_connect_timeout): | $(O)/bin/ethos $(O)/libexec/ethos-db
+$(O)/tests/mcp/test_stdio: | $(O)/bin/ethos $(O)/libexec/ethos-db $(MODULES)
 $(O)/tests/ops/test_failures: | $(O)/tests/ops/beside.so
 # And so are session stores.
-$(addprefix $(O)/tests/session/test_,sessions list search keys follow twins): $(O)/tests/modules/postgres.o $(O)/tests/modules/module.o \
+$(addprefix $(O)/tests/session/,test_contract test_list search/test_search test_api_keys test_changes test_postgres_parity): $(O)/tests/modules/postgres.o $(O)/tests/modules/module.o \
 	$(O)/lib/ethos/postgres.so
 
 # Modules that the registry's tests load, good and bad; like the examples they see public headers only.
-TEST_MODULES = $(patsubst %.c,$(O)/%.so,$(wildcard tests/memory/modules/*.c)) \
-	$(O)/examples/provider_hello.so $(O)/examples/store_scroll.so $(O)/tests/conformance/relay.so
+TEST_MODULES = $(patsubst %.c,$(O)/%.so,$(wildcard tests/memory/provider/modules/*.c)) \
+	$(O)/examples/provider_hello.so $(O)/examples/provider_semantic.so $(O)/examples/store_scroll.so $(O)/tests/conformance/relay.so
+
+test-modules: $(TEST_MODULES)
 
 # Those that are made of our own code.
 $(O)/tests/conformance/relay.so $(O)/tests/ops/beside.so: %.so: %.o $(O)/libethos-all.a
 	$(CC) -shared $(filter-out -pie,$(LDFLAGS)) -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -o $@ $^ \
 		$(STATIC_LIBS)
 
-$(O)/tests/memory/modules/%.so: tests/memory/modules/%.c
+$(O)/tests/memory/provider/modules/%.so: tests/memory/provider/modules/%.c
 	@mkdir -p $(@D)
 	$(CC) $(EXAMPLE_CFLAGS) -fPIC -shared -o $@ $<
 
 # The programs with what the protocol's conformance package asks for in place of memory; never installed.
 FIXTURES = $(addprefix $(O)/tests/mcp/fixture_,mcp serve)
-MCP_OFFER = $(patsubst %,$(O)/src/mcp/%.o,prompts resources table tools)
+MCP_OFFER = $(patsubst %,$(O)/src/mcp/%.o,prompts resources tools)
 
 $(O)/tests/mcp/fixture_mcp: $(O)/src/main_db.o
-$(O)/tests/mcp/fixture_serve: $(O)/src/main_serve.o $(HTTP_OBJ)
+$(O)/tests/mcp/fixture_serve: $(O)/src/main_serve.o $(HTTP_OBJ) $(AGENT_OBJ)
 $(O)/tests/mcp/fixture_serve: LIBS = $(SERVE_LIBS)
 $(FIXTURES): $(O)/tests/mcp/fixture.o $(CLI_OBJ) $(HOOK_OBJ) $(filter-out $(MCP_OFFER),$(MCP_OBJ)) $(O)/libethos-all.a
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) $(LIBS)
@@ -288,11 +359,15 @@ $(FIXTURES): $(O)/tests/mcp/fixture.o $(CLI_OBJ) $(HOOK_OBJ) $(filter-out $(MCP_
 $(O)/tests/cli/run: $(addprefix $(O)/tests/cli/,run.o golden.o match.o)
 	$(CC) $(LDFLAGS) -o $@ $^
 
+# A server that answers like a model, for the golden files of the agent and its proofs.
+$(O)/tests/cli/model_server: $(O)/tests/cli/model_server.o
+	$(CC) $(LDFLAGS) -o $@ $^ -ljansson
+
 # Proofs of the promises: programs that drive the real one from outside and count what is lost.
 # Those below need the hooks of the test variant; the others run against what is installed.
-PROOF_SHARED = $(patsubst %,$(O)/tests/proof/%.o,proof files process ledger ledger_diff)
+PROOF_SHARED = $(patsubst %,$(O)/tests/proof/support/%.o,proof files process ledger ledger_diff)
 PROOF_HOOKED = kills faults crash
-PROOF_PLAIN = backup check_history group ledger_test storm editors power undo notes served sessions spread streams crowd hooks
+PROOF_PLAIN = backup check_history group ledger_test storm editors power undo notes served sessions spread streams crowd hooks approvals
 PROOF_BIN = $(addprefix $(O)/tests/proof/,$(if $(filter test,$(VARIANT)),$(PROOF_HOOKED),$(PROOF_PLAIN)))
 
 $(O)/tests/proof/spread: $(O)/tests/proof/spread_seen.o $(O)/tests/modules/postgres.o $(O)/tests/modules/module.o $(O)/tests/support/temp.o $(O)/tests/proof/naive_postgres.so
@@ -303,33 +378,36 @@ $(O)/tests/proof/naive_postgres.so: tests/proof/naive_postgres.c
 $(O)/tests/proof/%: $(O)/tests/proof/%.o $(PROOF_SHARED) $(O)/libethos-all.a
 	$(CC) $(LDFLAGS) $(PROOF_WRAP) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS)
 
-$(addprefix $(O)/tests/proof/,$(PROOF_HOOKED)): $(O)/tests/proof/scene.o
-$(O)/tests/proof/crash: $(O)/tests/proof/crash_log.o
-$(addprefix $(O)/tests/proof/,served spread streams crowd hooks): $(O)/tests/proof/server.o
-$(O)/tests/proof/hooks: $(O)/tests/proof/database.o
-$(O)/tests/proof/backup: $(O)/tests/proof/database.o
-$(O)/tests/proof/sessions: $(patsubst %,$(O)/tests/proof/%.o,database sessions_killed sessions_pages)
+$(addprefix $(O)/tests/proof/,$(PROOF_HOOKED)): $(O)/tests/proof/support/scene.o
+$(O)/tests/proof/crash: $(O)/tests/proof/support/crash_log.o
+$(addprefix $(O)/tests/proof/,served spread streams crowd hooks): $(O)/tests/proof/support/server.o
+$(O)/tests/proof/hooks: $(O)/tests/proof/support/database.o
+$(O)/tests/proof/backup: $(O)/tests/proof/support/database.o
+$(O)/tests/proof/sessions: $(patsubst %,$(O)/tests/proof/%.o,support/database sessions_killed sessions_pages)
 $(O)/tests/proof/crash: PROOF_WRAP = -Wl,--wrap=write,--wrap=fsync,--wrap=fdatasync,--wrap=ftruncate \
 	-Wl,--wrap=openat,--wrap=renameat2,--wrap=linkat,--wrap=unlinkat,--wrap=mkdirat,--wrap=syscall \
 	-Wl,--wrap=fstat,--wrap=fstatat
 
 proof-built: $(PROOF_BIN) $(PROGRAMS)
 
-# Fuzz targets: libFuzzer drives them in the fuzz variant, fuzz/driver.c replays the corpus elsewhere.
-FUZZ_SRC = $(wildcard fuzz/fuzz_*.c)
+# Fuzz targets, in rooms like those of src: libFuzzer drives them in the fuzz variant, fuzz/driver.c replays the corpus elsewhere.
+FUZZ_SRC = $(wildcard fuzz/*/fuzz_*.c fuzz/*/*/fuzz_*.c)
 FUZZ_BIN = $(FUZZ_SRC:%.c=$(O)/%)
 FUZZ_DRIVER = $(if $(filter fuzz,$(VARIANT)),,$(O)/fuzz/driver.o)
 
-$(O)/fuzz/fuzz_%: $(O)/fuzz/fuzz_%.o $(FUZZ_DRIVER) $(O)/libethos-all.a
+$(FUZZ_BIN): %: %.o $(FUZZ_DRIVER) $(O)/libethos-all.a
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) $(LIBS)
-$(O)/fuzz/fuzz_mcp: $(MCP_OBJ)
-$(O)/fuzz/fuzz_rpc: $(patsubst %,$(O)/src/http/%.o,error rpc shapes shapes_check shapes_give)
-$(O)/tests/core/test_markdown $(O)/fuzz/fuzz_markdown: LIBS = -lmd4c
+$(O)/fuzz/mcp/fuzz_mcp: $(MCP_OBJ)
+$(patsubst %.c,$(O)/%,$(wildcard fuzz/agent/*/fuzz_*.c)): $(AGENT_OBJ)
+$(patsubst %.c,$(O)/%,$(wildcard fuzz/agent/*/fuzz_*.c)): LIBS = $(AGENT_LIBS)
+$(O)/fuzz/http/fuzz_rpc: $(patsubst %,$(O)/src/http/%.o,error handlers/rpc handlers/stable_calls \
+	handlers/stable_calls_input handlers/stable_calls_output)
+$(O)/tests/core/formats/test_markdown $(O)/fuzz/core/formats/fuzz_markdown: LIBS = -lmd4c
 
-tests-built: $(TEST_BIN) $(TEST_MODULES) $(FIXTURES) $(FUZZ_BIN) $(O)/tests/cli/run
+tests-built: $(RECALL_DATA) $(TEST_BIN) $(TEST_MODULES) $(FIXTURES) $(FUZZ_BIN) $(O)/tests/cli/run $(O)/tests/cli/model_server
 
 # What threads share is looked at by TSan, which the other sanitizers do not go with.
-THREAD_TESTS = $(addprefix $(O)/tests/,store/test_group memory/test_threads)
+THREAD_TESTS = $(addprefix $(O)/tests/,store/test_group_commit memory/test_threads gateway/test_gateway)
 
 tsan-built: $(THREAD_TESTS)
 
@@ -363,12 +441,18 @@ check-long: check check-proof
 # Always of the release variant: what is measured is what is installed.
 BENCH_ARGS ?=
 GATE_ARGS ?=
-BENCH_OBJ = $(patsubst %,$(O)/bench/%.o,bench by_hand group home hook mcp measure notes prefetch process report search \
+BENCH_OBJ = $(patsubst %,$(O)/bench/%.o,bench by_hand group home hook mcp measure notes prefetch process recall report search \
 	sessions sync text)
 BENCH_BIN = $(O)/bin/ethos $(O)/bench/trivial $(O)/bench/adder $(O)/bench/recorder
 
 # Programs are measured as installed, that is copied: a linker leaves its output in small pieces in
 # the page cache, and such a file starts more slowly.
+# The tables of src/core/scan from its rules; the test of the filter compares them.
+.PHONY: scan-filter
+scan-filter:
+	$(MAKE) -s VARIANT=test build/test/tests/core/scan/test_filter
+	WRITE_TABLES=src/core/scan build/test/tests/core/scan/test_filter
+
 bench: $(O)/bench/bench $(BENCH_BIN) $(O)/libexec/ethos-db
 	install -D -t $(O)/bench/bin $(BENCH_BIN)
 	install -D -t $(O)/bench/libexec $(O)/libexec/ethos-db
@@ -400,6 +484,27 @@ $(O)/bench/postgres: $(O)/bench/postgres.o $(O)/bench/text.o $(O)/tests/modules/
 		$(O)/tests/support/temp.o $(O)/libethos-all.a $(O)/lib/ethos/postgres.so
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) $$(pkg-config --libs libpq)
 
+# ethos ask beside a trivial program with libcurl; ASK_ROUNDS=50.
+ASK_ROUNDS ?= 50
+bench-ask: $(PROGRAMS) $(O)/bench/turn $(O)/bench/trivial_curl $(O)/tests/cli/model_server
+	tools/deps bench
+	bench/ask.sh $(O) $(ASK_ROUNDS)
+
+$(O)/bench/turn: $(O)/bench/turn.o $(AGENT_OBJ) $(O)/libethos-all.a
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) $(AGENT_LIBS)
+
+# ethos chat: Enter to the request, processor per token; CHAT_ROUNDS=50.
+CHAT_ROUNDS ?= 50
+bench-chat: $(PROGRAMS) $(O)/bench/turn $(O)/bench/chat
+	bench/chat.sh $(O) $(CHAT_ROUNDS)
+
+$(O)/bench/chat: $(O)/bench/chat.o $(CHAT_OBJ) $(AGENT_OBJ) $(O)/libethos-all.a
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) $(AGENT_LIBS)
+
+$(O)/bench/trivial_curl: bench/trivial_curl.c
+	@mkdir -p $(@D)
+	$(CC) -O2 -o $@ $< -lcurl
+
 # A memory file over HTTP, against a bare reply of the same bytes.
 HTTP_ROUNDS ?= 30
 bench-http: $(PROGRAMS) $(O)/bench/bare
@@ -428,6 +533,13 @@ SHOTS ?= $(O)/shots
 shots: $(PROGRAMS)
 	SHOTS=$(abspath $(SHOTS)) tests/http/run $(O)/bin shots.mjs
 
+# Vectors compared beside a plain read of their bytes; SCAN_ROUNDS=201.
+bench-scan: $(O)/bench/scan
+	$< $(SCAN_ROUNDS)
+
+$(O)/bench/scan: $(O)/bench/scan.o $(O)/libethos-all.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS)
+
 # Instructions of what only computes, against bench/gate.txt.
 bench-gate: $(O)/bench/gate
 	bench/gate.sh $< bench/gate.txt $(GATE_ARGS)
@@ -437,7 +549,7 @@ $(O)/bench/gate: $(O)/bench/gate.o $(O)/bench/text.o $(O)/libethos-all.a
 
 # ---- care ----------------------------------------------------------------------------------------
 
-C_FILES = $(shell find $(wildcard src include modules examples tests fuzz bench) -name '*.[ch]')
+C_FILES = $(shell find $(wildcard src include modules examples tests fuzz bench desktop) -name '*.[ch]')
 
 format:
 	clang-format -i $(C_FILES)
@@ -450,15 +562,19 @@ clean:
 
 help:
 	@echo 'make                programs, libraries, manual, completions, examples in build/'
-	@echo 'make check          everything ./check does: build both variants, run all tests'
+	@echo 'make check          the same as ./check; ./check WORD runs what is named so, --long all there is'
+	@echo 'make desktop        the dashboard in a window: build/bin/ethos-desktop'
 	@echo 'make install        into PREFIX=/usr/local (LIBDIR, DATADIR, DESTDIR as usual)'
 	@echo 'make fuzz           libFuzzer, FUZZ_SECONDS=60 for each target in fuzz/'
 	@echo 'make bench          speed against hand-written C; BENCH_ARGS="--rounds 60 prefetch"'
 	@echo 'make bench-http     a memory read over HTTP against a bare reply; HTTP_ROUNDS=30'
+	@echo 'make bench-ask      ethos ask beside a trivial program with libcurl; ASK_ROUNDS=50'
+	@echo 'make bench-chat     Enter to the request, processor per token; CHAT_ROUNDS=50'
 	@echo 'make bench-postgres memory in PostgreSQL against the bare statements; PG_ROUNDS=30'
 	@echo 'make bench-reach    how long a backend that is out of reach keeps one waiting'
 	@echo 'make bench-paint    how long a browser takes to show the dashboard'
 	@echo 'make shots          every page of the dashboard as pictures in build/shots'
+	@echo 'make bench-scan     vectors compared beside a plain read of their bytes; SCAN_ROUNDS=201'
 	@echo 'make bench-gate     instruction counts against bench/gate.txt, 5 % allowed'
 	@echo 'make check-fresh    ./start and ./check in a bare Debian 12 (needs root)'
 	@echo 'make check-proof    the proofs of docs/promises.md with their full figures (hours, root)'
@@ -468,9 +584,9 @@ help:
 	@echo 'VARIANT=test        the same with sanitizers and test hooks, in build/test/'
 	@echo 'VARIANT=tsan        tsan-built: the tests of threads under TSan, in build/tsan/'
 
-.PHONY: all lib modules examples man completions install tests-built proof-built tsan-built check fuzz fuzz-built \
-	check-fresh check-proof check-long bench bench-http bench-postgres bench-reach bench-paint shots bench-gate format format-check \
+.PHONY: test-modules all lib modules desktop install-desktop examples man completions install tests-built proof-built tsan-built check fuzz fuzz-built \
+	check-fresh check-proof check-long bench bench-http bench-ask bench-chat bench-postgres bench-reach bench-paint shots bench-scan bench-gate format format-check \
 	clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
--include $(shell find $(addprefix $(O)/,src modules tests fuzz bench examples) -name '*.d' 2>/dev/null)
+-include $(shell find $(addprefix $(O)/,src modules tests fuzz bench examples desktop) -name '*.d' 2>/dev/null)

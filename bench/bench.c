@@ -3,10 +3,12 @@
  *
  *     bench [--rounds N] [--markdown FILE] [WORD]
  *     bench --growth
+ *     bench --recall
  *
  * Runs the A/A pairs and the cases whose name contains WORD, prints a table and writes the same as a
  * section of bench/RESULTS.md to FILE. Its exit code judges nothing: figures of a busy machine rank,
- * they do not promise. With --growth it prints what a search costs at up to a million messages.
+ * they do not promise. With --growth it prints what a search costs at up to a million messages, with
+ * --recall what a question does.
  */
 #include "bench.h"
 
@@ -106,6 +108,8 @@ static const struct bench_case cases[] = {
      .prepare = hook_prepare},
     {"hook: prompt", TRIVIAL, HOOK("ethos hook", HOOK_PROMPT), .count = 10, .target = 2,
      .prepare = hook_prepare},
+    {"hook: prompt, 10,000 passages", TRIVIAL, OP("ethos hook", run_hook_at, 10000), .count = 10,
+     .target = 3, .prepare = hook_prepare},
     {"hook: end of turn", RECORDER, HOOK("ethos hook", HOOK_TURN), .count = 1, .target = 2,
      .prepare = hook_prepare},
 
@@ -127,12 +131,12 @@ struct arguments {
     unsigned rounds;
     const char *markdown;
     const char *word;
-    bool growth;
+    bool growth, recall;
 };
 
 static void usage(void)
 {
-    fputs("usage: bench [--rounds N] [--markdown FILE] [--growth] [WORD]\n", stderr);
+    fputs("usage: bench [--rounds N] [--markdown FILE] [--growth] [--recall] [WORD]\n", stderr);
     exit(2);
 }
 
@@ -142,9 +146,10 @@ static struct arguments parse(int argc, char **argv)
         {"rounds", required_argument, NULL, 'r'},
         {"markdown", required_argument, NULL, 'm'},
         {"growth", no_argument, NULL, 'g'},
+        {"recall", no_argument, NULL, 'q'},
         {NULL, 0, NULL, 0},
     };
-    struct arguments arguments = {LEAST_ROUNDS, NULL, "", false};
+    struct arguments arguments = {LEAST_ROUNDS, NULL, "", false, false};
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (option == 'r')
             arguments.rounds = (unsigned)strtoul(optarg, NULL, 10);
@@ -152,6 +157,8 @@ static struct arguments parse(int argc, char **argv)
             arguments.markdown = optarg;
         else if (option == 'g')
             arguments.growth = true;
+        else if (option == 'q')
+            arguments.recall = true;
         else
             usage();
     }
@@ -201,10 +208,12 @@ int main(int argc, char **argv)
     bench_open(&bench, argv[0]);
     if (arguments.growth)
         search_growth(&bench);
+    else if (arguments.recall)
+        recall_growth(&bench);
     else
         bench_measure(&bench, &run);
     bench_close(&bench);
-    if (arguments.growth)
+    if (arguments.growth || arguments.recall)
         return 0;
     bench_table(&run, stdout);
     if (markdown) {

@@ -166,6 +166,15 @@ void searched_close(struct bench *bench);
 /* Prints a table: what a search costs at 10,000, 100,000 and 1,000,000 messages. Takes minutes. */
 void search_growth(struct bench *bench);
 
+/* ---- recall.c -------------------------------------------------------------------------------- */
+
+/* A home with so many paragraphs of notes, indexed; a question of their words, frequent
+ * and rare, that none of them answers. Made when it is first asked for. */
+const char *recall_home(struct bench *bench, unsigned count, char question[], size_t size);
+
+/* Prints what questions cost, by how much there is. */
+void recall_growth(struct bench *bench);
+
 /* ---- measure.c ------------------------------------------------------------------------------- */
 
 void bench_measure(struct bench *bench, struct bench_run *run);
@@ -203,7 +212,7 @@ void servers_close(struct bench *bench);
 
 /* hook.c; arg is an enum bench_hook */
 enum bench_hook { HOOK_START, HOOK_PROMPT, HOOK_TURN };
-bench_fn run_hook, record_by_hand;
+bench_fn run_hook, run_hook_at, record_by_hand;
 void hook_prepare(struct bench *bench); /* one more turn */
 
 /* process.c; arg is an enum bench_program */

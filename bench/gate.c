@@ -15,9 +15,9 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "base/view.h"
-#include "core/render.h"
-#include "core/scan.h"
-#include "core/update.h"
+#include "core/memory/render.h"
+#include "core/memory/sanitize.h"
+#include "core/memory/update.h"
 #include "text.h"
 
 #define BYTES 20480

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "bench.h"
-#include "memory/service.h"
-#include "store/group.h"
+#include "memory/handle.h"
+#include "store/group_commit.h"
 
 struct bench_crew {
     struct group *group; /* NULL: they share nothing */

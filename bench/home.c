@@ -10,7 +10,7 @@
 
 #include "base/view.h"
 #include "bench.h"
-#include "memory/ephemeral.h"
+#include "memory/home/ephemeral.h"
 #include "text.h"
 
 static const struct {

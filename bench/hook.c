@@ -149,3 +149,23 @@ void record_by_hand(struct bench *bench, int arg, unsigned count)
     for (unsigned i = 0; i < count; i++)
         spawn_with(bench, argv, "/dev/null");
 }
+
+/* A prompt of words that notes have. */
+void run_hook_at(struct bench *bench, int arg, unsigned count)
+{
+    struct paths paths = paths_of(bench, false);
+    char question[256];
+    const char *home = recall_home(bench, (unsigned)arg, question, sizeof question);
+    snprintf(paths.event, PATH_MAX, "%s/asked.json", bench->root);
+    FILE *out = fopen(paths.event, "w");
+    if (!out)
+        bench_die(bench, paths.event);
+    fprintf(out,
+            "{\"session_id\":\"bench\",\"transcript_path\":\"%s\",\"cwd\":\"%s\","
+            "\"prompt\":\"%s\"}",
+            paths.transcript, bench->root, question);
+    if (fclose(out) != 0)
+        bench_die(bench, paths.event);
+    for (unsigned i = 0; i < count; i++)
+        run_event(bench, &paths, home, events[HOOK_PROMPT]);
+}

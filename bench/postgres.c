@@ -19,7 +19,7 @@
 #include <ethos/ethos.h>
 
 #include "../tests/modules/postgres.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "base/view.h"
 #include "text.h"
 

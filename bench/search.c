@@ -12,12 +12,12 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/log.h"
 #include "base/str.h"
+#include "base/system/log.h"
 #include "base/view.h"
 #include "bench.h"
-#include "session/db.h"
-#include "session/search.h"
+#include "session/database.h"
+#include "session/search/search.h"
 #include "session/session.h"
 
 #define HITS 20

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/log.h"
-#include "base/uuid.h"
+#include "base/system/log.h"
+#include "base/system/uuid.h"
 #include "base/view.h"
 #include "bench.h"
 #include "session/rows.h"

@@ -9,6 +9,11 @@ static const struct surface surfaces[] = {
     {.name = "agents.mcp", .run = mcp_serve},
     {"agents.hook", hook_serve, NULL, HOOK_NOTHING, NULL},
     {.name = "admin.serve", .program = "ethos-serve"},
+    {.name = "agent.ask", .program = "ethos-agent"},
+    {.name = "agent.chat", .program = "ethos-agent"},
+    {.name = "agent.setup", .program = "ethos-agent"},
+    {.name = "agent.models", .program = "ethos-agent"},
+    {.name = "channel.run", .program = "ethos-gateway"},
     {.name = "admin.conformance", .program = "ethos-conformance"},
     {0}};
 

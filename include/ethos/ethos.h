@@ -99,8 +99,14 @@ struct ethos_prefetch_options {
     uint64_t max_bytes; /* a ceiling in bytes beside it, or 0 */
     enum ethos_truncate truncate;
     enum ethos_switch guard; /* scan for injection and secrets */
-    int receipt;             /* fill parts, omitted and sources; reads the files whole */
-    int tools;               /* what was cut says which tool of `ethos mcp` reads it */
+    uint64_t
+        max_recalled; /* of it for what the query finds, left free without one, too; 0: the setting,
+                              with a query alone. At most half of it */
+    int quick; /* a query may miss edits that did not replace their file, and reads no other text */
+    int receipt;     /* fill parts, omitted and sources; reads the files whole */
+    int tools;       /* what was cut says which tool of `ethos mcp` reads it */
+    int no_sessions; /* a query finds nothing of what was said */
+    int keep_sections; /* what a query finds stands behind all sections, so that those stay the same */
 };
 
 struct ethos_omission {
@@ -119,6 +125,21 @@ struct ethos_source {
 };
 
 /*
+ * A passage that the query found, and why it is shown: its score orders passages, evidence is the share of the
+ * query's weight that it holds (0 to 1). words are those of the query that it has. What was said has the scope
+ * "sessions", the id of its session as the key, and a message.
+ */
+struct ethos_found {
+    char scope[ETHOS_MAX_SCOPE];
+    char key[ETHOS_MAX_KEY + 1];
+    char message[40]; /* or "" */
+    uint64_t line;    /* from 1 */
+    double score, evidence;
+    double similarity; /* of its meaning and that of the query, 0 to 1; -1: unknown */
+    char *words;       /* separated by blanks */
+};
+
+/*
  * The text for the prompt, terminated by a NUL that size does not count. code is ETHOS_OK, or why a
  * file that exists could not be read (the others are still shown; error says which). Views point
  * into the block.
@@ -130,6 +151,7 @@ struct ethos_block {
     int code;
     struct ethos_error error;
     int64_t known_ms; /* 0: as it is now; else the backend is out of reach, and this was so then */
+    struct ethos_view recalled; /* what the query found, at the end of the text, or absent */
     /* with receipt: */
     /* as shown, or absent */
     struct ethos_view user_memory, project_memory, workspace_memory, global_memory;
@@ -137,6 +159,11 @@ struct ethos_block {
     size_t omitted_count;
     struct ethos_source *sources;
     size_t source_count;
+    struct ethos_found
+        *found; /* what the query found, best first: passages of recalled, and entries
+                                  of memory where it answers by meaning */
+    size_t found_count;
+    uint64_t left_out; /* entries that fitted the query, and are not shown */
 };
 
 /* *out_block is NULL when there is no memory at all; that is not an error. options may be NULL. */
@@ -221,7 +248,8 @@ struct ethos_fact {
 struct ethos_kept {
     char scope[ETHOS_MAX_SCOPE];
     char key[ETHOS_MAX_KEY + 1];
-    const char *effect; /* "created", "appended", "replaced", "unchanged" or "exists"; static */
+    /* "created", "appended", "replaced", "unchanged" (also when another note has this text) or "exists"; static */
+    const char *effect;
 };
 
 /*

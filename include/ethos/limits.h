@@ -44,6 +44,7 @@
 
 #define ETHOS_LOCK_DEADLINE_MS 10000 /* ms */
 #define ETHOS_BRIEF_DEADLINE_MS 100  /* ms: of those in a hurry */
+#define ETHOS_READ_DEADLINE_MS 3000  /* ms: for a connection, or for reading texts */
 #define ETHOS_REACH_MS 1000          /* ms: one whom nobody has reached yet is tried again */
 #define ETHOS_ATTEMPT_MS 2000        /* ms: of one attempt, where the host has another answer */
 

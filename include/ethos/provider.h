@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define ETHOS_ABI 3
+#define ETHOS_ABI 4
 
 struct ethos_sessions_ops; /* ethos/session.h */
 
@@ -89,6 +89,26 @@ enum {
 };
 
 /*
+ * How long a server is waited for, and that it did not answer: shared by everything that a handle opens
+ * with the same settings, so that an operation waits once and not for each text. The host owns it and
+ * changes call_ms between calls; a module that connects to nobody ignores it. Times are CLOCK_MONOTONIC.
+ *
+ * wait stands for poll(2) (and, with count 0, for a sleep), so that the host can serve others meanwhile.
+ * -1: the host gives the call up, which ends as though the server had not answered.
+ */
+struct pollfd;
+struct ethos_deadline {
+    uint32_t read_ms;  /* most for one connection, and for reading texts; 0: no limit of its own */
+    uint32_t call_ms;  /* most for any call now; 0: no limit of its own */
+    uint32_t tried_ms; /* how long the server had when it did not answer */
+    int64_t
+        retry_at_ms; /* until then, a call that may wait no longer than that gets the error at once */
+    struct ethos_error error;
+    int (*wait)(void *arg, struct pollfd *fds, unsigned long count, int timeout_ms); /* or NULL */
+    void *wait_arg;
+};
+
+/*
  * What a backend is opened with. root is where files would live; allow lists the directories that
  * links may lead into, separated by commas (or NULL). Neither comes from memory.options.
  */
@@ -99,7 +119,8 @@ struct ethos_setup {
     const char *root;
     const char *allow;
     uint32_t flags;
-    uint32_t deadline_ms; /* how long a call may wait for a lock or a connection */
+    uint32_t deadline_ms;            /* how long a call may wait for a lock or a connection */
+    struct ethos_deadline *deadline; /* or NULL: each call waits on its own */
 };
 
 /* ---- texts --------------------------------------------------------------------------------- */
@@ -515,8 +536,16 @@ struct ethos_store_ops {
 
 /* ---- provider ------------------------------------------------------------------------------ */
 
-/* Capability bits of an open provider: the flags of ethos_sync_how it honours, and op_id. */
-enum { ETHOS_PROVIDER_DRY_RUN = 1, ETHOS_PROVIDER_DIFF = 2, ETHOS_PROVIDER_ONCE = 4 };
+/*
+ * Capability bits of an open provider: the flags of ethos_sync_how it honours, and op_id. A semantic one answers by
+ * meaning: prefetch shows what fits context->query, and need not show everything that was added.
+ */
+enum {
+    ETHOS_PROVIDER_DRY_RUN = 1,
+    ETHOS_PROVIDER_DIFF = 2,
+    ETHOS_PROVIDER_ONCE = 4,
+    ETHOS_PROVIDER_SEMANTIC = 8
+};
 
 struct ethos_provider {
     const struct ethos_provider_ops *ops;

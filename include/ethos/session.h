@@ -57,6 +57,7 @@ struct ethos_message {
     struct ethos_usage usage; /* api_calls and compactions unused */
     int has_usage;
     const char *timestamp; /* in: NULL is now; never earlier than the session's last */
+    int64_t number; /* out: of a store that has `unseen`, what `message` reads it by; else 0 */
 };
 
 /*
@@ -138,6 +139,15 @@ struct ethos_followed {
 };
 
 typedef void ethos_follow_fn(void *arg, const struct ethos_followed *followed);
+
+/* What an index of the messages has seen; all zero: nothing. Its members are the store's own. */
+struct ethos_seen {
+    int64_t last, messages, words;
+    uint64_t id;
+};
+
+/* A session with messages that were not seen: the last `count` of it, or 0 when all of it has to be compared. */
+typedef int ethos_unseen_fn(void *arg, const char *session, uint64_t count);
 
 /*
  * A key with which a program asks over the network, or a browser that is signed in. Only the hash of its
@@ -299,6 +309,18 @@ struct ethos_sessions_ops {
     /* A number that is another one when keys may have changed, through whomever. Quick. */
     int (*keys_version)(struct ethos_sessions *self, uint64_t *out_version,
                         struct ethos_error *error);
+
+    /*
+     * Optional, these two: for an index of what was said. The sessions that have messages which were not seen, in
+     * the order of their beginnings, and what is seen then. *out_all: these are all sessions there are, and of
+     * what was seen some may be gone or changed. What only hides messages is not told.
+     */
+    int (*unseen)(struct ethos_sessions *self, struct ethos_seen *seen, int *out_all,
+                  ethos_unseen_fn *each, void *arg, struct ethos_error *error);
+
+    /* A message by its number, unless it is hidden: ETHOS_NOTFOUND. */
+    int (*message)(struct ethos_sessions *self, int64_t number, ethos_message_fn *each, void *arg,
+                   struct ethos_error *error);
 
     /*
      * Optional. Puts a mark in the place of every line that holds a match, in messages, titles, metadata,

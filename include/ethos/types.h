@@ -32,7 +32,9 @@ enum ethos_code {
     ETHOS_NOMEM = -9,
     ETHOS_CORRUPT = -10,     /* a file of ours does not parse */
     ETHOS_UNSUPPORTED = -11, /* this backend cannot do that */
-    ETHOS_INTERNAL = -12
+    ETHOS_INTERNAL = -12,
+    ETHOS_MODEL = -13,  /* a language model failed, or there is none */
+    ETHOS_PENDING = -14 /* not written: it waits for a person */
 };
 
 /*
@@ -114,6 +116,9 @@ struct ethos_origin {
     const char *op_id;     /* 1 to 128 of [A-Za-z0-9_.:-], or NULL */
     const char *op_digest; /* of what was asked for; set by the host */
     const char *undoes; /* numbers of the changes this one undoes, separated by commas, or NULL */
+    const char *trust;  /* "owner", "agent", "untrusted"; NULL: by the actor */
+    const char *approved_by; /* who let it happen, or NULL */
+    const char *edited_from; /* hash of what was proposed, where that was edited before; or NULL */
 };
 
 /* ---- history ------------------------------------------------------------------------------- */
@@ -144,6 +149,9 @@ struct ethos_change {
     int diff_whole;         /* the diff leads from one text to the other */
     uint64_t group;         /* number of the first change of the same update; 0: unknown */
     uint64_t group_size;    /* changes of that update; 0: unknown */
+    const char *trust;      /* "owner", "agent", "untrusted" */
+    const char *approved_by;
+    const char *edited_from;
 };
 
 /* Return 0 to go on; any other value stops the walk and is returned by it. */
@@ -206,7 +214,8 @@ enum ethos_outcome_kind {
     ETHOS_OUTCOME_UNCHANGED,
     ETHOS_OUTCOME_CONFLICT,
     ETHOS_OUTCOME_FAILED,
-    ETHOS_OUTCOME_QUEUED /* the backend is out of reach: it is done when it is back */
+    ETHOS_OUTCOME_QUEUED, /* the backend is out of reach: it is done when it is back */
+    ETHOS_OUTCOME_PENDING /* it waits for a person */
 };
 
 /* What became of one key. Strings are borrowed for the length of the call. */
@@ -222,6 +231,7 @@ struct ethos_outcome {
     const char *warning;             /* or NULL */
     const char *diff;                /* unified diff of the change when asked for, or NULL */
     const struct ethos_error *error; /* for a conflict or failure */
+    const char *pending;             /* the id under which it waits; of a dry run "" */
 };
 
 typedef void ethos_outcome_fn(void *arg, const struct ethos_outcome *outcome);

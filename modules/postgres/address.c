@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "base/resolve.h"
+#include "base/system/resolve_host.h"
 #include "base/view.h"
 #include "postgres.h"
 
@@ -62,7 +62,7 @@ static int add_name(struct pg_addresses *self, struct ethos_view host, struct et
         return EAI_NONAME;
     memcpy(name, host.data, host.size);
     name[host.size] = 0;
-    int problem = resolve(name, "0", until, &list);
+    int problem = resolve_host(name, "0", until, &list);
     if (problem)
         return problem;
     for (const struct addrinfo *at = list; at; at = at->ai_next)

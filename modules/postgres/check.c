@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "base/os.h"
+#include "base/system/os.h"
 #include "base/view.h"
 #include "postgres.h"
 
@@ -142,9 +142,7 @@ int pg_check(struct ethos_store *store, int fix, ethos_finding_fn *each, void *a
     const struct report report = {each, arg};
     int64_t until = pg_until(self->settings.deadline_ms);
     (void)fix; /* nothing here is for a client to mend */
-    int code = pg_store_excuse(self, error);
-    if (code == ETHOS_OK)
-        code = pg_link_ready(&self->link, until, error);
+    int code = pg_link_ready(&self->link, until, error);
     if (code == ETHOS_OK)
         code = check_by_asking(self, until, &report, error);
     if (code != ETHOS_OK)

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "base/os.h"
+#include "base/system/os.h"
 #include "base/utf8.h"
 #include "base/view.h"
 #include "postgres.h"
@@ -42,7 +42,9 @@ static const char *const parts[PARTS] = {
                  " before = excluded.before, after = excluded.after,"
                  " bytes_before = excluded.bytes_before, bytes_after = excluded.bytes_after,"
                  " diff = excluded.diff, diff_whole = excluded.diff_whole,"
-                 " plain = excluded.plain, whole = excluded.whole, base = excluded.base)",
+                 " plain = excluded.plain, whole = excluded.whole, base = excluded.base,"
+                 " trust = excluded.trust, approved_by = excluded.approved_by,"
+                 " edited_from = excluded.edited_from)",
     [REMEMBER] = "done AS (INSERT INTO @.operation SELECT row.* FROM won, unnest($9) AS row"
                  " ON CONFLICT (scope, id) DO UPDATE SET record = excluded.record,"
                  " time_ms = excluded.time_ms)",
@@ -145,7 +147,7 @@ static void pack_row(struct packed *to, const char *scope, const char *token,
                                  change->actor,   change->session, change->session_key,
                                  change->user,    change->op_id,   change->event,
                                  change->undoes,  change->before,  change->after};
-    pg_array_row(&to->rows, 24);
+    pg_array_row(&to->rows, 27);
     pg_field_text(&to->rows, scope);
     pg_field_number(&to->rows, (int64_t)change->number);
     pg_field_text(&to->rows, token);
@@ -160,6 +162,9 @@ static void pack_row(struct packed *to, const char *scope, const char *token,
     pg_field_bool(&to->rows, is_plain(change->diff));
     pg_field(&to->rows, PG_BYTEA, row->whole);
     pg_field(&to->rows, PG_BYTEA, row->base);
+    pack_name(to, change->trust);
+    pack_name(to, change->approved_by);
+    pack_name(to, change->edited_from);
 }
 
 static void pack_done(struct packed *to, const char *scope, const struct ethos_commit *commit)
@@ -373,6 +378,5 @@ int pg_commit(struct ethos_store *store, const char *scope, const struct ethos_c
               struct ethos_error *error)
 {
     struct pg_store *self = (struct pg_store *)store;
-    int code = pg_store_excuse(self, error);
-    return code == ETHOS_OK ? send_until_known(self, scope, commit, error) : code;
+    return send_until_known(self, scope, commit, error);
 }

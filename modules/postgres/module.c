@@ -2,11 +2,11 @@
  * module.c: the tables of functions and options, open and close.
  *
  * open has a connection before it returns, for what the server promises decides what this store does; but
- * one that is not to be had now is no reason to fail: the store opens, and a call right after that is
- * answered with that reason instead of waiting for the server a second time.
+ * one that is not to be had now is no reason to fail: the store opens, and the first call that has one
+ * finds out.
  */
 #include "base/err.h"
-#include "base/os.h"
+#include "base/system/os.h"
 #include "sessions.h"
 
 /* ---- what the parts share -------------------------------------------------------------------- */
@@ -20,24 +20,17 @@ static void take_capabilities(struct pg_store *self)
         self->store.capabilities = durable ? ETHOS_STORE_DURABLE : 0;
 }
 
-int pg_store_excuse(struct pg_store *self, struct ethos_error *error)
+/* Texts are read in a moment; what walks a history, or comes before a write, may take longer. */
+static uint32_t statement_ms(const struct pg_store *self, enum pg_statement which)
 {
-    return reach_excuse(&self->excuse, os_monotonic_ms(), error);
-}
-
-/* Of texts there is another answer, where the host says so. */
-static uint32_t patience(const struct pg_store *self, enum pg_statement which)
-{
-    int64_t ms = self->settings.deadline_ms;
-    return (uint32_t)(which <= PG_GATHER_MANY ? reach_attempt(&self->link.reach, 0, ms) : ms);
+    const struct backend_reach *reach = &self->link.reach;
+    return which <= PG_SCOPES ? reach_read_ms(reach) : reach_call_ms(reach);
 }
 
 int pg_store_ask(struct pg_store *self, enum pg_statement which, const struct pg_params *params,
                  PGresult **out_result, struct ethos_error *error)
 {
-    int code = pg_store_excuse(self, error);
-    if (code == ETHOS_OK)
-        code = pg_ask(&self->link, which, params, patience(self, which), out_result, error);
+    int code = pg_ask(&self->link, which, params, statement_ms(self, which), out_result, error);
     take_capabilities(self);
     return code;
 }
@@ -68,6 +61,7 @@ static int pg_open(const struct ethos_setup *setup, struct ethos_store **out_sto
                    struct ethos_error *error)
 {
     const struct ethos_host *host = setup->host;
+    struct ethos_error why = {0};
     struct pg_store *self = host->resize(host->arg, NULL, sizeof *self);
     if (!self)
         return err_nomem(error);
@@ -77,16 +71,15 @@ static int pg_open(const struct ethos_setup *setup, struct ethos_store **out_sto
     pg_link_init(&self->link, host, settings, &settings->target);
     pg_link_init(&self->watch.link, host, settings,
                  settings->direct.count > 0 ? &settings->direct : &settings->target);
+    self->watch.link.reach.shared = NULL; // maybe another server, and nobody waits for it
     if (code == ETHOS_OK)
-        code = pg_link_ready(&self->link, pg_until(settings->deadline_ms), &self->excuse.error);
+        code = pg_link_ready(&self->link, pg_until(reach_call_ms(&settings->reach)), &why);
     if (code != ETHOS_OK && (settings->reach.once || code != ETHOS_BUSY)) {
-        if (error && self->excuse.error.code != ETHOS_OK)
-            *error = self->excuse.error;
+        if (error && why.code != ETHOS_OK)
+            *error = why;
         pg_close(&self->store);
         return code;
     }
-    if (code != ETHOS_OK)
-        self->excuse.until = pg_until(ETHOS_REACH_MS);
     take_capabilities(self);
     log_doubt(self);
     *out_store = &self->store;

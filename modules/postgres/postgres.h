@@ -1,18 +1,18 @@
 /*
  * postgres.h: memory in PostgreSQL, and what the parts of the module share.
  *
- *   module    the tables of functions and options, open and close
- *   settings  what the options say about the connection
- *   address   where hosts are, found out within the deadline
- *   link      one connection: had when it is needed, had again when it breaks, within a deadline
- *   ask       one statement and its answer; what an error of the server means
- *   pack      parameters and arrays in the binary format, values out of answers
- *   schema    the tables: made and brought up to date, and what is asked when a connection is new
- *   texts     read, gather, list, scopes, fetch
- *   commit    commit
- *   rows      rows and copies
- *   watch     watch
- *   check     what doctor is told
+ *   module      the tables of functions and options, open and close
+ *   settings    what the options say about the connection
+ *   address     where hosts are, found out within the deadline
+ *   connection  one connection: had when it is needed, had again when it breaks, within a deadline
+ *   query       one statement and its answer; what an error of the server means
+ *   binary      parameters and arrays in the binary format, values out of answers
+ *   schema      the tables: made and brought up to date, and what is asked when a connection is new
+ *   texts       read, gather, list, scopes, fetch
+ *   commit      commit
+ *   rows        rows and copies
+ *   watch       watch
+ *   check       what doctor is told
  *
  *   sessions*  conversations: sessions.h
  *
@@ -28,8 +28,8 @@
 
 #include <ethos/provider.h>
 
-#include "base/reach.h"
 #include "base/str.h"
+#include "base/system/connect_timeout.h"
 
 #define PG_LEAST_SERVER 130000    /* server_version_num */
 #define PG_MAX_SCHEMA 48          /* bytes: name of the schema, which is also that of the channel */
@@ -88,7 +88,7 @@ struct pg_settings {
     uint32_t statement_ms, connect_ms, deadline_ms;
     bool pooled; /* as set; a pooler is found out anyway */
     bool fast;
-    struct reach reach; /* to begin with */
+    struct backend_reach reach; /* to begin with */
 };
 
 int pg_settings_read(struct pg_settings *self, const struct ethos_setup *setup,
@@ -176,7 +176,7 @@ struct pg_link {
     enum pg_state state;
     PostgresPollingStatusType wants; /* while connecting */
     unsigned pause_ms;               /* before the next attempt */
-    struct reach reach;
+    struct backend_reach reach;
     struct pg_facts facts;
     bool dismissed; /* the server has said that it hangs up */
     /* statements that this connection has */
@@ -197,7 +197,7 @@ int64_t pg_until(uint32_t ms); /* from now, by the monotonic clock */
 
 /*
  * A connection that stands, is introduced, and has a schema of this version. ETHOS_BUSY when none is to
- * be had until then, or sooner (base/reach.h); any other code is one that waiting does not mend.
+ * be had until then, or sooner (base/system/connect_timeout.h); any other code is one that waiting does not mend.
  */
 int pg_link_ready(struct pg_link *self, int64_t until, struct ethos_error *error);
 
@@ -370,7 +370,6 @@ struct pg_store {
     struct pg_settings settings;
     struct pg_link link;
     struct pg_watch watch;
-    struct reach_excuse excuse; /* why open had no connection: the answer to a call right after */
 };
 
 extern const struct ethos_option pg_options[];
@@ -379,9 +378,6 @@ extern const struct ethos_store_ops pg_store_ops;
 /* pg_ask of the store's connection within its deadline. */
 int pg_store_ask(struct pg_store *self, enum pg_statement which, const struct pg_params *params,
                  PGresult **out_result, struct ethos_error *error);
-
-/* What open could not have; ETHOS_OK from the second call on. */
-int pg_store_excuse(struct pg_store *self, struct ethos_error *error);
 
 void pg_watch_release(struct pg_watch *self);
 

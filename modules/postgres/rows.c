@@ -32,6 +32,9 @@ static struct ethos_row read_row(const PGresult *result, int row)
     change->diff_whole = pg_bool(result, row, column++);
     out.whole = pg_bytes(result, row, column++);
     out.base = pg_bytes(result, row, column++);
+    change->trust = pg_text(result, row, column++);
+    change->approved_by = pg_text(result, row, column++);
+    change->edited_from = pg_text(result, row, column++);
     return out;
 }
 

@@ -157,6 +157,10 @@ static const char *const steps[] = {
     /* Whose a session is; NULL: the owner's. */
     "ALTER TABLE @.session ADD COLUMN user_id text COLLATE \"C\";"
     "CREATE INDEX session_person ON @.session (user_id) WHERE user_id IS NOT NULL;",
+
+    /* How far a change was trusted, and who let it happen. */
+    "ALTER TABLE @.history ADD COLUMN IF NOT EXISTS trust text,"
+    " ADD COLUMN IF NOT EXISTS approved_by text, ADD COLUMN IF NOT EXISTS edited_from text;",
 };
 
 #define VERSION ((int64_t)(sizeof steps / sizeof *steps))

@@ -7,8 +7,8 @@
 #include <errno.h>
 
 #include "base/err.h"
-#include "base/uuid.h"
-#include "core/session_form.h"
+#include "base/system/uuid.h"
+#include "core/sessions/normalize.h"
 
 #define FOLDED SIZE_MAX /* bytes: as long as what is folded */
 

@@ -2,19 +2,19 @@
  * sessions.h: conversations in PostgreSQL: the parts of struct ethos_sessions_ops, and what they
  * share.
  *
- *   sessions           the table of functions, open and close; create, get, update, remove
- *   sessions_sql       the statements
- *   sessions_write     one change: sent until it is known what became of it
- *   sessions_rows      rows of answers as the structs of ethos/session.h
- *   sessions_messages  append, messages, undo, rewind, taken
- *   sessions_list      pages
- *   sessions_care      fork, prune, vacuum, settle
- *   sessions_keys      keys of programs
- *   sessions_terms     the words of a text and of a query as the server takes them
- *   sessions_search    search
- *   sessions_follow    follow
- *   sessions_check     what doctor is told
- *   sessions_purge     a text goes out of them
+ *   sessions              the table of functions, open and close; create, get, update, remove
+ *   sessions_sql          the statements
+ *   sessions_write        one change: sent until it is known what became of it
+ *   sessions_rows         rows of answers as the structs of ethos/session.h
+ *   sessions_messages     append, messages, undo, rewind, taken
+ *   sessions_list         pages
+ *   sessions_maintenance  fork, prune, vacuum, settle
+ *   sessions_api_keys     keys of programs
+ *   sessions_terms        the words of a text and of a query as the server takes them
+ *   sessions_search       search
+ *   sessions_changes      follow
+ *   sessions_check        what doctor is told
+ *   sessions_purge        a text goes out of them
  *
  * Every change is one statement, as everywhere in this module, and writes one row into
  * session_call: under a token that was drawn for it, what was done to which sessions. By the token

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/view.h"
-#include "core/session_check.h"
+#include "core/sessions/check.h"
 #include "sessions.h"
 
 struct check {

@@ -5,8 +5,8 @@
  * statement.
  */
 #include "base/err.h"
-#include "core/cursor.h"
-#include "core/session_form.h"
+#include "core/sessions/normalize.h"
+#include "core/sessions/page_cursor.h"
 #include "sessions.h"
 
 #define LIMIT 50

@@ -7,10 +7,10 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/uuid.h"
+#include "base/system/uuid.h"
 #include "base/view.h"
-#include "core/session_form.h"
-#include "core/transcript.h"
+#include "core/sessions/normalize.h"
+#include "core/sessions/transcript.h"
 #include "sessions.h"
 
 /* ---- what is said, by columns ---------------------------------------------------------------- */

@@ -16,7 +16,7 @@
 
 #include "base/err.h"
 #include "base/view.h"
-#include "core/forget.h"
+#include "core/memory/forget_text.h"
 #include "sessions.h"
 
 #define ROUNDS 10

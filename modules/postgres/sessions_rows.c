@@ -3,7 +3,7 @@
  * the answer.
  */
 #include "base/err.h"
-#include "base/unicode.h"
+#include "base/text/unicode.h"
 #include "base/utf8.h"
 #include "base/view.h"
 #include "sessions.h"

@@ -2,15 +2,15 @@
  * sessions_search.c: which messages fit a query.
  *
  * The server proposes by its index of words and puts the newest SEARCH_RANKED in order; every
- * message that it gives is asked by core/query before it is shown, so that the same is found as
+ * message that it gives is asked by core/search/query before it is shown, so that the same is found as
  * anywhere else.
  */
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/session_form.h"
-#include "core/session_search.h"
+#include "core/sessions/normalize.h"
+#include "core/sessions/search_hits.h"
 #include "sessions.h"
 
 #define SPARE 10 /* more than the limit are asked for: some may turn out not to fit */

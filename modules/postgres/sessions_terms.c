@@ -1,7 +1,7 @@
 /*
  * sessions_terms.c: the words of a text and of a query as the server takes them.
  *
- * What a word is, and its stem, is decided by core/words alone: the server only compares. A stem
+ * What a word is, and its stem, is decided by core/search/words alone: the server only compares. A stem
  * stands behind a sign that no word has. Places are for the order of hits; the server counts no
  * further than PG_MAX_PLACE, so nothing is found by them.
  */
@@ -9,8 +9,8 @@
 
 #include "base/arena.h"
 #include "base/view.h"
-#include "core/query.h"
-#include "core/words.h"
+#include "core/search/query.h"
+#include "core/search/words.h"
 #include "sessions.h"
 
 #define STEM "="
@@ -184,7 +184,7 @@ static void put_term(struct str *out, const struct query_term *term)
     }
 }
 
-/* Conditions that are left out find more, and all is asked by core/query in the end. */
+/* Conditions that are left out find more, and all is asked by core/search/query in the end. */
 int pg_terms_query(const struct query *query, struct str *out)
 {
     for (size_t i = 0; i < query->count && out->size < PG_MAX_QUERY; i++)

@@ -9,8 +9,8 @@
 #include <errno.h>
 
 #include "base/err.h"
-#include "base/os.h"
-#include "base/uuid.h"
+#include "base/system/os.h"
+#include "base/system/uuid.h"
 #include "sessions.h"
 
 int pg_sessions_enter(const struct pg_sessions *self, struct ethos_error *error)
@@ -114,8 +114,6 @@ static int send_until_known(struct pg_sessions *self, struct pg_change *change,
 int pg_change_send(struct pg_sessions *self, struct pg_change *change, struct ethos_error *error)
 {
     int code = pg_sessions_enter(self, error);
-    if (code == ETHOS_OK)
-        code = pg_store_excuse(self->store, error);
     if (code == ETHOS_OK)
         code = send_until_known(self, change, error);
     if (code == ETHOS_OK)

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/os.h"
+#include "base/system/os.h"
 #include "base/view.h"
 #include "postgres.h"
 

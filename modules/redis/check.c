@@ -123,7 +123,7 @@ static bool starts(const redisReply *reply, const char *word)
     return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, word, strlen(word)) == 0;
 }
 
-static void note(struct str *names, const char *name)
+static void add_name_to_list(struct str *names, const char *name)
 {
     str_printf(names, "%s%s", names->size > 0 ? ", " : "", name);
 }
@@ -137,9 +137,9 @@ static int try_commands(const struct look *look, struct str *denied, struct str 
         redisReply *reply = NULL;
         code = probe(look, probes[i], &reply, error);
         if (code == ETHOS_OK && starts(reply, "NOPERM"))
-            note(denied, probes[i][0]);
+            add_name_to_list(denied, probes[i][0]);
         else if (code == ETHOS_OK && starts(reply, "ERR unknown command"))
-            note(unknown, probes[i][0]);
+            add_name_to_list(unknown, probes[i][0]);
         freeReplyObject(reply);
     }
     if (code != ETHOS_OK)

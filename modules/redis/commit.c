@@ -5,7 +5,7 @@
  * one was done. Only that answer counts then: a refusal says nothing about the one before.
  */
 #include "base/err.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "redis.h"
 
 static bool is_new(const struct ethos_commit *commit, size_t i)

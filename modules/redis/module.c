@@ -137,7 +137,6 @@ static int redis_open(const struct ethos_setup *setup, struct ethos_store **out_
     *self = (struct redis){
         .store.ops = &ops,
         .host = host,
-        .deadline_ms = setup->deadline_ms ? setup->deadline_ms : ETHOS_LOCK_DEADLINE_MS,
         .reach = reach_make(setup),
         .link.fd = -1,
         .watch.link.fd = -1,

@@ -1,18 +1,18 @@
 /*
  * redis.h: what the parts of the Redis store share.
  *
- *   module.c   options, open, close, the table
- *   place.c    where the server is, from memory.options.url
- *   request.c  commands as bytes
- *   link.c     one connection: bytes out, replies in, never past the deadline
- *   ask.c      a request and its answer, over as many connections as it takes
- *   refusal.c  what a server's error means to us
- *   server.c   what a server says of itself, and what may be promised of it
- *   texts.c    read, gather, list, scopes, fetch
- *   commit.c   commit; script.c is the part of it that runs in the server
- *   rows.c     rows, copies
- *   watch.c    watch, over a connection of its own
- *   check.c    check
+ *   module.c         options, open, close, the table
+ *   address.c        where the server is, from memory.options.url
+ *   request.c        commands as bytes
+ *   connection.c     one connection: bytes out, replies in, never past the deadline
+ *   retry.c          a request and its answer, over as many connections as it takes
+ *   server_errors.c  what a server's error means to us
+ *   server_info.c    what a server says of itself, and what may be promised of it
+ *   texts.c          read, gather, list, scopes, fetch
+ *   commit.c         commit; script.c is the part of it that runs in the server
+ *   rows.c           rows, copies
+ *   watch.c          watch, over a connection of its own
+ *   check.c          check
  *
  * Everything of a scope is in keys named <prefix>:{<scope>}:<table>:
  *
@@ -36,8 +36,8 @@
 #include <ethos/provider.h>
 #include <hiredis/hiredis.h>
 
-#include "base/reach.h"
 #include "base/str.h"
+#include "base/system/connect_timeout.h"
 #include "base/view.h"
 
 #define REDIS_MAX_PREFIX 64                                                      /* bytes */
@@ -117,10 +117,10 @@ struct redis {
     struct place place;
     char *user, *password; /* or NULL */
     char prefix[REDIS_MAX_PREFIX + 1];
-    char shas[SCRIPTS][41];                       /* what the server calls the scripts */
-    uint32_t deadline_ms, connect_ms, timeout_ms; /* of a call, a connection, an answer */
-    int64_t began, deadline;                      /* of the call under way, monotonic ms */
-    struct reach reach;
+    char shas[SCRIPTS][41];          /* what the server calls the scripts */
+    uint32_t connect_ms, timeout_ms; /* of a connection, an answer */
+    int64_t began, deadline;         /* of the call under way, monotonic ms */
+    struct backend_reach reach;
     struct link link;
     struct server server;
     struct watch watch;
@@ -205,7 +205,7 @@ int link_look(struct redis *self, struct link *link, redisReply **out_reply,
 
 /*
  * The reply to a command. A connection that is lost, and a server that is only not ready, is tried
- * again until the deadline, or not as long (base/reach.h). *out_lost (or NULL) tells that it was sent at least once without an answer:
+ * again until the deadline, or not as long (base/system/connect_timeout.h). *out_lost (or NULL) tells that it was sent at least once without an answer:
  * unless ETHOS_OK is returned it is then not known whether it was done.
  */
 int ask(struct redis *self, const struct request *request, redisReply **out_reply,
@@ -232,7 +232,7 @@ int refusal_odd(const struct redis *self, const char *what, struct ethos_error *
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-#define ROW_FIELDS 21
+#define ROW_FIELDS 24
 
 /* A row as name and value, those that are there; numbers are written into scratch. */
 struct row_field {

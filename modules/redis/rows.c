@@ -30,6 +30,9 @@ static const struct {
     {"undoes", offsetof(struct ethos_change, undoes)},
     {"before", offsetof(struct ethos_change, before)},
     {"after", offsetof(struct ethos_change, after)},
+    {"trust", offsetof(struct ethos_change, trust)},
+    {"approved_by", offsetof(struct ethos_change, approved_by)},
+    {"edited_from", offsetof(struct ethos_change, edited_from)},
 };
 #define STRINGS (sizeof strings / sizeof *strings)
 

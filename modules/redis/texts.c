@@ -192,7 +192,7 @@ int texts_list(struct ethos_store *store, const char *scope, ethos_entry_fn *eac
 {
     struct redis *self = (struct redis *)store;
     redisReply *reply = NULL;
-    redis_begin(self);
+    redis_begin_texts(self);
     int code = ask_all(self, "HGETALL", scope, "stamps", 2, &reply, error);
     if (code == ETHOS_OK) {
         if (reply->elements)
@@ -208,7 +208,7 @@ int texts_scopes(struct ethos_store *store, ethos_scope_fn *each, void *arg,
 {
     struct redis *self = (struct redis *)store;
     redisReply *reply = NULL;
-    redis_begin(self);
+    redis_begin_texts(self);
     int code = ask_all(self, "SMEMBERS", NULL, "scopes", 1, &reply, error);
     if (code == ETHOS_OK && reply->elements)
         qsort(reply->element, reply->elements, sizeof(redisReply *), by_name);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/os.h"
+#include "base/system/os.h"
 #include "redis.h"
 
 #define BLOCK_MS 20000    /* how long the server waits before it answers that there is nothing */
@@ -165,7 +165,7 @@ static void drain(struct redis *self, ethos_scope_fn *each, void *arg, int *out_
 static int reconnect(struct redis *self, struct ethos_error *error)
 {
     struct watch *watch = &self->watch;
-    if (watch->begun && self->connect_ms < self->deadline_ms)
+    if (watch->begun && self->connect_ms < self->reach.deadline_ms)
         self->deadline = os_monotonic_ms() + self->connect_ms; // whoever watches has more to do
     int code = begin(self, error);
     if (code == ETHOS_OK) {

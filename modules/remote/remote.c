@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/os.h"
+#include "base/system/os.h"
 #include "base/view.h"
-#include "core/wire.h"
+#include "core/memory/wire.h"
 
 static const struct ethos_option options[] = {
     {"url", ETHOS_OPTION_STRING, NULL, "address of the server, such as https://memory.example.org"},
@@ -153,7 +153,6 @@ static int set_up(struct remote *self, const struct ethos_setup *setup, struct e
                *ca_file = setting(setup, "caFile");
     bool insecure = strcmp(setting(setup, "insecure"), "true") == 0;
     str_init(&link->body, WIRE_MAX_BODY);
-    link->deadline_ms = setup->deadline_ms ? setup->deadline_ms : ETHOS_LOCK_DEADLINE_MS;
     link->reach = reach_make(setup);
     int code = take_ms(setup, "timeoutMs", 0, &link->timeout_ms, error);
     if (code == ETHOS_OK)
@@ -229,9 +228,9 @@ int remote_ask(struct remote *self, const struct ask *ask, int64_t deadline, jso
                struct ethos_error *error)
 {
     json_t *info = NULL;
-    int code = reach_excuse(&self->excuse, os_monotonic_ms(), error);
-    if (code == ETHOS_OK && !self->known)
-        code = ask_info(self, deadline, &info, error);
+    int64_t brief = link_deadline_texts(&self->link);
+    int code = self->known ? ETHOS_OK
+                           : ask_info(self, brief < deadline ? brief : deadline, &info, error);
     json_decref(info);
     *out = NULL;
     return code == ETHOS_OK ? link_ask(&self->link, ask, deadline, out, error) : code;
@@ -242,6 +241,7 @@ static void remote_close(struct ethos_store *store)
     struct remote *self = remote_of(store);
     watch_free(self->watch);
     curl_easy_cleanup(self->link.curl);
+    curl_multi_cleanup(self->link.multi);
     if (self->link.credential)
         explicit_bzero(self->link.credential, strlen(self->link.credential));
     free(self->link.credential);
@@ -272,9 +272,7 @@ static int remote_check(struct ethos_store *store, int fix, ethos_finding_fn *ea
     struct remote *self = remote_of(store);
     json_t *info = NULL;
     (void)fix;
-    int code = reach_excuse(&self->excuse, os_monotonic_ms(), error);
-    if (code == ETHOS_OK)
-        code = ask_info(self, link_deadline(&self->link), &info, error);
+    int code = ask_info(self, link_deadline(&self->link), &info, error);
     int64_t skew = (int64_t)wire_number(info, "timeMs", 0) - self->host->now_ms(self->host->arg);
     if (code == ETHOS_OK && (skew > REMOTE_SKEW_MS || skew < -REMOTE_SKEW_MS))
         find(each, arg, self->link.url, "its clock and ours differ by more than 5 seconds",
@@ -323,6 +321,7 @@ static int remote_open(const struct ethos_setup *setup, struct ethos_store **out
                        struct ethos_error *error)
 {
     json_t *info = NULL;
+    struct ethos_error why = {0};
     struct remote *self = calloc(1, sizeof *self);
     if (!self || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         free(self);
@@ -334,15 +333,13 @@ static int remote_open(const struct ethos_setup *setup, struct ethos_store **out
     self->host = setup->host;
     int code = set_up(self, setup, error);
     if (code == ETHOS_OK)
-        code = ask_info(self, link_deadline_texts(&self->link), &info, &self->excuse.error);
+        code = ask_info(self, link_deadline_texts(&self->link), &info, &why);
     if (code == ETHOS_OK)
         take_offers(self, info);
-    else if (self->excuse.error.code != ETHOS_OK && error)
-        *error = self->excuse.error;
-    if (code == ETHOS_BUSY && !self->link.reach.once) {
-        self->excuse.until = os_monotonic_ms() + ETHOS_REACH_MS;
+    else if (why.code != ETHOS_OK && error)
+        *error = why;
+    if (code == ETHOS_BUSY && !self->link.reach.once)
         code = ETHOS_OK; // it is not there now, which the first call tells
-    }
     if (code == ETHOS_OK)
         *out_store = &self->store;
     else

@@ -1,13 +1,13 @@
 /*
  * remote.h: the memory of another `ethos serve` as a store. docs/internals/backends.md has the picture.
  *
- *   remote.c   options, opening, the table; check
- *   link.c     one connection: a question and its answer, in time, again where that is safe
- *   judge.c    what an answer means
- *   texts.c    read, gather, list, scopes; cache.c: texts that are given when the server says unchanged
- *   update.c   read, ask, swap, again when something moved; write and remove
- *   past.c     history, versions, what is kept beside keys
- *   watch.c    what changed, by the server's events
+ *   remote.c      options, opening, the table; check
+ *   connection.c  one connection: a question and its answer, in time, again where that is safe
+ *   response.c    what an answer means
+ *   texts.c       read, gather, list, scopes; cache.c: texts that are given when the server says unchanged
+ *   update.c      read, ask, swap, again when something moved; write and remove
+ *   history.c     history, versions, what is kept beside keys
+ *   watch.c       what changed, by the server's events
  */
 #ifndef ETHOS_REMOTE_H
 #define ETHOS_REMOTE_H
@@ -19,9 +19,9 @@
 #include <ethos/provider.h>
 
 #include "base/json.h"
-#include "base/reach.h"
 #include "base/str.h"
-#include "core/wire.h"
+#include "base/system/connect_timeout.h"
+#include "core/memory/wire.h"
 
 #define REMOTE_MAX_URL 2048       /* bytes of the address in the configuration */
 #define REMOTE_MAX_QUERY 6144     /* bytes: a longer question is not asked with GET */
@@ -43,13 +43,14 @@
 
 struct link {
     CURL *curl;
+    CURLM *multi;     /* of curl, where the host waits; else NULL */
     char *url;        /* without a slash at the end */
     char *credential; /* "Authorization: Bearer ..."; wiped */
     char prefix[32];  /* of the key, which is public */
     char *ca_file;    /* or NULL */
     bool local;       /* the server is on this machine */
-    uint32_t deadline_ms, timeout_ms, connect_ms;
-    struct reach reach;
+    uint32_t timeout_ms, connect_ms;
+    struct backend_reach reach;
     struct str body; /* of the answer at hand */
 };
 
@@ -146,7 +147,6 @@ struct remote {
     bool known;          /* the server has told what it offers; the two below follow from that */
     bool once;           /* it remembers operation ids */
     bool settles;        /* its history notices edits made outside */
-    struct reach_excuse excuse;
 };
 
 static inline struct remote *remote_of(struct ethos_store *self)
@@ -156,7 +156,7 @@ static inline struct remote *remote_of(struct ethos_store *self)
 
 /*
  * link_ask, of a server that is known: one that was not there when the store was opened is asked first what
- * it offers. A call right after that is answered with the reason: it was waited for already.
+ * it offers.
  */
 int remote_ask(struct remote *self, const struct ask *ask, int64_t deadline, json_t **out,
                struct ethos_error *error);

@@ -2,7 +2,7 @@
  * texts.c: read, gather, list and scopes.
  *
  * Texts are asked for with GET and with the entity tag of those that were read last: when the server
- * says unchanged, no text travels. The tag follows from the revisions (core/wire.h), so it is known for any
+ * says unchanged, no text travels. The tag follows from the revisions (core/memory/wire.h), so it is known for any
  * set of texts that were read, not only for one that was asked for before.
  */
 #include <stdio.h>
@@ -12,9 +12,9 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/view.h"
-#include "core/wire.h"
+#include "core/memory/wire.h"
 #include "remote.h"
-#include "store/edit.h"
+#include "store/update_steps.h"
 
 /* ---- questions ------------------------------------------------------------------------------------ */
 
@@ -254,15 +254,20 @@ json_t *texts_args(const char *scope, const char *key, const char *name, json_t 
     return NULL;
 }
 
-int texts_ask(struct remote *self, const char *name, json_t *args, unsigned flags, json_t **out,
-              struct ethos_error *error)
+static int ask_until(struct remote *self, const char *name, json_t *args, unsigned flags,
+                     int64_t deadline, json_t **out, struct ethos_error *error)
 {
     const struct ask ask = {name, NULL, args, NULL, flags};
     *out = NULL;
-    int code = args ? remote_ask(self, &ask, link_deadline(&self->link), out, error)
-                    : err_nomem(error);
+    int code = args ? remote_ask(self, &ask, deadline, out, error) : err_nomem(error);
     json_decref(args);
     return code;
+}
+
+int texts_ask(struct remote *self, const char *name, json_t *args, unsigned flags, json_t **out,
+              struct ethos_error *error)
+{
+    return ask_until(self, name, args, flags, link_deadline(&self->link), out, error);
 }
 
 /* One walk through the pages. *out_moved: what a page ended with is gone; the list must be read again. */
@@ -279,7 +284,8 @@ static int read_pages(struct remote *self, const char *name, const char *scope, 
             args = NULL;
         }
         json_decref(cursor);
-        code = texts_ask(self, name, args, ASK_READ, &answer, error);
+        code = ask_until(self, name, args, ASK_READ, link_deadline_texts(&self->link), &answer,
+                         error);
         *out_moved = later && code == ETHOS_INVALID;
         if (code == ETHOS_OK && !json_is_array(json_object_get(answer, member)))
             code = judge_odd(&self->link, "a list came that is none", error);

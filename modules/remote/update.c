@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/os.h"
+#include "base/system/os.h"
 #include "base/view.h"
-#include "core/wire.h"
+#include "core/memory/wire.h"
 #include "remote.h"
-#include "store/edit.h"
-#include "store/opid.h"
+#include "store/operation_id.h"
+#include "store/update_steps.h"
 
 struct updating {
     struct remote *remote;

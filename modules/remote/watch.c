@@ -11,10 +11,10 @@
 #include <sys/select.h>
 
 #include "base/err.h"
-#include "base/os.h"
+#include "base/system/os.h"
 #include "base/view.h"
-#include "core/event_stream.h"
-#include "core/wire.h"
+#include "core/formats/server_sent_events.h"
+#include "core/memory/wire.h"
 #include "remote.h"
 
 #define AGAIN_MS 1000    /* before the stream is opened again */

@@ -5,7 +5,8 @@
 //     const { file } = await ethos.memory.get({ store: 'user' });
 //     await ethos.memory.write({ store: 'user', content, expectedRevision: file.revision });
 //
-// Every operation of the server is a method, `ethos.<namespace>.<method>(input, options)`; which there
+// Every operation of the server is a method, `ethos.<namespace>.<method>(input, options)`, the entries of a file one
+// deeper, `ethos.memory.chunks.<method>`; which there
 // are, index.d.ts tells, and it is made from the server's own table. What fails throws an EthosError.
 // README.md has the rest.
 
@@ -52,7 +53,7 @@ export function createClient({ baseUrl, apiKey, fetch = globalThis.fetch } = {})
 
     // One operation by its name: call('memory.get', { store: 'user' }).
     async function call(name, input, { signal } = {}) {
-        const response = await request(`/rpc/${name.replace('.', '/')}`, {
+        const response = await request(`/rpc/${name.replaceAll('.', '/')}`, {
             method: 'POST',
             headers: { 'content-type': 'application/json' },
             body: JSON.stringify(input === undefined ? {} : { json: input }),
@@ -70,8 +71,13 @@ export function createClient({ baseUrl, apiKey, fetch = globalThis.fetch } = {})
     const sessionEvents = (id, options = {}) =>
         openStream(`/sse/sessions/${encodeURIComponent(id)}`, request, options);
 
-    const space = (name) => members({}, (method) => (input, options) => call(`${name}.${method}`, input, options));
-    return members({ baseUrl: base, request, call, events, sessionEvents }, space);
+    // One message to the agent, and what comes of it: README.md, "Talking to the agent".
+    const chat = (text, options = {}) => new Turn(call, sessionEvents, text, options);
+
+    // A method may be a namespace as well: memory.chunks.list().
+    const space = (name) => members({}, (method) => members((input, options) => call(`${name}.${method}`, input, options), (inner) => (input, options) => call(`${name}.${method}.${inner}`, input, options)));
+    const named = { baseUrl: base, request, call, events, sessionEvents };
+    return members({ ...named, chat: members(chat, (method) => (input, options) => call(`chat.${method}`, input, options)) }, space);
 }
 
 // An object that has every member: those it lacks are made when they are asked for, once.
@@ -139,6 +145,72 @@ const environment = (name) => globalThis.process?.env?.[name] || undefined;
 function pageOrigin() {
     const origin = globalThis.location?.origin;
     return origin && origin !== 'null' ? origin : undefined;
+}
+
+// ---- talking to the agent ---------------------------------------------------------------------------
+
+// A turn of a conversation: an async iterable of its events. It begins when it is iterated or awaited for its ids,
+// goes on without us, and is told apart from others of its session by its id.
+class Turn {
+    #call;
+    #follow;
+    #input;
+    #signal;
+    #sent;
+
+    constructor(call, follow, text, { signal, ...input }) {
+        this.#call = call;
+        this.#follow = follow;
+        this.#signal = signal;
+        this.#input = { clientId: 'sdk', ...input, text };
+    }
+
+    // {sessionId, turnId}
+    get sent() {
+        return (this.#sent ??= this.#call('chat.send', this.#input, { signal: this.#signal }));
+    }
+
+    async abort() {
+        const { sessionId } = await this.sent;
+        return this.#call('chat.abort', { sessionId });
+    }
+
+    // The whole answer, as text.
+    async text() {
+        for await (const event of this) if (event.type === 'done') return event.text;
+        throw new EthosError('the conversation ended without an answer', { code: 'BAD_ANSWER' });
+    }
+
+    async *[Symbol.asyncIterator]() {
+        const { sessionId, turnId } = await this.sent;
+        const queue = [];
+        let wake, failure;
+        const ring = () => wake?.();
+        const stream = this.#follow(sessionId, {
+            signal: this.#signal,
+            onEvent(event) { queue.push(event); ring(); },
+            onError(error) { if (isFinal(error)) { failure = error; ring(); } },
+        });
+        try {
+            for (let ours = false; ;) {
+                while (queue.length === 0) {
+                    if (failure ?? this.#signal?.aborted) throw failure ?? this.#signal.reason;
+                    await new Promise((resolve) => { wake = resolve; this.#signal?.addEventListener('abort', resolve, { once: true }); });
+                }
+                const event = queue.shift();
+                const ends = event.type === 'done' || event.type === 'error';
+                if (event.type === 'run_start') ours = event.traceId === turnId;
+                // One that could not even wait is told in the middle of another.
+                if (ends ? event.traceId !== turnId : !ours) continue;
+                if (event.type === 'error') throw new EthosError(event.error, { code: event.code });
+                yield event;
+                if (ends && !event.remembers) return;
+                if (event.type === 'memory.captured') return;
+            }
+        } finally {
+            stream.close();
+        }
+    }
 }
 
 // ---- streams ----------------------------------------------------------------------------------------

@@ -1,29 +1,69 @@
 // index.d.ts: what a client can call. Made by `ethos-serve --generate-types` from the
 // table of operations: change nothing here. types.d.ts has what is written by hand.
 
-import type { Args, Client, ClientOptions, Result } from './types.js';
+import type { Args, Callable, Client, ClientOptions, Result } from './types.js';
 
 export * from './types.js';
 
-export interface MemoryCalls {
+export interface ChannelCalls extends Callable<'channel'> {
+    /** Allow the person who received a code. Needs the owner. */
+    allow(...args: Args<'channel.allow', {
+        /** the pairing code that the person received */
+        code?: string;
+        /** guest (default): no memory; trusted: with the memory of the personality */
+        role?: 'guest' | 'trusted';
+        /** with --sender, instead of a code: somebody who waits, or whose role changes */
+        platform?: string;
+        /** the sender's id, as ethos gateway people shows it */
+        sender?: string;
+    }>): Promise<Result<'channel.allow'>>;
+    /** Stop answering a person. Needs the owner. */
+    remove(...args: Args<'channel.remove', {
+        /** telegram, email, slack or discord */
+        platform: string;
+        /** the sender's id, as ethos gateway people shows it */
+        sender: string;
+    }>): Promise<Result<'channel.remove'>>;
+    /** List the people who may talk and those who wait. Needs the owner. */
+    people(...args: Args<'channel.people', {
+        /** at most this many (default: all; other surfaces: 1000) */
+        limit?: number;
+        /** nextCursor of the previous page */
+        cursor?: string;
+    }>): Promise<Result<'channel.people'>>;
+    /** Show the channels and unsent messages. Needs the owner. */
+    status(...args: Args<'channel.status', {}>): Promise<Result<'channel.status'>>;
+    /** List recent messages, without their text. Needs the owner. */
+    messages(...args: Args<'channel.messages', {
+        /** at most this many (default: 20) */
+        limit?: number;
+    }>): Promise<Result<'channel.messages'>>;
+    /** Resend a message that may not have arrived. Needs the owner. */
+    resend(...args: Args<'channel.resend', {
+        /** the message's id, as ethos gateway status shows it */
+        id: number;
+    }>): Promise<Result<'channel.resend'>>;
+}
+
+export interface MemoryCalls extends Callable<'memory'> {
     /** Print the memory block for a prompt. Needs memory:read. */
     prefetch(...args: Args<'memory.prefetch', {
-        /** what the person just asked */
+        /** the question or prompt to find memory for */
         query?: string;
         /** at most this many characters (1000 to 200000) */
         maxChars?: number;
-        /** and at most this many bytes */
+        /** at most this many bytes */
         maxBytes?: number;
         /** what is cut when it does not fit: balanced or tail */
         truncate?: 'balanced' | 'tail';
     }>): Promise<Result<'memory.prefetch'>>;
     /** Apply updates that an agent sends as JSON. Needs memory:write. */
     sync(...args: Args<'memory.sync', {
-        /** JSON in a file; - or nothing reads a pipe */
+        /** a file with JSON; - or nothing reads standard input */
         updates: string;
-        /** do it once: a repeat gives the first report */
+        /** idempotency key: repeating a call returns the first result */
         opId?: string;
-        /** the conversation it is done in, for the history */
+        /** the session recorded with the change */
         session?: string;
     }>): Promise<Result<'memory.sync'>>;
     /** Show the files as the agent sees them. Needs memory:read. */
@@ -34,9 +74,9 @@ export interface MemoryCalls {
         store?: 'memory' | 'user';
         /** which file, by name: a note such as plan.md */
         key?: string;
-        /** in a scope: personality, global, workspace, user:ID */
+        /** the scope: personality, global, workspace or user:ID */
         scope?: string;
-        /** as it was: a number or a revision of the history */
+        /** an older version: its number or revision in the history */
         at?: string;
     }>): Promise<Result<'memory.get'>>;
     /** Overwrite one file with standard input. Needs memory:write. */
@@ -47,9 +87,9 @@ export interface MemoryCalls {
         store?: 'memory' | 'user';
         /** which file, by name: a note such as plan.md */
         key?: string;
-        /** in a scope: personality, global, workspace, user:ID */
+        /** the scope: personality, global, workspace or user:ID */
         scope?: string;
-        /** only if this is still its revision (absent: no file) */
+        /** only if it still has this revision (absent: no such file) */
         ifMatch?: string;
     }>): Promise<Result<'memory.write'>>;
     /** Save one file byte for byte, as an editor does. Needs memory:write. */
@@ -62,37 +102,51 @@ export interface MemoryCalls {
         store?: 'memory' | 'user';
         /** which file, by name: a note such as plan.md */
         key?: string;
-        /** in a scope: personality, global, workspace, user:ID */
+        /** the scope: personality, global, workspace or user:ID */
         scope?: string;
-        /** only if this is still its revision (absent: no file) */
+        /** only if it still has this revision (absent: no such file) */
         ifMatch?: string;
     }>): Promise<Result<'memory.save'>>;
-    /** Find the best answers in the files and notes. Needs memory:read. */
+    readonly chunks: MemoryChunksCalls;
+    /** Search the memory files and notes. Needs memory:read. */
     search(...args: Args<'memory.search', {
-        /** words or a question; "in quotes" what must occur as it is */
+        /** a question or words; "quoted" text must occur as it is */
         query: string;
         /** at most this many hits (default 20) */
         limit?: number;
-        /** in a scope: personality, global, workspace, user:ID */
+        /** the scope: personality, global, workspace or user:ID */
         scope?: string;
-        /** also in what was too long for its file and was archived */
+        /** search the archive too */
         archive?: boolean;
     }>): Promise<Result<'memory.search'>>;
+    /** Find what memory holds about a question. Needs memory:read. */
+    recall(...args: Args<'memory.recall', {
+        /** a question or words */
+        question: string;
+        /** only this workspace (default: all of them) */
+        here?: boolean;
+        /** only what was written since: 7d, 2026-11-15 */
+        since?: string;
+        /** explain each score */
+        why?: boolean;
+        /** at most this many hits (default 10) */
+        limit?: number;
+    }>): Promise<Result<'memory.recall'>>;
     /** List the versions of a file, newest first. Needs memory:read. */
     history(...args: Args<'memory.history', {
         /** which file: memory (default) or user */
         store?: 'memory' | 'user';
         /** which file, by name: a note such as plan.md */
         key?: string;
-        /** in a scope: personality, global, workspace, user:ID */
+        /** the scope: personality, global, workspace or user:ID */
         scope?: string;
         /** at most this many (default: all; other surfaces: 50) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
-        /** only from: tool, web-editor, restore, cli, ... */
+        /** only changes from: tool, web-editor, restore, cli, ... */
         source?: string;
-        /** only by: owner, external, the name of an agent */
+        /** only changes by: owner, external or an agent's name */
         actor?: string;
         /** only changes of this session */
         session?: string;
@@ -100,59 +154,59 @@ export interface MemoryCalls {
         since?: string;
         /** not after; a time as above */
         until?: string;
-        /** with what each changed */
+        /** show what each change did */
         diff?: boolean;
     }>): Promise<Result<'memory.history'>>;
-    /** Show what the last change did, or how versions differ. Needs memory:read. */
+    /** Show the last change, or how versions differ. Needs memory:read. */
     diff(...args: Args<'memory.diff', {
         /** a version: a number or a revision of the history */
         from?: string;
-        /** another one; without it, the file as it is */
+        /** another version (default: the file now) */
         to?: string;
         /** which file: memory (default) or user */
         store?: 'memory' | 'user';
         /** which file, by name: a note such as plan.md */
         key?: string;
-        /** in a scope: personality, global, workspace, user:ID */
+        /** the scope: personality, global, workspace or user:ID */
         scope?: string;
     }>): Promise<Result<'memory.diff'>>;
     /** Read a text that the history of a scope keeps. Needs memory:read. */
     historyBlob(...args: Args<'memory.historyBlob', {
         /** the SHA-256 of a text, in hexadecimal digits */
         blob: string;
-        /** in a scope: personality, global, workspace, user:ID */
+        /** the scope: personality, global, workspace or user:ID */
         scope?: string;
     }>): Promise<Result<'memory.historyBlob'>>;
-    /** Write a version back, byte for byte. Needs memory:write. */
+    /** Restore a version, byte for byte. Needs memory:write. */
     restore(...args: Args<'memory.restore', {
         /** a version: a number or a revision of the history */
         revision?: string;
-        /** a section of the archive instead, by its name */
+        /** restore this section of the archive instead */
         slug?: string;
         /** which file: memory (default) or user */
         store?: 'memory' | 'user';
         /** which file, by name: a note such as plan.md */
         key?: string;
-        /** in a scope: personality, global, workspace, user:ID */
+        /** the scope: personality, global, workspace or user:ID */
         scope?: string;
-        /** only if this is still its revision (absent: no file) */
+        /** only if it still has this revision (absent: no such file) */
         ifMatch?: string;
     }>): Promise<Result<'memory.restore'>>;
-    /** Undo the last change, or all of an actor, session or time. Needs memory:write. */
+    /** Undo the last change, or those of an actor or session. Needs memory:write. */
     undo(...args: Args<'memory.undo', {
         /** which file: memory (default) or user */
         store?: 'memory' | 'user';
         /** which file, by name: a note such as plan.md */
         key?: string;
-        /** in a scope: personality, global, workspace, user:ID */
+        /** the scope: personality, global, workspace or user:ID */
         scope?: string;
-        /** in every file of the scope, deleted ones too */
+        /** in every file of the scope, deleted ones included */
         all?: boolean;
-        /** this change, by its number; an undo is undone in this way */
+        /** the change with this number; undoes an undo, too */
         change?: number;
-        /** only by: owner, external, the name of an agent */
+        /** only changes by: owner, external or an agent's name */
         actor?: string;
-        /** only from: tool, web-editor, restore, cli, ... */
+        /** only changes from: tool, web-editor, restore, cli, ... */
         source?: string;
         /** only changes of this session */
         session?: string;
@@ -160,54 +214,54 @@ export interface MemoryCalls {
         since?: string;
         /** not after; a time as above */
         until?: string;
-        /** only if this is still its revision (absent: no file) */
+        /** only if it still has this revision (absent: no such file) */
         ifMatch?: string;
     }>): Promise<Result<'memory.undo'>>;
-    /** Tell who wrote each line, when and how. Needs memory:read. */
+    /** Show who wrote each line, when and how. Needs memory:read. */
     blame(...args: Args<'memory.blame', {
-        /** only this line, with all that is known of it */
+        /** only this line, in detail */
         line?: number;
         /** at most this many lines (default: all; with --json 1000) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
         /** which file: memory (default) or user */
         store?: 'memory' | 'user';
         /** which file, by name: a note such as plan.md */
         key?: string;
-        /** in a scope: personality, global, workspace, user:ID */
+        /** the scope: personality, global, workspace or user:ID */
         scope?: string;
     }>): Promise<Result<'memory.blame'>>;
-    /** Purge a text from files, archive and history, for good. Needs the owner. */
+    /** Delete a text for good: files, archive and history. Needs the owner. */
     forget(...args: Args<'memory.forget', {
-        /** lines with this text go; whole words; - reads it from a pipe */
+        /** delete the lines that contain this, as whole words; - reads standard input */
         text: string;
         /** in every scope, conversation and other file of the home */
         everywhere?: boolean;
-        /** also within words: tea in team */
+        /** match inside words, too: tea in team */
         substring?: boolean;
-        /** in any letter case */
+        /** ignore case */
         ignoreCase?: boolean;
         /** which file: memory (default) or user */
         store?: 'memory' | 'user';
-        /** in a scope: personality, global, workspace, user:ID */
+        /** the scope: personality, global, workspace or user:ID */
         scope?: string;
     }>): Promise<Result<'memory.forget'>>;
-    /** List what changed in any memory, newest first. Needs memory:read. */
+    /** List the changes of all memory, newest first. Needs memory:read. */
     timeline(...args: Args<'memory.timeline', {
         /** only the memory of this personality */
         personality?: string;
         /** only the profile of this user; with the above: both */
         user?: string;
-        /** in a scope: personality, global, workspace, user:ID */
+        /** the scope: personality, global, workspace or user:ID */
         scope?: string;
         /** which file, by name: a note such as plan.md */
         key?: string;
-        /** only from: tool, web-editor, restore, cli, ... */
+        /** only changes from: tool, web-editor, restore, cli, ... */
         source?: string;
-        /** only through: cli, mcp, http, editor, ... */
+        /** only changes through: cli, mcp, http, editor, ... */
         via?: string;
-        /** only by: owner, external, the name of an agent */
+        /** only changes by: owner, external or an agent's name */
         actor?: string;
         /** only changes of this session */
         session?: string;
@@ -215,11 +269,11 @@ export interface MemoryCalls {
         since?: string;
         /** not after; a time as above */
         until?: string;
-        /** with what each changed */
+        /** show what each change did */
         diff?: boolean;
         /** at most this many (default: 50) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'memory.timeline'>>;
     /** Tell how memory grows, and who writes to it. Needs memory:read. */
@@ -227,25 +281,45 @@ export interface MemoryCalls {
         /** how far back (default: 30) */
         days?: number;
     }>): Promise<Result<'memory.insights'>>;
-    /** List the writes that wait for a person. Needs memory:read. */
+    /** List the changes of a personality that wait. Needs memory:read. */
     pendingList(...args: Args<'memory.pendingList', {}>): Promise<Result<'memory.pendingList'>>;
-    /** Let a waiting write happen. Needs memory:write. */
+    /** Approve a pending change. Needs memory:write. */
     pendingApprove(...args: Args<'memory.pendingApprove', {
-        /** of what waits */
+        /** the id of a pending change, or its beginning */
         id: string;
+        /** only if the change still has this hash */
+        hash?: string;
     }>): Promise<Result<'memory.pendingApprove'>>;
-    /** Turn a waiting write down. Needs memory:write. */
-    pendingReject(...args: Args<'memory.pendingReject', {
-        /** of what waits */
+    /** Edit the text of a pending change. Needs memory:write. */
+    pendingEdit(...args: Args<'memory.pendingEdit', {
+        /** the id of a pending change, or its beginning */
         id: string;
+        /** the update as it shall be */
+        update: unknown;
+        /** only if the change still has this hash */
+        hash?: string;
+    }>): Promise<Result<'memory.pendingEdit'>>;
+    /** Reject a pending change. Needs memory:write. */
+    pendingReject(...args: Args<'memory.pendingReject', {
+        /** the id of a pending change, or its beginning */
+        id: string;
+        /** only if the change still has this hash */
+        hash?: string;
     }>): Promise<Result<'memory.pendingReject'>>;
+    /** Reject a pending change whenever it is proposed again. Needs memory:write. */
+    pendingNever(...args: Args<'memory.pendingNever', {
+        /** the id of a pending change, or its beginning */
+        id: string;
+        /** only if the change still has this hash */
+        hash?: string;
+    }>): Promise<Result<'memory.pendingNever'>>;
     /** Merge two versions of a text, and print the result. Needs memory:read. */
     merge(...args: Args<'memory.merge', {
-        /** file with the text that both were made of */
+        /** file with the common ancestor */
         base: string;
-        /** file with yours, which stands where both changed the same */
+        /** file with your version, which wins where both changed the same lines */
         yours: string;
-        /** file with the other; - or nothing reads a pipe */
+        /** file with the other version; - or nothing reads standard input */
         theirs: string;
     }>): Promise<Result<'memory.merge'>>;
     /** Run a command of Anthropic's memory tool. Needs memory:write. */
@@ -257,10 +331,67 @@ export interface MemoryCalls {
     }>): Promise<Result<'memory.tool'>>;
 }
 
-export interface SearchCalls {
+export interface MemoryChunksCalls extends Callable<'memory.chunks'> {
+    /** List the entries of a file. Needs memory:read. */
+    list(...args: Args<'memory.chunks.list', {
+        /** which file: memory (default) or user */
+        store?: 'memory' | 'user';
+        /** include archived entries */
+        archived?: boolean;
+        /** at most this many (default: all; other surfaces: 50) */
+        limit?: number;
+        /** nextCursor of the previous page */
+        cursor?: string;
+    }>): Promise<Result<'memory.chunks.list'>>;
+    /** Show one entry. Needs memory:read. */
+    get(...args: Args<'memory.chunks.get', {
+        /** the entry's id or block id, as the list shows it */
+        id: string;
+    }>): Promise<Result<'memory.chunks.get'>>;
+    /** Find the entries that answer a question. Needs memory:read. */
+    search(...args: Args<'memory.chunks.search', {
+        /** a question or words */
+        query: string;
+        /** at most this many (default 5) */
+        topK?: number;
+        /** which file: memory (default) or user */
+        store?: 'memory' | 'user';
+        /** include archived entries (default) */
+        archived?: boolean;
+    }>): Promise<Result<'memory.chunks.search'>>;
+    /** Add an entry. Needs memory:write. */
+    add(...args: Args<'memory.chunks.add', {
+        /** the text */
+        content: string;
+        /** which file: memory (default) or user */
+        store?: 'memory' | 'user';
+        /** below this heading (default: at the end) */
+        under?: string;
+        /** give it this block id: letters, digits and hyphens */
+        id?: string;
+    }>): Promise<Result<'memory.chunks.add'>>;
+    /** Change the text of an entry. Needs memory:write. */
+    update(...args: Args<'memory.chunks.update', {
+        /** the entry's id or block id, as the list shows it */
+        id: string;
+        /** the new text */
+        content: string;
+        /** only if the entry still has this revision; needed with a block id */
+        ifRevision?: string;
+    }>): Promise<Result<'memory.chunks.update'>>;
+    /** Delete an entry. Needs memory:write. */
+    delete(...args: Args<'memory.chunks.delete', {
+        /** the entry's id or block id, as the list shows it */
+        id: string;
+        /** only if the entry still has this revision; needed with a block id */
+        ifRevision?: string;
+    }>): Promise<Result<'memory.chunks.delete'>>;
+}
+
+export interface SearchCalls extends Callable<'search'> {
     /** Search memory, notes and conversations. Needs the owner. */
     all(...args: Args<'search.all', {
-        /** words or a question; "in quotes" what must occur as it is */
+        /** a question or words; "quoted" text must occur as it is */
         query: string;
         /** only this workspace (default: all of them) */
         here?: boolean;
@@ -269,12 +400,17 @@ export interface SearchCalls {
     }>): Promise<Result<'search.all'>>;
 }
 
-export interface NotesCalls {
-    /** Keep a fact as a note of the workspace. Needs memory:write. */
+export interface RecallCalls extends Callable<'recall'> {
+    /** Update the recall index. Needs the owner. */
+    index(...args: Args<'recall.index', {}>): Promise<Result<'recall.index'>>;
+}
+
+export interface NotesCalls extends Callable<'notes'> {
+    /** Save a fact as a note of the workspace. Needs memory:write. */
     remember(...args: Args<'notes.remember', {
-        /** the fact; - reads it from a pipe */
+        /** the fact; - reads standard input */
         content: string;
-        /** what the note is called (default: from the text) */
+        /** the note's title (default: from the text) */
         title?: string;
         /** user, feedback, project (default) or reference */
         type?: 'user' | 'feedback' | 'project' | 'reference';
@@ -284,28 +420,28 @@ export interface NotesCalls {
         scope?: string;
         /** project (default) or everywhere: the same as --scope global */
         about?: 'project' | 'everywhere';
-        /** what a note of this title gets: append (default) or replace */
+        /** if a note with this title exists: append (default) or replace */
         mode?: 'append' | 'replace';
         /** the same as --mode replace */
         replace?: boolean;
-        /** a second note, though there is one of this title */
+        /** create a new note even if one with this title exists */
         new?: boolean;
-        /** only if this is still its revision (absent: no file) */
+        /** only if it still has this revision (absent: no such file) */
         ifMatch?: string;
-        /** do it once: a repeat gives the first report */
+        /** idempotency key: repeating a call returns the first result */
         opId?: string;
     }>): Promise<Result<'notes.remember'>>;
     /** List the notes, and how the index fits into the prompt. Needs memory:read. */
     list(...args: Args<'notes.list', {
-        /** only these: user, feedback, project or reference */
+        /** only this type: user, feedback, project or reference */
         type?: 'user' | 'feedback' | 'project' | 'reference';
-        /** only notes that should be looked at */
+        /** only notes that need review */
         stale?: boolean;
         /** whose notes: workspace (default), personality, global */
         scope?: string;
         /** at most this many (default: all; other surfaces: 200) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'notes.list'>>;
     /** Show one note. Needs memory:read. */
@@ -322,11 +458,11 @@ export interface NotesCalls {
         /** whose notes: workspace (default), personality, global */
         scope?: string;
     }>): Promise<Result<'notes.get'>>;
-    /** Correct a note: its text, hook or title, with its line. Needs memory:write. */
+    /** Change the text, hook or title of a note. Needs memory:write. */
     write(...args: Args<'notes.write', {
         /** a note, by file name or title */
         name: string;
-        /** the new text of the note; - reads it from a pipe */
+        /** the new text of the note; - reads standard input */
         content?: string;
         /** its new hook (default: from a new text) */
         hook?: string;
@@ -334,19 +470,19 @@ export interface NotesCalls {
         title?: string;
         /** whose notes: workspace (default), personality, global */
         scope?: string;
-        /** only if this is still its revision (absent: no file) */
+        /** only if it still has this revision (absent: no such file) */
         ifMatch?: string;
     }>): Promise<Result<'notes.write'>>;
-    /** Remove a note and its line in the index. Needs memory:write. */
+    /** Remove a note and its index line. Needs memory:write. */
     remove(...args: Args<'notes.remove', {
         /** a note, by file name or title */
         name: string;
         /** whose notes: workspace (default), personality, global */
         scope?: string;
-        /** only if this is still its revision (absent: no file) */
+        /** only if it still has this revision (absent: no such file) */
         ifMatch?: string;
     }>): Promise<Result<'notes.remove'>>;
-    /** Rename a note, or move it to another scope, with its line. Needs memory:write. */
+    /** Rename a note, or move it to another scope. Needs memory:write. */
     move(...args: Args<'notes.move', {
         /** a note, by file name or title */
         name: string;
@@ -354,51 +490,51 @@ export interface NotesCalls {
         newName?: string;
         /** with NEW, whose note; without, where it goes: workspace, personality, global */
         scope?: string;
-        /** only if this is still its revision (absent: no file) */
+        /** only if it still has this revision (absent: no such file) */
         ifMatch?: string;
     }>): Promise<Result<'notes.move'>>;
-    /** Look up what the notes claim: files, names in files, dates, links. Needs memory:write. */
+    /** Check the files, symbols, dates and links that notes mention. Needs memory:write. */
     check(...args: Args<'notes.check', {
         /** one note (default: all) */
         name?: string;
-        /** mend the index where it disagrees with the files */
+        /** fix the index where it disagrees with the files */
         fix?: boolean;
-        /** you looked: the note is verified today */
+        /** mark the note as verified today */
         confirm?: boolean;
         /** whose notes: workspace (default), personality, global */
         scope?: string;
         /** at most this many findings (default: all; other surfaces: 1000) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'notes.check'>>;
-    /** Bring the index and the files into agreement. Needs memory:write. */
+    /** Make the index agree with the files. Needs memory:write. */
     reindex(...args: Args<'notes.reindex', {
         /** whose notes: workspace (default), personality, global */
         scope?: string;
     }>): Promise<Result<'notes.reindex'>>;
-    /** List the notes and the links between them, for a drawing. Needs memory:read. */
+    /** List the notes and the links between them. Needs memory:read. */
     graph(...args: Args<'notes.graph', {
         /** whose notes: workspace (default), personality, global */
         scope?: string;
         /** at most this many notes (default: all; other surfaces: 1000) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'notes.graph'>>;
     /** List the versions of a note, newest first. Needs memory:read. */
     history(...args: Args<'notes.history', {
-        /** a note, by file name or title; also one that was removed */
+        /** a note, by file name or title, removed ones included */
         name: string;
         /** whose notes: workspace (default), personality, global */
         scope?: string;
         /** at most this many (default: all; other surfaces: 50) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
-        /** only from: tool, web-editor, restore, cli, ... */
+        /** only changes from: tool, web-editor, restore, cli, ... */
         source?: string;
-        /** only by: owner, external, the name of an agent */
+        /** only changes by: owner, external or an agent's name */
         actor?: string;
         /** only changes of this session */
         session?: string;
@@ -406,79 +542,121 @@ export interface NotesCalls {
         since?: string;
         /** not after; a time as above */
         until?: string;
-        /** with what each changed */
+        /** show what each change did */
         diff?: boolean;
     }>): Promise<Result<'notes.history'>>;
     /** Undo the last operation on a note, with its line in the index. Needs memory:write. */
     undo(...args: Args<'notes.undo', {
-        /** a note, by file name or title; also one that was removed */
+        /** a note, by file name or title, removed ones included */
         name?: string;
         /** whose notes: workspace (default), personality, global */
         scope?: string;
-        /** this change, by its number; an undo is undone in this way */
+        /** the change with this number; undoes an undo, too */
         change?: number;
-        /** only if this is still its revision (absent: no file) */
+        /** only if it still has this revision (absent: no such file) */
         ifMatch?: string;
     }>): Promise<Result<'notes.undo'>>;
     /** Show who wrote each line of a note, when and how. Needs memory:read. */
     blame(...args: Args<'notes.blame', {
-        /** a note, by file name or title; also one that was removed */
+        /** a note, by file name or title, removed ones included */
         name: string;
-        /** only this line, with all that is known of it */
+        /** only this line, in detail */
         line?: number;
         /** at most this many lines (default: all; with --json 1000) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
         /** whose notes: workspace (default), personality, global */
         scope?: string;
     }>): Promise<Result<'notes.blame'>>;
 }
 
-export interface ConflictsCalls {
-    /** List what could not be merged and what befell entries. Needs memory:read. */
+export interface PendingCalls extends Callable<'pending'> {
+    /** List pending changes. Needs memory:read. */
+    list(...args: Args<'pending.list', {}>): Promise<Result<'pending.list'>>;
+    /** Show a pending change: what it would do and why it waits. Needs memory:read. */
+    show(...args: Args<'pending.show', {
+        /** the id of a pending change, or its beginning */
+        id: string;
+    }>): Promise<Result<'pending.show'>>;
+    /** Approve a pending change. Needs memory:write. */
+    approve(...args: Args<'pending.approve', {
+        /** the id of a pending change, or its beginning */
+        id: string;
+        /** only if the change still has this hash */
+        hash?: string;
+        /** also add a rule to approval.yaml that allows this kind; pending show prints it */
+        always?: boolean;
+    }>): Promise<Result<'pending.approve'>>;
+    /** Edit the text of a pending change. Needs memory:write. */
+    edit(...args: Args<'pending.edit', {
+        /** the id of a pending change, or its beginning */
+        id: string;
+        /** the new text; - reads standard input */
+        content: string;
+        /** only if the change still has this hash */
+        hash?: string;
+    }>): Promise<Result<'pending.edit'>>;
+    /** Reject a pending change. Needs memory:write. */
+    reject(...args: Args<'pending.reject', {
+        /** the id of a pending change, or its beginning */
+        id: string;
+        /** only if the change still has this hash */
+        hash?: string;
+    }>): Promise<Result<'pending.reject'>>;
+    /** Reject a pending change whenever it is proposed again. Needs memory:write. */
+    never(...args: Args<'pending.never', {
+        /** the id of a pending change, or its beginning */
+        id: string;
+        /** only if the change still has this hash */
+        hash?: string;
+    }>): Promise<Result<'pending.never'>>;
+}
+
+export interface ConflictsCalls extends Callable<'conflicts'> {
+    /** List edits that could not be merged. Needs memory:read. */
     list(...args: Args<'conflicts.list', {
-        /** events older than 30 days too */
+        /** include events older than 30 days */
         all?: boolean;
         /** at most this many (default: all; other surfaces: 200) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'conflicts.list'>>;
-    /** Show a kept copy and how it differs from its file. Needs memory:read. */
+    /** Show a conflict copy and how it differs from its file. Needs memory:read. */
     show(...args: Args<'conflicts.show', {
-        /** as ethos conflicts list shows it */
+        /** the conflict's id, as ethos conflicts list shows it */
         id: string;
     }>): Promise<Result<'conflicts.show'>>;
-    /** End a conflict: keep the file, take the copy, or both. Needs memory:write. */
+    /** Resolve a conflict: keep the file, use the copy, or both. Needs memory:write. */
     resolve(...args: Args<'conflicts.resolve', {
-        /** as ethos conflicts list shows it */
+        /** the conflict's id, as ethos conflicts list shows it */
         id: string;
-        /** the file stays; the copy's text goes to its history */
+        /** keep the file; the copy is saved in its history */
         keep?: boolean;
-        /** the copy becomes the file */
+        /** replace the file with the copy */
         take?: boolean;
-        /** the file gets the lines of the copy that it lacks */
+        /** add the lines of the copy that the file lacks */
         both?: boolean;
-        /** only if this is still its revision (absent: no file) */
+        /** only if it still has this revision (absent: no such file) */
         ifMatch?: string;
     }>): Promise<Result<'conflicts.resolve'>>;
 }
 
-export interface SessionsCalls {
+export interface SessionsCalls extends Callable<'sessions'> {
     /** List the conversations of this project, or of all. Needs sessions:read. */
     list(...args: Args<'sessions.list', {
-        /** only those in which all these words occur, best first */
+        /** only sessions in which all these words occur, best first */
         query?: string;
-        /** how many at most (default: 50) */
+        /** at most this many (default: 50) */
         limit?: number;
-        /** go on where a page ended */
+        /** nextCursor of the previous page */
         cursor?: string;
-        /** only those of a personality */
+        /** only sessions of this personality */
         personalityId?: string;
-        /** of all projects, not only of this one */
+        /** include all projects */
         all?: boolean;
-        /** of all people, not only your own */
+        /** include the sessions of all people */
         allUsers?: boolean;
         /** last used at or after: 7d, 2026-11-15 */
         since?: string;
@@ -491,111 +669,111 @@ export interface SessionsCalls {
         id: string;
         /** only the newest messages */
         last?: number;
-        /** begin with this message: its id */
+        /** start at the message with this id */
         from?: string;
-        /** how many at most, without --from the newest (default: all; other surfaces: 1000) */
+        /** at most this many, without --from the newest (default: all; other surfaces: 1000) */
         limit?: number;
-        /** how many characters of each message */
+        /** at most this many characters of each message */
         maxChars?: number;
     }>): Promise<Result<'sessions.get'>>;
-    /** Find what was said, in all sessions. Needs sessions:read. */
+    /** Search the messages of all sessions. Needs sessions:read. */
     search(...args: Args<'sessions.search', {
         /** words in any order; "a phrase" in quotes */
         query: string;
-        /** how many at most (default: 20) */
+        /** at most this many (default: 20) */
         limit?: number;
         /** said at or after: 7d, 2026-11-15 */
         since?: string;
         /** said at or before */
         until?: string;
-        /** only by user, assistant, tool_result, ... */
+        /** only messages of this role: user, assistant, tool_result, ... */
         role?: 'user' | 'assistant' | 'tool_result' | 'system' | 'user_steer';
-        /** only in one session */
+        /** only in this session */
         session?: string;
         /** only in sessions of this project */
         here?: boolean;
-        /** the newest first, not the best */
+        /** newest first instead of best first */
         newest?: boolean;
-        /** of all people, not only your own */
+        /** include the sessions of all people */
         allUsers?: boolean;
     }>): Promise<Result<'sessions.search'>>;
     /** Print the id of the session of this folder. Needs sessions:write. */
     current(...args: Args<'sessions.current', {
-        /** begin a new one; the others stay */
+        /** start a new session; the others stay */
         new?: boolean;
     }>): Promise<Result<'sessions.current'>>;
-    /** Begin another session in this folder. Needs sessions:write. */
+    /** Start a new session in this folder. Needs sessions:write. */
     new(...args: Args<'sessions.new', {}>): Promise<Result<'sessions.new'>>;
     /** Add a message to the session of this folder. Needs sessions:write. */
     append(...args: Args<'sessions.append', {
-        /** what was said; - reads it from a pipe */
+        /** the message; - reads standard input */
         content: string;
-        /** by whom (default: user) */
+        /** its role (default: user) */
         role?: 'user' | 'assistant' | 'tool_result' | 'system' | 'user_steer';
-        /** in which session (default: the one of this folder) */
+        /** the session (default: that of this folder) */
         session?: string;
-        /** of a user: the turn before ended without a reply */
+        /** for a user message: the previous turn ended without a reply */
         aborted?: boolean;
-        /** of a tool result: the call that it answers */
+        /** for a tool result: the id of the call that it answers */
         toolCallId?: string;
-        /** of a tool result: the tool */
+        /** for a tool result: the name of the tool */
         toolName?: string;
-        /** of an assistant: [{"id", "name", "input"}] */
+        /** for an assistant message: [{"id", "name", "input"}] */
         toolCalls?: string;
     }>): Promise<Result<'sessions.append'>>;
-    /** Take back the last turns of a session. Needs sessions:write. */
+    /** Undo the last turns of a session. Needs sessions:write. */
     undo(...args: Args<'sessions.undo', {
         /** a session: its id, the start of it, or its key */
         id: string;
         /** how many turns (default: 1) */
         turns?: number;
     }>): Promise<Result<'sessions.undo'>>;
-    /** Copy a session, to go on from there in another way. Needs sessions:write. */
+    /** Copy a session, to continue it in another direction. Needs sessions:write. */
     fork(...args: Args<'sessions.fork', {
         /** a session: its id, the start of it, or its key */
         id: string;
-        /** the personality that the copy goes on with */
+        /** the personality of the copy */
         personalityId?: string;
     }>): Promise<Result<'sessions.fork'>>;
-    /** Give a session a title. Needs sessions:write. */
+    /** Set the title of a session. Needs sessions:write. */
     update(...args: Args<'sessions.update', {
         /** a session: its id, the start of it, or its key */
         id: string;
-        /** at most 200 characters; '' takes it away */
+        /** at most 200 characters; '' removes it */
         title: string | null;
     }>): Promise<Result<'sessions.update'>>;
-    /** Keep a session on top of the list, and from pruning. Needs sessions:write. */
+    /** Pin a session: listed first, never pruned. Needs sessions:write. */
     pin(...args: Args<'sessions.pin', {
         /** a session: its id, the start of it, or its key */
         id: string;
     }>): Promise<Result<'sessions.pin'>>;
-    /** Undo a pin. Needs sessions:write. */
+    /** Unpin a session. Needs sessions:write. */
     unpin(...args: Args<'sessions.unpin', {
         /** a session: its id, the start of it, or its key */
         id: string;
     }>): Promise<Result<'sessions.unpin'>>;
-    /** Delete a session with all that was said in it. Needs sessions:write. */
+    /** Delete a session and its messages. Needs sessions:write. */
     delete(...args: Args<'sessions.delete', {
         /** a session: its id, the start of it, or its key */
         id: string;
     }>): Promise<Result<'sessions.delete'>>;
-    /** Delete the sessions that were not used for long. Needs the owner. */
+    /** Delete sessions that have not been used for a long time. Needs the owner. */
     prune(...args: Args<'sessions.prune', {
         /** last used before: 90d, 2026-01-31 */
         olderThan: string;
-        /** of all people, not only your own */
+        /** include the sessions of all people */
         allUsers?: boolean;
     }>): Promise<Result<'sessions.prune'>>;
-    /** Give a conversation out as text. Needs sessions:read. */
+    /** Export a conversation as text. Needs sessions:read. */
     export(...args: Args<'sessions.export', {
-        /** which session: an id, its start or a key */
+        /** a session: its id, the start of it, or its key */
         id: string;
-        /** md (default), or json, which sessions import takes back */
+        /** md (default), or json, which sessions import reads */
         format?: 'md' | 'json';
     }>): Promise<Result<'sessions.export'>>;
 }
 
-export interface ChatCalls {
+export interface ChatCalls extends Callable<'chat'> {
     /** Say something to the model. Needs chat:send. */
     send(...args: Args<'chat.send', {
         /** what to say */
@@ -604,6 +782,10 @@ export interface ChatCalls {
         sessionId?: string;
         /** who waits for the answer */
         clientId?: string;
+        /** tools say what they would do, and memory stays */
+        dryRun?: boolean;
+        /** text files: {type, data, mimeType, name}, data in base64 */
+        attachments?: unknown;
     }>): Promise<Result<'chat.send'>>;
     /** End the turn that runs in a session. Needs chat:send. */
     abort(...args: Args<'chat.abort', {
@@ -612,54 +794,54 @@ export interface ChatCalls {
     }>): Promise<Result<'chat.abort'>>;
 }
 
-export interface WorkspacesCalls {
+export interface WorkspacesCalls extends Callable<'workspaces'> {
     /** List the folders that have a memory. Needs memory:read. */
     list(...args: Args<'workspaces.list', {
         /** at most this many (default: all; other surfaces: 1000) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'workspaces.list'>>;
-    /** Show which memory this folder has, and how it is found. Needs memory:read. */
+    /** Show which memory this folder uses and how it is found. Needs memory:read. */
     where(...args: Args<'workspaces.where', {}>): Promise<Result<'workspaces.where'>>;
 }
 
-export interface UsersCalls {
+export interface UsersCalls extends Callable<'users'> {
     /** List the people this memory knows. Needs memory:read. */
     list(...args: Args<'users.list', {
         /** at most this many (default: all; other surfaces: 1000) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'users.list'>>;
     /** Show one person: identities and profile. Needs memory:read. */
     show(...args: Args<'users.show', {
-        /** a user id; yours when left out */
+        /** a user id (default: yours) */
         id?: string;
         /** at most this many identities (default: all; other surfaces: 1000) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'users.show'>>;
-    /** Print the user id of an identity, noting a new one. Needs the owner. */
+    /** Print the user id of an identity, adding it if it is new. Needs the owner. */
     resolve(...args: Args<'users.resolve', {
         /** cli, telegram, slack, ... */
         platform: string;
         /** the person's id there */
         platformUserId: string;
     }>): Promise<Result<'users.resolve'>>;
-    /** Make an identity another name of a user. Needs the owner. */
+    /** Link an identity to a user. Needs the owner. */
     link(...args: Args<'users.link', {
         /** cli, telegram, slack, ... */
         platform: string;
         /** the person's id there */
         platformUserId: string;
-        /** the user both are */
+        /** the user that it belongs to */
         userId: string;
-        /** add the lines of the identity's own profile that the user's lacks */
+        /** merge the identity's own profile into the user's */
         merge?: boolean;
     }>): Promise<Result<'users.link'>>;
-    /** Give an identity a user id of its own again. Needs the owner. */
+    /** Unlink an identity, giving it its own user id again. Needs the owner. */
     unlink(...args: Args<'users.unlink', {
         /** cli, telegram, slack, ... */
         platform: string;
@@ -668,55 +850,57 @@ export interface UsersCalls {
     }>): Promise<Result<'users.unlink'>>;
 }
 
-export interface PersonalitiesCalls {
+export interface PersonalitiesCalls extends Callable<'personalities'> {
     /** List the personalities. Needs personalities:read. */
     list(...args: Args<'personalities.list', {
         /** at most this many (default: all; other surfaces: 200) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'personalities.list'>>;
     /** Show one personality. Needs personalities:read. */
     get(...args: Args<'personalities.get', {
-        /** a personality; the active one when left out */
+        /** a personality (default: the active one) */
         id?: string;
     }>): Promise<Result<'personalities.get'>>;
     /** Describe a personality on one page. Needs personalities:read. */
     characterSheet(...args: Args<'personalities.characterSheet', {
-        /** a personality; the active one when left out */
+        /** a personality (default: the active one) */
         id?: string;
     }>): Promise<Result<'personalities.characterSheet'>>;
-    /** Make a personality. Needs the owner. */
+    /** Create a personality. Needs the owner. */
     create(...args: Args<'personalities.create', {
         /** letters, digits, - and _ */
         id: string;
-        /** how it is called */
+        /** start with the settings of this one, which may be engineer, researcher or reviewer */
+        from?: string;
+        /** its name */
         name?: string;
         /** what it is for */
         description?: string | null;
         /** its own MEMORY.md, or the shared one */
         memoryScope?: 'per-personality' | 'global';
-        /** who it is: the text of its SOUL.md */
+        /** the text of its SOUL.md: who it is */
         soulMd?: string;
-        /** what it has besides, for other programs: {"toolset": ["read"], "model": "x"} */
+        /** further members, for other programs: {"toolset": ["read"], "model": "x"} */
         fields?: string;
     }>): Promise<Result<'personalities.create'>>;
     /** Change a personality. Needs the owner. */
     update(...args: Args<'personalities.update', {
         /** a personality */
         id: string;
-        /** how it is called */
+        /** its name */
         name?: string;
         /** what it is for */
         description?: string | null;
         /** its own MEMORY.md, or the shared one */
         memoryScope?: 'per-personality' | 'global';
-        /** who it is: the text of its SOUL.md */
+        /** the text of its SOUL.md: who it is */
         soulMd?: string;
-        /** what it has besides, for other programs: {"toolset": ["read"], "model": "x"} */
+        /** further members, for other programs: {"toolset": ["read"], "model": "x"} */
         fields?: string;
     }>): Promise<Result<'personalities.update'>>;
-    /** Make a personality like another, without its memory. Needs the owner. */
+    /** Copy a personality without its memory. Needs the owner. */
     duplicate(...args: Args<'personalities.duplicate', {
         /** a personality */
         id: string;
@@ -730,12 +914,12 @@ export interface PersonalitiesCalls {
     }>): Promise<Result<'personalities.delete'>>;
 }
 
-export interface MetaCalls {
+export interface MetaCalls extends Callable<'meta'> {
     /** Check the home, its files and settings. Needs the owner. */
     health(...args: Args<'meta.health', {
         /** at most this many (default: all; other surfaces: 1000) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'meta.health'>>;
     /** Tell where the memory is, whose it is, and which agents there are. Needs the owner. */
@@ -744,50 +928,50 @@ export interface MetaCalls {
     capabilities(...args: Args<'meta.capabilities', {}>): Promise<Result<'meta.capabilities'>>;
 }
 
-export interface ApiKeysCalls {
-    /** Make a key for a program; it is shown once. Needs the owner. */
+export interface ApiKeysCalls extends Callable<'apiKeys'> {
+    /** Create a key for a program; it is shown once. Needs the owner. */
     create(...args: Args<'apiKeys.create', {
         /** what it is for */
         name: string;
-        /** a right that it has, such as memory:read */
+        /** a right to grant, such as memory:read */
         scope: Array<'memory:read' | 'memory:write' | 'sessions:read' | 'sessions:write' | 'personalities:read' | 'chat:send' | 'store' | 'personalities:write' | 'tools:approve' | 'events:subscribe' | 'metrics:read'>;
         /** only for web pages of this origin (default: any caller) */
         origin?: Array<string>;
-        /** only this personality:ID, user:ID or workspace:ID; a kind that is not named is not limited */
+        /** limit it to this personality:ID, user:ID or workspace:ID; other kinds stay unlimited */
         only?: Array<string>;
-        /** it is an agent's: never approves what waits for a person */
+        /** an agent's key: it can never approve pending changes */
         agent?: boolean;
     }>): Promise<Result<'apiKeys.create'>>;
     /** List the keys of programs. Needs the owner. */
     list(...args: Args<'apiKeys.list', {
         /** at most this many (default: all; other surfaces: 1000) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'apiKeys.list'>>;
-    /** Revoke a key, for good. Needs the owner. */
+    /** Revoke a key. Needs the owner. */
     revoke(...args: Args<'apiKeys.revoke', {
-        /** its name, or how it begins, as the list shows */
+        /** the key's name or beginning, as the list shows it */
         prefix: string;
     }>): Promise<Result<'apiKeys.revoke'>>;
 }
 
-export interface BrowsersCalls {
+export interface BrowsersCalls extends Callable<'browsers'> {
     /** List the browsers that are signed in. Needs the owner. */
     list(...args: Args<'browsers.list', {
         /** at most this many (default: all; other surfaces: 1000) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'browsers.list'>>;
     /** Sign a browser out. Needs the owner. */
     revoke(...args: Args<'browsers.revoke', {
-        /** its name or its id, as the list shows */
+        /** the browser's name or id, as the list shows it */
         prefix: string;
     }>): Promise<Result<'browsers.revoke'>>;
 }
 
-export interface StoreCalls {
+export interface StoreCalls extends Callable<'store'> {
     /** Tell what the store of this home can do. Needs store. */
     info(...args: Args<'store.info', {}>): Promise<Result<'store.info'>>;
     /** Read texts byte for byte, by scope and key. Needs store. */
@@ -812,14 +996,14 @@ export interface StoreCalls {
         scope: string;
         /** at most this many (default: 10000) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'store.list'>>;
     /** List the scopes that were ever written. Needs store. */
     scopes(...args: Args<'store.scopes', {
         /** at most this many (default: 10000) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'store.scopes'>>;
     /** List recorded changes, newest first. Needs store. */
@@ -857,7 +1041,7 @@ export interface StoreCalls {
         scope: string;
         /** at most this many (default: 10000) */
         limit?: number;
-        /** where the page before ended: its nextCursor */
+        /** nextCursor of the previous page */
         cursor?: string;
     }>): Promise<Result<'store.conflicts'>>;
     /** Read a text that is kept beside a key. Needs store. */
@@ -892,7 +1076,7 @@ export interface StoreCalls {
     }>): Promise<Result<'store.graft'>>;
 }
 
-export interface MarkdownCalls {
+export interface MarkdownCalls extends Callable<'markdown'> {
     /** Give a text as nodes that a page can be built of. Needs memory:read. */
     render(...args: Args<'markdown.render', {
         /** markdown; nothing is read or kept */
@@ -901,9 +1085,12 @@ export interface MarkdownCalls {
 }
 
 export interface Ethos extends Client {
+    readonly channel: ChannelCalls;
     readonly memory: MemoryCalls;
     readonly search: SearchCalls;
+    readonly recall: RecallCalls;
     readonly notes: NotesCalls;
+    readonly pending: PendingCalls;
     readonly conflicts: ConflictsCalls;
     readonly sessions: SessionsCalls;
     readonly chat: ChatCalls;

@@ -28,6 +28,32 @@ export interface Client {
     request(path: string, init?: RequestInit): Promise<Response>;
 }
 
+/** Namespaces of calls that can be called themselves. */
+export interface Callables {
+    /** One message to the agent; its events, or its text. */
+    chat: (text: string, options?: ChatOptions) => ChatTurn;
+}
+export type Callable<Name> = Name extends keyof Callables ? Callables[Name] : object;
+
+export interface ChatOptions {
+    /** In which session; left out, a new one. */
+    sessionId?: string;
+    personalityId?: string;
+    userId?: string;
+    /** Tools say what they would do, and memory stays. */
+    dryRun?: boolean;
+    attachments?: Array<{ type: 'image' | 'file'; data: string; mimeType: string; name?: string }>;
+    signal?: AbortSignal;
+}
+
+/** What became of a message. A failure of the turn throws an EthosError with its code. */
+export interface ChatTurn extends AsyncIterable<SessionEvent> {
+    readonly sent: Promise<{ sessionId: string; turnId: string }>;
+    /** The whole answer. */
+    text(): Promise<string>;
+    abort(): Promise<{ ok: true }>;
+}
+
 export type ErrorCode =
     | 'BAD_REQUEST' | 'INVALID_INPUT' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'PERSONALITY_READ_ONLY'
     | 'NOT_FOUND' | 'SESSION_NOT_FOUND' | 'PERSONALITY_NOT_FOUND' | 'PERSONALITY_EXISTS'
@@ -83,6 +109,7 @@ export type MemoryEvent =
     | ({ type: 'memory.changed' | 'note.changed' } & ChangeNews)
     | { type: 'session.changed'; id: string; change: 'created' | 'updated' | 'deleted'; updatedAt: string }
     | { type: 'conflict.changed'; scope: string; key: string; count: number }
+    | { type: 'pending.changed'; scope: string }
     | { type: 'personalities.changed' | 'users.changed' | 'config.changed' }
     | { type: 'health.changed'; ok: boolean; findings: number };
 
@@ -103,6 +130,14 @@ export interface ChangeNews {
     line: string | null;
 }
 
+export interface MemoryChange {
+    store: 'memory' | 'user' | 'notes';
+    scope: string;
+    key: string;
+    added: string[];
+    removed: string[];
+}
+
 export type SessionEvent =
     | { type: 'stream_meta'; requestId: string }
     | { type: 'run_start'; provider: string; model: string; source: string; traceId?: string }
@@ -113,11 +148,11 @@ export type SessionEvent =
     | { type: 'tool_end'; toolCallId: string; toolName: string; ok: boolean; durationMs: number;
         result?: string; structured?: object; audience?: string }
     | { type: 'usage'; inputTokens: number; outputTokens: number; estimatedCostUsd: number }
-    | { type: 'done'; text: string; turnCount: number; traceId?: string }
-    | { type: 'error'; error: string; code: string }
+    | { type: 'done'; text: string; turnCount: number; traceId?: string; remembers?: boolean }
+    | { type: 'error'; error: string; code: string; traceId?: string }
     | { type: 'message_persisted'; messageId: string; role: string }
     | { type: 'context_meta'; data: object }
-    | { type: 'memory.captured'; summary: string }
+    | { type: 'memory.captured'; summary: string; changes?: MemoryChange[] }
     | { type: 'notification'; message: string; source?: string };
 
 // ---- objects ----------------------------------------------------------------------------------------
@@ -137,6 +172,8 @@ export interface MemoryFile {
     knownAt?: string;
     /** Of a write: the backend is out of reach, it is done when it is back. */
     queued?: true;
+    /** Of a write: what was too long for the file and was archived, and where it is. */
+    warnings?: string[];
 }
 
 export interface Session {
@@ -215,6 +252,28 @@ export interface HistoryEntry {
     sizeAfter: number;
 }
 
+/** An entry of MEMORY.md or USER.md: a list item or a paragraph. */
+export interface Chunk {
+    /** `^name` of a block id, else a hash of its text: it says which text is meant. */
+    id: string;
+    store: Store;
+    /** Without bullet or number, indentation and block id. */
+    content: string;
+    /** The headings above it, from the top. */
+    path: string[];
+    line: number;
+    source: string | null;
+    createdAt: string | null;
+    archived: boolean;
+    revision: string;
+}
+
+/** An entry that answers a question; `similarity` is the cosine of both, where it is known. */
+export interface FoundChunk extends Chunk {
+    score: number;
+    similarity?: number;
+}
+
 export interface Pending {
     id: string;
     scopeId: string;
@@ -285,8 +344,34 @@ export interface Stable {
     'memory.historyBlob': { input: { blob: string }; output: { content: string | null } };
     'memory.restore': { input: { slug: string }; output: { ok: true; restoredTo: string } };
     'memory.pendingList': { input: {}; output: { pending: Pending[] } };
-    'memory.pendingApprove': { input: { id: string }; output: Done };
-    'memory.pendingReject': { input: { id: string }; output: Done };
+    'memory.pendingApprove': { input: { id: string; hash?: string }; output: Done };
+    'memory.pendingEdit': {
+        input: { id: string; update: Pending['update']; hash?: string };
+        output: { pending: Pending };
+    };
+    'memory.pendingReject': { input: { id: string; hash?: string }; output: Done };
+    'memory.pendingNever': { input: { id: string; hash?: string }; output: Done };
+    'memory.chunks.list': {
+        input: NextPage & { store?: Store; archived?: boolean };
+        output: { items: Chunk[]; nextCursor: string | null };
+    };
+    'memory.chunks.get': { input: { id: string }; output: { chunk: Chunk } };
+    'memory.chunks.search': {
+        /** `archived` false leaves those of the archive out. */
+        input: { query: string; topK?: number; store?: Store; archived?: boolean };
+        output: { items: FoundChunk[]; elapsedMs: number };
+    };
+    'memory.chunks.add': {
+        /** `under`: below this heading; `id`: a block id to write. */
+        input: { content: string; store?: Store; under?: string; id?: string };
+        output: { chunk: Chunk };
+    };
+    /** An entry that is not there any more is MEMORY_CONFLICT, with the nearest one in `data.nearest`. */
+    'memory.chunks.update': {
+        input: { id: string; content: string; ifRevision?: string };
+        output: { chunk: Chunk; previousId: string };
+    };
+    'memory.chunks.delete': { input: { id: string; ifRevision?: string }; output: Done };
     'sessions.list': {
         input: NextPage & { q?: string };
         output: { items: Session[]; nextCursor: string | null };

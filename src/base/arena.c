@@ -36,7 +36,7 @@ void arena_release(struct arena *a)
 }
 
 /* Links a zeroed block in: at the head, or behind it when `own` fills it at once. */
-static struct arena_block *add_block(struct arena *a, size_t size, bool own)
+static struct arena_block *add_arena_block(struct arena *a, size_t size, bool own)
 {
     struct arena_block *block = calloc(1, sizeof(*block) + size);
 
@@ -58,9 +58,9 @@ void *arena_alloc(struct arena *a, size_t size)
     size = size == 0 ? align : (size + align - 1) / align * align;
     struct arena_block *block = a->head;
     if (size > OWN_BLOCK_BYTES)
-        block = add_block(a, size, true);
+        block = add_arena_block(a, size, true);
     else if (!block || block->size - block->used < size)
-        block = add_block(a, BLOCK_BYTES, false);
+        block = add_arena_block(a, BLOCK_BYTES, false);
     if (!block)
         return NULL;
     void *out = block->data + block->used;

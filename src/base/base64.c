@@ -29,7 +29,7 @@ int base64_encode(struct ethos_view bytes, struct str *out)
 }
 
 /* The value of a letter, -1 when it is none. */
-static int value_of(char letter)
+static int letter_value(char letter)
 {
     if (letter >= 'A' && letter <= 'Z')
         return letter - 'A';
@@ -51,7 +51,7 @@ int base64_decode(struct ethos_view letters, struct str *out)
         return ETHOS_INVALID;
     str_reserve(out, letters.size / 4 * 3 + letters.size % 4 * 3 / 4);
     for (size_t i = 0; i < letters.size; i++) {
-        int value = value_of(letters.data[i]);
+        int value = letter_value(letters.data[i]);
         if (value < 0)
             return ETHOS_INVALID;
         bits = bits << 6 | (uint32_t)value;

@@ -18,7 +18,7 @@ struct date {
 };
 
 /* Days since 1970-01-01 and the milliseconds into the day, also before 1970. */
-static int64_t split(int64_t ms, int64_t *out_rest)
+static int64_t split_days(int64_t ms, int64_t *out_rest)
 {
     int64_t days = ms / DAY_MS - (ms % DAY_MS < 0);
 
@@ -60,7 +60,7 @@ static int64_t clamp(int64_t ms)
 /* YYYY-MM-DD, not terminated. */
 static char *put_date(char *out, int64_t ms, int64_t *out_rest)
 {
-    struct date date = civil(split(clamp(ms), out_rest));
+    struct date date = civil(split_days(clamp(ms), out_rest));
 
     out = digits(out, date.year, 4);
     *out++ = '-';
@@ -70,7 +70,7 @@ static char *put_date(char *out, int64_t ms, int64_t *out_rest)
 }
 
 /* HH:MM:SS, not terminated. */
-static char *put_time(char *out, int64_t rest)
+static char *put_time_of_day(char *out, int64_t rest)
 {
     out = digits(out, rest / 3600000, 2);
     *out++ = ':';
@@ -85,7 +85,7 @@ void clock_iso(int64_t ms, char out[CLOCK_ISO_SIZE])
     char *at = put_date(out, ms, &rest);
 
     *at++ = 'T';
-    at = put_time(at, rest);
+    at = put_time_of_day(at, rest);
     *at++ = '.';
     at = digits(at, rest % 1000, 3);
     *at++ = 'Z';
@@ -103,11 +103,11 @@ void clock_http(int64_t ms, char out[CLOCK_ISO_SIZE])
 {
     static const char weekdays[] = "ThuFriSatSunMonTueWed"; // 1970 began on a Thursday
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    int64_t rest, days = split(clamp(ms), &rest);
+    int64_t rest, days = split_days(clamp(ms), &rest);
     struct date date = civil(days);
     char time[9] = "";
 
-    put_time(time, rest);
+    put_time_of_day(time, rest);
     snprintf(out, CLOCK_ISO_SIZE, "%.3s, %02d %.3s %04d %s GMT",
              weekdays + 3 * ((days % 7 + 7) % 7), date.day, months + 3 * (date.month - 1),
              (int)date.year, time);

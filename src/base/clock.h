@@ -1,5 +1,5 @@
 /*
- * clock.h: times as text. Reading the time is a system call and lives in os.h; this is arithmetic.
+ * clock.h: times as text. Reading the time is a system call and lives in system/os.h; this is arithmetic.
  */
 #ifndef ETHOS_BASE_CLOCK_H
 #define ETHOS_BASE_CLOCK_H

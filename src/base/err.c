@@ -11,8 +11,8 @@
 #define OUT_OF_MEMORY "out of memory"
 
 /* Formats into out; what does not fit is cut on a character and ends in "...". */
-__attribute__((format(printf, 3, 0))) static void fill(char *out, size_t size, const char *format,
-                                                       va_list args)
+__attribute__((format(printf, 3, 0))) static void fill_error(char *out, size_t size,
+                                                             const char *format, va_list args)
 {
     int length = vsnprintf(out, size, format, args);
 
@@ -37,7 +37,7 @@ int err_set(struct ethos_error *error, int code, const char *format, ...)
     error->code = (enum ethos_code)code;
     error->hint[0] = '\0';
     va_start(args, format);
-    fill(error->text, sizeof(error->text), format, args);
+    fill_error(error->text, sizeof(error->text), format, args);
     va_end(args);
     if (code == ETHOS_NOMEM && !strstr(error->text, OUT_OF_MEMORY)) // then nothing was too large
         memcpy(error->text, OUT_OF_MEMORY, sizeof(OUT_OF_MEMORY));
@@ -51,13 +51,13 @@ int err_hint(struct ethos_error *error, int code, const char *format, ...)
     if (!error)
         return code;
     va_start(args, format);
-    fill(error->hint, sizeof(error->hint), format, args);
+    fill_error(error->hint, sizeof(error->hint), format, args);
     va_end(args);
     return code;
 }
 
 /* reason NULL: the system's own words. What is not listed is ETHOS_IO in the system's words. */
-static const struct meaning {
+static const struct errno_meaning {
     int errnum;
     int code;
     const char *reason;
@@ -85,7 +85,7 @@ static const struct meaning {
 
 _Static_assert(EWOULDBLOCK == EAGAIN, "one row serves both");
 
-static const struct meaning *meaning_of(int errnum)
+static const struct errno_meaning *find_errno_meaning(int errnum)
 {
     for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
         if (meanings[i].errnum == errnum)
@@ -96,7 +96,7 @@ static const struct meaning *meaning_of(int errnum)
 
 int err_errno(struct ethos_error *error, int errnum, const char *subject)
 {
-    const struct meaning *meaning = meaning_of(errnum);
+    const struct errno_meaning *meaning = find_errno_meaning(errnum);
     int code = meaning ? meaning->code : ETHOS_IO;
     const char *reason = meaning ? meaning->reason : NULL;
 
@@ -116,13 +116,22 @@ int err_nomem(struct ethos_error *error)
 const char *err_name(int code)
 {
     static const char *const names[] = {
-        [-ETHOS_OK] = "ok",           [-ETHOS_NOTFOUND] = "notfound",
-        [-ETHOS_EXISTS] = "exists",   [-ETHOS_CONFLICT] = "conflict",
-        [-ETHOS_INVALID] = "invalid", [-ETHOS_DENIED] = "denied",
-        [-ETHOS_LIMIT] = "limit",     [-ETHOS_BUSY] = "busy",
-        [-ETHOS_IO] = "io",           [-ETHOS_NOMEM] = "nomem",
-        [-ETHOS_CORRUPT] = "corrupt", [-ETHOS_UNSUPPORTED] = "unsupported",
+        [-ETHOS_OK] = "ok",
+        [-ETHOS_NOTFOUND] = "notfound",
+        [-ETHOS_EXISTS] = "exists",
+        [-ETHOS_CONFLICT] = "conflict",
+        [-ETHOS_INVALID] = "invalid",
+        [-ETHOS_DENIED] = "denied",
+        [-ETHOS_LIMIT] = "limit",
+        [-ETHOS_BUSY] = "busy",
+        [-ETHOS_IO] = "io",
+        [-ETHOS_NOMEM] = "nomem",
+        [-ETHOS_CORRUPT] = "corrupt",
+        [-ETHOS_UNSUPPORTED] = "unsupported",
+        [-ETHOS_INTERNAL] = "internal",
+        [-ETHOS_MODEL] = "model",
+        [-ETHOS_PENDING] = "pending",
     };
 
-    return code <= ETHOS_OK && code >= ETHOS_UNSUPPORTED ? names[-code] : "internal";
+    return code <= ETHOS_OK && code >= ETHOS_PENDING ? names[-code] : "internal";
 }

@@ -3,21 +3,39 @@
  */
 #include "base/hash.h"
 
+#include <nettle/hmac.h>
 #include <nettle/sha2.h>
 #include <stdint.h>
 #include <string.h>
 
-static void print_digest(struct sha256_ctx *context, char out[HASH_HEX_SIZE])
+static void print_bytes(const uint8_t digest[SHA256_DIGEST_SIZE], char out[HASH_HEX_SIZE])
 {
     static const char digits[] = "0123456789abcdef";
-    uint8_t digest[SHA256_DIGEST_SIZE];
 
-    sha256_digest(context, sizeof(digest), digest);
-    for (size_t i = 0; i < sizeof(digest); i++) {
+    for (size_t i = 0; i < SHA256_DIGEST_SIZE; i++) {
         out[2 * i] = digits[digest[i] >> 4];
         out[2 * i + 1] = digits[digest[i] & 0xF];
     }
     out[HASH_HEX_SIZE - 1] = '\0';
+}
+
+static void print_digest(struct sha256_ctx *context, char out[HASH_HEX_SIZE])
+{
+    uint8_t digest[SHA256_DIGEST_SIZE];
+
+    sha256_digest(context, sizeof(digest), digest);
+    print_bytes(digest, out);
+}
+
+void hash_hmac_hex(struct ethos_view key, struct ethos_view text, char out[HASH_HEX_SIZE])
+{
+    struct hmac_sha256_ctx context;
+    uint8_t digest[SHA256_DIGEST_SIZE];
+
+    hmac_sha256_set_key(&context, key.size, (const uint8_t *)key.data);
+    hmac_sha256_update(&context, text.size, (const uint8_t *)text.data);
+    hmac_sha256_digest(&context, sizeof(digest), digest);
+    print_bytes(digest, out);
 }
 
 void hash_hex(struct ethos_view v, char out[HASH_HEX_SIZE])

@@ -14,6 +14,9 @@
 
 void hash_hex(struct ethos_view v, char out[HASH_HEX_SIZE]);
 
+/* HMAC-SHA-256: what only those can make who know the key. */
+void hash_hmac_hex(struct ethos_view key, struct ethos_view text, char out[HASH_HEX_SIZE]);
+
 /* Whether v is what hash_hex gives: the name of a blob. */
 bool hash_is_hex(struct ethos_view v);
 

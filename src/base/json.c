@@ -151,7 +151,7 @@ int json_print_text(struct ethos_view v, struct str *out)
 
 /* ---- values -------------------------------------------------------------------------------- */
 
-static int append(const char *buffer, size_t size, void *data)
+static int append_chunk(const char *buffer, size_t size, void *data)
 {
     return str_add(data, view_of(buffer, size)) ? -1 : 0;
 }
@@ -189,12 +189,12 @@ static size_t most_digits(const json_t *value)
 static int dump(const json_t *value, size_t flags, struct str *out)
 {
     flags |= JSON_ENCODE_ANY | JSON_REAL_PRECISION(most_digits(value));
-    if (json_dump_callback(value, append, out, flags) == 0)
+    if (json_dump_callback(value, append_chunk, out, flags) == 0)
         return ETHOS_OK;
     return str_fail(out, ETHOS_NOMEM); // unless the ceiling was the reason
 }
 
-static void print(const json_t *value, struct str *out);
+static void print_json_value(const json_t *value, struct str *out);
 
 static void print_object(const json_t *object, struct str *out)
 {
@@ -205,7 +205,7 @@ static void print_object(const json_t *object, struct str *out)
         str_adds(out, gap);
         quote_valid(view_str(name), upper, out);
         str_addc(out, ':');
-        print(value, out);
+        print_json_value(value, out);
         gap = ",";
     }
     str_adds(out, *gap == '{' ? "{}" : "}");
@@ -220,7 +220,7 @@ static void print_array(const json_t *array, struct str *out)
     json_array_foreach (array, index, value) {
         if (index > 0)
             str_addc(out, ',');
-        print(value, out);
+        print_json_value(value, out);
     }
     str_addc(out, ']');
 }
@@ -239,7 +239,7 @@ static void print_integer(json_int_t number, struct str *out)
 }
 
 /* The bytes that jansson would write, without its call for every piece of them. */
-static void print(const json_t *value, struct str *out)
+static void print_json_value(const json_t *value, struct str *out)
 {
     if (json_is_string(value)) {
         quote_valid(view_of(json_string_value(value), json_string_length(value)), upper, out);
@@ -265,7 +265,7 @@ int json_print(const json_t *value, int style, struct str *out)
     if (style == JSON_STYLE_PRETTY)
         dump(value, JSON_INDENT(2), out);
     else
-        print(value, out);
+        print_json_value(value, out);
     return str_code(out) ? str_truncate(out, start) : ETHOS_OK;
 }
 

@@ -27,7 +27,7 @@
 #define TEXT(macro) TEXT_OF(macro)
 #define TOO_MANY "more than " TEXT(ETHOS_MAX_JSON_VALUES) " values"
 
-struct reader {
+struct json_reader {
     const char *text, *at, *end;
     const char *what;
     unsigned depth;
@@ -37,12 +37,12 @@ struct reader {
     struct ethos_error *error;
 };
 
-static json_t *read_value(struct reader *r);
+static json_t *read_value(struct json_reader *r);
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 /* Fails at a place; columns count characters from 1. */
-static void fail_at(struct reader *r, const char *place, int code, const char *reason)
+static void fail_at(struct json_reader *r, const char *place, int code, const char *reason)
 {
     size_t line = 1, column = 1, taken;
 
@@ -57,14 +57,14 @@ static void fail_at(struct reader *r, const char *place, int code, const char *r
                       reason);
 }
 
-static bool fail(struct reader *r, const char *reason)
+static bool fail_reader(struct json_reader *r, const char *reason)
 {
     fail_at(r, r->at, ETHOS_INVALID, r->at < r->end ? reason : "the text ends too early");
     return false;
 }
 
 /* Passes value on; a missing one means no memory. */
-static json_t *made(struct reader *r, json_t *value)
+static json_t *made(struct json_reader *r, json_t *value)
 {
     if (!value)
         r->code = err_nomem(r->error);
@@ -73,19 +73,19 @@ static json_t *made(struct reader *r, json_t *value)
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
-static int peek(const struct reader *r)
+static int peek(const struct json_reader *r)
 {
     return r->at < r->end ? (unsigned char)*r->at : -1;
 }
 
-static void skip_space(struct reader *r)
+static void skip_space(struct json_reader *r)
 {
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
         r->at++;
 }
 
 /* Takes c, with white space before it, if it comes next. */
-static bool take(struct reader *r, char c)
+static bool take_char(struct json_reader *r, char c)
 {
     skip_space(r);
     if (r->at == r->end || *r->at != c)
@@ -94,7 +94,7 @@ static bool take(struct reader *r, char c)
     return true;
 }
 
-static int hex_digit(int c)
+static int hex_value(int c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -104,14 +104,14 @@ static int hex_digit(int c)
 }
 
 /* The UTF-16 unit of a \uXXXX that stands at `at`, or -1. */
-static int32_t unit_at(const struct reader *r, const char *at)
+static int32_t unit_at(const struct json_reader *r, const char *at)
 {
     int32_t unit = 0;
 
     if (r->end - at < 6 || at[0] != '\\' || at[1] != 'u')
         return -1;
     for (int i = 2; i < 6; i++) {
-        int digit = hex_digit((unsigned char)at[i]);
+        int digit = hex_value((unsigned char)at[i]);
 
         if (digit < 0)
             return -1;
@@ -120,13 +120,13 @@ static int32_t unit_at(const struct reader *r, const char *at)
     return unit;
 }
 
-static bool read_unicode_escape(struct reader *r, struct str *out)
+static bool read_unicode_escape(struct json_reader *r, struct str *out)
 {
     char bytes[4];
     int32_t unit = unit_at(r, r->at);
 
     if (unit < 0)
-        return fail(r, "invalid \\u escape");
+        return fail_reader(r, "invalid \\u escape");
     r->at += 6;
     uint32_t cp = (uint32_t)unit;
     if (unit >= 0xD800 && unit <= 0xDFFF) {
@@ -142,26 +142,26 @@ static bool read_unicode_escape(struct reader *r, struct str *out)
     return true;
 }
 
-static bool read_escape(struct reader *r, struct str *out)
+static bool read_json_escape(struct json_reader *r, struct str *out)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
 
     if (r->end - r->at < 2) {
         r->at = r->end;
-        return fail(r, "");
+        return fail_reader(r, "");
     }
     if (r->at[1] == 'u')
         return read_unicode_escape(r, out);
     const char *name = memchr(names, r->at[1], sizeof(names) - 1);
     if (!name)
-        return fail(r, "invalid escape");
+        return fail_reader(r, "invalid escape");
     str_addc(out, values[name - names]);
     r->at += 2;
     return true;
 }
 
 /* The bytes up to the next quote, backslash or control character. */
-static struct ethos_view read_run(struct reader *r)
+static struct ethos_view read_run(struct json_reader *r)
 {
     const char *start = r->at;
 
@@ -171,7 +171,7 @@ static struct ethos_view read_run(struct reader *r)
 }
 
 /* The string at the opening quote: a piece of the text, or of scratch when it has escapes. */
-static bool read_string(struct reader *r, struct str *scratch, struct ethos_view *out)
+static bool read_string(struct json_reader *r, struct str *scratch, struct ethos_view *out)
 {
     r->at++;
     struct ethos_view run = read_run(r);
@@ -179,7 +179,7 @@ static bool read_string(struct reader *r, struct str *scratch, struct ethos_view
         str_clear(scratch);
         str_add(scratch, run);
         while (peek(r) == '\\') {
-            if (!read_escape(r, scratch))
+            if (!read_json_escape(r, scratch))
                 return false;
             str_add(scratch, read_run(r));
         }
@@ -190,7 +190,7 @@ static bool read_string(struct reader *r, struct str *scratch, struct ethos_view
         run = str_view(scratch);
     }
     if (peek(r) != '"')
-        return fail(r, "control character in a string");
+        return fail_reader(r, "control character in a string");
     r->at++;
     *out = run;
     return true;
@@ -198,7 +198,7 @@ static bool read_string(struct reader *r, struct str *scratch, struct ethos_view
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static json_t *read_text(struct reader *r)
+static json_t *read_json_string(struct json_reader *r)
 {
     struct str scratch;
     struct ethos_view text;
@@ -211,17 +211,17 @@ static json_t *read_text(struct reader *r)
     return out;
 }
 
-static bool skip_digits(struct reader *r)
+static bool skip_digits(struct json_reader *r)
 {
     if (peek(r) < '0' || peek(r) > '9')
-        return fail(r, "invalid number");
+        return fail_reader(r, "invalid number");
     while (peek(r) >= '0' && peek(r) <= '9')
         r->at++;
     return true;
 }
 
 /* strtod must not follow the host's locale, whose decimal point may be a comma. */
-static json_t *make_real(struct reader *r, const char *start)
+static json_t *make_real(struct json_reader *r, const char *start)
 {
     struct str digits;
     json_t *out = NULL;
@@ -246,7 +246,7 @@ static json_t *make_real(struct reader *r, const char *start)
     return out;
 }
 
-static json_t *make_integer(struct reader *r, const char *start)
+static json_t *make_integer(struct json_reader *r, const char *start)
 {
     bool negative = *start == '-';
     json_int_t value = 0;
@@ -265,7 +265,7 @@ static json_t *make_integer(struct reader *r, const char *start)
     return made(r, json_integer(value));
 }
 
-static json_t *read_number(struct reader *r)
+static json_t *read_json_number(struct json_reader *r)
 {
     const char *start = r->at;
     bool real = false;
@@ -293,7 +293,7 @@ static json_t *read_number(struct reader *r)
     return real ? make_real(r, start) : make_integer(r, start);
 }
 
-static json_t *read_word(struct reader *r)
+static json_t *read_literal(struct json_reader *r)
 {
     static const struct {
         struct ethos_view word;
@@ -306,21 +306,21 @@ static json_t *read_word(struct reader *r)
             return words[i].make();
         }
     }
-    fail(r, "a value is expected");
+    fail_reader(r, "a value is expected");
     return NULL;
 }
 
 /* The key and the colon after it. */
-static bool read_key(struct reader *r, struct str *scratch, struct ethos_view *out)
+static bool read_key(struct json_reader *r, struct str *scratch, struct ethos_view *out)
 {
     skip_space(r);
     if (peek(r) != '"')
-        return fail(r, "a key in double quotes is expected");
-    return read_string(r, scratch, out) && (take(r, ':') || fail(r, "':' is expected"));
+        return fail_reader(r, "a key in double quotes is expected");
+    return read_string(r, scratch, out) && (take_char(r, ':') || fail_reader(r, "':' is expected"));
 }
 
 /* The same, of a key that may stand in an object. */
-static bool read_new_key(struct reader *r, json_t *object, struct str *scratch,
+static bool read_new_key(struct json_reader *r, json_t *object, struct str *scratch,
                          struct ethos_view *out)
 {
     skip_space(r);
@@ -338,11 +338,11 @@ static bool read_new_key(struct reader *r, json_t *object, struct str *scratch,
     return !reason;
 }
 
-static bool read_members(struct reader *r, json_t *object, struct str *scratch)
+static bool read_object_members(struct json_reader *r, json_t *object, struct str *scratch)
 {
     struct ethos_view key;
 
-    if (take(r, '}'))
+    if (take_char(r, '}'))
         return true;
     do {
         if (!read_new_key(r, object, scratch, &key))
@@ -354,11 +354,11 @@ static bool read_members(struct reader *r, json_t *object, struct str *scratch)
             r->code = err_nomem(r->error);
             return false;
         }
-    } while (take(r, ','));
-    return take(r, '}') || fail(r, "',' or '}' is expected");
+    } while (take_char(r, ','));
+    return take_char(r, '}') || fail_reader(r, "',' or '}' is expected");
 }
 
-static json_t *read_object(struct reader *r)
+static json_t *read_json_object(struct json_reader *r)
 {
     struct str scratch; // holds the key while its value is read
     json_t *object = made(r, json_object());
@@ -366,7 +366,7 @@ static json_t *read_object(struct reader *r)
     if (!object)
         return NULL;
     str_init(&scratch, SIZE_MAX);
-    if (!read_members(r, object, &scratch)) {
+    if (!read_object_members(r, object, &scratch)) {
         json_decref(object);
         object = NULL;
     }
@@ -374,9 +374,9 @@ static json_t *read_object(struct reader *r)
     return object;
 }
 
-static bool read_items(struct reader *r, json_t *array)
+static bool read_array_items(struct json_reader *r, json_t *array)
 {
-    if (take(r, ']'))
+    if (take_char(r, ']'))
         return true;
     do {
         json_t *value = read_value(r);
@@ -387,34 +387,34 @@ static bool read_items(struct reader *r, json_t *array)
             r->code = err_nomem(r->error);
             return false;
         }
-    } while (take(r, ','));
-    return take(r, ']') || fail(r, "',' or ']' is expected");
+    } while (take_char(r, ','));
+    return take_char(r, ']') || fail_reader(r, "',' or ']' is expected");
 }
 
-static json_t *read_array(struct reader *r)
+static json_t *read_array(struct json_reader *r)
 {
     json_t *array = made(r, json_array());
 
-    if (array && !read_items(r, array)) {
+    if (array && !read_array_items(r, array)) {
         json_decref(array);
         array = NULL;
     }
     return array;
 }
 
-static json_t *read_nested(struct reader *r)
+static json_t *read_nested(struct json_reader *r)
 {
     if (r->depth == ETHOS_MAX_JSON_DEPTH) {
         fail_at(r, r->at, ETHOS_LIMIT, "nested too deeply");
         return NULL;
     }
     r->depth++;
-    json_t *out = *r->at++ == '{' ? read_object(r) : read_array(r);
+    json_t *out = *r->at++ == '{' ? read_json_object(r) : read_array(r);
     r->depth--;
     return out;
 }
 
-static json_t *read_value(struct reader *r)
+static json_t *read_value(struct json_reader *r)
 {
     skip_space(r);
     int c = peek(r);
@@ -426,16 +426,16 @@ static json_t *read_value(struct reader *r)
     if (c == '{' || c == '[')
         return read_nested(r);
     if (c == '"')
-        return read_text(r);
+        return read_json_string(r);
     if (c == '-' || (c >= '0' && c <= '9'))
-        return read_number(r);
-    return read_word(r);
+        return read_json_number(r);
+    return read_literal(r);
 }
 
 /* ---- the document ---------------------------------------------------------------------------- */
 
 /* Moves to the first invalid sequence, if there is one. */
-static bool skip_to_invalid(struct reader *r)
+static bool skip_to_invalid(struct json_reader *r)
 {
     bool ok = true;
 
@@ -451,33 +451,33 @@ static bool skip_to_invalid(struct reader *r)
     }
 }
 
-static int start(struct reader *r, struct ethos_view text, size_t most, const char *what,
-                 struct ethos_error *error)
+static int start_reader(struct json_reader *r, struct ethos_view text, size_t most,
+                        const char *what, struct ethos_error *error)
 {
     const char *data = text.size ? text.data : "";
 
-    *r = (struct reader){.text = data, .at = data, .what = what, .error = error};
+    *r = (struct json_reader){.text = data, .at = data, .what = what, .error = error};
     if (text.size > most)
         return err_set(error, ETHOS_LIMIT, "%s: larger than %zu bytes", what, most);
     r->end = data + text.size;
     if (skip_to_invalid(r))
-        fail(r, "invalid UTF-8");
+        fail_reader(r, "invalid UTF-8");
     return r->code;
 }
 
-static int finish(struct reader *r)
+static int finish_document(struct json_reader *r)
 {
     skip_space(r);
     if (r->at < r->end)
-        fail(r, "more text after the value");
+        fail_reader(r, "more text after the value");
     return r->code;
 }
 
-static int parse(struct ethos_view text, size_t most, bool wide, const char *what, json_t **out,
-                 struct ethos_error *error)
+static int parse_document(struct ethos_view text, size_t most, bool wide, const char *what,
+                          json_t **out, struct ethos_error *error)
 {
-    struct reader r;
-    int code = start(&r, text, most, what, error);
+    struct json_reader r;
+    int code = start_reader(&r, text, most, what, error);
 
     if (code)
         return code;
@@ -485,7 +485,7 @@ static int parse(struct ethos_view text, size_t most, bool wide, const char *wha
     json_t *value = read_value(&r);
     if (!value)
         return r.code;
-    if (finish(&r)) {
+    if (finish_document(&r)) {
         json_decref(value);
         return r.code;
     }
@@ -495,26 +495,26 @@ static int parse(struct ethos_view text, size_t most, bool wide, const char *wha
 
 int json_parse(struct ethos_view text, const char *what, json_t **out, struct ethos_error *error)
 {
-    return parse(text, ETHOS_MAX_INPUT_BYTES, false, what, out, error);
+    return parse_document(text, ETHOS_MAX_INPUT_BYTES, false, what, out, error);
 }
 
 int json_parse_most(struct ethos_view text, size_t most, const char *what, json_t **out,
                     struct ethos_error *error)
 {
-    return parse(text, most, false, what, out, error);
+    return parse_document(text, most, false, what, out, error);
 }
 
 int json_parse_wide(struct ethos_view text, const char *what, json_t **out,
                     struct ethos_error *error)
 {
-    return parse(text, ETHOS_MAX_INPUT_BYTES, true, what, out, error);
+    return parse_document(text, ETHOS_MAX_INPUT_BYTES, true, what, out, error);
 }
 
 /* ---- members one by one ---------------------------------------------------------------------- */
 
 /* Reads a value and hands it over. */
-static bool hand_over(struct reader *r, struct ethos_view name, struct str *scratch,
-                      json_member_fn *each, void *arg)
+static bool hand_over_member(struct json_reader *r, struct ethos_view name, struct str *scratch,
+                             json_member_fn *each, void *arg)
 {
     struct json_member member = {.name = name};
     json_t *value = NULL;
@@ -532,34 +532,35 @@ static bool hand_over(struct reader *r, struct ethos_view name, struct str *scra
     return ok && r->code == ETHOS_OK;
 }
 
-static bool walk_members(struct reader *r, struct str scratch[2], json_member_fn *each, void *arg)
+static bool walk_members(struct json_reader *r, struct str scratch[2], json_member_fn *each,
+                         void *arg)
 {
     struct ethos_view name;
 
-    if (!take(r, '{'))
-        return fail(r, "an object is expected");
-    if (take(r, '}'))
+    if (!take_char(r, '{'))
+        return fail_reader(r, "an object is expected");
+    if (take_char(r, '}'))
         return true;
     do {
-        if (!read_key(r, &scratch[0], &name) || !hand_over(r, name, &scratch[1], each, arg))
+        if (!read_key(r, &scratch[0], &name) || !hand_over_member(r, name, &scratch[1], each, arg))
             return false;
-    } while (take(r, ','));
-    return take(r, '}') || fail(r, "',' or '}' is expected");
+    } while (take_char(r, ','));
+    return take_char(r, '}') || fail_reader(r, "',' or '}' is expected");
 }
 
 int json_members(struct ethos_view text, const char *what, json_member_fn *each, void *arg,
                  struct ethos_error *error)
 {
-    struct reader r;
+    struct json_reader r;
     struct str scratch[2]; // of a name and of its value
-    int code = start(&r, text, ETHOS_MAX_INPUT_BYTES, what, error);
+    int code = start_reader(&r, text, ETHOS_MAX_INPUT_BYTES, what, error);
 
     if (code)
         return code;
     str_init(&scratch[0], SIZE_MAX);
     str_init(&scratch[1], SIZE_MAX);
     if (walk_members(&r, scratch, each, arg))
-        finish(&r);
+        finish_document(&r);
     str_release(&scratch[0]);
     str_release(&scratch[1]);
     return r.code;

@@ -23,7 +23,7 @@ typedef signed char lanes __attribute__((vector_size(16)));
 
 #define LANES sizeof(lanes)
 
-static inline lanes load(const char *data)
+static inline lanes load_lanes(const char *data)
 {
     lanes block;
 
@@ -41,7 +41,8 @@ static inline bool any_high(lanes block)
 /* Whether all bytes of the block are ASCII: bit 7 of each, folded together. */
 static inline bool ascii_block(const char *data)
 {
-    return !any_high(load(data) | load(data + 16) | load(data + 32) | load(data + 48));
+    return !any_high(load_lanes(data) | load_lanes(data + 16) | load_lanes(data + 32) |
+                     load_lanes(data + 48));
 }
 
 /* Where the blocks of ASCII that start at `at` end. */
@@ -49,36 +50,36 @@ static inline size_t skip_ascii(struct ethos_view v, size_t at)
 {
     while (v.size - at >= BLOCK && ascii_block(v.data + at))
         at += BLOCK;
-    while (v.size - at >= LANES && !any_high(load(v.data + at)))
+    while (v.size - at >= LANES && !any_high(load_lanes(v.data + at)))
         at += LANES;
     return at;
 }
 
-static inline bool continues(char byte)
+static inline bool is_continuation(char byte)
 {
     return ((unsigned char)byte & 0xC0) == 0x80;
 }
 
 /* What may follow a lead byte: how many continuation bytes, and the range of the first. */
-struct lead {
+struct lead_byte {
     unsigned char more, low, high;
 };
 
-static inline struct lead lead_of(unsigned char byte)
+static inline struct lead_byte lead_of(unsigned char byte)
 {
     if (byte >= 0xC2 && byte <= 0xDF)
-        return (struct lead){1, 0x80, 0xBF};
+        return (struct lead_byte){1, 0x80, 0xBF};
     if (byte >= 0xE0 && byte <= 0xEF)
-        return (struct lead){2, byte == 0xE0 ? 0xA0 : 0x80, byte == 0xED ? 0x9F : 0xBF};
+        return (struct lead_byte){2, byte == 0xE0 ? 0xA0 : 0x80, byte == 0xED ? 0x9F : 0xBF};
     if (byte >= 0xF0 && byte <= 0xF4)
-        return (struct lead){3, byte == 0xF0 ? 0x90 : 0x80, byte == 0xF4 ? 0x8F : 0xBF};
-    return (struct lead){0, 0, 0};
+        return (struct lead_byte){3, byte == 0xF0 ? 0x90 : 0x80, byte == 0xF4 ? 0x8F : 0xBF};
+    return (struct lead_byte){0, 0, 0};
 }
 
 /* The general case: the maximal subpart that can begin a character, complete or not. */
 static size_t decode_slowly(const unsigned char *bytes, size_t size, uint32_t *out_cp, bool *out_ok)
 {
-    struct lead lead = lead_of(bytes[0]);
+    struct lead_byte lead = lead_of(bytes[0]);
     uint32_t cp = bytes[0] & (0x3Fu >> lead.more);
     size_t at = 1;
 
@@ -95,7 +96,7 @@ static size_t decode_slowly(const unsigned char *bytes, size_t size, uint32_t *o
 }
 
 /* ASCII and three bytes, which most of the world writes in, without a call. */
-static inline size_t decode(const char *data, size_t size, uint32_t *out_cp, bool *out_ok)
+static inline size_t decode_character(const char *data, size_t size, uint32_t *out_cp, bool *out_ok)
 {
     const unsigned char *bytes = (const unsigned char *)data;
 
@@ -103,7 +104,8 @@ static inline size_t decode(const char *data, size_t size, uint32_t *out_cp, boo
     *out_cp = bytes[0];
     if (bytes[0] < 0x80)
         return 1;
-    if (size >= 3 && (bytes[0] & 0xF0) == 0xE0 && continues(data[1]) && continues(data[2])) {
+    if (size >= 3 && (bytes[0] & 0xF0) == 0xE0 && is_continuation(data[1]) &&
+        is_continuation(data[2])) {
         uint32_t cp = (bytes[0] & 0xFu) << 12 | (bytes[1] & 0x3Fu) << 6 | (bytes[2] & 0x3Fu);
 
         *out_cp = cp;
@@ -116,7 +118,7 @@ static inline size_t decode(const char *data, size_t size, uint32_t *out_cp, boo
 size_t utf8_decode(const char *data, size_t size, uint32_t *out_cp, bool *out_ok)
 {
     bool ok;
-    size_t taken = decode(data, size, out_cp, &ok);
+    size_t taken = decode_character(data, size, out_cp, &ok);
 
     if (out_ok)
         *out_ok = ok;
@@ -142,10 +144,10 @@ size_t utf8_before(struct ethos_view v, size_t end)
     bool ok;
     size_t start = end - 1;
 
-    while (start > 0 && end - start < 4 && continues(v.data[start]))
+    while (start > 0 && end - start < 4 && is_continuation(v.data[start]))
         start--;
     // Continuation bytes that no lead claims are characters of their own.
-    return start + decode(v.data + start, end - start, &cp, &ok) == end ? start : end - 1;
+    return start + decode_character(v.data + start, end - start, &cp, &ok) == end ? start : end - 1;
 }
 
 bool utf8_ascii(struct ethos_view v)
@@ -175,7 +177,8 @@ bool utf8_ascii(struct ethos_view v)
 /* Bit 7 is set in every lane whose byte cannot stand there. */
 static inline lanes wrong_bytes(const char *at)
 {
-    lanes byte = load(at), one = load(at - 1), two = load(at - 2), three = load(at - 3);
+    lanes byte = load_lanes(at), one = load_lanes(at - 1), two = load_lanes(at - 2),
+          three = load_lanes(at - 3);
     lanes follows = BELOW(byte, 0xC0), low = BELOW(byte, 0xA0), lowest = BELOW(byte, 0x90);
     lanes asked = FROM(one, 0xC0) | FROM(two, 0xE0) | FROM(three, 0xF0);
     lanes narrow = (EQUAL(one, 0xE0) & low) | (EQUAL(one, 0xED) & ~low) |
@@ -187,11 +190,11 @@ static inline lanes wrong_bytes(const char *at)
 
 #define BETWEEN(block, low, high) (BELOW(block, (high) + 1) & ~BELOW(block, low))
 
-/* Bit 7 is set where the second or third byte of a character is that nobody may see (hidden.c), or of a
+/* Bit 7 is set where the second or third byte of a character is that nobody may see (text/invisible.c), or of a
  * neighbour of it. */
 static inline lanes unseen_bytes(const char *at)
 {
-    lanes byte = load(at), one = load(at - 1), two = load(at - 2);
+    lanes byte = load_lanes(at), one = load_lanes(at - 1), two = load_lanes(at - 2);
     lanes spaces = EQUAL(one, 0x80) & (BETWEEN(byte, 0x8B, 0x8F) | BETWEEN(byte, 0xAA, 0xAE));
     lanes joins = EQUAL(one, 0x81) & BETWEEN(byte, 0xA0, 0xA9);
     lanes fillers = (EQUAL(one, 0xE1) & (EQUAL(byte, 0x85) | EQUAL(byte, 0xA0))) |
@@ -235,7 +238,7 @@ static bool measure_run(struct ethos_view v, size_t *at, uint64_t *units, bool *
 
         wrong |= wrong_bytes(here);
         marks |= unseen_bytes(here);
-        *units += block_units(load(here));
+        *units += block_units(load_lanes(here));
         last = here[LANES - 1];
         *at += LANES;
     } while ((unsigned char)last & 0x80);
@@ -287,7 +290,7 @@ uint64_t utf8_units(struct ethos_view v)
         uint32_t cp;
         bool ok;
 
-        at += decode(v.data + at, v.size - at, &cp, &ok);
+        at += decode_character(v.data + at, v.size - at, &cp, &ok);
         units += units_of(cp);
     }
     return units;
@@ -299,7 +302,7 @@ static size_t chunk_start(struct ethos_view v, size_t end)
     if (end <= CHUNK + 3)
         return 0;
     for (size_t start = end - CHUNK; start >= end - CHUNK - 3; start--) {
-        if (!continues(v.data[start]))
+        if (!is_continuation(v.data[start]))
             return start;
     }
     return end - CHUNK; // no lead reaches over three continuation bytes to a fourth
@@ -312,7 +315,7 @@ size_t utf8_head(struct ethos_view v, uint64_t units)
     while (at < v.size) {
         uint32_t cp;
         bool ok;
-        size_t size = decode(v.data + at, v.size - at, &cp, &ok);
+        size_t size = decode_character(v.data + at, v.size - at, &cp, &ok);
 
         if (units_of(cp) > units)
             break;
@@ -340,7 +343,7 @@ size_t utf8_tail(struct ethos_view v, uint64_t units)
         bool ok;
         size_t start = utf8_before(v, at);
 
-        decode(v.data + start, at - start, &cp, &ok);
+        decode_character(v.data + start, at - start, &cp, &ok);
         if (units_of(cp) > units)
             break;
         units -= units_of(cp);
@@ -356,7 +359,7 @@ int utf8_sanitize(struct ethos_view v, struct str *out)
     while (at < v.size) {
         uint32_t cp;
         bool ok;
-        size_t taken = decode(v.data + at, v.size - at, &cp, &ok);
+        size_t taken = decode_character(v.data + at, v.size - at, &cp, &ok);
 
         if (!ok) {
             str_add(out, view_of(v.data + good, at - good));
@@ -365,7 +368,7 @@ int utf8_sanitize(struct ethos_view v, struct str *out)
         }
         at += taken;
     }
-    return str_add(out, view_of(v.data + good, at - good));
+    return v.size > good ? str_add(out, view_of(v.data + good, at - good)) : str_code(out);
 }
 
 bool utf8_space(uint32_t cp)

@@ -33,7 +33,7 @@ bool utf8_valid(struct ethos_view v);
 
 /*
  * utf8_valid and, if it is, the length in CH, in one fast pass; and whether characters that nobody sees
- * may be among them (hidden.h): false is certain, true is to be looked into.
+ * may be among them (text/invisible.h): false is certain, true is to be looked into.
  */
 bool utf8_measure(struct ethos_view v, uint64_t *out_units, bool *out_unseen);
 

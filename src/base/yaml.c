@@ -27,21 +27,21 @@ struct cursor {
 };
 
 /* One key of one mapping. value is NULL when the key holds a nested mapping. */
-struct entry {
+struct yaml_entry {
     struct yaml_pair pair;
     unsigned mapping;
     size_t order;
-    struct entry *next;
+    struct yaml_entry *next;
 };
 
-struct walk {
+struct yaml_walk {
     yaml_parser_t parser;
     yaml_event_t event; /* the current one; zero when there is none */
     struct ethos_view text;
     struct cursor cursor;
     const char *what;
     struct arena *arena;
-    struct entry *first, **last;
+    struct yaml_entry *first, **last;
     size_t count;
     unsigned mappings; /* numbers given so far */
     unsigned depth;
@@ -61,7 +61,7 @@ static void cursor_step(struct cursor *cursor, struct ethos_view text)
 }
 
 /* Marks come nearly in order, so the cursor rarely starts again. */
-static struct cursor cursor_at(struct walk *w, size_t characters)
+static struct cursor cursor_at(struct yaml_walk *w, size_t characters)
 {
     if (characters < w->cursor.characters)
         w->cursor = (struct cursor){.line = 1};
@@ -70,24 +70,24 @@ static struct cursor cursor_at(struct walk *w, size_t characters)
     return w->cursor;
 }
 
-static bool fail(struct walk *w, int code, unsigned line, const char *reason)
+static bool fail_walk(struct yaml_walk *w, int code, unsigned line, const char *reason)
 {
     w->code = err_set(w->error, code, "%s:%u: %s", w->what, line, reason);
     return false;
 }
 
-static bool fail_here(struct walk *w, const char *reason)
+static bool fail_here(struct yaml_walk *w, const char *reason)
 {
-    return fail(w, ETHOS_INVALID, cursor_at(w, w->event.start_mark.index).line, reason);
+    return fail_walk(w, ETHOS_INVALID, cursor_at(w, w->event.start_mark.index).line, reason);
 }
 
-static bool fail_nomem(struct walk *w)
+static bool fail_nomem(struct yaml_walk *w)
 {
     w->code = err_nomem(w->error);
     return false;
 }
 
-static unsigned line_of(struct ethos_view text, size_t bytes)
+static unsigned line_at_byte(struct ethos_view text, size_t bytes)
 {
     unsigned line = 1;
 
@@ -96,28 +96,28 @@ static unsigned line_of(struct ethos_view text, size_t bytes)
     return line;
 }
 
-static bool fail_parser(struct walk *w)
+static bool fail_parser(struct yaml_walk *w)
 {
     const yaml_parser_t *parser = &w->parser;
 
     if (parser->error == YAML_MEMORY_ERROR)
         return fail_nomem(w);
     unsigned line = parser->error == YAML_READER_ERROR
-                        ? line_of(w->text, parser->problem_offset)
+                        ? line_at_byte(w->text, parser->problem_offset)
                         : cursor_at(w, parser->problem_mark.index).line;
-    return fail(w, ETHOS_INVALID, line, parser->problem ? parser->problem : "cannot be read");
+    return fail_walk(w, ETHOS_INVALID, line, parser->problem ? parser->problem : "cannot be read");
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static bool check_node(struct walk *w, const yaml_char_t *anchor, const yaml_char_t *tag)
+static bool check_node(struct yaml_walk *w, const yaml_char_t *anchor, const yaml_char_t *tag)
 {
     if (anchor)
         return fail_here(w, "anchors are not allowed");
     return !tag || fail_here(w, "tags are not allowed");
 }
 
-static bool check_scalar(struct walk *w)
+static bool check_scalar(struct yaml_walk *w)
 {
     const yaml_char_t *value = w->event.data.scalar.value;
 
@@ -128,7 +128,7 @@ static bool check_scalar(struct walk *w)
     return true;
 }
 
-static bool check_document(struct walk *w)
+static bool check_document(struct yaml_walk *w)
 {
     const yaml_tag_directive_t *start = w->event.data.document_start.tag_directives.start;
 
@@ -137,7 +137,7 @@ static bool check_document(struct walk *w)
 }
 
 /* Moves to the next event and refuses what the subset leaves out. */
-static bool advance(struct walk *w)
+static bool next_yaml_event(struct yaml_walk *w)
 {
     yaml_event_delete(&w->event);
     if (!yaml_parser_parse(&w->parser, &w->event)) {
@@ -160,20 +160,20 @@ static bool advance(struct walk *w)
     }
 }
 
-static struct ethos_view scalar(const struct walk *w)
+static struct ethos_view scalar(const struct yaml_walk *w)
 {
     return view_of((const char *)w->event.data.scalar.value, w->event.data.scalar.length);
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static bool read_mapping(struct walk *w, const char *prefix);
+static bool read_mapping(struct yaml_walk *w, const char *prefix);
 
 /* Takes the key of the current event into a new entry. */
-static struct entry *add_entry(struct walk *w, const char *prefix, unsigned mapping)
+static struct yaml_entry *add_yaml_entry(struct yaml_walk *w, const char *prefix, unsigned mapping)
 {
     struct ethos_view key = scalar(w);
-    struct entry *entry = arena_alloc(w->arena, sizeof(*entry));
+    struct yaml_entry *entry = arena_alloc(w->arena, sizeof(*entry));
 
     if (entry)
         entry->pair.key = arena_printf(w->arena, "%s%s%.*s", prefix, *prefix ? "." : "",
@@ -209,7 +209,7 @@ static bool stands_apart(struct ethos_view rest)
 }
 
 /* Whether yaml_quote's text may take the place of this scalar; see struct yaml_pair. */
-static bool replaceable(const struct walk *w, const struct yaml_pair *pair)
+static bool replaceable(const struct yaml_walk *w, const struct yaml_pair *pair)
 {
     const yaml_event_t *event = &w->event;
     yaml_scalar_style_t style = event->data.scalar.style;
@@ -223,7 +223,7 @@ static bool replaceable(const struct walk *w, const struct yaml_pair *pair)
            stands_apart(view_from(w->text, pair->end));
 }
 
-static bool read_scalar(struct walk *w, struct yaml_pair *pair, bool flow)
+static bool read_scalar(struct yaml_walk *w, struct yaml_pair *pair, bool flow)
 {
     pair->value = arena_copy(w->arena, scalar(w));
     if (!pair->value)
@@ -234,11 +234,11 @@ static bool read_scalar(struct walk *w, struct yaml_pair *pair, bool flow)
     return true;
 }
 
-static bool read_items(struct walk *w, struct str *joined)
+static bool read_sequence_items(struct yaml_walk *w, struct str *joined)
 {
     bool first = true;
 
-    while (advance(w)) {
+    while (next_yaml_event(w)) {
         if (w->event.type == YAML_SEQUENCE_END_EVENT)
             return str_code(joined) == ETHOS_OK || fail_nomem(w);
         if (w->event.type != YAML_SCALAR_EVENT)
@@ -251,13 +251,13 @@ static bool read_items(struct walk *w, struct str *joined)
     return false;
 }
 
-static bool read_list(struct walk *w, struct yaml_pair *pair)
+static bool read_sequence(struct yaml_walk *w, struct yaml_pair *pair)
 {
     struct str joined;
 
     str_init(&joined, ETHOS_MAX_YAML_BYTES * 4);
     pair->start = cursor_at(w, w->event.start_mark.index).bytes;
-    bool ok = read_items(w, &joined);
+    bool ok = read_sequence_items(w, &joined);
     if (ok) {
         pair->end = cursor_at(w, w->event.end_mark.index).bytes;
         pair->value = arena_copy(w->arena, str_view(&joined));
@@ -267,7 +267,7 @@ static bool read_list(struct walk *w, struct yaml_pair *pair)
     return ok;
 }
 
-static bool check_key(struct walk *w)
+static bool check_mapping_key(struct yaml_walk *w)
 {
     if (w->event.type != YAML_SCALAR_EVENT)
         return fail_here(w, "a key must be a single value");
@@ -280,45 +280,46 @@ static bool check_key(struct walk *w)
 }
 
 /* One key and its value; the current event is the key. */
-static bool read_member(struct walk *w, const char *prefix, unsigned mapping, bool flow)
+static bool read_mapping_member(struct yaml_walk *w, const char *prefix, unsigned mapping,
+                                bool flow)
 {
-    if (!check_key(w))
+    if (!check_mapping_key(w))
         return false;
-    struct entry *entry = add_entry(w, prefix, mapping);
-    if (!entry || !advance(w))
+    struct yaml_entry *entry = add_yaml_entry(w, prefix, mapping);
+    if (!entry || !next_yaml_event(w))
         return false;
     switch (w->event.type) {
     case YAML_SCALAR_EVENT:
         return read_scalar(w, &entry->pair, flow);
     case YAML_SEQUENCE_START_EVENT:
-        return read_list(w, &entry->pair);
+        return read_sequence(w, &entry->pair);
     default:
         return read_mapping(w, entry->pair.key);
     }
 }
 
-static bool read_mapping(struct walk *w, const char *prefix)
+static bool read_mapping(struct yaml_walk *w, const char *prefix)
 {
     unsigned mapping = ++w->mappings;
     bool flow = w->event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
 
     if (w->depth == ETHOS_MAX_YAML_DEPTH)
-        return fail(w, ETHOS_LIMIT, cursor_at(w, w->event.start_mark.index).line,
-                    "nested too deeply");
+        return fail_walk(w, ETHOS_LIMIT, cursor_at(w, w->event.start_mark.index).line,
+                         "nested too deeply");
     w->depth++;
-    while (advance(w)) {
+    while (next_yaml_event(w)) {
         if (w->event.type == YAML_MAPPING_END_EVENT) {
             w->depth--;
             return true;
         }
-        if (!read_member(w, prefix, mapping, flow))
+        if (!read_mapping_member(w, prefix, mapping, flow))
             return false;
     }
     return false;
 }
 
 /* What stands at the top: a mapping, or nothing. */
-static bool read_root(struct walk *w)
+static bool read_root(struct yaml_walk *w)
 {
     if (w->event.type == YAML_MAPPING_START_EVENT)
         return read_mapping(w, "");
@@ -327,29 +328,31 @@ static bool read_root(struct walk *w)
     return fail_here(w, "keys and values are expected");
 }
 
-static bool read_stream(struct walk *w)
+static bool read_stream(struct yaml_walk *w)
 {
-    if (!advance(w) || !advance(w)) // the start of the stream, and what comes first in it
+    if (!next_yaml_event(w) ||
+        !next_yaml_event(w)) // the start of the stream, and what comes first in it
         return false;
     if (w->event.type == YAML_STREAM_END_EVENT)
         return true;
-    if (!advance(w) || !read_root(w) || !advance(w) || !advance(w))
+    if (!next_yaml_event(w) || !read_root(w) || !next_yaml_event(w) || !next_yaml_event(w))
         return false;
     return w->event.type == YAML_STREAM_END_EVENT || fail_here(w, "only one document is allowed");
 }
 
 /* ---- from entries to the table --------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
+static int compare_entries_by_key(const void *a, const void *b)
 {
-    const struct entry *left = *(struct entry *const *)a, *right = *(struct entry *const *)b;
+    const struct yaml_entry *left = *(struct yaml_entry *const *)a,
+                            *right = *(struct yaml_entry *const *)b;
     int order = strcmp(left->pair.key, right->pair.key);
 
     return order ? order : left->order < right->order ? -1 : 1;
 }
 
 /* The same dotted key twice: an error, or the later one is dropped because it says the same. */
-static bool reconcile(struct walk *w, const struct entry *early, struct entry *late)
+static bool reconcile(struct yaml_walk *w, const struct yaml_entry *early, struct yaml_entry *late)
 {
     const struct yaml_pair *pair = &late->pair;
     const char *reason = NULL;
@@ -368,16 +371,16 @@ static bool reconcile(struct walk *w, const struct entry *early, struct entry *l
     return true;
 }
 
-static bool drop_repeated(struct walk *w)
+static bool drop_repeated(struct yaml_walk *w)
 {
-    struct entry **sorted = arena_array(w->arena, w->count, sizeof(struct entry *));
+    struct yaml_entry **sorted = arena_array(w->arena, w->count, sizeof(struct yaml_entry *));
     size_t count = 0;
 
     if (!sorted)
         return fail_nomem(w);
-    for (struct entry *entry = w->first; entry; entry = entry->next)
+    for (struct yaml_entry *entry = w->first; entry; entry = entry->next)
         sorted[count++] = entry;
-    qsort(sorted, count, sizeof(struct entry *), compare);
+    qsort(sorted, count, sizeof(struct yaml_entry *), compare_entries_by_key);
     for (size_t i = 1; i < count; i++) {
         for (size_t j = i; j > 0 && strcmp(sorted[j - 1]->pair.key, sorted[i]->pair.key) == 0;
              j--) {
@@ -388,13 +391,13 @@ static bool drop_repeated(struct walk *w)
     return true;
 }
 
-static bool make_table(struct walk *w, struct yaml_table *out)
+static bool make_table(struct yaml_walk *w, struct yaml_table *out)
 {
     struct yaml_table table = {.pairs = arena_array(w->arena, w->count, sizeof(struct yaml_pair))};
 
     if (!table.pairs)
         return fail_nomem(w);
-    for (const struct entry *entry = w->first; entry; entry = entry->next) {
+    for (const struct yaml_entry *entry = w->first; entry; entry = entry->next) {
         if (entry->pair.value)
             table.pairs[table.count++] = entry->pair;
     }
@@ -405,7 +408,7 @@ static bool make_table(struct walk *w, struct yaml_table *out)
 /* ---- interface ------------------------------------------------------------------------------- */
 
 /* What libyaml would report without a line, or in its own words. */
-static int check_text(struct ethos_view text, const char *what, struct ethos_error *error)
+static int check_encoding(struct ethos_view text, const char *what, struct ethos_error *error)
 {
     bool ok = true;
     size_t at = 0;
@@ -420,16 +423,16 @@ static int check_text(struct ethos_view text, const char *what, struct ethos_err
     }
     if (at == text.size)
         return ETHOS_OK;
-    return err_set(error, ETHOS_INVALID, "%s:%u: %s", what, line_of(text, at),
+    return err_set(error, ETHOS_INVALID, "%s:%u: %s", what, line_at_byte(text, at),
                    ok ? "NUL is not allowed" : "invalid UTF-8");
 }
 
 int yaml_parse(struct ethos_view text, const char *what, struct arena *arena,
                struct yaml_table *out, struct ethos_error *error)
 {
-    struct walk w = {
+    struct yaml_walk w = {
         .text = text, .cursor = {.line = 1}, .what = what, .arena = arena, .error = error};
-    int code = check_text(text, what, error);
+    int code = check_encoding(text, what, error);
 
     if (code)
         return code;

@@ -37,7 +37,7 @@ bool yaml_is_null(struct ethos_view v)
     return v.size == 0 || view_eq_str(v, "~") || view_eq_nocase(v, VIEW("null"));
 }
 
-static bool plain(struct ethos_view v)
+static bool is_plain_scalar(struct ethos_view v)
 {
     static const char indicators[] = "-?:,[]{}#&*!|>'\"%@`";
 
@@ -67,7 +67,7 @@ static void add_escaped(struct str *out, uint32_t cp)
     }
 }
 
-static int add_quoted(struct ethos_view v, struct str *out)
+static int add_yaml_quoted(struct ethos_view v, struct str *out)
 {
     str_addc(out, '"');
     for (size_t at = 0; at < v.size;) {
@@ -83,7 +83,7 @@ int yaml_quote(const char *value, struct str *out)
 {
     struct ethos_view v = view_str(value);
 
-    return plain(v) ? str_add(out, v) : add_quoted(v, out);
+    return is_plain_scalar(v) ? str_add(out, v) : add_yaml_quoted(v, out);
 }
 
 /* Whether some YAML reader may take it for a number, a time, a boolean or a merge key. */
@@ -109,5 +109,6 @@ static bool looks_typed(struct ethos_view v)
 
 int yaml_quote_string(struct ethos_view value, struct str *out)
 {
-    return plain(value) && !looks_typed(value) ? str_add(out, value) : add_quoted(value, out);
+    return is_plain_scalar(value) && !looks_typed(value) ? str_add(out, value)
+                                                         : add_yaml_quoted(value, out);
 }

@@ -1,7 +1,7 @@
 /*
  * args.c: from argv to an operation and its arguments.
  *
- * Global options may stand anywhere; the command is the first one or two words; then its options and
+ * Global options may stand anywhere; the command is the first one to three words; then its options and
  * positional arguments in any order; "--" ends options. A word is an option when a letter follows the
  * dash: "- buy milk" is a text, and the usual one.
  */
@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "base/nearest.h"
-#include "base/os.h"
+#include "base/system/os.h"
+#include "base/text/suggest.h"
 #include "base/view.h"
 #include "cli/cli.h"
 
@@ -291,15 +291,14 @@ static int parse_short(struct cli *self, struct words *words, const char *word)
 
 /* ---- the command --------------------------------------------------------------------------- */
 
+/* first: the words so far; second: one more, or NULL. */
 static bool is_command(const struct op *op, const char *first, const char *second)
 {
-    if (!op->command)
+    size_t size = strlen(first);
+    if (!op->command || strncmp(op->command, first, size) != 0)
         return false;
-    const char *space = strchr(op->command, ' ');
-    size_t size = space ? (size_t)(space - op->command) : strlen(op->command);
-    if (strncmp(op->command, first, size) != 0 || first[size] != 0)
-        return false;
-    return space ? second && strcmp(space + 1, second) == 0 : true;
+    const char *rest = op->command + size;
+    return !*rest || (*rest == ' ' && second && strcmp(rest + 1, second) == 0);
 }
 
 static const struct op *find_command(const char *first, const char *second)
@@ -310,6 +309,7 @@ static const struct op *find_command(const char *first, const char *second)
     return NULL;
 }
 
+/* Whether commands begin with these words and go on. */
 static bool is_group(const char *word)
 {
     size_t size = strlen(word);
@@ -337,9 +337,12 @@ static void collect_words(const char *group, char words[][32], const char **name
 {
     size_t count = 0;
     for (const struct op *op = op_next(NULL); op && count + 1 < room; op = op_next(op)) {
-        if (!op->command || (group ? !view_eq_str(cli_first_word(op), group) : cli_is_repeat(op)))
+        size_t size = group ? strlen(group) : 0;
+        if (!op->command ||
+            (group ? strncmp(op->command, group, size) != 0 || op->command[size] != ' '
+                   : cli_is_repeat(op)))
             continue;
-        const char *word = group ? op->command + strlen(group) + 1 : op->command;
+        const char *word = group ? op->command + size + 1 : op->command;
         snprintf(words[count], 32, "%.*s", (int)strcspn(word, " "), word);
         names[count] = words[count];
         count++;
@@ -389,10 +392,29 @@ static int take_command(struct cli *self, const char *word)
     self->op = self->group ? find_command(self->group, word) : find_command(word, NULL);
     if (self->op)
         return CLI_DONE;
-    if (self->group || !is_group(word))
+    char words[sizeof self->group_words];
+    bool fits = snprintf(words, sizeof words, "%s%s%s", self->group ? self->group : "",
+                         self->group ? " " : "", word) < (int)sizeof words;
+    if (!fits || !is_group(words))
         return unknown_command(self, word);
-    self->group = word;
+    memcpy(self->group_words, words, sizeof words);
+    self->group = self->group_words;
     return CLI_DONE;
+}
+
+/* "recall index" and "recall --batch" are commands beside "recall": whether the word makes such a one. */
+static bool extend_command(struct cli *self, const char *word)
+{
+    const char *first = self->op ? self->op->command : self->group;
+    if (!first || strchr(first, ' ') || json_object_size(self->args) > 0)
+        return false;
+    for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
+        if (op != self->op && is_command(op, first, word)) {
+            self->op = op;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* One more word of a text: people do not quote what they search for. */
@@ -456,6 +478,8 @@ int cli_parse(struct cli *self, int argc, char **argv)
             only_words = true;
             continue;
         }
+        if (!only_words && extend_command(self, word))
+            continue;
         bool dashed = !only_words && word[0] == '-';
         if (dashed && word[1] == '-' && isalpha((unsigned char)word[2]))
             code = parse_long(self, &words, word + 2);

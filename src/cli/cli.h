@@ -1,16 +1,17 @@
 /*
  * cli.h: the command line, a thin surface over the operation table.
  *
- *   args.c      argv to an operation and its arguments
- *   run.c       reads input, runs, shows, maps codes to exit codes
- *   view*.c     results a person reads, where JSON would not do
- *   ask.c       what is asked or checked before a command runs
- *   edit.c      memory edit
- *   help.c      help, man page
- *   types.c     types of the JavaScript client
- *   complete.c  completion scripts
- *   program.c   the programs beside this one
- *   term.c      terminals: colour, pager, and no control sequence from memory ever
+ *   args.c          argv to an operation and its arguments
+ *   run.c           reads input, runs, shows, maps codes to exit codes
+ *   view*.c         results a person reads, where JSON would not do
+ *   confirm.c       what is asked or checked before a command runs
+ *   edit.c          memory edit
+ *   review.c        pending: changes that wait, one after the other
+ *   help.c          help, man page
+ *   types.c         types of the JavaScript client
+ *   complete.c      completion scripts
+ *   exec_program.c  the programs beside this one
+ *   term.c          terminals: colour, pager, and no control sequence from memory ever
  */
 #ifndef ETHOS_CLI_CLI_H
 #define ETHOS_CLI_CLI_H
@@ -39,9 +40,10 @@ struct cli {
     bool ephemeral, json, quiet, no_input, yes, fast, dry_run, no_pager, version, man, types;
     enum cli_color color;
     enum cli_help help;
-    const struct op *op; /* NULL: only a group ("memory") or nothing was named */
-    const char *group;   /* first word of the command, or NULL */
-    json_t *args;        /* arguments of the operation, strings still unread from stdin or file */
+    const struct op *op;  /* NULL: only a group ("memory") or nothing was named */
+    const char *group;    /* the first words of the command, or NULL */
+    char group_words[64]; /* of them, where they are two */
+    json_t *args;         /* arguments of the operation, strings still unread from stdin or file */
     struct term term;
     const struct surface *surfaces;
     const char *instead; /* of every complaint: struct surface */
@@ -81,7 +83,7 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
 
 int cli_show(struct cli *self, const struct op *op, const struct op_result *result);
 
-/* program.c: becomes the program libexec/<name>; returns only when that fails, after saying so. */
+/* exec_program.c: becomes the program libexec/<name>; returns only when that fails, after saying so. */
 int program_exec(const struct cli *self, const char *name);
 
 /* The same without saying so; state: a descriptor that goes along, or -1. */
@@ -91,15 +93,24 @@ int program_try(const struct cli *self, const char *name, int state, struct etho
 bool program_run(const char *name, const char *const *argv, unsigned timeout_ms);
 void program_begin(struct cli *self); /* before any other of these */
 
-/* ask.c: CLI_DONE when the command may run; else it said why not. */
+/* confirm.c: CLI_DONE when the command may run; else it said why not. */
 int ask_before(struct cli *self);
 
 /* view.c: prints a result for a person. */
 void view_page(struct cli *self, const json_t *page); /* a part of a long list */
 void view_result(struct cli *self, const struct op *op, const struct op_result *result);
 
-/* edit.c, complete.c, help.c: commands of this surface alone, by name of their row. */
+/* edit.c, review.c, complete.c, help.c: commands of this surface alone, by name of their row. */
 int edit_run(struct cli *self);
+int review_run(struct cli *self);
+
+/* edit.c: a text in the editor; name is what its copy is called. */
+int edit_text(const char *name, struct ethos_view text, struct str *out, struct ethos_error *error);
+
+/* review.c: whether pending edit is to open the editor; and that; and what is asked before an approval. */
+bool review_edits(const struct cli *self);
+int review_edit_run(struct cli *self);
+int review_ask(struct cli *self);
 int complete_run(struct cli *self);
 void help_program(FILE *out, bool full);
 void help_group(FILE *out, const char *group);

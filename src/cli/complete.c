@@ -3,7 +3,8 @@
  *
  * Every shell gets the same two lists: which words may follow the words of a command so far, and
  * which values an option takes. The scripts hold them as plain case statements, so that completing
- * starts no program.
+ * starts no program; but for the names of notes, personalities, settings and sessions, which
+ * `ethos completion --of` lists.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 
 /* How one shell writes the two kinds of case. */
 struct dialect {
-    void (*follow)(FILE *out, struct ethos_view words, const char *list);
+    void (*follow)(FILE *out, struct ethos_view words, const char *list, const char *names);
     void (*choices)(FILE *out, const char *option, const char *list);
 };
 
@@ -56,17 +57,60 @@ static void add_arguments(struct str *list, const struct op *op)
     }
 }
 
-/* The second words of the group that op is the first row of. */
-static void follow_group(FILE *out, const struct dialect *dialect, const struct op *op)
+static bool is_below(const struct op *op, struct ethos_view group)
+{
+    return op->command && view_starts(view_str(op->command), group) &&
+           op->command[group.size] == ' ';
+}
+
+/* The words behind those of the group that op is the first row of, each once. */
+static void follow_group(FILE *out, const struct dialect *dialect, const struct op *op,
+                         struct ethos_view group)
 {
     struct str list;
-    struct ethos_view group = cli_first_word(op);
+    struct ethos_view last = {0};
     str_init(&list, LIST_LIMIT);
-    for (const struct op *row = op; row; row = op_next(row))
-        if (row->command && view_eq(cli_first_word(row), group))
-            add_word(&list, view_str(row->command + group.size + 1));
-    dialect->follow(out, group, list.data);
+    for (const struct op *row = op; row; row = op_next(row)) {
+        if (!is_below(row, group))
+            continue;
+        const char *rest = row->command + group.size + 1;
+        struct ethos_view word = view_of(rest, strcspn(rest, " "));
+        if (!last.data || !view_eq(word, last))
+            add_word(&list, word);
+        last = word;
+    }
+    dialect->follow(out, group, list.data, "");
     str_release(&list);
+}
+
+/* The first two words of a command of three, where op is the first row that has them. */
+static struct ethos_view inner_group(const struct op *op)
+{
+    const char *last = strrchr(op->command, ' ');
+    struct ethos_view group = view_of(op->command, last ? (size_t)(last - op->command) : 0);
+    bool repeat = !memchr(group.data, ' ', group.size);
+    for (const struct op *row = op_next(NULL); !repeat && row != op; row = op_next(row))
+        repeat = is_below(row, group);
+    return repeat ? (struct ethos_view){0} : group;
+}
+
+/* What a command wants the name of: the operation that lists them, and the member that has it. */
+static const struct names {
+    const char *of, *group, *arg, *op, *rows, *member;
+} names[] = {{"notes", "notes.", "name", "notes.list", "notes", "key"},
+             {"personalities", "personalities.", "id", "personalities.list", "items", "id"},
+             {"settings", "config.", "key", "config.list", NULL, "key"},
+             {"sessions", "sessions.", "id", "sessions.list", "items", "id"},
+             {0}};
+
+static const char *wantedof(const struct op *op)
+{
+    for (const struct op_arg *arg = op->args; arg && arg->name; arg++)
+        for (const struct names *row = names; (arg->flags & OP_POSITIONAL) && row->of; row++)
+            if (strncmp(op->name, row->group, strlen(row->group)) == 0 &&
+                strcmp(arg->name, row->arg) == 0 && strcmp(op->name, "personalities.create") != 0)
+                return row->of;
+    return "";
 }
 
 static void follow_command(FILE *out, const struct dialect *dialect, const struct op *op)
@@ -74,7 +118,7 @@ static void follow_command(FILE *out, const struct dialect *dialect, const struc
     struct str list;
     str_init(&list, LIST_LIMIT);
     add_arguments(&list, op);
-    dialect->follow(out, view_str(op->command), list.data);
+    dialect->follow(out, view_str(op->command), list.data, wantedof(op));
     str_release(&list);
 }
 
@@ -89,10 +133,12 @@ static void print_follows(FILE *out, const struct dialect *dialect)
         if (!repeat)
             add_word(&list, cli_first_word(op));
         if (!repeat && strchr(op->command, ' '))
-            follow_group(out, dialect, op);
+            follow_group(out, dialect, op, cli_first_word(op));
+        if (inner_group(op).data)
+            follow_group(out, dialect, op, inner_group(op));
         follow_command(out, dialect, op);
     }
-    dialect->follow(out, VIEW(""), list.data);
+    dialect->follow(out, VIEW(""), list.data, "");
     str_release(&list);
 }
 
@@ -175,9 +221,10 @@ static void print_takers(FILE *out, const char *between)
 
 /* ---- the shells ---------------------------------------------------------------------------- */
 
-static void bash_follow(FILE *out, struct ethos_view words, const char *list)
+static void bash_follow(FILE *out, struct ethos_view words, const char *list, const char *wanted)
 {
-    fprintf(out, "    '%.*s') list='%s' ;;\n", VIEW_ARG(words), list);
+    fprintf(out, "    '%.*s') list='%s'%s%s ;;\n", VIEW_ARG(words), list, *wanted ? " of=" : "",
+            wanted);
 }
 
 static void bash_choices(FILE *out, const char *option, const char *list)
@@ -191,7 +238,7 @@ static void complete_bash(FILE *out)
     static const struct dialect bash = {bash_follow, bash_choices};
     fputs("# bash completion of ethos; made by: ethos completion bash\n"
           "_ethos()\n{\n"
-          "    local word=${COMP_WORDS[COMP_CWORD]} words=() list='' i\n"
+          "    local word=${COMP_WORDS[COMP_CWORD]} words=() list='' of='' i\n"
           "    local before=${COMP_WORDS[COMP_CWORD-1]}\n"
           "    [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD-2]}\n"
           "    [[ $word == = ]] && before=${COMP_WORDS[COMP_CWORD-1]} word=\n"
@@ -212,16 +259,21 @@ static void complete_bash(FILE *out)
           "    case \"${words[*]:0:2}\" in\n",
           out);
     print_follows(out, &bash);
-    fputs("    esac\n    [[ $word == -* ]] && list=\"$list", out);
+    fputs(
+        "    esac\n"
+        "    [[ $of && $word != -* ]] && list=\"$list $(ethos completion --of $of 2>/dev/null)\"\n"
+        "    [[ $word == -* ]] && list=\"$list",
+        out);
     print_globals(out);
     fputs("\"\n    COMPREPLY=($(compgen -W \"$list\" -- \"$word\"))\n}\n"
           "complete -o default -F _ethos ethos\n",
           out);
 }
 
-static void zsh_follow(FILE *out, struct ethos_view words, const char *list)
+static void zsh_follow(FILE *out, struct ethos_view words, const char *list, const char *wanted)
 {
-    fprintf(out, "    '%.*s') list=(%s) ;;\n", VIEW_ARG(words), list);
+    fprintf(out, "    '%.*s') list=(%s)%s%s ;;\n", VIEW_ARG(words), list, *wanted ? " of=" : "",
+            wanted);
 }
 
 static void zsh_choices(FILE *out, const char *option, const char *list)
@@ -233,7 +285,7 @@ static void complete_zsh(FILE *out)
 {
     static const struct dialect zsh = {zsh_follow, zsh_choices};
     fputs("#compdef ethos\n# zsh completion of ethos; made by: ethos completion zsh\n"
-          "local -a given list\nlocal -i at\n"
+          "local -a given list\nlocal of=\nlocal -i at\n"
           "case ${words[CURRENT-1]} in\n"
           "    --home|--workspace|-w) _files -/; return ;;\n",
           out);
@@ -249,14 +301,20 @@ static void complete_zsh(FILE *out)
           "case \"${given[1,2]}\" in\n",
           out);
     print_follows(out, &zsh);
-    fputs("esac\n[[ ${words[CURRENT]} == -* ]] && list+=(", out);
+    fputs("esac\n"
+          "[[ -n $of && ${words[CURRENT]} != -* ]] && "
+          "list+=(${(f)\"$(ethos completion --of $of 2>/dev/null)\"})\n"
+          "[[ ${words[CURRENT]} == -* ]] && list+=(",
+          out);
     print_globals(out);
     fputs(")\nif (( $#list )); then compadd -- $list; else _files; fi\n", out);
 }
 
-static void fish_follow(FILE *out, struct ethos_view words, const char *list)
+static void fish_follow(FILE *out, struct ethos_view words, const char *list, const char *wanted)
 {
     fprintf(out, "        case '%.*s'\n            set list %s\n", VIEW_ARG(words), list);
+    if (*wanted)
+        fprintf(out, "            set of %s\n", wanted);
 }
 
 static void fish_choices(FILE *out, const char *option, const char *list)
@@ -272,6 +330,7 @@ static void complete_fish(FILE *out)
           "function __ethos_words\n"
           "    set -l given (commandline -opc)\n"
           "    set -l list\n"
+          "    set -l of\n"
           "    set -l words\n"
           "    set -l skip 0\n"
           "    switch \"$given[-1]\"\n",
@@ -292,7 +351,10 @@ static void complete_fish(FILE *out)
           "    switch \"$words[1..2]\"\n",
           out);
     print_follows(out, &fish);
-    fputs("    end\n    printf '%s\\n' $list", out);
+    fputs("    end\n"
+          "    test -n \"$of\"; and set -a list (ethos completion --of $of 2>/dev/null)\n"
+          "    printf '%s\\n' $list",
+          out);
     print_globals(out);
     fputs("\nend\ncomplete -c ethos -a '(__ethos_words)'\n", out);
 }
@@ -307,8 +369,42 @@ static void print_script(const char *shell, FILE *out)
         complete_fish(out);
 }
 
+/* A line for each. */
+static void print_names(const struct names *row, const json_t *json, FILE *out)
+{
+    size_t index;
+    json_t *item;
+    json_array_foreach (row->rows ? json_object_get(json, row->rows) : (json_t *)json, index, item)
+        fprintf(out, "%s\n", json_string_value(json_object_get(item, row->member)));
+}
+
+static int list_names(struct cli *self, const char *of)
+{
+    struct op_result result;
+    struct ethos_error error;
+    const struct names *row = names;
+    while (strcmp(row->of, of) != 0)
+        row++;
+    const struct op *op = op_find(row->op);
+    if (!op_here(op))
+        return program_exec(self, "ethos-db");
+    self->json = true;
+    op_result_init(&result);
+    json_t *args = json_object();
+    int code = args ? cli_call(self, op, args, &result, &error) : ETHOS_NOMEM;
+    self->json = false;
+    if (code == ETHOS_OK)
+        print_names(row, result.json, self->term.out);
+    op_result_release(&result);
+    json_decref(args);
+    return code == ETHOS_OK ? CLI_DONE : cli_fail(self, &error);
+}
+
 int complete_run(struct cli *self)
 {
+    const char *of = json_string_value(json_object_get(self->args, "of"));
+    if (of)
+        return list_names(self, of);
     const char *shell = json_string_value(json_object_get(self->args, "shell"));
     struct op_result result;
     char *script = NULL;

@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/dir.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "base/os.h"
+#include "base/system/dir.h"
+#include "base/system/os.h"
 #include "base/utf8.h"
 #include "base/view.h"
 #include "cli/cli.h"
@@ -302,6 +302,21 @@ static int edit_copy(struct cli *self, const struct original *before, struct cop
     else if (code != ETHOS_OK && has_more(copy))
         *out_keep = copy->folder;
     str_release(&text);
+    return code;
+}
+
+int edit_text(const char *name, struct ethos_view text, struct str *out, struct ethos_error *error)
+{
+    struct copy copy = {0};
+    const char *editor = choose_editor();
+    if (!editor)
+        return err_hint(error, err_set(error, ETHOS_INVALID, "no editor found"), "set $EDITOR");
+    int code = make_copy(text, name, &copy, error);
+    if (code == ETHOS_OK)
+        code = run_editor(editor, copy.path, error);
+    if (code == ETHOS_OK)
+        code = read_copy(copy.path, out, error);
+    remove_copy(&copy);
     return code;
 }
 

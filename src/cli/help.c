@@ -8,16 +8,20 @@
 
 /* What the second words of a group are about. */
 static const char *const groups[][2] = {
-    {"memory", "Look at the files and change them"},
-    {"conflicts", "What could not be merged, and what befell entries"},
+    {"memory", "Show and change the memory files"},
+    {"recall", "Find what memory holds about a question"},
+    {"conflicts", "Review edits that could not be merged"},
+    {"pending", "Changes that wait for approval"},
     {"notes", "The notes of a workspace, and their index"},
-    {"sessions", "What was said, per folder, and finding it again"},
+    {"sessions", "Conversations, per folder, and searching them"},
     {"workspaces", "Which folder has which memory"},
-    {"users", "Who is known, and which identities are one person"},
+    {"users", "The people it knows, and their identities"},
     {"api-key", "Keys with which programs use the server"},
     {"browsers", "Browsers that are signed in to the server"},
     {"personality", "The roles of the agent, and which one is active"},
+    {"gateway", "Channels, and the people who talk there"},
     {"config", "The settings"},
+    {"bench", "Measure how well recall works on your data"},
 };
 
 static const char *const environment[][2] = {
@@ -26,7 +30,8 @@ static const char *const environment[][2] = {
     {"ETHOS_USER", "the user id, unless -u is given"},
     {"ETHOS_WORKSPACE", "the project folder, unless -w is given"},
     {"ETHOS_EPHEMERAL_MEMORY", "1 is --ephemeral-memory"},
-    {"VISUAL, EDITOR", "the editor of memory edit and notes edit"},
+    {"VISUAL, EDITOR", "the editor of memory edit, notes edit and chat"},
+    {"ACCESSIBLE", "1: chat works line by line, for screen readers"},
     {"CLAUDE_CONFIG_DIR, XDG_DATA_HOME, OPENCLAW_WORKSPACE_DIR, HERMES_HOME, MEMORY_FILE_PATH",
      "where import looks for claude-code, jutul, openclaw, hermes and server-memory"},
     {"PAGER, NO_COLOR, CLICOLOR_FORCE", "how output on a terminal looks"},
@@ -51,6 +56,14 @@ static const char *const shapes[][2] = {
     {"memory.search", "{hits: [{scope, key, line, snippet, modifiedAt}], files, unreadable, "
                       "partial}; partial: there "
                       "was more than one search looks into"},
+    {"memory.recall",
+     "{hits: [{scope, key, line, text, date, score, message?, role?, why?: [{part, "
+     "value, weight, score}], words?, indexed?}], scopes, units, partial, "
+     "elapsedMs}; the scores of why add up to the score; what was said has the "
+     "scope sessions, and the id of its session as its key"},
+    {"recall.bench",
+     "{questions, texts, recall1, recall5, recall10, ndcg10, mrr, msEach}, in percent "
+     "and milliseconds"},
     {"memory.tool", "{text, isError}; isError: the model made a mistake, and the text tells it"},
     {"memory.history",
      "an array of changes: {number, time, scope, key, actions: [], source, via, actor, session, "
@@ -76,6 +89,19 @@ static const char *const shapes[][2] = {
      "reason}], "
      "elsewhere?: {files, messages}, unreachable: []}; with --dry-run also taken: [{scope, name, "
      "key, line, text}] and more, the number of further lines"},
+    {"pending.list",
+     "an array of {id, scopeId, update: {action, key, content?, substringMatch?}, source, "
+     "proposedAt, factHash?, sessionId?, sessionKey?, actor?, via?, trust?, why?: [], base?, "
+     "hash?, "
+     "opId?, userId?, note?: {title, hook}, editedFrom?}, oldest first; proposedAt in "
+     "milliseconds"},
+    {"pending.show",
+     "one as in pending list, and {hash, moved, reasons: [], rule, diff}; hash is of what is shown "
+     "now, rule what --always would add, or null"},
+    {"pending.approve", "{applied, written: [], unchanged: [], conflicts: [], id, rule?}"},
+    {"pending.edit", "as pending show"},
+    {"pending.reject", "{id, decided}"},
+    {"pending.never", "{id, decided}"},
     {"conflicts.list",
      "{conflicts: [{id, scope, key, time, bytes, path, kind}], events: [changes as in memory "
      "history, each with undo: the command that reverses it, diff: what the edit changed, merged: "
@@ -156,6 +182,19 @@ static const char *const shapes[][2] = {
     {"sessions.unpin", "{session}"},
     {"sessions.delete", "{ok, session, messages: how many it had}"},
     {"sessions.prune", "{sessions: how many, before: the time}"},
+    {"channel.owner", "{code, link}; link opens the bot with the code, or is null"},
+    {"channel.people",
+     "{people: [{platform, sender, name, role, since, userId, local}], waiting: [{platform, "
+     "sender, name, begins, since, until}], nextCursor}; accounts of one person have one userId; "
+     "begins is how the code of somebody begins who waits"},
+    {"channel.status",
+     "{running, waiting, sending, channels: [{platform, title, state, since, why, bot, messages, "
+     "setup: []}], unsent: [{id, state, platform, chat, created}]}; state is off, down, up or "
+     "fatal, why is what to do; messages is how many came in seven days"},
+    {"channel.messages",
+     "{messages: [{platform, chat, direct, sender, name, role, received, state, ended, answer}]}; "
+     "state is new, running, answered, failed or refused; answer is sent, unknown, failed, or "
+     "where its sending stands"},
     {"workspaces.list",
      "{current, workspaces: [{id, scope, notes, bytes, paths: [{path, exists, lastSeen}], "
      "problem}], nextCursor}"},
@@ -259,6 +298,18 @@ static const char *shape_of(const struct op *op)
     return NULL;
 }
 
+/* The commands of a group, below `head`, which is left out where there are none. */
+static void print_members(FILE *out, const char *group, const char *head)
+{
+    for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
+        if (!in_group(op, group))
+            continue;
+        fputs(head, out);
+        print_row(out, op->command, op->summary);
+        head = "";
+    }
+}
+
 /* ---- help ---------------------------------------------------------------------------------- */
 
 void help_operation(FILE *out, const struct op *op, bool full)
@@ -268,6 +319,7 @@ void help_operation(FILE *out, const struct op *op, bool full)
         fputc('\n', out);
     for (const struct op_arg *arg = op->args; arg && arg->name; arg++)
         print_arg_help(out, arg);
+    print_members(out, op->command, "\nCommands:\n");
     if (full)
         print_globals(out);
     if (full && shape_of(op)) {
@@ -281,10 +333,8 @@ void help_operation(FILE *out, const struct op *op, bool full)
 
 void help_group(FILE *out, const char *group)
 {
-    fprintf(out, "Usage: ethos %s COMMAND\n\n", group);
-    for (const struct op *op = op_next(NULL); op; op = op_next(op))
-        if (in_group(op, group))
-            print_row(out, op->command, op->summary);
+    fprintf(out, "Usage: ethos %s COMMAND\n", group);
+    print_members(out, group, "\n");
     fprintf(out, "\nethos %s COMMAND --help tells more, with an example.\n", group);
 }
 
@@ -425,6 +475,15 @@ void help_man(FILE *out)
     fputs("# OPTIONS\n\n", out);
     for (const struct cli_option *option = cli_options; option->name; option++)
         man_option(out, option);
+    fputs(
+        "# CONVERSATIONS\n\n"
+        "In *ethos chat*, Enter sends, Alt-Enter, Ctrl-J or a backslash before Enter begins a "
+        "line. What is pasted is one text. While an answer arrives, a message that is sent waits "
+        "for its turn; Esc or Ctrl-C stops the answer, and what waited comes back into the input. "
+        "Up, Down and Ctrl-R find what was typed in this folder before; Tab completes commands, "
+        "notes, conversations, and files behind an @, whose text becomes part of the message; "
+        "Ctrl-X Ctrl-E opens the editor; Ctrl-D leaves. */help* lists the commands.\n\n",
+        out);
     fputs("# ENVIRONMENT\n\n", out);
     man_pairs(out, environment, COUNT(environment));
     fputs(

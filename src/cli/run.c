@@ -14,13 +14,15 @@
 
 #include "base/err.h"
 #include "base/json.h"
-#include "base/os.h"
+#include "base/system/os.h"
 #include "base/utf8.h"
 #include "base/view.h"
-#include "cli/rows.h"
-#include "ops/ending.h"
-#include "ops/hooks.h"
-#include "ops/meant.h"
+#include "cli/view_internal.h"
+#include "ops/admin/mistyped_names.h"
+#include "ops/admin/status.h"
+#include "ops/memory/recall_index.h"
+#include "ops/sessions/hooks.h"
+#include "ops/shutdown.h"
 
 #include <ethos/provider.h>
 
@@ -307,10 +309,13 @@ int cli_call(struct cli *self, const struct op *op, json_t *args, struct op_resu
 int cli_show(struct cli *self, const struct op *op, const struct op_result *result)
 {
     if (self->json) {
-        bool array = strcmp(op->name, "memory.history") == 0; // here a list is all of it
+        const char *list = strcmp(op->name, "memory.history") == 0 ? "items"
+                           : strcmp(op->name, "pending.list") == 0
+                               ? "pending"
+                               : NULL; // all of it is a list here
         if (result->code != ETHOS_OK && json_is_object(result->json))
             json_object_set_new(result->json, "error", op_json_error(&result->error));
-        if (!print_json(array ? json_object_get(result->json, "items") : result->json)) {
+        if (!print_json(list ? json_object_get(result->json, list) : result->json)) {
             struct ethos_error error;
             err_nomem(&error);
             complain(&error);
@@ -352,11 +357,39 @@ static const struct surface *find_surface(const struct cli *self)
     return NULL;
 }
 
-/* Whether the surface wants another program to do it; that one is this one then. */
+/* Whether what was said is searched, too, where that is to be had. */
+static bool is_asking(const struct cli *self)
+{
+    return op_asks_elsewhere(self->op) && json_object_get(self->args, "query");
+}
+
+/* Whether an index is to have vectors of a model elsewhere, which this program cannot ask. */
+static bool embeds_elsewhere(struct cli *self)
+{
+    struct setting setting;
+    struct ethos *ethos = NULL;
+    if (strcmp(self->op->name, "recall.index") != 0 || self->executed)
+        return false;
+    settle(self, &setting);
+    bool elsewhere = ethos_open(&setting.options, &ethos, NULL) == ETHOS_OK &&
+                     recall_index_elsewhere(ethos, setting.request.personality);
+    ethos_close(ethos);
+    return elsewhere;
+}
+
+/* Whether what is imported is a database, which this program cannot read. */
+static bool imports_database(const struct cli *self)
+{
+    const char *source = json_string_value(json_object_get(self->args, "source"));
+    return strcmp(self->op->name, "transfer.import") == 0 && source &&
+           strcmp(source, "ethos-vector") == 0 && !op_here(op_find("memory.recall"));
+}
+
+/* Whether another program should do it; this one does when that is not to be had. */
 static void try_elsewhere(struct cli *self, const struct surface *surface)
 {
     struct ethos_error error = {0};
-    if (surface->elsewhere && surface->elsewhere(self->args))
+    if (is_asking(self) || (surface && surface->elsewhere && surface->elsewhere(self->args)))
         program_try(self, "ethos-db", -1, &error);
 }
 
@@ -373,11 +406,20 @@ static int run_surface(struct cli *self, const struct surface *surface)
     if (status != CLI_DONE)
         return status;
     settle(self, &setting);
-    const struct surface_start start = {self->args,    &setting.options, &setting.request,
-                                        self->dry_run, self->json,       hand_over,
-                                        self,          self->state};
+    const struct surface_start start = {.args = self->args,
+                                        .options = &setting.options,
+                                        .request = &setting.request,
+                                        .dry_run = self->dry_run,
+                                        .json = self->json,
+                                        .quiet = self->quiet,
+                                        .yes = self->yes,
+                                        .no_input = self->no_input,
+                                        .color = (int)self->color,
+                                        .hand_over = hand_over,
+                                        .hand_over_arg = self,
+                                        .state = self->state};
     int code = surface->run(&start, &error);
-    return code == ETHOS_OK ? CLI_DONE : cli_fail(self, &error);
+    return code == ETHOS_OK ? CLI_DONE : *error.text ? cli_fail(self, &error) : cli_exit_code(code);
 }
 
 /* ---- what hooks left --------------------------------------------------------------------------- */
@@ -437,19 +479,26 @@ static int dispatch(struct cli *self)
         printf("ethos %s\n", ethos_version());
         return CLI_DONE;
     }
+    if (self->help == CLI_HELP_NONE && !self->op && !self->group && op_home_is_there(self->home))
+        self->op = op_find("admin.status");
     if (self->help != CLI_HELP_NONE || !self->op)
         return help(self);
     if (strcmp(self->op->name, "memory.edit") == 0 || strcmp(self->op->name, "notes.edit") == 0)
         return edit_run(self);
+    if (strcmp(self->op->name, "pending.review") == 0)
+        return review_run(self);
+    if (review_edits(self))
+        return review_edit_run(self);
     if (strcmp(self->op->name, "admin.completion") == 0)
         return complete_run(self);
     const struct surface *surface = find_surface(self);
     if (surface && surface->program)
         return program_exec(self, surface->program);
-    if (!op_here(self->op))
+    if (embeds_elsewhere(self))
+        return program_exec(self, "ethos-agent");
+    if (!op_here(self->op) || imports_database(self))
         return program_exec(self, "ethos-db");
-    if (surface)
-        try_elsewhere(self, surface);
+    try_elsewhere(self, surface);
     if (surface && surface->instead)
         return run_surface(self, surface);
     take_waiting(self, true);

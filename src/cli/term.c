@@ -15,9 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/hidden.h"
-#include "base/os.h"
-#include "base/unicode.h"
+#include "base/str.h"
+#include "base/system/os.h"
+#include "base/text/terminal.h"
+#include "base/text/unicode.h"
 #include "base/utf8.h"
 #include "base/view.h"
 
@@ -108,40 +109,14 @@ bool term_finish(struct term *self)
     return ok;
 }
 
-static bool is_control(uint32_t cp)
-{
-    return (cp < 0x20 && cp != '\n' && cp != '\t') || cp == 0x7F;
-}
-
-/* One character that a terminal must not see, as something to read. */
-static void print_escaped(FILE *out, struct ethos_view bytes, uint32_t cp, bool valid)
-{
-    if (valid && is_control(cp))
-        fprintf(out, "^%c", (char)(cp ^ 0x40));
-    else if (valid && cp >= 0xA0)
-        fprintf(out, "\\u{%X}", (unsigned)cp);
-    else if (valid)
-        fprintf(out, "\\x%02x", (unsigned)cp);
-    for (size_t i = 0; !valid && i < bytes.size; i++)
-        fprintf(out, "\\x%02x", (unsigned char)bytes.data[i]);
-}
-
-/* What is harmless goes out in one piece: stderr writes every piece by itself. */
+/* In one piece: stderr writes every piece by itself. */
 void term_safe(FILE *out, struct ethos_view text)
 {
-    size_t size, done = 0;
-    for (size_t i = 0; i < text.size; i += size) {
-        uint32_t cp;
-        bool valid;
-        size = utf8_decode(text.data + i, text.size - i, &cp, &valid);
-        if (valid && !is_control(cp) && !(cp >= 0x80 && cp < 0xA0) && !hidden_at(text, i, cp))
-            continue;
-        fwrite(text.data + done, 1, i - done, out);
-        print_escaped(out, view_of(text.data + i, size), cp, valid);
-        done = i + size;
-    }
-    if (done < text.size)
-        fwrite(text.data + done, 1, text.size - done, out);
+    struct str safe;
+    str_init(&safe, 8 * text.size + 1);
+    if (terminal_escape(text, &safe) == ETHOS_OK)
+        fwrite(safe.data, 1, safe.size, out);
+    str_release(&safe);
 }
 
 /* A block of memory goes out as it is: a buffer would only copy it. */

@@ -11,9 +11,28 @@
 #include "base/view.h"
 #include "cli/cli.h"
 
+/* "memory" of memory.get, "memory.chunks" of memory.chunks.add. */
 static struct ethos_view namespace_of(const struct op *op)
 {
-    return view_of(op->name, strcspn(op->name, "."));
+    return view_of(op->name, (size_t)(strrchr(op->name, '.') - op->name));
+}
+
+/* Whether a namespace is one of another: "memory.chunks" of "memory". */
+static bool is_within(struct ethos_view name, struct ethos_view outer)
+{
+    return name.size > outer.size && view_starts(name, outer) && name.data[outer.size] == '.';
+}
+
+/* "MemoryChunksCalls" */
+static void print_interface(FILE *out, struct ethos_view name)
+{
+    bool begins = true;
+    for (size_t i = 0; i < name.size; i++) {
+        if (name.data[i] != '.')
+            fputc(begins ? toupper((unsigned char)name.data[i]) : name.data[i], out);
+        begins = name.data[i] == '.';
+    }
+    fputs("Calls", out);
 }
 
 static bool is_served(const struct op *op)
@@ -64,7 +83,7 @@ static void print_method(FILE *out, const struct op *op)
 {
     fprintf(out, "    /** %s. Needs %s. */\n    %s(...args: Args<'%s', {", op->summary,
             op->right == OP_OWNER ? "the owner" : op_right_name(op->right),
-            strchr(op->name, '.') + 1, op->name);
+            strrchr(op->name, '.') + 1, op->name);
     const char *end = "}";
     for (const struct op_arg *arg = op->args; arg && arg->name; arg++) {
         if (arg == op->args)
@@ -79,11 +98,19 @@ static void print_method(FILE *out, const struct op *op)
 
 static void print_namespace(FILE *out, struct ethos_view name)
 {
-    fprintf(out, "export interface %c%.*sCalls {\n", toupper((unsigned char)name.data[0]),
-            (int)name.size - 1, name.data + 1);
-    for (const struct op *op = op_next(NULL); op; op = op_next(op))
-        if (is_served(op) && view_eq(namespace_of(op), name))
+    fputs("export interface ", out);
+    print_interface(out, name);
+    fprintf(out, " extends Callable<'%.*s'> {\n", VIEW_ARG(name));
+    for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
+        struct ethos_view own = namespace_of(op);
+        if (is_served(op) && view_eq(own, name))
             print_method(out, op);
+        if (is_first_of_namespace(op) && is_within(own, name)) {
+            fprintf(out, "    readonly %.*s: ", VIEW_ARG(view_from(own, name.size + 1)));
+            print_interface(out, own);
+            fputs(";\n", out);
+        }
+    }
     fputs("}\n\n", out);
 }
 
@@ -91,7 +118,7 @@ void help_types(FILE *out)
 {
     fputs("// index.d.ts: what a client can call. Made by `ethos-serve --generate-types` from the\n"
           "// table of operations: change nothing here. types.d.ts has what is written by hand.\n\n"
-          "import type { Args, Client, ClientOptions, Result } from './types.js';\n\n"
+          "import type { Args, Callable, Client, ClientOptions, Result } from './types.js';\n\n"
           "export * from './types.js';\n\n",
           out);
     for (const struct op *op = op_next(NULL); op; op = op_next(op))
@@ -100,9 +127,11 @@ void help_types(FILE *out)
     fputs("export interface Ethos extends Client {\n", out);
     for (const struct op *op = op_next(NULL); op; op = op_next(op)) {
         struct ethos_view name = namespace_of(op);
-        if (is_first_of_namespace(op))
-            fprintf(out, "    readonly %.*s: %c%.*sCalls;\n", VIEW_ARG(name),
-                    toupper((unsigned char)name.data[0]), (int)name.size - 1, name.data + 1);
+        if (!is_first_of_namespace(op) || memchr(name.data, '.', name.size))
+            continue;
+        fprintf(out, "    readonly %.*s: ", VIEW_ARG(name));
+        print_interface(out, name);
+        fputs(";\n", out);
     }
     fputs("}\n\nexport function createClient(options?: ClientOptions): Ethos;\n", out);
 }

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/os.h"
+#include "base/system/os.h"
 #include "base/view.h"
-#include "cli/rows.h"
+#include "cli/view_internal.h"
 
 typedef void view_fn(struct cli *self, const json_t *json);
 
@@ -191,6 +191,22 @@ static void print_omission(struct cli *self, const json_t *row)
                 plural(number_of(row, "chars")), text_of(row, "key"), text_of(row, "reason"));
 }
 
+/* Where agents get less than what a prompt has room for. */
+static void print_hooks(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    const json_t *hooks = json_object_get(json, "hooks"),
+                 *omitted = json_object_get(hooks, "omitted");
+    if (json_array_size(omitted) <= json_array_size(json_object_get(json, "omitted")))
+        return;
+    term_styled(&self->term, TERM_BOLD, "To agents with hooks");
+    term_printf(&self->term, ": %lld of %lld bytes\n", number_of(hooks, "bytes"),
+                number_of(hooks, "budget"));
+    json_array_foreach ((json_t *)omitted, index, row)
+        print_omission(self, row);
+}
+
 /* What was changed while the backend was away, and is not to be seen yet. */
 static void print_waiting(struct cli *self, const json_t *json, const char *label)
 {
@@ -214,6 +230,7 @@ static void view_show(struct cli *self, const json_t *json)
     view_gauge(self, number_of(json, "chars"), number_of(json, "budget"));
     json_array_foreach (json_object_get(json, "omitted"), index, row)
         print_omission(self, row);
+    print_hooks(self, json);
     print_waiting(self, json, "Waiting: ");
     if (number_of(json, "chars") > 0)
         return;
@@ -324,8 +341,23 @@ static void view_personalities(struct cli *self, const json_t *json)
             term_printf(&self->term, " in %s", text_of(row, "memoryProvider"));
         term_printf(&self->term, "\n");
     }
+    json_array_foreach (json_object_get(json, "builtIn"), index, row)
+        term_printf(&self->term, "  %-16s comes with ethos: %s\n", text_of(row, "id"),
+                    text_of(row, "description"));
 }
 
+/* "memory_read, memory_write" */
+static void print_names(struct cli *self, const char *label, const json_t *names)
+{
+    size_t index;
+    json_t *name;
+    json_array_foreach ((json_t *)names, index, name)
+        term_printf(&self->term, "%s%s", index == 0 ? label : ", ", json_string_value(name));
+    if (json_array_size(names) > 0)
+        term_printf(&self->term, "\n");
+}
+
+/* Its page: who it is, where it remembers, what it may do, how it speaks. */
 static void view_personality(struct cli *self, const json_t *json)
 {
     static const char *const names[][2] = {{"Id", "id"},
@@ -334,13 +366,21 @@ static void view_personality(struct cli *self, const json_t *json)
                                            {"Memory", "memory"},
                                            {"Scope", "memoryScope"},
                                            {"Profile", "userScope"},
-                                           {"Provider", "memoryProvider"}};
+                                           {"Provider", "memoryProvider"},
+                                           {"Model", "model"}};
     const json_t *row = json_object_get(json, "personality");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *text = text_of(i == 3 ? json : row, names[i][1]);
         if (*text)
             term_printf(&self->term, "%-12s%s\n", names[i][0], text);
     }
+    print_names(self, "Tools       ", json_object_get(row, "toolset"));
+    if (json_is_true(json_object_get(row, "builtin")))
+        term_printf(&self->term, "Made        when it is used first\n");
+    if (*text_of(json, "soulMd"))
+        term_printf(&self->term, "\n%s", text_of(json, "soulMd"));
+    if (*text_of(json, "soulMd") && !view_ends(json_view(json, "soulMd"), VIEW("\n")))
+        term_printf(&self->term, "\n");
 }
 
 static void view_created(struct cli *self, const json_t *json)
@@ -389,13 +429,14 @@ static void print_wrapped(struct cli *self, int indent, const char *text)
 static void print_setting(struct cli *self, bool own, const char *key, const char *value,
                           const char *help)
 {
-    enum { WIDTH = 15, INDENT = 43 };
+    enum { KEY = 24, WIDTH = 15, INDENT = 43 };
+    bool long_key = strlen(key) > KEY;
     bool below = self->term.tty && self->term.width < INDENT + TERM_BESIDE;
     int indent = below ? TERM_BELOW : INDENT;
     term_styled(&self->term, own ? TERM_BOLD : TERM_PLAIN, below ? "%s %s" : "%s %-24s",
                 own ? "*" : " ", key);
     term_printf(&self->term, below ? " %s" : " %-15s ", value);
-    if (below || (self->term.tty && strlen(value) > WIDTH))
+    if (below || (self->term.tty && (long_key || strlen(value) > WIDTH)))
         term_printf(&self->term, "\n%*s", indent, "");
     print_wrapped(self, indent, help);
 }
@@ -448,6 +489,8 @@ static void view_unset(struct cli *self, const json_t *json)
         view_say(self, "%s is no longer set%s%s", key, *value ? ", so it is " : "", value);
     if (*text_of(json, "warning"))
         view_say(self, "warning: %s", text_of(json, "warning"));
+    if (*text_of(json, "hint"))
+        view_say(self, "%s", text_of(json, "hint"));
 }
 
 /* ---- doctor -------------------------------------------------------------------------------- */
@@ -516,6 +559,107 @@ static void view_found(struct cli *self, const json_t *json)
         view_say(self, "There is more than one search looks into; this is not all");
 }
 
+/* "deploys", "deploys (deployed)", "medicine ~ pills 0.56". */
+static void view_matched_word(struct cli *self, const json_t *row)
+{
+    term_printf(&self->term, "    %s", text_of(row, "word"));
+    if (json_object_get(row, "as"))
+        term_printf(&self->term, " (%s)", text_of(row, "as"));
+    if (json_object_get(row, "near"))
+        term_printf(&self->term, " ~ %s %.2f", text_of(row, "near"),
+                    json_number_value(json_object_get(row, "cosine")));
+    term_printf(&self->term, "\n");
+}
+
+/* What the score of a hit is made of: "  1.42  time_cue_x_when: 1 x 1.42". */
+static void view_why(struct cli *self, const json_t *hit)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach (json_object_get(hit, "why"), index, row)
+        term_printf(&self->term, "    %6.2f  %s: %.2f x %.2f\n",
+                    json_number_value(json_object_get(row, "score")), text_of(row, "part"),
+                    json_number_value(json_object_get(row, "value")),
+                    json_number_value(json_object_get(row, "weight")));
+    if (json_object_get(hit, "why"))
+        term_printf(&self->term, "    %6.2f  in all\n",
+                    json_number_value(json_object_get(hit, "score")));
+    json_array_foreach (json_object_get(hit, "words"), index, row)
+        view_matched_word(self, row);
+}
+
+static void view_passage(struct cli *self, struct ethos_view text)
+{
+    struct ethos_view line;
+    while (view_line(&text, &line)) {
+        term_printf(&self->term, "  ");
+        term_text(&self->term, line);
+        term_printf(&self->term, "\n");
+    }
+}
+
+/* "workspace:x-1 plan.md:12", or "session 3f2a9c1d user". */
+static void view_source(struct cli *self, const json_t *row)
+{
+    if (json_object_get(row, "message")) {
+        term_styled(&self->term, TERM_DIM, "session ");
+        term_styled(&self->term, TERM_BOLD, "%.8s %s", text_of(row, "key"), text_of(row, "role"));
+        return;
+    }
+    term_styled(&self->term, TERM_DIM, "%s ", text_of(row, "scope"));
+    term_styled(&self->term, TERM_BOLD, "%s:%lld", text_of(row, "key"), number_of(row, "line"));
+}
+
+/* The source and the date, then the text. */
+static void view_recalled(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    const json_t *hits = json_object_get(json, "hits");
+    json_array_foreach (hits, index, row) {
+        view_source(self, row);
+        term_styled(&self->term, TERM_DIM, " %s\n", text_of(row, "date"));
+        view_passage(self, view_str(text_of(row, "text")));
+        view_why(self, row);
+    }
+    if (json_array_size(hits) == 0)
+        view_say(self, "Nothing found in %lld scope%s", number_of(json, "scopes"),
+                 plural(number_of(json, "scopes")));
+    if (json_is_true(json_object_get(json, "partial")))
+        view_say(self, "There is more than one question looks into; this is not all");
+}
+
+static void view_indexed(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach (json_object_get(json, "scopes"), index, row)
+        term_printf(&self->term, "%s: %lld text%s, %lld unit%s%s%s\n", text_of(row, "scope"),
+                    number_of(row, "texts"), plural(number_of(row, "texts")),
+                    number_of(row, "units"), plural(number_of(row, "units")),
+                    json_is_true(json_object_get(row, "rebuilt")) ? ", was damaged and is made anew"
+                                                                  : "",
+                    json_is_true(json_object_get(row, "saved")) ? "" : ", could not be written");
+    if (json_array_size(json_object_get(json, "scopes")) == 0)
+        view_say(self, "There is nothing to index yet");
+}
+
+static void view_bench(struct cli *self, const json_t *json)
+{
+    static const char *const names[][2] = {{"recall@1", "recall1"},
+                                           {"recall@5", "recall5"},
+                                           {"recall@10", "recall10"},
+                                           {"nDCG@10", "ndcg10"},
+                                           {"MRR", "mrr"}};
+    term_printf(&self->term, "%-10s %lld of %lld texts\n", "questions",
+                number_of(json, "questions"), number_of(json, "texts"));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        term_printf(&self->term, "%-10s %.2f %%\n", names[i][0],
+                    json_number_value(json_object_get(json, names[i][1])));
+    term_printf(&self->term, "%-10s %.2f ms\n", "a question",
+                json_number_value(json_object_get(json, "msEach")));
+}
+
 /* ---- which view for which operation -------------------------------------------------------- */
 
 static const struct {
@@ -536,8 +680,23 @@ static const struct {
     {"memory.diff", view_diff},
     {"memory.blame", view_blame},
     {"memory.forget", view_forget},
+    {"memory.chunks.list", view_chunks},
+    {"memory.chunks.get", view_chunk},
+    {"memory.chunks.search", view_chunks},
+    {"memory.chunks.add", view_changed_chunk},
+    {"memory.chunks.update", view_changed_chunk},
+    {"memory.chunks.delete", view_changed_chunk},
     {"memory.search", view_found},
     {"search.all", view_found},
+    {"memory.recall", view_recalled},
+    {"recall.index", view_indexed},
+    {"recall.bench", view_bench},
+    {"pending.list", view_pending},
+    {"pending.show", view_pending_one},
+    {"pending.approve", view_approved},
+    {"pending.edit", view_pending_one},
+    {"pending.reject", view_decided},
+    {"pending.never", view_decided},
     {"conflicts.list", view_conflicts},
     {"conflicts.show", view_conflict},
     {"conflicts.resolve", view_resolved},
@@ -578,6 +737,7 @@ static const struct {
     {"workspaces.list", view_workspaces},
     {"workspaces.where", view_workspace},
     {"workspaces.adopt", view_adopted},
+    {"workspaces.accept", view_accepted},
     {"workspaces.forget", view_forgotten},
     {"users.list", view_users},
     {"users.show", view_user},
@@ -596,10 +756,18 @@ static const struct {
     {"apiKeys.revoke", view_revoked},
     {"browsers.list", view_browsers},
     {"browsers.revoke", view_signed_out},
+    {"channel.owner", view_channel_owner},
+    {"channel.allow", view_channel_allowed},
+    {"channel.remove", view_channel_removed},
+    {"channel.people", view_channel_people},
+    {"channel.status", view_channel_status},
+    {"channel.messages", view_channel_messages},
+    {"channel.resend", view_channel_resent},
     {"config.list", view_settings},
     {"config.get", view_setting},
     {"config.set", view_set},
     {"config.unset", view_unset},
+    {"admin.status", view_status},
     {"admin.doctor", view_doctor},
     {"admin.install", view_install},
     {"admin.uninstall", view_uninstall},

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "cli/rows.h"
+#include "cli/view_internal.h"
 
 static void print_size(long long bytes, char out[32])
 {
@@ -46,7 +46,17 @@ static void show_row(struct cli *self, const json_t *row)
 static void show_login(const struct cli *self, const json_t *json)
 {
     const char *login = text_of(json, "login");
-    if (*login)
+    const json_t *people = json_object_get(json, "people");
+    size_t index;
+    json_t *person;
+    json_array_foreach ((json_t *)people, index, person) {
+        const char *user = text_of(person, "userId"), *other = text_of(person, "login");
+        view_say(self,
+                 "The profile of %s%s%s%s is not in your prompt; if that is you, run: "
+                 "ethos users link cli %s %s --merge",
+                 user, *other ? " (login " : "", other, *other ? ")" : "", login, user);
+    }
+    if (*login && json_array_size(people) == 0)
         view_say(
             self,
             "Nobody in this home is known by the login '%s'; ethos users list shows the people, "

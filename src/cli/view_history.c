@@ -5,16 +5,29 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/os.h"
 #include "base/str.h"
-#include "base/unicode.h"
+#include "base/system/os.h"
+#include "base/text/unicode.h"
 #include "base/utf8.h"
 #include "base/view.h"
-#include "cli/rows.h"
+#include "cli/view_internal.h"
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-/* "owner/cli"; what is unknown is left out. */
+/* " (agent, approved by you)"; of the owner's own changes nothing. */
+static void add_trust(const json_t *row, char *out, size_t size)
+{
+    const char *trust = text_of(row, "trust"), *approver = text_of(row, "approvedBy");
+    size_t used = strlen(out);
+    bool says = *trust && strcmp(trust, "owner") != 0;
+    if (strcmp(approver, "owner") == 0)
+        approver = "you";
+    if (says || *approver)
+        snprintf(out + used, size - used, " (%s%s%s%s)", says ? trust : "",
+                 says && *approver ? ", " : "", *approver ? "approved by " : "", approver);
+}
+
+/* "owner/cli", "codex/mcp (agent)"; what is unknown is left out. */
 static void who_of(const json_t *row, char *out, size_t size)
 {
     const char *actor = text_of(row, "actor"), *via = text_of(row, "via");
@@ -26,6 +39,7 @@ static void who_of(const json_t *row, char *out, size_t size)
              both ? "/" : "", both ? via : "");
     if (!*out)
         snprintf(out, size, "%s", text_of(row, "source"));
+    add_trust(row, out, size);
 }
 
 /* "add, remove x3": the actions, repeated ones counted. */
@@ -85,8 +99,7 @@ static void print_line(struct cli *self, struct ethos_view line, int room)
     term_printf(&self->term, "\n");
 }
 
-/* A unified diff, what came and what went coloured. */
-static void print_diff(struct cli *self, struct ethos_view diff)
+void view_lines_of_diff(struct cli *self, struct ethos_view diff)
 {
     struct ethos_view line;
     while (view_line(&diff, &line)) {
@@ -123,7 +136,7 @@ static const char *event_words(const char *event)
 
 /* What stands before the changed line, and how wide the widest of it is. */
 struct columns {
-    char when[TERM_WHEN_SIZE], where[64], who[64], what[64], amount[32];
+    char when[TERM_WHEN_SIZE], where[64], who[128], what[64], amount[32];
 };
 
 struct widths {
@@ -187,6 +200,10 @@ static void print_change(struct cli *self, const json_t *row, const struct width
         term_styled(&self->term, TERM_WARN, "       %s", event_words(text_of(row, "event")));
         term_printf(&self->term, "\n");
     }
+    if (json_is_true(json_object_get(row, "large"))) {
+        term_styled(&self->term, TERM_WARN, "       it removed over a quarter of the file");
+        term_printf(&self->term, "\n");
+    }
 }
 
 static void view_changes(struct cli *self, const json_t *json, bool anywhere)
@@ -206,7 +223,7 @@ static void view_changes(struct cli *self, const json_t *json, bool anywhere)
         struct ethos_view diff = json_view(row, "diff");
         print_change(self, row, &widths);
         if (diff.data)
-            print_diff(self, diff);
+            view_lines_of_diff(self, diff);
     }
 }
 
@@ -239,7 +256,7 @@ void view_diff(struct cli *self, const json_t *json)
     } else {
         if (!self->no_pager)
             term_page(&self->term);
-        print_diff(self, diff);
+        view_lines_of_diff(self, diff);
     }
 }
 
@@ -283,7 +300,7 @@ void view_undo(struct cli *self, const json_t *json)
 
 static void print_blamed(struct cli *self, const json_t *row)
 {
-    char when[TERM_WHEN_SIZE], who[64] = "before history";
+    char when[TERM_WHEN_SIZE], who[128] = "before history";
     const json_t *change = json_object_get(row, "change");
     snprintf(when, sizeof when, "%s", "");
     if (json_is_object(change)) {
@@ -305,7 +322,7 @@ static void print_member(struct cli *self, const json_t *row, const char *label,
 /* All that is known of one line. */
 static void print_blame_of(struct cli *self, const json_t *row)
 {
-    char when[TERM_WHEN_SIZE], who[64], actions[64];
+    char when[TERM_WHEN_SIZE], who[128], actions[64];
     const json_t *change = json_object_get(row, "change");
     struct ethos_view replaced = json_view(row, "replaced"), line;
     term_styled(&self->term, TERM_BOLD, "%-12lld", number_of(row, "line"));
@@ -426,6 +443,17 @@ static void say_kept(struct cli *self, const json_t *rows)
         view_say(self, "Not changed: %s: %s", text_of(row, "path"), text_of(row, "reason"));
 }
 
+static void say_emptied(struct cli *self, const json_t *rows)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach ((json_t *)rows, index, row) {
+        const char *key = text_of(row, "key");
+        view_say(self, "%s (%s) has no text any more; ethos notes rm %.*s removes it", key,
+                 text_of(row, "scope"), (int)(strlen(key) - strlen(".md")), key);
+    }
+}
+
 static void say_unreachable(struct cli *self, const json_t *rows)
 {
     struct str text;
@@ -451,6 +479,7 @@ void view_forget(struct cli *self, const json_t *json)
     if (json_object_get(json, "elsewhere") && !self->quiet)
         print_elsewhere(stderr, json);
     say_kept(self, json_object_get(json, "kept"));
+    say_emptied(self, json_object_get(json, "emptied"));
     say_unreachable(self, json_object_get(json, "unreachable"));
 }
 
@@ -541,7 +570,7 @@ void view_conflict(struct cli *self, const json_t *json)
         term_printf(&self->term, "\n");
     term_styled(&self->term, TERM_BOLD,
                 diff.size > 0 ? "\nFrom the file to the copy:\n" : "\nThe file is the same now.\n");
-    print_diff(self, diff);
+    view_lines_of_diff(self, diff);
 }
 
 void view_resolved(struct cli *self, const json_t *json)

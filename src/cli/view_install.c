@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/view.h"
-#include "cli/rows.h"
+#include "cli/view_internal.h"
 
 /* ---- the list ------------------------------------------------------------------------------- */
 
@@ -102,4 +102,93 @@ void view_install(struct cli *self, const json_t *json)
     view_uninstall(self, json);
     if (!json_object_get(json, "files"))
         view_say(self, "Commit .gitattributes; every clone needs its own ethos install git");
+}
+
+/* ---- status -------------------------------------------------------------------------------- */
+
+#define STATUS_LABEL "%-13s"
+
+static void print_status_prompt(struct cli *self, const json_t *json)
+{
+    const json_t *hooks = json_object_get(json, "hooks"), *folder = json_object_get(json, "folder");
+    long long notes = number_of(folder, "notes");
+    term_printf(&self->term,
+                STATUS_LABEL "%lld of %lld characters; to agents with hooks %lld of %lld bytes\n",
+                "In prompts", number_of(json, "chars"), number_of(json, "budget"),
+                number_of(hooks, "bytes"), number_of(hooks, "budget"));
+    if (!json_is_object(folder))
+        return;
+    term_printf(&self->term, STATUS_LABEL, "This folder");
+    view_path(self, TERM_PLAIN, text_of(folder, "path"));
+    term_printf(&self->term, ", %lld note%s\n", notes, plural(notes));
+}
+
+static void print_status_agent(struct cli *self, const json_t *row, const char *label)
+{
+    char parts[64] = "", time[TERM_WHEN_SIZE];
+    add_part(row, "mcp", parts, sizeof parts);
+    add_part(row, "hooks", parts, sizeof parts);
+    add_part(row, "instructions", parts, sizeof parts);
+    term_printf(&self->term, STATUS_LABEL "%s (%s)", label, text_of(row, "title"), parts);
+    view_when(row, "lastRead", time);
+    if (*text_of(row, "lastRead"))
+        term_printf(&self->term, ", read %s", time);
+    view_when(row, "lastWrite", time);
+    if (*text_of(row, "lastWrite"))
+        term_printf(&self->term, ", wrote %s", time);
+    term_printf(&self->term, "\n");
+}
+
+static void print_status_agents(struct cli *self, const json_t *json)
+{
+    size_t index, count = 0;
+    json_t *row;
+    json_array_foreach (json_object_get(json, "agents"), index, row)
+        if (json_is_true(json_object_get(row, "mcp")) ||
+            json_is_true(json_object_get(row, "hooks")))
+            print_status_agent(self, row, count++ == 0 ? "Agents" : "");
+    if (count == 0)
+        term_printf(&self->term, STATUS_LABEL "none uses ethos; ethos install lists them\n",
+                    "Agents");
+}
+
+static void print_status_change(struct cli *self, const json_t *change)
+{
+    char time[TERM_WHEN_SIZE];
+    if (!json_is_object(change))
+        return;
+    view_when(change, "time", time);
+    term_printf(&self->term, STATUS_LABEL "%s: %s by %s\n", "Last change", time,
+                text_of(change, "key"), text_of(change, "actor"));
+}
+
+static void print_needs(struct cli *self, const json_t *needs)
+{
+    size_t index;
+    json_t *row;
+    if (json_array_size(needs) == 0)
+        term_styled(&self->term, TERM_GOOD, "\nNothing needs you\n");
+    else
+        term_styled(&self->term, TERM_BOLD, "\nNeeds you\n");
+    json_array_foreach ((json_t *)needs, index, row) {
+        const char *subject = text_of(row, "subject"), *remedy = text_of(row, "remedy");
+        term_printf(&self->term, "  %s%s%s\n", subject, *subject ? ": " : "",
+                    text_of(row, "problem"));
+        if (*remedy)
+            term_printf(&self->term, "      -> %s\n", remedy);
+    }
+}
+
+void view_status(struct cli *self, const json_t *json)
+{
+    const char *backend = text_of(json, "backend"), *server = text_of(json, "server");
+    term_printf(&self->term, "ethos %s, home ", text_of(json, "version"));
+    view_path(self, TERM_PLAIN, text_of(json, "home"));
+    term_printf(&self->term, "%s%s\n\n", *backend ? ", memory in " : "", backend);
+    print_status_prompt(self, json);
+    print_status_agents(self, json);
+    print_status_change(self, json_object_get(json, "lastChange"));
+    term_printf(&self->term, STATUS_LABEL "%s\n", "Server",
+                *server ? server : "not running; ethos serve starts it");
+    print_needs(self, json_object_get(json, "needs"));
 }

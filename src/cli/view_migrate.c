@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "cli/rows.h"
+#include "cli/view_internal.h"
 
 #define DIGEST_SHOWN 16 /* hex digits of a digest, on a line for people */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/view.h"
-#include "cli/rows.h"
+#include "cli/view_internal.h"
 
 static const char *error_of(const json_t *event)
 {

@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 #include "base/view.h"
-#include "cli/rows.h"
+#include "cli/view_internal.h"
 
 #define NAME_WIDTH 32 /* columns of the names at most; a longer name has a line of its own */
 
@@ -113,6 +113,13 @@ static void print_index(struct cli *self, const json_t *index)
         term_printf(&self->term,
                     ": the first %lld character%s; raise prefetch.maxChars, or shorten the index\n",
                     lost, plural(lost));
+    }
+    const json_t *hooks = json_object_get(index, "hooks");
+    long long notes = number_of(hooks, "notes"), all = number_of(hooks, "of");
+    if (notes < all) {
+        term_styled(&self->term, TERM_WARN, "To agents with hooks");
+        term_printf(&self->term, ": the last %lld of %lld lines; prompts recall the others\n",
+                    notes, all);
     }
 }
 
@@ -246,7 +253,7 @@ void view_written_note(struct cli *self, const json_t *json)
     say_advice(self, json);
 }
 
-/* What is gone from the folder stays in history. */
+/* What is gone from the folder stays in history, where there is one. */
 void view_removed(struct cli *self, const json_t *json)
 {
     const json_t *row = json_array_get(json_object_get(json, "written"), 0);
@@ -254,6 +261,11 @@ void view_removed(struct cli *self, const json_t *json)
     bool elsewhere = strncmp(scope, "workspace:", 10) != 0;
     int stem = (int)strlen(key) - 3; // .md
     struct str program, file;
+    if (json_is_true(json_object_get(json, "final"))) {
+        view_say(self, "Removed %s and its line; this backend has no history to restore it from",
+                 key);
+        return;
+    }
     str_init(&program, VIEW_COMMAND_BYTES);
     str_init(&file, VIEW_COMMAND_BYTES);
     view_program(self, &program);

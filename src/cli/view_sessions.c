@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "base/view.h"
-#include "cli/rows.h"
+#include "cli/view_internal.h"
 
 #define ID_DIGITS 8 /* of an id at least */
 #define NAME_COLUMNS 60

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "cli/rows.h"
+#include "cli/view_internal.h"
 
 #define ID_WIDTH 45 /* columns of the ids at most: a slug, a hyphen, a hash */
 
@@ -123,6 +123,22 @@ void view_adopted(struct cli *self, const json_t *json)
     view_say(self, "%s has the memory %s now", text_of(json, "path"), text_of(json, "id"));
     if (*before)
         view_say(self, "Its own stays: ethos workspaces adopt %s --replace brings it back", before);
+}
+
+void view_accepted(struct cli *self, const json_t *json)
+{
+    size_t index;
+    json_t *row;
+    const json_t *files = json_object_get(json, "files");
+    bool dry = json_is_true(json_object_get(json, "dryRun"));
+    json_array_foreach ((json_t *)files, index, row)
+        view_say(self, "%s %s",
+                 !json_is_true(json_object_get(row, "changed")) ? "Is accepted:"
+                 : dry                                          ? "Would accept"
+                                                                : "Accepted",
+                 text_of(row, "file"));
+    if (json_array_size(files) == 0)
+        view_say(self, "%s has no instructions", text_of(json, "path"));
 }
 
 void view_forgotten(struct cli *self, const json_t *json)

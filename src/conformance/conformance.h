@@ -7,7 +7,7 @@
  * there what it wrote.
  *
  * The tests of this project run it over its stores (conformance_run), `ethos conformance` over the
- * shared object of somebody else (surface.c).
+ * shared object of somebody else (command.c).
  */
 #ifndef ETHOS_CONFORMANCE_CONFORMANCE_H
 #define ETHOS_CONFORMANCE_CONFORMANCE_H

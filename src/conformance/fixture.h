@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 #include "base/view.h"
-#include "conformance/check.h"
+#include "conformance/assertions.h"
 #include "conformance/conformance.h"
 #include "store/store.h"
 
@@ -195,7 +195,7 @@ extern const size_t rules_graft_count;
 extern const struct rule rules_batch[];
 extern const size_t rules_batch_count;
 
-/* store_several.c */
+/* store_many_scopes.c */
 extern const struct rule rules_several[];
 extern const size_t rules_several_count;
 

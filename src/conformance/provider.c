@@ -4,10 +4,13 @@
  * Both are given the same updates, and must answer with the same codes and the same bytes. A provider
  * need not take every action, and may leave every optional slot empty: then the rule is about something it
  * does not offer.
+ *
+ * One that answers by meaning is not judged by what it shows of everything that was added, but by what a question
+ * brings.
  */
 #include "conformance/fixture.h"
-#include "memory/registry.h"
-#include "memory/slots.h"
+#include "memory/provider/missing_slots.h"
+#include "memory/provider/registry.h"
 
 #define STEPS 200     /* of a generated sequence */
 #define MAX_STEP 3    /* updates in one call */
@@ -61,12 +64,12 @@ static int do_one(struct fixture *f, enum ethos_action action, bool user, const 
 }
 
 /* What the host would be given for the prompt. */
-struct shown {
+struct prefetch_answer {
     struct ethos_section sections[ETHOS_SECTIONS];
 };
 
 static void do_prefetch(struct fixture *f, struct ethos_provider *provider,
-                        const struct ethos_context *context, struct shown *out)
+                        const struct ethos_context *context, struct prefetch_answer *out)
 {
     static const struct ethos_read_how how;
     memset(out, 0, sizeof *out);
@@ -77,14 +80,14 @@ static void do_prefetch(struct fixture *f, struct ethos_provider *provider,
         ETHOS_OK);
 }
 
-static void forget(const struct fixture *f, struct shown *shown)
+static void free_shown(const struct fixture *f, struct prefetch_answer *shown)
 {
     for (size_t i = 0; i < ETHOS_SECTIONS; i++)
         f->host->resize(f->host->arg, shown->sections[i].text.data, 0);
 }
 
 /* Nothing to show, be it that there is no text or an empty one. */
-static struct ethos_view text_of(const struct shown *shown, size_t section)
+static struct ethos_view text_of(const struct prefetch_answer *shown, size_t section)
 {
     const struct ethos_section *at = &shown->sections[section];
     return at->code == ETHOS_OK ? view_of(at->text.data, at->text.size) : view_of("", 0);
@@ -97,27 +100,33 @@ static void assert_same(struct ethos_view got, struct ethos_view wanted, const c
              got.data, (int)(wanted.size < 200 ? wanted.size : 200), wanted.data);
 }
 
+/* The rule is about all that was added, which one that answers by meaning need not show. */
+static void need_all(const struct fixture *f)
+{
+    need(!(f->provider->capabilities & ETHOS_PROVIDER_SEMANTIC), "showing all that was added");
+}
+
 static void assert_shows_the_same(struct fixture *f, struct ethos_provider *reference)
 {
     static const char *const names[] = {"USER.md", "MEMORY.md", "the workspace's MEMORY.md",
                                         "the global MEMORY.md"};
     const struct ethos_context context = context_of(f);
-    struct shown got, wanted;
+    struct prefetch_answer got, wanted;
     do_prefetch(f, f->provider, &context, &got);
     do_prefetch(f, reference, &context, &wanted);
     for (size_t i = 0; i < ETHOS_SECTIONS; i++)
         assert_same(text_of(&got, i), text_of(&wanted, i), names[i]);
-    forget(f, &got);
-    forget(f, &wanted);
+    free_shown(f, &got);
+    free_shown(f, &wanted);
 }
 
 static void assert_shows(struct fixture *f, size_t section, const char *text)
 {
     const struct ethos_context context = context_of(f);
-    struct shown got;
+    struct prefetch_answer got;
     do_prefetch(f, f->provider, &context, &got);
     assert_same(text_of(&got, section), view_str(text), "what prefetch shows");
-    forget(f, &got);
+    free_shown(f, &got);
 }
 
 /* ---- rules ------------------------------------------------------------------------------------- */
@@ -130,6 +139,7 @@ static void test_of_nothing_nothing_is_shown(struct fixture *f)
 
 static void test_what_is_added_is_shown(struct fixture *f)
 {
+    need_all(f);
     assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, "one"), ETHOS_OK);
     assert_shows(f, ETHOS_SECTION_MEMORY, "one\n");
     assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, "  two\n"), ETHOS_OK);
@@ -143,7 +153,7 @@ static void test_what_is_added_is_shown(struct fixture *f)
 static void test_what_somebody_keeps_is_not_shown_to_others(struct fixture *f)
 {
     struct ethos_context other = context_of(f);
-    struct shown got;
+    struct prefetch_answer got;
     assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, "one"), ETHOS_OK);
     assert_int_equal(do_one(f, ETHOS_ACTION_ADD, true, "likes tea"), ETHOS_OK);
     other.personality = other.user = "somebody-else";
@@ -152,7 +162,7 @@ static void test_what_somebody_keeps_is_not_shown_to_others(struct fixture *f)
     do_prefetch(f, f->provider, &other, &got);
     assert_same(text_of(&got, ETHOS_SECTION_MEMORY), VIEW(""), "another personality's MEMORY.md");
     assert_same(text_of(&got, ETHOS_SECTION_USER), VIEW(""), "another person's USER.md");
-    forget(f, &got);
+    free_shown(f, &got);
 }
 
 /* ---- generated updates ------------------------------------------------------------------------- */
@@ -187,6 +197,7 @@ static struct ethos_update make_update(const struct fixture *f, uint64_t *seed, 
 
 static void play(struct fixture *f, bool adds_only)
 {
+    need_all(f);
     struct ethos_provider *reference = open_reference(f);
     uint64_t seed = 20251116;
     for (int step = 0; step < STEPS; step++) {
@@ -219,6 +230,7 @@ static void test_every_action_means_what_it_means_in_files(struct fixture *f)
 static void test_an_update_of_another_text_than_was_seen_is_a_conflict(struct fixture *f)
 {
     struct ethos_update update = update_of(f, ETHOS_ACTION_ADD, false, "two");
+    need_all(f);
     update.if_match = "absent";
     assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, "one"), ETHOS_OK);
     assert_int_equal(do_sync(f, f->provider, &update, 1), ETHOS_CONFLICT);
@@ -232,6 +244,7 @@ static void test_a_repeated_sync_is_done_once(struct fixture *f)
     const struct ethos_origin origin = {.op_id = f->tag, .op_digest = "d"};
     const struct ethos_sync_how how = {.origin = &origin};
     need(f->provider->capabilities & ETHOS_PROVIDER_ONCE, "operation ids");
+    need_all(f);
     for (int i = 0; i < 3; i++)
         assert_int_equal(f->provider->ops->sync(f->provider, &context, &update, 1, &how, &f->error),
                          ETHOS_OK);
@@ -271,6 +284,7 @@ static void test_write_holds_for_the_text_that_was_read(struct fixture *f)
 {
     const struct ethos_provider_ops *ops = f->provider->ops;
     char revision[ETHOS_REVISION_SIZE];
+    need_all(f);
     need(SLOT_PROVIDER(f->provider, write) && SLOT_PROVIDER(f->provider, read), "write");
     assert_int_equal(ops->write(f->provider, f->scope, "MEMORY.md", "absent", VIEW("1\n"), NULL,
                                 revision, &f->error),
@@ -314,7 +328,7 @@ static int race_add(struct fixture *f, void *opened, const char *line)
 static const char *race_read(struct fixture *f)
 {
     const struct ethos_context context = context_of(f);
-    static struct shown shown; // until the process ends
+    static struct prefetch_answer shown; // until the process ends
     do_prefetch(f, f->provider, &context, &shown);
     struct ethos_view text = text_of(&shown, ETHOS_SECTION_MEMORY);
     char *copy = f->host->resize(f->host->arg, f->text.data, text.size + 1);
@@ -322,7 +336,7 @@ static const char *race_read(struct fixture *f)
     memcpy(copy, text.data, text.size);
     copy[text.size] = 0;
     f->text.data = copy;
-    forget(f, &shown);
+    free_shown(f, &shown);
     return copy;
 }
 
@@ -330,17 +344,99 @@ static void test_no_addition_is_lost_among_several_writers(struct fixture *f)
 {
     static const struct race race = {race_open, race_add, race_read};
     struct ethos_provider *first = f->provider;
+    need_all(f);
     assert_int_equal(do_one(f, ETHOS_ACTION_ADD, true, "shared"), ETHOS_OK);
     assert_int_equal(f->subject->open_provider(f->host, &f->provider, &f->error), ETHOS_OK);
     const struct ethos_context context = context_of(f);
-    struct shown shown;
+    struct prefetch_answer shown;
     do_prefetch(f, f->provider, &context, &shown);
     bool shared = text_of(&shown, ETHOS_SECTION_USER).size > 0;
-    forget(f, &shown);
+    free_shown(f, &shown);
     f->provider->ops->close(f->provider);
     f->provider = first;
     need(shared, "texts that handles share");
     race_run(f, &race);
+}
+
+/* ---- answers by meaning -------------------------------------------------------------------------- */
+
+#define FACT "The wifi password of the cabin is written on the fridge door"
+#define FACTS 40 /* that are in the way */
+
+static void need_meaning(const struct fixture *f)
+{
+    need(f->provider->capabilities & ETHOS_PROVIDER_SEMANTIC, "answers by meaning");
+}
+
+/* Whether a question in a context brings the fact into MEMORY.md. */
+static bool brings(struct fixture *f, struct ethos_context context, const char *question)
+{
+    struct prefetch_answer got;
+    context.query = question;
+    do_prefetch(f, f->provider, &context, &got);
+    bool found = view_contains(text_of(&got, ETHOS_SECTION_MEMORY), VIEW(FACT));
+    free_shown(f, &got);
+    return found;
+}
+
+/* The fact, and then others that have words of it. */
+static void add_facts(struct fixture *f)
+{
+    char text[TEXT_SIZE];
+    assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, FACT), ETHOS_OK);
+    for (int i = 0; i < FACTS; i++) {
+        snprintf(text, sizeof text, "Door %d of the house was painted in week %d", i, i % 50);
+        assert_int_equal(do_one(f, ETHOS_ACTION_ADD, false, text), ETHOS_OK);
+    }
+}
+
+static void test_a_question_that_repeats_what_was_added_finds_it(struct fixture *f)
+{
+    need_meaning(f);
+    add_facts(f);
+    if (!brings(f, context_of(f), FACT) || !brings(f, context_of(f), FACT "?"))
+        fail("it does not bring: %s", FACT);
+}
+
+static void test_what_was_removed_is_not_found(struct fixture *f)
+{
+    need_meaning(f);
+    add_facts(f);
+    int code = do_one(f, ETHOS_ACTION_REMOVE, false, FACT);
+    if (code == ETHOS_UNSUPPORTED)
+        not_offered("remove");
+    assert_int_equal(code, ETHOS_OK);
+    if (brings(f, context_of(f), FACT) || brings(f, context_of(f), NULL))
+        fail("it is found, or shown: %s", FACT);
+}
+
+static void test_a_question_of_somebody_else_does_not_find_it(struct fixture *f)
+{
+    struct ethos_context other = context_of(f);
+    need_meaning(f);
+    add_facts(f);
+    other.personality = other.user = "somebody-else";
+    other.memory_scope = "personality:somebody-else";
+    other.user_scope = "user:somebody-else";
+    if (brings(f, other, FACT))
+        fail("another personality finds: %s", FACT);
+}
+
+/* Something, or nothing; what there was to say is no failure. */
+static void test_without_a_question_something_is_shown_or_nothing(struct fixture *f)
+{
+    struct ethos_context context = context_of(f);
+    struct prefetch_answer got;
+    need_meaning(f);
+    for (int i = 0; i < 2; i++) {
+        context.query = i == 0 ? NULL : "";
+        do_prefetch(f, f->provider, &context, &got);
+        assert_same(text_of(&got, ETHOS_SECTION_MEMORY), VIEW(""), "of nothing");
+        free_shown(f, &got);
+    }
+    add_facts(f);
+    do_prefetch(f, f->provider, &context, &got);
+    free_shown(f, &got);
 }
 
 /* ---- the rules ---------------------------------------------------------------------------------- */
@@ -358,6 +454,10 @@ static const struct rule rules[] = {
     RULE(test_write_holds_for_the_text_that_was_read),
     RULE(test_list_names_what_was_written),
     RULE(test_no_addition_is_lost_among_several_writers),
+    RULE(test_a_question_that_repeats_what_was_added_finds_it),
+    RULE(test_what_was_removed_is_not_found),
+    RULE(test_a_question_of_somebody_else_does_not_find_it),
+    RULE(test_without_a_question_something_is_shown_or_nothing),
 };
 
 const struct rule *conformance_provider_rule(size_t index)

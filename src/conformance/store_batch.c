@@ -55,7 +55,7 @@ static void prepare(struct turn *turn, struct ethos_edit_call *call)
                                      &turn->origin, &turn->error, ETHOS_INTERNAL};
 }
 
-/* Hands them over; codes[i] is what became of each. The old texts stay until forget(). */
+/* Hands them over; codes[i] is what became of each. The old texts stay until free_turns(). */
 static void hand_over(struct fixture *f, struct turn *turns, size_t count, int *codes)
 {
     struct ethos_edit_call calls[MOST];
@@ -67,7 +67,7 @@ static void hand_over(struct fixture *f, struct turn *turns, size_t count, int *
         codes[i] = calls[i].code;
 }
 
-static void forget(struct fixture *f, struct turn *turns, size_t count)
+static void free_turns(struct fixture *f, struct turn *turns, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         free_edits(f, turns[i].edits, 2);
@@ -99,7 +99,7 @@ static void test_each_update_sees_what_those_before_it_left(struct fixture *f)
     assert_null(turns[5].edits[0].old.data);
     assert_text(f, "a.md", "123");
     assert_text(f, "b.md", "y");
-    forget(f, turns, 6);
+    free_turns(f, turns, 6);
 }
 
 static void test_a_refused_update_fails_alone(struct fixture *f)
@@ -121,7 +121,7 @@ static void test_a_refused_update_fails_alone(struct fixture *f)
     assert_int_equal(codes[4], ETHOS_OK);
     assert_text(f, "a.md", "25");
     assert_absent(f, "b.md");
-    forget(f, turns, 5);
+    free_turns(f, turns, 5);
 }
 
 static void test_a_batch_that_keeps_everything_leaves_the_store_untouched(struct fixture *f)
@@ -138,7 +138,7 @@ static void test_a_batch_that_keeps_everything_leaves_the_store_untouched(struct
     assert_int_equal(do_list(f, SCOPE, &listing), ETHOS_OK);
     assert_int_equal(listing.count, 0);
     store_batch(f->store, SCOPE, NULL, 0);
-    forget(f, turns, 3);
+    free_turns(f, turns, 3);
 }
 
 static void test_an_operation_id_holds_within_a_batch(struct fixture *f)
@@ -163,7 +163,7 @@ static void test_an_operation_id_holds_within_a_batch(struct fixture *f)
     assert_int_equal(codes[4], ETHOS_OK);
     assert_int_equal(codes[5], ETHOS_OK); // the one before changed nothing
     assert_text(f, "a.md", "124");
-    forget(f, turns, 6);
+    free_turns(f, turns, 6);
 }
 
 static void test_each_operation_id_of_a_batch_is_remembered(struct fixture *f)
@@ -175,7 +175,7 @@ static void test_each_operation_id_of_a_batch_is_remembered(struct fixture *f)
     int codes[4];
     need_once(f);
     hand_over(f, turns, 4, codes);
-    forget(f, turns, 4);
+    free_turns(f, turns, 4);
     put(f, "a.md", "since");
     for (size_t i = 0; i < 4; i++)
         turns[i].asked = 0;
@@ -188,7 +188,7 @@ static void test_each_operation_id_of_a_batch_is_remembered(struct fixture *f)
     assert_string_equal(turns[1].edits[1].receipt, "of 2");
     assert_text(f, "a.md", "since");
     assert_absent(f, "c.md");
-    forget(f, turns, 4);
+    free_turns(f, turns, 4);
 }
 
 /* ---- how long an operation id is remembered ------------------------------------------------- */
@@ -211,7 +211,7 @@ static void do_others(struct fixture *f, unsigned count)
                 .keys = {"b.md"}, .op_id = ids[i], .digest = "d", .text = i % 2 ? NULL : "x"};
         }
         hand_over(f, turns, some, codes);
-        forget(f, turns, some);
+        free_turns(f, turns, some);
         for (unsigned i = 0; i < some; i++)
             assert_int_equal(codes[i], ETHOS_OK);
     }
@@ -224,7 +224,7 @@ static void assert_remembered(struct fixture *f, int64_t later_ms, unsigned othe
     int code;
     for (int i = 0; i < 2; i++) {
         hand_over(f, &turn, 1, &code);
-        forget(f, &turn, 1);
+        free_turns(f, &turn, 1);
         assert_int_equal(code, ETHOS_OK);
         if (i > 0)
             break;
@@ -302,7 +302,7 @@ static void test_each_update_of_a_batch_has_its_own_history(struct fixture *f)
     assert_string_equal(walked->op_ids[1], "-");
     walk(f, NULL, walked);
     assert_int_equal(walked->count, 4);
-    forget(f, turns, 4);
+    free_turns(f, turns, 4);
     free(walked);
 }
 
@@ -336,7 +336,7 @@ static void test_what_a_batch_takes_back_is_still_in_the_history(struct fixture 
             ETHOS_OK);
         assert_string_equal(f->text.data, "01");
     }
-    forget(f, turns, 6);
+    free_turns(f, turns, 6);
     free(walked);
 }
 
@@ -355,7 +355,7 @@ static void test_a_batch_that_changes_nothing_in_the_end_is_recorded(struct fixt
     }
     put(f, "b.md", "3");
     assert_text(f, "b.md", "3");
-    forget(f, turns, 2);
+    free_turns(f, turns, 2);
     free(walked);
 }
 
@@ -380,7 +380,7 @@ static void test_every_version_of_a_long_batch_is_reachable(struct fixture *f)
             assert_int_equal(f->text.size, (MOST - i) * strlen("one more line\n"));
         }
     }
-    forget(f, turns, MOST);
+    free_turns(f, turns, MOST);
     free(turns);
     free(walked);
 }
@@ -407,7 +407,7 @@ static void test_without_memory_each_update_is_done_or_not(struct fixture *f)
                 snprintf(expected + strlen(expected), 8, "%s", turns[i].text);
         }
         assert_text(f, "a.md", expected);
-        forget(f, turns, 3);
+        free_turns(f, turns, 3);
     }
 }
 
@@ -435,7 +435,7 @@ static void test_the_changes_of_one_update_are_told_from_those_of_others(struct 
     if (!has_history(f) || !f->store->ops->update)
         not_offered("updates of several texts");
     hand_over(f, turns, 3, codes);
-    forget(f, turns, 3);
+    free_turns(f, turns, 3);
     assert_int_equal(f->store->ops->history(f->store, SCOPE, NULL, note_group, &groups, &f->error),
                      ETHOS_OK);
     assert_int_equal(groups.count, 5);

@@ -13,6 +13,7 @@ struct walked {
     struct {
         char key[32], actions[64], before[ETHOS_REVISION_SIZE], after[ETHOS_REVISION_SIZE];
         char actor[32], via[32], source[32], undoes[32], op_id[32], session[32];
+        char trust[32], approved_by[32], edited_from[32];
         uint64_t number, bytes_before, bytes_after;
         char diff[512];
     } changes[16];
@@ -39,6 +40,9 @@ static int note_change(void *arg, const struct ethos_change *change)
     COPY(change, via);
     COPY(change, source);
     COPY(change, undoes);
+    COPY(change, trust);
+    COPY(change, approved_by);
+    COPY(change, edited_from);
     COPY(change, op_id);
     COPY(change, session);
     walked->changes[at].number = change->number;
@@ -124,8 +128,14 @@ static void test_a_change_remembers_who_and_what(struct fixture *f)
 {
     struct walked walked;
     struct ethos_edit edit = {.key = "a.md"};
-    const struct ethos_origin origin = {
-        .actor = "ann", .via = "cli", .source = "restore", .session = "s1", .undoes = "7,3"};
+    const struct ethos_origin origin = {.actor = "ann",
+                                        .via = "cli",
+                                        .source = "restore",
+                                        .session = "s1",
+                                        .undoes = "7,3",
+                                        .trust = "agent",
+                                        .approved_by = "owner",
+                                        .edited_from = "another"};
     need(has_history(f) && f->store->ops->update, "history of updates");
     assert_int_equal(
         store_update(f->store, SCOPE, &edit, 1, put_named, "text\n", &origin, &f->error), ETHOS_OK);
@@ -140,6 +150,9 @@ static void test_a_change_remembers_who_and_what(struct fixture *f)
     assert_string_equal(walked.changes[1].source, "restore");
     assert_string_equal(walked.changes[1].session, "s1");
     assert_string_equal(walked.changes[1].undoes, "7,3");
+    assert_string_equal(walked.changes[1].trust, "agent");
+    assert_string_equal(walked.changes[1].approved_by, "owner");
+    assert_string_equal(walked.changes[1].edited_from, "another");
     assert_string_equal(walked.changes[1].actions, "add,remove");
 }
 
@@ -155,6 +168,8 @@ static void test_what_is_not_known_of_a_change_is_absent(struct fixture *f)
     assert_string_equal(walked.changes[0].session, "-");
     assert_string_equal(walked.changes[0].op_id, "-");
     assert_string_equal(walked.changes[0].undoes, "-");
+    assert_string_equal(walked.changes[0].trust, "-");
+    assert_string_equal(walked.changes[0].approved_by, "-");
 }
 
 static void test_every_version_is_readable_byte_for_byte(struct fixture *f)

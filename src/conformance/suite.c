@@ -3,8 +3,8 @@
  */
 #include <stdatomic.h>
 
-#include "base/log.h"
-#include "base/os.h"
+#include "base/system/log.h"
+#include "base/system/os.h"
 #include "conformance/fixture.h"
 
 /* ---- memory --------------------------------------------------------------------------------- */

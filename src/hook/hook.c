@@ -8,13 +8,15 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/os.h"
+#include "base/system/file.h"
+#include "base/system/os.h"
 #include "base/view.h"
-#include "ops/hooks.h"
+#include "ops/sessions/hooks.h"
 
 static const char *text_of(const json_t *args, const char *name)
 {
@@ -85,16 +87,19 @@ static int read_input(struct str *out, struct ethos_error *error)
 
 /* ---- the event ------------------------------------------------------------------------------- */
 
-static int run(const struct surface_start *start, struct ethos_view input, struct op_result *result,
-               struct ethos_error *error)
+/* How an event is run: at first as far as this program can, and again by one that has the session store. */
+enum { FIRST, AGAIN };
+
+static int run(const struct surface_start *start, struct ethos_view input, int pass,
+               struct op_result *result, struct ethos_error *error)
 {
     const char *agent = text_of(start->args, "agent"), *event = text_of(start->args, "event");
     struct ethos_options options = *start->options;
     struct op_call call = {.request = start->request, .dry_run = start->dry_run, .via = "hook"};
     options.brief = 1;
     options.host = NULL; // silence
-    json_t *args = json_pack("{s:s*, s:s*, s:o}", "agent", agent, "event", event, "input",
-                             json_text(input));
+    json_t *args = json_pack("{s:s*, s:s*, s:o, s:b, s:b}", "agent", agent, "event", event, "input",
+                             json_text(input), "tries", pass == FIRST, "noted", pass == AGAIN);
     int code = args ? ethos_open(&options, &call.ethos, error) : err_nomem(error);
     call.args = args;
     if (code == ETHOS_OK)
@@ -102,6 +107,31 @@ static int run(const struct surface_start *start, struct ethos_view input, struc
     ethos_close(call.ethos);
     json_decref(args);
     return code;
+}
+
+/* Returns when the other program is not to be had. */
+static void hand_over(const struct surface_start *start, struct ethos_view input)
+{
+    int fd = memfd_create("ethos-hook", 0);
+    if (fd >= 0 && os_write_all(fd, input.data, input.size) == 0 && lseek(fd, 0, SEEK_SET) == 0 &&
+        start->hand_over)
+        start->hand_over(start->hand_over_arg, fd, NULL);
+    if (fd >= 0)
+        os_close(fd);
+}
+
+static int run_event(const struct surface_start *start, struct ethos_view input,
+                     struct op_result *result, struct ethos_error *error)
+{
+    bool handed = start->state >= 0;
+    int code = run(start, input, handed ? AGAIN : FIRST, result, error);
+    if (code != ETHOS_UNSUPPORTED || handed ||
+        op_hook_records(text_of(start->args, "agent"), text_of(start->args, "event")))
+        return code; // what was said waits in the spool
+    hand_over(start, input);
+    op_result_release(result);
+    op_result_init(result);
+    return run(start, input, AGAIN, result, error);
 }
 
 static void debug(const struct ethos_error *error)
@@ -118,9 +148,11 @@ int hook_serve(const struct surface_start *start, struct ethos_error *error)
     set_deadline();
     op_result_init(&result);
     str_init(&input, ETHOS_MAX_INPUT_BYTES);
-    int code = read_input(&input, error);
+    int code = start->state >= 0 ? file_read(start->state, "the prompt", ETHOS_MAX_INPUT_BYTES,
+                                             &input, NULL, error)
+                                 : read_input(&input, error);
     if (code == ETHOS_OK)
-        code = run(start, str_view(&input), &result, error);
+        code = run_event(start, str_view(&input), &result, error);
     lift_deadline();
     if (code == ETHOS_OK && result.has_text) {
         os_write_all(STDOUT_FILENO, result.text.data, result.text.size);

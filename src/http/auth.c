@@ -10,12 +10,12 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/os.h"
+#include "base/system/os.h"
 #include "base/view.h"
 #include "http/server.h"
-#include "ops/keys.h"
-#include "ops/limits.h"
-#include "ops/share.h"
+#include "ops/admin/api_keys.h"
+#include "ops/key_limits.h"
+#include "ops/shared_handles.h"
 
 #define MINUTE_MS 60000
 #define MAX_KEYS 4096

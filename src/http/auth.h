@@ -2,7 +2,7 @@
  * auth.h: who is asking: browsers by their cookies, programs by their keys.
  *
  * Both are rows of the session store of which only hashes are stored. Each browser has a secret of its own,
- * which it was given for a link or a code (ops/login.h). Rows are read anew when the store changed, at most
+ * which it was given for a link or a code (ops/admin/login.h). Rows are read anew when the store changed, at most
  * AUTH_LOOK_MS after it did, and at once for a credential that is not known; those who guess have
  * AUTH_FAILURES of such looks a minute. While the store does not answer, keys that were known count for
  * AUTH_KEEP_MS, so that a database may be restarted; then none is known, which is told. Browsers that were
@@ -13,7 +13,7 @@
 
 #include "base/hash.h"
 #include "http/http.h"
-#include "ops/login.h"
+#include "ops/admin/login.h"
 
 #define AUTH_COOKIE "ethos_auth"
 #define AUTH_DAYS_SECONDS ((int)(LOGIN_DAYS_MS / 1000)) /* of the cookie */
@@ -44,7 +44,7 @@ struct auth_found {
     char actor[AUTH_NAME_SIZE];      /* "owner", "key:NAME" */
     char secret[HASH_HEX_SIZE];      /* hash of the credential, for auth_holds */
     char origins[AUTH_ORIGINS_SIZE]; /* of the key */
-    char only[AUTH_ONLY_SIZE];       /* its limits, with OP_LIMITED (ops/limits.h) */
+    char only[AUTH_ONLY_SIZE];       /* its limits, with OP_LIMITED (ops/key_limits.h) */
     bool throttled;                  /* wrong once too often */
     bool unread;                     /* a key, and keys cannot be read now */
     uint64_t state; /* of all credentials; another number when some may have changed */

@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 #include "base/view.h"
-#include "http/shapes.h"
+#include "http/handlers/stable_calls.h"
 
 #define INTERNAL_MESSAGE "Something went wrong inside the server"
 

@@ -1,19 +1,19 @@
 /*
  * http.h: ethos serve, a thin surface over the operation table. docs/internals/http.md has the picture.
  *
- *   serve.c    the command: the URL that is printed, the loop of the first thread; listen.c: sockets
- *   server.c   libmicrohttpd, connections and their time; judge.c: limits and the gate; answer.c: a
- *              request from its line to its end; streams.c: answers that go on (mhd.h: these four)
- *   again.c    answers that serve again
- *   request.c  a call as handlers see it; running operations; seats.c: a handle for each thread
- *   workers.c  the threads that do what may wait
- *   gate.c     who may come in: headers and credential in, verdict out (pure)
- *   auth.c     who is asking: browsers and keys; login.c: /auth, signing in and out
- *   routes.c   which handler a path has
- *   rpc.c      /rpc: the envelope of the wire; shapes.c: the reference's forms
- *   api.c      /api: for people and scripts; openapi.c: its description
- *   hub.c      events in order, for many readers; events.c, sse.c: the streams
- *   page.c     the dashboard's page, with what it shows first; assets.c: its files, embedded
+ *   serve.c                    the command: the URL that is printed, the loop of the first thread; listen.c: sockets
+ *   server.c                   libmicrohttpd, connections and their time; admission.c: limits and the gate; dispatch.c: a
+ *                              request from its line to its end; streams.c: answers that go on (mhd.h: these four)
+ *   response_cache.c           answers that serve again
+ *   request.c                  a call as handlers see it; running operations; thread_context.c: a handle for each thread
+ *   workers.c                  the threads that do what may wait
+ *   access_rules.c             who may come in: headers and credential in, verdict out (pure)
+ *   auth.c                     who is asking: browsers and keys; handlers/login.c: /auth, signing in and out
+ *   routes.c                   which handler a path has
+ *   handlers/rpc.c             /rpc: the envelope of the wire; handlers/stable_calls.c: the reference's forms
+ *   handlers/api.c             /api: for people and scripts; handlers/openapi.c: its description
+ *   handlers/event_ring.c      events in order, for many readers; handlers/events.c, handlers/session_stream.c: the streams
+ *   handlers/dashboard_page.c  the dashboard's page, with what it shows first; handlers/assets.c: its files, embedded
  */
 #ifndef ETHOS_HTTP_HTTP_H
 #define ETHOS_HTTP_HTTP_H

@@ -1,9 +1,9 @@
 /*
- * mhd.h: what the files that know libmicrohttpd share: server.c, judge.c, answer.c, again.c, streams.c.
+ * mhd.h: what the files that know libmicrohttpd share: server.c, admission.c, dispatch.c, response_cache.c, streams.c.
  * Nothing else includes this, or its header.
  *
- * A request is named when its line has come, judged when its headers have (judge.c), read, and then
- * answered in this thread or by a worker while its connection is suspended (answer.c). A stream is
+ * A request is named when its line has come, judged when its headers have (admission.c), read, and then
+ * answered in this thread or by a worker while its connection is suspended (dispatch.c). A stream is
  * suspended whenever it has nothing to say (streams.c).
  */
 #ifndef ETHOS_HTTP_MHD_H
@@ -92,20 +92,20 @@ static inline struct request *request_of(const struct http_call *call)
 void connection_enter(struct connection *connection, enum phase phase);
 void connection_leave(struct server *self, struct connection *connection);
 
-/* judge.c: the headers are here; then its body, piece by piece. What is refused has its answer. */
+/* admission.c: the headers are here; then its body, piece by piece. What is refused has its answer. */
 void request_begin(struct request *request, const char *url, const char *method);
 void request_take(struct request *request, struct ethos_view piece);
 void request_forget(struct request *request); /* its body */
 void request_refuse(struct request *request, const struct http_error *error);
 
-/* again.c: sends an answer that was kept, if there is one and it would be made the same. */
+/* response_cache.c: sends an answer that was kept, if there is one and it would be made the same. */
 bool again_answer(struct request *request, enum MHD_Result *out);
 
 /* Whether the answer that was just made, by this thread, can serve again; then takes the response. */
 bool again_wants(const struct request *request);
 void again_keep(struct request *request, struct MHD_Response *response);
 
-/* answer.c: of a connection that begins and ends; libmicrohttpd's callbacks. */
+/* dispatch.c: of a connection that begins and ends; libmicrohttpd's callbacks. */
 void request_init(struct request *request);
 void request_release(struct request *request);
 void *on_line(void *arg, const char *uri, struct MHD_Connection *mhd);

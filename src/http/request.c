@@ -273,6 +273,7 @@ static int run_for(struct http_call *call, const struct op *op, unsigned rights,
     inner->only = call->only;
     inner->id = call->request_id;
     inner->tell = http_tell_session;
+    inner->chat = call->http->chat;
     inner->progress_arg = call;
     inner->dry_run |= call->http->dry_run;
     if (call->who == HTTP_KEY)

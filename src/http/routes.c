@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "http/parts.h"
+#include "http/internal.h"
 
 #define ON(method) (1u << (method))
 #define READ (ON(HTTP_GET) | ON(HTTP_HEAD))
@@ -20,6 +20,12 @@ static void run_mcp(struct http_call *call)
         http_answer_error(call, &none, NULL);
 }
 
+/* For whoever watches the server: it answers. What memory is like, /rpc/meta/health tells those who may know. */
+static void run_healthz(struct http_call *call)
+{
+    http_answer_json(call, 200, json_pack("{s:b}", "ok", true));
+}
+
 /* Pages of the dashboard, which finds out itself what to show. */
 #define PAGE(path)                                                                                 \
     {                                                                                              \
@@ -31,6 +37,7 @@ const struct http_route http_routes[] = {
      http_rpc_larger},
     {"/api/", ANY, 0, http_api, http_api_quick, 0, NULL},
     {"/openapi.json", READ, HTTP_EAGER, http_openapi, NULL, 0, NULL},
+    {"/healthz", READ, HTTP_EAGER | HTTP_OPEN, run_healthz, NULL, 0, NULL},
     {"/events", ON(HTTP_GET), HTTP_EAGER, http_events, NULL, 0, NULL},
     {"/sse/sessions/", ON(HTTP_GET), HTTP_EAGER, http_sse, NULL, 0, NULL},
     {"/mcp", ON(HTTP_POST), 0, run_mcp, NULL, 0, NULL},
@@ -42,6 +49,7 @@ const struct http_route http_routes[] = {
     PAGE("/notes"),
     PAGE("/timeline"),
     PAGE("/sessions"),
+    PAGE("/recall"),
     PAGE("/insights"),
     PAGE("/health"),
     PAGE("/conflicts"),

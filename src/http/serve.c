@@ -17,13 +17,14 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/os.h"
+#include "base/system/os.h"
 #include "base/view.h"
+#include "http/handlers/stable_calls.h"
 #include "http/listen.h"
 #include "http/server.h"
-#include "http/shapes.h"
-#include "ops/ending.h"
-#include "ops/share.h"
+#include "http/turns.h"
+#include "ops/shared_handles.h"
+#include "ops/shutdown.h"
 
 #define REQUESTS_SECONDS 20 /* for those that are under way at the end */
 #define TICK_MS 1000
@@ -32,14 +33,19 @@
 #define FULL_MS 50      /* before the next try when no descriptor is left */
 #define ANY_PORT_TRIES 8
 #define MAX_FILES 65536
+#define OWN_FILES 24 /* of the server itself */
+#define MIN_FILES 32 /* with fewer it does not start, or has no room for a page */
+#define WISHED_FILES 1024
 #define URL_SIZE 320      /* bytes of the server's address, with terminator */
 #define WORKER_FILES 8    /* that a worker has open at once, more or less */
 #define LARGE_TEXT 131072 /* bytes, for which memory is had from the system and goes back to it */
 
 struct serve {
     struct http http;
+    bool full; /* no descriptor was left, and that was told */
     struct listeners sockets;
     int signals;
+    unsigned max_turns;
     char hosts[2048], origins[4096]; /* of http.rules */
 };
 
@@ -66,7 +72,7 @@ static int read_setting(struct ethos *ethos, const char *key, char *out, size_t 
 
 static int read_settings(struct serve *self, const json_t *args, struct ethos_error *error)
 {
-    char port[16] = "";
+    char port[16] = "", turns[16] = "";
     struct ethos *ethos;
     const json_t *given = json_object_get(args, "port");
     int code = http_open(&self->http, &ethos, error);
@@ -77,6 +83,9 @@ static int read_settings(struct serve *self, const json_t *args, struct ethos_er
         code = read_setting(ethos, "serve.origins", self->origins, sizeof self->origins, error);
     if (code == ETHOS_OK)
         code = read_setting(ethos, "serve.port", port, sizeof port, error);
+    if (code == ETHOS_OK)
+        code = read_setting(ethos, "serve.turns", turns, sizeof turns, error);
+    self->max_turns = (unsigned)strtoul(turns, NULL, 10);
     self->sockets.port = given ? (unsigned)json_integer_value(given)
                                : (unsigned)strtoul(port, NULL, 10);
     ethos_close(ethos);
@@ -156,15 +165,21 @@ static unsigned smaller(rlim_t a, unsigned b)
  * A stream is a descriptor, and a thousand of them are more than one gets without asking. If one does not
  * get them, half are for connections: who takes all of those has not taken what reads and writes need.
  */
-static void share_files(struct http *http)
+static int share_files(struct http *http, struct ethos_error *error)
 {
     struct rlimit files = {MAX_FILES, MAX_FILES};
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = smaller(files.rlim_max, MAX_FILES);
         setrlimit(RLIMIT_NOFILE, &files);
     }
-    http->max_connections = smaller(files.rlim_cur / 2, HTTP_MAX_CONNECTIONS);
-    http->max_workers = smaller(files.rlim_cur / (4 * WORKER_FILES) + 1, HTTP_WORKERS);
+    rlim_t free = files.rlim_cur > OWN_FILES ? files.rlim_cur - OWN_FILES : 0;
+    http->max_connections = smaller(free / 2, HTTP_MAX_CONNECTIONS);
+    http->max_workers = smaller(free / (4 * WORKER_FILES) + 1, HTTP_WORKERS);
+    if (files.rlim_cur >= MIN_FILES)
+        return ETHOS_OK;
+    int code = err_set(error, ETHOS_LIMIT, "only %u files may be open, too few for a server",
+                       (unsigned)files.rlim_cur);
+    return err_hint(error, code, "raise the limit: ulimit -n %d", WISHED_FILES);
 }
 
 /*
@@ -202,6 +217,9 @@ static int start(struct serve *self, const json_t *args, struct ethos_error *err
         code = workers_new(http->max_workers, HTTP_MAX_JOBS, &http->workers, error);
     if (code == ETHOS_OK)
         code = events_start(http, &http->events, error);
+    if (code == ETHOS_OK)
+        code = turns_new(http, self->max_turns, &http->turns, error);
+    http->chat = turns_chat(http->turns);
     return code == ETHOS_OK ? server_start(http, &http->server, error) : code;
 }
 
@@ -216,6 +234,7 @@ static void stop(struct serve *self)
                       ENDING_SECONDS); // who waits for a backend now does so for nobody
     workers_end(http->workers);
     server_free(http->server);
+    turns_free(http->turns);
     events_stop(http->events);
     workers_free(http->workers);
     auth_close(http->auth);
@@ -240,8 +259,15 @@ static void take_connections(struct serve *self, int fd)
     for (;;) {
         socklen_t size = sizeof from;
         int client = accept4(fd, (struct sockaddr *)&from, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (client < 0 && (errno == EMFILE || errno == ENFILE))
+        if (client < 0 && (errno == EMFILE || errno == ENFILE)) {
+            if (!self->full)
+                fprintf(stderr,
+                        "ethos: no more files may be open (ulimit -n); connections that ask "
+                        "nothing are closed\n");
+            self->full = true;
+            server_make_room(self->http.server);
             os_sleep_ms(FULL_MS); // it stays in the queue
+        }
         if (client < 0)
             return;
         server_take(self->http.server, client, (struct sockaddr *)&from, size);
@@ -275,14 +301,23 @@ static int time_left(const struct times *times)
     return left > 0 ? (int)left : 0;
 }
 
-static void serve(struct serve *self)
+/* Whoever started this one is gone, or wants no server any more. */
+static bool has_ended(int fd)
 {
-    struct pollfd fds[LISTEN_MAX + 3];
+    char bytes[256];
+    ssize_t got = read(fd, bytes, sizeof bytes);
+    return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
+}
+
+static void serve(struct serve *self, bool until_eof)
+{
+    struct pollfd fds[LISTEN_MAX + 4];
     struct times times = {0};
     uint64_t rings;
-    nfds_t count = 3;
+    nfds_t count = 4;
     fds[0] = (struct pollfd){self->signals, POLLIN, 0};
     fds[2] = (struct pollfd){server_watch(self->http.server), POLLIN, 0};
+    fds[3] = (struct pollfd){until_eof ? STDIN_FILENO : -1, POLLIN, 0};
     for (size_t i = 0; i < self->sockets.count; i++)
         fds[count++] = (struct pollfd){self->sockets.fds[i], POLLIN, 0};
     for (;;) {
@@ -294,11 +329,15 @@ static void serve(struct serve *self)
             ending_within(ending_asked(), REQUESTS_SECONDS);
             return;
         }
+        if (fds[3].revents && has_ended(STDIN_FILENO)) {
+            ending_within(SIGTERM, REQUESTS_SECONDS);
+            return;
+        }
         if (fds[1].revents)
             times.rung = read(self->http.bell, &rings, sizeof rings) > 0;
         if (fds[2].revents)
             server_sweep(self->http.server);
-        for (nfds_t i = 3; i < count; i++)
+        for (nfds_t i = 4; i < count; i++)
             if (fds[i].revents)
                 take_connections(self, fds[i].fd);
     }
@@ -398,12 +437,14 @@ int http_serve(const struct surface_start *given, struct ethos_error *error)
     self.http.request = *given->request;
     self.http.dry_run = given->dry_run;
     self.signals = self.http.bell = -1;
-    share_files(&self.http);
-    int code = start(&self, given->args, error);
+    int code = share_files(&self.http, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = start(&self, given->args, error);
     if (code == ETHOS_OK)
         code = announce(&self, given->args, error);
     if (code == ETHOS_OK) {
-        serve(&self);
+        serve(&self, json_is_true(json_object_get(given->args, "untilEof")));
         fprintf(stderr, "ethos: ending\n");
     }
     stop(&self);

@@ -6,6 +6,7 @@
  */
 #include "http/mhd.h"
 
+#include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/os.h"
+#include "base/system/os.h"
 
 #define FINISH_MS 10000 /* that open requests have at the end */
 
@@ -118,6 +119,13 @@ static bool make_room(struct server *self)
     shutdown(oldest->fd, SHUT_RDWR);
     connection_leave(self, oldest);
     return true;
+}
+
+void server_make_room(struct server *self)
+{
+    pthread_mutex_lock(&self->mutex);
+    make_room(self);
+    pthread_mutex_unlock(&self->mutex);
 }
 
 void server_take(struct server *self, int fd, const struct sockaddr *address, socklen_t size)
@@ -237,11 +245,13 @@ int server_start(struct http *http, struct server **out, struct ethos_error *err
         return err_nomem(error);
     self->http = http;
     pthread_mutex_init(&self->mutex, NULL);
+    errno = 0;
     self->watch = epoll_create1(EPOLL_CLOEXEC);
     self->daemon = self->watch >= 0 ? start_daemon(self) : NULL;
     if (!self->daemon) {
+        int saved = errno;
         server_free(self);
-        return err_set(error, ETHOS_IO, "the server could not be started");
+        return err_errno(error, saved ? saved : EIO, "the server could not be started");
     }
     *out = self;
     return ETHOS_OK;

@@ -7,10 +7,10 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
-#include "base/uuid.h"
+#include "base/system/uuid.h"
+#include "http/access_rules.h"
 #include "http/auth.h"
-#include "http/gate.h"
-#include "http/parts.h"
+#include "http/internal.h"
 #include "http/workers.h"
 
 #define HTTP_THREADS 2        /* of libmicrohttpd: they parse, and do what is quick */
@@ -36,6 +36,8 @@ struct http {
     struct auth *auth;
     struct workers *workers;
     struct events *events;
+    struct turns *turns;
+    const struct op_chat *chat; /* of turns */
     struct server *server;
     struct seats *seats;
     struct op_share *share;                /* of all handles: their updates share writes */
@@ -97,7 +99,7 @@ struct auth_last *seats_last(struct http_seat *seat);
 void *seats_own(const struct http_seat *seat);
 void seats_put(struct http_seat *seat, void *own, void (*release)(void *own));
 
-/* ---- openapi.c: when no request is left ----------------------------------------------------------------- */
+/* ---- handlers/openapi.c: when no request is left ----------------------------------------------------------------- */
 
 void openapi_free(struct http *http);
 
@@ -107,6 +109,9 @@ int server_start(struct http *http, struct server **out, struct ethos_error *err
 
 /* Takes over a connection that was accepted. */
 void server_take(struct server *self, int fd, const struct sockaddr *address, socklen_t size);
+
+/* Ends the connection that has asked nothing for longest, if there is one: no descriptor is left for another. */
+void server_make_room(struct server *self);
 
 /* Wakes the streams that wait. How many streams there are. */
 size_t server_ring(struct server *self);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "base/os.h"
+#include "base/system/os.h"
 #include "base/view.h"
 
 #define SWEEP 64 /* events that are taken at once */

@@ -5,7 +5,7 @@
  * Headers repeat what the body says, for those on the way who do not read bodies; they may not say
  * anything else. Free of I/O like the rest.
  */
-#include "mcp/parts.h"
+#include "mcp/internal.h"
 
 #include "base/base64.h"
 #include "base/view.h"

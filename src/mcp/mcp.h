@@ -1,21 +1,20 @@
 /*
  * mcp.h: the Model Context Protocol, a thin surface over the operation table.
  *
- *   message.c    one message in, what is to be sent out: envelope, era, batches
- *   methods.c    which methods there are, and what each era has of them
- *   table.c      the tools: which operation each is, and what its arguments are called
- *   offer.c      methods of tools, resources and prompts: parameters, pages
- *   tools.c      the tools of memory
- *   resources.c  memory files and notes as resources
- *   prompts.c    prompts about memory
- *   kept.c       answers that serve again
- *   form.c       messages that are written like earlier ones
- *   stream.c     bytes to messages: lines, their limit, requests that were cancelled meanwhile
- *   state.c      what another program needs to go on with a connection
- *   stdio.c      ethos mcp
- *   http.c       a message that came as a POST
+ *   message.c       one message in, what is to be sent out: envelope, era, batches
+ *   methods.c       which methods there are, and what each era has of them
+ *   capabilities.c  methods of tools, resources and prompts: parameters, pages
+ *   tools.c         the tools of memory (ops/tools)
+ *   resources.c     memory files and notes as resources
+ *   prompts.c       prompts about memory
+ *   answer_cache.c  answers that serve again
+ *   parse_cache.c   messages that are written like earlier ones
+ *   framing.c       bytes to messages: lines, their limit, requests that were cancelled meanwhile
+ *   handover.c      what another program needs to go on with a connection
+ *   stdio.c         ethos mcp
+ *   http.c          a message that came as a POST
  *
- * Everything but state.c and stdio.c is free of I/O: it is given text and a function that runs
+ * Everything but handover.c and stdio.c is free of I/O: it is given text and a function that runs
  * operations. Two eras
  * of the protocol are spoken, chosen by each message alone: the modern one remembers nothing, the
  * legacy one has a version that `initialize` settled.
@@ -33,7 +32,7 @@
 #define MCP_MAX_LINE 1048576   /* bytes: one message */
 #define MCP_MAX_REPLY 67108864 /* bytes: what one message may be answered with */
 #define MCP_MAX_BATCH 256      /* messages in one batch */
-#define MCP_KEPT_BYTES 2097152 /* answers that are kept (kept.c), with their requests */
+#define MCP_KEPT_BYTES 2097152 /* answers that are kept (answer_cache.c), with their requests */
 #define MCP_CLIENT_SIZE 65     /* bytes with terminator: what a client calls itself */
 
 enum mcp_version {
@@ -89,7 +88,7 @@ struct mcp_session {
 /* Whether every tool is a row of the operation table; nothing is served before. ETHOS_INTERNAL: which is not. */
 int mcp_check(struct ethos_error *error);
 
-/* Answers that serve again (kept.c), for sessions whose mcp can tell whether they hold. NULL: no memory. */
+/* Answers that serve again (answer_cache.c), for sessions whose mcp can tell whether they hold. NULL: no memory. */
 struct mcp_kept *mcp_kept_new(void);
 void mcp_kept_free(struct mcp_kept *self);
 
@@ -100,13 +99,19 @@ size_t mcp_kept_bytes(const struct mcp_kept *self); /* what they take */
 /* Takes one message; appends nothing, or lines that each are one message (then check str_code). */
 void mcp_message(struct mcp_session *self, struct ethos_view text, struct str *out);
 
+/*
+ * Answers a message out of turn, while another is handled, if it is a request that runs no operation and
+ * changes nothing of the session. False: it has to wait, and nothing was sent.
+ */
+bool mcp_message_early(const struct mcp_session *self, struct ethos_view text, struct str *out);
+
 /* Appends the answer to a message that was too long to be read. */
 void mcp_too_long(struct str *out);
 
 /* Something worth a line of log happened while an operation ran; it is sent when it was asked for. */
 void mcp_log(struct mcp_session *self, enum ethos_level level, const char *line);
 
-/* ---- stream.c ------------------------------------------------------------------------------ */
+/* ---- framing.c ------------------------------------------------------------------------------ */
 
 #define MCP_MAX_CANCELLED 64 /* cancellations remembered ahead of their turn */
 
@@ -117,6 +122,7 @@ struct mcp_stream {
     size_t begin;  /* of the message at hand, while nothing of it was run */
     size_t at;     /* what was handled of it */
     size_t looked; /* what was searched for cancellations */
+    size_t early;  /* what was searched for requests that need not wait */
     bool skipping; /* inside a message that is too long */
     struct {
         json_t *id;
@@ -137,7 +143,13 @@ int mcp_stream_add(struct mcp_stream *self, struct ethos_view bytes);
 /* Handles the next message, if a whole one is there; at the end what is left counts as one, too. */
 bool mcp_stream_next(struct mcp_stream *self, bool at_end, struct str *out);
 
-/* ---- state.c ------------------------------------------------------------------------------- */
+/*
+ * While a message is handled: answers the requests behind it that need not wait, and takes them out. Appends
+ * to out, which is not the buffer of mcp_stream_next.
+ */
+void mcp_stream_early(struct mcp_stream *self, struct str *out);
+
+/* ---- handover.c ------------------------------------------------------------------------------- */
 
 /*
  * A descriptor that programs executed from here inherit, with all that is needed to go on from the

@@ -4,7 +4,7 @@
  * The envelope is checked here and nothing else is: whatever arrives, a request gets one answer under
  * its own id, a notification none, and the next message finds everything as it was.
  */
-#include "mcp/parts.h"
+#include "mcp/internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -319,8 +319,11 @@ static void answer(struct mcp_session *self, const json_t *message, bool in_batc
 /* Whether this program has what a message asks for. */
 static bool is_here(const struct mcp_session *self, const json_t *message)
 {
-    return !view_eq_str(json_view(message, "method"), "tools/call") ||
-           tools_here(self, json_object_get(message, "params"));
+    struct ethos_view method = json_view(message, "method");
+    const json_t *params = json_object_get(message, "params");
+    return view_eq_str(method, "tools/call")    ? tools_here(self, params)
+           : view_eq_str(method, "prompts/get") ? prompts_here(self, params)
+                                                : true;
 }
 
 /*
@@ -397,6 +400,25 @@ static void answer_text(struct mcp_session *self, struct ethos_view text, struct
         answer(self, message, false, out);
     }
     json_decref(message);
+}
+
+bool mcp_message_early(const struct mcp_session *self, struct ethos_view text, struct str *out)
+{
+    struct mcp_session apart = {.mcp = self->mcp, .version = self->version};
+    json_t *message = NULL;
+    size_t begin = out->size;
+    if (view_blank(text) || json_parse_wide(text, "message", &message, NULL) != ETHOS_OK)
+        return false;
+    bool early = !find_fault(message) && !is_answer(message) && json_object_get(message, "id") &&
+                 mcp_is_immediate(json_view(message, "method").data);
+    if (early) {
+        memcpy(apart.client, self->client, sizeof apart.client);
+        answer(&apart, message, false, out);
+        str_addc(out, '\n');
+        settle(begin, out);
+    }
+    json_decref(message);
+    return early;
 }
 
 void mcp_message(struct mcp_session *self, struct ethos_view text, struct str *out)

@@ -1,7 +1,7 @@
 /*
  * methods.c: which methods there are, and what each era has of them.
  */
-#include "mcp/parts.h"
+#include "mcp/internal.h"
 
 #include <string.h>
 
@@ -36,31 +36,28 @@ enum mcp_version mcp_version_find(const char *name)
 /* How a model uses memory well; each line where its operation is offered. */
 static const struct {
     const char *op, *text;
-    enum mcp_about about;
+    enum tool_about about;
 } advice[] = {
     {"memory.search",
-     "- Look before you answer what depends on who they are, what was decided or how this project "
-     "works: memory_search finds words everywhere, memory_read with store \"user\" shows their "
+     "- Look before you answer what depends on the person, on a decision or on how this project "
+     "works: memory_search, note_list and note_read; memory_read with store \"user\" is their "
      "profile.\n",
-     MCP_ANY},
-    {"notes.list", "- note_list shows the notes of this project, note_read opens one.\n", MCP_ANY},
-    {"sessions.search",
-     "- When they refer to an earlier conversation: session_search finds what was said, "
-     "session_list_by_date what was held when, session_read opens it.\n",
-     MCP_ANY},
+     TOOL_ABOUT_ANY},
+    {"sessions.search", "- Earlier conversations: session_search, then session_read.\n",
+     TOOL_ABOUT_ANY},
     {"notes.remember",
      "- Keep at once what will matter in a later conversation (a decision and why, a preference, "
-     "how to build or run things): remember, one fact, in their words, with a title. No secrets, "
-     "nothing that the code or its files say already, nothing that matters only now.\n",
-     MCP_ANY},
+     "how to build or run things): remember, one fact, in their words. No secrets, nothing that "
+     "the code or its files already say.\n",
+     TOOL_ABOUT_ANY},
     {"memory.add",
-     "- Facts about the person go into their profile: memory_write, action \"add\", "
-     "store \"user\".\n",
-     MCP_ANY},
+     "- Facts about the person: memory_write, action \"add\", store \"user\". Keep MEMORY.md "
+     "small: what goes on now.\n",
+     TOOL_ABOUT_ANY},
     {"memory.replace",
-     "- Correct what turns out wrong instead of adding the contrary: note_write or note_remove for "
-     "notes, memory_write for the rest, with if_match set to the revision you read.\n",
-     MCP_ANY},
+     "- Verify what looks stale before you rely on it. Correct what is wrong instead of adding the "
+     "contrary: note_write or note_remove for notes, memory_write for the rest, with if_match.\n",
+     TOOL_ABOUT_ANY},
 };
 
 static json_t *server_info(const struct mcp_request *request)
@@ -152,18 +149,19 @@ static const struct method {
     json_t *(*run)(struct mcp_request *request);
     int ttl_ms; /* modern: how long the result may be kept; -1: the result does not say */
     const char *cache;
+    bool immediate; /* runs no operation and changes nothing of the session */
 } methods[] = {
-    {"initialize", LEGACY, initialize, -1, NULL},
-    {"ping", LEGACY, ping, -1, NULL},
-    {"logging/setLevel", LEGACY, set_level, -1, NULL},
-    {"server/discover", MODERN, discover, 3600000, "public"},
-    {"tools/list", BOTH, tools_list, 3600000, "public"},
-    {"tools/call", BOTH, tools_call, -1, NULL},
-    {"resources/list", BOTH, resources_list, 0, "private"},
-    {"resources/templates/list", BOTH, resources_templates, 0, "private"},
-    {"resources/read", BOTH, resources_read, 0, "private"},
-    {"prompts/list", BOTH, prompts_list, 3600000, "public"},
-    {"prompts/get", BOTH, prompts_get, -1, NULL},
+    {"initialize", LEGACY, initialize, -1, NULL, false},
+    {"ping", LEGACY, ping, -1, NULL, true},
+    {"logging/setLevel", LEGACY, set_level, -1, NULL, false},
+    {"server/discover", MODERN, discover, 3600000, "public", true},
+    {"tools/list", BOTH, tools_list, 3600000, "public", true},
+    {"tools/call", BOTH, tools_call, -1, NULL, false},
+    {"resources/list", BOTH, resources_list, 0, "private", false},
+    {"resources/templates/list", BOTH, resources_templates, 0, "private", true},
+    {"resources/read", BOTH, resources_read, 0, "private", false},
+    {"prompts/list", BOTH, prompts_list, 3600000, "public", true},
+    {"prompts/get", BOTH, prompts_get, -1, NULL, false},
 };
 
 static const struct method *find_method(const struct mcp_request *request)
@@ -173,6 +171,14 @@ static const struct method *find_method(const struct mcp_request *request)
         if ((methods[i].eras & era) && strcmp(methods[i].name, request->method) == 0)
             return &methods[i];
     return NULL;
+}
+
+bool mcp_is_immediate(const char *method)
+{
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (strcmp(methods[i].name, method) == 0)
+            return methods[i].immediate;
+    return false;
 }
 
 /* What every result of the modern era has. */
@@ -208,11 +214,11 @@ const struct op *mcp_op(const struct mcp_session *session, const char *name)
     return op && op_allowed(op, session->mcp->rights) ? op : NULL;
 }
 
-bool mcp_offers(const struct mcp_session *session, enum mcp_about about)
+bool mcp_offers(const struct mcp_session *session, enum tool_about about)
 {
-    return about == MCP_TEAM      ? session->mcp->team != NULL
-           : about == MCP_PROJECT ? !session->mcp->no_project
-                                  : true;
+    return about == TOOL_ABOUT_TEAM      ? session->mcp->team != NULL
+           : about == TOOL_ABOUT_PROJECT ? !session->mcp->no_project
+                                         : true;
 }
 
 int mcp_run_as(struct mcp_request *request, const struct op *op, json_t *args, bool members,

@@ -5,8 +5,9 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/text/single_line.h"
 #include "base/view.h"
-#include "mcp/parts.h"
+#include "mcp/internal.h"
 
 #define RECALL_HITS 10
 
@@ -53,25 +54,37 @@ static void add_block(struct mcp_request *request, struct str *out)
     op_result_release(&result);
 }
 
+/* "- workspace:x plan.md:12", or "- session 3f2a9c1d, user"; then the passage, its lines as one. */
+static void add_hit(const json_t *hit, struct str *out)
+{
+    const char *role = json_string_value(json_object_get(hit, "role"));
+    const char *key = json_string_value(json_object_get(hit, "key"));
+    struct ethos_view text = json_view(hit, "text"), line;
+    if (role)
+        str_printf(out, "\n- session %.8s, %s:", key, role);
+    else
+        str_printf(out, "\n- %s %s:%" JSON_INTEGER_FORMAT ":",
+                   json_string_value(json_object_get(hit, "scope")), key,
+                   json_integer_value(json_object_get(hit, "line")));
+    while (view_line(&text, &line))
+        str_printf(out, " %.*s", VIEW_ARG(view_trim(line)));
+}
+
 static void add_hits(struct mcp_request *request, const char *topic, struct str *out)
 {
     size_t index;
     json_t *hit;
     struct op_result result;
-    const struct op *op = mcp_op(request->session, "memory.search");
+    const struct op *op = mcp_op(request->session, "memory.recall");
     if (!op)
         return;
-    mcp_run(request, op, json_pack("{s:s, s:i}", "query", topic, "limit", RECALL_HITS), &result,
+    mcp_run(request, op, json_pack("{s:s, s:i}", "question", topic, "limit", RECALL_HITS), &result,
             NULL);
     const json_t *hits = json_object_get(result.json, "hits");
     if (json_array_size(hits) > 0)
         str_adds(out, "\n\n## Found for it\n");
     json_array_foreach (hits, index, hit)
-        str_printf(out, "\n- %s:%" JSON_INTEGER_FORMAT " (%s): %s",
-                   json_string_value(json_object_get(hit, "key")),
-                   json_integer_value(json_object_get(hit, "line")),
-                   json_string_value(json_object_get(hit, "scope")),
-                   json_string_value(json_object_get(hit, "snippet")));
+        add_hit(hit, out);
     op_result_release(&result);
 }
 

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/view.h"
-#include "mcp/parts.h"
+#include "mcp/internal.h"
 
 #define MEMORY "ethos://memory/"
 #define NOTES "ethos://notes/"
@@ -22,13 +22,14 @@
 static const struct {
     const char *prefix, *name, *title, *description;
     const char *scope; /* for memory.get; NULL: what the key says */
-    enum mcp_about about;
+    enum tool_about about;
 } places[] = {
     {MEMORY, "memory", "Memory", "A file of memory by its name, such as MEMORY.md or USER.md", NULL,
-     MCP_ANY},
-    {NOTES, "note", "Note", "A note of this project by its file name", "workspace", MCP_PROJECT},
+     TOOL_ABOUT_ANY},
+    {NOTES, "note", "Note", "A note of this project by its file name", "workspace",
+     TOOL_ABOUT_PROJECT},
     {GLOBAL, "global", "Global note", "A note for all projects by its file name", "global",
-     MCP_ANY},
+     TOOL_ABOUT_ANY},
 };
 
 /* ---- listing --------------------------------------------------------------------------------- */
@@ -37,10 +38,16 @@ struct listing {
     struct mcp_request *request;
     json_t *rows;
     char memory_scope[ETHOS_MAX_SCOPE];
-    struct ethos_error error; /* why memory cannot be asked; code ETHOS_OK: it can */
+    struct ethos_error error; /* why memory cannot be listed; code ETHOS_OK: it can */
 };
 
-/* Asks for a part. What there cannot be adds nothing; after memory that is away, nothing more is asked. */
+/* What a backend or a place does not have. */
+static bool is_absence(int code)
+{
+    return code == ETHOS_UNSUPPORTED || code == ETHOS_NOTFOUND || code == ETHOS_DENIED;
+}
+
+/* Asks for a part. What there cannot be adds nothing; after a failure nothing more is asked. */
 static void ask(struct listing *listing, const struct op *op, json_t *args,
                 struct op_result *result)
 {
@@ -51,7 +58,7 @@ static void ask(struct listing *listing, const struct op *op, json_t *args,
         code = result->code;
         error = result->error;
     }
-    if (code == ETHOS_BUSY || code == ETHOS_IO) {
+    if (code != ETHOS_OK && !is_absence(code)) {
         listing->error = error;
         listing->error.code = code;
     }
@@ -132,13 +139,22 @@ static void list_notes(struct listing *listing, const char *prefix, const char *
     } while (next);
 }
 
+/* A folder without a workspace has none of them. */
+static void list_workspace_notes(struct listing *listing)
+{
+    bool listed = listing->error.code == ETHOS_OK;
+    list_notes(listing, NOTES, "workspace");
+    if (listed && listing->error.code == ETHOS_INVALID)
+        listing->error.code = ETHOS_OK;
+}
+
 json_t *offer_resources(struct mcp_request *request)
 {
     struct listing listing = {.request = request, .rows = json_array()};
     request->hurried = true;
     list_files(&listing);
     list_notes(&listing, MEMORY, listing.memory_scope);
-    list_notes(&listing, NOTES, "workspace");
+    list_workspace_notes(&listing);
     if (strcmp(listing.memory_scope, "global") != 0)
         list_notes(&listing, GLOBAL, "global");
     if (listing.error.code == ETHOS_OK)

@@ -2,41 +2,45 @@
  * stdio.c: ethos mcp: one connection on standard input and output.
  *
  * Nothing but messages goes to standard output; what happens is told on standard error. It ends with
- * its input, with a reader that is gone, and with a signal, which waits for the operation at hand: so
- * throwaway memory is always thrown away. Where this program lacks an operation, it becomes the one
- * that has it, and the connection goes on there (state.c).
+ * its input, with a reader that is gone, and with a signal, which waits for the operation at hand, but not
+ * for a backend: so throwaway memory is always thrown away. While a backend is waited for, requests that need
+ * none are answered. Where this program lacks an operation, it becomes the one
+ * that has it, and the connection goes on there (handover.c).
  */
 #include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <ethos/provider.h>
 
 #include "base/err.h"
 #include "base/json.h"
-#include "base/os.h"
-#include "mcp/parts.h"
-#include "ops/ending.h"
-#include "ops/share.h"
+#include "base/system/os.h"
+#include "mcp/internal.h"
+#include "ops/shared_handles.h"
+#include "ops/shutdown.h"
 
 #define CHUNK 65536       /* bytes read at once */
 #define AHEAD (CHUNK * 8) /* bytes of input taken while a request runs */
 #define LOOK_MS 1         /* nobody cancels so soon what he has just asked */
+#define MOST_WAITED 32    /* descriptors of one wait for a backend */
 #define HURRY_MS 800      /* for a backend, where an error is better than waiting */
 
 struct server {
     struct mcp mcp;
     struct mcp_stream stream;
     struct str out;
+    struct str early; /* answers to send while a backend is waited for */
     const struct surface_start *given;
     struct ethos_host host; /* the caller's, with our log */
     struct ethos_options options;
     struct ethos *ethos;       /* NULL until an operation needs it */
-    struct ethos *hurried;     /* the same for those that wait for no backend; or NULL */
     struct ethos_error absent; /* why an operation that is not here cannot be had */
     bool ended;                /* no more input */
     int64_t looked_ms;         /* when the input was last looked at, and there was no more */
@@ -50,27 +54,33 @@ static const int ending[] = {SIGTERM, SIGINT, SIGHUP};
 #define ENDING (sizeof ending / sizeof *ending)
 
 /*
- * One that comes while we wait for the client ends the wait by a jump out of the system call; any
- * other is looked for then.
+ * One that comes while we wait for the client ends the wait by a jump out of the system call, one that comes
+ * while we wait for a backend makes the bell readable; any other is looked for then.
  */
 static struct {
     volatile sig_atomic_t came, waiting;
+    int bell;
     sigjmp_buf away;
     struct sigaction before[ENDING];
 } signals;
 
 static void take_signal(int number)
 {
+    const uint64_t one = 1;
+    int before = errno;
     signals.came = number;
     if (signals.waiting)
         siglongjmp(signals.away, 1);
     ending_within(number, ENDING_SECONDS);
+    (void)!os_write(signals.bell, &one, sizeof one);
+    errno = before;
 }
 
 /* Those that are ignored stay so. */
 static void open_signals(void)
 {
     const struct sigaction action = {.sa_handler = take_signal, .sa_flags = SA_RESTART};
+    signals.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     for (size_t i = 0; i < ENDING; i++) {
         sigaction(ending[i], NULL, &signals.before[i]);
         if (signals.before[i].sa_handler != SIG_IGN)
@@ -83,28 +93,25 @@ static void close_signals(void)
 {
     for (size_t i = 0; i < ENDING; i++)
         sigaction(ending[i], &signals.before[i], NULL);
+    if (signals.bell >= 0)
+        os_close(signals.bell);
     if (signals.came)
         raise(signals.came);
 }
 
+static op_wait_fn wait_for_backend;
+
 /* ---- operations ------------------------------------------------------------------------------ */
 
-/*
- * What a client asks without being asked itself must not keep it waiting for a backend that is away. Memory
- * that is thrown away is in one handle, and no backend's.
- */
+/* What a client asks without being asked itself must not keep it waiting for a backend that is away. */
 static int open_memory(struct server *self, struct op_call *call, struct ethos_error *error)
 {
-    bool hurried = call->hurried && !self->options.ephemeral;
-    struct ethos **used = hurried ? &self->hurried : &self->ethos;
-    if (!hurried && self->hurried) {
-        ethos_close(self->hurried);
-        self->hurried = NULL;
-    }
-    int code = *used     ? ETHOS_OK
-               : hurried ? op_share_open_once(&self->options, HURRY_MS, used, error)
-                         : ethos_open(&self->options, used, error);
-    call->ethos = *used;
+    int code = self->ethos ? ETHOS_OK : ethos_open(&self->options, &self->ethos, error);
+    if (code == ETHOS_OK)
+        op_set_wait(self->ethos, wait_for_backend, self);
+    if (code == ETHOS_OK)
+        op_limit_calls(self->ethos, call->hurried ? HURRY_MS : 0);
+    call->ethos = self->ethos;
     return code;
 }
 
@@ -187,20 +194,61 @@ static void peek_input(void *arg)
 }
 
 /* False: nobody reads any more, or a signal came. */
-static bool write_out(struct server *self)
+static bool write_text(struct str *out, bool can_jump)
 {
     size_t at = 0;
-    signals.waiting = 1;
-    while (at < self->out.size && !signals.came) {
-        ssize_t size = os_write(STDOUT_FILENO, self->out.data + at, self->out.size - at);
+    signals.waiting = can_jump;
+    while (at < out->size && !signals.came) {
+        ssize_t size = os_write(STDOUT_FILENO, out->data + at, out->size - at);
         if (size < 0 && !is_ready(STDOUT_FILENO, POLLOUT))
             break;
         at += size < 0 ? 0 : (size_t)size;
     }
     signals.waiting = 0;
-    bool whole = at == self->out.size;
-    str_clear(&self->out);
+    bool whole = at == out->size;
+    str_clear(out);
     return whole;
+}
+
+static bool write_out(struct server *self)
+{
+    return write_text(&self->out, true);
+}
+
+/* ---- while a backend is waited for ---------------------------------------------------------------- */
+
+/* What has come is read, and what need not wait answered. -1 and errno: a signal came. */
+static int wait_for_backend(void *arg, struct pollfd *fds, unsigned long count, int timeout_ms)
+{
+    struct server *self = arg;
+    struct pollfd all[MOST_WAITED + 2];
+    int64_t until = os_monotonic_ms() + timeout_ms;
+    if (count > MOST_WAITED)
+        return os_poll(fds, count, timeout_ms);
+    for (;;) {
+        mcp_stream_early(&self->stream, &self->early);
+        write_text(&self->early, false); // the caller is in the middle of something
+        bool reads = !self->ended && self->stream.in.size - self->stream.at < AHEAD;
+        int64_t left = until - os_monotonic_ms();
+        all[0] = (struct pollfd){signals.bell, POLLIN, 0};
+        all[1] = (struct pollfd){reads ? STDIN_FILENO : -1, POLLIN, 0};
+        if (count > 0)
+            memcpy(all + 2, fds, count * sizeof *fds);
+        int ready = os_poll(all, count + 2, left > 0 ? (int)left : 0);
+        if (signals.came) {
+            errno = EINTR;
+            return -1;
+        }
+        if (ready > 0 && all[1].revents)
+            take_input(self, false);
+        int own = 0;
+        for (unsigned long i = 0; i < count; i++) {
+            fds[i].revents = all[i + 2].revents;
+            own += fds[i].revents != 0;
+        }
+        if (ready < 0 || own > 0 || left <= 0)
+            return ready < 0 ? ready : own;
+    }
 }
 
 static void serve(struct server *self)
@@ -225,9 +273,8 @@ static void hand_over(struct server *self)
         return;
     }
     mcp_kept_clear(self->stream.session.kept);
-    ethos_close(self->hurried);
     ethos_close(self->ethos);
-    self->ethos = self->hurried = NULL; // a jump out of what follows finds nothing to be done
+    self->ethos = NULL; // a jump out of what follows finds nothing to be done
     signals.waiting = 1;
     if (!signals.came)
         self->given->hand_over(self->given->hand_over_arg, state, &self->absent);
@@ -286,6 +333,7 @@ static int start(struct server *self, const struct surface_start *given, struct 
     self->stream.more = peek_input;
     self->stream.more_arg = self;
     str_init(&self->out, 2 * (size_t)MCP_MAX_REPLY);
+    str_init(&self->early, 2 * (size_t)MCP_MAX_REPLY);
     int code = team ? op_team_scope(team, self->team, error) : ETHOS_OK;
     if (team)
         self->mcp.team = self->team;
@@ -307,11 +355,11 @@ int mcp_serve(const struct surface_start *given, struct ethos_error *error)
             serve(&self);
         }
         signals.waiting = 0;
-        ethos_close(self.hurried);
         ethos_close(self.ethos);
         close_signals();
     }
     str_release(&self.out);
+    str_release(&self.early);
     mcp_stream_release(&self.stream);
     return code;
 }

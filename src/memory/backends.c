@@ -11,10 +11,10 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/os.h"
+#include "base/system/os.h"
 #include "base/view.h"
-#include "memory/handle.h"
-#include "memory/slots.h"
+#include "memory/handle_internal.h"
+#include "memory/provider/missing_slots.h"
 
 #define FOLDER "personalities"
 

@@ -1,148 +1,155 @@
 /*
- * handle.h: what is inside struct ethos and struct ethos_turn. Private to src/memory.
+ * handle.h: the handle behind ethos.h, as operations see it.
+ *
+ * It holds the home, its configuration (read again when the file's stamp changes) and the opened
+ * backends. What ethos.h offers to everyone is declared there; here is what the operations need
+ * besides: where things are, the settings, the people.
  */
 #ifndef ETHOS_MEMORY_HANDLE_H
 #define ETHOS_MEMORY_HANDLE_H
 
-#include "base/arena.h"
-#include "base/str.h"
-#include "core/scope.h"
-#include "memory/kept.h"
-#include "memory/registry.h"
-#include "memory/service.h"
-#include "memory/workspace.h"
+#include <ethos/ethos.h>
+#include <ethos/provider.h>
 
-/* A backend that was opened for some personality, shared by all with the same configuration. */
-struct opened {
-    struct opened *next;
-    char *signature; /* root, name and settings */
-    struct backend backend;
-    struct ethos_provider *provider;
-};
-
-struct ethos {
-    const struct ethos_host *host;
-    char *home; /* configuration */
-    char *root; /* memory */
-    bool ephemeral;
-    bool fast;
-    bool brief;                      /* leaves to others what can wait */
-    bool once;                       /* asks a backend that is not there once, and briefly */
-    uint32_t wait_ms;                /* for the locks of others */
-    struct group *group;             /* that shares writes with other handles, or NULL */
-    struct ethos_provider *injected; /* or NULL: the configured ones */
-    struct opened *opened;
-    struct split *splits;             /* split.h: of personalities with a backend of their own */
-    struct ethos_sessions *sessions;  /* NULL until first use */
-    struct backend sessions_backend;  /* that made them; all zero: this program */
-    struct config config;             /* of the home */
-    struct config personality_config; /* of the personality named beside it */
-    char personality[ETHOS_MAX_ID + 1];
-    char login[ETHOS_MAX_ID + 1]; /* of this process; "" until somebody asks */
-    struct kept kept;
-    /* Scratch of prefetch, kept so that a warm call allocates nothing but its result. */
-    struct ethos_section sections[ETHOS_SECTIONS];
-};
-
-/* What a turn that is kept was made for: the request, completed by the environment, and the current directory. */
-struct turn_asked {
-    struct ethos_request request;
-    const char *here; /* of a request without a workspace */
-    char *now;        /* room for as much */
-    uint64_t number;  /* of the turn */
-};
-
-struct ethos_turn {
-    bool no_global; /* of its request */
-    struct ethos_context context;
-    struct ethos *ethos;
-    struct arena arena; /* every string of the context */
-    struct ethos_provider *provider;
-    struct service_settings settings;
-    /* The pair to record at the first write of a profile; platform_user is NULL when there is none. */
-    const char *pair_platform, *platform_user;
-    struct workspace workspace;     /* when the context has a workspace_scope */
-    const struct turn_asked *asked; /* NULL: not one to be kept */
-};
-
-/* The person at this machine. */
-struct local_user {
-    char login[ETHOS_MAX_ID + 1];
-    char id[ETHOS_MAX_ID + 1];
-    bool known; /* the map or the configuration says so; else the id is derived */
-};
-
-/* A request (NULL: an empty one), completed by the environment. */
-struct ethos_request turn_request(const struct ethos_request *given);
+#include "memory/home/config.h"
+#include "memory/home/identity.h"
 
 /*
- * Steps of resolving a turn, on descriptors that are opened once per turn (-1: no such directory).
- * handle_config makes config (personality NULL) or personality_config current; the others use those.
+ * ethos_open for a program of several threads with a handle each: those opened with one group
+ * (store/group_commit.h, NULL for none) share durable writes. The group outlives them; their hosts, where
+ * given, are one and the same, and can be called from any thread.
  */
-int handle_config(struct ethos *self, int home, const char *personality, struct ethos_error *error);
-int handle_lookup(struct ethos *self, int root, const char *platform, const char *platform_user,
-                  char out_user[ETHOS_MAX_ID + 1], bool *out_known, struct ethos_error *error);
-int handle_local_user(struct ethos *self, int root, struct local_user *out,
-                      struct ethos_error *error);
+struct group;
+int service_open(const struct ethos_options *options, struct group *group, struct ethos **out_ethos,
+                 struct ethos_error *error);
 
-/* Which file a caller means (NULL: the memory store); a reader sees only what is memory. */
-int handle_aim(const struct ethos_turn *turn, const struct ethos_target *target, bool write,
-               struct scope_target *out, struct ethos_error *error);
+/* What waits for a backend in place of poll (struct ethos_deadline), for backends that are not opened yet. */
+struct pollfd;
+typedef int service_wait_fn(void *arg, struct pollfd *fds, unsigned long count, int timeout_ms);
+void service_set_wait(struct ethos *self, service_wait_fn *wait, void *arg);
 
-/* A text as callers get it; text NULL: there is no such file. */
-int handle_file(const struct ethos_turn *turn, const struct scope_target *target,
-                const struct ethos_text *text, struct ethos_file **out_file,
-                struct ethos_error *error);
+/* From now on no call waits longer for a backend; 0: as usual. */
+void service_limit_calls(struct ethos *self, uint32_t call_ms);
+
+/* From now on a backend that is not there is asked once, and for so many milliseconds at most. */
+void service_ask_once(struct ethos *self, uint32_t wait_ms);
+
+/* The home (configuration) and the root (memory: the same, or the ephemeral directory). */
+const char *service_home(const struct ethos *self);
+const char *service_root(const struct ethos *self);
+bool service_ephemeral(const struct ethos *self);
+int64_t service_now_ms(const struct ethos *self);
+
+/* Descriptors for one call, closed by the caller; *out is -1 when the directory does not exist and create is false. */
+int service_open_home(struct ethos *self, bool create, int *out, struct ethos_error *error);
+int service_open_root(struct ethos *self, bool create, int *out, struct ethos_error *error);
+
+/* The configuration of the home, fresh; personality may be NULL. Borrowed until the next call. */
+int service_config(struct ethos *self, const char *personality, const struct config **out_home,
+                   const struct config **out_personality, struct ethos_error *error);
 
 /*
- * ETHOS_CONFLICT unless a file is what the caller knows of the target: this revision, or NULL for any.
- * An older profile shown in place of an absent one may be called absent too.
+ * Whether the login of this process is not known in this home, while exactly one other person is: a
+ * home that was restored under another name. The command that joins them is "users link cli LOGIN USER".
  */
-int handle_match(const struct scope_target *target, const char *wanted,
-                 const struct ethos_file *file, struct ethos_error *error);
+bool service_unlinked(struct ethos *self, char out_login[ETHOS_MAX_ID + 1],
+                      char out_user[ETHOS_MAX_ID + 1]);
 
 /*
- * Makes text the content of a file, byte for byte; the absent view deletes it. A failure is not told
- * to how->each. ETHOS_CONFLICT when the file has not the expected revision (NULL: any).
+ * The profiles that the person at this machine does not see (identity_unreached), and that person's login.
+ * None where the configuration says who the person is (user.id).
  */
-int handle_put(struct ethos_turn *turn, const struct scope_target *target, const char *expect,
-               struct ethos_view text, const struct ethos_sync_how *how, struct ethos_error *error);
+int service_unreached(struct ethos *self, char out_login[ETHOS_MAX_ID + 1],
+                      identity_person_fn *each, void *arg);
 
-/* Who writes: what the caller says, completed by what the turn knows; checked. */
-int handle_origin(const struct ethos_turn *turn, const struct ethos_origin *given,
-                  struct ethos_origin *out, struct ethos_error *error);
+/* The id of the person at this machine. */
+int service_local_user(struct ethos *self, char out_user[ETHOS_MAX_ID + 1],
+                       struct ethos_error *error);
+
+/* The provider that has a text of a turn (key NULL: any of the scope). It is the handle's. */
+struct ethos_provider *service_provider(const struct ethos_turn *turn, const char *scope,
+                                        const char *key);
+
+/* Frees what a provider put into a text. */
+void service_free_text(const struct ethos *self, struct ethos_text *text);
 
 /*
- * Changes several keys of one scope by a pure function, all or none (provider.h); edits have their
- * keys and are otherwise zero. Each key is told to how->each, with actions of the callback. A dry run
- * asks the function and writes nothing.
+ * The provider that a personality is configured with (NULL: the home's own), opened at first use, and
+ * what the configuration calls it, known also when it does not open. Both borrowed, the name until the
+ * next call.
  */
-int handle_update(struct ethos_turn *turn, const char *scope, struct ethos_edit *edits,
-                  size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_sync_how *how,
+int service_provider_for(struct ethos *self, const char *personality, const char **out_name,
+                         struct ethos_provider **out, struct ethos_error *error);
+
+/*
+ * Appends which place that is: the name of the backend and its settings, a line each, secrets left out. Another
+ * password is the same place, another database is not.
+ */
+struct str;
+int service_place(struct ethos *self, const char *personality, struct str *out,
                   struct ethos_error *error);
 
-/*
- * With a write to a scope, before or after it: the turn's workspace is noted with its folder. Failing
- * to is no failure.
- */
-void handle_touch(struct ethos_turn *turn, const char *scope);
+/* Whether conversations are kept by the backend of the home's memory. Nobody is asked. */
+bool service_sessions_there(struct ethos *self);
 
-/* The sessions of the backend that the home names; NULL: it keeps none, or is not to be asked. */
-int handle_sessions(struct ethos *self, struct ethos_sessions **out, struct ethos_error *error);
+/* A model elsewhere that makes vectors of texts: memory.options.embedder, embedUrl, embedModel, embedConsent. */
+struct service_embedder {
+    bool is_remote, is_ollama, consent;
+    char url[1024], model[256]; /* "": the usual one, none */
+};
 
-/*
- * The provider the current configuration names, opened at first use. Where a personality has a backend of its
- * own, profiles are in the home's (split.h), unless its memory.options.user is true; own_profile: they are its own.
- */
-int handle_provider(struct ethos *self, bool own_profile, struct ethos_provider **out,
-                    struct ethos_error *error);
+/* Vectors of texts, of length 1, one behind the other; freed with free(). */
+struct service_vectors {
+    size_t dimension;
+    float *values;
+};
 
-/* That of the home itself. */
-int handle_home_provider(struct ethos *self, struct ethos_provider **out,
-                         struct ethos_error *error);
-
-/* ETHOS_UNSUPPORTED when a provider does not do what a sync is asked for beyond the updates. */
-int handle_sync_able(const struct ethos_provider *provider, const struct ethos_sync_how *how,
+/* That of a personality, NULL: of the home. */
+int service_embedder(struct ethos *self, const char *personality, struct service_embedder *out,
                      struct ethos_error *error);
+
+/* The prefetch settings a turn was made with. */
+struct service_settings {
+    uint64_t max_chars;
+    uint64_t recall_chars; /* of those, for what a query finds; 0: nothing is looked for */
+    bool tail;
+    bool guard;
+    int64_t stale_days; /* after which a note nobody verified is stale */
+    bool vector;        /* of MEMORY.md the newest entries are shown, and what fits the question */
+    unsigned top_k;     /* then at most so many */
+    uint64_t chunk_chars, tail_chars; /* of both */
+    struct service_embedder embedder;
+    bool global_auto; /* the index of notes kept for everywhere shows when it has one of them */
+};
+const struct service_settings *service_settings(const struct ethos_turn *turn);
+
+/* The folder a turn is about and how its memory was found; NULL when it has none. Borrowed. */
+struct workspace;
+const struct workspace *service_workspace(const struct ethos_turn *turn);
+
+/*
+ * What a file was read from. While it holds, the same request and target give the same file: asking takes
+ * a few system calls, and no file is read. turn 0: nobody can tell.
+ */
+struct service_seen {
+    uint64_t turn, stamp;
+    bool watched; /* the way to the file, too, with what the turn was made from */
+    char scope[ETHOS_MAX_SCOPE];
+    char key[ETHOS_MAX_KEY + 1];
+};
+
+/* ethos_read that tells, if it is asked to; the file has no path before service_locate. */
+int service_read(struct ethos_turn *turn, const struct ethos_target *target,
+                 struct ethos_file **out_file, struct service_seen *out_seen,
+                 struct ethos_error *error);
+int service_locate(const struct ethos_turn *turn, struct ethos_file *file,
+                   struct ethos_error *error);
+
+/* Asks the handle that has read it; variables of the environment are taken to be what they were. */
+bool service_holds(struct ethos *self, const struct service_seen *seen);
+
+/* Where a file of memory is; NULL when the backend has no files. Free with free(). */
+int service_path(const struct ethos_turn *turn, const char *scope, const char *key, char **out_path,
+                 struct ethos_error *error);
 
 #endif

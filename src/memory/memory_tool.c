@@ -16,10 +16,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "base/os.h"
+#include "base/system/os.h"
 #include "base/view.h"
-#include "core/memory_tool.h"
-#include "memory/handle.h"
+#include "core/agents/memory_tool.h"
+#include "memory/handle_internal.h"
 
 struct tool {
     struct ethos_turn *turn;
@@ -67,7 +67,7 @@ static int list(struct tool *tool, struct ethos_error *error)
 
 static enum tool_kind kind_of(const struct tool *tool, const struct tool_path *path)
 {
-    return tool_kind(tool->rows, tool->count, path->key);
+    return tool_kind_of(tool->rows, tool->count, path->key);
 }
 
 /* Whether the command can be done as the list has it; else the reply says why not. */

@@ -7,15 +7,17 @@
 
 #include "base/err.h"
 #include "base/hash.h"
-#include "base/log.h"
-#include "base/os.h"
+#include "base/system/log.h"
+#include "base/system/os.h"
 #include "base/utf8.h"
 #include "base/view.h"
-#include "core/diff.h"
-#include "core/history.h"
-#include "core/scope.h"
-#include "core/update.h"
-#include "memory/handle.h"
+#include "core/approval/trust.h"
+#include "core/history/diff.h"
+#include "core/history/history.h"
+#include "core/memory/scope.h"
+#include "core/memory/update.h"
+#include "memory/admission.h"
+#include "memory/handle_internal.h"
 
 #define PROFILE_KEY "USER.md"
 
@@ -101,6 +103,8 @@ int handle_origin(const struct ethos_turn *turn, const struct ethos_origin *give
         origin.source = origin.session_key && strncmp(origin.session_key, "dream:", 6) == 0
                             ? "dream"
                             : "tool";
+    if (!origin.trust && !(origin.actor && strcmp(origin.actor, "ethos") == 0))
+        origin.trust = trust_name(trust_of(&origin));
     if (!history_knows_source(origin.source))
         return err_set(error, ETHOS_INVALID, "unknown source: %s", origin.source);
     *out = origin;
@@ -168,6 +172,58 @@ static int sync_aimed(struct ethos_turn *turn, const struct ethos_update *update
     return code;
 }
 
+static bool is_same_file(const struct ethos_update *a, const struct ethos_update *b)
+{
+    return strcmp(a->scope, b->scope) == 0 && strcmp(a->key, b->key) == 0;
+}
+
+/*
+ * Which updates wait: those that the policy does not admit, and with one all of its file, in whose order they are
+ * meant. The others are moved to the front.
+ */
+static int admit_updates(struct admission *admission, struct ethos_update *updates, size_t *count,
+                         struct arena *arena, struct ethos_error *error)
+{
+    size_t all = *count;
+    unsigned *why = arena_array(arena, all, sizeof *why);
+    struct ethos_update *given = arena_array(arena, all, sizeof *given);
+    int code = why && given ? ETHOS_OK : err_nomem(error);
+    for (size_t i = 0; code == ETHOS_OK && i < all; i++)
+        code = admission_judge_update(admission, &updates[i], &why[i], error);
+    if (code != ETHOS_OK)
+        return code;
+    memcpy(given, updates, all * sizeof *given);
+    *count = 0;
+    for (size_t i = 0; code == ETHOS_OK && i < all; i++) {
+        bool waits = false;
+        for (size_t k = 0; k < all && !waits; k++)
+            waits = why[k] != 0 && is_same_file(&given[i], &given[k]);
+        if (waits)
+            code = admission_note_update(admission, &given[i], why[i], error);
+        else
+            updates[(*count)++] = given[i];
+    }
+    return code;
+}
+
+/* What is admitted is written, and what waits is queued after it. */
+static int sync_admitted(struct ethos_turn *turn, struct ethos_update *updates, size_t count,
+                         struct arena *arena, const struct ethos_sync_how *how,
+                         struct ethos_error *error)
+{
+    struct admission admission;
+    bool dry = how->flags & ETHOS_SYNC_DRY_RUN;
+    int code = admission_begin(turn, how->origin, dry, &admission, error);
+    if (code == ETHOS_OK && !admission.passes)
+        code = admit_updates(&admission, updates, &count, arena, error);
+    if (code == ETHOS_OK && count > 0)
+        code = sync_aimed(turn, updates, count, how, error);
+    if (code == ETHOS_OK)
+        code = admission_queue(&admission, how, error);
+    admission_release(&admission);
+    return code;
+}
+
 static int sync_checked(struct ethos_turn *turn, const struct ethos_update *updates, size_t count,
                         const struct ethos_sync_how *how, struct ethos_error *error)
 {
@@ -180,7 +236,7 @@ static int sync_checked(struct ethos_turn *turn, const struct ethos_update *upda
     if (code == ETHOS_OK)
         code = handle_sync_able(turn->provider, how, error);
     if (code == ETHOS_OK)
-        code = sync_aimed(turn, aimed, count, how, error);
+        code = sync_admitted(turn, aimed, count, &arena, how, error);
     arena_release(&arena);
     return code;
 }
@@ -451,6 +507,28 @@ static int rehearse_write(const char *expect, const struct ethos_file *before,
     return ETHOS_OK;
 }
 
+/* Judged as a replace of the whole text. ETHOS_PENDING: it waits, and was told. */
+static int admit_write(struct ethos_turn *turn, const struct scope_target *target,
+                       const struct ethos_file *before, struct ethos_view text,
+                       const struct ethos_origin *origin, const struct ethos_sync_how *how,
+                       struct ethos_error *error)
+{
+    struct admission admission;
+    bool there = before->text && strcmp(before->scope, target->scope) == 0;
+    struct ethos_edit edit = {.key = target->key, .verdict = ETHOS_EDIT_PUT, .text = text};
+    if (there) {
+        edit.old = (struct ethos_text){.data = before->text, .size = before->size};
+        memcpy(edit.old.revision, before->revision, sizeof edit.old.revision);
+    }
+    int code = admission_begin(turn, origin, false, &admission, error);
+    if (code == ETHOS_OK)
+        code = admission_judge_edits(&admission, target->scope, &edit, 1, error);
+    if (code == ETHOS_PENDING)
+        code = admission_queue(&admission, how, error);
+    admission_release(&admission);
+    return code;
+}
+
 static int write_aimed(struct ethos_turn *turn, const struct scope_target *target,
                        const char *expect, struct ethos_view text, const struct ethos_sync_how *how,
                        struct ethos_error *error)
@@ -459,17 +537,11 @@ static int write_aimed(struct ethos_turn *turn, const struct scope_target *targe
     struct ethos_file *before = NULL;
     struct str diff;
     char revision[ETHOS_REVISION_SIZE] = "";
-    struct ethos_outcome outcome = {ETHOS_OUTCOME_WRITTEN,
-                                    target->scope,
-                                    target->key,
-                                    "absent",
-                                    utf8_units(text),
-                                    0,
-                                    0,
-                                    0,
-                                    NULL,
-                                    NULL,
-                                    NULL};
+    struct ethos_outcome outcome = {.kind = ETHOS_OUTCOME_WRITTEN,
+                                    .scope = target->scope,
+                                    .key = target->key,
+                                    .revision = "absent",
+                                    .chars = utf8_units(text)};
     str_init(&diff, ETHOS_MAX_STORE_BYTES);
     int code = look_before(turn, target, &expect, &before, error);
     if (code == ETHOS_OK)
@@ -479,6 +551,8 @@ static int write_aimed(struct ethos_turn *turn, const struct scope_target *targe
         !(how->flags & ETHOS_SYNC_DRY_RUN)) {
         struct ethos_origin origin;
         code = handle_origin(turn, how->origin, &origin, error);
+        if (code == ETHOS_OK)
+            code = admit_write(turn, target, before, text, &origin, how, error);
         if (code == ETHOS_OK)
             code = provider->ops->write(provider, target->scope, target->key, expect, text, &origin,
                                         revision, error);
@@ -505,6 +579,19 @@ static int write_whole(struct ethos_turn *turn, const struct scope_target *targe
     int code = profile ? may_mint(turn, error) : ETHOS_OK;
     if (code == ETHOS_OK)
         code = write_aimed(turn, target, expect, text, how, error);
+    if (code == ETHOS_OK && profile && !(how->flags & ETHOS_SYNC_DRY_RUN))
+        mint(turn);
+    return code;
+}
+
+int handle_update_files(struct ethos_turn *turn, const char *scope, struct ethos_edit *edits,
+                        size_t count, ethos_edit_fn *edit, void *arg,
+                        const struct ethos_sync_how *how, struct ethos_error *error)
+{
+    bool profile = writes_profile(turn, scope);
+    int code = profile ? may_mint(turn, error) : ETHOS_OK;
+    if (code == ETHOS_OK)
+        code = handle_update(turn, scope, edits, count, edit, arg, how, error);
     if (code == ETHOS_OK && profile && !(how->flags & ETHOS_SYNC_DRY_RUN))
         mint(turn);
     return code;

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/os.h"
+#include "base/system/os.h"
 #include "base/view.h"
-#include "core/scope.h"
-#include "memory/handle.h"
-#include "memory/split.h"
+#include "core/memory/scope.h"
+#include "memory/handle_internal.h"
+#include "memory/scope_router.h"
 
 #define PATH_LIMIT 4096 /* bytes */
 
@@ -160,8 +160,14 @@ static void resolve_settings(struct resolving *r)
     const struct config *home = &r->ethos->config, *own = &r->ethos->personality_config;
     struct service_settings *settings = &r->turn->settings;
     settings->max_chars = (uint64_t)config_integer(home, own, "prefetch.maxChars");
+    settings->recall_chars = (uint64_t)config_integer(home, own, "prefetch.recallChars");
     settings->tail = strcmp(config_get(home, own, "prefetch.truncate"), "tail") == 0;
     settings->guard = config_switch(home, own, "prefetch.guard");
+    settings->vector = config_is_vector(home, own);
+    settings->top_k = (unsigned)config_integer(home, own, VECTOR_OPTION "topK");
+    settings->chunk_chars = (uint64_t)config_integer(home, own, VECTOR_OPTION "chars");
+    settings->tail_chars = (uint64_t)config_integer(home, own, VECTOR_OPTION "tailChars");
+    handle_embedder(home, own, &settings->embedder);
     settings->stale_days = config_integer(home, own, "notes.staleDays");
     r->turn->context.workspace_shown = strcmp(config_get(home, own, "workspaceMemory"), "off") != 0;
     const char *global = config_get(home, own, "globalMemory");

@@ -13,10 +13,11 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "base/view.h"
-#include "core/scope.h"
-#include "memory/service.h"
-#include "ops/guard.h"
-#include "ops/limits.h"
+#include "core/memory/scope.h"
+#include "memory/handle.h"
+#include "ops/key_limits.h"
+#include "ops/redact_args.h"
+#include "ops/sanitize.h"
 #include "session/session.h"
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -46,6 +47,11 @@ const struct op *op_find(const char *name)
 bool op_here(const struct op *op)
 {
     return !(op->effect & OP_DATABASE) || sessions_builtin;
+}
+
+bool op_asks_elsewhere(const struct op *op)
+{
+    return op->effect & OP_ASKS && !op_here(op_find("memory.recall"));
 }
 
 const char *op_right_name(enum op_right right)
@@ -247,8 +253,23 @@ int op_run_as(const struct op *op, unsigned rights, struct op_call *call, struct
 {
     if (!op_allowed(op, rights))
         return op_refuse(op, rights, error);
-    return rights & OP_LIMITED ? run_limited(op, call, result, error)
-                               : op_run(op, call, result, error);
+    call->no_sessions = (rights & OP_LIMITED) || !(rights & OP_RIGHT(OP_SESSIONS_READ));
+    if ((rights & OP_AGENT) && call->trust == TRUST_OWNER)
+        call->trust = TRUST_AGENT;
+    json_t *redacted = NULL;
+    int code = rights & OP_AGENT && call->args
+                   ? redact_args(op, call->ethos, call->args, &redacted, error)
+                   : ETHOS_OK;
+    if (redacted)
+        call->args = redacted;
+    if (code == ETHOS_OK)
+        code = rights & OP_LIMITED ? run_limited(op, call, result, error)
+                                   : op_run(op, call, result, error);
+    if (redacted && code == ETHOS_OK && result->json)
+        op_json_put(&result->json, "warning",
+                    json_string("the text had a secret; what stands for it was written"));
+    json_decref(redacted);
+    return code;
 }
 
 void op_result_init(struct op_result *result)
@@ -264,6 +285,15 @@ void op_result_release(struct op_result *result)
     str_release(&result->texts);
     str_release(&result->text);
     op_again_free(result->again);
+}
+
+struct ethos_origin op_origin(const struct op_call *call)
+{
+    return (struct ethos_origin){.actor = call->actor ? call->actor : "owner",
+                                 .via = call->via,
+                                 .source = call->source ? call->source : "tool",
+                                 .session = call->request->session,
+                                 .trust = trust_name(call->trust)};
 }
 
 /* ---- for operations ------------------------------------------------------------------------ */
@@ -398,6 +428,12 @@ json_t *op_json_string(const char *string)
 json_t *op_json_revision(const char *revision)
 {
     return strcmp(revision, "absent") == 0 ? json_null() : json_string(revision);
+}
+
+json_t *op_json_number(double number)
+{
+    int64_t millionths = (int64_t)(number * 1e6 + (number < 0 ? -0.5 : 0.5));
+    return json_real((double)millionths / 1e6);
 }
 
 json_t *op_json_time(int64_t ms)

@@ -14,6 +14,7 @@
 #include <ethos/ethos.h>
 
 #include "base/str.h"
+#include "core/approval/trust.h"
 
 enum op_type {
     OP_TEXT,
@@ -70,7 +71,7 @@ enum op_right {
 /* In a set of rights: it is an agent that has them, and what a person decides is not for it. */
 #define OP_AGENT (1u << 31)
 
-/* In a set of rights: they are limited to some personalities, users or workspaces (ops/limits.h). */
+/* In a set of rights: they are limited to some personalities, users or workspaces (ops/key_limits.h). */
 #define OP_LIMITED (1u << 30)
 
 /* Those that are in both; an agent's if one is, limited if one is. */
@@ -91,8 +92,10 @@ enum {
     OP_QUICK = 128,    /* only reads, and little; waits for no lock */
     OP_PRINTS = 256,   /* can give its JSON as text */
     OP_LARGE = 512,    /* its arguments hold whole texts */
-    OP_FINAL = 2048,   /* cannot be undone, or changes other programs: confirmed, see cli/ask.c */
-    OP_PERSON = 1024,  /* a person decides: not for an agent, whatever its rights */
+    OP_ASKS =
+        4096, /* with a `query` it searches: no longer quick, and what was said where that is here */
+    OP_FINAL = 2048, /* cannot be undone, or changes other programs: confirmed, see cli/confirm.c */
+    OP_PERSON = 1024, /* a person decides: not for an agent, whatever its rights */
     OP_NEVER_AGENT = OP_PERSON | OP_FINAL
 };
 
@@ -104,6 +107,25 @@ typedef bool op_stop_fn(void *arg);
 
 /* What one that goes on and on has just done, or {sessionId, event} for the stream of a session. Borrowed. */
 typedef void op_tell_fn(void *arg, const json_t *event);
+
+/* One message to the agent. Borrowed for the length of the call. */
+struct op_chat_turn {
+    const char *session, *turn; /* ids */
+    struct ethos_view text;
+    const struct ethos_request *request;
+    const char *actor, *only;
+    unsigned rights; /* of the tools */
+    bool dry_run;
+};
+
+/* Who runs turns of conversations, for the operations chat.*. */
+struct op_chat {
+    void *arg;
+    /* Returns before the turn runs; what becomes of it is told to the stream of the session. */
+    int (*send)(void *arg, const struct op_chat_turn *turn, struct ethos_error *error);
+    void (*abort)(void *arg, const char *session);
+    bool (*has_model)(void *arg, struct ethos *ethos);
+};
 
 struct op_call {
     struct ethos *ethos; /* NULL for OP_NO_HOME */
@@ -118,16 +140,20 @@ struct op_call {
     bool dry_run;
     bool whole_lists;  /* a list without a limit is shown whole: at the command line */
     bool hurried;      /* for surfaces: a backend that is not there is not waited for */
+    bool blind;        /* who calls may not read: the answer tells nothing of what is there */
     bool guarded;      /* a model reads the answer: secrets and instructions go, what hides shows */
     const char *via;   /* the surface, for history */
     const char *id;    /* of the request, where a surface gives one; else NULL */
     const char *actor; /* who writes, for history; NULL: the owner */
-    const char *only;  /* limits of the caller, for op_run_as (ops/limits.h); NULL: none */
-    const char *source;       /* one of the seven of the history format; NULL: "tool" */
-    op_progress_fn *progress; /* or NULL */
-    op_stop_fn *stopped;      /* or NULL */
-    op_tell_fn *tell;         /* or NULL */
-    void *progress_arg;       /* of all three */
+    bool no_sessions;  /* who calls may not read conversations: op_run_as */
+    const char *only;  /* limits of the caller, for op_run_as (ops/key_limits.h); NULL: none */
+    enum trust trust;  /* of what it writes; whoever runs as an agent is trusted as one at most */
+    const char *source;         /* one of the seven of the history format; NULL: "tool" */
+    op_progress_fn *progress;   /* or NULL */
+    op_stop_fn *stopped;        /* or NULL */
+    op_tell_fn *tell;           /* or NULL */
+    void *progress_arg;         /* of all three */
+    const struct op_chat *chat; /* or NULL: this program has no agent */
 };
 
 /* One of the texts by name that a result is; those of a result stand in one buffer. */
@@ -169,6 +195,9 @@ struct op {
     op_fn *run;
 };
 
+/* Who a call writes as, for history. */
+struct ethos_origin op_origin(const struct op_call *call);
+
 /* All rows, as a list of arrays so that programs may add their own; both end with NULL. */
 extern const struct op *const op_tables[];
 
@@ -178,6 +207,9 @@ const struct op *op_find(const char *name);
 
 /* Whether this program can run it. The others are for libexec/ethos-db. */
 bool op_here(const struct op *op);
+
+/* Whether an operation that searches finds more in another program: conversations, forms of words. */
+bool op_asks_elsewhere(const struct op *op);
 
 /* "memory:read", ... */
 const char *op_right_name(enum op_right right);
@@ -257,6 +289,9 @@ void op_json_put(json_t **object, const char *name, json_t *value);
 json_t *op_json_string(const char *string);
 json_t *op_json_revision(const char *revision);
 json_t *op_json_time(int64_t ms); /* ISO, or null for -1 */
+
+/* To six places: of a score, what comes behind depends on the order in which an index was made. */
+json_t *op_json_number(double number);
 
 /* Where a file of memory is; null when the backend has no files. */
 json_t *op_json_path(const struct ethos_turn *turn, const char *scope, const char *key);

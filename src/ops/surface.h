@@ -16,6 +16,8 @@ struct surface_start {
     const struct ethos_request *request;
     bool dry_run; /* nothing is to be changed */
     bool json;    /* the answer is for a program */
+    bool quiet, yes, no_input;
+    int color; /* 0: where the output is a terminal, 1: always, 2: never */
     /*
      * Makes this process libexec/ethos-db, with the same command line and with a descriptor that it
      * finds as `state`. Returns only when that program is not to be had.
@@ -25,7 +27,10 @@ struct surface_start {
     int state; /* where what was handed over can be read; -1: this program began it */
 };
 
-/* Owns standard input and output until it returns. An error it returns is told to the person. */
+/*
+ * Owns standard input and output until it returns. An error it returns is told to the person, unless its text is
+ * empty: then the surface has told it.
+ */
 typedef int surface_fn(const struct surface_start *start, struct ethos_error *error);
 
 struct surface {

@@ -10,12 +10,12 @@
 
 #include "base/err.h"
 #include "base/view.h"
-#include "core/session_check.h"
-#include "session/fulltext.h"
+#include "core/sessions/check.h"
+#include "session/operations.h"
 #include "session/schema.h"
-#include "session/search.h"
-#include "session/search_index.h"
-#include "session/sessions.h"
+#include "session/search/fulltext.h"
+#include "session/search/index.h"
+#include "session/search/search.h"
 
 struct check {
     struct db *db;

@@ -10,10 +10,10 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "core/cursor.h"
-#include "session/people.h"
+#include "core/sessions/page_cursor.h"
+#include "session/operations.h"
+#include "session/owners.h"
 #include "session/rows.h"
-#include "session/sessions.h"
 
 #define LIMIT 50
 #define AHEAD_MS 60000 /* that somebody's clock may be ahead of ours */

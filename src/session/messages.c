@@ -9,11 +9,11 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/uuid.h"
+#include "base/system/uuid.h"
 #include "base/view.h"
-#include "core/transcript.h"
+#include "core/sessions/transcript.h"
+#include "session/operations.h"
 #include "session/rows.h"
-#include "session/sessions.h"
 
 /* ---- the sequence ---------------------------------------------------------------------------- */
 

@@ -6,19 +6,19 @@
  *     erase     the full-text index is merged, which drops the words of old texts; the log is folded into
  *               the database and emptied; the search index, made of the same words, is discarded
  *
- * until a scan finds nothing. Freed pages are overwritten (secure_delete, db.c).
+ * until a scan finds nothing. Freed pages are overwritten (secure_delete, database.c).
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/log.h"
 #include "base/str.h"
+#include "base/system/log.h"
 #include "base/view.h"
-#include "core/forget.h"
-#include "session/search.h"
-#include "session/sessions.h"
+#include "core/memory/forget_text.h"
+#include "session/operations.h"
+#include "session/search/search.h"
 
 #define ROUNDS 10
 #define MAX_COLUMNS 32 /* of texts, in one table */

@@ -77,4 +77,5 @@ void message_row(sqlite3_stmt *statement, int first, struct ethos_message *out)
     out->has_usage = sqlite3_column_type(statement, reader.at) != SQLITE_NULL;
     out->usage = next_usage(&reader);
     out->timestamp = next_word(&reader);
+    out->number = next_number(&reader);
 }

@@ -21,8 +21,8 @@
 #define MESSAGE_COLUMNS                                                                            \
     "m.id,m.session_id,m.role,m.content,m.tool_call_id,m.tool_name,m.tool_calls,m.content_blocks," \
     "m.trace_id,m.input_tokens,m.output_tokens,m.cache_read_tokens,m.cache_creation_tokens,"       \
-    "m.estimated_cost_usd,m.timestamp"
-#define MESSAGE_COLUMN_COUNT 15
+    "m.estimated_cost_usd,m.timestamp,m.rowid"
+#define MESSAGE_COLUMN_COUNT 16
 
 void session_row(sqlite3_stmt *statement, int first, struct ethos_session *out);
 void message_row(sqlite3_stmt *statement, int first, struct ethos_message *out);

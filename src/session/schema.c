@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "session/db.h"
+#include "session/database.h"
 
 #define VERSION 1 /* for ever: others refuse a larger one */
 

@@ -3,7 +3,7 @@
  *
  * Order of sessions: pinned, updated_at, rowid, all descending; of messages: timestamp, rowid.
  */
-#include "session/db.h"
+#include "session/database.h"
 #include "session/rows.h"
 
 /* ?1 platform, ?2 personality, ?3 working directories, ?4 start of the id, ?5 text, ?15 whose. */
@@ -143,4 +143,14 @@ const char *const db_statements[DB_STATEMENTS] = {
                          " ORDER BY s.rowid",
     [DB_FOLLOW_SESSIONS] = "SELECT " SESSION_COLUMNS
                            ",s.rowid FROM sessions s ORDER BY s.rowid DESC LIMIT ?1",
+
+    /* The counters of the full-text index, and the messages from ?1 on with the size that it has of each. */
+    [DB_UNSEEN] = "SELECT f.block,m.rowid,m.id,m.session_id,d.sz FROM messages_fts_data f"
+                  " LEFT JOIN messages m ON m.rowid>=?1"
+                  " LEFT JOIN messages_fts_docsize d ON d.id=m.rowid WHERE f.id=1 ORDER BY m.rowid",
+    [DB_SEEN] = "SELECT f.block,m.rowid,m.id FROM messages_fts_data f LEFT JOIN messages m"
+                " WHERE f.id=1 ORDER BY m.rowid DESC LIMIT 1",
+    [DB_BEGINNINGS] = "SELECT id FROM sessions ORDER BY created_at,rowid",
+    [DB_ONE_MESSAGE] = "SELECT " MESSAGE_COLUMNS
+                       " FROM messages m WHERE m.rowid=?1 AND m.deleted_at IS NULL",
 };

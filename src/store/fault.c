@@ -6,7 +6,7 @@
 #include "store/store.h"
 
 #include "base/err.h"
-#include "store/wrap.h"
+#include "store/decorator.h"
 
 struct fault {
     struct wrap wrap;

@@ -4,7 +4,7 @@
  * One list of nodes, ordered by scope and key; a node holds its names and its text in one block and
  * never changes, so replacing a text means linking a new node in place of the old. An update makes
  * all its new nodes first and links them afterwards, which cannot fail: all keys or none. A second
- * list of the same nodes remembers operations: the id as key, the record (opid.h) as text. History
+ * list of the same nodes remembers operations: the id as key, the record (operation_id.h) as text. History
  * and conflict copies are in ram_history.c.
  *
  * What it leaves out: survival, sharing between processes, tails (a reader always gets the whole),
@@ -18,9 +18,9 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "base/view.h"
-#include "store/edit.h"
-#include "store/opid.h"
+#include "store/operation_id.h"
 #include "store/store.h"
+#include "store/update_steps.h"
 
 static int ram_open(const struct ethos_setup *setup, struct ethos_store **out_store,
                     struct ethos_error *error)

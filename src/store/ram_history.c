@@ -13,22 +13,23 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "base/view.h"
-#include "core/diff.h"
-#include "core/forget.h"
-#include "store/edit.h"
+#include "core/history/diff.h"
+#include "core/memory/forget_text.h"
 #include "store/ram.h"
+#include "store/update_steps.h"
 
 /* ---- one change ----------------------------------------------------------------------------- */
 
 /* Every string of struct ethos_change. */
 static const size_t members[] = {
-    offsetof(struct ethos_change, key),    offsetof(struct ethos_change, actions),
-    offsetof(struct ethos_change, source), offsetof(struct ethos_change, via),
-    offsetof(struct ethos_change, actor),  offsetof(struct ethos_change, session),
-    offsetof(struct ethos_change, user),   offsetof(struct ethos_change, session_key),
-    offsetof(struct ethos_change, op_id),  offsetof(struct ethos_change, event),
-    offsetof(struct ethos_change, undoes), offsetof(struct ethos_change, before),
-    offsetof(struct ethos_change, after),
+    offsetof(struct ethos_change, key),         offsetof(struct ethos_change, actions),
+    offsetof(struct ethos_change, source),      offsetof(struct ethos_change, via),
+    offsetof(struct ethos_change, actor),       offsetof(struct ethos_change, session),
+    offsetof(struct ethos_change, user),        offsetof(struct ethos_change, session_key),
+    offsetof(struct ethos_change, op_id),       offsetof(struct ethos_change, event),
+    offsetof(struct ethos_change, undoes),      offsetof(struct ethos_change, before),
+    offsetof(struct ethos_change, after),       offsetof(struct ethos_change, trust),
+    offsetof(struct ethos_change, approved_by), offsetof(struct ethos_change, edited_from),
 };
 #define MEMBERS (sizeof members / sizeof *members)
 

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/os.h"
-#include "store/edit.h"
+#include "base/system/os.h"
 #include "store/store.h"
+#include "store/update_steps.h"
 
 #define PAUSE_MS 64 /* the longest between two tries */
 #define TOKEN_BYTES 16

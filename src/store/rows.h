@@ -4,9 +4,9 @@
  *     rows.c          life; what goes straight through; trying again when a version moved
  *     rows_batch.c    update and batch
  *     rows_history.c  describing a change; history and version
- *     rows_copies.c   conflict copies, and texts that were met beside a key
+ *     rows_conflict_copies.c   conflict copies, and texts that were met beside a key
  *     rows_purge.c    purge
- *     rows_graft.c    graft
+ *     rows_import_commits.c    graft
  *
  * All that changes a scope is a round: fetch, work out, commit. A round that returns ETHOS_CONFLICT came too
  * late and is made again from the start.
@@ -19,7 +19,7 @@
 #include <ethos/limits.h>
 
 #include "base/arena.h"
-#include "store/wrap.h"
+#include "store/decorator.h"
 
 #define ROWS_FIRST 8              /* rows asked for at first: most want the newest, */
 #define ROWS_PAGE 128             /* and afterwards */
@@ -86,7 +86,7 @@ int rows_history(struct ethos_store *self, const char *scope, const char *key,
 int rows_version(struct ethos_store *self, const char *scope, const char *key, const char *revision,
                  struct ethos_text *out_text, struct ethos_error *error);
 
-/* ---- rows_copies.c ------------------------------------------------------------------------- */
+/* ---- rows_conflict_copies.c ------------------------------------------------------------------------- */
 
 int rows_set_aside(struct ethos_store *self, const char *scope, const char *key,
                    struct ethos_view text, struct ethos_error *error);
@@ -105,7 +105,7 @@ int rows_purge(struct ethos_store *self, const char *scope, const struct ethos_m
                int dry_run, const struct ethos_origin *origin, struct ethos_purge *out_purge,
                struct ethos_error *error);
 
-/* ---- rows_graft.c -------------------------------------------------------------------------- */
+/* ---- rows_import_commits.c -------------------------------------------------------------------------- */
 
 int rows_graft(struct ethos_store *self, const char *scope, const struct ethos_commit *commit,
                struct ethos_error *error);

@@ -10,9 +10,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/view.h"
-#include "store/edit.h"
-#include "store/opid.h"
+#include "store/operation_id.h"
 #include "store/rows.h"
+#include "store/update_steps.h"
 
 struct job {
     const struct rows *self;

@@ -12,11 +12,11 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "base/view.h"
-#include "core/diff.h"
-#include "core/history.h"
-#include "core/patch.h"
-#include "store/edit.h"
+#include "core/history/diff.h"
+#include "core/history/history.h"
+#include "core/history/patch.h"
 #include "store/rows.h"
+#include "store/update_steps.h"
 
 #define ENOUGH 1 /* what our own callbacks end a page with */
 

@@ -14,10 +14,10 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "base/view.h"
-#include "core/forget.h"
-#include "core/history.h"
-#include "store/edit.h"
+#include "core/history/history.h"
+#include "core/memory/forget_text.h"
 #include "store/rows.h"
+#include "store/update_steps.h"
 
 #define KEYS_AT_ONCE 64 /* texts that are in memory together */
 

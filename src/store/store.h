@@ -1,12 +1,12 @@
 /*
  * store.h: the stores built into the program, all behind struct ethos_store_ops (ethos/provider.h).
  *
- *   ram     the reference: what the contract means, in the fewest lines
- *   files   the default: markdown files under a home directory
- *   trace   forwards to another store and logs each call (never content)
- *   fault   forwards to another store and fails the calls a test chooses
- *   group   forwards to another store, updates of several threads in one batch: group.h
- *   rows    makes a whole store of a database that has fetch and commit
+ *   ram           the reference: what the contract means, in the fewest lines
+ *   files/files   the default: markdown files under a home directory
+ *   trace         forwards to another store and logs each call (never content)
+ *   fault         forwards to another store and fails the calls a test chooses
+ *   group_commit  forwards to another store, updates of several threads in one batch: group_commit.h
+ *   rows          makes a whole store of a database that has fetch and commit
  */
 #ifndef ETHOS_STORE_STORE_H
 #define ETHOS_STORE_STORE_H

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "base/log.h"
-#include "store/wrap.h"
+#include "base/system/log.h"
+#include "store/decorator.h"
 
 /* Logs the end of a call and hands its code on. */
 static int trace(struct ethos_store *self, const char *call, const char *scope, const char *key,

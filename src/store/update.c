@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/view.h"
-#include "store/edit.h"
+#include "store/update_steps.h"
 
 #define ROUNDS 100
 

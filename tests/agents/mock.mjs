@@ -1,4 +1,4 @@
-// mock.mjs: a model on loopback that does what it is told, in the three protocols of real agents.
+// mock.mjs: a model on loopback that does what it is told, in the four protocols of real agents.
 //
 // "CALL tool {arguments}" in the last message of the user is answered by a call of that tool (once:
 // its result gets a text), anything else by "Noted: " and the first line of that message. All requests
@@ -7,7 +7,7 @@
 import { createServer } from 'node:http';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 
-const wish = /^CALL (\w+) (\{.*\})$/m;
+const wish = /^CALL ([\w-]+) (\{.*\})$/m;
 
 // What stands in a message: texts in order, of whatever shape.
 function textsOf(content) {
@@ -17,12 +17,14 @@ function textsOf(content) {
 
 // A text without what the agent and its hooks put around what a person typed.
 function plain(text) {
+    if (/^(Memory has changed|## (About You|Memory|Workspace Memory|Recalled))/.test(text)) return ''; // as Qwen Code has it
     return text.replace(/<(system-reminder|hook_context|session_context|environment_context)>.*?<\/\1>/gs, '').trim();
 }
 
 // The answer to texts of the user since its last reply; the last one that asks for a tool decides.
 function decide(texts, tools, called) {
-    const text = texts.map(plain).filter(Boolean).at(-1) ?? '';
+    let text = texts.map(plain).filter(Boolean).at(-1) ?? '';
+    if (/^".*"$/.test(text)) text = text.slice(1, -1).replaceAll('\\"', '"'); // as opencode passes it on
     const asked = text.match(wish);
     if (asked && !called) {
         const name = tools.find((tool) => tool === asked[1] || tool.endsWith(`_${asked[1]}`)) ?? asked[1];
@@ -113,6 +115,30 @@ function gemini(body, response, streamed) {
     response.end(JSON.stringify(whole));
 }
 
+// ---- chat completions ------------------------------------------------------------------------------------
+
+function completions(body, response) {
+    const last = body.messages.findLastIndex((message) => message.role === 'user' && textsOf(message.content).some(plain));
+    const called = body.messages.slice(last).some((message) => message.role === 'tool');
+    const said = decide(textsOf(body.messages[last].content), (body.tools ?? []).map((tool) => tool.function.name), called);
+    const call = said.call && [{ index: 0, id: fresh('call'), type: 'function', function: { name: said.call, arguments: JSON.stringify(said.input) } }];
+    const delta = call ? { role: 'assistant', content: null, tool_calls: call } : { role: 'assistant', content: said.text };
+    const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+    const head = { id: fresh('chat'), created: 0, model: body.model };
+    const reason = call ? 'tool_calls' : 'stop';
+    if (!body.stream) {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ ...head, object: 'chat.completion', choices: [{ index: 0, message: delta, finish_reason: reason }], usage }));
+        return;
+    }
+    const chunk = (choices, more) => [null, { ...head, object: 'chat.completion.chunk', choices, ...more }];
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const [, data] of [chunk([{ index: 0, delta, finish_reason: null }]),
+        chunk([{ index: 0, delta: {}, finish_reason: reason }]), chunk([], { usage })])
+        response.write(`data: ${JSON.stringify(data)}\n\n`);
+    response.end('data: [DONE]\n\n');
+}
+
 // ---- the server ------------------------------------------------------------------------------------------
 
 function answer(request, path, body, response) {
@@ -122,6 +148,7 @@ function answer(request, path, body, response) {
     }
     if (request.method === 'POST' && /\/v1\/messages/.test(path)) return anthropic(body, response);
     if (request.method === 'POST' && /\/responses$/.test(path)) return responses(body, response);
+    if (request.method === 'POST' && /\/chat\/completions$/.test(path)) return completions(body, response);
     if (request.method === 'POST' && /enerateContent/.test(path)) return gemini(body, response, /stream/.test(path));
     response.writeHead(404, { 'content-type': 'application/json' });
     response.end('{"error":{"message":"not here"}}');
@@ -168,6 +195,7 @@ export async function startMock() {
     });
     server.on('connect', (request, socket) => {
         foreign.push(request.url);
+        socket.on('error', () => {});
         socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
     });
     server.on('upgrade', (request, socket) => socket.end('HTTP/1.1 404 Not Found\r\n\r\n'));

@@ -83,7 +83,7 @@ const claude = {
     path: /\/v1\/messages$/,
     env: { ANTHROPIC_BASE_URL: mock.url, ANTHROPIC_API_KEY: 'sk-ant-none', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
     command: (prompt, again) => ['node', `${peers}/node_modules/@anthropic-ai/claude-code/cli-wrapper.cjs`, '-p', prompt,
-        '--allowedTools', 'Bash,mcp__ethos__remember,mcp__ethos__memory_search', ...(again ? ['--continue'] : [])],
+        '--allowedTools', 'Bash', ...(again ? ['--continue'] : [])],
     prepare: (place) => {
         mkdirSync(join(place.home, '.claude'));
         writeFileSync(join(place.home, '.claude/settings.json'), '{\n    "env": {"KEPT": "1"}\n}\n');
@@ -92,6 +92,10 @@ const claude = {
     files: ['.claude.json', '.claude/settings.json', '.claude/CLAUDE.md'],
     tool: (name) => `mcp__ethos__${name}`,
     cd: 'Bash',
+    folder: { path: 'claude-code-plugin', servers: '.mcp.json', settings: ['.claude/settings.json', '.claude.json'],
+        validate: (path) => ['node', `${peers}/node_modules/@anthropic-ai/claude-code/cli-wrapper.cjs`, 'plugin', 'validate', path] },
+    asks: true,
+    search: { ENABLE_TOOL_SEARCH: 'true' },
     compact: (agent, place) => mustAnswer(agent, place, '/compact', { again: true }),
 };
 
@@ -118,8 +122,7 @@ const gemini = {
     path: /enerateContent$/,
     env: { GOOGLE_GEMINI_BASE_URL: mock.url, GEMINI_API_KEY: 'none' },
     command: (prompt, again) => ['node', `${peers}/node_modules/@google/gemini-cli/bundle/gemini.js`, '--skip-trust',
-        '-m', 'gemini-2.5-flash', '--allowed-tools', 'mcp_ethos_remember', '--allowed-tools', 'mcp_ethos_memory_search',
-        ...(again ? ['-r', 'latest'] : []), '-p', prompt],
+        '-m', 'gemini-2.5-flash', ...(again ? ['-r', 'latest'] : []), '-p', prompt],
     prepare: (place) => {
         mkdirSync(join(place.home, '.gemini'));
         writeFileSync(join(place.home, '.gemini/settings.json'),
@@ -127,6 +130,48 @@ const gemini = {
     },
     files: ['.gemini/settings.json', '.gemini/GEMINI.md'],
     tool: (name) => `mcp_ethos_${name}`,
+    asks: true,
+    folder: { path: 'gemini-extension', servers: 'gemini-extension.json', settings: ['.gemini/settings.json', '.gemini/settings.json'],
+        validate: (path) => ['node', `${peers}/node_modules/@google/gemini-cli/bundle/gemini.js`, 'extensions', 'validate', path] },
+};
+
+const qwen = {
+    name: 'qwen',
+    path: /\/chat\/completions$/,
+    env: { OPENAI_API_KEY: 'none', OPENAI_BASE_URL: `${mock.url}/v1`, OPENAI_MODEL: 'mock', HTTPS_PROXY: '', HTTP_PROXY: '' },
+    command: (prompt, again) => ['node', `${peers}/node_modules/@qwen-code/qwen-code/cli.js`, '--auth-type', 'openai',
+        ...(again ? ['--continue'] : []), '-p', prompt],
+    prepare: (place) => {
+        mkdirSync(join(place.home, '.qwen'));
+        writeFileSync(join(place.home, '.qwen/settings.json'), '{\n  // ours\n  "memory": {"enableManagedAutoMemory": false, "enableManagedAutoDream": false}\n}\n');
+    },
+    files: ['.qwen/settings.json', '.qwen/QWEN.md'],
+    tool: (name) => `mcp__ethos__${name}`,
+};
+
+const copilot = {
+    name: 'copilot',
+    path: /\/chat\/completions$/,
+    env: { COPILOT_PROVIDER_BASE_URL: `${mock.url}/v1`, COPILOT_PROVIDER_API_KEY: 'none', COPILOT_MODEL: 'mock', COPILOT_AUTO_UPDATE: 'false' },
+    command: (prompt) => [`${peers}/node_modules/@github/copilot-linux-x64/copilot`, '--allow-all-tools', '-p', prompt],
+    prepare: () => {},
+    files: ['.copilot/mcp-config.json', '.copilot/copilot-instructions.md'],
+    tool: (name) => `ethos-${name}`,
+    plain: true,
+};
+
+const opencode = {
+    name: 'opencode',
+    path: /\/chat\/completions$/,
+    env: { OPENCODE_DISABLE_AUTOUPDATE: '1' },
+    command: (prompt) => [`${peers}/node_modules/opencode-linux-x64/bin/opencode`, 'run', '-m', 'mock/mock', prompt],
+    prepare: (place) => {
+        mkdirSync(join(place.home, '.config/opencode'), { recursive: true });
+        writeFileSync(join(place.home, '.config/opencode/opencode.json'), `{\n  // ours\n  "provider": {"mock": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "${mock.url}/v1", "apiKey": "none"}, "models": {"mock": {}}}},\n}\n`);
+    },
+    files: ['.config/opencode/opencode.json', '.config/opencode/AGENTS.md'],
+    tool: (name) => `ethos_${name}`,
+    plain: true,
 };
 
 // ---- Codex has a server with which hooks are trusted, and a conversation compacted -------------------------
@@ -238,6 +283,7 @@ async function converse(agent, place) {
             must(out.includes(`Noted: ${prompt}`), out);
             same(count(shown.at(-1), facts.memory), 1, 'lines of MEMORY.md');
             same(count(shown.at(-1), 'Assam tea'), 1, 'lines of USER.md');
+            same(count(JSON.stringify(mock.requests.at(-1).body), 'Keep MEMORY.md small'), 1, 'instructions of the server');
         });
         if (index > 0)
             await test(`${agent.name}: prompt ${index + 1} still has what was said before`, () => {
@@ -287,7 +333,39 @@ async function recorded(agent, place) {
     });
 }
 
+// Without --allow-tools an agent that nobody watches reads, and what changes something is left to the agent's own rules.
+async function readOnly(agent, place) {
+    await test(`${agent.name}: tools that only read are called without asking`, async () => {
+        const { shown } = await mustAnswer(agent, place, `CALL ${agent.tool('memory_search')} {"query":"Fridays"}`);
+        must(/We deploy on Fridays/.test(shown.at(-1).slice(shown.at(-1).lastIndexOf('CALL '))), shown.at(-1).slice(-1500));
+    });
+    if (agent.asks)
+        await test(`${agent.name}: tools that write are not`, async () => {
+            const input = JSON.stringify({ content: 'Nobody allowed this', title: 'Forbidden' });
+            await mustAnswer(agent, place, `CALL ${agent.tool('remember')} ${input}`);
+            const notes = await ethosJson(place, 'notes', 'list');
+            must(!JSON.stringify(notes).includes('orbidden'), 'the note was written');
+        });
+    await test(`${agent.name}: install --allow-tools`, async () => {
+        await ethos(place, 'install', agent.name, '--allow-tools', '--yes');
+        const again = await ethosJson(place, 'install', agent.name, '--allow-tools', '--yes');
+        same(again.changed, [], 'files that a second run changes');
+    });
+}
+
 async function useTools(agent, place) {
+    await test(`${agent.name}: the model's memory_write changes MEMORY.md`, async () => {
+        const input = JSON.stringify({ action: 'add', content: 'The mascot is an otter' });
+        await mustAnswer(agent, place, `CALL ${agent.tool('memory_write')} ${input}`);
+        must((await ethos(place, 'memory', 'get')).includes('an otter'), 'the line is not there');
+        await ethos(place, 'memory', 'remove', 'an otter', '--yes');
+    });
+    if (agent.search)
+        await test(`${agent.name}: our tools are not hidden behind its tool search`, async () => {
+            const { asked } = await mustAnswer(agent, place, 'Which tools?', { extra: agent.search });
+            const tool = asked.at(-1).body.tools?.find((one) => one.name === agent.tool('remember'));
+            must(tool && !tool.defer_loading, `remember is not shown: ${JSON.stringify(asked.at(-1).body.tools?.map((one) => one.name))}`);
+        });
     await test(`${agent.name}: the model's remember writes a note`, async () => {
         const input = JSON.stringify({ content: 'The staging host is called heron', title: 'Staging' });
         await mustAnswer(agent, place, `CALL ${agent.tool('remember')} ${input}`);
@@ -394,6 +472,28 @@ async function hurry(agent, place) {
     });
 }
 
+// The notes of the project are the agent's own memory: each line of the index reaches the model once, whoever wrote it.
+async function share(agent, place) {
+    const told = async (prompt, line) => count((await mustAnswer(agent, place, prompt)).shown.at(-1), line);
+    await test(`${agent.name}: one memory with the agent's own, each line once`, async () => {
+        await ethos(place, 'remember', 'The bell is red', '--title', 'Bell of the tower');
+        same(await told('Before it is shared', '(bell-of-the-tower.md)'), 1, 'lines of the index');
+        await ethos(place, 'install', agent.name, '--own-memory', 'share', '--yes');
+        same(await told('What colour is the bell?', '(bell-of-the-tower.md)'), 1, 'lines of the index');
+    });
+    await test(`${agent.name}: a note that the agent makes by itself gets its line`, async () => {
+        const { memory } = await ethosJson(place, 'workspaces', 'where');
+        const input = JSON.stringify({ file_path: join(memory, 'gate.md'), content: 'The gate squeaks\n' });
+        await mustAnswer(agent, place, `CALL Write ${input}`);
+        must(existsSync(join(memory, 'gate.md')), 'there is no such note');
+        await told('And then?', '');
+        same(count(readFileSync(join(memory, 'MEMORY.md'), 'utf8'), '(gate.md)'), 1, 'lines in the index');
+        same(await told('What of the gate?', '(gate.md)'), 1, 'lines of the index');
+        await ethos(place, 'install', agent.name, '--own-memory', 'keep', '--yes');
+        must(!existsSync(join(place.project, '.claude')), 'what share wrote is still there');
+    });
+}
+
 // What the agent itself changed since the installation stays, ours goes, the rest is as before.
 async function uninstall(agent, place) {
     await test(`${agent.name}: uninstall leaves only what the agent wrote`, async () => {
@@ -423,6 +523,20 @@ async function uninstall(agent, place) {
     });
 }
 
+// The folders that are installed beside the program hold the entries that install writes, and please their client.
+async function folder(agent, place) {
+    if (!agent.folder) return;
+    const path = new URL(`../../packaging/${agent.folder.path}/`, import.meta.url).pathname;
+    const json = (name) => JSON.parse(readFileSync(join(path, name), 'utf8'));
+    await test(`${agent.name}: the folder of ${agent.folder.path} is valid and has the same entries`, async () => {
+        const result = await run(place, agent.folder.validate(path));
+        must(result.status === 0, `${result.out}${result.err}`);
+        const settings = JSON.parse(read(place, agent.folder.settings[0])), servers = JSON.parse(read(place, agent.folder.settings[1]));
+        same(json('hooks/hooks.json').hooks, settings.hooks, 'hooks');
+        same(json(agent.folder.servers).mcpServers.ethos, servers.mcpServers.ethos, 'the server');
+    });
+}
+
 // As the agent measured them.
 function tellTimes(place) {
     const folder = join(place.home, '.claude/projects');
@@ -437,11 +551,18 @@ function tellTimes(place) {
 
 const usual = 400; // ms that the model thinks
 mock.delay = usual;
-const agents = [claude, codex, gemini].filter((agent) => wanted.length === 0 || wanted.includes(agent.name));
+const agents = [claude, codex, gemini, qwen, copilot, opencode].filter((agent) => wanted.length === 0 || wanted.includes(agent.name));
 for (const agent of agents) {
     const place = newPlace(agent);
     await settle(agent, place);
     await install(agent, place);
+    if (agent.plain) { // has tools and a paragraph, no hooks
+        await useTools(agent, place);
+        await uninstall(agent, place);
+        continue;
+    }
+    await folder(agent, place);
+    await readOnly(agent, place);
     await converse(agent, place);
     await forget(agent, place);
     await recorded(agent, place);
@@ -450,6 +571,7 @@ for (const agent of agents) {
     if (agent.compact) await compact(agent, place);
     await breakThings(agent, place);
     await hurry(agent, place);
+    if (agent === claude) await share(agent, place);
     tellTimes(place);
     await uninstall(agent, place);
 }

@@ -12,6 +12,7 @@ export const calls = {
     note_read: [{ name: 'Testing' }, (r) => r.content.includes('Redis')],
     note_write: [{ name: 'Testing', content: 'Lost', if_match: 'sha256:0' }, /changed meanwhile/],
     note_remove: [{ name: 'Testing', if_match: 'sha256:0' }, /changed meanwhile/],
+    pending_list: [{}, (r) => r.pending.length === 0],
     session_search: [{ query: 'redis' }, (r) => r.hits[0].snippet.match === 'Redis'],
     session_list_by_date: [{ since: '1d' }, (r) => r.items.length === 1 && r.items[0].turnCount === 1],
     session_read: [{ id: 'cli:project' }, (r) => r.messages[0].content.includes('Redis')],

@@ -141,14 +141,14 @@ static void test_out_of_memory_is_never_called_too_large(void **state)
 
 static void test_every_code_has_its_name(void **state)
 {
-    static const char *const names[] = {"ok",      "notfound",    "exists",  "conflict", "invalid",
-                                        "denied",  "limit",       "busy",    "io",       "nomem",
-                                        "corrupt", "unsupported", "internal"};
+    static const char *const names[] = {
+        "ok", "notfound", "exists",  "conflict",    "invalid",  "denied", "limit",  "busy",
+        "io", "nomem",    "corrupt", "unsupported", "internal", "model",  "pending"};
 
     (void)state;
-    for (int i = 0; i < 13; i++)
+    for (int i = 0; i < 15; i++)
         assert_string_equal(err_name(-i), names[i]);
-    assert_string_equal(err_name(-13), "internal");
+    assert_string_equal(err_name(-15), "internal");
     assert_string_equal(err_name(1), "internal");
 }
 

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "memory/registry.h"
+#include "memory/provider/registry.h"
 #include "store/store.h"
 
 static const struct ethos_option options[] = {

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 
 import { livedIn, manyNotes, overflow } from './lived.mjs';
-import { ethosIn, makeHome, serve } from './server.mjs';
+import { startModel } from './model.mjs';
+import { ethos, ethosIn, makeHome, serve } from './server.mjs';
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 if (!existsSync(CHROMIUM)) {
@@ -57,6 +58,13 @@ const VIEWS = [
     ['sessions-search', '#/sessions?q=lock'],
     ['transcript', `#/sessions/${session}`],
     ['transcript-delete', `#/sessions/${session}`, (page) => page.locator('.transcript-actions').getByRole('button', { name: 'Delete' }).click()],
+    ['entries', '#/entries'],
+    ['recall', '#/recall?q=How+do+we+deploy'],
+    ['recall-parts', '#/recall?q=How+do+we+deploy', click('.recall-hit summary')],
+    ['channels', '#/channels'],
+    ['channels-setup', '#/channels', click('.channels-setup summary')],
+    ['channels-lived', '#/channels', livedChannels],
+    ['channels-person', '#/channels', both(livedChannels, (page) => page.getByRole('button', { name: 'Edit Jonas' }).click())],
     ['insights', '#/insights'],
     ['insights-end', `#/insights?${w}`, both(searchSome, end)],
     ['health', '#/health'],
@@ -69,6 +77,26 @@ const VIEWS = [
     ['nowhere', '#/no-such-page'],
 ];
 
+// As after a week of use: what a gateway would have left in channels.db.
+async function livedChannels(page) {
+    const now = Date.now(), ago = (minutes) => new Date(now - minutes * 60e3).toISOString();
+    const channel = (platform, title, state, more = {}) => ({ platform, title, state, since: ago(600), why: '', bot: '', messages: 0, setup: ['ethos config set …'], ...more });
+    const person = (platform, sender, name, role, userId, local = false) => ({ platform, sender, name, role, since: ago(9000), userId, local });
+    const message = (minutes, platform, name, role, state, answer, sender = name) => ({ platform, chat: sender, direct: true, sender, name, role, received: ago(minutes), state, ended: ago(minutes), answer });
+    const answers = {
+        'channel/status': { running: true, waiting: 0, sending: 0, channels: [
+            channel('telegram', 'Telegram', 'up', { bot: '@halden_memory_bot', messages: 31 }), channel('email', 'Email', 'up', { bot: 'memory@halden.example', messages: 4 }),
+            channel('slack', 'Slack', 'fatal', { bot: 'halden', messages: 12, why: 'Slack does not accept the token; put the one of the page OAuth & Permissions into SLACK_BOT_TOKEN of keys.yaml' }), channel('discord', 'Discord', 'off')],
+        unsent: [{ id: 42, state: 'unknown', platform: 'telegram', chat: '1002', created: ago(31) }] },
+        'channel/people': { people: [person('telegram', '1001', 'Ada', 'owner', 'u1', true), person('email', 'ada@halden.example', 'Ada', 'owner', 'u1', true), person('slack', 'T1:U7', 'Jonas', 'trusted', 'u2'), person('telegram', '1003', 'Amira', 'guest', 'u3')],
+            waiting: [{ platform: 'telegram', sender: '1002', name: 'Jonas, @jonas_h', begins: 'K7QX', since: ago(4), until: ago(-56) }], nextCursor: null },
+        'channel/messages': { messages: [message(3, 'telegram', 'Ada', 'owner', 'answered', 'sent', '1001'), message(18, 'telegram', 'Amira', 'guest', 'answered', 'sent'), message(34, 'email', 'Ada', 'owner', 'answered', 'unknown', 'ada@halden.example'), message(67, 'email', '', '', 'refused', null, 'x@y.example')] },
+    };
+    await page.route('**/rpc/channel/*', (route) => route.fulfill({ json: { json: answers[new URL(route.request().url()).pathname.slice(5)] } }));
+    await page.reload();
+    await page.getByText('Waiting to pair').waitFor();
+}
+
 async function end(page) {
     await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
 }
@@ -79,6 +107,53 @@ async function searchSome(page) {
         for (const query of ['osaka', 'lock', 'deploy', 'retry', 'rooms', 'export']) await Promise.all(['memory.search', 'sessions.search'].map((name) => call(name, { query })));
     });
     await page.reload();
+}
+
+// Conversations with the agent: a home with a model, which says this.
+const FACT = 'Refunds make a second Stripe call for the tax fields; shops without VAT do not need it.';
+const ANSWER = 'Two things changed on **Monday**. The queue stops after `5 attempts`, and the sixth goes to the dead-letter queue.\n\n1. Median before: 0.8 s; since Monday: 2.1 s.\n2. The second call is not needed for shops without VAT.';
+const WRITING = 'I will count them; listing changes nothing:\n\n```sh\npnpm dlq list --since 2026-11-16 --count\n```\n\n| queue | waiting |\n|---|---:|\n| refunds | 14 |\n\nOf these, most';
+const field = (page) => page.getByRole('textbox', { name: 'Message', exact: true });
+const say = async (page, text) => {
+    await field(page).fill(text);
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+};
+const CHATS = [
+    ['chat-new', '#/sessions/new'],
+    ['chat', '#/sessions/new', talk],
+    ['chat-live', '#/sessions/new', both(talk, async (page) => {
+        model.rule = (answer) => answer.say(WRITING);
+        await say(page, 'How many are in the dead-letter queue today?');
+        await page.locator('.live').getByText('Of these').waitFor();
+    })],
+    ['chat-stopped', '#/sessions/new', both(talk, async (page) => {
+        model.rule = (answer) => answer.say('One, two, three');
+        await say(page, 'اكتب لي قصة طويلة، 短いのではなく長い物語を 🙂');
+        await page.locator('.live').getByText('three').waitFor();
+        await page.keyboard.press('Control+.');
+        await page.getByText('Stopped.').waitFor();
+    })],
+    ['chat-edit', '#/sessions/new', both(talk, (page) => page.getByRole('button', { name: 'Edit and send in a copy' }).first().click())],
+    ['chat-failed', '#/sessions/new', async (page) => {
+        model.rule = (answer) => answer.refuse(401, 'wrong key');
+        await say(page, 'Are you there?');
+        await page.locator('.chat-problem .notice').waitFor();
+    }],
+    ['chat-draft', '#/sessions/new', (page) => field(page).fill('A message of\nsome lines\n\nthat is not sent yet.')],
+    ['chats', '#/sessions'],
+];
+
+async function talk(page) {
+    model.rule = (answer) => (answer.afterTool ? answer.say(ANSWER).end() : answer.call('memory_write', { action: 'add', content: FACT }).end());
+    await say(page, 'Why are refunds slow since Monday? Use what we know, and check the queue.');
+    await page.locator('.remembered, .message-actions >> text=Retry').first().waitFor();
+}
+
+async function talkingHome(model) {
+    const made = makeHome();
+    for (const [name, value] of [['provider', 'openai-compat'], ['model', 'claude-opus-4-8'], ['baseUrl', model.url]]) ethos(made, 'config', 'set', name, value);
+    ethos(made, 'personality', 'create', 'engineer');
+    return made;
 }
 
 const EMPTY = ['', '#/memory', '#/notes', '#/timeline', '#/conflicts', '#/sessions', '#/insights', '#/health', '#/welcome'];
@@ -128,6 +203,7 @@ async function shoot(context, origin, [name, hash, act], width, theme) {
         console.log(`${name}-${width}-${theme}: ${error.message.split('\n')[0]}`);
         process.exitCode = 1;
     }
+    await page.keyboard.press('Control+.'); // an answer that is still written
     await page.evaluate(() => localStorage.clear()).catch(() => {});
     await page.close();
 }
@@ -143,12 +219,14 @@ async function signedIn(browser, server) {
 
 mkdirSync(out, { recursive: true });
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: process.getuid() === 0 ? ['--no-sandbox'] : [] });
-const full = await serve(home), bare = await serve(makeHome());
-const fullContext = await signedIn(browser, full), bareContext = await signedIn(browser, bare);
+const model = await startModel();
+const full = await serve(home), bare = await serve(makeHome()), talking = await serve(await talkingHome(model));
+const fullContext = await signedIn(browser, full), bareContext = await signedIn(browser, bare), talkingContext = await signedIn(browser, talking);
 const stranger = await browser.newContext();
 for (const width of WIDTHS)
     for (const theme of THEMES) {
         for (const view of VIEWS) if (wanted(view[0])) await shoot(fullContext, full.origin, view, width, theme);
+        for (const view of CHATS) if (wanted(view[0])) await shoot(talkingContext, talking.origin, view, width, theme);
         if (wanted('offline')) await shootOffline(fullContext, width, theme);
         for (const hash of EMPTY) {
             const name = `empty-${hash.slice(2) || 'first'}`;
@@ -163,4 +241,6 @@ if (wanted('stranger')) {
 await browser.close();
 await full.stop();
 await bare.stop();
+await talking.stop();
+model.stop();
 console.log(`pictures in ${out}`);

@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "drive.h"
 #include "http/http.h"
+#include "raw_client.h"
 
 #define FEW_FILES 256
 
@@ -88,7 +88,7 @@ static void test_a_request_whose_end_is_unclear_ends_its_connection(void **state
             fail_msg("%s: %d", rows[i].headers, reply.status);
         if (recv(fd, &rest, 1, 0) > 0)
             fail_msg("%s: what came behind it was answered, too", rows[i].headers);
-        reply_release(&reply);
+        raw_reply_release(&reply);
         close(fd);
     }
 }
@@ -110,12 +110,12 @@ static void test_what_is_clear_is_answered(void **state)
         int fd = send_call(rows[i].headers, rows[i].behind);
         drive_read(fd, true, &reply);
         if (reply.status == 100) {
-            reply_release(&reply);
+            raw_reply_release(&reply);
             drive_read(fd, true, &reply);
         }
         if (reply.status != 200)
             fail_msg("%s: %d", rows[i].headers, reply.status);
-        reply_release(&reply);
+        raw_reply_release(&reply);
         close(fd);
     }
 }
@@ -143,7 +143,7 @@ static void test_who_waits_to_be_told_is_refused_at_once(void **state)
         drive_read(fd, true, &reply);
         if (reply.status != rows[i].status)
             fail_msg("%s, %s: %d", rows[i].path, rows[i].type, reply.status);
-        reply_release(&reply);
+        raw_reply_release(&reply);
         close(fd);
     }
 }
@@ -238,7 +238,7 @@ static int ask_large(size_t size, bool *told_when)
     const char *again = reply_header(&reply, "retry-after");
     int status = reply.status;
     *told_when = again && strcmp(again, "1") == 0;
-    reply_release(&reply);
+    raw_reply_release(&reply);
     close(fd);
     return status;
 }

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "drive.h"
 #include "http/http.h"
+#include "raw_client.h"
 
 const struct http_parts http_parts;
 
@@ -205,7 +205,7 @@ static void test_a_request_keeps_its_id_when_it_is_one(void **state)
         assert_true((strcmp(id, rows[i].given) == 0) == rows[i].kept);
         if (!rows[i].kept)
             assert_int_equal(strlen(id), 36);
-        reply_release(&reply);
+        raw_reply_release(&reply);
     }
     free(longest);
     free(longer);
@@ -227,7 +227,7 @@ static void test_a_connection_is_kept_after_refusals(void **state)
         drive_send(fd, text, (size_t)size);
         drive_read(fd, false, &reply);
         assert_int_equal(reply.status, 401);
-        reply_release(&reply);
+        raw_reply_release(&reply);
     }
     close(fd);
 }
@@ -286,7 +286,7 @@ static void test_the_eleventh_wrong_link_of_a_minute_is_one_too_many(void **stat
               drive.cookie, drive.port);
     assert_int_equal(reply.status, 429); // the right one is not looked at, either
     assert_string_equal(reply_header(&reply, "retry-after"), "60");
-    reply_release(&reply);
+    raw_reply_release(&reply);
     assert_int_equal(
         drive_status(&drive,
                      "GET / HTTP/1.1\r\nHost: localhost:%u\r\nCookie: ethos_auth=%s\r\n\r\n",
@@ -317,7 +317,7 @@ static unsigned count_streams(const int fds[STREAMS])
         struct reply reply;
         drive_read(fds[i], true, &reply);
         count += reply.status == 200;
-        reply_release(&reply);
+        raw_reply_release(&reply);
     }
     return count;
 }

@@ -14,10 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "drive.h"
-#include "http/shapes.h"
-#include "mcp/parts.h"
+#include "http/handlers/stable_calls.h"
+#include "mcp/internal.h"
 #include "ops/tables.h"
+#include "raw_client.h"
 
 #define MAX_ROWS 512
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -104,9 +104,10 @@ static int status_of(const struct caller *caller, const char *method, const char
     char line[256];
     int size = snprintf(line, sizeof line, "%s %s", method, place);
     snprintf(line + size, sizeof line - (size_t)size, "%s%s", op->name, query);
-    *strchr(line, '.') = '/';
+    for (char *dot = line; (dot = strchr(dot, '.'));)
+        *dot = '/';
     ask(caller, &reply, line, "", body);
-    reply_release(&reply);
+    raw_reply_release(&reply);
     return reply.status;
 }
 
@@ -184,8 +185,8 @@ static void test_what_is_local_is_for_nobody_else(void **state)
         local++;
         for (size_t i = 0; i < COUNT(callers); i++)
             assert_false(op_allowed(op, callers[i].rights));
-        for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++)
-            for (size_t i = 0; i < MCP_MAX_WAYS && tool->ways[i].op; i++)
+        for (const struct tool *tool = tools_table; tool->name; tool++)
+            for (size_t i = 0; i < TOOL_MAX_WAYS && tool->ways[i].op; i++)
                 assert_string_not_equal(tool->ways[i].op, op->name);
     }
     assert_true(local > 10);
@@ -200,8 +201,8 @@ static void write_request(int id, char out[512])
 {
     int number = 0;
     snprintf(out, 512, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/list\"}", id);
-    for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++) {
-        for (size_t i = 0; i < MCP_MAX_WAYS && tool->ways[i].op; i++, number++) {
+    for (const struct tool *tool = tools_table; tool->name; tool++) {
+        for (size_t i = 0; i < TOOL_MAX_WAYS && tool->ways[i].op; i++, number++) {
             const char *action = tool->ways[i].action;
             if (number == id)
                 snprintf(out, 512,
@@ -216,8 +217,8 @@ static void write_request(int id, char out[512])
 static int count_ways(void)
 {
     int count = 0;
-    for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++)
-        for (size_t i = 0; i < MCP_MAX_WAYS && tool->ways[i].op; i++)
+    for (const struct tool *tool = tools_table; tool->name; tool++)
+        for (size_t i = 0; i < TOOL_MAX_WAYS && tool->ways[i].op; i++)
             count++;
     return count;
 }
@@ -235,7 +236,7 @@ static const json_t *listed(const json_t *list, const char *name)
 }
 
 /* Whether the list shows this way of the tool. */
-static bool is_shown(const json_t *list, const struct mcp_tool *tool, const struct mcp_way *way)
+static bool is_shown(const json_t *list, const struct tool *tool, const struct tool_way *way)
 {
     size_t index;
     json_t *word;
@@ -254,11 +255,11 @@ static void check_mcp(const struct caller *caller, answer_fn *answer, bool team,
     int id = 0;
     json_t *list = answer(caller, ID_LIST);
     assert_non_null(json_object_get(list, "result"));
-    for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++) {
-        for (size_t i = 0; i < MCP_MAX_WAYS && tool->ways[i].op; i++, id++) {
+    for (const struct tool *tool = tools_table; tool->name; tool++) {
+        for (size_t i = 0; i < TOOL_MAX_WAYS && tool->ways[i].op; i++, id++) {
             const struct op *op = op_find(tool->ways[i].op);
             bool should = op_allowed(op, caller->rights & OP_RIGHTS_AGENT) &&
-                          (team || tool->about != MCP_TEAM);
+                          (team || tool->about != TOOL_ABOUT_TEAM);
             json_t *reply = answer(caller, id);
             json_t *failed = json_object_get(json_object_get(reply, "result"), "isError");
             check(caller, op, where, is_shown(list, tool, &tool->ways[i]), should);
@@ -279,7 +280,7 @@ static json_t *answer_http(const struct caller *caller, int id)
     assert_int_equal(reply.status, 200);
     json_t *json = json_loads(reply.body, 0, NULL);
     assert_non_null(json);
-    reply_release(&reply);
+    raw_reply_release(&reply);
     return json;
 }
 

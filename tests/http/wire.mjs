@@ -145,6 +145,12 @@ function checkPersonality(personality) {
 
 // ---- memory -----------------------------------------------------------------------------------------
 
+await test('/healthz answers whoever asks, and says nothing else', async () => {
+    const answer = await fetch(`${origin}/healthz`);
+    same([answer.status, await answer.text()], [200, '{"ok":true}']);
+    same((await fetch(`${origin}/rpc/meta/health`, { method: 'POST' })).status, 401);
+});
+
 await test('memory.get of a file that is not there', async () => {
     const { file } = await client.memory.get({ store: 'memory' });
     checkFile(file, 'memory');
@@ -232,6 +238,19 @@ await test('a long diff is cut; its blob is the whole text before', async () => 
     same((await client.memory.historyBlob({ personalityId: 'long', blob: entry.blob })).content, `${long}\n`);
     for (const blob of ['../MEMORY', 'x', '0'.repeat(64)])
         same((await client.memory.historyBlob({ personalityId: 'long', blob })).content, null);
+});
+
+await test('what goes to the archive is in the answer, over /rpc and /api', async () => {
+    const text = 'x'.repeat(99).concat('\n').repeat(6000), says = /^MEMORY.md holds 524288 characters at most: .* went to .*memory-archive.md/;
+    const { file } = await client.memory.write({ store: 'memory', content: text, personalityId: 'large' });
+    same(file.warnings.length, 1);
+    must(says.test(file.warnings[0]), show(file.warnings));
+    const answer = await fetch(`${origin}/api/memory/memory?personality=large`, {
+        method: 'PUT', body: JSON.stringify({ content: text }), headers: { ...asBrowser, 'content-type': 'application/json', 'if-match': '*' },
+    });
+    const put = await answer.json();
+    same(answer.status, 200);
+    must(says.test(put.warnings?.[0]), show(put.warnings));
 });
 
 await test('memory.restore of an unknown slug, and what is pending', async () => {

@@ -1,7 +1,7 @@
 /*
  * fixture.c: what the conformance package of the protocol asks of a server by name, in place of memory.
  *
- * Linked with the programs of src/ instead of the files that say what is offered (mcp/parts.h); everything
+ * Linked with the programs of src/ instead of the files that say what is offered (mcp/internal.h); everything
  * else is what is installed. Names and texts are the package's. What our layer does not speak has no tool
  * here either: requests to the client, subscriptions, tasks, headers of a tool's own.
  */
@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 #include "base/view.h"
-#include "mcp/parts.h"
+#include "mcp/internal.h"
 
 #define PNG                                                                                        \
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mP4z8AAAAMBAQD3A0FDAAAAAElFTkSuQmCC"
@@ -120,7 +120,7 @@ static bool need_sampling(struct mcp_request *request)
     "\"required\":[\"contactMethod\"]},\"then\":{\"required\":[\"phone\"]},"                       \
     "\"else\":{\"required\":[\"email\"]},\"additionalProperties\":false}"
 
-static const struct tool {
+static const struct fixture_tool {
     const char *name, *description, *schema;
     const char *content; /* items, between commas; $1 is the argument "name" */
     act_fn *act;         /* or NULL */
@@ -186,7 +186,7 @@ json_t *offer_tools(struct mcp_request *request)
 json_t *offer_call(struct mcp_request *request, const char *name, const json_t *arguments)
 {
     for (size_t i = 0; i < TOOLS; i++) {
-        const struct tool *tool = &tools[i];
+        const struct fixture_tool *tool = &tools[i];
         if (strcmp(tool->name, name) != 0)
             continue;
         if (tool->act && !tool->act(request))

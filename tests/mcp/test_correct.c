@@ -167,6 +167,7 @@ static void test_who_changes_a_note_must_have_read_it(void **state)
     start(&client, state);
     success(call(&client, "remember", "{'content':'one','title':'A'}"));
     assert_fails(call(&client, "note_write", "{'name':'a','content':'two'}"), "sha256:");
+    assert_fails(call(&client, "note_write", "{'name':'a','content':'two'}"), "\n\none\n");
     assert_fails(call(&client, "note_remove", "{'name':'a'}"), "needs if_match");
     assert_fails(call(&client, "note_write", "{'name':'a','content':'x','if_match':'sha256:0'}"),
                  "changed meanwhile");

@@ -4,7 +4,7 @@
  */
 #include <sys/mman.h>
 
-#include "base/process.h"
+#include "base/system/process.h"
 #include "process.h"
 
 #define REQUEST(id, method, params)                                                                \

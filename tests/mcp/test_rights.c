@@ -6,7 +6,7 @@
  */
 #include "process.h"
 
-#include "mcp/parts.h"
+#include "mcp/internal.h"
 
 static const char *const rights[] = {"memory:read", "memory:write", "sessions:read",
                                      "sessions:write", "personalities:read"};
@@ -25,6 +25,7 @@ static const struct {
     {"note_read", "{'name':'Testing'}", READ, false, false},
     {"note_write", "{'name':'Testing','title':'Tests','if_match':'x'}", WRITE, false, true},
     {"note_remove", "{'name':'Testing','if_match':'x'}", WRITE, false, true},
+    {"pending_list", "{}", READ, false, false},
     {"session_search", "{'query':'redis'}", SESSIONS, false, false},
     {"session_list_by_date", "{}", SESSIONS, false, false},
     {"session_read", "{'id':'nobody'}", SESSIONS, false, false},
@@ -37,7 +38,7 @@ static void test_every_tool_is_tried(void **state)
 {
     size_t count = 0;
     (void)state;
-    for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++, count++)
+    for (const struct tool *tool = tools_table; tool->name; tool++, count++)
         assert_string_equal(tool->name, tools[count].name);
     assert_int_equal(count, COUNT(tools));
 }

@@ -4,7 +4,7 @@
  */
 #include "client.h"
 
-#include "../ops/sessions.h"
+#include "../ops/sessions/sessions.h"
 
 #define PIECE 6 /* bytes of a secret that must not be seen together */
 

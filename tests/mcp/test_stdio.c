@@ -1,6 +1,9 @@
 /*
  * test_stdio.c: ethos mcp as a process: what it was started with, how it ends, what it survives.
  */
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
 #include "process.h"
 
 static void assert_content(struct process *self, const char *expected)
@@ -66,6 +69,50 @@ static void test_it_ends_when_nobody_reads(void **state)
     shut(&self.out);
     tell(&self, "{'jsonrpc':'2.0','id':1,'method':'ping'}");
     assert_int_equal(ended(&self), 0);
+}
+
+/* A port where connections are taken by the system and nothing is ever said. */
+static int listen_silently(unsigned *out_port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(fd, 16), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    *out_port = ntohs(address.sin_port);
+    return fd;
+}
+
+/* They are answered before what was asked first, which fails in the end. */
+static void test_what_needs_no_backend_does_not_wait_for_it(void **state)
+{
+    char config[256];
+    unsigned port;
+    struct process self;
+    int fd = listen_silently(&port);
+    snprintf(config, sizeof config,
+             "memory.provider: redis\nmemory.options.url: redis://127.0.0.1:%u/0\n"
+             "memory.options.timeoutMs: 300\n",
+             port);
+    world_put(*state, "home/config.yaml", config);
+    start(&self, *state, NULL);
+    assert_alive(&self);
+    tell(&self,
+         "{'jsonrpc':'2.0','id':11,'method':'tools/call','params':{'name':'memory_read'," MODERN
+         "}}\n{'jsonrpc':'2.0','id':12,'method':'ping'}");
+    tell(&self, "{'jsonrpc':'2.0','id':13,'method':'tools/list','params':{" MODERN "}}");
+    static const int order[] = {12, 13, 11};
+    for (size_t i = 0; i < COUNT(order); i++) {
+        json_t *reply = next_reply(&self);
+        assert_int_equal(json_integer_value(at(reply, "id")), order[i]);
+        if (order[i] == 11)
+            assert_true(json_is_true(at(reply, "result.isError")));
+        json_decref(reply);
+    }
+    assert_int_equal(finish(&self), 0);
+    close(fd);
 }
 
 /* An answer that is larger than any pipe. */
@@ -238,6 +285,7 @@ int main(void)
         CLIENT_TEST(test_it_ends_by_a_signal),
         CLIENT_TEST(test_throwaway_memory_is_thrown_away),
         CLIENT_TEST(test_it_ends_when_nobody_reads),
+        CLIENT_TEST(test_what_needs_no_backend_does_not_wait_for_it),
         CLIENT_TEST(test_a_signal_ends_it_though_nobody_takes_its_answer),
         CLIENT_TEST(test_a_slow_reader_gets_it_all),
         CLIENT_TEST(test_hostile_input_is_survived),

@@ -6,7 +6,7 @@
 
 #include <sys/wait.h>
 
-#include "base/dir.h"
+#include "base/system/dir.h"
 
 #define TREE "home/personalities/default/memories"
 

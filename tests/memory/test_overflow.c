@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "base/str.h"
-#include "memory/service.h"
+#include "memory/handle.h"
 
 #define SCOPE "personality:p"
 #define ARCHIVE "memory-archive.md"

@@ -2,7 +2,7 @@
  * test_sync.c: updates, reads and byte-exact writes through a turn; who is recorded when.
  */
 #include "base/hash.h"
-#include "memory/identity.h"
+#include "memory/home/identity.h"
 #include "world.h"
 
 #define MEMORY "home/personalities/default/MEMORY.md"

@@ -15,8 +15,8 @@
 #include <pthread.h>
 
 #include "../support/temp.h"
-#include "memory/service.h"
-#include "store/group.h"
+#include "memory/handle.h"
+#include "store/group_commit.h"
 
 #define THREADS 8
 #define ADDS 10
@@ -48,10 +48,11 @@ static bool add(struct hand *hand, struct ethos_turn *turn, const char *store, u
 
 static bool remember(struct hand *hand, struct ethos_turn *turn)
 {
-    char title[32];
+    char title[32], text[32];
     snprintf(title, sizeof title, "Note %u", hand->number);
+    snprintf(text, sizeof text, "what %u says", hand->number);
     const struct ethos_fact fact = {
-        .text = view("what it says"), .title = view(title), .scope = "personality"};
+        .text = view(text), .title = view(title), .scope = "personality"};
     return ethos_remember(turn, &fact, NULL, NULL, &hand->error) == ETHOS_OK;
 }
 

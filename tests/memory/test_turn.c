@@ -2,8 +2,8 @@
  * test_turn.c: from what a caller knows to who and where.
  */
 #include "base/hash.h"
-#include "memory/identity.h"
-#include "memory/service.h"
+#include "memory/handle.h"
+#include "memory/home/identity.h"
 #include "world.h"
 
 #define CONFIG "home/config.yaml"

@@ -30,8 +30,8 @@
 
 #include "../support/alloc.h"
 #include "../support/temp.h"
-#include "base/log.h"
-#include "base/os.h"
+#include "base/system/log.h"
+#include "base/system/os.h"
 #include "base/view.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -318,7 +318,7 @@ static inline void assert_mode(struct world *world, const char *path, unsigned m
 
 /* ---- the whole tree ------------------------------------------------------------------------- */
 
-enum { TREE_ALL, TREE_MEMORY /* leaves .mem and the history out */ };
+enum { TREE_ALL, TREE_MEMORY /* leaves .mem, the history and indexes out */ };
 
 static inline void tree_file(FILE *out, int dir, const char *name)
 {
@@ -339,7 +339,8 @@ static inline void tree_dir(FILE *out, int parent, const char *path, const char 
         const char *entry = entries[i]->d_name;
         struct stat st;
         char below[1024];
-        bool past = strcmp(entry, ".mem") == 0 || strcmp(entry, "history-blobs") == 0 ||
+        bool past = strcmp(entry, ".mem") == 0 || strcmp(entry, "recall") == 0 ||
+                    strcmp(entry, "history-blobs") == 0 ||
                     strncmp(entry, "memory-history", 14) == 0;
         bool listed = strcmp(entry, ".") != 0 && strcmp(entry, "..") != 0 &&
                       (what == TREE_ALL || !past);

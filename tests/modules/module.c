@@ -12,10 +12,11 @@
 
 #include "store/store.h"
 
-/* Seen from tests/modules/ of the build, and from bench/. */
+/* Seen from tests/<layer>/ and tests/<layer>/<room>/ of the build, and from bench/. */
 const struct ethos_module *module_load(const char *name)
 {
-    static const char *const ways[] = {"/../../lib/ethos/", "/../lib/ethos/"};
+    static const char *const ways[] = {"/../../lib/ethos/", "/../../../lib/ethos/",
+                                       "/../lib/ethos/"};
     const struct ethos_module *module = NULL;
     char path[PATH_MAX];
     ssize_t size = readlink("/proc/self/exe", path, sizeof path - 64);

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/os.h"
+#include "base/system/os.h"
 #include "module.h"
 
 #define START_MS 30000 /* until a server must answer */

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "base/view.h"
 #include "postgres.h"
 #include "store/store.h"

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/os.h"
+#include "base/system/os.h"
 #include "module.h"
 
 #define START_MS 20000 /* until it must answer */

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
-#include "base/os.h"
+#include "base/system/log.h"
+#include "base/system/os.h"
 #include "base/view.h"
 #include "redis.h"
 #include "store/store.h"

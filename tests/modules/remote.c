@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
+#include "base/system/log.h"
 #include "module.h"
 #include "proxy.h"
 

@@ -6,7 +6,7 @@
 
 #include <ethos/provider.h>
 
-#include "../http/drive.h"
+#include "../http/raw_client.h"
 
 #define REMOTE_KEY_SIZE 128
 

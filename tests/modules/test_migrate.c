@@ -18,10 +18,10 @@
 #include <cmocka.h>
 
 #include "../support/temp.h"
-#include "base/log.h"
-#include "base/os.h"
+#include "base/system/log.h"
+#include "base/system/os.h"
 #include "base/view.h"
-#include "memory/migrate.h"
+#include "memory/migrate/migrate.h"
 #include "postgres.h"
 #include "redis.h"
 #include "remote.h"

@@ -19,9 +19,9 @@
 #include <cmocka.h>
 
 #include "../support/temp.h"
-#include "base/log.h"
-#include "base/os.h"
 #include "base/str.h"
+#include "base/system/log.h"
+#include "base/system/os.h"
 #include "base/view.h"
 #include "postgres.h"
 #include "store/store.h"

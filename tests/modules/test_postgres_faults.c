@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/os.h"
+#include "base/system/os.h"
 #include "postgres_calls.h"
 #include "proxy.h"
 

@@ -7,7 +7,7 @@
 
 #include "../store/forgetting.h"
 #include "base/hash.h"
-#include "base/os.h"
+#include "base/system/os.h"
 #include "postgres_calls.h"
 
 #define BRIEF_MS 300 /* for what is not to be had */

@@ -10,8 +10,8 @@
 
 #include <ethos/session.h>
 
-#include "base/os.h"
 #include "base/str.h"
+#include "base/system/os.h"
 #include "postgres_calls.h"
 #include "proxy.h"
 
@@ -597,7 +597,7 @@ static void a_schema_without_conversations_gets_them(void **state)
                               "UPDATE ethos.schema_version SET version = 1",
                               NULL, 0));
     assert_int_equal(open_as_guarded(&s), ETHOS_DENIED); // and is told who may
-    assert_non_null(strstr(error.text, "version 1, 3 is needed"));
+    assert_non_null(strstr(error.text, "version 1, 4 is needed"));
     assert_non_null(strstr(error.hint, "owns it"));
     s = open_sessions(server.url);
     check(create(s, "shared"));

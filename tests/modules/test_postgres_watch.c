@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 
-#include "base/os.h"
+#include "base/system/os.h"
 #include "postgres_calls.h"
 
 #define PATIENCE_MS 30000 /* until somebody who is not told has failed */

@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
-#include "base/os.h"
+#include "base/system/log.h"
+#include "base/system/os.h"
 #include "base/view.h"
 #include "proxy.h"
 #include "redis.h"

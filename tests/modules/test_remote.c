@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
+#include "base/system/log.h"
 #include "base/view.h"
 #include "conformance/conformance.h"
 #include "proxy.h"

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "base/dir.h"
+#include "base/system/dir.h"
 #include "remote.h"
 
 static char dir[] = "/tmp/ethos-tls-XXXXXX";

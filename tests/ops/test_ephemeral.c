@@ -19,8 +19,8 @@
 #include <cmocka.h>
 
 #include "../support/temp.h"
-#include "base/os.h"
 #include "base/str.h"
+#include "base/system/os.h"
 #include "base/view.h"
 #include "ops/op.h"
 

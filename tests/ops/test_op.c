@@ -3,7 +3,7 @@
  */
 #include "../memory/world.h"
 
-#include "memory/identity.h"
+#include "memory/home/identity.h"
 #include "ops/op.h"
 
 /* ---- calling -------------------------------------------------------------------------------- */

@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "database.h"
-#include "ledger.h"
-#include "proof.h"
+#include "support/database.h"
+#include "support/ledger.h"
+#include "support/proof.h"
 
 #define WRITERS 3
 #define ROUND 10 /* backups of one home */

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "ledger.h"
-#include "proof.h"
+#include "support/ledger.h"
+#include "support/proof.h"
 
 int main(int argc, char **argv)
 {

@@ -24,9 +24,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "crash_log.h"
-#include "ledger.h"
-#include "scene.h"
+#include "support/crash_log.h"
+#include "support/ledger.h"
+#include "support/scene.h"
 
 #define WARM "warm-0" /* the entry of the first operation */
 #define WARM_ID "op:0"

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "server.h"
+#include "support/server.h"
 
 #define LARGE 400000      /* bytes of the file that slow readers ask for */
 #define SMALL_WINDOW 2048 /* bytes that they take at once */

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ledger.h"
-#include "proof.h"
+#include "support/ledger.h"
+#include "support/proof.h"
 
 #define AGENTS 4
 #define MOST_ADDS 4000 /* per agent */

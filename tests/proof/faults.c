@@ -21,8 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ledger.h"
-#include "scene.h"
+#include "support/ledger.h"
+#include "support/scene.h"
 
 #define PAGE 4096
 #define DISK_PAGES 1024 /* of the file system that fills up */

@@ -14,10 +14,10 @@
 
 #include <ethos/ethos.h>
 
-#include "ledger.h"
-#include "memory/service.h"
-#include "proof.h"
-#include "store/group.h"
+#include "memory/handle.h"
+#include "store/group_commit.h"
+#include "support/ledger.h"
+#include "support/proof.h"
 
 #define MOST 20000
 #define THREADS 32

@@ -5,7 +5,7 @@
  *              removes the folder of the queue whenever it is empty: all are recorded, once
  *     unanswered  prompts of one conversation that nobody answers cost what they hold
  *
- * All of it through the program; what was recorded is read with SQLite alone (database.h).
+ * All of it through the program; what was recorded is read with SQLite alone (support/database.h).
  */
 #include <signal.h>
 #include <stdio.h>
@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "database.h"
-#include "proof.h"
-#include "server.h"
+#include "support/database.h"
+#include "support/proof.h"
+#include "support/server.h"
 
 #define WORD "prompt" /* of the tokens */
 

@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ledger.h"
-#include "scene.h"
+#include "support/ledger.h"
+#include "support/scene.h"
 
 #define SAVED "human-1"
 #define SETTLE "settle-0"
@@ -186,7 +186,7 @@ static void prove_points(void)
 {
     const struct tally *tally = &shared->tally;
     workers_run(work_points, NULL);
-    proof_say(tally->points > 20 * tally->unreached && tally->torn + tally->wrong + tally->refused +
+    proof_say(tally->points > 10 * tally->unreached && tally->torn + tally->wrong + tally->refused +
                                                                tally->bad_history + tally->litter ==
                                                            0,
               "kills: killed at %u boundaries of %u operations in their states (%u not reached), "

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ledger.h"
-#include "proof.h"
+#include "support/ledger.h"
+#include "support/proof.h"
 
 #define LINES 5
 

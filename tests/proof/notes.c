@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "proof.h"
+#include "support/proof.h"
 
 #define FAR 4000 /* system calls that no operation makes */
 
@@ -301,7 +301,8 @@ static int import(const struct desk *desk, bool facts)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/%s", desk->project, facts ? "CLAUDE.md" : "theirs");
-    return RUN(desk, hooked_program(), NULL, "import", facts ? "claude-md" : "claude-code", path);
+    return RUN(desk, hooked_program(), NULL, "import", facts ? "claude-md" : "claude-code", path,
+               "--yes");
 }
 
 static char *imported_texts(struct desk *desk, bool facts)

@@ -27,8 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ledger.h"
-#include "proof.h"
+#include "support/ledger.h"
+#include "support/proof.h"
 
 #define WRITERS 4
 #define MOST_ADDS 2000 /* of one writer in one cut */

@@ -7,8 +7,8 @@
  *          again, and so on; at the end every acknowledged entry stands in the file exactly once
  *   rate   how many adds are acknowledged in a second, from many clients and from one
  */
-#include "ledger.h"
-#include "server.h"
+#include "support/ledger.h"
+#include "support/server.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
  *     pages     somebody reads page after page while another process inserts, appends, deletes, pins
  *     words     what people type into a search field
  *
- * The others of each part look at the file with SQLite alone (database.h). Parts that show how the
+ * The others of each part look at the file with SQLite alone (support/database.h). Parts that show how the
  * plain way fails are called controls: they must fail.
  */
 #include "sessions.h"

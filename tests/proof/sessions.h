@@ -6,7 +6,7 @@
 
 #include <ethos/session.h>
 
-#include "database.h"
+#include "support/database.h"
 
 struct ethos;
 

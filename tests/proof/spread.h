@@ -5,7 +5,7 @@
 #define TESTS_PROOF_SPREAD_H
 
 #include "../modules/postgres.h"
-#include "server.h"
+#include "support/server.h"
 
 /* Writes a config.yaml that names a provider and its url. */
 void spread_configure(const char *path, const char *provider, const char *url);

@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ledger.h"
-#include "proof.h"
+#include "support/ledger.h"
+#include "support/proof.h"
 
 #define MOST_WRITERS 64
 #define KILL_WITHIN_US 6000

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "server.h"
+#include "support/server.h"
 
 #define WRITERS 8
 #define MOST_RSS_KB 65536

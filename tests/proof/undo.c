@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ledger.h"
-#include "proof.h"
+#include "support/ledger.h"
+#include "support/proof.h"
 
 #define MOST_VERSIONS 4096
 

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "core/cursor.h"
+#include "core/sessions/page_cursor.h"
 #include "subjects.h"
 
 #define MORNING 1794729600000 /* ms */

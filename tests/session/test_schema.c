@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "session/db.h"
+#include "session/database.h"
 #include "world.h"
 
 /* ---- golden ---------------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@
 #include <ethos/provider.h>
 
 #include "../support/temp.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "base/view.h"
 #include "session/session.h"
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/scope.h"
-#include "store/wrap.h"
+#include "core/memory/scope.h"
+#include "store/decorator.h"
 
 #define NEST "\xd0\xbf\xd1\x83\xd1\x82\xd1\x8c to/@it/" /* spaces, letters of others, an @ */
 

@@ -17,8 +17,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/view.h"
-#include "core/history.h"
-#include "store/edit.h"
+#include "core/history/history.h"
+#include "store/update_steps.h"
 
 enum table { VERSION, TEXTS, ROWS, OPERATIONS, COPIES, TABLES };
 

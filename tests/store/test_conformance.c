@@ -10,7 +10,7 @@
 #include "conformance.h"
 #include "nested.h"
 #include "rows_ram.h"
-#include "store/group.h"
+#include "store/group_commit.h"
 #include "store/store.h"
 
 static int open_ram(const struct ethos_host *host, struct ethos_store **out_store,

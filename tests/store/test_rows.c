@@ -15,9 +15,9 @@
 
 #include "../support/alloc.h"
 #include "base/hash.h"
-#include "base/log.h"
+#include "base/system/log.h"
 #include "base/view.h"
-#include "core/history.h"
+#include "core/history/history.h"
 #include "forgetting.h"
 #include "rows_ram.h"
 #include "store/rows.h"

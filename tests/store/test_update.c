@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
+#include "base/system/log.h"
 #include "base/view.h"
 #include "store/store.h"
 

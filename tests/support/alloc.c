@@ -51,6 +51,11 @@ size_t alloc_peak(void)
     return (size_t)peak;
 }
 
+long alloc_used(void)
+{
+    return used;
+}
+
 /* What libc itself allocates and we free makes the count smaller than it is; nothing of ours does. */
 static void *count(void *block, long before)
 {

@@ -27,6 +27,9 @@ void alloc_peak_reset(void);
 /* The most bytes that were in use at once since then, without those that were in use before. */
 size_t alloc_peak(void);
 
+/* Bytes in use now, without those that were in use before. */
+long alloc_used(void);
+
 /* Runs the body with the first, second, ... allocation failing, until `done` holds after a run. */
 #define ALLOC_EACH(n, done)                                                                        \
     for (unsigned long n = (alloc_fail_at(1), 1), ended_ = 0; !ended_;                             \

@@ -9,11 +9,22 @@ import { Fresh } from './fresh.js';
 import { remembers } from './given.js';
 import { icon } from './icons.js';
 import * as keys from './keys.js';
+import { needs } from './needs.js';
 import { format, parse, scopeOf, scopeParams } from './state.js';
 import { problem, refreshTimes, toast } from './ui.js';
 
 /** rail: always shown there (else only when something needs a person); more: not in a phone's bar. */
 const PAGES = [
+    {
+        route: 'needs',
+        title: 'Needs you',
+        short: 'Needs',
+        icon: 'needs',
+        key: 'd',
+        rail: true,
+        more: true,
+        load: () => import('./pages/needs.js'),
+    },
     {
         route: 'memory',
         title: 'Memory',
@@ -21,6 +32,15 @@ const PAGES = [
         key: 'm',
         rail: true,
         load: () => import('./pages/memory.js'),
+    },
+    {
+        route: 'entries',
+        title: 'Entries',
+        icon: 'list',
+        key: 'e',
+        rail: false,
+        more: true,
+        load: () => import('./pages/entries.js'),
     },
     {
         route: 'notes',
@@ -40,7 +60,8 @@ const PAGES = [
     },
     {
         route: 'sessions',
-        title: 'Sessions',
+        title: 'Conversations',
+        short: 'Chat',
         icon: 'sessions',
         key: 's',
         rail: true,
@@ -54,6 +75,24 @@ const PAGES = [
         rail: false,
         more: true,
         load: () => import('./pages/conflicts.js'),
+    },
+    {
+        route: 'recall',
+        title: 'Recall',
+        icon: 'recall',
+        key: 'r',
+        rail: true,
+        more: true,
+        load: () => import('./pages/recall.js'),
+    },
+    {
+        route: 'channels',
+        title: 'Channels',
+        icon: 'channels',
+        key: 'l',
+        rail: true,
+        more: true,
+        load: () => import('./pages/channels.js'),
     },
     {
         route: 'insights',
@@ -254,6 +293,7 @@ const HELP = [
         [
             ['Ctrl K', 'every command, by name'],
             ['/', 'search'],
+            ['c', 'new chat'],
             ['?', 'this help'],
             ['Esc', 'close'],
         ],
@@ -275,6 +315,32 @@ const HELP = [
             ['Esc', 'stop editing; the draft stays'],
         ],
     ],
+    [
+        'Needs you',
+        [
+            ['a', 'approve'],
+            ['e', 'edit'],
+            ['r', 'reject'],
+            ['f', 'reject, and never ask again'],
+            ['l', 'later'],
+        ],
+    ],
+    [
+        'Entries',
+        [
+            ['a', 'add'],
+            ['e', 'edit'],
+            ['x', 'delete'],
+        ],
+    ],
+    [
+        'Conversations',
+        [
+            ['r', 'reply'],
+            ['Enter', 'send; with Shift a new line'],
+            ['Ctrl .', 'stop the answer'],
+        ],
+    ],
 ];
 
 async function help() {
@@ -284,7 +350,7 @@ async function help() {
         wide: true,
         body: h(
             'div',
-            { class: 'keys' },
+            { class: 'keys', tabindex: '0', role: 'group', 'aria-label': 'Shortcuts' }, // it may have to scroll
             HELP.map(([title, rows]) =>
                 h(
                     'section',
@@ -415,6 +481,7 @@ keys.bind({
     '?': help,
     'mod+k': openPalette,
     '/': focusSearch,
+    c: () => go('sessions/new'),
     Escape: escape,
     ...Object.fromEntries(
         PAGES.filter((page) => page.key).map((page) => [`g ${page.key}`, () => go(page.route)]),
@@ -423,24 +490,14 @@ keys.bind({
 
 /* ---- what needs a person ---------------------------------------------------------------------- */
 
-const conflicts = () =>
-    new Fresh(['conflict.changed'], {
-        ask: () =>
-            api.allPages(
-                (cursor) => api.call('conflicts.list', { ...scopeOf(address.params), ...cursor }),
-                ['conflicts', 'events'],
-            ),
-        show: ({ conflicts: { length } }) =>
-            frame.setBadge('conflicts', length, plural(length, 'conflict')),
-    });
-
-const findings = () =>
-    new Fresh(['health.changed'], {
-        ask: () => api.allPages((cursor) => api.call('meta.health', cursor), ['findings']),
-        show: (report) => {
-            const { length } = report.findings.filter(({ severity }) => severity !== 'info');
-            frame.setBadge('health', length, plural(length, 'finding'));
+const waiting = () =>
+    new Fresh(needs.events, {
+        ask: () => needs.ask((name, input) => api.call(name, { ...scopeOf(address.params), ...input })),
+        show: (answer) => {
+            const number = needs.count(answer);
+            frame.setBadge('needs', number, `${plural(number, 'thing')} to decide or to look at`);
         },
+        pause: 300,
     });
 
 /* ---- start ------------------------------------------------------------------------------------ */
@@ -464,7 +521,7 @@ function start() {
     setTimeout(() => {
         // The first page is there. A key that opens a dialog must not wait while somebody types on.
         import('./palette.js').catch(() => {});
-        for (const badge of [conflicts(), findings()]) badge.soon();
+        waiting().soon();
     }, 300);
 }
 

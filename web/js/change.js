@@ -9,7 +9,7 @@ import { fileLabel, moment, who } from './format.js';
 import { notice } from './ui.js';
 
 /* A file, now or at a revision; null is the file that was not there. */
-async function fileAt(ctx, { scope, key }, revision) {
+export async function fileAt(ctx, { scope, key }, revision) {
     if (revision === null) return { content: '', revision };
     return ctx.own('memory.get', { scope, key, at: revision });
 }

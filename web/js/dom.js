@@ -82,7 +82,7 @@ export const $$ = (selector, root = document) => [...root.querySelectorAll(selec
 export function typing(target) {
     return (
         target instanceof Element &&
-        target.closest('input, textarea, select, [contenteditable]') !== null
+        target.closest('input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]') !== null
     );
 }
 

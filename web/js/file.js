@@ -251,7 +251,7 @@ export class FilePane {
             return void this.paintHead();
         }
         const { freshLines } = await import('./diff.js');
-        if (this.file !== file) return; // a later one came meanwhile
+        if (this.file.revision !== file.revision) return; // a later text came meanwhile
         await this.paint(
             this.view,
             before.error || file.error ? new Set() : freshLines(before.content, file.content),

@@ -96,11 +96,19 @@ const ACTORS = { owner: 'you', external: 'an edit of the file', ethos: 'ethos it
 
 export const actor = (name) => ACTORS[name] ?? name ?? 'unknown';
 
-/** "you via the command line": who made a recorded change. */
+/* "untrusted, approved by you"; of your own changes nothing. */
+const trustOf = ({ trust, approvedBy }) =>
+    [trust === 'owner' ? null : trust, approvedBy ? `approved by ${actor(approvedBy)}` : null]
+        .filter(Boolean)
+        .join(', ');
+
+/** "you via the command line", "codex via MCP (agent)": who made a recorded change. */
 export function who(change) {
     if (!change) return '';
     const by = actor(change.actor ?? (change.via === 'external' ? 'external' : null));
-    return change.via && change.via !== change.actor ? `${by} via ${via(change.via)}` : by;
+    const maker = change.via && change.via !== change.actor ? `${by} via ${via(change.via)}` : by;
+    const trust = trustOf(change);
+    return trust ? `${maker} (${trust})` : maker;
 }
 
 /** "running-the-tests-1a2b3c4d.md" as "running-the-tests". */

@@ -90,7 +90,12 @@ function railItem(page, params) {
                 'aria-current': here ? 'page' : null,
             },
             icon(page.icon),
-            h('span', { class: 'rail-word' }, page.title),
+            page.short
+                ? [
+                      h('span', { class: 'rail-word only-wide' }, page.title),
+                      h('span', { class: 'rail-word only-phone' }, page.short),
+                  ]
+                : h('span', { class: 'rail-word' }, page.title),
             mark
                 ? h('span', { class: 'count', 'aria-label': mark.words }, count(mark.number))
                 : null,

@@ -107,6 +107,14 @@ export function gauge(data) {
                       `${count(cut)} left out`,
                   )
                 : null,
+            data.hooks && data.hooks.omitted.length > data.omitted.length
+                ? h(
+                      'span',
+                      { class: 'num gauge-cut' },
+                      icon('warning', 16),
+                      `agents that are told by a hook get ${count(data.hooks.bytes)} of ${count(data.hooks.budget)} bytes`,
+                  )
+                : null,
         ),
     );
 }

@@ -19,7 +19,7 @@ const SPEAKERS = { user: 'You', user_steer: 'You, meanwhile', assistant: 'Assist
 export const nameOf = (session) => session.title?.trim() || session.displayTitle || 'Nothing said yet';
 
 export class Transcript {
-    /** how: {back(), gone(), forked(id), changed()} */
+    /** how: {back(), gone(), forked(id), changed(), canContinue} */
     constructor(ctx, id, how) {
         Object.assign(this, { ctx, id, how, session: null, messages: [], previous: null, next: null, nodes: new Map(), entries: new Map(), changes: [], wanted: null });
         this.node = h('div', { class: 'transcript' });
@@ -29,12 +29,12 @@ export class Transcript {
         this.later = h('div', { class: 'transcript-more' });
         this.sight = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: '600px' });
         this.fresh = ctx.refresh(['session.changed'], {
-            when: (event) => event.id === id, ask: () => this.ask(), show: (answer) => this.take(answer),
+            when: (event) => event.id === this.id, ask: () => this.ask(), show: (answer) => this.take(answer),
             fail: (error) => { if (error.status === 404) this.failed(error); }, // else what is shown stays
         });
         this.marks = ctx.refresh(['memory.changed'], {
-            when: (event) => event.session === id, ask: () => ctx.call('memory.timeline', { session: id, limit: 200 }), fail: () => {},
-            show: ({ items }) => { this.changes = items.filter((change) => change.session === id).reverse(); this.paintMarks(); },
+            when: (event) => event.session === this.id, ask: () => ctx.call('memory.timeline', { session: this.id, limit: 200 }), fail: () => {},
+            show: ({ items }) => { this.changes = items.filter((change) => change.session === this.id).reverse(); this.paintMarks(); },
         });
     }
 
@@ -57,17 +57,28 @@ export class Transcript {
     }
 
     take({ wanted, session, messages, previous = null, next = null }) {
-        const known = new Set(this.messages.map((message) => message.id));
-        const more = this.next ? [] : messages.filter((message) => !known.has(message.id)); // of a place in the middle, nothing follows
-        const apart = more.length > 0 && more.length === messages.length; // so much was said that some between is missing
-        if (wanted || apart) Object.assign(this, { wanted: null, messages, previous, next });
-        else this.messages.push(...more);
+        const before = this.messages;
+        if (wanted) Object.assign(this, { wanted: null, messages, previous, next });
+        else if (!this.next) this.takeNewest(messages, previous); // of a place in the middle, nothing follows
         this.session = session;
-        if (wanted) fill(this.node, this.backLink(), this.headBox, this.earlier, this.talk, this.later);
+        if (wanted) this.lay();
         this.paintHead();
-        if (wanted || more.length) this.paintTalk();
+        if (wanted || before.length !== this.messages.length || before.some(({ id }, i) => id !== this.messages[i].id)) this.paintTalk();
         this.paintMarks();
         if (wanted) this.marks.soon();
+    }
+
+    /* The newest are these; what stood there else was taken back. Older ones stay, unless some between are missing. */
+    takeNewest(messages, previous) {
+        const first = messages.findIndex(({ id }) => this.messages.some((known) => known.id === id));
+        const at = first < 0 ? -1 : this.messages.findIndex(({ id }) => id === messages[first].id);
+        if (at <= 0) Object.assign(this, { messages, previous });
+        else this.messages = [...this.messages.slice(0, at), ...messages.slice(first)];
+    }
+
+    /** What stands in the node, from top to bottom. */
+    lay() {
+        fill(this.node, this.backLink(), this.headBox, this.earlier, this.talk, this.later);
     }
 
     failed(error) {
@@ -100,7 +111,8 @@ export class Transcript {
             h('div', { class: 'cluster transcript-actions' },
                 button({ label: 'Rename', icon: 'edit', kind: 'quiet', run: () => this.rename() }),
                 button({ label: session.pinned ? 'Unpin' : 'Pin', icon: 'pin', kind: 'quiet', run: () => this.pin() }),
-                button({ label: 'Fork', icon: 'fork', kind: 'quiet', title: 'Copy it, to go on from there in another way', run: () => this.fork() }),
+                this.how.canContinue ? button({ label: 'Continue', icon: 'sessions', kind: 'quiet', title: 'Go on from here with the agent, in a copy', run: () => this.fork() })
+                    : button({ label: 'Fork', icon: 'fork', kind: 'quiet', title: 'Copy it, to go on from there in another way', run: () => this.fork() }),
                 button({ label: 'Export', icon: 'download', kind: 'quiet', title: 'Save it as markdown', run: () => this.export().catch(this.ctx.fail) }),
                 button({ label: 'Delete', icon: 'trash', kind: 'quiet', run: () => this.remove() })),
             this.changesBox = h('div', { class: 'small transcript-changes' }));
@@ -191,12 +203,7 @@ export class Transcript {
     }
 
     folded(name, input, result) {
-        const given = result ? lines(result.content) : null;
-        return h('details', { class: 'fold' },
-            h('summary', icon('next', 14), h('span', { class: 'fold-name mono ellipsis', title: name }, name), h('span', { class: 'fold-hint ellipsis', dir: 'auto' }, input === null ? firstLine(result?.content ?? '') : hint(input)),
-                result ? h('span', { class: 'fold-size faint num' }, plural(given.all, 'line')) : input === null ? null : h('span', { class: 'fold-size faint' }, 'no answer')),
-            input === null ? null : h('pre', { tabindex: '0', 'aria-label': `What ${name} was asked`, role: 'group' }, asText(input)),
-            result ? h('pre', { class: 'fold-result', tabindex: '0', 'aria-label': `What ${name} gave`, role: 'group', dir: 'auto' }, given.text) : null);
+        return fold({ name, input, result: result?.content ?? null });
     }
 
     /* What was said before or after; not painted yet. */
@@ -370,6 +377,20 @@ export class Transcript {
     }
 }
 
+/* ---- calls of tools --------------------------------------------------------------------------- */
+
+/** A call of a tool and its result, on one line until it is opened. input: null when it is not known. */
+export function fold({ name, input, result = null, state = 'no answer', failed = false, durationMs = null, open = false }) {
+    const given = result === null ? null : lines(result);
+    return h('details', { class: 'fold', open },
+        h('summary', icon('next', 14), h('span', { class: 'fold-name mono ellipsis', title: name }, name), h('span', { class: 'fold-hint ellipsis', dir: 'auto' }, input === null ? firstLine(result ?? '') : hint(input)),
+            failed ? h('span', { class: 'fold-failed' }, icon('warning', 14), 'failed') : null,
+            durationMs === null ? null : h('span', { class: 'fold-size faint num' }, `${(durationMs / 1000).toFixed(1)} s`),
+            given ? h('span', { class: 'fold-size faint num' }, plural(given.all, 'line')) : input === null ? null : h('span', { class: 'fold-size faint' }, state)),
+        input === null ? null : h('pre', { tabindex: '0', 'aria-label': `What ${name} was asked`, role: 'group' }, asText(input)),
+        given ? h('pre', { class: 'fold-result', tabindex: '0', 'aria-label': `What ${name} gave`, role: 'group', dir: 'auto' }, given.text) : null);
+}
+
 /* ---- small things ----------------------------------------------------------------------------- */
 
 const firstLine = (text) => text.trim().split('\n', 1)[0].slice(0, 160);
@@ -378,8 +399,8 @@ const asText = (value) => (typeof value === 'string' ? value : JSON.stringify(va
 /** The first thing a call says: its command, path or query. */
 function hint(input) {
     if (typeof input === 'string') return firstLine(input);
-    const words = Object.values(input ?? {}).filter((value) => typeof value === 'string' || typeof value === 'number');
-    return firstLine(String(words[0] ?? ''));
+    const words = Object.entries(input ?? {}).filter(([name, value]) => name !== 'action' && (typeof value === 'string' || typeof value === 'number'));
+    return firstLine(String(words[0]?.[1] ?? ''));
 }
 
 function lines(text) {

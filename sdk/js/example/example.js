@@ -12,8 +12,12 @@ const element = (id) => document.getElementById(id);
 const say = (words) => { element('state').value = words; };
 let file;
 
+const isTyped = () => file && element('text').value !== file.content;
+
 async function load() {
-    ({ file } = await ethos.memory.get({ store: 'user' }));
+    const answer = await ethos.memory.get({ store: 'user' });
+    if (isTyped()) return; // meanwhile
+    file = answer.file;
     element('path').textContent = file.path ?? '';
     element('text').value = file.content;
 }
@@ -32,10 +36,13 @@ async function save(event) {
 async function follow(event) {
     if (event.type !== 'reset' && !(event.type === 'memory.changed' && event.key === 'USER.md')) return;
     if (event.revision && event.revision === file?.revision) return; // our own
-    if (file && element('text').value !== file.content) say('The file changed; your text is not saved yet.');
+    if (isTyped()) say('The file changed; your text is not saved yet.');
     else await load().then(() => say('Up to date.'), (error) => say(error.message));
 }
 
 element('form').addEventListener('submit', save);
-ethos.events({ onEvent: follow, onError: (error) => say(error.message) });
-load().catch((error) => say(error.message));
+// What changed before the stream stands is not reported on it.
+const fail = (error) => say(error.message);
+const refresh = () => load().catch(fail);
+ethos.events({ onEvent: follow, onOpen: refresh, onError: fail });
+refresh();

@@ -149,6 +149,7 @@ const page = {
             h('span', { class: 'num' }, shown.length === notes.length ? plural(notes.length, 'note') : `${count(shown.length)} of ${plural(notes.length, 'note')}`),
             select('Whose notes', SCOPES, this.ctx.params.of ?? '', (of) => this.ctx.go('notes', { ...(of ? { of } : {}), ...(this.view() === 'graph' ? { view: 'graph' } : {}) }), { plain: true }),
             index ? h('span', { class: 'num', title: 'The index, one line for each note, goes into every prompt' }, `the index takes ${count(index.chars)} of ${count(index.budget)} characters`) : null,
+            index?.hooks && index.hooks.notes < index.hooks.of ? notice('warning', `Agents that are told by a hook see the last ${count(index.hooks.notes)} of ${plural(index.hooks.of, 'line')}; a prompt recalls the others.`) : null,
             index?.omittedChars ? notice('warning', `The index does not fit into the prompt: ${plural(index.omittedChars, 'character')} would be left out.`) : null);
         fill(this.filters, notes.length ? [this.chip('All', !this.ctx.params.type && !this.ctx.params.stale, { type: null, stale: null }),
             TYPES.filter((type) => notes.some((note) => note.type === type)).map((type) => this.chip(type, this.ctx.params.type === type, { type: this.ctx.params.type === type ? null : type })),

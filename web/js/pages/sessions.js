@@ -1,7 +1,9 @@
 /*
- * pages/sessions.js: what was said. Search first: hits with their snippet; else the newest conversations.
- * Address: sessions/ID; parameters: q (search), m=MESSAGE or t=TIME (the place to show).
+ * pages/sessions.js: conversations. Search first: hits with their snippet; else the newest ones. Those that the
+ * agent of this home has go on here; what other agents recorded is shown, and goes on in a copy.
+ * Address: sessions/ID, sessions/new; parameters: q (search), m=MESSAGE or t=TIME (the place to show).
  */
+import { Chat } from '../chat.js';
 import { fill, h, refill } from '../dom.js';
 import { count, plural } from '../format.js';
 import { upTo } from '../fresh.js';
@@ -14,14 +16,17 @@ const PAGE = 50;
 const HITS = 60; // of a search
 const HITS_EACH = 3; // of one conversation
 
+const OURS = ['web', 'cli']; // platforms: of this dashboard and its like, of ethos ask and ethos chat
+
 const folder = (path) => path?.split('/').filter(Boolean).at(-1) ?? null;
 
 const page = {
-    title: 'Sessions',
+    title: 'Conversations',
 
     async mount(root, ctx) {
         Object.assign(this, { root, ctx, transcript: null, sessions: [], cursor: null, query: null, many: PAGE });
-        await sheet('pages-sessions');
+        await Promise.all([sheet('pages-sessions'), sheet('pages-chat')]);
+        this.capabilities = ctx.call('meta.capabilities').catch(() => ({ capabilities: {} }));
         this.status = h('p', { class: 'small muted sessions-status', role: 'status' });
         this.rows = h('div', { class: 'sessions-rows' });
         this.more = h('div', { class: 'sessions-more' });
@@ -30,7 +35,7 @@ const page = {
         root.append(this.list, this.beside);
         this.fresh = ctx.refresh(['session.changed'], { pause: 400, when: () => !this.query, ask: () => this.ask(), show: (answer) => this.paint(answer) });
         ctx.list(root, '.session-row, .session-hit, .message');
-        ctx.keys({ Escape: () => this.escape() });
+        ctx.keys({ Escape: () => this.escape(), r: () => this.transcript?.reply?.(), 'mod+.': () => this.transcript?.stop?.() });
         this.head();
         await Promise.all([this.load(), this.open()]);
     },
@@ -43,9 +48,14 @@ const page = {
         await Promise.all(waits);
     },
 
+    unmount() {
+        this.transcript?.close();
+    },
+
     head() {
         const { ctx } = this;
-        ctx.head({ search: { label: 'Search everything said', value: ctx.params.q ?? '', input: (text) => ctx.set({ q: text.trim() || null }) } });
+        ctx.head({ search: { label: 'Search everything said', value: ctx.params.q ?? '', input: (text) => ctx.set({ q: text.trim() || null }) },
+            actions: [{ label: 'New chat', icon: 'plus', key: 'c', primary: true, run: () => ctx.go('sessions/new', { q: ctx.params.q }) }] });
     },
 
     /* ---- the list ----------------------------------------------------------------------------- */
@@ -94,7 +104,7 @@ const page = {
             h('span', { class: 'session-title', dir: 'auto' }, session.pinned ? h('span', { class: 'session-pin', role: 'img', 'aria-label': 'Pinned' }, icon('pin', 14)) : null, nameOf(session)),
             h('span', { class: 'session-facts small muted' }, time(session.updatedAt),
                 session.turnCount === undefined ? null : h('span', plural(session.turnCount, 'turn')),
-                h('span', { class: 'ellipsis', title: session.workingDir }, folder(session.workingDir) ?? session.platform),
+                h('span', { class: 'ellipsis', title: session.workingDir }, folder(session.workingDir) ?? (session.platform === 'web' ? null : session.platform)),
                 session.personalityId && session.personalityId !== 'default' ? h('span', session.personalityId) : null));
     },
 
@@ -133,27 +143,43 @@ const page = {
     /* ---- one conversation --------------------------------------------------------------------- */
 
     async open() {
-        const id = this.ctx.rest;
-        this.root.dataset.open = id ? 'one' : '';
-        if (this.transcript?.id !== id) this.transcript?.close();
-        if (!id) {
-            this.transcript = null;
-            return void fill(this.beside, h('p', { class: 'sessions-hint faint' }, 'Choose a conversation, or search with ', h('kbd', '/'), '.'));
-        }
-        if (this.transcript?.id !== id) {
-            const transcript = new Transcript(this.ctx, id, {
-                back: () => this.ctx.go('sessions', { q: this.ctx.params.q }),
-                gone: () => { this.ctx.go('sessions', { q: this.ctx.params.q }, { replace: true }); this.fresh.soon(); },
-                forked: (copy) => { this.ctx.go(`sessions/${copy}`); this.fresh.soon(); },
-                changed: () => this.fresh.soon(),
-            });
-            this.transcript = transcript;
-            await transcript.load(this.ctx.params);
-            if (this.transcript !== transcript) return;
-            fill(this.beside, transcript.node);
-            if (matchMedia('(max-width: 899px)').matches) window.scrollTo(0, 0);
-        }
-        await this.transcript.reveal(this.ctx.params);
+        const { rest } = this.ctx;
+        const id = rest === 'new' ? null : rest;
+        this.root.dataset.open = rest ? 'one' : '';
+        if (rest && this.transcript && this.transcript.id === id) return this.transcript.reveal(this.ctx.params);
+        this.transcript?.close();
+        this.transcript = null;
+        if (!rest) return void fill(this.beside, h('p', { class: 'sessions-hint faint' }, 'Choose a conversation, or search with ', h('kbd', '/'), '.'));
+        await this.openOne(id);
+    },
+
+    async openOne(id) {
+        const { chat, canContinue } = await this.kindOf(id);
+        if (this.ctx.rest !== (id ?? 'new')) return;
+        if (!id && !chat) return void fill(this.beside, empty('There is no model to talk to. Choose one:', 'ethos setup'));
+        const transcript = new (chat ? Chat : Transcript)(this.ctx, id, {
+            back: () => this.ctx.go('sessions', { q: this.ctx.params.q }),
+            gone: () => { this.ctx.go('sessions', { q: this.ctx.params.q }, { replace: true }); this.fresh.soon(); },
+            forked: (copy) => { this.ctx.go(`sessions/${copy}`); this.fresh.soon(); },
+            begun: (made) => { this.ctx.go(`sessions/${made}`, { q: this.ctx.params.q }, { replace: true }); this.fresh.soon(); },
+            changed: () => this.fresh.soon(),
+            canContinue,
+        });
+        this.transcript = transcript;
+        await transcript.load(this.ctx.params);
+        if (this.transcript !== transcript) return;
+        fill(this.beside, transcript.node);
+        if (!chat && matchMedia('(max-width: 899px)').matches) window.scrollTo(0, 0);
+        if (!id) transcript.reply();
+        else await transcript.reveal(this.ctx.params);
+    },
+
+    /* One of this home's agent goes on as it is, and so does a copy, which is nobody else's; others in a copy. */
+    async kindOf(id) {
+        const read = id ? this.ctx.own('sessions.get', { id, limit: 1 }).then(({ session }) => session, () => null) : null;
+        const [{ capabilities }, session] = await Promise.all([this.capabilities, read]);
+        const ours = !id || (session && (OURS.includes(session.platform) || /:fork:\d+$/.test(session.key)));
+        return { chat: Boolean(capabilities.chat && ours), canContinue: Boolean(capabilities.chat) };
     },
 
     escape() {

@@ -344,6 +344,7 @@ class Row {
                     ` · ${who(change)}`,
                     change.undoes?.length ? ' · undoes an earlier change' : '',
                     change.event ? ` · ${change.event}` : '',
+                    change.large ? ' · removed over a quarter of the file' : '',
                 ),
             ),
             delta(change.added, change.removed),

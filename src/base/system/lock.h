@@ -1,0 +1,22 @@
+/*
+ * lock.h: waiting for a flock with a deadline.
+ */
+#ifndef ETHOS_BASE_SYSTEM_LOCK_H
+#define ETHOS_BASE_SYSTEM_LOCK_H
+
+#include <ethos/types.h>
+
+/*
+ * Takes the exclusive lock on fd, trying again after 1 to longest_ms, jittered. 0, or -1 and errno
+ * (EAGAIN at the deadline). A crowd waits long; who waits alone may ask often.
+ */
+#define LOCK_CROWD_MS 50u
+#define LOCK_GATE_MS 10u
+#define LOCK_ALONE_MS 2u
+int lock_wait(int fd, int64_t deadline_ms, unsigned longest_ms);
+
+/* Who holds the lock on fd: "name (pid 42)", or "another process" where the system does not tell. */
+#define LOCK_HOLDER_SIZE 64
+void lock_holder(int fd, char out[LOCK_HOLDER_SIZE]);
+
+#endif

@@ -1,0 +1,12 @@
+/*
+ * uuid.h: names that nobody else gives.
+ */
+#ifndef ETHOS_BASE_SYSTEM_UUID_H
+#define ETHOS_BASE_SYSTEM_UUID_H
+
+#define UUID_SIZE 37 /* with terminator */
+
+/* A new UUID, version 4. -1 and errno when the system gives no randomness. */
+int uuid_make(char out[UUID_SIZE]);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * single_line.h: a text as one line: for titles, hooks and descriptions.
+ *
+ * Collapsed means trimmed, with each run of white space and control characters as one blank.
+ */
+#ifndef ETHOS_BASE_TEXT_SINGLE_LINE_H
+#define ETHOS_BASE_TEXT_SINGLE_LINE_H
+
+#include <stdbool.h>
+
+#include <ethos/types.h>
+
+struct str;
+
+#define LINE_ELLIPSIS "\xE2\x80\xA6"
+
+/* The text from where its line begins: no blanks before it. */
+struct ethos_view line_begin(struct ethos_view text);
+
+/* Whether nothing is left of it. */
+bool line_blank(struct ethos_view text);
+
+/* Takes the next byte off such a text, a run of blanks as one ' '. -1 at the end. */
+int line_next(struct ethos_view *rest);
+
+/* Appends the text collapsed. Returns str_code. */
+int line_collapse(struct ethos_view text, struct str *out);
+
+/* The same, cut to so many CH on a grapheme boundary, with an ellipsis after a cut. */
+int line_cut(struct ethos_view text, uint64_t units, struct str *out);
+
+/* Bytes of the longest start of at most `units` CH that ends on a grapheme boundary. */
+size_t line_fitting(struct ethos_view v, uint64_t units);
+
+/* Whether two texts are the same once collapsed; the other in any letter case, as titles are compared. */
+bool line_same(struct ethos_view a, struct ethos_view b);
+bool line_same_nocase(struct ethos_view a, struct ethos_view b);
+
+/* The first line that is not blank, trimmed; empty when there is none. */
+struct ethos_view line_first(struct ethos_view text);
+
+/* How the last line before `at` that has an end ends: LF or CR LF; LF when there is none. */
+struct ethos_view line_end(struct ethos_view text, size_t at);
+
+#endif

@@ -1,0 +1,122 @@
+/*
+ * conversation_choice.c: which session, personality and model a command talks in.
+ */
+#include "chat/conversation_choice.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/configured_model.h"
+#include "agent/session.h"
+#include "base/err.h"
+#include "base/view.h"
+
+/* The session of the folder; dry_run: "" when there is none, and none is made. */
+static int find_current(struct conversation_choice *self, bool fresh, bool dry_run,
+                        struct ethos_error *error)
+{
+    struct op_result result;
+    const struct op *op = op_find(fresh ? "sessions.new" : "sessions.current");
+    json_t *args = json_object();
+    struct op_call call = {.ethos = self->ethos,
+                           .request = &self->request,
+                           .args = args,
+                           .want_json = true,
+                           .dry_run = dry_run,
+                           .via = "ask"};
+    op_result_init(&result);
+    int code = args ? op_run(op, &call, &result, error) : err_nomem(error);
+    struct ethos_view id = json_view(json_object_get(result.json, "session"), "id");
+    if (code == ETHOS_OK)
+        snprintf(self->session, sizeof self->session, "%.*s", VIEW_ARG(id));
+    json_decref(args);
+    op_result_release(&result);
+    return code;
+}
+
+/* That of the call, else of the session, else the active one. */
+static int find_personality(struct conversation_choice *self, struct ethos_error *error)
+{
+    struct agent_session session = {0};
+    struct ethos_turn *turn;
+    int code = ETHOS_OK;
+    if (!self->request.personality && *self->session) {
+        code = agent_session_read(self->ethos, self->session, &session, error);
+        snprintf(self->personality, sizeof self->personality, "%s", session.personality);
+        agent_session_release(&session);
+    }
+    if (code != ETHOS_OK || *self->personality)
+        return code;
+    code = ethos_turn_new(self->ethos, &self->request, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    snprintf(self->personality, sizeof self->personality, "%s",
+             ethos_turn_context(turn)->personality);
+    ethos_turn_free(turn);
+    return ETHOS_OK;
+}
+
+static int run(struct conversation_choice *self, const char *operation, bool dry_run,
+               struct op_result *result, struct ethos_error *error)
+{
+    json_t *args = json_pack("{s:s}", "id", self->personality);
+    struct op_call call = {.ethos = self->ethos,
+                           .request = &self->request,
+                           .args = args,
+                           .want_json = true,
+                           .dry_run = dry_run,
+                           .via = "ask"};
+    op_result_init(result);
+    int code = args ? op_run(op_find(operation), &call, result, error) : err_nomem(error);
+    json_decref(args);
+    return code;
+}
+
+/* A personality that comes with the program is made in the home when it is used first. */
+static int make_builtin(struct conversation_choice *self, bool dry_run, struct ethos_error *error)
+{
+    struct op_result result;
+    int code = run(self, "personalities.get", dry_run, &result, NULL);
+    const json_t *row = json_object_get(result.json, "personality");
+    bool makes = code == ETHOS_OK && json_is_true(json_object_get(row, "builtin"));
+    op_result_release(&result);
+    if (!makes)
+        return ETHOS_OK;
+    code = run(self, "personalities.create", dry_run, &result, error);
+    op_result_release(&result);
+    return code;
+}
+
+int conversation_choose(const struct surface_start *start, const char *resume, bool fresh,
+                        const char *model, struct conversation_choice *out,
+                        struct ethos_error *error)
+{
+    *out = (struct conversation_choice){.request = *start->request};
+    if (!getcwd(out->folder, sizeof out->folder))
+        return err_errno(error, errno, "the current directory");
+    int code = ethos_open(start->options, &out->ethos, error);
+    if (code == ETHOS_OK && resume)
+        code = ethos_session_find(out->ethos, resume, out->session, error);
+    else if (code == ETHOS_OK && !fresh)
+        code = find_current(out, false, true, error);
+    if (code == ETHOS_OK)
+        code = find_personality(out, error);
+    if (code == ETHOS_OK && !start->options->ephemeral)
+        code = make_builtin(out, start->dry_run, error);
+    if (code == ETHOS_OK)
+        code = configured_model_open(out->ethos, out->personality, model, &out->model, error);
+    if (code == ETHOS_OK && !*out->session)
+        code = find_current(out, fresh, false, error);
+    return code;
+}
+
+void conversation_choice_release(struct conversation_choice *self)
+{
+    if (self->model)
+        self->model->ops->close(self->model);
+    ethos_close(self->ethos);
+    self->model = NULL;
+    self->ethos = NULL;
+}

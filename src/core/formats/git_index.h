@@ -1,0 +1,17 @@
+/*
+ * git_index.h: the names in a git index (.git/index), versions 2 to 4. Pure.
+ */
+#ifndef ETHOS_CORE_FORMATS_GIT_INDEX_H
+#define ETHOS_CORE_FORMATS_GIT_INDEX_H
+
+#include <ethos/types.h>
+
+#define GIT_MAX_NAME 4096 /* bytes of a name, with its terminator */
+
+/* Return 0 to go on; any other value stops the walk and is returned by it. */
+typedef int git_index_fn(void *arg, const char *name);
+
+/* Every name, in order; names that are longer are left out. ETHOS_CORRUPT when it is not an index. */
+int git_index_names(struct ethos_view index, git_index_fn *each, void *arg);
+
+#endif

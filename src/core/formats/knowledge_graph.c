@@ -1,0 +1,299 @@
+/*
+ * knowledge_graph.c: a knowledge graph in JSON lines: an entity becomes a fact whose text is the
+ * list of what was observed, and its relations to others as links.
+ *
+ *     {"type":"entity","name":"Ada","entityType":"person","observations":["Likes tea"]}
+ *     {"type":"relation","from":"Ada","to":"Acme","relationType":"works at"}
+ *
+ *     - Likes tea
+ *     - works at [[acme]]
+ */
+#include "core/formats/memory_formats_internal.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "base/text/slug.h"
+#include "base/view.h"
+
+#define TEXT_MAX ((size_t)64 << 20) /* bytes: what all facts together may take */
+
+struct bullet {
+    struct bullet *next;
+    struct ethos_view text;
+};
+
+struct entity {
+    struct ethos_view name, type;
+    struct bullet *bullets, **last;
+    size_t line;
+};
+
+struct graph {
+    const struct reading *reading;
+    struct entity *entities;
+    size_t count;
+    json_t *places; /* name: number of its entity */
+    json_t *said;   /* "<number of the entity> <bullet>" */
+    struct str scratch;
+    size_t line;
+    bool relations; /* the pass for them */
+};
+
+static bool copy_view(struct graph *graph, struct ethos_view v, struct ethos_view *out)
+{
+    *out = view_of(arena_copy(graph->reading->arena, v), v.size);
+    return out->data;
+}
+
+static void skip(const struct graph *graph, const char *why)
+{
+    graph->reading->skip(graph->reading->arg, graph->line, why);
+}
+
+/* Sets *out when an entity has the bullet that scratch holds, and notes that it has it now. */
+static int is_said(struct graph *graph, const struct entity *entity, bool *out)
+{
+    struct str name;
+    str_init(&name, TEXT_MAX);
+    str_printf(&name, "%zu ", (size_t)(entity - graph->entities));
+    str_add(&name, str_view(&graph->scratch));
+    int code = str_code(&name);
+    *out = code == ETHOS_OK && json_object_getn(graph->said, name.data, name.size);
+    if (code == ETHOS_OK && !*out &&
+        json_object_setn_new(graph->said, name.data, name.size, json_true()) != 0)
+        code = ETHOS_NOMEM;
+    str_release(&name);
+    return code;
+}
+
+/* Takes what scratch holds, once. */
+static int add_bullet(struct graph *graph, struct entity *entity)
+{
+    bool said;
+    if (str_code(&graph->scratch) != ETHOS_OK || is_said(graph, entity, &said) != ETHOS_OK)
+        return ETHOS_NOMEM;
+    if (said) {
+        skip(graph,
+             graph->relations ? "a relation that comes twice" : "an observation that comes twice");
+        return ETHOS_OK;
+    }
+    struct bullet *bullet = arena_alloc(graph->reading->arena, sizeof *bullet);
+    if (!bullet || !copy_view(graph, str_view(&graph->scratch), &bullet->text))
+        return ETHOS_NOMEM;
+    *entity->last = bullet;
+    entity->last = &bullet->next;
+    return ETHOS_OK;
+}
+
+/* Further lines of an observation stand below its first, indented. */
+static void write_bullet(struct str *out, struct ethos_view text)
+{
+    struct ethos_view line;
+    bool first = true;
+    while (view_line(&text, &line)) {
+        str_adds(out, first ? "- " : "\n  ");
+        str_add(out, view_trim_end(line));
+        first = false;
+    }
+}
+
+static int add_observation(struct graph *graph, struct entity *entity, const json_t *value)
+{
+    struct ethos_view text = view_trim(
+        view_of(json_string_value(value), json_string_length(value)));
+    if (text.size == 0) {
+        skip(graph, "an observation that is no text");
+        return ETHOS_OK;
+    }
+    str_clear(&graph->scratch);
+    write_bullet(&graph->scratch, text);
+    return add_bullet(graph, entity);
+}
+
+/* A list, or one text where somebody wrote no list. */
+static int add_observations(struct graph *graph, struct entity *entity, const json_t *list)
+{
+    size_t index;
+    json_t *value;
+    int code = ETHOS_OK;
+    if (list && !json_is_array(list))
+        return add_observation(graph, entity, list);
+    json_array_foreach ((json_t *)list, index, value) {
+        code = code == ETHOS_OK ? add_observation(graph, entity, value) : code;
+    }
+    return code;
+}
+
+static struct entity *find_entity(const struct graph *graph, struct ethos_view name)
+{
+    const json_t *place = json_object_getn(graph->places, name.data, name.size);
+    return place ? &graph->entities[json_integer_value(place)] : NULL;
+}
+
+/* Room for it was made. One name twice is one entity. */
+static int add_entity(struct graph *graph, const json_t *row)
+{
+    struct ethos_view name = json_view(row, "name");
+    if (view_blank(name)) {
+        skip(graph, "an entity without a name");
+        return ETHOS_OK;
+    }
+    struct entity *entity = find_entity(graph, name);
+    if (!entity) {
+        entity = &graph->entities[graph->count];
+        *entity = (struct entity){.last = &entity->bullets, .line = graph->line};
+        if (!copy_view(graph, name, &entity->name) ||
+            !copy_view(graph, view_trim(json_view(row, "entityType")), &entity->type) ||
+            json_object_setn_new(graph->places, name.data, name.size,
+                                 json_integer((json_int_t)graph->count)) != 0)
+            return ETHOS_NOMEM;
+        graph->count++;
+    }
+    return add_observations(graph, entity, json_object_get(row, "observations"));
+}
+
+static int add_relation(struct graph *graph, const json_t *row)
+{
+    struct ethos_view from = json_view(row, "from"), to = json_view(row, "to");
+    struct entity *entity = from.data ? find_entity(graph, from) : NULL;
+    if (!entity || view_blank(to)) {
+        skip(graph, entity ? "a relation to nothing" : "a relation of an entity that is not there");
+        return ETHOS_OK;
+    }
+    str_clear(&graph->scratch);
+    write_bullet(&graph->scratch, view_trim(json_view(row, "relationType")));
+    str_adds(&graph->scratch, graph->scratch.size > 0 ? " [[" : "- [[");
+    slug_note(to, SLUG_NOTE_MAX, &graph->scratch);
+    str_adds(&graph->scratch, "]]");
+    return add_bullet(graph, entity);
+}
+
+/* Entities come first, wherever their lines stand; each line is told of once. */
+static int take_row(struct graph *graph, const json_t *row)
+{
+    struct ethos_view type = json_view(row, "type");
+    bool entity = view_eq(type, VIEW("entity")), relation = view_eq(type, VIEW("relation"));
+    if (graph->relations)
+        return relation ? add_relation(graph, row) : ETHOS_OK;
+    if (entity)
+        return add_entity(graph, row);
+    if (!relation)
+        skip(graph, "neither an entity nor a relation");
+    return ETHOS_OK;
+}
+
+static int pass(struct graph *graph, bool relations)
+{
+    struct ethos_view rest = view_unmarked(graph->reading->text), line;
+    int code = ETHOS_OK;
+    graph->line = 0;
+    graph->relations = relations;
+    while (code == ETHOS_OK && view_line(&rest, &line)) {
+        json_t *row = NULL;
+        graph->line++;
+        if (view_blank(line))
+            continue;
+        code = json_parse_wide(line, "line", &row, NULL);
+        if (code == ETHOS_OK)
+            code = take_row(graph, row);
+        else if (code != ETHOS_NOMEM && !relations)
+            skip(graph, "not valid JSON");
+        json_decref(row);
+        code = code == ETHOS_NOMEM ? code : ETHOS_OK;
+    }
+    return code;
+}
+
+/* "person: Likes tea". */
+static int give_entity(struct graph *graph, const struct entity *entity)
+{
+    struct foreign_item item = {.kind = FOREIGN_FACT,
+                                .target = FOREIGN_WORKSPACE,
+                                .title = view_trim(entity->name),
+                                .line = entity->line};
+    struct str *out = &graph->scratch;
+    struct ethos_view first;
+    graph->line = entity->line;
+    if (!entity->bullets && entity->type.size == 0) {
+        skip(graph, "an entity of which nothing is said");
+        return ETHOS_OK;
+    }
+    str_clear(out);
+    for (const struct bullet *bullet = entity->bullets; bullet; bullet = bullet->next) {
+        str_add(out, bullet->text);
+        str_addc(out, '\n');
+    }
+    if (out->size == 0)
+        write_bullet(out, entity->type);
+    if (str_code(out) != ETHOS_OK || !copy_view(graph, view_trim(str_view(out)), &item.text))
+        return ETHOS_NOMEM;
+    str_clear(out);
+    if (entity->type.size > 0 && entity->bullets) {
+        struct ethos_view text = view_from(entity->bullets->text, 2);
+        view_line(&text, &first);
+        str_add(out, entity->type);
+        str_adds(out, ": ");
+        str_add(out, first);
+        if (str_code(out) != ETHOS_OK || !copy_view(graph, str_view(out), &item.hook))
+            return ETHOS_NOMEM;
+    }
+    return graph->reading->each(graph->reading->arg, &item);
+}
+
+static int give_all(struct graph *graph)
+{
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < graph->count; i++)
+        code = give_entity(graph, &graph->entities[i]);
+    return code;
+}
+
+/* Whether it is lines of JSON at all: another file altogether is told of once, not line by line. */
+static int check_form(const struct reading *reading, bool *out)
+{
+    struct ethos_view rest = view_unmarked(reading->text), line;
+    int code = ETHOS_OK;
+    *out = view_blank(rest);
+    while (!*out && code != ETHOS_NOMEM && view_line(&rest, &line)) {
+        json_t *row = NULL;
+        code = json_parse(line, "line", &row, NULL);
+        *out = json_is_object(row);
+        json_decref(row);
+    }
+    return code == ETHOS_NOMEM ? code : ETHOS_OK;
+}
+
+int graph_facts(const struct reading *reading)
+{
+    struct graph graph = {.reading = reading};
+    bool is_graph;
+    int form = check_form(reading, &is_graph);
+    if (form != ETHOS_OK || !is_graph) {
+        if (form == ETHOS_OK)
+            reading->skip(reading->arg, 1,
+                          "no line of it is a JSON object: not the file of server-memory");
+        return form;
+    }
+    struct ethos_view rest = reading->text, line;
+    size_t lines = 0;
+    while (view_line(&rest, &line))
+        lines++;
+    graph.entities = arena_array(reading->arena, lines + 1, sizeof *graph.entities);
+    graph.places = json_object();
+    graph.said = json_object();
+    str_init(&graph.scratch, TEXT_MAX);
+    int code = graph.entities && graph.places && graph.said ? ETHOS_OK : ETHOS_NOMEM;
+    if (code == ETHOS_OK)
+        code = pass(&graph, false);
+    if (code == ETHOS_OK)
+        code = pass(&graph, true);
+    if (code == ETHOS_OK)
+        code = give_all(&graph);
+    json_decref(graph.places);
+    json_decref(graph.said);
+    str_release(&graph.scratch);
+    return code;
+}

@@ -1,0 +1,215 @@
+/*
+ * markdown_cost.c: whether a text can be parsed in reasonable time.
+ *
+ * What md4c 0.4.8 does with one paragraph can take as many steps as it has bytes times what may begin or
+ * end a link there; and each line looks at every list and quote that is open. Both are estimated from the
+ * lines alone, never too low: lines belong to one paragraph unless that is certainly not so.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/view.h"
+#include "core/formats/markdown_internal.h"
+
+/* One line, as far as it matters here. */
+struct look {
+    struct ethos_view line; /* from its first character that is no blank to its last */
+    size_t indent;          /* blanks before that; a tab is more than a paragraph may have */
+    bool tab_after;         /* among the blanks at its end */
+};
+
+struct bound {
+    struct look first; /* line of the paragraph */
+    size_t lines, bytes, links;
+    bool table;
+    char fence; /* of the code block we are in, or 0 */
+    size_t fence_size;
+    bool unsure; /* where code blocks are */
+    uint64_t work;
+};
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static struct look look_at(struct ethos_view line)
+{
+    struct look look = {.line = line};
+    for (; look.line.size > 0 && is_blank(look.line.data[0]); look.line = view_from(look.line, 1))
+        look.indent += look.line.data[0] == '\t' ? 4 : 1;
+    while (look.line.size > 0 && is_blank(look.line.data[look.line.size - 1]))
+        look.tab_after |= look.line.data[--look.line.size] == '\t';
+    return look;
+}
+
+/* The next line; md4c ends one at a lone CR, too. */
+static bool take(struct ethos_view *rest, struct ethos_view *out)
+{
+    size_t size = 0;
+    if (rest->size == 0)
+        return false;
+    while (size < rest->size && rest->data[size] != '\n' && rest->data[size] != '\r')
+        size++;
+    *out = view_of(rest->data, size);
+    *rest = view_from(*rest, size);
+    *rest = view_from(*rest, view_starts(*rest, VIEW("\r\n")) ? 2 : rest->size > 0);
+    return true;
+}
+
+static size_t run_of(struct ethos_view text, char c)
+{
+    size_t size = 0;
+    while (size < text.size && text.data[size] == c)
+        size++;
+    return size;
+}
+
+/* Whether the line is an item of a list, with something in it. */
+static bool is_item(struct ethos_view line, bool *out_numbered)
+{
+    size_t size = 0;
+    while (size < line.size && size < 10 && line.data[size] >= '0' && line.data[size] <= '9')
+        size++;
+    *out_numbered = size > 0;
+    bool mark = size < 10 && size < line.size &&
+                memchr(size ? ".)" : "-*+", line.data[size], size ? 2 : 3);
+    return mark && size + 2 < line.size && line.data[size + 1] == ' ';
+}
+
+/* ---- paragraphs ------------------------------------------------------------------------------ */
+
+static void end_paragraph(struct bound *self)
+{
+    self->work += (uint64_t)self->bytes * self->links;
+    self->lines = self->bytes = self->links = 0;
+    self->table = false;
+}
+
+static size_t count_links(struct ethos_view line)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < line.size; i++)
+        count += memchr("[]()<", line.data[i], 5) != NULL;
+    return count;
+}
+
+static bool opens_fence(struct bound *self, const struct look *look, char c, size_t size)
+{
+    struct ethos_view info = view_from(look->line, size);
+    if (size < 3 || look->indent > 3 || (c == '`' && memchr(info.data, '`', info.size)))
+        return false;
+    self->unsure |= look->indent > 0; // it may be that of an item, and end with it
+    self->fence = self->unsure ? 0 : c;
+    self->fence_size = size;
+    return self->fence;
+}
+
+/* Whether the line belongs to a code block at the margin. */
+static bool is_code(struct bound *self, const struct look *look)
+{
+    char c = look->line.size > 0 ? look->line.data[0] : 0;
+    size_t size = c == '`' || c == '~' ? run_of(look->line, c) : 0;
+    if (!self->fence)
+        return opens_fence(self, look, c, size);
+    bool closes = c == self->fence && size >= self->fence_size && size == look->line.size &&
+                  look->indent < 4;
+    if (closes)
+        self->fence = 0;
+    self->unsure |= closes && look->tab_after; // which md4c does not take for an end
+    return true;
+}
+
+/* Whether the line begins a block of its own whatever is before it. */
+static bool begins(const struct bound *self, const struct look *look)
+{
+    bool numbered, other;
+    size_t hashes = run_of(look->line, '#');
+    if (look->indent > 3)
+        return false;
+    if (hashes > 0 && hashes < 7 && hashes < look->line.size && look->line.data[hashes] == ' ')
+        return true;
+    bool after_item = look->indent == 0 && self->lines > 0 && self->first.indent == 0 &&
+                      is_item(self->first.line, &other);
+    return is_item(look->line, &numbered) && (!numbered || after_item);
+}
+
+static struct ethos_view skip(struct ethos_view text, const char *characters)
+{
+    while (text.size > 0 && memchr(characters, text.data[0], strlen(characters)))
+        text = view_from(text, 1);
+    return text;
+}
+
+static struct ethos_view skip_one(struct ethos_view text, char c)
+{
+    return view_from(text, text.size > 0 && text.data[0] == c);
+}
+
+/* | --- | :-: | with bars at both ends and three characters or more between them. */
+static bool is_rule(struct ethos_view line)
+{
+    size_t columns = 0;
+    for (; line.size > 1 && line.data[0] == '|'; columns++) {
+        struct ethos_view cell = skip(view_from(line, 1), " \t");
+        struct ethos_view dashes = skip_one(cell, ':'), end = skip(dashes, "-");
+        line = skip_one(end, ':');
+        if (end.size == dashes.size || cell.size < line.size + 3)
+            return false;
+        line = skip(line, " \t");
+    }
+    return columns > 0 && view_eq(line, VIEW("|"));
+}
+
+/* The second line of a table: every line is a row then, and each cell is for itself. */
+static bool makes_table(const struct bound *self, const struct look *look)
+{
+    const struct look *first = &self->first;
+    return self->lines == 1 && first->line.data[0] == '|' && first->indent < 4 &&
+           look->indent < 4 && is_rule(look->line);
+}
+
+static void take_line(struct bound *self, const struct look *look)
+{
+    bool row = self->table && look->line.size > 0 && look->line.data[0] == '|';
+    bool code = is_code(self, look);
+    if (code || look->line.size == 0 || row || begins(self, look))
+        end_paragraph(self);
+    if (code || look->line.size == 0)
+        return;
+    if (self->lines == 0)
+        self->first = *look;
+    self->table = row || makes_table(self, look);
+    self->lines++;
+    self->bytes += look->line.size + 1;
+    self->links += count_links(look->line);
+}
+
+/* ---- lists and quotes ------------------------------------------------------------------------ */
+
+/* How many lists and quotes a line may open. */
+static size_t count_marks(struct ethos_view line)
+{
+    size_t marks = 0;
+    for (size_t i = 0; i < line.size && memchr("> \t-*+.)0123456789", line.data[i], 18); i++) {
+        bool ends = i + 1 == line.size || is_blank(line.data[i + 1]);
+        marks += line.data[i] == '>' || (ends && memchr("-*+.)", line.data[i], 5));
+    }
+    return marks;
+}
+
+int markdown_affordable(struct ethos_view text, struct ethos_error *error)
+{
+    struct bound bound = {0};
+    struct ethos_view line;
+    while (take(&text, &line)) {
+        struct look look = look_at(line);
+        if (count_marks(line) > MARKDOWN_MARKS)
+            return err_set(error, ETHOS_LIMIT, "lists or quotes nest too deep to be shown");
+        take_line(&bound, &look);
+    }
+    end_paragraph(&bound);
+    if (bound.work > MARKDOWN_WORK)
+        return err_set(error, ETHOS_LIMIT, "too tangled to be shown as markdown");
+    return ETHOS_OK;
+}

@@ -1,0 +1,245 @@
+/*
+ * split_markdown.c: a markdown file taken apart: by sections into facts, by blocks into entries.
+ *
+ * Headings are lines of one to six '#', a blank and text, outside blocks of code. The sections of
+ * a file are those of its highest heading; where that one is the title of the file, standing alone
+ * above others, those of the next. What stands before them is one fact of its own.
+ */
+#include "core/formats/code_fence.h"
+#include "core/formats/line_kinds.h"
+#include "core/formats/memory_formats_internal.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/view.h"
+#include "core/notes/note.h"
+
+/* ---- entries -------------------------------------------------------------------------------- */
+
+/* The block that is being read, and where it stands. */
+struct blocks {
+    const struct reading *reading;
+    enum foreign_target target;
+    struct ethos_view heading, block; /* block.data NULL: none is open */
+    size_t line, start;               /* numbers: of this line, of the block's first */
+    bool first, item, gap;
+};
+
+static int close_block(struct blocks *blocks)
+{
+    const struct foreign_item item = {.kind = FOREIGN_ENTRY,
+                                      .target = blocks->target,
+                                      .text = view_trim_end(blocks->block),
+                                      .heading = blocks->heading,
+                                      .first = blocks->first,
+                                      .line = blocks->start};
+    bool any = blocks->block.data != NULL;
+    blocks->block = (struct ethos_view){0};
+    blocks->item = blocks->gap = false;
+    if (!any || item.text.size == 0)
+        return ETHOS_OK;
+    blocks->first = false;
+    return blocks->reading->each(blocks->reading->arg, &item);
+}
+
+static void extend(struct blocks *blocks, struct ethos_view line)
+{
+    if (!blocks->block.data) {
+        blocks->block.data = line.data;
+        blocks->start = blocks->line;
+    }
+    blocks->block.size = (size_t)(line.data + line.size - blocks->block.data);
+    blocks->gap = false;
+}
+
+/* What is indented after a blank line belongs to the list item before it. */
+static bool continues(const struct blocks *blocks, struct ethos_view line)
+{
+    return !markdown_is_item(line) &&
+           (!blocks->gap || (blocks->item && markdown_is_indented(line)));
+}
+
+/* Headings with nothing between them are one: that of a chapter and of its first section. */
+static void take_heading(struct blocks *blocks, struct ethos_view line)
+{
+    if (!blocks->first)
+        blocks->heading = line;
+    blocks->heading.size = (size_t)(line.data + line.size - blocks->heading.data);
+    blocks->first = true;
+}
+
+static int take_line(struct blocks *blocks, struct ethos_view line)
+{
+    if (view_blank(line)) {
+        blocks->gap = true;
+        return ETHOS_OK;
+    }
+    bool heading = markdown_heading(line) > 0;
+    int code = heading || !continues(blocks, line) ? close_block(blocks) : ETHOS_OK;
+    if (heading) {
+        take_heading(blocks, view_trim_end(line));
+        return code;
+    }
+    blocks->item = blocks->item || markdown_is_item(line);
+    extend(blocks, line);
+    return code;
+}
+
+int markdown_entries(const struct reading *reading, enum foreign_target target)
+{
+    struct blocks blocks = {.reading = reading, .target = target};
+    struct fence fence = {0};
+    struct ethos_view rest = view_unmarked(reading->text), line;
+    int code = ETHOS_OK;
+    while (code == ETHOS_OK && view_line(&rest, &line)) {
+        bool inside = fence.mark != 0;
+        blocks.line++;
+        if (!fence_line(&fence, line)) {
+            code = take_line(&blocks, line);
+            continue;
+        }
+        if (!inside && blocks.gap && !(blocks.item && markdown_is_indented(line)))
+            code = close_block(&blocks);
+        extend(&blocks, line);
+    }
+    return code == ETHOS_OK ? close_block(&blocks) : code;
+}
+
+/* ---- sections ------------------------------------------------------------------------------- */
+
+/* A copy in which the lines of our own block are blank, so that lines keep their numbers. */
+static int without_block(const struct reading *reading, struct ethos_view *out)
+{
+    struct ethos_view rest = reading->text, line;
+    bool inside = false;
+    size_t number = 0;
+    *out = reading->text;
+    if (!view_contains(reading->text, VIEW(FOREIGN_BEGIN)))
+        return ETHOS_OK;
+    char *copy = arena_copy(reading->arena, reading->text);
+    if (!copy)
+        return ETHOS_NOMEM;
+    while (view_line(&rest, &line)) {
+        number++;
+        if (!inside && view_eq(view_trim(line), VIEW(FOREIGN_BEGIN))) {
+            inside = true;
+            reading->skip(reading->arg, number, "the block that ethos wrote here");
+        }
+        bool ends = inside && view_eq(view_trim(line), VIEW(FOREIGN_END));
+        if (inside)
+            memset(copy + (line.data - reading->text.data), ' ', line.size);
+        inside = inside && !ends;
+    }
+    out->data = copy;
+    return ETHOS_OK;
+}
+
+/* The level at which a file is taken apart; 7 when it has no heading. */
+static unsigned section_level(struct ethos_view text)
+{
+    size_t counts[MARKDOWN_LEVELS + 2] = {0};
+    struct fence fence = {0};
+    struct ethos_view line;
+    while (view_line(&text, &line))
+        if (!fence_line(&fence, line))
+            counts[markdown_heading(line)]++;
+    unsigned top = 1, next;
+    while (top <= MARKDOWN_LEVELS && counts[top] == 0)
+        top++;
+    next = top + 1;
+    while (next <= MARKDOWN_LEVELS && counts[next] == 0)
+        next++;
+    return top < MARKDOWN_LEVELS && counts[top] == 1 && next <= MARKDOWN_LEVELS ? next : top;
+}
+
+/* "CLAUDE" of "docs/CLAUDE.md". */
+static struct ethos_view stem(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct ethos_view name = view_str(slash ? slash + 1 : path);
+    if (view_ends(name, VIEW(".md")))
+        name.size -= 3;
+    return name;
+}
+
+struct sections {
+    const struct reading *reading;
+    struct ethos_view title, text;
+    size_t line; /* of the heading, or of the first line */
+};
+
+static int give_section(const struct sections *sections)
+{
+    const struct reading *reading = sections->reading;
+    const struct foreign_item item = {.kind = FOREIGN_FACT,
+                                      .target = FOREIGN_WORKSPACE,
+                                      .title = view_blank(sections->title) ? stem(reading->path)
+                                                                           : sections->title,
+                                      .text = view_trim(sections->text),
+                                      .line = sections->line};
+    if (item.text.size > 0)
+        return reading->each(reading->arg, &item);
+    reading->skip(reading->arg, item.line, "nothing stands below this heading");
+    return ETHOS_OK;
+}
+
+/* The title of the file names what stands below it, before the first section. */
+static int walk_sections(struct sections *sections, struct ethos_view text, unsigned level)
+{
+    struct fence fence = {0};
+    struct ethos_view rest = text, line;
+    size_t number = sections->line - 1;
+    bool began = false; // a section, or text before the first one
+    int code = ETHOS_OK;
+    while (code == ETHOS_OK && view_line(&rest, &line)) {
+        number++;
+        unsigned heading = fence_line(&fence, line) ? 0 : markdown_heading(line);
+        if (heading == 0 || heading > level) {
+            sections->text.size = (size_t)(line.data + line.size - sections->text.data);
+            began = began || !view_blank(line);
+            continue;
+        }
+        if (began)
+            code = give_section(sections);
+        began = heading == level;
+        sections->title = markdown_heading_text(line);
+        sections->text = view_of(rest.data, 0);
+        sections->line = number;
+    }
+    return code == ETHOS_OK && began ? give_section(sections) : code;
+}
+
+/*
+ * Takes the frontmatter off, which tells a program how to read the file, and counts its lines. What
+ * merely stands between two rules has no members.
+ */
+static size_t skip_head(const struct reading *reading, struct ethos_view *text)
+{
+    struct note note;
+    struct ethos_view first = {0}, rest;
+    size_t lines = 0;
+    note_parse(*text, &note);
+    rest = note.frontmatter;
+    view_line(&rest, &first);
+    if (!note.has_frontmatter || !view_contains(first, VIEW(":")) || markdown_heading(first) > 0)
+        return 0;
+    reading->skip(reading->arg, 1, "frontmatter, which is no memory");
+    rest = view_of(text->data, (size_t)(note.body.data - text->data));
+    while (view_line(&rest, &first))
+        lines++;
+    *text = note.body;
+    return lines;
+}
+
+int markdown_facts(const struct reading *reading)
+{
+    struct ethos_view text;
+    int code = without_block(reading, &text);
+    if (code != ETHOS_OK)
+        return code;
+    text = view_unmarked(text);
+    size_t lines = skip_head(reading, &text);
+    struct sections sections = {reading, stem(reading->path), view_of(text.data, 0), lines + 1};
+    return walk_sections(&sections, text, section_level(text));
+}

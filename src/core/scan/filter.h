@@ -1,0 +1,48 @@
+/*
+ * filter.h: where a text has three neighbouring bytes that some rule cannot do without. Private to src/core/scan.
+ *
+ * Most text has nothing to be found, so that is decided first, by one walk with one look-up a byte: bytes are folded
+ * to 5 bits (letters without case, digits as the letters they are taken for), and three of them are a number of 15.
+ * Which numbers count stands in filter_table.inc, made from the rules by `make scan-filter`; of every anchor it is
+ * the rarest three bytes.
+ */
+#ifndef ETHOS_CORE_SCAN_FILTER_H
+#define ETHOS_CORE_SCAN_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FILTER_SECRETS, FILTER_INJECTIONS, FILTER_KINDS };
+
+#define FILTER_TRIGRAMS 32768
+
+struct filter_anchor {
+    uint16_t trigram;
+    uint8_t offset; /* of it in the anchor */
+    uint16_t rule;  /* of secret_rules, or of concept_words */
+};
+
+extern const uint8_t filter_fold[256];
+extern const uint32_t filter_bits[FILTER_KINDS][FILTER_TRIGRAMS / 32];
+extern const struct filter_anchor filter_anchors[]; /* of secrets, sorted by trigram */
+extern const size_t filter_anchor_count;
+extern const struct filter_anchor filter_words[]; /* of concepts, likewise */
+extern const size_t filter_word_count;
+
+static inline unsigned filter_trigram(const char *p)
+{
+    return (unsigned)(filter_fold[(unsigned char)p[0]] << 10 |
+                      filter_fold[(unsigned char)p[1]] << 5 | filter_fold[(unsigned char)p[2]]);
+}
+
+/* The next place at or after p whose three bytes count, or NULL. */
+const char *filter_next(const char *p, const char *end, unsigned kind);
+
+/* The anchors of a trigram, of secrets or of concepts; *out_count of them. */
+const struct filter_anchor *filter_find(unsigned kind, unsigned trigram, size_t *out_count);
+
+/* Whether a text begins with a word, when both are folded; blanks are as many as there are. */
+bool filter_starts(const char *text, const char *end, const char *word);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * secret_rules.h: the rules of secrets as a table. Private to src/core/scan.
+ */
+#ifndef ETHOS_CORE_SCAN_SECRET_RULES_H
+#define ETHOS_CORE_SCAN_SECRET_RULES_H
+
+#include "core/scan/secrets.h"
+
+enum {
+    RULE_ANY_CASE = 1, /* of the anchor */
+    RULE_VARIED = 2,   /* a body of few different bytes is no secret: the anchor is short */
+    RULE_INSIDE = 4,   /* the anchor may stand in the middle of a word */
+    RULE_BODY = 8,     /* the anchor is no part of the secret */
+};
+
+/*
+ * A rule is tried wherever its anchor stands; without an anchor, at the start of every long run of token bytes.
+ *
+ * A shape is a sequence of parts: a class, and how many of it ("A36", "L20-300", "B40+"), or ' and a byte that
+ * stands for itself. Classes: A letters and digits, W also _, L also -, B letters, digits, + and /, U upper case
+ * and digits, c lower case and digits, h and H lower case and any hexadecimal digits, D digits, N L with . and =,
+ * / what a path has, @ what an address has, % what a percent-encoded token has. A part takes all it can; a byte of
+ * the last class must not follow.
+ */
+struct secret_rule {
+    const char *tag, *anchor, *shape;
+    unsigned flags;
+    const char
+        *near; /* a word that has to stand within SECRET_REACH before it, in any case, or NULL */
+    /* For what is no shape. *out has the tag. */
+    bool (*find)(struct secret_search *search, const char *anchor, struct secret *out);
+};
+
+#define SECRET_RULES 400 /* at most */
+extern const struct secret_rule secret_rules[];
+extern const size_t secret_rule_count;
+
+/* Where a shape that begins at p ends, or NULL. */
+const char *secret_shape_end(struct secret_search *search, const char *shape, const char *p);
+
+/* Whether a value has at least `tenths` / 10 bits of entropy a byte. Looks at SECRET_REACH bytes of it. */
+bool secret_is_varied(struct ethos_view value, unsigned tenths);
+
+/* Whether a value only stands for a secret: xxxx, ****, <key>, ${KEY}, your-key, a published example. */
+bool secret_is_placeholder(struct ethos_view value);
+
+/*
+ * The next name of a password in another script than Latin at or after p, or NULL: the filter cannot see those.
+ */
+const char *secret_next_foreign_name(const char *p, const char *end);
+
+/* Those of secret_rule.find; the anchor is their rule's. */
+bool find_named_password(struct secret_search *search, const char *anchor, struct secret *out);
+bool find_named_value(struct secret_search *search, const char *anchor, struct secret *out);
+bool find_url_password(struct secret_search *search, const char *anchor, struct secret *out);
+bool find_private_key(struct secret_search *search, const char *anchor, struct secret *out);
+bool find_putty_key(struct secret_search *search, const char *anchor, struct secret *out);
+bool find_bearer(struct secret_search *search, const char *anchor, struct secret *out);
+bool find_basic(struct secret_search *search, const char *anchor, struct secret *out);
+bool find_docker_auth(struct secret_search *search, const char *anchor, struct secret *out);
+bool find_command_password(struct secret_search *search, const char *anchor, struct secret *out);
+bool find_option_password(struct secret_search *search, const char *anchor, struct secret *out);
+bool find_word_phrase(struct secret_search *search, const char *anchor, struct secret *out);
+bool find_telegram_token(struct secret_search *search, const char *anchor, struct secret *out);
+bool find_azure_key(struct secret_search *search, const char *anchor, struct secret *out);
+bool find_discord_token(struct secret_search *search, const char *anchor, struct secret *out);
+bool find_password_in_prose(struct secret_search *search, const char *anchor, struct secret *out);
+bool find_key_in_prose(struct secret_search *search, const char *anchor, struct secret *out);
+bool find_cookie(struct secret_search *search, const char *anchor, struct secret *out);
+bool find_json_web_token(struct secret_search *search, const char *anchor, struct secret *out);
+
+#endif

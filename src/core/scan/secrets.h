@@ -1,0 +1,54 @@
+/*
+ * secrets.h: where the secrets of a text are.
+ *
+ * Three kinds of rules. A token has a published prefix and a shape ("ghp_", 36 letters or digits). A value stands
+ * behind a name (password: ...), in a header, a URL or on a command line, and has to look like one. A block is a
+ * private key, from its header on. Rules only look at the bytes around them, at most SECRET_REACH of them, and
+ * every search is linear in the text, whatever the text is.
+ */
+#ifndef ETHOS_CORE_SCAN_SECRETS_H
+#define ETHOS_CORE_SCAN_SECRETS_H
+
+#include <stdbool.h>
+
+#include <ethos/types.h>
+
+#define SECRET_REACH 512   /* bytes around an anchor that a rule looks at */
+#define SECRET_BLOCK 16384 /* bytes of a private key */
+#define SECRET_VALUE 4096  /* bytes of a value or token */
+#define SECRET_RUN 20 /* bytes of a token without blanks that may be a secret by its shape alone */
+#define SECRET_STARTS 6   /* places in such a token where one may begin: behind =, / and the like */
+#define SECRET_CLASSES 14 /* of bytes */
+
+struct secret {
+    size_t start, end; /* the bytes of the secret alone: no name, no quotes, no scheme */
+    const char *tag;
+};
+
+/* A search from the start of a text to its end. Start from all zero but for the text. */
+struct secret_search {
+    struct ethos_view text;
+    size_t at;           /* nothing is found before it */
+    size_t anchor;       /* anchors before it were tried */
+    size_t run, run_end; /* runs before `run` were tried; the one that begins there */
+    size_t name;         /* names in other scripts before it were tried */
+    bool has_anchor, has_run, has_name;
+    struct secret by_anchor, by_run, by_name; /* found, and not given out yet */
+    struct secret_class_run {
+        size_t from, to;
+    } runs[SECRET_CLASSES]; /* the bytes of a class, where it was asked for last */
+};
+
+/*
+ * The next secret, in the order of the text and never overlapping the one before. False when there is no more.
+ */
+bool secret_next(struct secret_search *self, struct secret *out);
+
+/*
+ * A private key whose header or footer stands in a line of the text. Of a key without a header what stands above is
+ * found from byte `from` on.
+ */
+bool secret_find_block(struct ethos_view text, size_t from, struct ethos_view line,
+                       struct secret *out);
+
+#endif

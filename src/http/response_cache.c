@@ -1,0 +1,169 @@
+/*
+ * response_cache.c: answers that serve again.
+ *
+ * An agent, a script or a page asks for the same file many times, and nearly always there is nothing
+ * new. Each thread keeps the last few such answers as libmicrohttpd takes them, with what they were made
+ * from (op_again). The gate has let the request in by then, and whether the answer would be made the
+ * same is asked each time: what is saved is making it, not looking.
+ *
+ * An answer is of the line, the rights and what the client accepts. Its headers are all the same but the
+ * id of the request, and the date, which libmicrohttpd would otherwise make for each: it writes them out
+ * before this thread handles another connection, so one response can carry one id after the other.
+ */
+#include "http/mhd.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/system/os.h"
+
+#define ANSWERS 8        /* of a thread */
+#define MOST_BYTES 65536 /* of one */
+#define ACCEPT_SIZE 128
+
+struct answer {
+    struct MHD_Response *response; /* NULL: there is none here */
+    struct op_again *again;
+    unsigned rights;
+    char accept[ACCEPT_SIZE];
+    char line[HTTP_KEPT_LINE];
+    char id[HTTP_REQUEST_ID_SIZE];
+    int64_t second; /* that its date tells; 0: none yet */
+};
+
+struct answers {
+    struct answer all[ANSWERS];
+    size_t next;
+};
+
+static void drop(struct answer *answer)
+{
+    if (answer->response)
+        MHD_destroy_response(answer->response);
+    op_again_free(answer->again);
+    answer->response = NULL;
+    answer->again = NULL;
+}
+
+static void release(void *own)
+{
+    struct answers *self = own;
+    for (size_t i = 0; i < ANSWERS; i++)
+        drop(&self->all[i]);
+    free(self);
+}
+
+/* Those of this thread; NULL: no memory. */
+static struct answers *answers_of(struct http_seat *seat)
+{
+    struct answers *self = seat ? seats_own(seat) : NULL;
+    if (self || !seat)
+        return self;
+    self = calloc(1, sizeof *self);
+    if (self)
+        seats_put(seat, self, release);
+    return self;
+}
+
+/* "" when the client does not say. */
+static const char *accept_of(const struct request *request)
+{
+    return request->accept ? request->accept : "";
+}
+
+/* What else an answer would depend on is not there. */
+static bool is_plain(const struct request *request)
+{
+    return request->call.method == HTTP_GET && !request->shared && *request->connection->line &&
+           !request->conditional && !(request->call.rights & OP_LIMITED);
+}
+
+static struct answer *find(struct answers *self, const struct request *request)
+{
+    const char *line = request->connection->line;
+    for (size_t i = 0; i < ANSWERS; i++) {
+        struct answer *answer = &self->all[i];
+        if (answer->response && answer->rights == request->call.rights &&
+            strcmp(answer->line, line) == 0 && strcmp(answer->accept, accept_of(request)) == 0)
+            return answer;
+    }
+    return NULL;
+}
+
+/* ---- giving -------------------------------------------------------------------------------------------- */
+
+static bool put_id(struct answer *answer, const char *id)
+{
+    if (MHD_del_response_header(answer->response, "X-Request-Id", answer->id) != MHD_YES ||
+        MHD_add_response_header(answer->response, "X-Request-Id", id) != MHD_YES)
+        return false;
+    memcpy(answer->id, id, strlen(id) + 1);
+    return true;
+}
+
+/* A header of that name takes the place of the one before. */
+static bool put_date(struct answer *answer)
+{
+    char date[CLOCK_ISO_SIZE];
+    int64_t second = os_now_ms() / 1000;
+    if (second == answer->second)
+        return true;
+    clock_http(second * 1000, date);
+    answer->second = second;
+    return MHD_add_response_header(answer->response, "Date", date) == MHD_YES;
+}
+
+static bool holds(const struct answer *answer, struct http_call *call)
+{
+    struct ethos *ethos;
+    return http_ethos(call, &ethos, NULL) == ETHOS_OK && op_again_holds(answer->again, ethos);
+}
+
+bool again_answer(struct request *request, enum MHD_Result *out)
+{
+    struct http_call *call = &request->call;
+    struct answers *self = answers_of(call->seat);
+    if (!self || !is_plain(request))
+        return false;
+    struct answer *answer = find(self, request);
+    if (!answer)
+        return false;
+    if (!holds(answer, call) || !put_id(answer, call->request_id) || !put_date(answer)) {
+        drop(answer);
+        return false;
+    }
+    connection_enter(request->connection, PHASE_ANSWER);
+    request->step = STEP_DONE;
+    *out = MHD_queue_response(request->mhd, MHD_HTTP_OK, answer->response);
+    return true;
+}
+
+/* ---- keeping ------------------------------------------------------------------------------------------- */
+
+bool again_wants(const struct request *request)
+{
+    const struct http_call *call = &request->call;
+    return request->reply.again && request->step == STEP_READ && is_plain(request) &&
+           call->status == MHD_HTTP_OK && call->out.size <= MOST_BYTES &&
+           strlen(accept_of(request)) < ACCEPT_SIZE && answers_of(call->seat);
+}
+
+void again_keep(struct request *request, struct MHD_Response *response)
+{
+    struct http_call *call = &request->call;
+    struct answers *self = answers_of(call->seat);
+    struct answer *answer = find(self, request);
+    if (!answer)
+        answer = &self->all[self->next++ % ANSWERS];
+    drop(answer);
+    answer->response = response;
+    answer->again = request->reply.again;
+    request->reply.again = NULL;
+    answer->rights = call->rights;
+    answer->second = 0;
+    snprintf(answer->accept, sizeof answer->accept, "%s", accept_of(request));
+    memcpy(answer->line, request->connection->line, sizeof answer->line);
+    memcpy(answer->id, call->request_id, sizeof answer->id);
+}

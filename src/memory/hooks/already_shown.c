@@ -1,0 +1,270 @@
+/*
+ * already_shown.c: what of a block a conversation has already, and whether that arrived.
+ *
+ * Written down is a hash of each line (core/agents/shown_lines.h). The text of what is gone, and whose changes those
+ * were, comes from the history and from the agent's transcript.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/system/os.h"
+#include "base/view.h"
+#include "core/agents/shown_lines.h"
+#include "memory/handle_internal.h"
+#include "memory/hooks/internal.h"
+
+#define WINDOW 262144        /* bytes of a transcript in which what was sent is looked for */
+#define RECENT_BYTES 4194304 /* of its end in which revisions are looked for */
+#define RECENT_CHANGES 64    /* of a file that are looked at */
+
+/* A conversation at an event. */
+struct talk {
+    struct ethos_turn *turn; /* NULL: there is none, as memory cannot be read */
+    const struct hook *hook;
+    struct arena arena;
+    struct shown had;         /* what is known of it */
+    bool known;               /* that is anything */
+    struct shown_lines lines; /* of the block as it is */
+    int transcript;           /* -1: there is none */
+    uint64_t size;            /* of the transcript */
+};
+
+/* ---- whether it arrived ---------------------------------------------------------------------- */
+
+/* As agents write it down: as JSON; those that mark what hooks say escape the marks in it. */
+static int add_quoted(const struct agent *agent, struct ethos_view text, struct str *out)
+{
+    struct str escaped;
+    if (!agent->marks)
+        return json_quote(text, out);
+    str_init(&escaped, SIZE_MAX);
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] == '<')
+            str_adds(&escaped, "&lt;");
+        else if (text.data[i] == '>')
+            str_adds(&escaped, "&gt;");
+        else
+            str_addc(&escaped, text.data[i]);
+    int code = str_code(&escaped) ? str_fail(out, str_code(&escaped))
+                                  : json_quote(str_view(&escaped), out);
+    str_release(&escaped);
+    return code;
+}
+
+static bool stands_in(struct ethos_view window, const struct agent *agent, struct ethos_view text)
+{
+    struct str quoted;
+    str_init(&quoted, SIZE_MAX);
+    bool found = add_quoted(agent, text, &quoted) == ETHOS_OK &&
+                 memmem(window.data, window.size, quoted.data + 1, quoted.size - 2); // no quotes
+    str_release(&quoted);
+    return found;
+}
+
+/* The block as a whole when that was sent, else each line of it that was. */
+static bool stands_there(const struct talk *self, struct ethos_view block, struct ethos_view window)
+{
+    struct ethos_view line;
+    if (shown_same(&self->had.sent, &self->lines))
+        return stands_in(window, self->hook->agent, block);
+    while (view_line(&block, &line))
+        if (shown_has(&self->had.sent, line) &&
+            !stands_in(window, self->hook->agent, view_trim_end(line)))
+            return false;
+    return true;
+}
+
+static bool is_there(const struct talk *self, struct ethos_view block)
+{
+    char *room = self->had.size <= self->size ? malloc(WINDOW) : NULL;
+    ssize_t got = room ? os_pread(self->transcript, room, WINDOW, self->had.size) : -1;
+    bool there = got >= 0 && stands_there(self, block, view_of(room, (size_t)got));
+    free(room);
+    return there;
+}
+
+/*
+ * Whether what was sent arrived. A start is another conversation's, unless it goes on with one: then the
+ * transcript must show it. At a prompt, a transcript that should show it and does not is the proof that
+ * it did not arrive.
+ */
+static bool has_arrived(const struct talk *self, struct ethos_view block)
+{
+    const struct hook *hook = self->hook;
+    bool readable = self->transcript >= 0;
+    if (!self->known)
+        return false;
+    if (hook->event->action == AGENT_START)
+        return hook->resumed && readable && is_there(self, block);
+    return !readable || !self->had.asked || is_there(self, block);
+}
+
+/* ---- what changed ---------------------------------------------------------------------------- */
+
+struct past {
+    const struct talk *talk;
+    struct arena *arena;
+    struct shown_past *past;
+    struct ethos_view recent; /* of the transcript */
+};
+
+static int note_change(void *arg, const struct ethos_change *change)
+{
+    const struct past *self = arg;
+    bool own = change->after && self->recent.size > 0 &&
+               memmem(self->recent.data, self->recent.size, change->after, strlen(change->after));
+    return shown_past_add(self->past, self->arena, change->diff, own);
+}
+
+static int read_histories(struct past *self)
+{
+    struct ethos_turn *turn = self->talk->turn;
+    const struct ethos_context *context = &turn->context;
+    const struct ethos_target files[] = {{NULL, context->user_scope, "USER.md"},
+                                         {NULL, context->memory_scope, "MEMORY.md"},
+                                         {NULL, context->workspace_scope, "MEMORY.md"},
+                                         {NULL, context->global_scope, "MEMORY.md"}};
+    const struct ethos_filter filter = {.limit = RECENT_CHANGES};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        int code = files[i].scope ? ethos_history(turn, &files[i], &filter, note_change, self, NULL)
+                                  : ETHOS_UNSUPPORTED;
+        if (code == ETHOS_NOMEM)
+            return code;
+        self->past->known |= code == ETHOS_OK;
+    }
+    return ETHOS_OK;
+}
+
+static int read_past(struct talk *self, struct shown_past *out)
+{
+    struct past past = {.talk = self, .arena = &self->arena, .past = out};
+    uint64_t from = self->had.seen;
+    if (self->size > from + RECENT_BYTES)
+        from = self->size - RECENT_BYTES;
+    size_t size = self->transcript >= 0 && self->size > from ? (size_t)(self->size - from) : 0;
+    char *room = size ? malloc(size) : NULL;
+    ssize_t got = room ? os_pread(self->transcript, room, size, from) : -1;
+    past.recent = view_of(room, got > 0 ? (size_t)got : 0);
+    int code = read_histories(&past);
+    free(room);
+    return code;
+}
+
+/* Puts what changed in the place of the block. part: some memory could not be read, nothing is gone. */
+static int tell_changes(struct talk *self, bool part, struct str *block, struct shown *next)
+{
+    struct str gone, text;
+    struct shown_past past = {.gone = &gone};
+    str_init(&gone, ETHOS_MAX_STORE_BYTES);
+    str_init(&text, SIZE_MAX);
+    int code = part ? ETHOS_OK : read_past(self, &past);
+    if (code == ETHOS_OK)
+        code = shown_changes(&self->had.lines, &self->lines, str_view(block), &past, &text);
+    if (code == ETHOS_OK && part)
+        code = shown_join(&next->lines, &self->arena, &self->had.lines);
+    if (self->had.asked) { // what was sent before has arrived
+        next->size = self->size;
+        next->sent = (struct shown_lines){0};
+    }
+    if (code == ETHOS_OK)
+        code = shown_add(&next->sent, &self->arena, str_view(&text));
+    str_clear(block);
+    str_add(block, str_view(&text));
+    str_release(&gone);
+    str_release(&text);
+    return code == ETHOS_OK ? str_code(block) : code;
+}
+
+/* ---- at an event ----------------------------------------------------------------------------- */
+
+static void open_talk(struct talk *self, struct ethos *ethos)
+{
+    struct str text;
+    struct stat info;
+    const char *path = self->hook->transcript;
+    arena_init(&self->arena);
+    str_init(&text, SIZE_MAX);
+    self->known = hooks_state_read(ethos, self->hook, HOOKS_SHOWN, &text) == ETHOS_OK &&
+                  shown_parse(str_view(&text), &self->arena, &self->had);
+    str_release(&text);
+    if (!self->known)
+        self->had = (struct shown){0};
+    self->transcript = path ? os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0) : -1;
+    if (self->transcript >= 0 &&
+        (os_fstat(self->transcript, &info) != 0 || !S_ISREG(info.st_mode))) {
+        os_close(self->transcript);
+        self->transcript = -1;
+    }
+    self->size = self->transcript >= 0 ? (uint64_t)info.st_size : 0;
+}
+
+static void close_talk(struct talk *self)
+{
+    if (self->transcript >= 0)
+        os_close(self->transcript);
+    arena_release(&self->arena);
+}
+
+static bool save(struct ethos *ethos, const struct talk *self, const struct shown *next)
+{
+    struct str text;
+    str_init(&text, SIZE_MAX);
+    bool saved = shown_print(next, &text) == ETHOS_OK &&
+                 hooks_state_write(ethos, self->hook, HOOKS_SHOWN, str_view(&text));
+    str_release(&text);
+    return saved;
+}
+
+/* What is told of a block, and what is known of the conversation then. */
+static int choose(struct talk *self, bool part, struct str *block, struct shown *next)
+{
+    bool prompt = self->hook->event->action == AGENT_PROMPT;
+    bool arrived = has_arrived(self, str_view(block));
+    int code = ETHOS_OK;
+    *next = self->had;
+    next->asked = self->had.asked || prompt;
+    if (!arrived || self->had.lines.count == 0) {
+        *next = (struct shown){.size = self->size, .asked = prompt, .lines = self->lines};
+        next->problem = arrived ? self->had.problem : 0;
+        code = shown_join(&next->sent, &self->arena, &self->lines);
+    } else if (shown_same(&self->had.lines, &self->lines)) {
+        str_clear(block);
+        return ETHOS_OK;
+    } else {
+        next->lines = (struct shown_lines){0};
+        code = shown_join(&next->lines, &self->arena, &self->lines);
+        if (code == ETHOS_OK)
+            code = tell_changes(self, part, block, next);
+        next->asked = prompt || (block->size == 0 && next->asked);
+    }
+    next->seen = self->size;
+    return code;
+}
+
+int hooks_shown(struct ethos *ethos, struct ethos_turn *turn, const struct hook *hook,
+                const char *problem, struct str *block, bool *out_tell_problem)
+{
+    struct talk self = {.turn = turn, .hook = hook};
+    struct shown next;
+    *out_tell_problem = problem != NULL;
+    if (!hook->session)
+        return ETHOS_OK;
+    open_talk(&self, ethos);
+    int code = shown_add(&self.lines, &self.arena, str_view(block));
+    if (code == ETHOS_OK && (self.known || block->size > 0 || problem)) {
+        code = choose(&self, problem != NULL, block, &next);
+        uint64_t told = problem ? shown_hash(view_str(problem)) : 0;
+        *out_tell_problem = told != 0 && told != next.problem;
+        next.problem = told;
+        // what cannot be noted would be told with every prompt
+        if (code == ETHOS_OK && !save(ethos, &self, &next) && hook->event->action == AGENT_PROMPT)
+            *out_tell_problem = false;
+    }
+    close_talk(&self);
+    return code;
+}

@@ -1,0 +1,493 @@
+/*
+ * record.c: what was said, from events of agents into sessions.
+ *
+ * Everything goes through the spool, so that there is one way: a note is written, and then the notes
+ * of the conversation are taken in, oldest first, by one process at a time. An agent's transcript is
+ * imported; where there is none that can be read, the event itself says what was asked and answered.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/system/dir.h"
+#include "base/system/os.h"
+#include "base/view.h"
+#include "memory/handle_internal.h"
+#include "memory/hooks/internal.h"
+#include "memory/hooks/queue.h"
+#include "memory/sessions/import.h"
+
+#define VERSION 1        /* of notes */
+#define OLD_MS 86400000  /* a note that could not be recorded for so long is put aside */
+#define HEADER_MAX 65536 /* bytes of the first line of a transcript */
+
+int hooks_recording(struct ethos *self, bool *out, struct ethos_error *error)
+{
+    const struct config *home, *own;
+    int code = service_config(self, NULL, &home, &own, error);
+    *out = code == ETHOS_OK && !self->ephemeral && config_switch(home, NULL, "hooks.record");
+    return code;
+}
+
+/* ---- a transcript ---------------------------------------------------------------------------- */
+
+static void load_place(struct ethos *self, const struct hook *hook, struct sessions_place *out)
+{
+    struct str text;
+    str_init(&text, SIZE_MAX);
+    if (hooks_state_read(self, hook, HOOKS_PLACE, &text) != ETHOS_OK ||
+        !sessions_place_parse(str_view(&text), out))
+        *out = (struct sessions_place){0};
+    str_release(&text);
+}
+
+static void save_place(struct ethos *self, const struct hook *hook,
+                       const struct sessions_place *place)
+{
+    struct str text;
+    str_init(&text, SIZE_MAX);
+    if (sessions_place_print(place, &text) == ETHOS_OK)
+        hooks_state_write(self, hook, HOOKS_PLACE, str_view(&text));
+    str_release(&text);
+}
+
+/* A session that went on otherwise stays as it is; there is nothing to be gained by trying again. */
+static int record_transcript(struct ethos_turn *turn, const struct hook *hook,
+                             struct ethos_error *error)
+{
+    struct sessions_place place, before;
+    const struct sessions_import what = {
+        .path = hook->transcript, .format = hook->agent->format, .place = &place};
+    load_place(turn->ethos, hook, &place);
+    before = place;
+    int code = sessions_import(turn, &what, error);
+    if (code == ETHOS_OK && memcmp(&before, &place, sizeof place) != 0)
+        save_place(turn->ethos, hook, &place);
+    return code;
+}
+
+/* Whether the agent's transcript will tell what its events do. */
+static bool has_transcript(const struct hook *hook)
+{
+    return hook->transcript && hook->agent->format;
+}
+
+static bool says_something(const struct hook *hook)
+{
+    return !view_blank(hook->prompt) || !view_blank(hook->reply);
+}
+
+/* Whether a file without any message is a transcript that has begun: empty, or JSON from its first line on. */
+static bool has_begun(const char *path)
+{
+    struct stat info;
+    json_t *row = NULL;
+    char *room = malloc(HEADER_MAX);
+    int fd = room ? os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0) : -1;
+    bool there = fd >= 0 && os_fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    ssize_t got = there ? os_pread(fd, room, HEADER_MAX, 0) : -1;
+    struct ethos_view text = view_of(room, got > 0 ? (size_t)got : 0), line = {0};
+    if (got > 0 && view_line(&text, &line))
+        json_parse_wide(line, "transcript", &row, NULL);
+    bool begun = got == 0 || json_is_object(row);
+    json_decref(row);
+    if (fd >= 0)
+        os_close(fd);
+    free(room);
+    return begun;
+}
+
+/*
+ * An agent may say that a turn has ended before its transcript is there, or has more than its first
+ * lines, which tell of no message: that is waited for, in the spool, unless it is late.
+ */
+static int record(struct ethos_turn *turn, const struct hook *hook, const char *turn_id, bool late,
+                  struct ethos_error *error)
+{
+    int code = has_transcript(hook) ? record_transcript(turn, hook, error) : ETHOS_NOTFOUND;
+    if (code != ETHOS_NOTFOUND && code != ETHOS_INVALID)
+        return code;
+    bool begun = code == ETHOS_INVALID && has_begun(hook->transcript);
+    if (has_transcript(hook) && (begun || code == ETHOS_NOTFOUND) && !late)
+        return err_set(error, ETHOS_IO, "%s: not there yet", hook->transcript);
+    if (says_something(hook))
+        return hooks_say(turn, hook, turn_id, error);
+    return has_transcript(hook) && !begun ? code : ETHOS_OK;
+}
+
+/* ---- notes ----------------------------------------------------------------------------------- */
+
+/* A note that was read. */
+struct note_of_hook {
+    json_t *json;
+    struct hook hook;
+    struct ethos_request request;
+    char personality[ETHOS_MAX_ID + 1], user[ETHOS_MAX_ID + 1]; /* where it names none */
+};
+
+/* Whose it is says the environment of the agent as well; another process may take the note in. */
+static int print_note(const struct ethos *self, const struct ethos_request *given,
+                      const struct hook *hook, struct str *out, struct ethos_error *error)
+{
+    const struct ethos_request request = turn_request(given);
+    json_t *note = json_pack("{s:i, s:s, s:s, s:I, s:s*, s:s*, s:O}", "version", VERSION, "agent",
+                             hook->agent->name, "event", hook->event->name, "at",
+                             (json_int_t)service_now_ms(self), "personality", request.personality,
+                             "user", request.user, "input", hook->input);
+    int code = note ? json_print(note, JSON_STYLE_LINE, out) : ETHOS_NOMEM;
+    json_decref(note);
+    return code == ETHOS_OK ? code : err_nomem(error);
+}
+
+static const char *text_of(const json_t *json, const char *name)
+{
+    return json_string_value(json_object_get(json, name));
+}
+
+/* ETHOS_INVALID for one that is not ours, ETHOS_UNSUPPORTED for one of a newer program. */
+static int parse_note(struct ethos_view text, struct note_of_hook *out, struct ethos_error *error)
+{
+    *out = (struct note_of_hook){0};
+    int code = json_parse_most(text, SPOOL_MAX_NOTE, "note", &out->json, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (json_integer_value(json_object_get(out->json, "version")) > VERSION)
+        return err_set(error, ETHOS_UNSUPPORTED, "note: of a newer version");
+    const struct agent *who;
+    const struct agent_event *what = agent_event_find(text_of(out->json, "agent"),
+                                                      text_of(out->json, "event"), &who);
+    if (!what)
+        return err_set(error, ETHOS_INVALID, "note: no event of an agent");
+    code = hook_take(who, what, json_incref(json_object_get(out->json, "input")), &out->hook,
+                     error);
+    if (code == ETHOS_OK && !out->hook.session)
+        code = err_set(error, ETHOS_INVALID, "note: it names no conversation");
+    out->request = (struct ethos_request){.personality = text_of(out->json, "personality"),
+                                          .user = text_of(out->json, "user"),
+                                          .workspace = ""}; // nothing of it is recorded
+    return code;
+}
+
+static void release_note(struct note_of_hook *note)
+{
+    hook_release(&note->hook);
+    json_decref(note->json);
+}
+
+static int record_event(struct ethos *self, const struct ethos_request *request,
+                        const struct hook *hook, const char *turn_id, bool late,
+                        struct ethos_error *error)
+{
+    struct ethos_turn *turn;
+    int code = ethos_turn_new(self, request, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = record(turn, hook, hook->turn ? hook->turn : turn_id, late, error);
+    ethos_turn_free(turn);
+    if (code == ETHOS_OK && hook->event->action == AGENT_END) {
+        hooks_state_drop(self, hook, HOOKS_PLACE);
+        hooks_state_clear(self);
+    }
+    return code;
+}
+
+/* What a note does not say, the configuration does: the environment is that of another process. */
+static int complete_note(struct ethos *self, struct note_of_hook *note, struct ethos_error *error)
+{
+    const struct config *home, *own;
+    int code = service_config(self, NULL, &home, &own, error);
+    if (code == ETHOS_OK && !note->request.personality) {
+        const char *active = config_get(home, NULL, "personality");
+        snprintf(note->personality, sizeof note->personality, "%s", active);
+        note->request.personality = note->personality;
+    }
+    if (code == ETHOS_OK && !note->request.user) {
+        code = service_local_user(self, note->user, error);
+        note->request.user = note->user;
+    }
+    return code;
+}
+
+static int record_note(struct ethos *self, struct note_of_hook *note, const char *name, bool late,
+                       struct ethos_error *error)
+{
+    int code = complete_note(self, note, error);
+    return code == ETHOS_OK ? record_event(self, &note->request, &note->hook, name, late, error)
+                            : code;
+}
+
+/* ---- taking them in -------------------------------------------------------------------------- */
+
+/* Whether the same will fail the next time, too. */
+static bool is_hopeless(int code)
+{
+    return code == ETHOS_INVALID || code == ETHOS_LIMIT || code == ETHOS_NOTFOUND ||
+           code == ETHOS_CONFLICT || code == ETHOS_EXISTS || code == ETHOS_DENIED;
+}
+
+/* Whether it says nothing about the note. */
+static bool is_elsewhere(int code)
+{
+    return code == ETHOS_BUSY || code == ETHOS_NOMEM;
+}
+
+static bool is_old(const struct ethos *self, const char *name)
+{
+    return service_now_ms(self) - strtoll(name, NULL, 10) > OLD_MS;
+}
+
+static bool is_of(const struct note_of_hook *note, const struct hook *of)
+{
+    return !of || (note->hook.agent == of->agent && strcmp(note->hook.session, of->session) == 0);
+}
+
+/* What becomes of a note, by what became of the recording. */
+static int settle_note(struct ethos *self, const char *name, const char *session, int code,
+                       struct hooks_drained *told, struct ethos_error *error)
+{
+    if (code == ETHOS_OK) {
+        told->recorded++;
+        return spool_drop(self, name, error);
+    }
+    if (is_elsewhere(code) || !(is_hopeless(code) || is_old(self, name)))
+        return code;
+    told->refused++;
+    return spool_refuse(self, name, session, error);
+}
+
+/* One note of a conversation (NULL: of any). */
+static int take_note(struct ethos *self, const char *name, const struct hook *of,
+                     struct hooks_drained *told, struct ethos_error *error)
+{
+    struct note_of_hook note = {0};
+    struct str text;
+    str_init(&text, SIZE_MAX);
+    int code = spool_read(self, name, &text, error);
+    if (code == ETHOS_NOTFOUND) { // a person took it away
+        str_release(&text);
+        return ETHOS_OK;
+    }
+    if (code == ETHOS_OK)
+        code = parse_note(str_view(&text), &note, error);
+    // one that is no note is nobody's; one that could not be read may be anybody's
+    bool mine = code == ETHOS_OK ? is_of(&note, of) : !of || !is_hopeless(code);
+    if (code == ETHOS_OK && mine)
+        code = record_note(self, &note, name, is_old(self, name), error);
+    if (mine)
+        code = settle_note(self, name,
+                           note.json && has_transcript(&note.hook) ? note.hook.session : NULL, code,
+                           told, error);
+    release_note(&note);
+    str_release(&text);
+    return mine ? code : ETHOS_OK;
+}
+
+/* One that fails does not keep the others waiting. The first failure is returned. */
+static int take_each(struct ethos *self, const struct hook *of, const struct dir_names *names,
+                     struct hooks_drained *told, struct ethos_error *error)
+{
+    struct ethos_error other;
+    int first = ETHOS_OK;
+    for (size_t i = 0; i < names->count; i++) {
+        int code = take_note(self, names->list[i], of, told, first ? &other : error);
+        if (code == ETHOS_OK)
+            continue;
+        told->left++;
+        first = first ? first : code;
+        if (is_elsewhere(code)) {
+            told->left += names->count - i - 1;
+            break;
+        }
+    }
+    return first;
+}
+
+static int take_locked(struct ethos *self, const struct hook *of, const char *newest, bool dry_run,
+                       struct hooks_drained *told, struct ethos_error *error)
+{
+    struct arena arena;
+    struct dir_names names;
+    const struct dir_names one = {&newest, newest ? 1 : 0};
+    arena_init(&arena);
+    int code = take_each(self, of, &one, told, error); // it may tell what the others are about
+    if (code == ETHOS_OK)
+        code = spool_list(self, &arena, &names, error);
+    if (code == ETHOS_OK && dry_run)
+        told->left = names.count;
+    else if (code == ETHOS_OK)
+        code = take_each(self, of, &names, told, error);
+    arena_release(&arena);
+    return code;
+}
+
+/* Notes of a conversation (NULL: of all), beginning with one, or NULL. */
+static int take_notes(struct ethos *self, const struct hook *of, const char *newest, bool dry_run,
+                      struct hooks_drained *told, struct ethos_error *error)
+{
+    int lock;
+    int code = spool_lock(self, &lock, error);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+    code = take_locked(self, of, newest, dry_run, told, error);
+    os_close(lock);
+    return code;
+}
+
+/* What could not be noted goes into the spool, or is recorded at once. False: some of it still waits. */
+struct retry {
+    struct ethos *ethos;
+    bool at_once;
+};
+
+/* A note that waited beside the spool, recorded at once. One that never can be is done with. */
+static int record_waiting(struct ethos *self, const char *name, struct ethos_view text)
+{
+    struct note_of_hook note;
+    int code = parse_note(text, &note, NULL);
+    if (code == ETHOS_OK)
+        code = record_note(self, &note, name, true, NULL);
+    release_note(&note);
+    return is_hopeless(code) ? ETHOS_OK : code;
+}
+
+static bool retry_lines(void *arg, struct ethos_view text)
+{
+    const struct retry *retry = arg;
+    struct ethos_view line;
+    int code = ETHOS_OK;
+    while (code == ETHOS_OK && view_line(&text, &line)) {
+        char name[SPOOL_NAME_SIZE];
+        const char *space = memchr(line.data, ' ', line.size);
+        size_t size = space ? (size_t)(space - line.data) : 0;
+        if (size == 0 || size >= sizeof name)
+            continue;
+        memcpy(name, line.data, size);
+        name[size] = '\0';
+        code = retry->at_once ? record_waiting(retry->ethos, name, view_from(line, size + 1))
+                              : spool_put(retry->ethos, name, view_from(line, size + 1), NULL);
+    }
+    return code == ETHOS_OK;
+}
+
+static void retry_waiting(struct ethos *self, const struct hook *hook, bool at_once)
+{
+    struct retry retry = {self, at_once};
+    struct str text;
+    str_init(&text, SIZE_MAX);
+    if (hooks_state_read(self, hook, HOOKS_WAITING, &text) == ETHOS_OK &&
+        retry_lines(&retry, str_view(&text)))
+        hooks_state_drop(self, hook, HOOKS_WAITING);
+    str_release(&text);
+}
+
+/* Nobody wants what waits to be recorded any more once recording is off. */
+static int drop_all(struct ethos *self, struct ethos_error *error)
+{
+    struct arena arena;
+    struct dir_names names;
+    arena_init(&arena);
+    int code = spool_list(self, &arena, &names, error);
+    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
+        code = spool_drop(self, names.list[i], error);
+    arena_release(&arena);
+    return code;
+}
+
+int hooks_drain(struct ethos *self, bool dry_run, struct hooks_drained *out,
+                struct ethos_error *error)
+{
+    bool recording;
+    *out = (struct hooks_drained){0};
+    if (self->ephemeral)
+        return ETHOS_OK;
+    int code = hooks_recording(self, &recording, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (recording && !dry_run) {
+        struct retry retry = {self, false};
+        hooks_state_each(self, HOOKS_WAITING, retry_lines, &retry);
+    }
+    return recording || dry_run ? take_notes(self, NULL, NULL, dry_run, out, error)
+                                : drop_all(self, error);
+}
+
+/* ---- an event -------------------------------------------------------------------------------- */
+
+/* Beside the spool, for the next event of the conversation. */
+static bool keep_waiting(struct ethos *self, const struct hook *hook, const char *name,
+                         struct ethos_view note)
+{
+    struct str line;
+    str_init(&line, SIZE_MAX);
+    str_printf(&line, "%s ", name);
+    str_add(&line, note);
+    str_addc(&line, '\n');
+    bool kept = str_code(&line) == ETHOS_OK &&
+                hooks_state_append(self, hook, HOOKS_WAITING, str_view(&line));
+    str_release(&line);
+    return kept;
+}
+
+static int note_event(struct ethos *self, const struct ethos_request *request,
+                      const struct hook *hook, char out_name[SPOOL_NAME_SIZE],
+                      struct ethos_error *error)
+{
+    struct str text;
+    if (spool_name(self, out_name) != 0)
+        return err_errno(error, errno, "random");
+    str_init(&text, SIZE_MAX);
+    int code = print_note(self, request, hook, &text, error);
+    if (code == ETHOS_OK) {
+        retry_waiting(self, hook, false);
+        code = spool_put(self, out_name, str_view(&text), error);
+        if (code != ETHOS_OK && hook->event->action == AGENT_PROMPT &&
+            keep_waiting(self, hook, out_name, str_view(&text)))
+            code = ETHOS_OK;
+    }
+    str_release(&text);
+    return code;
+}
+
+/* Without a spool it is tried once, directly. */
+static int record_now(struct ethos *self, const struct ethos_request *given,
+                      const struct hook *hook, struct ethos_error *error)
+{
+    char turn_id[SPOOL_NAME_SIZE];
+    struct ethos_request request = *given;
+    request.workspace = ""; // nothing of it is recorded
+    spool_name(self, turn_id);
+    retry_waiting(self, hook, true);
+    return record_event(self, &request, hook, turn_id, true, error);
+}
+
+int hooks_record(struct ethos *self, const struct ethos_request *request, const struct hook *hook,
+                 struct ethos_error *error)
+{
+    struct hooks_drained told = {0};
+    char name[SPOOL_NAME_SIZE];
+    bool prompt = hook->event->action == AGENT_PROMPT, recording;
+    if (!hook->session || (prompt && has_transcript(hook)))
+        return ETHOS_OK;
+    // Gemini CLI says before every turn that it might
+    if (hook->event->action == AGENT_COMPACT && hook->agent->format)
+        hooks_state_drop(self, hook, HOOKS_SHOWN);
+    int settings = hooks_recording(self, &recording, error);
+    if (self->ephemeral || (settings == ETHOS_OK && !recording))
+        return ETHOS_OK;
+    int code = note_event(self, request, hook, name, settings ? NULL : error);
+    if (settings != ETHOS_OK) // it waits until they can be read
+        return settings;
+    if (code != ETHOS_OK && code != ETHOS_NOMEM && !prompt)
+        return record_now(self, request, hook, error);
+    if (code != ETHOS_OK || prompt)
+        return code;
+    code = take_notes(self, hook, has_transcript(hook) ? name : NULL, false, &told, error);
+    if (code != ETHOS_OK)
+        spool_keep(self, name, NULL);
+    return code;
+}

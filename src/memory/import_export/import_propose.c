@@ -1,0 +1,103 @@
+/*
+ * import_propose.c: an import that nobody has approved: each note, and the entries of a memory, wait for a person.
+ *
+ * Nothing is written and nothing recorded as brought, so that the same import may be run again, and approved. What is
+ * here already, or would have to be merged, is left alone and told.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "base/view.h"
+#include "core/notes/index.h"
+#include "core/notes/note.h"
+#include "memory/import_export/import_internal.h"
+
+#define MERGES "it is here with other content; import with --yes to merge it"
+
+/* A note, and its line in the index. */
+struct proposing {
+    const struct source_item *item;
+    struct str title, hook, index;
+};
+
+static int describe(const struct source_item *item, struct proposing *out)
+{
+    struct note note;
+    *out = (struct proposing){.item = item};
+    str_init(&out->title, ETHOS_MAX_STORE_BYTES);
+    str_init(&out->hook, ETHOS_MAX_STORE_BYTES);
+    str_init(&out->index, ETHOS_MAX_STORE_BYTES);
+    note_parse(item->note, &note);
+    int code = note_title(&note, item->key, &out->title);
+    return code == ETHOS_OK ? note_value(note.description, &out->hook) : code;
+}
+
+static void release(struct proposing *self)
+{
+    str_release(&self->title);
+    str_release(&self->hook);
+    str_release(&self->index);
+}
+
+/* As it would be written; admission makes it wait. */
+static int put_note(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+{
+    struct proposing *self = arg;
+    (void)count;
+    if (edits[0].old.data)
+        return ETHOS_OK; // it came meanwhile
+    edits[0].verdict = edits[1].verdict = ETHOS_EDIT_PUT;
+    edits[0].text = self->item->note;
+    if (index_put(view_of(edits[1].old.data, edits[1].old.size), str_view(&self->title),
+                  view_str(self->item->key), str_view(&self->hook), &self->index) != ETHOS_OK)
+        return err_nomem(error);
+    edits[1].text = str_view(&self->index);
+    return ETHOS_OK;
+}
+
+static int propose_note(struct import *import, const struct source_item *item,
+                        struct ethos_error *error)
+{
+    struct proposing proposing;
+    struct ethos_edit edits[2] = {{.key = item->key}, {.key = TRANSFER_INDEX}};
+    const struct ethos_sync_how how = {.origin = &import->origin};
+    int code = describe(item, &proposing) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+    if (code == ETHOS_OK)
+        code = handle_update(import->turn, import->note_scope, edits, 2, put_note, &proposing, &how,
+                             error);
+    release(&proposing);
+    if (code == ETHOS_PENDING || code == ETHOS_OK)
+        import_tell(import, item, import->note_scope, item->key, "waiting", NULL, NULL);
+    return code == ETHOS_PENDING ? ETHOS_OK : code;
+}
+
+static int meet(struct import *import, const struct source_item *item, struct ethos_error *error)
+{
+    static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
+    const struct ethos_host *host = import->turn->ethos->host;
+    struct ethos_provider *provider = import->turn->provider;
+    struct ethos_text here = {0};
+    import_step(import);
+    int code = provider->ops->read(provider, import->note_scope, item->key, &whole, &here, error);
+    bool same = here.data && view_eq(view_of(here.data, here.size), item->note);
+    if (code == ETHOS_NOTFOUND)
+        code = propose_note(import, item, error);
+    else if (code == ETHOS_OK)
+        import_tell(import, item, import->note_scope, item->key, same ? "unchanged" : "skipped",
+                    same ? NULL : MERGES, NULL);
+    host->resize(host->arg, here.data, 0);
+    return code;
+}
+
+int import_propose_notes(struct import *import, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < import->source.count; i++) {
+        const struct source_item *item = &import->source.items[i];
+        if (item->item.kind == FOREIGN_NOTE || item->item.kind == FOREIGN_FACT)
+            code = meet(import, item, error);
+    }
+    return code;
+}

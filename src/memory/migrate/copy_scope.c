@@ -1,0 +1,549 @@
+/*
+ * copy_scope.c: one scope of a move: what the target is to become, and the steps that lead there.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/view.h"
+#include "core/history/history.h"
+#include "core/memory/scope.h"
+#include "memory/migrate/scope_history.h"
+#include "store/store.h"
+
+#define WALK_ENDS 1 /* what was looked for is found */
+
+static bool is_absent(const char *revision)
+{
+    return strcmp(revision, "absent") == 0;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static uint64_t last_number(const struct plan *plan)
+{
+    return plan->count > 0 ? plan->rows[plan->count - 1].number : 0;
+}
+
+/* The number that a change of the source has by now: of the newest one with the old number. */
+static uint64_t number_now(const struct plan *plan, uint64_t old)
+{
+    for (size_t i = plan->count; i-- > 0;) {
+        if (plan->old_numbers[i] == old)
+            return plan->rows[i].number;
+    }
+    return plan->some ? 0 : old;
+}
+
+/* "3,4" with the numbers of now; what is no number ends it. */
+static int map_undoes(struct plan *plan, const char **undoes)
+{
+    struct str out;
+    const char *at = *undoes;
+    char *end;
+    if (!at)
+        return ETHOS_OK;
+    str_init(&out, SIZE_MAX);
+    while (*at >= '0' && *at <= '9') {
+        uint64_t old = strtoull(at, &end, 10);
+        uint64_t now = number_now(plan, old);
+        if (now > 0 || !plan->some)
+            str_printf(&out, "%s%" PRIu64, out.size ? "," : "", now);
+        at = *end == ',' ? end + 1 : end;
+    }
+    *undoes = out.size ? arena_str(&plan->arena, out.data) : NULL;
+    int code = str_code(&out) == ETHOS_OK && (*undoes || !out.size) ? ETHOS_OK : ETHOS_NOMEM;
+    str_release(&out);
+    return code;
+}
+
+/* A change as it comes next in the target. */
+static int number_change(struct plan *plan, const struct ethos_change *from,
+                         struct ethos_change *out)
+{
+    uint64_t last = last_number(plan);
+    *out = *from;
+    if (out->number <= last || out->number > MIGRATE_NUMBER_MAX)
+        out->number = last + 1;
+    if (out->group > 0)
+        out->group = out->number - (from->number - from->group);
+    return map_undoes(plan, &out->undoes);
+}
+
+static int push(struct plan *plan, const struct ethos_change *change, uint64_t old)
+{
+    struct ethos_change *rows = arena_grow(&plan->arena, plan->rows, plan->count, &plan->capacity,
+                                           sizeof *rows);
+    uint64_t *numbers = arena_grow(&plan->arena, plan->old_numbers, plan->count,
+                                   &plan->old_capacity, sizeof *numbers);
+    if (rows)
+        plan->rows = rows;
+    if (numbers)
+        plan->old_numbers = numbers;
+    if (!rows || !numbers)
+        return ETHOS_NOMEM;
+    numbers[plan->count] = old;
+    rows[plan->count++] = *change;
+    return ETHOS_OK;
+}
+
+/* ---- what the target has --------------------------------------------------------------------- */
+
+static int refuse(const struct plan *plan, const struct ethos_change *change,
+                  struct ethos_error *error)
+{
+    int code = err_set(error, ETHOS_CONFLICT,
+                       "%s: the target has other changes: %" PRIu64 " of %s is not in the source",
+                       plan->scope, change->number, change->key);
+    return err_hint(error, code, "choose an empty target, or one that this source was moved to");
+}
+
+/* The next change of the target must be the next one of the source, or one that a move added. */
+static int accept(struct plan *plan, const struct ethos_change *there, struct ethos_error *error)
+{
+    struct ethos_change next;
+    if (plan->taken < plan->source.count) {
+        const struct ethos_change *from = &plan->source.rows[plan->taken];
+        if (number_change(plan, from, &next) != ETHOS_OK)
+            return err_nomem(error);
+        if (past_same(&next, there)) {
+            plan->taken++;
+            return push(plan, &next, from->number) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+        }
+    }
+    if (!past_is_added(there) || there->number <= last_number(plan))
+        return refuse(plan, there, error);
+    if (history_copy(there, &plan->arena, &next) != ETHOS_OK || push(plan, &next, 0) != ETHOS_OK)
+        return err_nomem(error);
+    return ETHOS_OK;
+}
+
+static int accept_all(struct plan *plan, struct ethos_error *error)
+{
+    struct past target;
+    int code = past_collect(plan->move->to, plan->scope, &target, error);
+    for (size_t i = 0; code == ETHOS_OK && i < target.count; i++)
+        code = accept(plan, &target.rows[i], error);
+    plan->there = plan->count;
+    past_release(&target);
+    return code;
+}
+
+static int add_rest(struct plan *plan, struct ethos_error *error)
+{
+    for (; plan->taken < plan->source.count; plan->taken++) {
+        struct ethos_change next;
+        const struct ethos_change *from = &plan->source.rows[plan->taken];
+        if (number_change(plan, from, &next) != ETHOS_OK ||
+            push(plan, &next, from->number) != ETHOS_OK)
+            return err_nomem(error);
+    }
+    for (size_t i = 0; i < plan->count; i++)
+        plan->counts.renumbered += plan->old_numbers[i] != 0 || !past_is_added(&plan->rows[i])
+                                       ? plan->old_numbers[i] != plan->rows[i].number
+                                       : 0;
+    return ETHOS_OK;
+}
+
+/* ---- texts that no change led to ------------------------------------------------------------- */
+
+static int keep_all(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+{
+    (void)arg, (void)edits, (void)count, (void)error;
+    return ETHOS_OK;
+}
+
+/* The revisions that changes lead to, of each key; in the arena of the keys. NULL: no memory. */
+static const char **find_ends(struct names *keys, const struct ethos_change *rows, size_t count)
+{
+    const char **ends = arena_array(&keys->arena, keys->count + 1, sizeof *ends);
+    for (size_t i = 0; ends && i < keys->count; i++)
+        ends[i] = "absent";
+    for (size_t i = 0; ends && i < count; i++) {
+        size_t key = past_is_seen(&rows[i]) ? keys->count : names_find(keys, rows[i].key);
+        if (key < keys->count)
+            ends[key] = rows[i].after;
+    }
+    return ends;
+}
+
+/*
+ * The text a key has now. Where people can edit it, after what they did was recorded: an update does that, which
+ * costs as much as the index of the scope, so one that its last change led to (end; NULL: unknown) is only read.
+ */
+static int settle(const struct plan *plan, struct ethos_store *store, const char *key,
+                  const char *end, struct ethos_text *out, struct ethos_error *error)
+{
+    static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
+    const struct ethos_host *host = plan->move->host;
+    int read = store->ops->read(store, plan->scope, key, &whole, out, error);
+    read = read == ETHOS_NOTFOUND ? ETHOS_OK : read;
+    bool settled = read == ETHOS_OK && end &&
+                   strcmp(out->data ? out->revision : "absent", end) == 0;
+    if (settled || plan->move->dry_run || !(store->capabilities & ETHOS_STORE_PATHS))
+        return read;
+    struct ethos_edit edit = {.key = key};
+    int code = store_update(store, plan->scope, &edit, 1, keep_all, NULL, NULL, error);
+    if (code == ETHOS_DENIED || code == ETHOS_IO) { // a file that we may only read, or a disk
+        host->resize(host->arg, edit.old.data, 0);
+        return read;
+    }
+    host->resize(host->arg, out->data, 0);
+    *out = edit.old;
+    return code;
+}
+
+static int add_change(struct plan *plan, const char *key, const char *before, const char *after,
+                      const struct ethos_text *text, struct ethos_error *error)
+{
+    const struct ethos_host *host = plan->move->host;
+    const struct ethos_change change = {
+        .number = last_number(plan) + 1,
+        .time_ms = text->data && text->mtime_ms > 0 ? text->mtime_ms : host->now_ms(host->arg),
+        .key = arena_str(&plan->arena, key),
+        .actions = is_absent(after) ? "delete" : "replace",
+        .source = "tool",
+        .via = MIGRATE_VIA,
+        .actor = "ethos",
+        .before = before,
+        .after = arena_str(&plan->arena, after),
+        .bytes_after = text->size,
+    };
+    if (!change.key || !change.after || push(plan, &change, 0) != ETHOS_OK)
+        return err_nomem(error);
+    plan->counts.added++;
+    return ETHOS_OK;
+}
+
+/* The newest change of a walk. */
+struct newest {
+    const struct plan *plan;
+    bool known; /* it is the last one that the plan was made of */
+};
+
+static int look_at_newest(void *arg, const struct ethos_change *change)
+{
+    struct newest *newest = arg;
+    const struct past *source = &newest->plan->source;
+    if (scope_key_check(newest->plan->scope, change->key, NULL) != ETHOS_OK)
+        return ETHOS_OK;
+    newest->known = source->count > 0 && past_same(&source->rows[source->count - 1], change);
+    return WALK_ENDS;
+}
+
+int plan_is_old(const struct plan *plan, bool *out, struct ethos_error *error)
+{
+    struct ethos_store *from = plan->move->from;
+    struct newest newest = {plan, plan->source.count == 0};
+    int code = from->ops->history(from, plan->scope, NULL, look_at_newest, &newest, error);
+    *out = !newest.known;
+    return code == WALK_ENDS ? ETHOS_OK : code;
+}
+
+/* A text other than its last change led to gets a change; but not one whose change came meanwhile. */
+static int compare_key(struct plan *plan, const char *key, const char *end,
+                       struct ethos_error *error)
+{
+    const struct ethos_host *host = plan->move->host;
+    struct ethos_text text = {0};
+    char revision[ETHOS_REVISION_SIZE] = "absent";
+    int code = settle(plan, plan->move->from, key, end, &text, error);
+    if (code == ETHOS_OK && text.data) {
+        hash_revision(view_of(text.data, text.size), revision);
+        plan->counts.texts++;
+    }
+    if (code == ETHOS_OK && strcmp(revision, end) != 0 && !plan->old)
+        code = plan_is_old(plan, &plan->old, error);
+    if (code == ETHOS_OK && strcmp(revision, end) != 0 && !plan->old)
+        code = add_change(plan, key, end, revision, &text, error);
+    host->resize(host->arg, text.data, 0);
+    return code;
+}
+
+/* ---- the plan -------------------------------------------------------------------------------- */
+
+/*
+ * Where people can edit texts: what they did becomes changes, and what a dead writer left is finished or taken
+ * back.
+ */
+static int settle_all(const struct plan *plan, struct ethos_store *store, struct ethos_error *error)
+{
+    const struct ethos_host *host = plan->move->host;
+    struct names keys = {0};
+    struct past past;
+    if (!(store->capabilities & ETHOS_STORE_PATHS) || plan->move->dry_run)
+        return ETHOS_OK;
+    int code = past_collect(store, plan->scope, &past, error);
+    if (code == ETHOS_OK)
+        code = names_of_keys(store, plan->scope, &past, &keys, error);
+    const char **ends = code == ETHOS_OK ? find_ends(&keys, past.rows, past.count) : NULL;
+    if (code == ETHOS_OK && !ends)
+        code = err_nomem(error);
+    for (size_t i = 0; code == ETHOS_OK && i < keys.count; i++) {
+        struct ethos_text text = {0};
+        const char *end = i > 0 ? ends[i] : NULL; // an update of one key settles dead writers
+        code = settle(plan, store, keys.list[i], end, &text, error);
+        host->resize(host->arg, text.data, 0);
+    }
+    names_release(&keys);
+    past_release(&past);
+    return code;
+}
+
+static int compare_keys(struct plan *plan, struct names *keys, struct ethos_error *error)
+{
+    const char **ends = find_ends(keys, plan->rows, plan->count);
+    int code = ends ? ETHOS_OK : err_nomem(error);
+    for (size_t i = 0; code == ETHOS_OK && i < keys->count; i++)
+        code = compare_key(plan, keys->list[i], ends[i], error);
+    return code;
+}
+
+static int compare_all(struct plan *plan, struct ethos_error *error)
+{
+    struct names keys = {0};
+    const struct past all = {.rows = plan->rows, .count = plan->count};
+    int code = names_of_keys(plan->move->from, plan->scope, &all, &keys, error);
+    if (code == ETHOS_OK)
+        code = compare_keys(plan, &keys, error);
+    names_release(&keys);
+    return code;
+}
+
+static int draw_up(struct plan *plan, struct ethos_error *error)
+{
+    int code = past_collect(plan->move->from, plan->scope, &plan->source, error);
+    if (code == ETHOS_OK)
+        code = accept_all(plan, error);
+    if (code == ETHOS_OK)
+        code = add_rest(plan, error);
+    if (code == ETHOS_OK)
+        code = compare_all(plan, error);
+    plan->counts.changes = plan->source.count;
+    plan->counts.skipped = plan->source.skipped;
+    plan->counts.moved = plan->count - plan->there - plan->counts.added;
+    return code;
+}
+
+int plan_make(struct plan *plan, const struct migrate *move, const char *scope,
+              struct ethos_error *error)
+{
+    *plan = (struct plan){.move = move, .scope = scope};
+    arena_init(&plan->arena);
+    int code = settle_all(plan, move->from, error);
+    if (code == ETHOS_OK)
+        code = settle_all(plan, move->to, error);
+    return code == ETHOS_OK ? draw_up(plan, error) : code;
+}
+
+/* The newest change of the target: those of the plan come after it. */
+static int accept_last(struct plan *plan, struct ethos_error *error)
+{
+    struct past target;
+    struct ethos_change last;
+    int code = past_collect(plan->move->to, plan->scope, &target, error);
+    if (code == ETHOS_OK && target.count > 0 &&
+        (history_copy(&target.rows[target.count - 1], &plan->arena, &last) != ETHOS_OK ||
+         push(plan, &last, 0) != ETHOS_OK))
+        code = err_nomem(error);
+    plan->there = plan->count;
+    past_release(&target);
+    return code;
+}
+
+int plan_make_keys(struct plan *plan, const struct migrate *move, const char *scope,
+                   struct names *keys, struct ethos_error *error)
+{
+    struct ethos_change next;
+    *plan = (struct plan){.move = move, .scope = scope, .some = true};
+    arena_init(&plan->arena);
+    int code = past_collect(move->from, scope, &plan->source, error);
+    if (code == ETHOS_OK)
+        code = accept_last(plan, error);
+    for (size_t i = 0; code == ETHOS_OK && i < plan->source.count; i++) {
+        const struct ethos_change *from = &plan->source.rows[i];
+        if (names_find(keys, from->key) == keys->count)
+            continue;
+        if (number_change(plan, from, &next) != ETHOS_OK ||
+            push(plan, &next, from->number) != ETHOS_OK)
+            code = err_nomem(error);
+    }
+    return code == ETHOS_OK ? compare_keys(plan, keys, error) : code;
+}
+
+void plan_release(struct plan *plan)
+{
+    past_release(&plan->source);
+    arena_release(&plan->arena);
+}
+
+/* ---- carrying it out ------------------------------------------------------------------------- */
+
+/* What is handed over at once. */
+struct hand {
+    struct arena arena;
+    struct ethos_row *rows;
+    size_t count, capacity;
+    uint64_t bytes;
+    struct ethos_edit *edits;
+    size_t edit_count;
+};
+
+static bool is_full(const struct hand *hand)
+{
+    return hand->count >= MIGRATE_ROWS || hand->bytes >= MIGRATE_BYTES;
+}
+
+/* No key may be left with a text that nobody has: then it goes on to where one is known. */
+static int fill(struct hand *hand, struct replay *replay, const struct plan *plan, size_t from,
+                struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    while (code == ETHOS_OK && from + hand->count < plan->count &&
+           !(is_full(hand) && replay_is_sound(replay))) {
+        struct ethos_row *rows = arena_grow(&hand->arena, hand->rows, hand->count, &hand->capacity,
+                                            sizeof *rows);
+        if (!rows)
+            return err_nomem(error);
+        hand->rows = rows;
+        struct ethos_row *row = &rows[hand->count];
+        code = replay_step(replay, &plan->rows[from + hand->count], &hand->arena, row, error);
+        hand->bytes += row->base.size + row->whole.size;
+        hand->count++;
+        if (code == ETHOS_OK)
+            code = migrate_go_on(plan->move, error);
+    }
+    return code;
+}
+
+static int add_edits(struct hand *hand, const struct replay *replay, struct ethos_error *error)
+{
+    hand->edits = arena_array(&hand->arena, replay->names.count + 1, sizeof *hand->edits);
+    if (!hand->edits)
+        return err_nomem(error);
+    for (size_t i = 0; i < replay->names.count; i++) {
+        const struct replay_key *key = &replay->keys[i];
+        if (!key->told)
+            continue;
+        struct ethos_edit *edit = &hand->edits[hand->edit_count++];
+        *edit = (struct ethos_edit){.key = replay->names.list[i]};
+        if (key->moved && is_absent(key->revision)) {
+            edit->verdict = ETHOS_EDIT_DROP;
+        } else if (key->moved && key->view.data) {
+            edit->verdict = ETHOS_EDIT_PUT;
+            edit->text = key->view;
+            hash_revision(key->view, edit->revision);
+        }
+    }
+    return ETHOS_OK;
+}
+
+static int hand_over(struct plan *plan, struct replay *replay, const struct copies *copies,
+                     size_t *at, struct ethos_error *error)
+{
+    struct hand hand = {0};
+    struct ethos_store *to = plan->move->to;
+    arena_init(&hand.arena);
+    int code = fill(&hand, replay, plan, *at, error);
+    if (code == ETHOS_OK)
+        code = add_edits(&hand, replay, error);
+    bool last = *at + hand.count == plan->count;
+    const struct ethos_commit commit = {
+        .version = *at > 0 ? plan->rows[*at - 1].number : 0,
+        .edits = hand.edits,
+        .edit_count = hand.edit_count,
+        .rows = hand.rows,
+        .row_count = hand.count,
+        .copies = copies->list,
+        .copy_count = last ? copies->count : 0,
+    };
+    if (code == ETHOS_OK)
+        code = to->ops->graft(to, plan->scope, &commit, error);
+    if (code == ETHOS_OK)
+        code = replay_rest(replay, error);
+    *at += hand.count;
+    arena_release(&hand.arena);
+    return code;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+static bool has_copy(const struct copies *copies, const struct ethos_copy *copy)
+{
+    for (size_t i = 0; i < copies->count; i++) {
+        if (strcmp(copies->list[i].key, copy->key) == 0 &&
+            view_eq(copies->list[i].text, copy->text))
+            return true;
+    }
+    return false;
+}
+
+/* Leaves of those of the source what the target lacks. */
+static int missing_copies(const struct plan *plan, struct copies *out, struct ethos_error *error)
+{
+    struct copies there;
+    const struct migrate *move = plan->move;
+    int code = copies_collect(move->host, move->to, plan->scope, &there, error);
+    size_t kept = 0;
+    for (size_t i = 0; code == ETHOS_OK && i < out->count; i++) {
+        if (!has_copy(&there, &out->list[i]))
+            out->list[kept++] = out->list[i];
+    }
+    out->count = code == ETHOS_OK ? kept : 0;
+    copies_release(&there);
+    return code;
+}
+
+static int set_aside(const struct plan *plan, struct copies *copies, struct ethos_error *error)
+{
+    struct ethos_store *to = plan->move->to;
+    int code = copies->count > 0 ? missing_copies(plan, copies, error) : ETHOS_OK;
+    if (code == ETHOS_OK && copies->count > 0 && !to->ops->set_aside)
+        return err_set(error, ETHOS_UNSUPPORTED, "%s: keeps no conflict copies, and %s has some",
+                       to->ops->name, plan->scope);
+    for (size_t i = 0; code == ETHOS_OK && i < copies->count; i++) {
+        const struct ethos_copy *copy = &copies->list[i];
+        code = to->ops->set_aside(to, plan->scope, copy->key, copy->text, error);
+    }
+    return code;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static int carry_rows(struct plan *plan, const struct copies *copies,
+                      void (*told)(void *arg, size_t rows), void *arg, struct ethos_error *error)
+{
+    struct replay replay;
+    const struct migrate *move = plan->move;
+    size_t at = plan->there;
+    int code = replay_begin(&replay, move->host, move->from, plan->scope, plan->rows, plan->count,
+                            error);
+    for (size_t i = 0; code == ETHOS_OK && i < at; i++)
+        replay_skip(&replay, &plan->rows[i]);
+    while (code == ETHOS_OK && at < plan->count) {
+        size_t before = at;
+        code = hand_over(plan, &replay, copies, &at, error);
+        if (code == ETHOS_OK)
+            told(arg, at - before);
+    }
+    replay_end(&replay);
+    return code;
+}
+
+int plan_carry_out(struct plan *plan, void (*told)(void *arg, size_t rows), void *arg,
+                   struct ethos_error *error)
+{
+    struct copies copies;
+    const struct migrate *move = plan->move;
+    int code = copies_collect(move->host, move->from, plan->scope, &copies, error);
+    plan->counts.copies = copies.count;
+    if (code == ETHOS_OK && copies.count > 0 && !move->dry_run)
+        code = missing_copies(plan, &copies, error);
+    if (code == ETHOS_OK && !move->dry_run && plan->there < plan->count)
+        code = carry_rows(plan, &copies, told, arg, error);
+    if (code == ETHOS_OK && !move->dry_run)
+        code = set_aside(plan, &copies, error);
+    copies_release(&copies);
+    return code;
+}

@@ -1,0 +1,624 @@
+/*
+ * sync_scope.c: a look at one scope: for each text, what the file has goes to the backend, and what the backend
+ * has into the file.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/system/os.h"
+#include "base/view.h"
+#include "core/history/merge.h"
+#include "memory/mirror/internal.h"
+#include "memory/provider/missing_slots.h"
+#include "memory/served_store.h"
+#include "store/store.h"
+
+enum { LEFT_ALONE = -1 /* a file that is nobody's */, FOUND = -2 /* ends a walk */ };
+
+struct look {
+    struct mirror *self;
+    struct mirror_scope *scope;
+    struct ethos_provider *backend;
+    struct mirror_state state;
+    size_t texts; /* in step */
+    bool away;    /* the backend failed */
+    bool again;   /* some texts are to be looked at again */
+    int code;     /* the first failure of a single text */
+    struct ethos_error error;
+};
+
+/* A text as one side has it. */
+struct side {
+    struct ethos_text text;
+    bool there;
+    char revision[ETHOS_REVISION_SIZE]; /* MIRROR_ABSENT: it is not there */
+};
+
+/* The file of a text, and what it is compared with. */
+struct item {
+    const char *key;
+    char path[PATH_MAX]; /* below the folder */
+    struct side file, backend;
+    char agreed[ETHOS_REVISION_SIZE];
+};
+
+static struct ethos_view view_side(const struct side *side)
+{
+    return !side->there      ? (struct ethos_view){0}
+           : side->text.data ? view_of(side->text.data, side->text.size)
+                             : VIEW("");
+}
+
+/* By our own rule: a backend may make its revisions by another. */
+static void name_side(struct side *side, bool there)
+{
+    side->there = there;
+    if (there)
+        hash_revision(view_side(side), side->revision);
+    else
+        snprintf(side->revision, sizeof side->revision, MIRROR_ABSENT);
+}
+
+static void free_text(const struct look *look, struct ethos_text *text)
+{
+    const struct ethos_host *host = look->self->ethos->host;
+    host->resize(host->arg, text->data, 0);
+    *text = (struct ethos_text){0};
+}
+
+static bool same(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+static void tell(struct look *look, const struct item *item, struct mirror_event event)
+{
+    event.backend = look->scope->source->name;
+    event.scope = look->scope->scope;
+    event.key = item->key;
+    event.path = item->path;
+    mirror_tell(look->self, &event);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static int keep_all(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+{
+    (void)arg, (void)edits, (void)count, (void)error;
+    return ETHOS_OK;
+}
+
+/* By an update that keeps it: an edit made outside is recorded, and one that is being made is waited for. */
+static int read_file(const struct look *look, struct item *item, struct ethos_error *error)
+{
+    struct ethos_edit edit = {.key = item->key};
+    free_text(look, &item->file.text);
+    int code = store_update(look->self->files, look->scope->scope, &edit, 1, keep_all, NULL, NULL,
+                            error);
+    item->file.text = edit.old;
+    name_side(&item->file, edit.old.data != NULL);
+    return code;
+}
+
+/*
+ * Reads the file without its lock. True when it is the text that both sides agreed on: that was recorded
+ * then, so an update would record nothing, and each costs as much as the scope has texts.
+ */
+static bool read_agreed(const struct look *look, struct item *item)
+{
+    static const struct ethos_read_how whole = {0};
+    struct ethos_store *files = look->self->files;
+    struct ethos_error unread;
+    free_text(look, &item->file.text);
+    int code = files->ops->read(files, look->scope->scope, item->key, &whole, &item->file.text,
+                                &unread);
+    name_side(&item->file, code == ETHOS_OK);
+    return code == ETHOS_OK && !item->file.text.unsettled &&
+           same(item->file.revision, item->agreed);
+}
+
+static int read_backend(struct look *look, struct item *item, struct ethos_error *error)
+{
+    static const struct ethos_read_how whole = {0};
+    struct ethos_provider *backend = look->backend;
+    int code = backend->ops->read(backend, look->scope->scope, item->key, &whole,
+                                  &item->backend.text, error);
+    name_side(&item->backend, code == ETHOS_OK);
+    look->away = code != ETHOS_OK && code != ETHOS_NOTFOUND;
+    return look->away ? code : ETHOS_OK;
+}
+
+struct newest {
+    const char *revision; /* that it must have led to */
+    bool own;
+};
+
+static int take_newest(void *arg, const struct ethos_change *change)
+{
+    struct newest *newest = arg;
+    if (change->via && same(change->via, "seen"))
+        return 0; // none
+    newest->own = change->via && same(change->via, MIRROR_VIA) && change->after &&
+                  same(change->after, newest->revision);
+    return FOUND;
+}
+
+/* Whether the file is what the mirror last made it, though nobody came to write that down. */
+static int find_own(const struct look *look, const struct item *item, bool *out,
+                    struct ethos_error *error)
+{
+    struct newest newest = {item->file.revision, false};
+    struct ethos_store *files = look->self->files;
+    int code = files->ops->history(files, look->scope->scope, item->key, take_newest, &newest,
+                                   error);
+    *out = newest.own;
+    return code == FOUND ? ETHOS_OK : code;
+}
+
+/* ---- the file moved: to the backend ---------------------------------------------------------- */
+
+struct absorbing {
+    const struct item *item;
+    struct ethos_text base; /* the text that the edit began from, as far as anybody knows it */
+    bool stale;             /* and that is older than what was agreed on */
+    struct str merged;
+    bool kept;    /* the file's text is kept beside */
+    bool clashes; /* and has to be, first */
+    bool both;
+};
+
+static int merge_in(struct absorbing *job, struct ethos_view old, struct ethos_edit *edit,
+                    struct ethos_error *error)
+{
+    struct merge_report report;
+    str_clear(&job->merged);
+    int code = merge_texts(view_of(job->base.data, job->base.size), old,
+                           view_side(&job->item->file), &job->merged, &report);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOMEM ? err_nomem(error)
+                                   : err_set(error, code, "%s: the result is too large", edit->key);
+    if (report.conflicts > 0 && !job->kept) {
+        job->clashes = true;
+        return err_set(error, ETHOS_CONFLICT, "%s: contradicts what the backend has", edit->key);
+    }
+    job->both = true;
+    edit->text = str_view(&job->merged);
+    edit->verdict = view_eq(edit->text, old) ? ETHOS_EDIT_KEEP : ETHOS_EDIT_PUT;
+    return ETHOS_OK;
+}
+
+static int absorb_edit(void *arg, struct ethos_edit *edit, size_t count, struct ethos_error *error)
+{
+    struct absorbing *job = arg;
+    const struct item *item = job->item;
+    const struct ethos_view old = view_of(edit->old.data, edit->old.size);
+    char now[ETHOS_REVISION_SIZE] = MIRROR_ABSENT;
+    (void)count;
+    job->both = false;
+    if (old.data)
+        hash_revision(old, now);
+    bool unmoved = same(now, item->agreed);
+    edit->verdict = ETHOS_EDIT_KEEP;
+    if (same(now, item->file.revision) || (!item->file.there && !unmoved))
+        return ETHOS_OK;
+    if (!item->file.there) {
+        edit->verdict = ETHOS_EDIT_DROP;
+        return ETHOS_OK;
+    }
+    if (old.data && (!unmoved || job->stale))
+        return merge_in(job, old, edit, error);
+    edit->verdict = ETHOS_EDIT_PUT;
+    edit->text = view_side(&item->file);
+    return ETHOS_OK;
+}
+
+static bool remembers(const struct look *look)
+{
+    const struct ethos_store *store = provider_store(look->backend);
+    return store && store->ops->update && (store->capabilities & ETHOS_STORE_ONCE);
+}
+
+/* The same for as long as nobody has written down that it was done. */
+static void name_operation(const struct look *look, const struct item *item, char id[80],
+                           char digest[HASH_HEX_SIZE])
+{
+    struct str text;
+    str_init(&text, SIZE_MAX);
+    str_printf(&text, "%s\n%s\n%s\n%s\n%s\n%lld", look->self->id, look->scope->scope, item->key,
+               item->agreed, item->file.revision, (long long)look->state.step);
+    hash_hex(str_view(&text), digest);
+    if (str_code(&text) != ETHOS_OK)
+        digest[0] = 0;
+    str_release(&text);
+    snprintf(id, 80, MIRROR_VIA ".%s", digest);
+}
+
+static int update_backend(struct look *look, struct absorbing *job, struct ethos_edit *edit,
+                          struct ethos_error *error)
+{
+    char id[80], digest[HASH_HEX_SIZE];
+    struct ethos_provider *backend = look->backend;
+    struct ethos_origin origin = {.actor = "owner", .via = MIRROR_VIA, .source = "web-editor"};
+    name_operation(look, job->item, id, digest);
+    if (*digest && remembers(look)) {
+        origin.op_id = id;
+        origin.op_digest = digest;
+    }
+    *edit = (struct ethos_edit){.key = job->item->key};
+    int code = backend->ops->update(backend, look->scope->scope, edit, 1, absorb_edit, job, &origin,
+                                    error);
+    free_text(look, &edit->old);
+    look->away = code == ETHOS_BUSY || code == ETHOS_IO || code == ETHOS_NOMEM;
+    return code;
+}
+
+/* Where the backend keeps no copies, or is not to have this one, the folder does. */
+static int keep_copy(struct look *look, const struct item *item, bool at_backend, bool forgotten,
+                     struct ethos_error *error)
+{
+    struct ethos_provider *backend = look->backend;
+    struct ethos_store *files = look->self->files;
+    const char *scope = look->scope->scope;
+    at_backend = at_backend && !forgotten && SLOT_PROVIDER(backend, set_aside);
+    int code = at_backend
+                   ? backend->ops->set_aside(backend, scope, item->key, view_side(&item->file),
+                                             error)
+                   : files->ops->set_aside(files, scope, item->key, view_side(&item->file), error);
+    look->away = at_backend && (code == ETHOS_BUSY || code == ETHOS_IO);
+    if (code != ETHOS_OK)
+        return code;
+    look->self->count.kept++;
+    if (!at_backend)
+        json_object_set_new(look->self->kept_here, item->path,
+                            json_true()); // no memory: told again
+    tell(look, item,
+         (struct mirror_event){.kind = MIRROR_KEPT, .merged = at_backend, .forgotten = forgotten});
+    return ETHOS_OK;
+}
+
+/*
+ * Whether something was forgotten at the backend since it had the text that the edit began from: a purge leaves no
+ * version that holds it. A copy of the file would bring it back there.
+ */
+static int find_forgotten(struct look *look, const struct absorbing *job, bool *out,
+                          struct ethos_error *error)
+{
+    struct ethos_provider *backend = look->backend;
+    const struct item *item = job->item;
+    const char *revision = item->agreed;
+    char base[ETHOS_REVISION_SIZE];
+    struct ethos_text text = {0};
+    *out = false;
+    if (same(item->agreed, MIRROR_ABSENT) || !SLOT_PROVIDER(backend, version))
+        return ETHOS_OK;
+    if (job->stale) {
+        hash_revision(view_of(job->base.data, job->base.size), base);
+        revision = base;
+    }
+    int code = backend->ops->version(backend, look->scope->scope, item->key, revision, &text,
+                                     error);
+    free_text(look, &text);
+    *out = code == ETHOS_NOTFOUND || code == ETHOS_CORRUPT;
+    look->away = code != ETHOS_OK && !*out;
+    return look->away ? code : ETHOS_OK;
+}
+
+/* The text of the file is kept first, then what agrees with the backend is taken. */
+static int absorb_clash(struct look *look, struct absorbing *job, struct ethos_edit *edit,
+                        struct ethos_error *error)
+{
+    bool forgotten;
+    int code = find_forgotten(look, job, &forgotten, error);
+    if (code == ETHOS_OK)
+        code = keep_copy(look, job->item, true, forgotten, error);
+    job->kept = code == ETHOS_OK;
+    return job->kept ? update_backend(look, job, edit, error) : code;
+}
+
+static int absorb_two_way(struct look *look, const struct item *item, struct ethos_error *error)
+{
+    struct absorbing job = {.item = item};
+    struct ethos_edit edit;
+    if (!item->file.there && !guard_allows(look->self)) {
+        look->again = true;
+        return LEFT_ALONE;
+    }
+    if (guard_is_unmerged(view_side(&item->file)) && !guard_is_unmerged(view_side(&item->backend)))
+        return err_hint(error, err_set(error, ETHOS_INVALID, "has conflict markers of git"),
+                        "resolve the conflict; it is not taken before");
+    str_init(&job.merged, ETHOS_MAX_STORE_BYTES);
+    int code = base_find(look->self, look->scope, item->key, item->agreed, view_side(&item->file),
+                         &job.base, &job.stale, error);
+    if (code == ETHOS_OK)
+        code = update_backend(look, &job, &edit, error);
+    if (job.clashes)
+        code = absorb_clash(look, &job, &edit, error);
+    if (code == ETHOS_OK && (edit.verdict == ETHOS_EDIT_PUT || edit.verdict == ETHOS_EDIT_DROP)) {
+        bool removed = edit.verdict == ETHOS_EDIT_DROP;
+        look->self->count.to_backend++;
+        if (removed)
+            guard_note(look->self);
+        tell(look, item,
+             (struct mirror_event){.kind = MIRROR_BACKEND, .removed = removed, .merged = job.both});
+    }
+    free_text(look, &job.base);
+    str_release(&job.merged);
+    return code;
+}
+
+static int absorb_new(struct look *look, const struct item *item, struct ethos_error *error)
+{
+    bool fresh = guard_is_fresh(look->self, item->path);
+    look->again = look->again || fresh;
+    if (fresh || guard_is_litter(item->key))
+        return LEFT_ALONE;
+    return absorb_two_way(look, item, error);
+}
+
+static int absorb_one_way(struct look *look, const struct item *item, struct ethos_error *error)
+{
+    bool known = !same(item->agreed, MIRROR_ABSENT) || item->backend.there;
+    if (!item->file.there)
+        return ETHOS_OK;
+    return known ? keep_copy(look, item, false, false, error) : LEFT_ALONE;
+}
+
+static int absorb(struct look *look, struct item *item, struct ethos_error *error)
+{
+    bool own, unknown = !item->backend.there && same(item->agreed, MIRROR_ABSENT);
+    int code = find_own(look, item, &own, error);
+    if (code == ETHOS_OK && !own)
+        code = !look->self->how.two_way ? absorb_one_way(look, item, error)
+               : unknown                ? absorb_new(look, item, error)
+                                        : absorb_two_way(look, item, error);
+    return code == ETHOS_OK ? state_set(&look->state, item->key, item->file.revision, error) : code;
+}
+
+/* ---- the backend moved: into the file -------------------------------------------------------- */
+
+static int take_edit(void *arg, struct ethos_edit *edit, size_t count, struct ethos_error *error)
+{
+    const struct item *item = arg;
+    char now[ETHOS_REVISION_SIZE] = MIRROR_ABSENT;
+    (void)count;
+    if (edit->old.data)
+        hash_revision(view_of(edit->old.data, edit->old.size), now);
+    if (!same(now, item->file.revision))
+        return err_set(error, ETHOS_CONFLICT, "%s: changed meanwhile", item->path);
+    edit->verdict = item->backend.there ? ETHOS_EDIT_PUT : ETHOS_EDIT_DROP;
+    edit->text = view_side(&item->backend);
+    return ETHOS_OK;
+}
+
+static int take(struct look *look, struct item *item, struct ethos_error *error)
+{
+    static const struct ethos_origin origin = {.actor = "ethos", .via = MIRROR_VIA};
+    struct ethos_edit edit = {.key = item->key};
+    int code = store_update(look->self->files, look->scope->scope, &edit, 1, take_edit, item,
+                            &origin, error);
+    free_text(look, &edit.old);
+    if (code != ETHOS_OK)
+        return code;
+    look->self->count.to_file++;
+    tell(look, item, (struct mirror_event){.kind = MIRROR_FILE, .removed = !item->backend.there});
+    return state_set(&look->state, item->key, item->backend.revision, error);
+}
+
+static int meet_change(void *arg, const struct ethos_change *change)
+{
+    (void)change;
+    *(bool *)arg = true;
+    return FOUND;
+}
+
+/* Whether the backend knows that there was such a text: what was removed there has a history, what was lost has none. */
+static int find_trace(struct look *look, const struct item *item, bool *out,
+                      struct ethos_error *error)
+{
+    struct ethos_provider *backend = look->backend;
+    *out = item->backend.there || !SLOT_PROVIDER(backend, history);
+    if (*out)
+        return ETHOS_OK;
+    int code = backend->ops->history(backend, look->scope->scope, item->key, meet_change, out,
+                                     error);
+    look->away = code != ETHOS_OK && code != FOUND && code != ETHOS_NOTFOUND;
+    return look->away ? code : ETHOS_OK;
+}
+
+/*
+ * Whether it can be rid of a scope with its past: files are deleted, and another home is told to (workspaces forget
+ * --memory, personality delete). Nobody can tell that from a loss, and what went for good must not come back.
+ */
+static bool drops_scopes(const struct look *look)
+{
+    const struct ethos_store *store = provider_store(look->backend);
+    return store && ((store->capabilities & ETHOS_STORE_PATHS) || same(store->ops->name, "remote"));
+}
+
+/* A database that was made anew has not removed anything: it gets the text, or the file is all there is. */
+static int give_back(struct look *look, struct item *item, struct ethos_error *error)
+{
+    bool drops = drops_scopes(look);
+    if (!look->self->how.two_way || drops) {
+        int code = err_set(error, ETHOS_CORRUPT, "%s has lost this text and its history",
+                           look->scope->source->name);
+        return err_hint(error, code, "the file stays; delete it, or %s with --two-way",
+                        drops ? "change it" : "give it back");
+    }
+    snprintf(item->agreed, sizeof item->agreed, MIRROR_ABSENT);
+    int code = absorb_two_way(look, item, error);
+    return code == ETHOS_OK ? ETHOS_CONFLICT : code;
+}
+
+/* ---- one text -------------------------------------------------------------------------------- */
+
+/* One round: ETHOS_OK when both are the same now, ETHOS_CONFLICT when it is to be looked at again. */
+static int step(struct look *look, struct item *item, struct ethos_error *error)
+{
+    bool known;
+    snprintf(item->agreed, sizeof item->agreed, "%s", state_get(&look->state, item->key));
+    int code = read_agreed(look, item) ? ETHOS_OK : read_file(look, item, error);
+    if (code == ETHOS_OK)
+        code = read_backend(look, item, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (same(item->file.revision, item->backend.revision))
+        return state_set(&look->state, item->key, item->file.revision, error);
+    if (same(item->file.revision, item->agreed)) {
+        code = find_trace(look, item, &known, error);
+        return code != ETHOS_OK ? code
+               : known          ? take(look, item, error)
+                                : give_back(look, item, error);
+    }
+    code = absorb(look, item, error);
+    return code == ETHOS_OK ? ETHOS_CONFLICT : code;
+}
+
+/* Of a disk that is full nobody wants to hear once for every text. */
+static void tell_more(struct look *look, int code)
+{
+    struct ethos_error more;
+    err_set(&more, code, "others are not in step either");
+    mirror_tell(look->self, &(struct mirror_event){
+                                .kind = MIRROR_FAILED, .path = look->self->folder, .error = &more});
+}
+
+/* Of a text that cannot be brought into step somebody hears once, until it is another one. */
+static void tell_failure(struct look *look, const struct item *item,
+                         const struct ethos_error *error)
+{
+    char about[2 * ETHOS_REVISION_SIZE + 16];
+    snprintf(about, sizeof about, "%d %s %s", error->code, item->file.revision,
+             item->backend.revision);
+    if (mirror_knows(look->self, item->path, about))
+        return;
+    size_t before = look->self->count.failed++;
+    if (before < MIRROR_FAILURES)
+        tell(look, item, (struct mirror_event){.kind = MIRROR_FAILED, .error = error});
+    else if (before == MIRROR_FAILURES)
+        tell_more(look, error->code);
+}
+
+static void note_failure(struct look *look, const struct item *item, int code,
+                         const struct ethos_error *error)
+{
+    if (code == ETHOS_CONFLICT || code == ETHOS_BUSY) // somebody is writing it
+        look->again = true;
+    else
+        tell_failure(look, item, error);
+    if (look->code != ETHOS_OK)
+        return;
+    look->code = code;
+    look->error = *error;
+}
+
+/* A failure is that of the backend; those of a single text are noted. */
+static int look_at(struct look *look, const char *key, struct ethos_error *error)
+{
+    struct item item = {.key = key};
+    struct ethos_error why = {0};
+    int code = folder_path(look->self, look->scope->scope, key, item.path, &why);
+    for (int round = 0; code == ETHOS_OK || (code == ETHOS_CONFLICT && round < MIRROR_ROUNDS);
+         round++) {
+        code = step(look, &item, &why);
+        if (code == ETHOS_OK)
+            break;
+    }
+    if (code == ETHOS_OK) {
+        look->texts += item.backend.there;
+        json_object_del(look->self->told, item.path);
+    } else if (!look->away && code != LEFT_ALONE) {
+        note_failure(look, &item, code, &why);
+    }
+    if (code == ETHOS_OK && item.backend.there)
+        folder_mode(look->self, item.path);
+    free_text(look, &item.file.text);
+    free_text(look, &item.backend.text);
+    if (look->away && error)
+        *error = why;
+    return look->away ? code : ETHOS_OK;
+}
+
+/* ---- all texts ------------------------------------------------------------------------------- */
+
+struct listing {
+    const char *scope;
+    json_t *keys;
+};
+
+static int add_key(struct listing *listing, const char *key)
+{
+    if (lend_check(listing->scope, key, NULL) != ETHOS_OK)
+        return 0;
+    return json_object_set_new(listing->keys, key, json_true()) == 0 ? 0 : ETHOS_NOMEM;
+}
+
+static int list_entry(void *arg, const struct ethos_entry *entry)
+{
+    return add_key(arg, entry->key);
+}
+
+static int list_keys(struct look *look, struct listing *listing, struct ethos_error *error)
+{
+    struct ethos_provider *backend = look->backend;
+    struct ethos_store *files = look->self->files;
+    const char *key;
+    json_t *revision;
+    int code = backend->ops->list(backend, listing->scope, list_entry, listing, error);
+    look->away = code != ETHOS_OK;
+    if (code == ETHOS_OK)
+        code = files->ops->list(files, listing->scope, list_entry, listing, error);
+    json_object_foreach (look->state.keys, key, revision)
+        if (code == ETHOS_OK)
+            code = add_key(listing, key);
+    return code;
+}
+
+static int look_at_all(struct look *look, struct ethos_error *error)
+{
+    struct listing listing = {look->scope->scope, json_object()};
+    const char *key;
+    json_t *value;
+    int code = listing.keys ? list_keys(look, &listing, error) : err_nomem(error);
+    json_object_foreach (listing.keys, key, value) {
+        if (code != ETHOS_OK)
+            break;
+        if (mirror_stopped(look->self)) {
+            look->again = true;
+            break;
+        }
+        code = look_at(look, key, error);
+    }
+    json_decref(listing.keys);
+    return code;
+}
+
+int scope_look(struct mirror *self, struct mirror_scope *scope, bool *out_backend, bool *out_again,
+               struct ethos_error *error)
+{
+    struct ethos_error unsaved;
+    struct item whole = {0}; // that is, no single text
+    struct look look = {.self = self, .scope = scope, .backend = scope->source->behind};
+    snprintf(whole.path, sizeof whole.path, "%s", scope->scope);
+    int code = state_load(self, scope, &look.state, error);
+    if (code == ETHOS_OK)
+        code = guard_deletions(self, scope, &look.state, error);
+    if (code == ETHOS_OK)
+        code = look_at_all(&look, error);
+    if (look.state.keys) { // what was agreed on before a failure, too
+        int saved = state_save(self, scope, &look.state, code == ETHOS_OK ? error : &unsaved);
+        code = code == ETHOS_OK ? saved : code;
+    }
+    if (code != ETHOS_OK && !look.away && error)
+        tell_failure(&look, &whole, error);
+    else if (code == ETHOS_OK)
+        json_object_del(self->told, whole.path);
+    state_release(&look.state);
+    if (code == ETHOS_OK && look.code != ETHOS_OK && error)
+        *error = look.error;
+    scope->texts = look.texts;
+    *out_backend = look.away;
+    *out_again = look.again;
+    return code == ETHOS_OK ? look.code : code;
+}

@@ -1,0 +1,612 @@
+/*
+ * check.c: does what the notes of a scope claim still hold?
+ */
+#include "memory/notes/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/system/log.h"
+#include "base/text/quote.h"
+#include "base/text/slug.h"
+#include "base/view.h"
+#include "core/memory/scope.h"
+#include "core/notes/index.h"
+#include "core/notes/note.h"
+#include "core/notes/references.h"
+#include "core/search/near_duplicates.h"
+#include "memory/handle_internal.h"
+#include "memory/notes/check_results.h"
+#include "memory/notes/list.h"
+#include "memory/notes/reference_lookup.h"
+#include "memory/provider/missing_slots.h"
+
+#define PART 64       /* notes that one update marks as verified */
+#define NAME_SIZE 512 /* bytes of a link, with terminator */
+
+/* One note while it is looked at. */
+struct subject {
+    const struct notes_row *row;
+    struct ethos_text text;
+    struct note note;
+    bool read;    /* else it is gone, too large or unreadable */
+    bool holds;   /* no claim of it failed, none is unknown */
+    bool looked;  /* something outside the note was looked up */
+    bool confirm; /* verified whatever it claims */
+};
+
+struct check {
+    struct ethos_turn *turn;
+    const struct ethos_sync_how *how;
+    note_finding_fn *each;
+    void *arg;
+    struct notes_checked count;
+    struct notes notes;
+    struct subject *subjects; /* one per row */
+    const char *only;         /* key of the named note, or NULL */
+    char today[CLOCK_ISO_SIZE];
+    bool files;         /* paths and names can be looked up */
+    const char **names; /* what links may say, sorted */
+    size_t name_count;
+    struct look look;
+    struct notes_record record;
+    struct subject *subject; /* whose claims are being walked */
+};
+
+/* ---- telling -------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 5, 6))) static void
+tell(struct check *check, const char *key, const char *kind, uint64_t line, const char *format, ...)
+{
+    char text[QUOTE_SIZE + 64];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const struct note_finding finding = {key, kind, line, text, false};
+    check->count.findings++;
+    notes_record_add(&check->record, &finding);
+    if (check->each)
+        check->each(check->arg, &finding);
+}
+
+/* What was mended is told, and not recorded: it holds now. */
+static void tell_fixed(struct check *check, const char *key, const char *kind, uint64_t line,
+                       const char *text)
+{
+    const struct note_finding finding = {key, kind, line, text, true};
+    check->count.findings++;
+    check->count.fixed++;
+    if (check->each)
+        check->each(check->arg, &finding);
+}
+
+static bool is_asked_for(const struct check *check, const char *key)
+{
+    return !check->only || strcmp(check->only, key) == 0;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static int read_subject(struct check *check, struct subject *subject, struct ethos_error *error)
+{
+    struct ethos_error why = {0};
+    const char *key = subject->row->key;
+    if (subject->row->bytes > ETHOS_MAX_READ_BYTES) {
+        if (is_asked_for(check, key))
+            tell(check, key, "unchecked", 0, "it is larger than %d bytes", ETHOS_MAX_READ_BYTES);
+        return ETHOS_OK;
+    }
+    int code = notes_read(check->turn, check->notes.scope, key, &subject->text, &why);
+    if (code == ETHOS_NOMEM)
+        return err_nomem(error);
+    if (code != ETHOS_OK && code != ETHOS_NOTFOUND && is_asked_for(check, key))
+        tell(check, key, "unchecked", 0, "it cannot be read: %s", why.text);
+    if (code != ETHOS_OK)
+        return ETHOS_OK;
+    subject->read = true;
+    note_parse(view_of(subject->text.data, subject->text.size), &subject->note);
+    return ETHOS_OK;
+}
+
+static int read_subjects(struct check *check, struct ethos_error *error)
+{
+    struct notes *notes = &check->notes;
+    int code = ETHOS_OK;
+    check->subjects = arena_array(&notes->arena, notes->count + 1, sizeof *check->subjects);
+    if (!check->subjects)
+        return err_nomem(error);
+    for (size_t i = 0; code == ETHOS_OK && i < notes->count; i++) {
+        check->subjects[i].row = &notes->rows[i];
+        code = read_subject(check, &check->subjects[i], error);
+    }
+    return code;
+}
+
+/* ---- links ---------------------------------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A note answers to its file name without .md, its title, and the name in its head. */
+static int add_names(struct check *check, const struct subject *subject, struct str *scratch)
+{
+    struct arena *arena = &check->notes.arena;
+    const char *key = subject->row->key;
+    const char **names = check->names + check->name_count;
+    size_t stem = strlen(key) - strlen(".md");
+    names[0] = arena_copy(arena, view_of(key, stem));
+    str_clear(scratch);
+    note_title(&subject->note, key, scratch);
+    names[1] = arena_copy(arena, view_trim(str_view(scratch)));
+    str_clear(scratch);
+    note_value(subject->note.name, scratch);
+    names[2] = arena_copy(arena, view_trim(str_view(scratch)));
+    names[3] = subject->row->title ? subject->row->title : names[0];
+    check->name_count += 4;
+    return names[0] && names[1] && names[2] && str_code(scratch) == ETHOS_OK ? ETHOS_OK
+                                                                             : ETHOS_NOMEM;
+}
+
+static int read_names(struct check *check, struct ethos_error *error)
+{
+    struct notes *notes = &check->notes;
+    struct str scratch;
+    int code = ETHOS_OK;
+    check->names = arena_array(&notes->arena, 4 * notes->count + 1, sizeof *check->names);
+    if (!check->names)
+        return err_nomem(error);
+    str_init(&scratch, ETHOS_MAX_STORE_BYTES);
+    for (size_t i = 0; code == ETHOS_OK && i < notes->count; i++)
+        code = add_names(check, &check->subjects[i], &scratch);
+    str_release(&scratch);
+    if (code != ETHOS_OK)
+        return err_nomem(error);
+    qsort(check->names, check->name_count, sizeof *check->names, by_text);
+    return ETHOS_OK;
+}
+
+static bool is_name(const struct check *check, const char *name)
+{
+    return check->name_count > 0 &&
+           bsearch(&name, check->names, check->name_count, sizeof *check->names, by_text) != NULL;
+}
+
+/* Whether a link leads somewhere: the name as it is, with .md, or what a title would be called. */
+static enum look_answer look_link(const struct check *check, struct ethos_view link)
+{
+    char name[NAME_SIZE];
+    struct str slug;
+    struct ethos_view given = view_trim(link);
+    if (given.size >= sizeof name || memchr(given.data, 0, given.size))
+        return LOOK_GONE;
+    snprintf(name, sizeof name, "%.*s", VIEW_ARG(given));
+    if (is_name(check, name) || notes_find(&check->notes, name))
+        return LOOK_HOLDS;
+    str_init(&slug, ETHOS_MAX_KEY);
+    slug_note(given, SLUG_NOTE_MAX, &slug);
+    bool holds = is_name(check, slug.data);
+    bool sure = str_code(&slug) == ETHOS_OK;
+    str_release(&slug);
+    return holds ? LOOK_HOLDS : sure ? LOOK_GONE : LOOK_UNKNOWN;
+}
+
+/* ---- claims --------------------------------------------------------------------------------- */
+
+/* [other](other.md) means the note beside it. */
+static bool is_note_file(const struct check *check, struct ethos_view path)
+{
+    char key[ETHOS_MAX_KEY + 1];
+    if (path.size >= sizeof key || memchr(path.data, '/', path.size))
+        return false;
+    snprintf(key, sizeof key, "%.*s", VIEW_ARG(path));
+    return notes_find(&check->notes, key) || strcmp(key, NOTES_INDEX) == 0;
+}
+
+static enum look_answer check_path(struct check *check, const struct claim *claim)
+{
+    char quoted[QUOTE_SIZE];
+    size_t lines;
+    const char *key = check->subject->row->key;
+    if (!claim->head && is_note_file(check, claim->what))
+        return LOOK_HOLDS;
+    enum look_answer answer = look_path(&check->look, claim, &lines);
+    quote_line(claim->what, quoted);
+    if (answer == LOOK_GONE && claim->number > 0 && lines > 0)
+        tell(check, key, "path", claim->line, "%s has %zu lines, not %zu", quoted, lines,
+             claim->number);
+    else if (answer == LOOK_GONE)
+        tell(check, key, "path", claim->line, "%s is not there", quoted);
+    return answer;
+}
+
+static enum look_answer check_symbol(struct check *check, const struct claim *claim)
+{
+    char name[QUOTE_SIZE], file[QUOTE_SIZE];
+    enum look_answer answer = look_symbol(&check->look, claim);
+    if (answer == LOOK_GONE)
+        tell(check, check->subject->row->key, "symbol", claim->line, "%.200s is not in %.200s",
+             quote_line(claim->what, name), quote_line(claim->where, file));
+    return answer;
+}
+
+static enum look_answer check_link(struct check *check, const struct claim *claim)
+{
+    char quoted[QUOTE_SIZE];
+    enum look_answer answer = look_link(check, claim->what);
+    if (answer == LOOK_GONE)
+        tell(check, check->subject->row->key, "link", claim->line, "there is no note [[%s]]",
+             quote_line(claim->what, quoted));
+    return answer;
+}
+
+static enum look_answer check_date(struct check *check, const struct claim *claim)
+{
+    if (!claims_passed(claim->what, check->today))
+        return LOOK_HOLDS;
+    tell(check, check->subject->row->key, claim->head ? "expired" : "date", claim->line,
+         claim->head ? "it expired on %.*s" : "%.*s has passed", VIEW_ARG(claim->what));
+    return LOOK_GONE;
+}
+
+/* What lies in files is unknown where there are none; that is no reason against a note. */
+static int check_claim(void *arg, const struct claim *claim)
+{
+    struct check *check = arg;
+    enum look_answer answer;
+    bool in_files = claim->kind == CLAIM_PATH || claim->kind == CLAIM_SYMBOL;
+    if (in_files && !check->files)
+        return 0;
+    if (claim->kind == CLAIM_PATH)
+        answer = check_path(check, claim);
+    else if (claim->kind == CLAIM_SYMBOL)
+        answer = check_symbol(check, claim);
+    else if (claim->kind == CLAIM_LINK)
+        answer = check_link(check, claim);
+    else
+        answer = check_date(check, claim);
+    struct subject *subject = check->subject;
+    check->count.claims += answer != LOOK_UNKNOWN;
+    subject->holds = subject->holds && answer == LOOK_HOLDS;
+    subject->looked = subject->looked || (claim->kind != CLAIM_DATE && answer == LOOK_HOLDS);
+    return 0;
+}
+
+static bool is_dated_today(const struct check *check, const struct subject *subject)
+{
+    return view_eq_str(subject->note.verified, check->today);
+}
+
+/* Whether a note is to be marked: confirmed, or everything was looked up and holds. */
+static bool is_verified(const struct subject *subject)
+{
+    return subject->confirm || (subject->looked && subject->holds && subject->note.has_frontmatter);
+}
+
+static void check_subject(struct check *check, struct subject *subject)
+{
+    const struct note *note = &subject->note;
+    char stale[NOTES_STALE_SIZE];
+    check->subject = subject;
+    check->count.notes++;
+    subject->holds = true;
+    claims_each(view_of(subject->text.data, subject->text.size), check_claim, check);
+    notes_stale((struct ethos_view){0}, note->verified, note->created, subject->row->mtime_ms,
+                service_now_ms(check->turn->ethos), check->turn->settings.stale_days, stale);
+    if (*stale && !is_verified(subject))
+        tell(check, subject->row->key, "old", 0, "%s", stale);
+}
+
+static void check_subjects(struct check *check)
+{
+    for (size_t i = 0; i < check->notes.count; i++) {
+        struct subject *subject = &check->subjects[i];
+        if (subject->read && is_asked_for(check, subject->row->key))
+            check_subject(check, subject);
+    }
+    if (check->look.exhausted)
+        tell(check, "", "unchecked", 0, "there is more to look up than a check may: %zu lookups",
+             check->look.lookups);
+}
+
+/* ---- the index ------------------------------------------------------------------------------ */
+
+static const char *const problem_names[] = {"unlisted", "missing", "double"};
+static const char *const problem_texts[] = {"it has no line in " NOTES_INDEX,
+                                            NOTES_INDEX " names it, but there is no such note",
+                                            NOTES_INDEX " names it once more"};
+
+static void tell_problem(void *arg, enum index_problem problem, struct ethos_view file, size_t line)
+{
+    struct check *check = arg;
+    char key[ETHOS_MAX_KEY + 1];
+    snprintf(key, sizeof key, "%.*s", VIEW_ARG(file));
+    if (is_asked_for(check, key))
+        tell(check, key, problem_names[problem], line, "%s", problem_texts[problem]);
+}
+
+static void tell_mended(void *arg, const char *problem, const char *key, uint64_t line)
+{
+    struct check *check = arg;
+    size_t i = 0;
+    while (i + 1 < sizeof problem_names / sizeof *problem_names &&
+           strcmp(problem_names[i], problem) != 0)
+        i++;
+    if (check->how->flags & ETHOS_SYNC_DRY_RUN)
+        tell(check, key, problem_names[i], line, "%s", problem_texts[i]);
+    else
+        tell_fixed(check, key, problem_names[i], line, problem_texts[i]);
+}
+
+/* The files of people and teams have no index. */
+static bool has_index(const struct check *check)
+{
+    enum scope_kind kind = SCOPE_GLOBAL;
+    scope_parse(check->notes.scope, &kind, NULL, NULL);
+    return kind != SCOPE_USER && kind != SCOPE_TEAM;
+}
+
+static int check_index(struct check *check, bool fix, struct ethos_error *error)
+{
+    struct notes *notes = &check->notes;
+    if (!has_index(check))
+        return ETHOS_OK;
+    if (fix)
+        return ethos_notes_reindex(check->turn, notes->scope, check->how, tell_mended, check,
+                                   error);
+    struct index_note *known = arena_array(&notes->arena, notes->count + 1, sizeof *known);
+    if (!known)
+        return err_nomem(error);
+    for (size_t i = 0; i < notes->count; i++)
+        known[i].file = view_str(notes->rows[i].key);
+    int code = index_reconcile(view_of(notes->index.data, notes->index.size), known, notes->count,
+                               NULL, tell_problem, check);
+    return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+}
+
+/* ---- notes that say the same ---------------------------------------------------------------- */
+
+static void report_similar(void *arg, size_t a, size_t b, unsigned percent)
+{
+    struct check *check = arg;
+    const char *first = check->notes.rows[a].key, *second = check->notes.rows[b].key;
+    if (check->only && strcmp(check->only, first) == 0) {
+        const char *kept = first;
+        first = second;
+        second = kept;
+    }
+    if (!is_asked_for(check, second))
+        return;
+    if (percent == 100)
+        tell(check, second, "duplicate", 0, "it says the same as %s", first);
+    else
+        tell(check, second, "near-duplicate", 0, "it says nearly the same as %s (%u %%)", first,
+             percent);
+}
+
+static int check_alike(struct check *check, struct ethos_error *error)
+{
+    size_t count = check->notes.count;
+    struct ethos_view *bodies = arena_array(&check->notes.arena, count + 1, sizeof *bodies);
+    if (!bodies)
+        return err_nomem(error);
+    for (size_t i = 0; i < count; i++)
+        bodies[i] = check->subjects[i].note.body; // absent for what was not read
+    int code = similar_pairs(bodies, count, report_similar, check);
+    return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+}
+
+/* ---- marking -------------------------------------------------------------------------------- */
+
+/* One update: subjects as they were looked at, and the texts with today's date. */
+struct marking {
+    const struct check *check;
+    const struct subject *subjects[PART];
+    struct ethos_edit edits[PART];
+    struct str texts[PART];
+    size_t count;
+};
+
+/* A note that changed meanwhile was not the one that was looked at. */
+static int mark_one(const struct check *check, const struct subject *subject,
+                    struct ethos_edit *edit, struct str *text, struct ethos_error *error)
+{
+    struct ethos_view old = view_of(edit->old.data, edit->old.size);
+    bool same = old.data && view_eq(old, view_of(subject->text.data, subject->text.size));
+    edit->verdict = ETHOS_EDIT_KEEP;
+    if (!old.data || (!same && !subject->confirm))
+        return ETHOS_OK;
+    int code = note_set(old, "verified", view_str(check->today), text);
+    if (code == ETHOS_UNSUPPORTED && !subject->confirm)
+        return ETHOS_OK;
+    if (code == ETHOS_UNSUPPORTED)
+        return err_set(error, code, "%s: 'verified' cannot be set in its head", edit->key);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOMEM ? err_nomem(error)
+                                   : err_set(error, code, "%s: too large", edit->key);
+    edit->verdict = ETHOS_EDIT_PUT;
+    edit->text = str_view(text);
+    return ETHOS_OK;
+}
+
+static int mark_all(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+{
+    struct marking *marking = arg;
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < count; i++)
+        code = mark_one(marking->check, marking->subjects[i], &edits[i], &marking->texts[i], error);
+    return code;
+}
+
+static int flush(struct check *check, struct marking *marking, struct ethos_error *error)
+{
+    if (marking->count == 0)
+        return ETHOS_OK;
+    int code = handle_update(check->turn, check->notes.scope, marking->edits, marking->count,
+                             mark_all, marking, check->how, error);
+    for (size_t i = 0; code == ETHOS_OK && i < marking->count; i++)
+        check->count.verified += marking->edits[i].verdict == ETHOS_EDIT_PUT;
+    marking->count = 0;
+    memset(marking->edits, 0, sizeof marking->edits);
+    return code;
+}
+
+static int mark_verified(struct check *check, struct ethos_error *error)
+{
+    struct marking *marking = calloc(1, sizeof *marking);
+    int code = marking ? ETHOS_OK : err_nomem(error);
+    for (size_t i = 0; marking && i < PART; i++)
+        str_init(&marking->texts[i], ETHOS_MAX_STORE_BYTES);
+    if (marking)
+        marking->check = check;
+    for (size_t i = 0; code == ETHOS_OK && i < check->notes.count; i++) {
+        const struct subject *subject = &check->subjects[i];
+        if (!subject->read || !is_verified(subject) || is_dated_today(check, subject))
+            continue;
+        marking->subjects[marking->count] = subject;
+        marking->edits[marking->count++].key = subject->row->key;
+        if (marking->count == PART)
+            code = flush(check, marking, error);
+    }
+    if (code == ETHOS_OK)
+        code = flush(check, marking, error);
+    for (size_t i = 0; marking && i < PART; i++)
+        str_release(&marking->texts[i]);
+    free(marking);
+    return code;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+/* Which notes are meant: all, or the one with that name. */
+static int choose(struct check *check, const struct notes_check *what, char key[ETHOS_MAX_KEY + 1],
+                  struct ethos_error *error)
+{
+    if (!what->name)
+        return what->confirm ? err_set(error, ETHOS_INVALID, "name the note that was verified")
+                             : ETHOS_OK;
+    int code = ethos_note_find(check->turn, check->notes.scope, what->name, key, error);
+    if (code != ETHOS_OK)
+        return code;
+    check->only = key;
+    for (size_t i = 0; what->confirm && i < check->notes.count; i++)
+        check->subjects[i].confirm = strcmp(check->notes.rows[i].key, key) == 0;
+    return ETHOS_OK;
+}
+
+/* Failing to write the record takes nothing from what was found. */
+static void write_record(struct check *check)
+{
+    struct ethos_error error = {0};
+    if (check->how->flags & ETHOS_SYNC_DRY_RUN)
+        return;
+    if (notes_record_write(check->turn, check->notes.scope, check->only, &check->record, &error) !=
+        ETHOS_OK)
+        log_line(check->turn->ethos->host, ETHOS_LOG_WARN, "%s", error.text);
+}
+
+static int run(struct check *check, const struct notes_check *what, struct ethos_error *error)
+{
+    char key[ETHOS_MAX_KEY + 1], scope[ETHOS_MAX_SCOPE];
+    const struct ethos_context *context = &check->turn->context;
+    int code = notes_scope(check->turn, what->scope, scope, error);
+    if (code == ETHOS_OK && !(check->how->flags & ETHOS_SYNC_DRY_RUN))
+        notes_settle(check->turn, scope);
+    if (code == ETHOS_OK)
+        code = notes_load(check->turn, scope, &check->notes, error);
+    if (code == ETHOS_OK)
+        code = read_subjects(check, error);
+    if (code == ETHOS_OK)
+        code = choose(check, what, key, error);
+    if (code == ETHOS_OK)
+        code = read_names(check, error);
+    if (code != ETHOS_OK)
+        return code;
+    check->files = context->workspace && context->workspace_scope &&
+                   strcmp(context->workspace_scope, check->notes.scope) == 0;
+    look_open(&check->look, check->files ? context->workspace : NULL);
+    code = check_index(check, what->fix, error);
+    if (code == ETHOS_OK)
+        check_subjects(check);
+    look_release(&check->look);
+    if (code == ETHOS_OK)
+        code = check_alike(check, error);
+    if (code == ETHOS_OK)
+        write_record(check);
+    if (code == ETHOS_OK && (SLOT_PROVIDER(check->turn->provider, update) || what->confirm))
+        code = mark_verified(check, error);
+    return code;
+}
+
+int notes_check(struct ethos_turn *turn, const struct notes_check *what,
+                const struct ethos_sync_how *how, note_finding_fn *each, void *arg,
+                struct notes_checked *out, struct ethos_error *error)
+{
+    static const struct ethos_sync_how plain_how;
+    struct check check = {.turn = turn, .how = how ? how : &plain_how, .each = each, .arg = arg};
+    clock_date(service_now_ms(turn->ethos), check.today);
+    notes_record_init(&check.record);
+    int code = run(&check, what, error);
+    if (code == ETHOS_OK)
+        *out = check.count;
+    for (size_t i = 0; check.subjects && i < check.notes.count; i++)
+        notes_free(turn, &check.subjects[i].text);
+    notes_release(turn, &check.notes);
+    notes_record_release(&check.record);
+    return code;
+}
+
+/* ---- age ------------------------------------------------------------------------------------ */
+
+static char *put(char *at, struct ethos_view text)
+{
+    memcpy(at, text.data, text.size);
+    return at + text.size;
+}
+
+/* By hand, since every note that is read says it. */
+static void tell_age(const char *how, long days, char out[NOTES_STALE_SIZE])
+{
+    char digits[24], *end = digits + sizeof digits, *first = end;
+    do
+        *--first = (char)('0' + days % 10);
+    while (days /= 10);
+    char *at = put(out, VIEW("last "));
+    at = put(at, view_str(how));
+    *at++ = ' ';
+    at = put(at, view_of(first, (size_t)(end - first)));
+    *put(at, VIEW(" days ago")) = 0;
+}
+
+void notes_stale(struct ethos_view expires, struct ethos_view verified, struct ethos_view created,
+                 int64_t mtime_ms, int64_t now_ms, int64_t stale_days, char out[NOTES_STALE_SIZE])
+{
+    char today[CLOCK_ISO_SIZE], changed[CLOCK_ISO_SIZE] = "";
+    const char *how = "verified";
+    clock_date(now_ms, today);
+    *out = 0;
+    if (claims_passed(expires, today)) {
+        snprintf(out, NOTES_STALE_SIZE, "expired on %.*s", VIEW_ARG(expires));
+        return;
+    }
+    long days = claims_age_days(verified, today);
+    if (days < 0) {
+        days = claims_age_days(created, today);
+        how = "written";
+    }
+    if (days < 0) {
+        if (mtime_ms >= 0)
+            clock_date(mtime_ms, changed);
+        days = claims_age_days(view_str(changed), today);
+        how = "changed";
+    }
+    if (days > stale_days)
+        tell_age(how, days, out);
+}

@@ -1,0 +1,274 @@
+/*
+ * reference_lookup.c: whether the files and names that notes speak of are in a folder.
+ */
+#include "memory/notes/reference_lookup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/system/file.h"
+#include "base/system/os.h"
+#include "base/view.h"
+
+#define PATH_LIMIT 4096     /* bytes */
+#define TREE_BYTES 16777216 /* bytes of all its paths */
+#define TREE_STEP 65536     /* bytes of the tree that cost as much as a lookup */
+#define MAX_MATCHES 16      /* files of one name that are searched */
+
+void look_open(struct look *self, const char *path)
+{
+    *self = (struct look){.root = -1, .path = path};
+    str_init(&self->tree, TREE_BYTES);
+    str_init(&self->file, LOOK_FILE_BYTES + 1);
+    str_init(&self->file_name, PATH_LIMIT);
+    if (path)
+        self->root = os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+}
+
+void look_release(struct look *self)
+{
+    if (self->root >= 0)
+        os_close(self->root);
+    self->root = -1;
+    str_release(&self->tree);
+    str_release(&self->file);
+    str_release(&self->file_name);
+}
+
+/* Counts a lookup; false when there were enough. */
+static bool may_look(struct look *self)
+{
+    if (self->root < 0)
+        return false;
+    if (self->lookups >= LOOK_MAX || self->bytes >= LOOK_ALL_BYTES)
+        self->exhausted = true;
+    else
+        self->lookups++;
+    return !self->exhausted;
+}
+
+/* ---- one path ------------------------------------------------------------------------------- */
+
+/* Where a path of a note is: beneath the folder (inside), or anywhere by its absolute name. */
+struct spot {
+    char path[PATH_LIMIT];
+    bool inside;
+};
+
+static bool find_spot(const struct look *self, struct ethos_view path, struct spot *out)
+{
+    const char *home = getenv("HOME");
+    size_t root = strlen(self->path);
+    bool tilde = view_starts(path, VIEW("~/"));
+    if (path.size == 0 || memchr(path.data, 0, path.size) || (tilde && (!home || *home != '/')))
+        return false;
+    int size = snprintf(out->path, sizeof out->path, "%s%.*s", tilde ? home : "",
+                        VIEW_ARG(view_from(path, tilde ? 1 : 0)));
+    if (size < 0 || (size_t)size >= sizeof out->path)
+        return false;
+    if (strncmp(out->path, self->path, root) == 0 && out->path[root] == '/' && out->path[root + 1])
+        memmove(out->path, out->path + root + 1, (size_t)size - root);
+    out->inside = out->path[0] != '/';
+    return true;
+}
+
+static enum look_answer answer_of(int result)
+{
+    if (result >= 0)
+        return LOOK_HOLDS;
+    return errno == ENOENT || errno == ENOTDIR ? LOOK_GONE : LOOK_UNKNOWN;
+}
+
+/* Nothing is opened for reading: a device or a FIFO would notice. */
+static enum look_answer exists(struct look *self, const struct spot *spot)
+{
+    struct stat info;
+    if (!may_look(self))
+        return LOOK_UNKNOWN;
+    if (!spot->inside)
+        return answer_of(os_fstatat(AT_FDCWD, spot->path, &info, 0));
+    int fd = os_open_beneath(self->root, spot->path, O_PATH, 0);
+    enum look_answer answer = answer_of(fd);
+    if (fd >= 0)
+        os_close(fd);
+    return answer;
+}
+
+/* Makes a file beneath the folder the one read last. */
+static bool load(struct look *self, const char *path)
+{
+    if (self->file_name.size > 0 && strcmp(self->file_name.data, path) == 0)
+        return true;
+    str_clear(&self->file);
+    str_clear(&self->file_name);
+    if (!may_look(self))
+        return false;
+    int fd = os_open_beneath(self->root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    if (fd < 0)
+        return false;
+    bool ok = file_read(fd, path, LOOK_FILE_BYTES, &self->file, NULL, NULL) == ETHOS_OK;
+    os_close(fd);
+    self->bytes += self->file.size;
+    return ok && str_adds(&self->file_name, path) == ETHOS_OK;
+}
+
+/* ---- the tree ------------------------------------------------------------------------------- */
+
+struct folder {
+    struct look *look;
+    int dir;
+    size_t prefix; /* of the scratch path, up to and with its last slash */
+    struct str *path;
+    int depth;
+};
+
+static int add_tree_entry(void *arg, const char *name);
+
+static int walk_folder(struct look *self, int dir, struct str *path, int depth)
+{
+    struct folder folder = {self, dir, path->size, path, depth};
+    return os_list(dir, add_tree_entry, &folder);
+}
+
+/* A directory is told by opening it, which costs no more than asking; links are not followed. */
+static int add_tree_entry(void *arg, const char *name)
+{
+    const struct folder *folder = arg;
+    struct look *look = folder->look;
+    int result = 0;
+    if (look->tree_count++ >= LOOK_TREE_MAX)
+        return -1;
+    int dir = os_openat(folder->dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    str_printf(folder->path, "%s%s", name, dir >= 0 ? "/" : "");
+    str_add(&look->tree, view_of(folder->path->data, folder->path->size + 1)); // with its NUL
+    bool passed = strcmp(name, ".git") == 0 || strcmp(name, "node_modules") == 0;
+    if (str_code(folder->path) != ETHOS_OK || str_code(&look->tree) != ETHOS_OK ||
+        (dir >= 0 && folder->depth >= LOOK_TREE_DEPTH))
+        result = -1;
+    else if (dir >= 0 && !passed)
+        result = walk_folder(look, dir, folder->path, folder->depth + 1);
+    str_truncate(folder->path, folder->prefix);
+    if (dir >= 0)
+        os_close(dir);
+    return result;
+}
+
+/* Reads the names of the whole tree at the first need. Searching a large one counts for more. */
+static void read_tree(struct look *self)
+{
+    struct str path;
+    self->lookups += self->tree.size / TREE_STEP;
+    if (self->tree_read)
+        return;
+    self->tree_read = true;
+    int dir = os_openat(self->root, ".", O_RDONLY | O_DIRECTORY, 0);
+    if (dir < 0)
+        return;
+    str_init(&path, PATH_LIMIT);
+    str_addc(&path, '/');
+    self->tree_whole = walk_folder(self, dir, &path, 1) == 0;
+    str_release(&path);
+    os_close(dir);
+}
+
+/* The next path of the tree that ends in "/" + tail, from *offset on; without its first slash. */
+static const char *next_match(const struct look *self, const char *tail, size_t *offset)
+{
+    char needle[PATH_LIMIT];
+    int size = snprintf(needle, sizeof needle, "/%s", tail);
+    if (size < 0 || (size_t)size >= sizeof needle)
+        return NULL;
+    struct ethos_view rest = view_from(str_view(&self->tree), *offset);
+    const char *found = memmem(rest.data, rest.size, needle, (size_t)size + 1);
+    if (!found)
+        return NULL;
+    *offset = (size_t)(found - self->tree.data) + (size_t)size + 1;
+    while (found > self->tree.data && found[-1] != 0)
+        found--;
+    return found + 1;
+}
+
+/* Whether a path that is not in its place may stand elsewhere; what `check` says is exact. */
+static bool is_short(const struct claim *claim, const struct spot *spot)
+{
+    return !claim->head && spot->inside;
+}
+
+static enum look_answer search_tree(struct look *self, const struct spot *spot)
+{
+    size_t offset = 0;
+    read_tree(self);
+    if (next_match(self, spot->path, &offset))
+        return LOOK_HOLDS;
+    return self->tree_whole ? LOOK_GONE : LOOK_UNKNOWN;
+}
+
+/* ---- answers -------------------------------------------------------------------------------- */
+
+static size_t count_lines(struct ethos_view text)
+{
+    size_t lines = 0;
+    struct ethos_view line;
+    while (view_line(&text, &line))
+        lines++;
+    return lines;
+}
+
+enum look_answer look_path(struct look *self, const struct claim *claim, size_t *out_lines)
+{
+    struct spot spot;
+    *out_lines = 0;
+    if (self->root < 0 || !find_spot(self, claim->what, &spot))
+        return LOOK_UNKNOWN;
+    enum look_answer answer = exists(self, &spot);
+    if (answer == LOOK_GONE && is_short(claim, &spot))
+        return search_tree(self, &spot);
+    if (answer != LOOK_HOLDS || claim->number == 0 || !spot.inside || !load(self, spot.path))
+        return answer;
+    size_t lines = count_lines(str_view(&self->file));
+    if (claim->number <= lines)
+        return LOOK_HOLDS;
+    *out_lines = lines;
+    return LOOK_GONE;
+}
+
+static enum look_answer search_file(struct look *self, const char *path, struct ethos_view word)
+{
+    if (!load(self, path))
+        return LOOK_UNKNOWN;
+    return claims_has_word(str_view(&self->file), word) ? LOOK_HOLDS : LOOK_GONE;
+}
+
+/* A name must be in one of the files that a short path may mean. */
+static enum look_answer search_matches(struct look *self, const struct spot *spot,
+                                       struct ethos_view word)
+{
+    size_t offset = 0, matches = 0, lacking = 0;
+    const char *path;
+    read_tree(self);
+    while (matches < MAX_MATCHES && (path = next_match(self, spot->path, &offset))) {
+        enum look_answer answer = search_file(self, path, word);
+        if (answer == LOOK_HOLDS)
+            return LOOK_HOLDS;
+        matches++;
+        lacking += answer == LOOK_GONE;
+    }
+    bool sure = self->tree_whole && matches > 0 && matches < MAX_MATCHES && lacking == matches;
+    return sure ? LOOK_GONE : LOOK_UNKNOWN;
+}
+
+enum look_answer look_symbol(struct look *self, const struct claim *claim)
+{
+    struct spot spot;
+    if (self->root < 0 || !find_spot(self, claim->where, &spot) || !spot.inside)
+        return LOOK_UNKNOWN;
+    enum look_answer answer = exists(self, &spot);
+    if (answer == LOOK_HOLDS)
+        return search_file(self, spot.path, claim->what);
+    if (answer == LOOK_GONE && is_short(claim, &spot))
+        return search_matches(self, &spot, claim->what);
+    return LOOK_UNKNOWN;
+}

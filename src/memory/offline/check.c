@@ -1,0 +1,178 @@
+/*
+ * check.c: what waits at the places of a root, and what was refused there, for doctor.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "base/system/dir.h"
+#include "base/system/os.h"
+#include "base/view.h"
+#include "memory/home/directory.h"
+#include "memory/offline/internal.h"
+
+#define MAX_PLACES 1000
+#define MAX_NAMES 100000
+#define SHOWN_SIZE 256
+
+struct look {
+    int root;
+    const char *place;
+    char shown[SHOWN_SIZE]; /* "postgres url=..." */
+    ethos_finding_fn *each;
+    void *arg;
+    struct arena arena;
+};
+
+static int open_folder(const struct look *look, const char *folder)
+{
+    char path[OFFLINE_PATH_SIZE];
+    snprintf(path, sizeof path, OFFLINE_FOLDER "/%s/%s", look->place, folder);
+    return os_open_beneath(look->root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+}
+
+/* What the place is, in one line. */
+static void read_place(struct look *look)
+{
+    char path[OFFLINE_PATH_SIZE];
+    struct str text;
+    str_init(&text, ETHOS_MAX_YAML_BYTES);
+    snprintf(path, sizeof path, OFFLINE_FOLDER "/%s/place", look->place);
+    home_read(look->root, path, ETHOS_MAX_YAML_BYTES, &text, NULL, NULL);
+    struct ethos_view shown = view_trim(str_view(&text));
+    snprintf(look->shown, sizeof look->shown, "%.*s",
+             VIEW_ARG(shown.size ? shown : view_str(look->place)));
+    for (char *at = look->shown; *at; at++)
+        if (*at == '\n')
+            *at = ' ';
+    str_release(&text);
+}
+
+static void tell(struct look *look, const char *subject, const char *problem, const char *remedy)
+{
+    const struct ethos_finding finding = {ETHOS_FINDING_WARNING, subject, problem, remedy};
+    look->each(look->arg, &finding);
+}
+
+/* ---- what waits -------------------------------------------------------------------------------- */
+
+static int tell_waiting(struct look *look, struct ethos_error *error)
+{
+    struct dir_names names = {0};
+    struct stat info = {0};
+    char since[CLOCK_ISO_SIZE], problem[SHOWN_SIZE + 128], path[OFFLINE_PATH_SIZE];
+    size_t count = 0;
+    int dir = open_folder(look, "queue");
+    if (dir < 0)
+        return errno == ENOENT ? ETHOS_OK : err_errno(error, errno, OFFLINE_FOLDER);
+    int code = dir_names(dir, &look->arena, MAX_NAMES, &names) == 0
+                   ? ETHOS_OK
+                   : err_errno(error, errno, OFFLINE_FOLDER);
+    for (size_t i = 0; i < names.count; i++)
+        if (*names.list[i] != '.' && count++ == 0)
+            os_fstatat(dir, names.list[i], &info, AT_SYMLINK_NOFOLLOW);
+    os_close(dir);
+    if (code != ETHOS_OK || count == 0)
+        return code;
+    clock_iso((int64_t)info.st_mtim.tv_sec * 1000 + info.st_mtim.tv_nsec / 1000000, since);
+    snprintf(problem, sizeof problem, "%zu change%s wait%s since %s for %s", count,
+             count == 1 ? "" : "s", count == 1 ? "s" : "", since, look->shown);
+    snprintf(path, sizeof path, OFFLINE_FOLDER "/%s/queue", look->place);
+    tell(look, path, problem,
+         "they are made when it is reached; for another backend: ethos sync < FILE of each");
+    return ETHOS_OK;
+}
+
+/* ---- what was refused -------------------------------------------------------------------------- */
+
+static void tell_one(struct look *look, int dir, const char *name)
+{
+    struct str text;
+    json_t *json = NULL;
+    char path[SHOWN_SIZE], problem[SHOWN_SIZE + 512];
+    str_init(&text, OFFLINE_FILE_BYTES);
+    struct ethos_view why = VIEW("cannot be read");
+    if (home_read(dir, name, OFFLINE_FILE_BYTES, &text, NULL, NULL) == ETHOS_OK &&
+        json_parse_most(str_view(&text), OFFLINE_FILE_BYTES, name, &json, NULL) == ETHOS_OK)
+        why = json_view(json_object_get(json, "refused"), "text");
+    snprintf(path, sizeof path, OFFLINE_FOLDER "/%s/refused/%s", look->place, name);
+    snprintf(problem, sizeof problem, "a change that waited was refused: %.*s", VIEW_ARG(why));
+    tell(look, path, problem, "apply it: ethos sync < FILE; or delete it");
+    json_decref(json);
+    str_release(&text);
+}
+
+static int tell_refused(struct look *look, struct ethos_error *error)
+{
+    struct dir_names names = {0};
+    int dir = open_folder(look, "refused");
+    if (dir < 0)
+        return errno == ENOENT ? ETHOS_OK : err_errno(error, errno, OFFLINE_FOLDER);
+    int code = dir_names(dir, &look->arena, MAX_NAMES, &names) == 0
+                   ? ETHOS_OK
+                   : err_errno(error, errno, OFFLINE_FOLDER);
+    for (size_t i = 0; i < names.count && i < OFFLINE_MAX_REFUSED; i++)
+        if (*names.list[i] != '.')
+            tell_one(look, dir, names.list[i]);
+    os_close(dir);
+    return code;
+}
+
+/* ---- every place ------------------------------------------------------------------------------- */
+
+static int walk(int root, offline_place_fn *each, void *arg, struct ethos_error *error)
+{
+    struct arena arena;
+    struct dir_names places = {0};
+    int dir = os_open_beneath(root, OFFLINE_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    if (dir < 0)
+        return errno == ENOENT ? ETHOS_OK : err_errno(error, errno, OFFLINE_FOLDER);
+    arena_init(&arena);
+    int code = dir_names(dir, &arena, MAX_PLACES, &places) == 0
+                   ? ETHOS_OK
+                   : err_errno(error, errno, OFFLINE_FOLDER);
+    os_close(dir);
+    for (size_t i = 0; i < places.count && code == ETHOS_OK; i++)
+        if (strlen(places.list[i]) == OFFLINE_PLACE_SIZE - 1)
+            code = each(arg, places.list[i], error);
+    arena_release(&arena);
+    return code;
+}
+
+int offline_places(const char *root, offline_place_fn *each, void *arg, struct ethos_error *error)
+{
+    int dir;
+    int code = home_open(root, false, &dir, error);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+    code = walk(dir, each, arg, error);
+    os_close(dir);
+    return code;
+}
+
+static int look_at(void *arg, const char *place, struct ethos_error *error)
+{
+    struct look *look = arg;
+    look->place = place;
+    read_place(look);
+    int code = tell_waiting(look, error);
+    return code == ETHOS_OK ? tell_refused(look, error) : code;
+}
+
+int offline_check(const char *root, ethos_finding_fn *each, void *arg, struct ethos_error *error)
+{
+    struct look look = {.each = each, .arg = arg};
+    int code = home_open(root, false, &look.root, error);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+    arena_init(&look.arena);
+    code = walk(look.root, look_at, &look, error);
+    arena_release(&look.arena);
+    os_close(look.root);
+    return code;
+}

@@ -1,0 +1,359 @@
+/*
+ * sync.c: sync while the backend may be out of reach, and doing what waits.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/system/dir.h"
+#include "base/system/log.h"
+#include "base/system/os.h"
+#include "base/system/uuid.h"
+#include "memory/offline/internal.h"
+#include "memory/provider/missing_slots.h"
+#include "store/operation_id.h"
+
+/* ---- what waits -------------------------------------------------------------------------------- */
+
+/* Whether a repeat of an operation is known. */
+static bool keeps_ids(struct ethos_provider *inner)
+{
+    const struct ethos_store *store = provider_store(inner);
+    return (inner->capabilities & ETHOS_PROVIDER_ONCE) &&
+           (!store || (store->capabilities & ETHOS_STORE_ONCE));
+}
+
+/* What may still go well when it is tried again. */
+static bool is_passing(int code)
+{
+    return code == ETHOS_BUSY || code == ETHOS_IO || code == ETHOS_NOMEM;
+}
+
+/* What the backend says when it is asked for a text that is to be changed. */
+static int ask(struct offline *self, const struct ethos_update *first)
+{
+    static const struct ethos_read_how how = {.tail_bytes = 1};
+    const struct ethos_host *host = self->setup.host;
+    struct ethos_text text = {0};
+    if (!SLOT_PROVIDER(self->inner, read))
+        return ETHOS_OK;
+    int code = self->inner->ops->read(self->inner, first->scope, first->key, &how, &text, NULL);
+    if (text.data)
+        host->resize(host->arg, text.data, 0);
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+}
+
+static int do_call(struct offline *self, struct queue_call *call, struct ethos_error *error)
+{
+    if (!keeps_ids(self->inner))
+        call->origin.op_id = NULL;
+    const struct ethos_sync_how how = {.origin = &call->origin};
+    return self->inner->ops->sync(self->inner, &call->context, call->updates, call->count, &how,
+                                  error);
+}
+
+static int put_aside(struct offline *self, const char *name, int code, struct ethos_error *why,
+                     struct ethos_error *error)
+{
+    why->code = code;
+    log_line(self->setup.host, ETHOS_LOG_WARN,
+             "a change that waited was refused and put aside: %s; see ethos doctor", why->text);
+    return queue_refuse(self, name, why, error);
+}
+
+/*
+ * Whether it is one whose answer was lost, and which lines were forgotten of since: the backend then knows the id
+ * with the updates as they were. Of several scopes others may have failed, too.
+ */
+static bool was_done(const struct queue_call *call, const struct ethos_error *why)
+{
+    for (size_t i = 1; i < call->count; i++)
+        if (strcmp(call->updates[i].scope, call->updates[0].scope) != 0)
+            return false;
+    return call->cleansed && opid_is_of_others(why);
+}
+
+/* Does a call and strikes it off, or puts it aside. */
+static int settle_call(struct offline *self, const char *name, struct ethos_error *error)
+{
+    struct queue_call call;
+    struct ethos_error why = {0};
+    int code = queue_read(self, name, &call, &why);
+    bool lasting = code == ETHOS_CORRUPT;
+    if (code == ETHOS_OK) {
+        code = do_call(self, &call, &why);
+        if (code != ETHOS_OK && was_done(&call, &why))
+            code = ETHOS_OK;
+        // One that cannot be read either refuses everything, not this call.
+        lasting = code != ETHOS_OK && !is_passing(code) && ask(self, call.updates) == ETHOS_OK;
+        queue_release(&call);
+    }
+    if (code == ETHOS_OK)
+        return queue_drop(self, name, error);
+    if (lasting)
+        return put_aside(self, name, code, &why, error);
+    if (error)
+        *error = why;
+    return code;
+}
+
+static int time_over(const struct offline *self, bool *out_later, struct ethos_error *error)
+{
+    *out_later = true;
+    int code = err_set(error, ETHOS_BUSY, "%s: changes made before still wait", self->ops.name);
+    return err_hint(error, code, "try again in a moment");
+}
+
+/* Those that are there now; *out_left: some were left for later. */
+static int settle_calls(struct offline *self, int64_t until, size_t *out_count, bool *out_left,
+                        struct ethos_error *error)
+{
+    struct arena arena;
+    struct dir_names names;
+    arena_init(&arena);
+    int code = queue_list(self, &arena, &names, error);
+    size_t done = 0;
+    for (; done < names.count && code == ETHOS_OK; done++) {
+        if (done > 0 && os_monotonic_ms() >= until)
+            break;
+        code = settle_call(self, names.list[done], error);
+    }
+    *out_count = names.count;
+    *out_left = done < names.count;
+    arena_release(&arena);
+    return code;
+}
+
+static int settle_all(struct offline *self, int64_t until, bool *out_later,
+                      struct ethos_error *error)
+{
+    size_t count;
+    bool left;
+    for (;;) {
+        int code = settle_calls(self, until, &count, &left, error);
+        if (code != ETHOS_OK)
+            return code;
+        if (left)
+            return time_over(self, out_later, error);
+        if (count == 0)
+            break;
+    }
+    queue_leave(self);
+    return ETHOS_OK;
+}
+
+int offline_drain(struct offline *self, enum offline_wish wish, bool *out_later,
+                  struct ethos_error *error)
+{
+    uint32_t wait_ms = self->setup.deadline_ms;
+    int64_t until = os_monotonic_ms() + (wish == OFFLINE_READ ? wait_ms / 2 : wait_ms);
+    int lock;
+    int code = queue_lock(self, wish == OFFLINE_READ ? 0 : wait_ms, &lock, error);
+    if (code != ETHOS_OK)
+        return code == ETHOS_BUSY ? time_over(self, out_later, error) : code;
+    code = settle_all(self, until, out_later, error);
+    os_close(lock);
+    return code;
+}
+
+/* ---- sync -------------------------------------------------------------------------------------- */
+
+/* What came of an update: told by the backend, or not told of yet. */
+enum mark { UNTOLD, TOLD, AWAY /* it was not done */, LOST /* it may have been done */ };
+
+struct attempt {
+    const struct ethos_update *updates;
+    size_t count;
+    const struct ethos_sync_how *how;
+    struct ethos_origin origin; /* that of how, with an id by which a repeat is known */
+    char made[UUID_SIZE];
+    bool sent;
+    bool once;                  /* a repeat is known there */
+    enum mark *marks;           /* of each update */
+    struct ethos_error lost;    /* why */
+    struct ethos_error refused; /* the first that was told to have failed */
+};
+
+/* What was lost on the way may have been done, so it can only wait where a repeat is known. */
+static enum mark judge(const struct attempt *attempt, int code)
+{
+    return code == ETHOS_BUSY ? AWAY : code == ETHOS_IO && attempt->once ? LOST : TOLD;
+}
+
+static void note_outcome(void *arg, const struct ethos_outcome *outcome)
+{
+    struct attempt *attempt = arg;
+    bool failed = outcome->kind == ETHOS_OUTCOME_FAILED && outcome->error;
+    enum mark mark = failed ? judge(attempt, outcome->error->code) : TOLD;
+    for (size_t i = 0; i < attempt->count; i++)
+        if (strcmp(attempt->updates[i].scope, outcome->scope) == 0)
+            attempt->marks[i] = mark;
+    if (mark == LOST)
+        attempt->lost = *outcome->error;
+    if (mark == TOLD && outcome->error && attempt->refused.code == ETHOS_OK)
+        attempt->refused = *outcome->error;
+    if (mark == TOLD && attempt->how->each)
+        attempt->how->each(attempt->how->arg, outcome);
+}
+
+/* Each key once. */
+static void tell(const struct ethos_update *updates, size_t count, const struct ethos_sync_how *how,
+                 enum ethos_outcome_kind kind, const struct ethos_error *error)
+{
+    for (size_t i = 0; how->each && i < count; i++) {
+        bool told = false;
+        for (size_t j = 0; j < i && !told; j++)
+            told = strcmp(updates[i].scope, updates[j].scope) == 0 &&
+                   strcmp(updates[i].key, updates[j].key) == 0;
+        const struct ethos_outcome outcome = {.kind = kind,
+                                              .scope = updates[i].scope,
+                                              .key = updates[i].key,
+                                              .revision = "absent",
+                                              .error = error};
+        if (!told)
+            how->each(how->arg, &outcome);
+    }
+}
+
+/* Those that are marked so; the caller frees them. NULL: no memory. */
+static struct ethos_update *pick(const struct attempt *attempt, unsigned marks, size_t *out_count)
+{
+    struct ethos_update *some = calloc(attempt->count, sizeof *some);
+    *out_count = 0;
+    for (size_t i = 0; some && i < attempt->count; i++)
+        if (marks & 1u << attempt->marks[i])
+            some[(*out_count)++] = attempt->updates[i];
+    return some;
+}
+
+/* Keeps those that are marked so, and says that. Of some that are `lost` it stays unknown when they cannot be kept. */
+static int keep_marked(struct offline *self, const struct ethos_context *context,
+                       const struct attempt *attempt, unsigned marks, bool lost,
+                       struct ethos_error *error)
+{
+    struct ethos_error why = {0};
+    size_t count;
+    struct ethos_update *rest = pick(attempt, marks, &count);
+    int code = !rest       ? err_nomem(&why)
+               : count > 0 ? queue_put(self, context, &attempt->origin, rest, count, &why)
+                           : ETHOS_OK;
+    if (code != ETHOS_OK && lost) {
+        why = attempt->lost;
+        code = ETHOS_IO;
+    }
+    if (rest)
+        tell(rest, count, attempt->how,
+             code == ETHOS_OK ? ETHOS_OUTCOME_QUEUED : ETHOS_OUTCOME_FAILED,
+             code == ETHOS_OK ? NULL : &why);
+    free(rest);
+    if (code != ETHOS_OK && error)
+        *error = why;
+    return code;
+}
+
+/* A backend that is there will not say more of it when it is asked later. */
+static void tell_lost(struct attempt *attempt)
+{
+    size_t count;
+    struct ethos_update *lost = pick(attempt, 1u << LOST, &count);
+    if (lost)
+        tell(lost, count, attempt->how, ETHOS_OUTCOME_FAILED, &attempt->lost);
+    free(lost);
+    for (size_t i = 0; i < attempt->count; i++)
+        if (attempt->marks[i] == LOST)
+            attempt->marks[i] = TOLD;
+}
+
+static int sync_marked(struct offline *self, const struct ethos_context *context,
+                       struct attempt *attempt, struct ethos_error *error)
+{
+    const struct ethos_sync_how how = {.origin = &attempt->origin,
+                                       .flags = attempt->how->flags,
+                                       .each = note_outcome,
+                                       .arg = attempt};
+    int code = offline_reach(self, OFFLINE_WRITE, error);
+    if (code != ETHOS_OK)
+        return code;
+    attempt->sent = true;
+    attempt->once = keeps_ids(self->inner);
+    if (!attempt->once && attempt->origin.op_id == attempt->made)
+        attempt->origin.op_id = NULL;
+    return self->inner->ops->sync(self->inner, context, attempt->updates, attempt->count, &how,
+                                  error);
+}
+
+/* Whether it is not known what became of something, which asking again would tell. */
+static bool is_lost(struct attempt *attempt, int code, const struct ethos_error *why)
+{
+    bool lost = false;
+    for (size_t i = 0; i < attempt->count && !lost; i++)
+        lost = attempt->marks[i] == LOST;
+    if (!lost && code == ETHOS_IO && attempt->once) {
+        attempt->lost = *why;
+        return true;
+    }
+    return lost;
+}
+
+static int sync_or_keep(struct offline *self, const struct ethos_context *context,
+                        struct attempt *attempt, struct ethos_error *error)
+{
+    struct ethos_error why = {0};
+    int code = sync_marked(self, context, attempt, &why);
+    bool lost = is_lost(attempt, code, &why);
+    bool behind = code == ETHOS_IO && !attempt->sent && self->inner; // one that was lost before
+    bool away = code == ETHOS_BUSY ||
+                ((lost || behind) && ask(self, attempt->updates) == ETHOS_BUSY);
+    if (lost && !away)
+        tell_lost(attempt);
+    bool whole = away && (code == ETHOS_BUSY || code == ETHOS_IO);
+    unsigned marks = 1u << AWAY | 1u << LOST | (whole ? 1u << UNTOLD : 0);
+    int kept = keep_marked(self, context, attempt, marks, lost && away, whole ? &why : NULL);
+    if (!whole)
+        kept = code; // what else went wrong is the answer
+    else if (kept == ETHOS_OK && attempt->refused.code != ETHOS_OK) { // so it is when it came later
+        why = attempt->refused;
+        kept = why.code;
+    }
+    if (kept != ETHOS_OK && error)
+        *error = why;
+    return kept;
+}
+
+/* An id of its own is given to a call that has none, before it is sent: one that got lost can be repeated then. */
+static int name_attempt(struct attempt *attempt, struct ethos_error *error)
+{
+    if (attempt->how->origin)
+        attempt->origin = *attempt->how->origin;
+    if (attempt->origin.op_id)
+        return ETHOS_OK;
+    if (uuid_make(attempt->made) != 0)
+        return err_errno(error, errno, "random numbers");
+    attempt->origin.op_id = attempt->made;
+    return ETHOS_OK;
+}
+
+int offline_sync(struct ethos_provider *provider, const struct ethos_context *context,
+                 const struct ethos_update *updates, size_t count, const struct ethos_sync_how *how,
+                 struct ethos_error *error)
+{
+    struct offline *self = (struct offline *)provider;
+    bool dry = (how->flags & ETHOS_SYNC_DRY_RUN) != 0;
+    if (!self->queues || dry) {
+        int code = offline_reach(self, dry ? OFFLINE_READ : OFFLINE_WRITE, error);
+        return code == ETHOS_OK
+                   ? self->inner->ops->sync(self->inner, context, updates, count, how, error)
+                   : code;
+    }
+    struct attempt attempt = {.updates = updates, .count = count, .how = how};
+    int code = name_attempt(&attempt, error);
+    if (code != ETHOS_OK)
+        return code;
+    attempt.marks = calloc(count, sizeof *attempt.marks);
+    if (!attempt.marks)
+        return err_nomem(error);
+    code = sync_or_keep(self, context, &attempt, error);
+    free(attempt.marks);
+    return code;
+}

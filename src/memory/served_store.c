@@ -1,0 +1,38 @@
+/*
+ * served_store.c: the store of a home, for other machines.
+ */
+#include "memory/served_store.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "core/memory/scope.h"
+#include "memory/handle_internal.h"
+#include "memory/offline/offline.h"
+#include "memory/provider/registry.h"
+
+int lend_store(struct ethos *self, struct lent *out, struct ethos_error *error)
+{
+    const char *name;
+    struct ethos_provider *provider;
+    int code = service_provider_for(self, NULL, &name, &provider, error);
+    if (code == ETHOS_OK)
+        code = offline_behind(provider, &provider, error);
+    if (code != ETHOS_OK)
+        return code;
+    *out = (struct lent){provider_store(provider), self->host};
+    if (out->store)
+        return ETHOS_OK;
+    code = err_set(error, ETHOS_UNSUPPORTED, "%s: is no store that could be lent", name);
+    return err_hint(error, code, "serve a home whose memory.provider is a store");
+}
+
+int lend_check(const char *scope, const char *key, struct ethos_error *error)
+{
+    int code = scope_parse(scope, NULL, NULL, error);
+    if (code == ETHOS_OK)
+        code = scope_key_check(scope, key, error);
+    if (code != ETHOS_OK || scope_key_is_stored(scope, key))
+        return code;
+    return err_set(error, ETHOS_DENIED, "reserved memory key: %s", key);
+}

@@ -1,0 +1,355 @@
+/*
+ * import_match.c: which session a transcript is, and how far.
+ *
+ * What an import wrote is known by its ids alone, from the last message back; what else the session
+ * shows is judged: to be taken again, an older copy, or a conflict.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "base/view.h"
+#include "core/sessions/key.h"
+#include "memory/sessions/import_internal.h"
+
+#define NAME_MAX_BYTES 512 /* of a session's own id in its key; a longer one is hashed */
+#define WIDER 64           /* how much more is looked at when the last messages tell nothing */
+
+#define WHY_HERE "it went on here otherwise"
+#define WHY_THERE "the transcript no longer begins like the session"
+
+/* ---- ids ------------------------------------------------------------------------------------ */
+
+static void chain_id(const char *key, const char *before, const struct ethos_message *message,
+                     struct str *scratch, char out[ETHOS_UUID_SIZE])
+{
+    const char *parts[] = {key, before, message->role, message->tool_call_id, message->tool_calls};
+    str_clear(scratch);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        str_adds(scratch, parts[i] ? parts[i] : "");
+        str_addc(scratch, '\0');
+    }
+    str_add(scratch, message->content);
+    transcript_uuid(str_view(scratch), out);
+}
+
+/* Gives every message its id, and notes where it is. */
+static int name_messages(struct taking *self)
+{
+    struct import_source *source = self->source;
+    struct str scratch;
+    char id[ETHOS_UUID_SIZE];
+    int code = ETHOS_OK;
+    snprintf(id, sizeof id, "%s", source->from ? source->from->before : "");
+    str_init(&scratch, SIZE_MAX);
+    for (size_t i = 0; i < source->count && code == ETHOS_OK; i++) {
+        struct ethos_message *message = &source->messages[i];
+        if (!self->own) {
+            chain_id(self->key, id, message, &scratch, id);
+            message->id = str_code(&scratch) ? NULL : arena_str(&source->arena, id);
+        }
+        if (!message->id ||
+            json_object_set_new(self->places, message->id, json_integer((json_int_t)i)))
+            code = ETHOS_NOMEM;
+    }
+    str_release(&scratch);
+    return code;
+}
+
+/* <format>:<id>, in which an id that is long or odd is its hash. */
+static const char *make_key(struct import_source *source)
+{
+    struct ethos_view id = view_str(source->about.session.id);
+    char uuid[ETHOS_UUID_SIZE];
+    struct str key;
+    if (!id.data)
+        return source->name;
+    if (id.size > NAME_MAX_BYTES) {
+        transcript_uuid(id, uuid);
+        id = view_str(uuid);
+    }
+    str_init(&key, SIZE_MAX);
+    const struct ethos_view parts[] = {view_str(source->about.format), id};
+    const char *copy = session_key_parts(parts, 2, &key)
+                           ? NULL
+                           : arena_copy(&source->arena, str_view(&key));
+    str_release(&key);
+    return copy;
+}
+
+int import_identify(struct taking *self)
+{
+    self->key = make_key(self->source);
+    return self->key ? name_messages(self) : ETHOS_NOMEM;
+}
+
+/* ---- where the session stands --------------------------------------------------------------- */
+
+static int keep_session(void *arg, const struct ethos_session *session)
+{
+    struct taking *self = arg;
+    struct arena *arena = &self->source->arena;
+    self->found = true;
+    self->session = *session;
+    self->session.title = arena_str(arena, session->title);
+    self->session.model = arena_str(arena, session->model);
+    self->session.provider = arena_str(arena, session->provider);
+    self->session.working_dir = arena_str(arena, session->working_dir);
+    snprintf(self->id, sizeof self->id, "%s", session->id);
+    bool whole = (!session->title || self->session.title) && self->session.model &&
+                 self->session.provider && (!session->working_dir || self->session.working_dir);
+    return whole ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+enum { ALIKE = 1, OTHER };
+
+static int compare_first(void *arg, const struct ethos_message *message)
+{
+    const struct taking *self = arg;
+    return strcmp(message->id, self->source->messages[0].id) == 0 ? ALIKE : OTHER;
+}
+
+/* Two homes may have the same conversation under different ids, or others under the same key. */
+static int find_own_key(struct taking *self, struct ethos_error *error)
+{
+    struct ethos_sessions *store = self->run->store;
+    int code = store->ops->get_by_key(store, self->source->about.session.key, keep_session, self,
+                                      error);
+    if (code == ETHOS_OK)
+        code = store->ops->messages(store, self->id, 0, compare_first, self, error);
+    self->found = code == ALIKE;
+    if (!self->found)
+        *self->id = '\0';
+    return code > 0 ? ETHOS_OK : code;
+}
+
+static int find_session(struct taking *self, struct ethos_error *error)
+{
+    struct ethos_sessions *store = self->run->store;
+    const struct ethos_session *told = &self->source->about.session;
+    int code = ETHOS_NOTFOUND;
+    self->found = false;
+    if (self->own && told->id)
+        code = store->ops->get(store, told->id, keep_session, self, error);
+    if (code == ETHOS_NOTFOUND)
+        code = store->ops->get_by_key(store, self->key, keep_session, self, error);
+    if (code == ETHOS_NOTFOUND && self->own && told->key)
+        code = find_own_key(self, error);
+    if (code == ETHOS_NOMEM)
+        return err_nomem(error);
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+}
+
+/* The last messages of a session. */
+struct window {
+    struct arena arena;
+    struct ethos_message *list;
+    size_t count, capacity;
+};
+
+static int keep_message(void *arg, const struct ethos_message *message)
+{
+    struct window *window = arg;
+    struct arena *arena = &window->arena;
+    struct ethos_message *list = arena_grow(arena, window->list, window->count, &window->capacity,
+                                            sizeof *list);
+    if (!list)
+        return ETHOS_NOMEM;
+    window->list = list;
+    list[window->count] = (struct ethos_message){
+        .id = arena_str(arena, message->id),
+        .role = arena_str(arena, message->role),
+        .content = view_of(arena_copy(arena, message->content), message->content.size),
+        .tool_call_id = arena_str(arena, message->tool_call_id),
+        .tool_calls = arena_str(arena, message->tool_calls),
+        .timestamp = arena_str(arena, message->timestamp)};
+    const struct ethos_message *kept = &list[window->count++];
+    bool whole = kept->id && kept->role && kept->content.data && kept->timestamp &&
+                 (!message->tool_call_id || kept->tool_call_id) &&
+                 (!message->tool_calls || kept->tool_calls);
+    return whole ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+static bool is_user(const struct ethos_message *message)
+{
+    return strcmp(message->role, "user") == 0;
+}
+
+/* Whether all of it is one turn, or less. */
+static bool is_one_turn(const struct ethos_message *messages, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (is_user(&messages[i]))
+            return false;
+    return true;
+}
+
+/* Whether a message can be what became of another when the program went on writing. */
+static bool grew(const struct ethos_message *from, const struct ethos_message *to)
+{
+    if (strcmp(from->role, to->role) != 0)
+        return false;
+    if (view_eq_str(from->content, TRANSCRIPT_NO_RESULT))
+        return true;
+    return view_starts(to->content, from->content) &&
+           (!from->tool_calls ||
+            (to->tool_calls && strlen(from->tool_calls) <= strlen(to->tool_calls)));
+}
+
+/* Whether messages came from an import of this transcript, the first of them after its `have`. */
+static int are_ours(const struct taking *self, const struct ethos_message *messages, size_t count,
+                    bool *out)
+{
+    struct str scratch;
+    char id[ETHOS_UUID_SIZE] = "";
+    str_init(&scratch, SIZE_MAX);
+    if (self->have > 0)
+        snprintf(id, sizeof id, "%s", self->source->messages[self->have - 1].id);
+    *out = true;
+    for (size_t i = 0; i < count && *out; i++) {
+        chain_id(self->key, id, &messages[i], &scratch, id);
+        *out = strcmp(id, messages[i].id) == 0;
+    }
+    int code = str_code(&scratch);
+    str_release(&scratch);
+    return code;
+}
+
+/* What to do with messages that the session shows after those that both begin with. */
+static int judge_extra(struct taking *self, const struct ethos_message *extra, size_t count)
+{
+    const struct import_source *source = self->source;
+    const struct ethos_message *rest = source->messages + self->have;
+    size_t rest_count = source->count - self->have;
+    bool ours = false;
+    self->extra = count;
+    if (count == 0 || rest_count == 0)
+        return ETHOS_OK;
+    int code = are_ours(self, extra, count, &ours);
+    if (code != ETHOS_OK)
+        return code;
+    if (ours && (source->about.taken_back || (grew(extra, rest) && is_one_turn(extra, count)))) {
+        self->again = arena_str(&self->source->arena, extra->id);
+        return self->again ? ETHOS_OK : ETHOS_NOMEM;
+    }
+    if (!ours)
+        self->conflict = WHY_HERE;
+    else if (!grew(rest, extra) || !is_one_turn(rest, rest_count))
+        self->conflict = WHY_THERE;
+    return ETHOS_OK;
+}
+
+/* How many of the window come after the last one that is in the transcript. */
+static size_t count_extra(struct taking *self, const struct window *window)
+{
+    size_t at = window->count;
+    self->have = 0;
+    *self->last_time = '\0';
+    while (at > 0 && self->have == 0) {
+        const json_t *place = json_object_get(self->places, window->list[--at].id);
+        if (!place)
+            continue;
+        self->have = (size_t)json_integer_value(place) + 1;
+        snprintf(self->last_time, sizeof self->last_time, "%s", window->list[at].timestamp);
+        return window->count - at - 1;
+    }
+    return window->count;
+}
+
+/*
+ * Looks at the last messages, and at more of them until one is known. After a place there is one
+ * among as many as were read, or it is none.
+ */
+static int look_back(struct taking *self, struct ethos_error *error)
+{
+    struct ethos_sessions *store = self->run->store;
+    const struct import_source *source = self->source;
+    bool known = false;
+    int code = ETHOS_OK;
+    for (unsigned last = 1; code == ETHOS_OK && !known; last *= WIDER) {
+        struct window window = {0};
+        arena_init(&window.arena);
+        code = store->ops->messages(store, self->id, last, keep_message, &window, error);
+        size_t extra = code == ETHOS_OK ? count_extra(self, &window) : 0;
+        bool all = window.count < last || (source->from && window.count > source->count);
+        known = code == ETHOS_OK && (self->have > 0 || all);
+        if (known)
+            code = judge_extra(self, window.list + window.count - extra, extra);
+        arena_release(&window.arena);
+    }
+    return code;
+}
+
+/* A document of ours is compared by what was said: it may have been edited. */
+static int compare_own(void *arg, const struct ethos_message *message)
+{
+    struct taking *self = arg;
+    const struct import_source *source = self->source;
+    const struct ethos_message *mine = &source->messages[self->have];
+    snprintf(self->last_time, sizeof self->last_time, "%s", message->timestamp);
+    if (self->have == source->count)
+        self->extra++;
+    else if (strcmp(mine->role, message->role) == 0 && view_eq(mine->content, message->content))
+        self->have++;
+    else
+        self->conflict = "it says something else here";
+    return self->conflict ? 1 : ETHOS_OK;
+}
+
+bool import_has_more(const struct taking *self)
+{
+    return !self->conflict && !self->source->unfit && self->have < self->source->count &&
+           (self->extra == 0 || self->again);
+}
+
+/* Before anything is made of it: all that is new must be new to the store. */
+static int look_taken(struct taking *self, struct ethos_error *error)
+{
+    struct ethos_sessions *store = self->run->store;
+    size_t rest = self->source->count - self->have, at;
+    int code = store->ops->taken(store, self->source->messages + self->have, rest, &at, error);
+    if (code == ETHOS_OK && at < rest)
+        self->conflict = IMPORT_TAKEN;
+    return code;
+}
+
+/*
+ * The session must stand in what was read since. What it shows besides is for the whole to judge,
+ * which knows what was taken back before.
+ */
+static void judge_place(struct taking *self)
+{
+    if (self->source->from && (self->have == 0 || (self->extra > 0 && !self->again)))
+        self->source->unfit = true;
+}
+
+/* Finds the session, and whether it is the one that a place is of. */
+static int look_for(struct taking *self, struct ethos_error *error)
+{
+    bool sealed = true;
+    int code = find_session(self, error);
+    if (code == ETHOS_OK && self->source->from)
+        code = import_place_sealed(self, &sealed);
+    self->source->unfit |= !sealed;
+    return code;
+}
+
+int import_look(struct taking *self, struct ethos_error *error)
+{
+    struct ethos_sessions *store = self->run->store;
+    self->have = self->extra = 0;
+    self->again = NULL;
+    *self->last_time = '\0';
+    int code = look_for(self, error);
+    if (code == ETHOS_OK && self->found && !self->source->unfit)
+        code = self->own && !self->begun
+                   ? store->ops->messages(store, self->id, 0, compare_own, self, error)
+                   : look_back(self, error);
+    if (code == 1)
+        code = ETHOS_OK;
+    if (code == ETHOS_OK && !self->begun && import_has_more(self))
+        code = look_taken(self, error);
+    judge_place(self);
+    return code == ETHOS_NOMEM ? err_nomem(error) : code;
+}

@@ -1,0 +1,162 @@
+/*
+ * update.c: several files of one scope changed by a pure function, all or none.
+ *
+ * What sync is for updates that arrive as data, this is for what only code can say: a note and its
+ * line in the index. The function runs under the store's lock, so it decides by what is there.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "core/history/diff.h"
+#include "core/memory/update.h"
+#include "memory/admission.h"
+#include "memory/handle_internal.h"
+#include "memory/provider/idempotency.h"
+#include "memory/provider/missing_slots.h"
+#include "store/update_steps.h"
+
+/* The callback, and what it decides beyond the texts: how a repeat would be reported. */
+struct asked {
+    ethos_edit_fn *edit;
+    void *arg;
+    bool once;
+    const char *scope;
+    struct admission admission;
+};
+
+static struct ethos_view text_after(const struct ethos_edit *edit)
+{
+    bool put = edit->verdict == ETHOS_EDIT_PUT, drop = edit->verdict == ETHOS_EDIT_DROP;
+    return put    ? edit->text
+           : drop ? (struct ethos_view){0}
+                  : view_of(edit->old.data, edit->old.size);
+}
+
+/* Puts what the report says before what the callback wants remembered. */
+static void sign(struct ethos_edit *edit)
+{
+    char own[ETHOS_RECEIPT_SIZE], all[2 * ETHOS_RECEIPT_SIZE];
+    bool changed = edit_changes(edit);
+    const struct update_effect effect = {.changed = changed, .applied = changed};
+    once_receipt(&effect, utf8_units(text_after(edit)), own);
+    snprintf(all, sizeof all, "%s %s", own, edit->receipt);
+    snprintf(edit->receipt, sizeof edit->receipt, "%.*s", ETHOS_RECEIPT_SIZE - 1, all);
+}
+
+static int ask(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+{
+    struct asked *asked = arg;
+    int code = asked->edit(asked->arg, edits, count, error);
+    if (code == ETHOS_OK)
+        code = admission_judge_edits(&asked->admission, asked->scope, edits, count, error);
+    for (size_t i = 0; code == ETHOS_OK && asked->once && i < count; i++)
+        sign(&edits[i]);
+    return code;
+}
+
+/* The same without a store behind it. */
+static int rehearse(struct ethos_turn *turn, const char *scope, struct ethos_edit *edits,
+                    size_t count, ethos_edit_fn *edit, void *arg, struct ethos_error *error)
+{
+    static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
+    struct ethos_provider *provider = turn->provider;
+    const struct ethos_host *host = turn->ethos->host;
+    for (size_t i = 0; i < count; i++) {
+        int code = provider->ops->read(provider, scope, edits[i].key, &whole, &edits[i].old, error);
+        if (code == ETHOS_NOTFOUND)
+            edit_absent(host, &edits[i].old);
+        else if (code != ETHOS_OK)
+            return code;
+    }
+    int code = edit_ask(edits, count, edit, arg, error);
+    for (size_t i = 0; code == ETHOS_OK && i < count; i++)
+        if (!edit_changes(&edits[i])) // of a new text only the store could tell the revision
+            memcpy(edits[i].revision, edits[i].old.revision, sizeof edits[i].revision);
+    return code;
+}
+
+static int tell_one(const char *scope, const struct ethos_edit *edit,
+                    const struct ethos_sync_how *how)
+{
+    struct str diff;
+    bool changed = edit_changes(edit);
+    struct ethos_view old = view_of(edit->old.data, edit->old.size), now = text_after(edit);
+    struct ethos_outcome outcome = {
+        .kind = changed ? ETHOS_OUTCOME_WRITTEN : ETHOS_OUTCOME_UNCHANGED,
+        .scope = scope,
+        .key = edit->key,
+        .revision = *edit->revision ? edit->revision : "absent",
+        .chars = utf8_units(now),
+        .applied = changed,
+    };
+    str_init(&diff, ETHOS_MAX_STORE_BYTES);
+    if (edit->verdict == ETHOS_EDIT_REPEATED)
+        once_recall(edit->receipt, &outcome);
+    else if (changed && (how->flags & ETHOS_SYNC_DIFF))
+        diff_unified(old, now, edit->key, &diff);
+    outcome.diff = diff.size ? diff.data : NULL;
+    how->each(how->arg, &outcome);
+    int code = str_code(&diff);
+    str_release(&diff);
+    return code;
+}
+
+/* A dry run whose diff cannot be made has failed; what was done is done. */
+static int tell(const char *scope, const struct ethos_edit *edits, size_t count,
+                const struct ethos_sync_how *how, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    for (size_t i = 0; how->each && i < count; i++)
+        if (tell_one(scope, &edits[i], how) != ETHOS_OK && (how->flags & ETHOS_SYNC_DRY_RUN))
+            code = err_nomem(error);
+    return code;
+}
+
+int handle_recover(struct ethos_turn *turn, const char *scope, struct ethos_error *error)
+{
+    struct ethos_provider *provider = turn->provider;
+    if (!SLOT_PROVIDER(provider, settle))
+        return ETHOS_OK;
+    int code = provider->ops->settle(provider, scope, "MEMORY.md", error); // any key does
+    return code == ETHOS_BUSY || code == ETHOS_NOMEM ? code : ETHOS_OK;
+}
+
+int handle_update(struct ethos_turn *turn, const char *scope, struct ethos_edit *edits,
+                  size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_sync_how *how,
+                  struct ethos_error *error)
+{
+    struct ethos_provider *provider = turn->provider;
+    const struct ethos_host *host = turn->ethos->host;
+    struct ethos_origin origin;
+    bool dry = how->flags & ETHOS_SYNC_DRY_RUN;
+    int code = handle_origin(turn, how->origin, &origin, error);
+    if (code != ETHOS_OK)
+        return code;
+    struct asked asked = {.edit = edit, .arg = arg, .once = origin.op_id && !dry, .scope = scope};
+    code = admission_begin(turn, &origin, dry, &asked.admission, error);
+    if (code != ETHOS_OK) {
+        admission_release(&asked.admission);
+        return code;
+    }
+    if (dry) {
+        code = rehearse(turn, scope, edits, count, ask, &asked, error);
+    } else {
+        code = provider->ops->update(provider, scope, edits, count, ask, &asked, &origin, error);
+        if (code == ETHOS_OK && edit_any_changes(edits, count))
+            handle_touch(turn, scope);
+    }
+    if (code == ETHOS_OK)
+        code = tell(scope, edits, count, how, error);
+    if (code == ETHOS_PENDING)
+        code = admission_queue(&asked.admission, how, error);
+    admission_release(&asked.admission);
+    for (size_t i = 0; i < count; i++) {
+        host->resize(host->arg, edits[i].old.data, 0);
+        edits[i].old = (struct ethos_text){0};
+    }
+    return code;
+}

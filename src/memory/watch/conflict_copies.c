@@ -1,0 +1,93 @@
+/*
+ * conflict_copies.c: how many copies are kept beside each text of a scope.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "memory/provider/missing_slots.h"
+#include "memory/watch/internal.h"
+
+#define MOST_KEYS 4096 /* with copies, in one scope */
+
+struct counts {
+    struct watch_copies *list;
+    size_t count, capacity;
+};
+
+static const struct watch_copies *find(const struct watch_copies *list, size_t count,
+                                       const char *key)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i].key, key) == 0)
+            return &list[i];
+    return NULL;
+}
+
+static int count_copy(void *arg, const struct ethos_conflict *conflict)
+{
+    struct counts *counts = arg;
+    size_t size = strlen(conflict->key);
+    struct watch_copies *known = (struct watch_copies *)find(counts->list, counts->count,
+                                                             conflict->key);
+    if (known) {
+        known->count++;
+        return ETHOS_OK;
+    }
+    if (size > ETHOS_MAX_KEY || counts->count == MOST_KEYS)
+        return ETHOS_OK;
+    if (counts->count == counts->capacity) {
+        size_t capacity = counts->capacity ? 2 * counts->capacity : 8;
+        struct watch_copies *list = realloc(counts->list, capacity * sizeof *list);
+        if (!list)
+            return ETHOS_NOMEM;
+        counts->list = list;
+        counts->capacity = capacity;
+    }
+    struct watch_copies *row = &counts->list[counts->count++];
+    memcpy(row->key, conflict->key, size + 1);
+    row->count = 1;
+    return ETHOS_OK;
+}
+
+static void tell(struct watch *self, const struct watched *scope, const char *key, uint64_t count)
+{
+    watch_tell(self,
+               &(struct watch_event){
+                   .kind = WATCH_CONFLICT, .scope = scope->scope, .key = key, .count = count});
+}
+
+static void tell_differences(struct watch *self, const struct watched *scope,
+                             const struct counts *now)
+{
+    for (size_t i = 0; i < now->count; i++) {
+        const struct watch_copies *row = &now->list[i];
+        const struct watch_copies *then = find(scope->copies, scope->copy_count, row->key);
+        if (!then || then->count != row->count)
+            tell(self, scope, row->key, row->count);
+    }
+    for (size_t i = 0; i < scope->copy_count; i++)
+        if (!find(now->list, now->count, scope->copies[i].key))
+            tell(self, scope, scope->copies[i].key, 0);
+}
+
+int copies_take(struct watch *self, struct watched *scope, bool told, struct ethos_error *error)
+{
+    struct counts now = {0};
+    struct ethos_provider *provider;
+    int code = watch_provider(self, scope, &provider, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (SLOT_PROVIDER(provider, conflicts))
+        code = provider->ops->conflicts(provider, scope->scope, count_copy, &now, error);
+    if (code != ETHOS_OK) {
+        free(now.list);
+        return code == ETHOS_NOMEM ? err_nomem(error) : code;
+    }
+    if (told)
+        tell_differences(self, scope, &now);
+    free(scope->copies);
+    scope->copies = now.list;
+    scope->copy_count = now.count;
+    return ETHOS_OK;
+}

@@ -1,0 +1,281 @@
+/*
+ * external_edits.c: texts that somebody touched.
+ *
+ * Whether it was us shows in the history: then the text is the one its newest line names. Else it is settled,
+ * once it was left alone for QUIET_MS and nobody has it open for writing, as a save may be several
+ * steps; the store records it, and its line is told.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/system/os.h"
+#include "base/view.h"
+#include "memory/provider/missing_slots.h"
+#include "memory/watch/internal.h"
+
+#define QUIET_MS 300
+#define MOST_WAIT_MS 5000 /* between two looks at a text that somebody keeps open */
+#define AT_ONCE 64        /* texts looked at in one take */
+#define YOUNG_MS 2000     /* grain of times of files, and of clocks */
+
+static uint64_t mix(uint64_t print, const char *text)
+{
+    for (; *text; text++)
+        print = (print ^ (unsigned char)*text) * 0x100000001b3u;
+    return print;
+}
+
+static struct touched **bucket_of(struct watch *self, const struct watched *scope, const char *key)
+{
+    uint64_t print = mix(mix(0xcbf29ce484222325u, scope->scope), key);
+    return &self->touched[(print >> 32) % WATCH_BUCKETS];
+}
+
+static struct touched *find(struct watch *self, const struct watched *scope, const char *key)
+{
+    struct touched *at = *bucket_of(self, scope, key);
+    while (at && (at->scope != scope || strcmp(at->key, key) != 0))
+        at = at->next;
+    return at;
+}
+
+/* A file beside which there is another memory is none. */
+void outside_touch(struct watch *self, struct watched *scope, const char *key)
+{
+    struct touched *touched = find(self, scope, key);
+    if (scope->elsewhere)
+        return;
+    if (!touched) {
+        struct touched **bucket = bucket_of(self, scope, key);
+        touched = calloc(1, sizeof *touched);
+        if (!touched) {
+            self->lost = true;
+            return;
+        }
+        snprintf(touched->key, sizeof touched->key, "%s", key);
+        touched->scope = scope;
+        touched->next = *bucket;
+        *bucket = touched;
+    }
+    touched->due_ms = os_monotonic_ms() + QUIET_MS;
+    touched->tries = 0;
+}
+
+void outside_told(struct watch *self, const struct watched *scope, const char *key,
+                  const char *revision)
+{
+    struct touched *touched = find(self, scope, key);
+    if (touched)
+        snprintf(touched->revision, sizeof touched->revision, "%s", revision);
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+struct listing {
+    struct watch *self;
+    struct watched *scope;
+    uint64_t print;
+    int64_t since_ms; /* touch those that changed after; INT64_MAX: none */
+    bool any;
+};
+
+static int see(void *arg, const struct ethos_entry *entry)
+{
+    struct listing *listing = arg;
+    char state[64];
+    snprintf(state, sizeof state, "/%llu/%lld", (unsigned long long)entry->bytes,
+             (long long)entry->mtime_ms);
+    listing->print += mix(mix(0xcbf29ce484222325u, entry->key), state);
+    if (entry->mtime_ms >= listing->since_ms &&
+        scope_key_shown(listing->scope->scope, entry->key)) {
+        outside_touch(listing->self, listing->scope, entry->key);
+        listing->any = true;
+    }
+    return ETHOS_OK;
+}
+
+static bool list(struct listing *listing)
+{
+    struct ethos_turn *turn;
+    const char *scope = listing->scope->scope;
+    if (watch_turn(listing->self, scope, &turn, NULL) != ETHOS_OK)
+        return false;
+    struct ethos_provider *provider = service_provider(turn, scope, NULL);
+    bool done = SLOT_PROVIDER(provider, list) &&
+                provider->ops->list(provider, scope, see, listing, NULL) == ETHOS_OK;
+    ethos_turn_free(turn);
+    return done;
+}
+
+void outside_touch_all(struct watch *self, struct watched *scope)
+{
+    struct listing listing = {self, scope, 0, INT64_MIN, false};
+    if (!scope->elsewhere)
+        list(&listing);
+}
+
+/* A list that differs: the young texts of it, or all when none is young. */
+void outside_poll(struct watch *self, struct watched *scope)
+{
+    struct listing listing = {self, scope, 0, INT64_MAX, false};
+    if (!list(&listing) || listing.print == scope->print)
+        return;
+    bool first = scope->print == 0;
+    scope->print = listing.print;
+    if (first)
+        return;
+    listing.since_ms = os_now_ms() - WATCH_PERIOD_MS - YOUNG_MS;
+    list(&listing);
+    if (!listing.any)
+        outside_touch_all(self, scope);
+}
+
+/* ---- settling -------------------------------------------------------------------------------- */
+
+static int note_any(void *arg, const struct ethos_change *change)
+{
+    bool *any = arg;
+    (void)change;
+    *any = true;
+    return 1; // enough
+}
+
+struct outside {
+    char revision[ETHOS_REVISION_SIZE]; /* of the text, "absent" */
+    uint64_t bytes;
+    bool busy;     /* somebody is writing it */
+    bool recorded; /* there is a history of it */
+};
+
+static int read_text(struct ethos_provider *provider, const struct touched *touched,
+                     const struct ethos_host *host, struct outside *out, struct ethos_error *error)
+{
+    static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
+    struct ethos_text text = {0};
+    int code = provider->ops->read(provider, touched->scope->scope, touched->key, &whole, &text,
+                                   error);
+    out->busy = code == ETHOS_OK && text.unsettled;
+    out->bytes = text.total;
+    snprintf(out->revision, sizeof out->revision, "%s",
+             code == ETHOS_OK ? text.revision : "absent");
+    host->resize(host->arg, text.data, 0);
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+}
+
+/* Looks at the text; when it is not the one that the history names, it is settled. */
+static int look_at(struct watch *self, const struct touched *touched, struct outside *out,
+                   struct ethos_error *error)
+{
+    struct ethos_turn *turn;
+    const char *scope = touched->scope->scope, *key = touched->key;
+    int code = watch_turn(self, scope, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    struct ethos_provider *provider = service_provider(turn, scope, key);
+    const struct ethos_provider_ops *ops = provider->ops;
+    if (SLOT_PROVIDER(provider, read))
+        code = read_text(provider, touched, self->ethos->host, out, error);
+    bool same = strcmp(touched->revision, out->revision) == 0;
+    if (code == ETHOS_OK && !out->busy && !same && SLOT_PROVIDER(provider, settle))
+        code = ops->settle(provider, scope, key, error);
+    if (code == ETHOS_OK && !out->busy && !same && SLOT_PROVIDER(provider, history))
+        ops->history(provider, scope, key, note_any, &out->recorded, NULL);
+    ethos_turn_free(turn);
+    return code;
+}
+
+/* A text without history has no line that could be told. */
+static void tell_unrecorded(struct watch *self, const struct touched *touched,
+                            const struct outside *outside)
+{
+    const struct ethos_change change = {.time_ms = service_now_ms(self->ethos),
+                                        .key = touched->key,
+                                        .actions = "external",
+                                        .source = "web-editor",
+                                        .via = "external",
+                                        .actor = "external",
+                                        .after = outside->revision,
+                                        .bytes_after = outside->bytes};
+    past_tell(self, touched->scope, &change);
+}
+
+/* True: done with it. */
+static bool take_one(struct watch *self, struct touched *touched)
+{
+    struct outside outside = {0};
+    struct ethos_error error;
+    int code = look_at(self, touched, &outside, &error);
+    if (outside.busy || code == ETHOS_BUSY) {
+        int64_t wait = (int64_t)QUIET_MS << (touched->tries < 5 ? touched->tries : 5);
+        touched->tries++;
+        touched->due_ms = os_monotonic_ms() + (wait < MOST_WAIT_MS ? wait : MOST_WAIT_MS);
+        return false;
+    }
+    if (code == ETHOS_OK && outside.recorded)
+        code = past_take(self, touched->scope, &error);
+    else if (code == ETHOS_OK && strcmp(touched->revision, outside.revision) != 0)
+        tell_unrecorded(self, touched, &outside);
+    if (code != ETHOS_OK)
+        watch_fail(self, code, &error);
+    return true;
+}
+
+/* Telling may touch others, which are put first in their bucket: the list is walked anew after each. */
+static struct touched **find_due(struct watch *self, int64_t now)
+{
+    for (size_t i = 0; i < WATCH_BUCKETS; i++)
+        for (struct touched **at = &self->touched[i]; *at; at = &(*at)->next)
+            if ((*at)->due_ms <= now && !(*at)->scope->gone)
+                return at;
+    return NULL;
+}
+
+static void drop(struct watch *self, struct touched *touched)
+{
+    struct touched **at = bucket_of(self, touched->scope, touched->key);
+    while (*at != touched)
+        at = &(*at)->next;
+    *at = touched->next;
+    free(touched);
+}
+
+void outside_take(struct watch *self)
+{
+    int64_t now = os_monotonic_ms();
+    for (int i = 0; i < AT_ONCE; i++) {
+        struct touched **due = find_due(self, now);
+        if (!due)
+            return;
+        struct touched *touched = *due;
+        touched->due_ms = now + 1;
+        if (take_one(self, touched) && touched->due_ms == now + 1)
+            drop(self, touched);
+    }
+}
+
+int64_t outside_due(const struct watch *self)
+{
+    int64_t due = -1;
+    for (size_t i = 0; i < WATCH_BUCKETS; i++)
+        for (const struct touched *at = self->touched[i]; at; at = at->next)
+            if (!at->scope->gone && (due < 0 || at->due_ms < due))
+                due = at->due_ms;
+    return due;
+}
+
+void outside_forget(struct watch *self, const struct watched *scope)
+{
+    for (size_t i = 0; i < WATCH_BUCKETS; i++) {
+        struct touched **at = &self->touched[i];
+        while (*at) {
+            struct touched *touched = *at;
+            if (scope && touched->scope != scope) {
+                at = &touched->next;
+                continue;
+            }
+            *at = touched->next;
+            free(touched);
+        }
+    }
+}

@@ -1,0 +1,393 @@
+/*
+ * remote_backends.c: backends whose texts are not here.
+ *
+ * One that can tell which scopes changed is asked when its descriptor or its time says so; another is taken to
+ * have changed every WATCH_PERIOD_MS. What changed is then read from the history of the scope, from the last
+ * number that was told on, so nothing is told twice, and nothing is missed while a backend is away. What
+ * cannot be made up for (it was away when the watch began, or is another one now) is told as lost.
+ *
+ * One that fails is left alone for WATCH_RETRY_MS: its descriptor wakes nobody until then.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/system/os.h"
+#include "memory/backends.h"
+#include "memory/provider/missing_slots.h"
+#include "memory/watch/internal.h"
+
+#define AT_ONCE 256        /* scopes that are read in one take */
+#define MOST_SCOPES 262144 /* of one backend; those beyond are not told of */
+
+/* ---- scopes ---------------------------------------------------------------------------------- */
+
+/* The place of a scope, or where it would be. */
+static size_t find(const struct teller *teller, const char *scope)
+{
+    size_t low = 0, high = teller->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(teller->scopes[middle]->scope, scope) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct watched *insert(struct teller *teller, size_t at, const char *scope)
+{
+    if (teller->count == teller->capacity) {
+        size_t capacity = teller->capacity ? 2 * teller->capacity : 64;
+        struct watched **scopes = realloc(teller->scopes, capacity * sizeof *scopes);
+        if (!scopes)
+            return NULL;
+        teller->scopes = scopes;
+        teller->capacity = capacity;
+    }
+    struct watched *added = calloc(1, sizeof *added);
+    if (!added)
+        return NULL;
+    memmove(&teller->scopes[at + 1], &teller->scopes[at],
+            (teller->count - at) * sizeof *teller->scopes);
+    teller->scopes[at] = added;
+    teller->count++;
+    snprintf(added->scope, sizeof added->scope, "%s", scope);
+    added->from = teller->provider;
+    return added;
+}
+
+/* The scope, added when it is new; NULL: it is none, or there is no room for it. */
+static struct watched *meet(struct watch *self, struct teller *teller, const char *scope)
+{
+    enum scope_kind kind;
+    size_t at = find(teller, scope);
+    if (at < teller->count && strcmp(teller->scopes[at]->scope, scope) == 0)
+        return teller->scopes[at];
+    if (scope_parse(scope, &kind, NULL, NULL) != ETHOS_OK || teller->count == MOST_SCOPES)
+        return NULL;
+    struct watched *added = insert(teller, at, scope);
+    if (!added) {
+        self->lost = true;
+        return NULL;
+    }
+    added->known = teller->met;
+    teller->personalities = teller->personalities || (teller->met && kind == SCOPE_PERSONALITY);
+    teller->users = teller->users || (teller->met && kind == SCOPE_USER);
+    return added;
+}
+
+static void mark(struct watch *self, struct teller *teller, const char *scope)
+{
+    struct watched *known = meet(self, teller, scope);
+    if (known)
+        teller->marked = known->dirty = known->recount = true;
+}
+
+static void free_scope(struct watched *scope)
+{
+    free(scope->copies);
+    free(scope);
+}
+
+/* ---- the descriptor -------------------------------------------------------------------------- */
+
+static void leave(struct watch *self, struct teller *teller)
+{
+    if (teller->fd >= 0)
+        os_ready_remove(self->several, teller->fd); // it may have been closed already
+    teller->fd = -1;
+}
+
+static bool join(struct watch *self, struct teller *teller, int fd)
+{
+    if (fd < 0)
+        return false;
+    if (self->several < 0) {
+        self->several = os_ready();
+        if (self->several < 0)
+            return false;
+        if (self->events >= 0 && os_ready_add(self->several, self->events, POLLIN, 0) != 0) {
+            os_close(self->several);
+            self->several = -1;
+            return false;
+        }
+    }
+    if (os_ready_add(self->several, fd, POLLIN, 0) != 0)
+        return false;
+    teller->fd = fd;
+    return true;
+}
+
+static bool is_due(const struct teller *teller, int64_t now)
+{
+    struct pollfd ready = {teller->fd, POLLIN, 0};
+    if (teller->due_ms && teller->due_ms <= now)
+        return true;
+    return teller->fd >= 0 && os_poll(&ready, 1, 0) != 0;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+struct hearing {
+    struct watch *self;
+    struct teller *teller;
+};
+
+/* Called by the backend, which must not be asked meanwhile. */
+static int hear(void *arg, const char *scope)
+{
+    struct hearing *hearing = arg;
+    if (scope)
+        mark(hearing->self, hearing->teller, scope);
+    else
+        hearing->teller->any = true;
+    return ETHOS_OK;
+}
+
+/* Hears which scopes changed, and when to ask again. */
+static int listen_to(struct watch *self, struct teller *teller, struct ethos_error *error)
+{
+    struct ethos_provider *provider = teller->provider;
+    struct hearing hearing = {self, teller};
+    unsigned wait_ms = WATCH_PERIOD_MS;
+    int fd = -1, code = ETHOS_OK;
+    leave(self, teller);
+    if (SLOT_PROVIDER(provider, watch))
+        code = provider->ops->watch(provider, hear, &hearing, &fd, &wait_ms, error);
+    else
+        teller->any = true;
+    teller->any = teller->any || code != ETHOS_OK;
+    bool joined = code == ETHOS_OK && join(self, teller, fd);
+    if (!joined && (wait_ms == 0 || wait_ms > WATCH_PERIOD_MS))
+        wait_ms = WATCH_PERIOD_MS;
+    teller->due_ms = wait_ms ? os_monotonic_ms() + wait_ms : 0;
+    return code;
+}
+
+static int mark_scopes(struct watch *self, struct teller *teller, struct ethos_error *error)
+{
+    struct ethos_provider *provider = teller->provider;
+    struct hearing hearing = {self, teller};
+    int code = ETHOS_OK;
+    teller->any = false;
+    if (SLOT_PROVIDER(provider, scopes))
+        code = provider->ops->scopes(provider, hear, &hearing, error);
+    for (size_t i = 0; i < teller->count; i++)
+        teller->marked = teller->scopes[i]->dirty = teller->scopes[i]->recount = true;
+    teller->any = teller->any || code != ETHOS_OK;
+    return code;
+}
+
+/* Learns what there is. It is listened to before, so that what changes meanwhile is looked at again. */
+static int begin(struct watch *self, struct teller *teller, struct ethos_error *error)
+{
+    int code = listen_to(self, teller, error);
+    if (code == ETHOS_OK)
+        code = mark_scopes(self, teller, error);
+    for (size_t i = 0; code == ETHOS_OK && i < teller->count; i++) {
+        struct watched *scope = teller->scopes[i];
+        if (scope->known)
+            continue;
+        code = past_newest(self, scope, error);
+        if (code == ETHOS_OK)
+            code = copies_take(self, scope, false, error);
+        scope->known = code == ETHOS_OK;
+        scope->dirty = scope->recount = false;
+    }
+    teller->met = code == ETHOS_OK;
+    return code;
+}
+
+static void fail(struct watch *self, struct teller *teller, int code,
+                 const struct ethos_error *error)
+{
+    leave(self, teller);
+    teller->retry_ms = teller->due_ms = os_monotonic_ms() + WATCH_RETRY_MS;
+    watch_fail(self, code, error);
+}
+
+/* ---- a look ---------------------------------------------------------------------------------- */
+
+static int take_scopes(struct watch *self, struct teller *teller, struct ethos_error *error)
+{
+    int left = AT_ONCE;
+    for (size_t i = 0; i < teller->count; i++) {
+        struct watched *scope = teller->scopes[i];
+        if (!scope->dirty && !scope->recount)
+            continue;
+        if (left-- == 0)
+            return ETHOS_OK;
+        int code = scope->dirty ? past_take(self, scope, error) : ETHOS_OK;
+        scope->dirty = code != ETHOS_OK;
+        if (code == ETHOS_OK && scope->recount)
+            code = copies_take(self, scope, true, error);
+        scope->recount = code != ETHOS_OK;
+        if (code != ETHOS_OK)
+            return code;
+    }
+    teller->marked = false;
+    return ETHOS_OK;
+}
+
+static void tell_new(struct watch *self, struct teller *teller)
+{
+    if (teller->personalities)
+        watch_tell(self, &(struct watch_event){.kind = WATCH_PERSONALITIES});
+    if (teller->users)
+        watch_tell(self, &(struct watch_event){.kind = WATCH_USERS});
+    teller->personalities = teller->users = false;
+}
+
+static void take_teller(struct watch *self, struct teller *teller)
+{
+    struct ethos_error error;
+    int64_t now = os_monotonic_ms();
+    int code = ETHOS_OK;
+    if (now < teller->retry_ms)
+        return;
+    if (!teller->met) {
+        code = begin(self, teller, &error);
+        if (code == ETHOS_OK) // it comes late: what it had before is news to others
+            watch_tell(self, &(struct watch_event){.kind = WATCH_LOST});
+    } else if (is_due(teller, now)) {
+        code = listen_to(self, teller, &error);
+    }
+    if (code == ETHOS_OK && teller->any)
+        code = mark_scopes(self, teller, &error);
+    if (code == ETHOS_OK && teller->marked) {
+        tell_new(self, teller);
+        code = take_scopes(self, teller, &error);
+    }
+    if (code != ETHOS_OK)
+        fail(self, teller, code, &error);
+}
+
+void told_take(struct watch *self)
+{
+    if (self->look_ms && self->look_ms <= os_monotonic_ms())
+        places_settings(self);
+    for (struct teller *teller = self->tellers; teller; teller = teller->next)
+        take_teller(self, teller);
+}
+
+void told_mark_all(struct watch *self)
+{
+    for (struct teller *teller = self->tellers; teller; teller = teller->next)
+        teller->any = true;
+}
+
+int64_t told_due(const struct watch *self)
+{
+    int64_t now = os_monotonic_ms(), due = self->look_ms ? self->look_ms : -1;
+    for (const struct teller *teller = self->tellers; teller; teller = teller->next) {
+        bool busy = !teller->met || teller->any || teller->marked;
+        int64_t own = now < teller->retry_ms ? teller->retry_ms : busy ? now : teller->due_ms;
+        if (own && (due < 0 || own < due))
+            due = own;
+    }
+    return due;
+}
+
+bool watch_elsewhere(const struct watch *self)
+{
+    return self->tellers || self->look_ms;
+}
+
+/* ---- which there are ------------------------------------------------------------------------- */
+
+static struct teller *teller_of(struct watch *self, struct ethos_provider *provider)
+{
+    struct teller *teller = self->tellers;
+    while (teller && teller->provider != provider)
+        teller = teller->next;
+    if (teller || !(teller = calloc(1, sizeof *teller)))
+        return teller;
+    teller->provider = provider;
+    teller->fd = -1;
+    teller->next = self->tellers;
+    self->tellers = teller;
+    return teller;
+}
+
+static int note_provider(void *arg, struct ethos_provider *provider, bool here)
+{
+    struct watch *self = arg;
+    struct teller *teller = here ? NULL : teller_of(self, provider);
+    if (teller)
+        teller->serves = true;
+    self->lost = self->lost || (!here && !teller); // without memory
+    return ETHOS_OK;
+}
+
+void told_meet(struct watch *self, struct ethos_provider *provider, const char *scope)
+{
+    struct teller *teller = SLOT_PROVIDER(provider, scopes) ? NULL : teller_of(self, provider);
+    if (teller)
+        meet(self, teller, scope);
+}
+
+/* Who cannot tell which scopes there are has at least those of a turn. */
+static void meet_own(struct watch *self)
+{
+    struct ethos_turn *turn;
+    if (watch_turn(self, "global", &turn, NULL) != ETHOS_OK)
+        return;
+    const struct ethos_context *context = ethos_turn_context(turn);
+    const char *const scopes[] = {context->memory_scope, context->user_scope};
+    for (size_t i = 0; i < 2; i++) {
+        struct ethos_provider *provider = service_provider(turn, scopes[i], NULL);
+        if (!backends_here(self->ethos, provider))
+            told_meet(self, provider, scopes[i]);
+    }
+    ethos_turn_free(turn);
+}
+
+static void drop(struct watch *self, struct teller **at)
+{
+    struct teller *teller = *at;
+    *at = teller->next;
+    leave(self, teller);
+    for (size_t i = 0; i < teller->count; i++)
+        free_scope(teller->scopes[i]);
+    free(teller->scopes);
+    free(teller);
+}
+
+static void drop_those_who_do_not_serve(struct watch *self)
+{
+    for (struct teller **at = &self->tellers; *at;) {
+        if ((*at)->serves)
+            at = &(*at)->next;
+        else
+            drop(self, at);
+    }
+}
+
+void told_look(struct watch *self)
+{
+    struct ethos_error error;
+    for (struct teller *teller = self->tellers; teller; teller = teller->next)
+        teller->serves = false;
+    int code = backends_each(self->ethos, note_provider, self, &error);
+    self->look_ms = code == ETHOS_OK ? 0 : os_monotonic_ms() + WATCH_RETRY_MS;
+    if (code == ETHOS_OK)
+        drop_those_who_do_not_serve(self);
+    else
+        watch_fail(self, code, &error);
+    meet_own(self);
+    for (struct teller *teller = self->tellers; teller && !self->begun; teller = teller->next) {
+        code = begin(self, teller, &error);
+        if (code != ETHOS_OK)
+            fail(self, teller, code, &error);
+    }
+}
+
+void told_forget(struct watch *self)
+{
+    while (self->tellers)
+        drop(self, &self->tellers);
+}

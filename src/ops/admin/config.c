@@ -1,0 +1,672 @@
+/*
+ * config.c: the operations config.*: list, get, set and unset the settings of the home, or of the personality that
+ * the call names.
+ */
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/system/os.h"
+#include "base/view.h"
+#include "core/history/diff.h"
+#include "core/memory/scope.h"
+#include "memory/backends.h"
+#include "memory/handle.h"
+#include "memory/offline/offline.h"
+#include "memory/provider/missing_slots.h"
+#include "memory/provider/registry.h"
+#include "ops/admin/config_edit.h"
+#include "ops/admin/mistyped_names.h"
+#include "ops/admin/personalities.h"
+#include "ops/tables.h"
+
+#define FILE_NAME "config.yaml"
+
+/* ---- secrets ------------------------------------------------------------------------------- */
+
+/* What a backend calls its secrets; one that is not to be had, or is not named, has no table. */
+static struct backend find_backend(const char *name)
+{
+    struct backend backend = {0};
+    if (name)
+        registry_find(name, &backend, NULL);
+    return backend;
+}
+
+static const struct ethos_option *backend_options(const struct backend *backend)
+{
+    return backend->provider || backend->store ? registry_options(backend) : NULL;
+}
+
+/* The name of the backend that a file is about: its own, else the home's. */
+static const char *backend_name(struct op_call *call, const struct yaml_table *table)
+{
+    const struct config *home;
+    const char *name = yaml_get(table, "memory.provider");
+    if (!name)
+        name = yaml_get(table, "memory");
+    if (name && strcmp(name, VECTOR_NAME) == 0)
+        name = yaml_get(table, VECTOR_STORE);
+    if (!name && service_config(call->ethos, NULL, &home, NULL, NULL) == ETHOS_OK)
+        name = config_backend(home, NULL);
+    return name;
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+static int edit_all(struct ethos_view old, const char *path, const struct settings_change *changes,
+                    size_t count, struct str *text, struct ethos_error *error)
+{
+    struct str next;
+    int code = str_add(text, old) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+    for (size_t i = 0; i < count && code == ETHOS_OK; i++) {
+        str_init(&next, ETHOS_MAX_YAML_BYTES);
+        code = config_edit(str_view(text), path, changes[i].key, changes[i].value, &next, error);
+        str_release(text);
+        *text = next;
+    }
+    return code;
+}
+
+/* The text with its secrets masked. Pairs are in file order and do not overlap. */
+static int mask_text(struct op_call *call, struct ethos_view text, const char *path,
+                     struct str *out, struct ethos_error *error)
+{
+    struct backend backend = {0};
+    struct arena arena;
+    struct yaml_table table;
+    size_t at = 0;
+    arena_init(&arena);
+    int code = yaml_parse(text, path, &arena, &table, error);
+    if (code == ETHOS_OK)
+        backend = find_backend(backend_name(call, &table));
+    for (size_t i = 0; code == ETHOS_OK && i < table.count; i++) {
+        const struct yaml_pair *pair = &table.pairs[i];
+        str_add(out, view_of(text.data + at, pair->start - at));
+        size_t size = out->size;
+        secrets_mask(backend_options(&backend), pair->key, pair->value, out);
+        if (view_eq_str(view_from(str_view(out), size), pair->value)) {
+            str_truncate(out, size); // as it stands, quotes and all
+            str_add(out, view_of(text.data + pair->start, pair->end - pair->start));
+        }
+        at = pair->end;
+    }
+    if (code == ETHOS_OK)
+        str_add(out, view_from(text, at));
+    registry_release(&backend);
+    arena_release(&arena);
+    return code == ETHOS_OK && str_code(out) != ETHOS_OK ? err_nomem(error) : code;
+}
+
+static int show_change(struct op_call *call, struct ethos_view old, struct ethos_view text,
+                       const char *path, struct str *out, struct ethos_error *error)
+{
+    struct str before, after;
+    str_init(&before, SIZE_MAX);
+    str_init(&after, SIZE_MAX);
+    int code = mask_text(call, old, path, &before, error);
+    if (code == ETHOS_OK)
+        code = mask_text(call, text, path, &after, error);
+    if (code == ETHOS_OK && diff_unified(str_view(&before), str_view(&after), path, out))
+        code = err_nomem(error);
+    str_release(&before);
+    str_release(&after);
+    return code;
+}
+
+static int write_locked(struct op_call *call, int dir, const char *folder, const char *path,
+                        const struct settings_change *changes, size_t count,
+                        struct op_result *result, struct ethos_error *error)
+{
+    struct str old, text;
+    str_init(&old, ETHOS_MAX_YAML_BYTES + 1);
+    str_init(&text, ETHOS_MAX_YAML_BYTES);
+    int code = home_read(dir, path, ETHOS_MAX_YAML_BYTES, &old, NULL, error);
+    if (code == ETHOS_OK || code == ETHOS_NOTFOUND)
+        code = edit_all(str_view(&old), path, changes, count, &text, error);
+    bool changed = !view_eq(str_view(&old), str_view(&text));
+    if (code == ETHOS_OK && changed && !call->dry_run)
+        code = home_replace(dir, folder, FILE_NAME, str_view(&text), error);
+    else if (code == ETHOS_OK && changed)
+        code = show_change(call, str_view(&old), str_view(&text), path, &result->text, error);
+    str_release(&old);
+    str_release(&text);
+    return code;
+}
+
+int settings_write(struct op_call *call, const char *folder, const struct settings_change *changes,
+                   size_t count, struct op_result *result, struct ethos_error *error)
+{
+    char path[ETHOS_MAX_ID + 64];
+    int dir, lock = -1;
+    snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", FILE_NAME);
+    if (service_ephemeral(call->ethos)) {
+        int refused = err_set(error, ETHOS_DENIED, "%s: settings are not ephemeral", path);
+        return err_hint(error, refused, "leave out --ephemeral-memory to change the real ones");
+    }
+    int code = service_open_home(call->ethos, !call->dry_run, &dir, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (!call->dry_run)
+        code = home_lock(dir, FILE_NAME, &lock, error);
+    if (code == ETHOS_OK)
+        code = write_locked(call, dir, folder, path, changes, count, result, error);
+    if (lock >= 0)
+        os_close(lock);
+    if (dir >= 0)
+        os_close(dir);
+    return code;
+}
+
+/* ---- whose settings -------------------------------------------------------------------------- */
+
+/* The file that a call is about. */
+struct place {
+    const char *personality; /* NULL: the home */
+    const struct config *home, *own;
+    char folder[ETHOS_MAX_ID + 32], path[ETHOS_MAX_ID + 64];
+};
+
+static void name_place(struct op_call *call, struct place *out)
+{
+    *out = (struct place){.personality = call->request ? call->request->personality : NULL};
+    if (out->personality)
+        snprintf(out->folder, sizeof out->folder, "personalities/%s", out->personality);
+    snprintf(out->path, sizeof out->path, "%s%s" FILE_NAME, out->folder, *out->folder ? "/" : "");
+}
+
+static int load_place(struct op_call *call, struct place *out, struct ethos_error *error)
+{
+    name_place(call, out);
+    return service_config(call->ethos, out->personality, &out->home, &out->own, error);
+}
+
+static const char *place_provider(const struct place *place)
+{
+    return config_backend(place->home, place->own);
+}
+
+/* A setting of one personality must not make one by a slip of the finger. */
+static int check_place(struct op_call *call, const struct place *place, struct ethos_error *error)
+{
+    return place->personality ? personalities_require(call, place->personality, true, error)
+                              : ETHOS_OK;
+}
+
+/* Lists what a personality's file may say. */
+static int refuse_key(const struct place *place, const char *key, struct ethos_error *error)
+{
+    struct str names;
+    str_init(&names, SIZE_MAX);
+    for (const struct config_option *option = config_options; option->key; option++) {
+        bool listed = (option->where & CONFIG_PERSONALITY) && !(option->where & CONFIG_VECTOR) &&
+                      strcmp(option->key, "memory") != 0;
+        if (listed)
+            str_printf(&names, "%s%s", names.size ? ", " : "", option->key);
+    }
+    int code = err_set(error, ETHOS_INVALID, "%s: not a setting of a personality (%s)", key,
+                       place->personality);
+    if (str_code(&names) == ETHOS_OK)
+        code = err_hint(error, code, "it may have %s; without -p it is set for all", names.data);
+    str_release(&names);
+    return code;
+}
+
+/* ---- list, get, set, unset ----------------------------------------------------------------- */
+
+/* A value as it may be shown, or null. */
+static json_t *option_value(const struct ethos_option *options, const char *key, const char *value)
+{
+    struct str text;
+    if (!value)
+        return json_null();
+    str_init(&text, SIZE_MAX);
+    json_t *json = secrets_mask(options, key, value, &text) == ETHOS_OK ? op_json_string(text.data)
+                                                                        : NULL;
+    str_release(&text);
+    return json;
+}
+
+/* The same for settings of the backend of this name, or NULL. */
+static json_t *shown_value(const char *name, const char *key, const char *value)
+{
+    struct backend backend = find_backend(name);
+    json_t *json = option_value(backend_options(&backend), key, value);
+    registry_release(&backend);
+    return json;
+}
+
+static json_t *option_row(const struct place *place, const struct config_option *option)
+{
+    const char *own = config_own(place->own, option->key);
+    const char *value = own ? own : config_own(place->home, option->key);
+    return json_pack("{s:s, s:o, s:s, s:s}", "key", option->key, "value",
+                     shown_value(NULL, option->key, value ? value : option->fallback), "from",
+                     own     ? place->path
+                     : value ? FILE_NAME
+                             : "default",
+                     "help", option->help);
+}
+
+static bool is_family(const struct config_option *option)
+{
+    return option->key[strlen(option->key) - 1] == '*';
+}
+
+/* The options that have an effect, then what else the file says. */
+static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct place place;
+    int code = load_place(call, &place, error);
+    if (code == ETHOS_OK)
+        code = check_place(call, &place, error);
+    if (code != ETHOS_OK)
+        return code;
+    json_t *rows = json_array();
+    const unsigned where = place.personality ? CONFIG_PERSONALITY : CONFIG_HOME;
+    const unsigned idle = config_is_vector(place.home, place.own) ? 0 : CONFIG_VECTOR;
+    for (const struct config_option *option = config_options; option->key; option++) {
+        bool listed = (option->where & where) && !(option->where & (CONFIG_KEPT | idle)) &&
+                      !is_family(option) && strcmp(option->key, "memory") != 0;
+        if (listed)
+            op_json_push(&rows, option_row(&place, option));
+    }
+    const struct config *file = place.own ? place.own : place.home;
+    struct backend backend = find_backend(place_provider(&place));
+    for (size_t i = 0; i < file->table.count; i++) {
+        const struct yaml_pair *pair = &file->table.pairs[i];
+        const struct config_option *option = config_find(pair->key);
+        bool known = option && !(option->where & CONFIG_KEPT) && !is_family(option);
+        if (!known)
+            op_json_push(
+                &rows, json_pack("{s:o, s:o, s:s, s:s}", "key", op_json_string(pair->key), "value",
+                                 option_value(backend_options(&backend), pair->key, pair->value),
+                                 "from", place.path, "help",
+                                 option ? option->help : "unknown to this version; kept"));
+    }
+    registry_release(&backend);
+    return op_return(result, rows, error);
+}
+
+static int unknown_key(const char *key, struct ethos_error *error)
+{
+    const char *nearest = config_nearest(key);
+    int code = err_set(error, ETHOS_NOTFOUND, "no such setting: %s", key);
+    return nearest ? err_hint(error, code, "did you mean %s?", nearest)
+                   : err_hint(error, code, "ethos config list shows them all");
+}
+
+static int run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct place place;
+    const char *key = op_string(call, "key");
+    int code = load_place(call, &place, error);
+    if (code == ETHOS_OK)
+        code = check_place(call, &place, error);
+    if (code != ETHOS_OK)
+        return code;
+    const char *own = config_own(place.own, key); // also what has no meaning here, such as a model
+    const char *value = own ? own : config_get(place.home, place.own, key);
+    if (!value && !config_find(key))
+        return unknown_key(key, error);
+    return op_return(result,
+                     json_pack("{s:s, s:o}", "key", key, "value",
+                               shown_value(place_provider(&place), key, value)),
+                     error);
+}
+
+static bool names_provider(const char *key)
+{
+    return strcmp(key, "memory.provider") == 0 || strcmp(key, "memory") == 0;
+}
+
+/* Whether a key says which backend it is. */
+static bool names_backend(const char *key)
+{
+    return names_provider(key) || strcmp(key, VECTOR_STORE) == 0;
+}
+
+/* A value that would make every later command fail is refused now. */
+static int check_meaning(const char *key, const char *value, struct ethos_error *error)
+{
+    char scope[ETHOS_MAX_SCOPE];
+    struct backend backend = {0};
+    if (strcmp(key, "personality") == 0)
+        return scope_make(SCOPE_PERSONALITY, value, scope, error);
+    if (strcmp(key, "user.id") == 0)
+        return scope_make(SCOPE_USER, value, scope, error);
+    if (!names_backend(key) || *value == '/') // a shared object is looked at when it is used
+        return ETHOS_OK;
+    if (names_provider(key) && strcmp(value, VECTOR_NAME) == 0)
+        return ETHOS_OK;
+    int code = registry_find(value, &backend, error);
+    registry_release(&backend);
+    return code;
+}
+
+/* memory.options.user: whether a personality's backend has the profiles, too. Not the backend's to know. */
+static bool is_people(const struct settings_change *change)
+{
+    return strcmp(change->key, SECRETS_PREFIX "user") == 0 &&
+           (strcmp(change->value, "true") == 0 || strcmp(change->value, "false") == 0);
+}
+
+/* An option is one that the backend has; a shared object that is not there yet cannot be asked. */
+static int check_option(const struct place *place, const struct settings_change *change,
+                        struct ethos_error *error)
+{
+    struct backend backend = {0};
+    const size_t prefix = strlen(SECRETS_PREFIX);
+    const char *name = place_provider(place);
+    if (strncmp(change->key, SECRETS_PREFIX, prefix) != 0 || !name)
+        return ETHOS_OK;
+    if ((is_people(change) && place->personality) || config_is_vector_option(name, change->key))
+        return ETHOS_OK;
+    int code = registry_find(name, &backend, error);
+    if (code != ETHOS_OK)
+        return *name == '/' ? ETHOS_OK : code;
+    const struct ethos_setting setting = {change->key + prefix, change->value};
+    code = secrets_check(registry_options(&backend), offline_options(&backend), &setting, error);
+    registry_release(&backend);
+    if (code == ETHOS_OK || strcmp(name, config_find("memory.provider")->fallback) != 0)
+        return code;
+    code = err_set(error, ETHOS_INVALID,
+                   "%s: memory.provider is not set, and files have no options", change->key);
+    return err_hint(error, code, "first: ethos config set memory.provider NAME");
+}
+
+static int stop_at(void *arg, const char *scope)
+{
+    (void)arg;
+    (void)scope;
+    return 1;
+}
+
+/* Whether memory that is in files now would be out of sight with another backend. */
+static bool leaves_files(struct op_call *call, const struct settings_change *change)
+{
+    const char *name;
+    struct ethos_provider *provider;
+    struct ethos_error why;
+    if (!names_backend(change->key) ||
+        strcmp(change->value, config_find("memory.provider")->fallback) == 0 ||
+        service_provider_for(call->ethos, NULL, &name, &provider, &why) != ETHOS_OK)
+        return false;
+    return backends_here(call->ethos, provider) && SLOT_PROVIDER(provider, scopes) &&
+           provider->ops->scopes(provider, stop_at, NULL, &why) == 1;
+}
+
+static void note_waiting(void *arg, const struct ethos_finding *finding)
+{
+    json_t **note = arg;
+    if (!*note && view_ends(view_str(finding->subject), VIEW("/queue")))
+        *note = json_sprintf("%s; nothing of that goes elsewhere by itself, see ethos doctor",
+                             finding->problem);
+}
+
+/* Changes that wait for a backend which is about to be another one; NULL: there are none. */
+static json_t *leaves_waiting(struct op_call *call, const struct settings_change *change)
+{
+    const char *option = change->key + strlen(SECRETS_PREFIX);
+    bool placed = strncmp(change->key, SECRETS_PREFIX, strlen(SECRETS_PREFIX)) == 0 &&
+                  strcmp(option, "offline") != 0 && strcmp(option, "onOffline") != 0 &&
+                  !config_is_vector_option(VECTOR_NAME, change->key);
+    json_t *note = NULL;
+    if (placed || names_backend(change->key))
+        offline_check(service_root(call->ethos), note_waiting, &note, NULL);
+    return note;
+}
+
+/* An option of the backend before that the one named now does not have; NULL: there is none. */
+static json_t *leaves_option(struct op_call *call, const struct settings_change *change)
+{
+    const struct config *home;
+    struct ethos_error why;
+    struct backend backend = {0};
+    const size_t prefix = strlen(SECRETS_PREFIX);
+    json_t *note = NULL;
+    if (names_backend(change->key) &&
+        service_config(call->ethos, NULL, &home, NULL, &why) == ETHOS_OK)
+        backend = find_backend(change->value && strcmp(change->value, VECTOR_NAME) != 0
+                                   ? change->value
+                                   : config_backend(home, NULL));
+    bool there = backend.provider || backend.store;
+    for (size_t i = 0; there && !note && i < home->table.count; i++) {
+        const struct yaml_pair *pair = &home->table.pairs[i];
+        const struct ethos_setting setting = {pair->key + prefix, pair->value};
+        if (strncmp(pair->key, SECRETS_PREFIX, prefix) == 0 &&
+            !config_is_vector_option(VECTOR_NAME, pair->key) &&
+            secrets_check(registry_options(&backend), offline_options(&backend), &setting, &why) !=
+                ETHOS_OK)
+            note = json_sprintf("%s; to take it out: ethos config unset %s", why.text, pair->key);
+    }
+    registry_release(&backend);
+    return note;
+}
+
+/* What to know about a change of where memory is; takes nothing along. */
+static void warn_of(struct op_call *call, const struct settings_change *change, json_t **json)
+{
+    json_t *note = leaves_waiting(call, change);
+    if (!note)
+        note = leaves_option(call, change);
+    if (note)
+        op_json_put(json, "warning", note);
+}
+
+/* A file that cannot be read as settings may be what is being mended. */
+static int check_change(struct op_call *call, struct place *place,
+                        const struct settings_change *change, struct ethos_error *error)
+{
+    struct ethos_error why;
+    if (strncmp(change->key, SECRETS_PREFIX, strlen(SECRETS_PREFIX)) != 0 ||
+        service_config(call->ethos, place->personality, &place->home, &place->own, &why) !=
+            ETHOS_OK)
+        return ETHOS_OK;
+    return check_option(place, change, error);
+}
+
+/* ---- the mode vector ------------------------------------------------------------------------- */
+
+/* What is written together: a change of how memory is shown keeps where it is. */
+struct switching {
+    struct settings_change changes[2];
+    size_t count;
+    bool was, is; /* that mode */
+    char store[PATH_MAX];
+};
+
+static bool is_vector(const char *value)
+{
+    return value && strcmp(value, VECTOR_NAME) == 0;
+}
+
+/* A value NULL takes the mode out, and what was before stands there again. */
+static void plan_switch(const struct place *place, const struct settings_change *change,
+                        struct switching *out)
+{
+    const struct config *file = place->own ? place->own : place->home;
+    const char *named = config_own(file, "memory.provider"),
+               *store = config_own(file, VECTOR_STORE);
+    out->changes[out->count++] = *change;
+    if (!file || !names_provider(change->key))
+        return;
+    if (strcmp(change->key, "memory") == 0 && yaml_get(&file->table, "memory.provider"))
+        out->changes[0].key = "memory.provider"; // which comes before its older name
+    out->was = is_vector(named);
+    out->is = is_vector(change->value);
+    snprintf(out->store, sizeof out->store, "%s", config_backend(place->home, place->own));
+    if (out->is && !out->was && (named || !place->personality))
+        out->changes[out->count++] = (struct settings_change){VECTOR_STORE, out->store};
+    if (!out->was || out->is || !store)
+        return;
+    out->changes[out->count++] = (struct settings_change){VECTOR_STORE, NULL};
+    bool usual = strcmp(store, config_find("memory.provider")->fallback) == 0;
+    if (!change->value && (place->personality || !usual))
+        out->changes[0].value = out->store;
+}
+
+/* What changes in the prompt. */
+static void tell_switch(const struct switching *switching, const struct place *place, json_t **json)
+{
+    if (switching->is && !switching->was)
+        op_json_put(
+            json, "hint",
+            json_sprintf(
+                "prompts show the newest %lld characters of MEMORY.md and, with a question, up to "
+                "%lld older entries that fit it; the text stays in %s, unchanged",
+                (long long)config_integer(place->home, place->own, VECTOR_OPTION "tailChars"),
+                (long long)config_integer(place->home, place->own, VECTOR_OPTION "topK"),
+                switching->store));
+    else if (switching->was && !switching->is)
+        op_json_put(json, "hint", json_string("prompts show as much of MEMORY.md as fits again"));
+}
+
+static int run_set(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    const struct settings_change change = {op_string(call, "key"), op_string(call, "value")};
+    const struct config_option *option = config_find(change.key);
+    struct place place;
+    name_place(call, &place);
+    if (!option || (!place.personality && !(option->where & CONFIG_HOME)))
+        return unknown_key(change.key, error);
+    if (place.personality && !(option->where & CONFIG_PERSONALITY))
+        return refuse_key(&place, change.key, error);
+    int code = check_place(call, &place, error);
+    if (code == ETHOS_OK)
+        code = config_check(option, change.key, change.value, error);
+    if (code == ETHOS_OK)
+        code = check_meaning(change.key, change.value, error);
+    if (code == ETHOS_OK)
+        code = check_change(call, &place, &change, error);
+    if (code == ETHOS_OK && strcmp(change.key, "personality") == 0)
+        code = meant_personality(call, change.value, error);
+    struct switching switching = {.count = 0};
+    load_place(call, &place, NULL); // or it is being mended
+    if (code == ETHOS_OK)
+        plan_switch(&place, &change, &switching);
+    bool left = code == ETHOS_OK && !place.personality && !switching.is && !switching.was &&
+                leaves_files(call, &change);
+    if (code == ETHOS_OK)
+        code = settings_write(call, place.folder, switching.changes, switching.count, result,
+                              error);
+    if (code != ETHOS_OK)
+        return code;
+    const char *provider = service_config(call->ethos, place.personality, &place.home, &place.own,
+                                          NULL) == ETHOS_OK
+                               ? place_provider(&place)
+                               : NULL;
+    json_t *json = json_pack("{s:s, s:o, s:s*}", "key", change.key, "value",
+                             shown_value(provider, change.key, change.value), "personality",
+                             place.personality);
+    if (option->where & CONFIG_KEPT)
+        op_json_put(&json, "warning", json_string("without effect in this version"));
+    if (!switching.is || !switching.was)
+        warn_of(call, &change, &json);
+    if (place.home)
+        tell_switch(&switching, &place, &json);
+    if (left)
+        op_json_put(&json, "hint",
+                    json_sprintf("memory in files stays there; to take it along: "
+                                 "ethos memory migrate --from %s --to %s",
+                                 config_find("memory.provider")->fallback, change.value));
+    return op_return_change(call, result, json, error);
+}
+
+/* What the file calls a key: memory.provider has an older name; NULL: it does not set it. */
+static int find_set(struct op_call *call, const char *path, const char *key, const char **name,
+                    struct ethos_error *error)
+{
+    int dir;
+    struct arena arena;
+    struct yaml_table table = {0};
+    struct str text;
+    *name = NULL;
+    int code = service_open_home(call->ethos, false, &dir, error);
+    if (code != ETHOS_OK || dir < 0)
+        return code;
+    arena_init(&arena);
+    str_init(&text, ETHOS_MAX_YAML_BYTES + 1);
+    code = home_read(dir, path, ETHOS_MAX_YAML_BYTES, &text, NULL, error);
+    if (code == ETHOS_OK)
+        code = yaml_parse(str_view(&text), path, &arena, &table, error);
+    if (code == ETHOS_INVALID)
+        err_hint(error, code, "edit the file by hand");
+    if (code == ETHOS_OK && yaml_find(&table, key))
+        *name = key;
+    else if (code == ETHOS_OK && names_provider(key) && yaml_find(&table, "memory.provider"))
+        *name = "memory.provider";
+    else if (code == ETHOS_OK && names_provider(key) && yaml_find(&table, "memory"))
+        *name = "memory";
+    str_release(&text);
+    arena_release(&arena);
+    os_close(dir);
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+}
+
+/* The file is read as text, not as settings: the line to take out may be what every command refuses. */
+static int run_unset(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    const char *key = op_string(call, "key"), *name;
+    const struct config_option *option = config_find(key);
+    struct place place;
+    name_place(call, &place);
+    int code = check_place(call, &place, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = find_set(call, place.path, key, &name, error);
+    const struct settings_change change = {name, NULL};
+    struct switching switching = {.count = 0};
+    if (code == ETHOS_OK && !name && !option)
+        return unknown_key(key, error);
+    load_place(call, &place, NULL); // or it is being mended
+    if (code == ETHOS_OK && name) {
+        plan_switch(&place, &change, &switching);
+        code = settings_write(call, place.folder, switching.changes, switching.count, result,
+                              error);
+    }
+    if (code != ETHOS_OK)
+        return code;
+    const char *value = option ? option->fallback : NULL; // what holds now
+    if ((place.personality || switching.was) && option &&
+        load_place(call, &place, NULL) == ETHOS_OK)
+        value = config_get(place.home, place.own, key);
+    json_t *json = json_pack("{s:s, s:b, s:s?, s:s*}", "key", key, "changed", name != NULL, "value",
+                             value, "personality", place.personality);
+    if (name)
+        warn_of(call, &change, &json);
+    if (place.home)
+        tell_switch(&switching, &place, &json);
+    return op_return_change(call, result, json, error);
+}
+
+#define ARG_END                                                                                    \
+    {                                                                                              \
+        NULL, OP_TEXT, 0, NULL, NULL, NULL                                                         \
+    }
+#define ARG_NAME                                                                                   \
+    {                                                                                              \
+        "key", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "KEY",                                  \
+            "a setting, such as prefetch.maxChars"                                                 \
+    }
+
+static const struct op_arg no_args[] = {ARG_END};
+static const struct op_arg get_args[] = {ARG_NAME, ARG_END};
+static const struct op_arg set_args[] = {
+    ARG_NAME,
+    {"value", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "VALUE", "its new value"},
+    ARG_END};
+
+const struct op ops_config[] = {
+    {"config.list", "config list", "List the settings and where they come from",
+     "ethos config list", no_args, OP_OWNER, OP_IDEMPOTENT | OP_LOCAL, run_list},
+    {"config.get", "config get", "Print one setting", "ethos config get prefetch.maxChars",
+     get_args, OP_OWNER, OP_IDEMPOTENT | OP_LOCAL, run_get},
+    {"config.set", "config set", "Change one setting", "ethos config set memoryScope global",
+     set_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL, run_set},
+    {"config.unset", "config unset", "Reset one setting to its default",
+     "ethos config unset memoryScope", get_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL,
+     run_unset},
+    {0}};

@@ -1,0 +1,784 @@
+/*
+ * doctor.c: the operations admin.doctor and meta.health: look at everything, name what is wrong and
+ * what mends it.
+ *
+ * Each check_* adds findings; none stops the others, so that one broken file does not hide the rest.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/system/dir.h"
+#include "base/system/os.h"
+#include "base/view.h"
+#include "core/memory/sanitize.h"
+#include "core/memory/scope.h"
+#include "memory/approval/rules_file.h"
+#include "memory/handle.h"
+#include "memory/hooks/queue.h"
+#include "memory/notes/list.h"
+#include "memory/offline/offline.h"
+#include "memory/provider/missing_slots.h"
+#include "memory/recall/recall.h"
+#include "memory/workspace/workspace.h"
+#include "ops/admin/doctor.h"
+#include "ops/admin/install.h"
+#include "ops/admin/personalities.h"
+#include "ops/paging.h"
+#include "ops/tables.h"
+#include "session/session.h"
+
+#define PROFILE "USER.md"
+
+#define LEAST_ROOM 65536 /* bytes: with less, a write of a file and its history may fail */
+
+struct visit {
+    struct op_call *call;
+    json_t *findings;
+    bool fix;
+    bool ask; /* other programs may be run */
+    int errors;
+    bool absent;      /* a backend of memory is not to be had, and that is told, */
+    bool home_absent; /* the home's own */
+};
+
+static void add(void *arg, const struct ethos_finding *finding)
+{
+    static const char *const names[] = {"fixed", "warning", "error"};
+    struct visit *visit = arg;
+    const char *problem = finding->problem;
+    size_t size = strlen(finding->subject);
+    if (strncmp(problem, finding->subject, size) == 0 && strncmp(problem + size, ": ", 2) == 0)
+        problem += size + 2; // the message named it already
+    if (finding->severity == ETHOS_FINDING_ERROR)
+        visit->errors++;
+    op_json_push(&visit->findings,
+                 json_pack("{s:s, s:o, s:o, s:o}", "severity", names[finding->severity], "subject",
+                           op_json_string(finding->subject), "problem", op_json_string(problem),
+                           "remedy", op_json_string(finding->remedy)));
+}
+
+static void find(struct visit *visit, enum ethos_severity severity, const char *subject,
+                 const char *problem, const char *remedy)
+{
+    const struct ethos_finding finding = {severity, subject, problem, remedy};
+    add(visit, &finding);
+}
+
+static void find_error(struct visit *visit, const char *subject, const struct ethos_error *error)
+{
+    if (error->code == ETHOS_NOMEM)
+        op_json_push(&visit->findings, NULL); // says nothing about the home; the whole visit failed
+    else
+        find(visit, ETHOS_FINDING_ERROR, subject, error->text, *error->hint ? error->hint : NULL);
+}
+
+/* ---- the home ------------------------------------------------------------------------------ */
+
+/* Files are read whatever the disk is like; that nothing can be written shows at the next write only. */
+static void check_room(struct visit *visit, int dir, const char *path)
+{
+    struct statvfs disk;
+    char problem[128];
+    if (os_fstatvfs(dir, &disk) != 0)
+        return;
+    uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
+    if (disk.f_flag & ST_RDONLY) {
+        find(visit, ETHOS_FINDING_WARNING, path, "the file system is mounted read-only",
+             "what is kept can be read; to write, mount it so or choose another --home");
+    } else if (disk.f_blocks > 0 && room < LEAST_ROOM) {
+        snprintf(problem, sizeof problem, "the disk is full: %llu KiB are free",
+                 (unsigned long long)room / 1024);
+        find(visit, ETHOS_FINDING_ERROR, path, problem, "free some disk space");
+    } else if (disk.f_files > 0 && disk.f_favail == 0) {
+        find(visit, ETHOS_FINDING_ERROR, path, "the disk is full: it has no room for another file",
+             "delete files that nobody needs");
+    }
+}
+
+/* Nothing is read from a home that others may write to, so nothing else can be checked before. */
+static bool check_home(struct visit *visit)
+{
+    struct stat info;
+    struct ethos_error error = {0};
+    const char *path = service_home(visit->call->ethos);
+    int dir = os_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+    if (dir < 0)
+        return true;
+    bool ok = os_fstat(dir, &info) != 0 || dir_private(&info, path, &error) == ETHOS_OK;
+    bool fixed = !ok && visit->fix && os_fchmod(dir, info.st_mode & 07700) == 0;
+    check_room(visit, dir, path);
+    os_close(dir);
+    if (fixed)
+        find(visit, ETHOS_FINDING_FIXED, path, error.text, error.hint);
+    else if (!ok)
+        find_error(visit, path, &error);
+    return ok || fixed;
+}
+
+/* ---- configuration ------------------------------------------------------------------------- */
+
+static void unknown_key(void *arg, const struct yaml_pair *pair)
+{
+    char problem[256], remedy[256] = "";
+    const char *nearest = config_nearest(pair->key);
+    snprintf(problem, sizeof problem, "line %u: unknown setting %s; it is kept and has no effect",
+             pair->line, pair->key);
+    if (nearest)
+        snprintf(remedy, sizeof remedy, "did you mean %s?", nearest);
+    find(arg, ETHOS_FINDING_WARNING, "config.yaml", problem, nearest ? remedy : NULL);
+}
+
+/* "config.yaml:3: ..." as "line 3: ...", like what else is told of the file. */
+static void find_config_error(struct visit *visit, struct ethos_error *error)
+{
+    static const char name[] = "config.yaml", prefix[] = "config.yaml:";
+    struct ethos_error told = *error;
+    const char *line = error->text + strlen(prefix);
+    if (strncmp(error->text, prefix, strlen(prefix)) == 0 && *line >= '0' && *line <= '9')
+        snprintf(told.text, sizeof told.text, "line %s", line);
+    find_error(visit, name, &told);
+}
+
+/* Rules that cannot be read exempt nobody. */
+static void check_rules(struct visit *visit)
+{
+    int home;
+    struct arena arena;
+    struct policy policy;
+    struct ethos_error error;
+    if (service_open_home(visit->call->ethos, false, &home, NULL) != ETHOS_OK || home < 0)
+        return;
+    arena_init(&arena);
+    if (rules_file_read(home, &arena, &policy, &error) != ETHOS_OK)
+        find_error(visit, POLICY_FILE, &error);
+    arena_release(&arena);
+    os_close(home);
+}
+
+/* Whether the home's settings can be read. */
+static bool check_config(struct visit *visit)
+{
+    const struct config *home;
+    struct ethos_error error;
+    if (service_config(visit->call->ethos, NULL, &home, NULL, &error) != ETHOS_OK) {
+        find_config_error(visit, &error);
+        return false;
+    }
+    config_unknown(home, unknown_key, visit);
+    for (size_t i = 0; i < home->table.count; i++) {
+        const struct yaml_pair *pair = &home->table.pairs[i];
+        const struct config_option *option = config_find(pair->key);
+        char problem[256];
+        if (!option || !(option->where & CONFIG_KEPT))
+            continue;
+        snprintf(problem, sizeof problem, "line %u: %s has no effect in this version", pair->line,
+                 pair->key);
+        find(visit, ETHOS_FINDING_WARNING, "config.yaml", problem, NULL);
+    }
+    check_rules(visit);
+    return true;
+}
+
+/* ---- people -------------------------------------------------------------------------------- */
+
+/* Whether the pair of an entry is in the set already; puts it there. */
+static bool pair_seen(json_t *seen, const json_t *entry)
+{
+    struct str pair;
+    str_init(&pair, ETHOS_MAX_MAP_BYTES);
+    str_add(&pair, json_view(entry, "platform"));
+    str_addc(&pair, '\n');
+    str_add(&pair, json_view(entry, "platformUserId"));
+    bool known = json_object_get(seen, pair.data) != NULL;
+    json_object_set_new(seen, pair.data, json_true());
+    str_release(&pair);
+    return known;
+}
+
+static void check_entries(struct visit *visit, const json_t *entries)
+{
+    json_t *seen = json_object();
+    size_t index;
+    json_t *entry;
+    json_array_foreach ((json_t *)entries, index, entry) {
+        char subject[64];
+        snprintf(subject, sizeof subject, "users/identity-map.json entry %zu", index + 1);
+        if (!json_view(entry, "platform").data || !json_view(entry, "platformUserId").data)
+            find(visit, ETHOS_FINDING_WARNING, subject, "has no platform or platformUserId",
+                 "repair or remove it by hand");
+        else if (!scope_id_ok(json_view(entry, "userId")))
+            find(visit, ETHOS_FINDING_WARNING, subject, "its userId is not a valid id",
+                 "repair or remove it by hand");
+        else if (pair_seen(seen, entry))
+            find(visit, ETHOS_FINDING_WARNING, subject, "repeats an earlier entry, which wins",
+                 "remove one of them by hand");
+    }
+    json_decref(seen);
+}
+
+static void repair_map(struct visit *visit, int dir, const struct identity_map *map)
+{
+    struct ethos_error error;
+    bool copy = json_array_size(map->entries) > 0;
+    if (identity_repair(dir, service_now_ms(visit->call->ethos), &error) == ETHOS_OK)
+        find(visit, ETHOS_FINDING_FIXED, "users/identity-map.json", map->problem,
+             copy ? "kept beside it as .damaged-...; the last good copy took its place"
+                  : "kept beside it as .damaged-...; there was no copy, so the map is empty");
+    else
+        find_error(visit, "users/identity-map.json", &error);
+}
+
+struct reaching {
+    struct visit *visit;
+    char login[ETHOS_MAX_ID + 1];
+};
+
+static void find_unreached(void *arg, const char *user, const char *login)
+{
+    const struct reaching *self = arg;
+    char problem[512], remedy[512];
+    if (login)
+        snprintf(problem, sizeof problem,
+                 "the profile of %s is in no prompt of %s: it belongs to the login %s", user,
+                 self->login, login);
+    else
+        snprintf(problem, sizeof problem,
+                 "the profile of %s is in no prompt: no identity leads to it", user);
+    snprintf(remedy, sizeof remedy, "if that is you, run: ethos users link cli %s %s --merge",
+             self->login, user);
+    find(self->visit, ETHOS_FINDING_WARNING, "users", problem, remedy);
+}
+
+/* A home that was restored under another login name shows nobody's profile, or that of the new one only. */
+static void check_login(struct visit *visit)
+{
+    char login[ETHOS_MAX_ID + 1], user[ETHOS_MAX_ID + 1], problem[512], remedy[512];
+    struct reaching reaching = {.visit = visit};
+    if (!service_unlinked(visit->call->ethos, login, user)) {
+        service_unreached(visit->call->ethos, reaching.login, find_unreached, &reaching);
+        return;
+    }
+    snprintf(problem, sizeof problem, "the login %s has no profile here, but %s has", login, user);
+    snprintf(remedy, sizeof remedy, "if that is you, run: ethos users link cli %s %s", login, user);
+    find(visit, ETHOS_FINDING_WARNING, "users", problem, remedy);
+}
+
+static void check_people(struct visit *visit)
+{
+    int dir;
+    struct identity_map map;
+    struct ethos_error error;
+    if (service_open_root(visit->call->ethos, false, &dir, &error) != ETHOS_OK || dir < 0)
+        return; // the store's own check speaks of the directory
+    if (identity_load(dir, &map, &error) != ETHOS_OK) {
+        find_error(visit, "users/identity-map.json", &error);
+    } else {
+        if (map.damaged && visit->fix)
+            repair_map(visit, dir, &map);
+        else if (map.damaged)
+            find(visit, ETHOS_FINDING_ERROR, "users/identity-map.json", map.problem,
+                 "repair it by hand, or run: ethos doctor --fix");
+        else
+            check_entries(visit, map.entries);
+        identity_release(&map);
+    }
+    os_close(dir);
+}
+
+/* ---- workspaces ---------------------------------------------------------------------------- */
+
+static void check_workspaces(struct visit *visit)
+{
+    int dir;
+    struct ethos_error error;
+    if (service_open_root(visit->call->ethos, false, &dir, &error) != ETHOS_OK || dir < 0)
+        return; // the store's own check speaks of the directory
+    if (workspace_check(dir, visit->fix, service_now_ms(visit->call->ethos), add, visit, &error) !=
+        ETHOS_OK)
+        find_error(visit, "workspaces", &error);
+    os_close(dir);
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+#define MOST_LINES 5 /* that are named */
+
+/* What was found in a line: the tag of a secret, or nothing for an instruction. */
+static struct ethos_view tag_of(struct ethos_view scanned)
+{
+    static const char mark[] = "[REDACTED:";
+    const char *at = scanned.size ? memmem(scanned.data, scanned.size, mark, strlen(mark)) : NULL;
+    if (!at)
+        return (struct ethos_view){0};
+    struct ethos_view rest = view_from(scanned, (size_t)(at - scanned.data) + strlen(mark));
+    const char *end = memchr(rest.data, ']', rest.size);
+    return view_of(rest.data, end ? (size_t)(end - rest.data) : rest.size);
+}
+
+/* " line 3 (aws-key), line 7 (aws-key)", or nothing when no single line has it. Returns str_code. */
+static int name_lines(struct ethos_view text, unsigned what, struct str *out)
+{
+    struct ethos_view line;
+    struct str scanned;
+    size_t number = 0, named = 0;
+    int code = ETHOS_OK;
+    str_init(&scanned, SIZE_MAX);
+    while (code == ETHOS_OK && view_line(&text, &line)) {
+        number++;
+        str_clear(&scanned);
+        if (!scan_text(line, what, &scanned, NULL))
+            continue;
+        struct ethos_view tag = tag_of(str_view(&scanned));
+        if (!tag.data)
+            tag = VIEW("reads like an instruction");
+        if (named++ < MOST_LINES)
+            str_printf(out, "%s line %zu (%.*s)", named > 1 ? "," : "", number, VIEW_ARG(tag));
+        code = str_code(&scanned);
+    }
+    if (named > MOST_LINES)
+        str_printf(out, " and %zu more", named - MOST_LINES);
+    str_release(&scanned);
+    return code == ETHOS_OK ? str_code(out) : code;
+}
+
+/* What the guard hides: which line, why, and what to do. */
+static void find_hidden(struct visit *visit, struct ethos_turn *turn,
+                        const struct ethos_omission *row, const char *subject)
+{
+    struct ethos_file *file = NULL;
+    struct str problem;
+    bool secret = strcmp(row->reason, "secret") == 0;
+    const struct ethos_target target = {NULL, row->scope, row->key};
+    str_init(&problem, 1024);
+    str_adds(&problem, "prompts do not get");
+    int code = ethos_read(turn, &target, &file, NULL);
+    if (code == ETHOS_OK && file->text)
+        code = name_lines(view_of(file->text, file->size), secret ? SCAN_REDACT : SCAN_GUARD,
+                          &problem);
+    if (code != ETHOS_NOMEM && str_code(&problem) == ETHOS_OK)
+        find(visit, ETHOS_FINDING_WARNING, subject, problem.data,
+             secret ? "if it is a secret, ethos memory forget TEXT takes it out everywhere; else "
+                      "reword it"
+                    : "reword it, so that it does not address the model");
+    else
+        op_json_push(&visit->findings, NULL);
+    ethos_file_free(file);
+    str_release(&problem);
+}
+
+/* A file with more than the prompt has room for; where the question chooses what is shown, that is as it should be. */
+static void find_over_budget(struct visit *visit, struct ethos_turn *turn,
+                             const struct ethos_omission *row, const char *subject,
+                             const char *problem)
+{
+    bool memory = strcmp(row->scope, ethos_turn_context(turn)->memory_scope) == 0;
+    if (!memory)
+        find(visit, ETHOS_FINDING_WARNING, subject, problem,
+             "shorten it, or raise prefetch.maxChars");
+    else if (!service_settings(turn)->vector)
+        find(
+            visit, ETHOS_FINDING_WARNING, subject, problem,
+            "shorten it, raise prefetch.maxChars, or show what fits the question: ethos config set "
+            "memory vector");
+}
+
+/* What the prompt does not get to see, before anybody wonders. */
+static void check_budget(struct visit *visit, struct ethos_turn *turn)
+{
+    const struct ethos_prefetch_options options = {.receipt = 1};
+    struct ethos_block *block = NULL;
+    struct ethos_error error;
+    if (ethos_prefetch(turn, &options, &block, &error) != ETHOS_OK) {
+        find_error(visit, "prefetch", &error);
+        return;
+    }
+    for (size_t i = 0; block && i < block->omitted_count; i++) {
+        const struct ethos_omission *row = &block->omitted[i];
+        char problem[256];
+        snprintf(problem, sizeof problem, "prefetch leaves out %llu characters (%s)",
+                 (unsigned long long)row->chars, row->reason);
+        char subject[ETHOS_MAX_SCOPE + ETHOS_MAX_KEY + 2];
+        snprintf(subject, sizeof subject, "%s %s", row->scope, row->key);
+        if (strcmp(row->reason, "budget") == 0)
+            find_over_budget(visit, turn, row, subject, problem);
+        else if (strcmp(row->reason, "unreadable") != 0)
+            find_hidden(visit, turn, row, subject);
+    }
+    ethos_block_free(block);
+}
+
+/* Who found something; what is in files names its file. */
+struct source {
+    struct visit *visit;
+    const char *name;
+};
+
+static void add_of(void *arg, const struct ethos_finding *finding)
+{
+    const struct source *source = arg;
+    struct ethos_finding named = *finding;
+    char subject[512];
+    snprintf(subject, sizeof subject, "%s: %s", source->name, finding->subject);
+    if (strcmp(source->name, config_find("memory.provider")->fallback) != 0)
+        named.subject = subject;
+    add(source->visit, &named);
+}
+
+/* Whether the backend of a personality (NULL: of the home) is there and in order. */
+static bool check_provider(struct visit *visit, const char *personality)
+{
+    struct ethos_provider *provider = NULL;
+    struct source source = {visit, "memory"};
+    struct ethos_error error = {0};
+    char name[256];
+    int code = service_provider_for(visit->call->ethos, personality, &source.name, &provider,
+                                    &error);
+    snprintf(name, sizeof name, "%s", source.name);
+    source.name = name;
+    if (code == ETHOS_OK && provider->ops->check)
+        code = provider->ops->check(provider, visit->fix, add_of, &source, &error);
+    if (code != ETHOS_OK)
+        find_error(visit, name, &error);
+    return code == ETHOS_OK;
+}
+
+/* ---- profiles out of sight ------------------------------------------------------------------- */
+
+/* A profile in the backend of a personality, which earlier versions read from there. */
+static void check_own_profile(struct visit *visit, const char *personality)
+{
+    static const struct ethos_read_how glance = {1, 0};
+    const struct ethos_request request = {.personality = personality, .workspace = ""};
+    struct ethos *ethos = visit->call->ethos;
+    struct ethos_provider *own;
+    struct ethos_turn *turn;
+    struct ethos_text text = {0};
+    const char *name;
+    char remedy[ETHOS_MAX_ID + 96];
+    if (service_provider_for(ethos, personality, &name, &own, NULL) != ETHOS_OK ||
+        ethos_turn_new(ethos, &request, &turn, NULL) != ETHOS_OK)
+        return;
+    const char *scope = ethos_turn_context(turn)->user_scope;
+    bool hidden = service_provider(turn, scope, PROFILE) != own &&
+                  own->ops->read(own, scope, PROFILE, &glance, &text, NULL) == ETHOS_OK;
+    service_free_text(ethos, &text);
+    ethos_turn_free(turn);
+    snprintf(remedy, sizeof remedy,
+             "ethos -p %s config set memory.options.user true shows it again", personality);
+    if (hidden)
+        find(visit, ETHOS_FINDING_WARNING, personality,
+             "its backend has a USER.md that is not shown: profiles are in the home", remedy);
+}
+
+/* One that was written while memoryScope: global moved the profile, too. */
+static void check_home_profile(struct visit *visit, struct ethos_turn *turn)
+{
+    const struct ethos_context *context = ethos_turn_context(turn);
+    const struct ethos_target targets[] = {{NULL, "global", PROFILE},
+                                           {NULL, context->user_scope, PROFILE}};
+    struct ethos_file *files[2] = {NULL, NULL};
+    if (strcmp(context->memory_scope, "global") != 0 || strcmp(context->user_scope, "global") == 0)
+        return;
+    for (size_t i = 0; i < 2; i++)
+        if (ethos_read(turn, &targets[i], &files[i], NULL) != ETHOS_OK)
+            files[i] = NULL;
+    bool both = files[0] && files[1] && files[0]->text && files[1]->text;
+    struct ethos_view old = both ? view_trim(view_of(files[0]->text, files[0]->size)) : VIEW("");
+    if (both && strcmp(files[1]->scope, "global") != 0 && old.size > 0 &&
+        !memmem(files[1]->text, files[1]->size, old.data, old.size))
+        find(visit, ETHOS_FINDING_WARNING, PROFILE,
+             "the home's USER.md is not shown, and not all of it is in your profile",
+             "ethos memory get --scope global --key USER.md shows it; add what is missing with "
+             "ethos memory add --store user, or set userScope to global");
+    for (size_t i = 0; i < 2; i++)
+        ethos_file_free(files[i]);
+}
+
+/* ---- backends -------------------------------------------------------------------------------- */
+
+/* Whether a personality has a backend of its own, or the home's with other settings. */
+static bool has_provider(struct visit *visit, const char *personality)
+{
+    const struct config *home, *own;
+    struct ethos_error error;
+    if (service_config(visit->call->ethos, personality, &home, &own, &error) != ETHOS_OK) {
+        find_error(visit, personality, &error);
+        return false;
+    }
+    bool found = config_own(own, "memory.provider") != NULL;
+    for (size_t i = 0; i < own->table.count; i++)
+        found = found || strncmp(own->table.pairs[i].key, "memory.options.", 15) == 0;
+    return found;
+}
+
+static bool check_providers(struct visit *visit)
+{
+    json_t *ids = NULL;
+    struct ethos_error error;
+    bool ok = check_provider(visit, NULL);
+    visit->home_absent = !ok;
+    if (personalities_ids(visit->call, &ids, &error) != ETHOS_OK) {
+        find_error(visit, "personalities", &error);
+        return false;
+    }
+    for (size_t i = 0; i < json_array_size(ids); i++) {
+        const char *id = json_string_value(json_array_get(ids, i));
+        if (!has_provider(visit, id))
+            continue;
+        ok = check_provider(visit, id) && ok;
+        check_own_profile(visit, id);
+    }
+    json_decref(ids);
+    return ok;
+}
+
+/* ---- notes and their index ----------------------------------------------------------------- */
+
+/* The scopes of a backend that may have notes. */
+struct scopes {
+    json_t *names;
+};
+
+static int note_scope(void *arg, const char *scope)
+{
+    struct scopes *scopes = arg;
+    bool has = strcmp(scope, "global") == 0 || strncmp(scope, "workspace:", 10) == 0 ||
+               strncmp(scope, "personality:", 12) == 0;
+    if (!has || scope_is_tree(scope))
+        return ETHOS_OK;
+    return json_array_append_new(scopes->names, json_string(scope)) == 0 ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+static void add_count(char *out, size_t size, size_t count, const char *one, const char *many)
+{
+    size_t used = strlen(out);
+    if (count > 0)
+        snprintf(out + used, size - used, "%s%zu %s", used ? ", " : "", count,
+                 count == 1 ? one : many);
+}
+
+static void check_index(struct visit *visit, struct ethos_turn *turn, const char *scope)
+{
+    struct notes_disagreement found;
+    struct ethos_error error = {0};
+    char subject[ETHOS_MAX_SCOPE + 16], problem[192] = "", remedy[ETHOS_MAX_SCOPE + 32];
+    snprintf(subject, sizeof subject, "%s MEMORY.md", scope);
+    int code = notes_disagree(turn, scope, &found, &error);
+    if (code == ETHOS_NOMEM)
+        find_error(visit, subject, &error);
+    if (code != ETHOS_OK)
+        return; // the store's own check speaks of files that cannot be read
+    add_count(problem, sizeof problem, found.unlisted, "note without a line in the index",
+              "notes without a line in the index");
+    add_count(problem, sizeof problem, found.missing, "line without its note",
+              "lines without their notes");
+    add_count(problem, sizeof problem, found.twice, "line for a note that has one",
+              "lines for notes that have one");
+    if (!*problem)
+        return;
+    const struct ethos_origin origin = {.actor = "owner", .via = visit->call->via};
+    const struct ethos_sync_how how = {.origin = &origin};
+    snprintf(remedy, sizeof remedy, "ethos notes reindex --scope %s", scope);
+    if (visit->fix && ethos_notes_reindex(turn, scope, &how, NULL, NULL, &error) == ETHOS_OK)
+        find(visit, ETHOS_FINDING_FIXED, subject, problem, "the index was brought into agreement");
+    else
+        find(visit, ETHOS_FINDING_WARNING, subject, problem, remedy);
+}
+
+/* Every tier and every workspace of the home's backend. */
+static void check_indexes(struct visit *visit, struct ethos_turn *turn)
+{
+    const struct ethos_context *context = ethos_turn_context(turn);
+    const char *here = context->workspace_scope ? context->workspace_scope : "global";
+    struct ethos_provider *provider = service_provider(turn, here, NULL);
+    struct scopes scopes = {json_array()};
+    struct ethos_error error = {0};
+    int code = scopes.names ? ETHOS_OK : ETHOS_NOMEM;
+    if (code == ETHOS_OK && SLOT_PROVIDER(provider, scopes))
+        code = provider->ops->scopes(provider, note_scope, &scopes, &error);
+    else if (code == ETHOS_OK)
+        code = note_scope(&scopes, here);
+    if (code == ETHOS_NOMEM)
+        err_nomem(&error);
+    if (code != ETHOS_OK)
+        find_error(visit, "memory", &error);
+    for (size_t i = 0; code == ETHOS_OK && i < json_array_size(scopes.names); i++)
+        check_index(visit, turn, json_string_value(json_array_get(scopes.names, i)));
+    json_decref(scopes.names);
+}
+
+static void check_memory(struct visit *visit)
+{
+    struct ethos_turn *turn;
+    struct ethos_error error;
+    visit->absent = !check_providers(visit);
+    if (visit->absent)
+        return; // a turn would say it once more
+    if (ethos_turn_new(visit->call->ethos, visit->call->request, &turn, &error) != ETHOS_OK) {
+        find_error(visit, "memory", &error);
+        return;
+    }
+    check_budget(visit, turn);
+    check_home_profile(visit, turn);
+    check_indexes(visit, turn);
+    ethos_turn_free(turn);
+}
+
+/* ---- sessions ------------------------------------------------------------------------------ */
+
+static void check_sessions(struct visit *visit)
+{
+    struct ethos_sessions *store = NULL;
+    struct ethos_error error = {0};
+    if (visit->home_absent && service_sessions_there(visit->call->ethos))
+        return; // nobody is asked twice
+    int code = ethos_sessions(visit->call->ethos, &store, &error);
+    if (code == ETHOS_OK && store->ops->check)
+        code = store->ops->check(store, visit->fix, add, visit, &error);
+    if (code != ETHOS_OK && (store || !visit->absent))
+        find_error(visit,
+                   store && store->ops != sessions_builtin ? store->ops->name : "sessions.db",
+                   &error);
+}
+
+/* The indexes that questions are answered from. */
+static void check_recall(struct visit *visit)
+{
+    struct ethos_error error;
+    if (recall_check(visit->call->ethos, visit->fix, add, visit, &error) != ETHOS_OK)
+        find_error(visit, "recall", &error);
+}
+
+/* What hooks of agents have left. */
+static void check_spool(struct visit *visit)
+{
+    char problem[128];
+    size_t waiting, refused;
+    spool_count(visit->call->ethos, &waiting, &refused);
+    snprintf(problem, sizeof problem, "%zu event%s of agents not recorded yet", waiting,
+             waiting == 1 ? "" : "s");
+    if (waiting > 0)
+        find(visit, ETHOS_FINDING_WARNING, "spool", problem, "ethos sessions drain says why");
+    snprintf(problem, sizeof problem, "%zu event%s of agents could not be recorded", refused,
+             refused == 1 ? "" : "s");
+    if (refused > 0)
+        find(visit, ETHOS_FINDING_WARNING, "hooks/refused", problem,
+             "they hold what the agent said; look at them, then delete them");
+}
+
+/* What could not reach its backend, or was refused there. */
+static void check_offline(struct visit *visit)
+{
+    struct ethos_error error;
+    if (offline_check(service_root(visit->call->ethos), add, visit, &error) != ETHOS_OK)
+        find_error(visit, "offline", &error);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+static bool home_exists(struct op_call *call)
+{
+    int dir = -1;
+    struct ethos_error error;
+    int code = service_open_home(call->ethos, false, &dir, &error);
+    if (dir >= 0)
+        os_close(dir);
+    return code != ETHOS_OK || dir >= 0;
+}
+
+static void check_all(struct visit *visit)
+{
+    if (!check_home(visit))
+        return;
+    bool readable = check_config(visit);
+    check_people(visit);
+    check_login(visit);
+    check_workspaces(visit);
+    if (readable)
+        check_memory(visit);
+    else
+        visit->absent = visit->home_absent = true; // and why is told
+    if (readable && !visit->absent)
+        check_recall(visit);
+    check_sessions(visit);
+    check_spool(visit);
+    check_offline(visit);
+    if (!service_ephemeral(visit->call->ethos))
+        doctor_git(service_home(visit->call->ethos), visit->fix, add, visit);
+    if (!service_ephemeral(visit->call->ethos) &&
+        !install_check(service_home(visit->call->ethos), visit->ask, add, visit))
+        op_json_push(&visit->findings, NULL);
+}
+
+/* What the home's configuration calls its backend; one that cannot be read is told as a finding. */
+static const char *backend_of(struct visit *visit)
+{
+    const struct config *home;
+    struct ethos_error error;
+    return service_config(visit->call->ethos, NULL, &home, NULL, &error) == ETHOS_OK
+               ? config_backend(home, NULL)
+               : config_find("memory.provider")->fallback;
+}
+
+/* Takes the findings. */
+static json_t *visit_json(struct visit *visit)
+{
+    return json_pack("{s:b, s:o, s:b, s:s, s:s, s:o}", "ok", visit->errors == 0, "home",
+                     op_json_string(service_home(visit->call->ethos)), "exists",
+                     home_exists(visit->call), "version", ethos_version(), "backend",
+                     backend_of(visit), "findings", visit->findings);
+}
+
+/* For a page: what is wrong is the answer, not a failure; nobody is asked who would have to be run. */
+static int run_health(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct visit visit = {.call = call, .findings = json_array()};
+    if (!visit.findings)
+        return err_nomem(error);
+    check_all(&visit);
+    json_t *json = visit_json(&visit);
+    int code = pages_cut(call, &json, "findings", "subject problem", PAGES_ROWS, error);
+    if (code == ETHOS_OK)
+        return op_return(result, json, error);
+    json_decref(json);
+    return code;
+}
+
+static int run_doctor(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct visit visit = {.call = call,
+                          .findings = json_array(),
+                          .fix = op_flag(call, "fix") && !call->dry_run,
+                          .ask = true};
+    if (!visit.findings)
+        return err_nomem(error);
+    if (visit.fix && !service_ephemeral(call->ethos) && !home_exists(call)) {
+        int dir;
+        int code = service_open_home(call->ethos, true, &dir, error);
+        if (code != ETHOS_OK) {
+            json_decref(visit.findings);
+            return code;
+        }
+        os_close(dir);
+    }
+    check_all(&visit);
+    if (visit.errors > 0)
+        result->code = err_set(&result->error, ETHOS_INVALID, "%d problem%s found", visit.errors,
+                               visit.errors == 1 ? "" : "s");
+    return op_return(result, visit_json(&visit), error);
+}
+
+static const struct op_arg doctor_args[] = {
+    {"fix", OP_FLAG, 0, NULL, NULL, "fix what is safe to fix"},
+    {NULL, OP_TEXT, 0, NULL, NULL, NULL}};
+static const struct op_arg health_args[] = {ARG_PAGE, {NULL, OP_TEXT, 0, NULL, NULL, NULL}};
+
+const struct op ops_doctor[] = {
+    {"admin.doctor", "doctor", "Check the home, its files and settings", "ethos doctor --fix",
+     doctor_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL | OP_DATABASE, run_doctor},
+    {"meta.health", NULL, "Check the home, its files and settings", NULL, health_args, OP_OWNER,
+     OP_IDEMPOTENT | OP_DATABASE, run_health},
+    {0}};

@@ -1,0 +1,565 @@
+/*
+ * install_agent.c: what must be done to an agent's files so that it uses ethos, or no longer does.
+ *
+ * Taking back: a file that is as install left it becomes what it was before, to the byte; one that
+ * was changed since loses our entries and nothing else.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/system/file.h"
+#include "base/system/os.h"
+#include "base/text/quote.h"
+#include "base/view.h"
+#include "core/history/diff.h"
+#include "ops/admin/install_internal.h"
+
+/* ---- what was recorded ---------------------------------------------------------------------- */
+
+static bool is_revision(const json_t *entry, const char *name, struct ethos_view text)
+{
+    char revision[ETHOS_REVISION_SIZE];
+    hash_revision(text, revision);
+    return view_eq_str(json_view(entry, name), revision);
+}
+
+static json_t *revision_of(struct ethos_view text)
+{
+    char revision[ETHOS_REVISION_SIZE];
+    hash_revision(text, revision);
+    return json_string(revision);
+}
+
+/* The agents of an entry, with or without this one. */
+static json_t *agents_of(const json_t *entry, const char *name, bool with)
+{
+    size_t index;
+    json_t *agent, *list = json_array();
+    json_array_foreach (json_object_get(entry, "agents"), index, agent)
+        if (json_is_string(agent) && strcmp(json_string_value(agent), name) != 0)
+            op_json_push(&list, json_incref(agent));
+    if (with)
+        op_json_push(&list, json_string(name));
+    return list;
+}
+
+static bool is_recorded(const json_t *entry, const char *name)
+{
+    size_t index;
+    json_t *agent;
+    json_array_foreach (json_object_get(entry, "agents"), index, agent)
+        if (json_is_string(agent) && strcmp(json_string_value(agent), name) == 0)
+            return true;
+    return false;
+}
+
+/* ---- planning to install -------------------------------------------------------------------- */
+
+/* Taking out must not write over the copy from before. */
+static void name_backup(struct target *target, bool edited)
+{
+    char hash[HASH_HEX_SIZE];
+    const char *name = strrchr(target->path, '/') + 1;
+    hash_hex(view_str(target->path), hash);
+    snprintf(target->backup, sizeof target->backup, "%.12s-%s%s", hash, name,
+             edited ? ".edited" : "");
+    target->keep = true;
+}
+
+/* An install that was killed may have made them already. */
+static json_t *find_folders(const struct target *target, const json_t *was)
+{
+    json_t *made = json_object_get(was, "folders");
+    json_t *missing = target->exists ? json_array() : missing_folders(target->path);
+    if (!missing || target->exists || json_array_size(made) <= json_array_size(missing))
+        return missing;
+    json_decref(missing);
+    return json_incref(made);
+}
+
+/* What is known of a file that was not recorded, or has nothing of ours in it any more. */
+static json_t *new_entry(struct target *target, const json_t *was, bool changes)
+{
+    if (changes && target->exists)
+        name_backup(target, false);
+    return json_pack("{s:b, s:o, s:o, s:o, s:o}", "existed", target->exists, "before",
+                     target->exists ? revision_of(str_view(&target->before)) : json_null(), "after",
+                     revision_of(str_view(&target->after)), "backup",
+                     target->keep ? json_string(target->backup) : json_null(), "folders",
+                     find_folders(target, was));
+}
+
+static int record_install(const struct job *job, struct target *target, struct ethos_error *error)
+{
+    const json_t *was = record_entry(job, target->path);
+    struct ethos_view text = str_view(&target->before);
+    bool changes = target_changes(target), same = was && is_revision(was, "after", text);
+    if (was && target->exists && agent_touched(target->file, text) &&
+        !(record_untouched(was) && changes)) {
+        target->entry = json_deep_copy(was);
+        if (changes)
+            op_json_put(&target->entry, "after",
+                        same ? revision_of(str_view(&target->after)) : json_null());
+    } else {
+        target->entry = new_entry(target, was, changes);
+    }
+    op_json_put(&target->entry, "agents", agents_of(was, job->agent->name, true));
+    return target->entry ? ETHOS_OK : err_nomem(error);
+}
+
+static int refuse_read_only(struct target *target)
+{
+    return err_set(&target->error, ETHOS_DENIED, "%s: is read-only", target->path);
+}
+
+/* The text from before ours came; ETHOS_NOTFOUND when that is not known. */
+static int find_before(const struct job *job, const json_t *was, struct str *out)
+{
+    if (!was || record_untouched(was))
+        return ETHOS_NOTFOUND;
+    return json_is_true(json_object_get(was, "existed")) ? record_backup(job, was, out) : ETHOS_OK;
+}
+
+/* The same as agent_add and agent_remove want it. */
+struct earlier {
+    struct str text;
+    struct ethos_view view; /* absent: not known */
+};
+
+static int earlier_find(const struct job *job, const struct target *target, struct earlier *out,
+                        struct ethos_error *error)
+{
+    *out = (struct earlier){0};
+    str_init(&out->text, ETHOS_MAX_INPUT_BYTES + 1);
+    int code = find_before(job, record_entry(job, target->path), &out->text);
+    if (code == ETHOS_OK)
+        out->view = str_view(&out->text);
+    return code == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
+}
+
+/* The text of the file with our entries. */
+static int make_text(const struct job *job, struct target *target)
+{
+    unsigned parts = target->file->parts & job->parts;
+    struct ethos_view text = str_view(&target->before);
+    struct earlier earlier;
+    int code = earlier_find(job, target, &earlier, &target->error);
+    if (code == ETHOS_OK)
+        code = agent_add(&job->wiring, target->file, parts, text, earlier.view, target->path,
+                         &target->after, &target->error);
+    str_release(&earlier.text);
+    if (code == ETHOS_INVALID && (agent_parts(job->agent, target->file, text) & parts) == parts) {
+        str_clear(&target->after); // pasted by hand
+        code = str_add(&target->after, text) ? err_nomem(&target->error) : ETHOS_OK;
+    }
+    return code;
+}
+
+static int refuse_home(const struct job *job, struct target *target, const char *home)
+{
+    struct str line;
+    str_init(&line, (size_t)PATH_MAX * 4 + 3);
+    quote_shell(view_str(home), &line);
+    err_set(&target->error, ETHOS_EXISTS, "%s: ethos is installed there with the memory in %s",
+            target->path, home);
+    err_hint(&target->error, ETHOS_EXISTS, "run first: ethos --home %s uninstall %s%s", line.data,
+             job->agent->name, job->project ? " --project" : "");
+    str_release(&line);
+    return ETHOS_EXISTS;
+}
+
+/* One agent must not read one memory and write another: what another home has installed is its. */
+static int check_homes(const struct job *job, struct target *target)
+{
+    size_t index;
+    json_t *use, *uses = agent_homes(job->agent, target->file, str_view(&target->after));
+    int code = uses ? ETHOS_OK : err_nomem(&target->error);
+    json_array_foreach (uses, index, use) {
+        char home[PATH_MAX];
+        if (code == ETHOS_OK &&
+            !job_is_home(job, json_string_value(json_object_get(use, "home")), home) &&
+            (json_is_true(json_object_get(use, "made")) || record_elsewhere(home, target->path)))
+            code = refuse_home(job, target, home);
+    }
+    json_decref(uses);
+    return code;
+}
+
+static void plan_install(const struct job *job, struct target *target)
+{
+    target_read(target);
+    if (target->code != ETHOS_OK)
+        return;
+    target->remains = true;
+    target->code = make_text(job, target);
+    if (target->code == ETHOS_OK)
+        target->code = check_homes(job, target);
+    if (target->code == ETHOS_OK && target_changes(target)) {
+        target->state = target->exists ? "changed" : "created";
+        if (target->exists && !(target->info.st_mode & 0222))
+            target->code = refuse_read_only(target);
+    }
+    target->paste = target->file->form != AGENT_MARKDOWN &&
+                    (target->code == ETHOS_INVALID || target->code == ETHOS_DENIED);
+    if (target->code == ETHOS_OK)
+        target->code = record_install(job, target, &target->error);
+    if (target->paste)
+        err_hint(&target->error, target->code,
+                 "put what is printed above into it yourself, then run this again");
+}
+
+/* ---- planning to take back ------------------------------------------------------------------ */
+
+/* Whether the record tells of this agent here; else all that is ours counts. */
+static bool knows_agent(const struct job *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        if (is_recorded(record_entry(job, job->targets[i].path), job->agent->name))
+            return true;
+    return false;
+}
+
+/* What it was before, when that is known and nobody else has changed it. */
+static int plan_restore(const struct job *job, struct target *target, const json_t *was)
+{
+    if (!json_is_true(json_object_get(was, "existed"))) {
+        target->remains = false;
+        target->state = "removed";
+        return ETHOS_OK;
+    }
+    str_clear(&target->after);
+    int code = record_backup(job, was, &target->after);
+    if (code == ETHOS_OK)
+        target->state = "restored";
+    return code == ETHOS_NOMEM ? err_nomem(&target->error) : code;
+}
+
+static int take_out(const struct job *job, struct target *target)
+{
+    struct earlier earlier;
+    int code = earlier_find(job, target, &earlier, &target->error);
+    if (code == ETHOS_OK)
+        code = agent_remove(target->file, str_view(&target->before), earlier.view, target->path,
+                            &target->after, &target->error);
+    str_release(&earlier.text);
+    return code;
+}
+
+/* Our entries out of a file that others have changed since, or that nothing is known about. */
+static int plan_remove(const struct job *job, struct target *target, const json_t *was)
+{
+    int code = take_out(job, target);
+    if (code == ETHOS_INVALID && !agent_touched(target->file, str_view(&target->before))) {
+        str_clear(&target->after);
+        return str_add(&target->after, str_view(&target->before)) ? err_nomem(&target->error)
+                                                                  : ETHOS_OK;
+    }
+    if (code == ETHOS_INVALID)
+        return err_hint(&target->error, code,
+                        "take the entries of ethos out by hand, then run this again");
+    if (code != ETHOS_OK)
+        return code;
+    target->remains = !was || json_is_true(json_object_get(was, "existed")) ||
+                      !agent_left_nothing(target->file, str_view(&target->after));
+    if (target_changes(target)) {
+        target->state = target->remains ? "changed" : "removed";
+        name_backup(target, true);
+    }
+    return ETHOS_OK;
+}
+
+/* Others need it, too: only the record changes. */
+static int plan_share(struct target *target, const json_t *was, json_t *others)
+{
+    target->state = "shared";
+    target->entry = json_deep_copy(was);
+    op_json_put(&target->entry, "agents", others);
+    return target->entry ? ETHOS_OK : err_nomem(&target->error);
+}
+
+static int plan_alone(const struct job *job, struct target *target, const json_t *was)
+{
+    struct ethos_view text = str_view(&target->before);
+    if (!target->exists)
+        return ETHOS_OK;
+    if (was && record_untouched(was)) {
+        target->state = "kept";
+        return ETHOS_OK;
+    }
+    int code = was && is_revision(was, "after", text) ? plan_restore(job, target, was)
+                                                      : ETHOS_NOTFOUND;
+    return code == ETHOS_NOTFOUND ? plan_remove(job, target, was) : code;
+}
+
+/* Entries that a person wrote stay in it, and the record tells the next uninstall, which would not know. */
+static int plan_kept(struct target *target)
+{
+    json_t *revision = revision_of(str_view(&target->after));
+    target->entry = json_pack("{s:b, s:O, s:o, s:n, s:[], s:[]}", "existed", true, "before",
+                              revision, "after", revision, "backup", "folders", "agents");
+    return target->entry ? ETHOS_OK : err_nomem(&target->error);
+}
+
+static void plan_uninstall(const struct job *job, struct target *target, bool known)
+{
+    const json_t *was = record_entry(job, target->path);
+    target_read(target);
+    if (target->code != ETHOS_OK)
+        return;
+    if (known && !is_recorded(was, job->agent->name)) {
+        target->entry = json_incref((json_t *)was);
+        if (str_add(&target->after, str_view(&target->before)) != ETHOS_OK)
+            target->code = err_nomem(&target->error);
+        return;
+    }
+    json_t *others = agents_of(was, job->agent->name, false);
+    if (!others || str_add(&target->after, str_view(&target->before)) != ETHOS_OK)
+        target->code = err_nomem(&target->error);
+    else if (json_array_size(others) > 0)
+        target->code = plan_share(target, was, json_incref(others));
+    else
+        target->code = plan_alone(job, target, was);
+    json_decref(others);
+    if (target->code == ETHOS_OK && was && !target->entry && target->remains &&
+        agent_touched(target->file, str_view(&target->after)))
+        target->code = plan_kept(target);
+    if (target->code == ETHOS_OK && target_changes(target) && !(target->info.st_mode & 0222))
+        target->code = refuse_read_only(target);
+}
+
+/* ---- telling -------------------------------------------------------------------------------- */
+
+/* refused: nothing was done to any of them. */
+static json_t *tell_target(const struct job *job, const struct target *target, bool refused)
+{
+    char backup[PATH_MAX];
+    snprintf(backup, sizeof backup, "%s/installed/%s", job->home, target->backup);
+    return json_pack("{s:o, s:s, s:o}", "path", op_json_string(target->path), "state",
+                     target->code != ETHOS_OK ? "refused"
+                     : refused                ? "unchanged"
+                                              : target->state,
+                     "backup", target->keep && !refused ? op_json_string(backup) : json_null());
+}
+
+/* Our entries alone, as they would stand in an empty file. */
+static json_t *make_snippet(const struct job *job, const struct target *target)
+{
+    struct str text;
+    json_t *json = NULL;
+    str_init(&text, ETHOS_MAX_INPUT_BYTES);
+    if (agent_add(&job->wiring, target->file, target->file->parts & job->parts, VIEW(""),
+                  (struct ethos_view){0}, "", &text, NULL) == ETHOS_OK)
+        json = json_pack("{s:o, s:o}", "path", op_json_string(target->path), "text",
+                         json_text(str_view(&text)));
+    str_release(&text);
+    return json;
+}
+
+static json_t *tell_next(const struct job *job)
+{
+    const struct agent *agent = job->agent;
+    char restart[64];
+    json_t *next = json_array();
+    snprintf(restart, sizeof restart, "Restart %s", agent->title);
+    op_json_push(&next, json_string(restart));
+    if (job->install && agent->trust && (job->parts & AGENT_HOOKS))
+        op_json_push(&next, json_string(agent->trust));
+    if (job->install && agent->approve && job->project)
+        op_json_push(&next, json_string(agent->approve));
+    if (job->install && agent->rules && !job->project && (job->parts & AGENT_INSTRUCTIONS))
+        op_json_push(&next, json_string(agent->rules));
+    return next;
+}
+
+static json_t *report(const struct job *job, bool refused)
+{
+    json_t *files = json_array(), *changed = json_array(), *snippets = json_array();
+    for (size_t i = 0; i < job->count; i++) {
+        const struct target *target = &job->targets[i];
+        op_json_push(&files, tell_target(job, target, refused));
+        if (!refused && target_changes(target))
+            op_json_push(&changed, op_json_string(target->path));
+        if (target->paste)
+            op_json_push(&snippets, make_snippet(job, target));
+    }
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "agent", job->agent->name, "scope",
+                     job->project ? "project" : "user", "changed", changed, "files", files,
+                     "snippets", snippets, "next",
+                     json_array_size(changed) > 0 ? tell_next(job) : json_array());
+}
+
+static int show_diffs(const struct job *job, struct op_result *result, struct ethos_error *error)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        const struct target *target = &job->targets[i];
+        const struct ethos_view none = VIEW("");
+        if (target_changes(target) &&
+            diff_unified(target->exists ? str_view(&target->before) : none,
+                         target->remains ? str_view(&target->after) : none, target->path,
+                         &result->text) != ETHOS_OK)
+            return err_nomem(error);
+    }
+    return ETHOS_OK;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+/* The workspace that was named; else the work tree around the current folder; else that folder. */
+static int find_project(const char *given, char out[PATH_MAX], struct ethos_error *error)
+{
+    struct stat info;
+    char entry[PATH_MAX + 8];
+    if (os_realpath(given ? given : ".", out) != 0)
+        return err_errno(error, errno, given ? given : "the current directory");
+    for (size_t size = given ? 0 : strlen(out); size > 0;) {
+        snprintf(entry, sizeof entry, "%.*s/.git", (int)size, out);
+        if (os_fstatat(AT_FDCWD, entry, &info, 0) == 0) {
+            out[size] = 0;
+            break;
+        }
+        do
+            size--;
+        while (size > 0 && out[size] != '/');
+    }
+    return ETHOS_OK;
+}
+
+static enum own_memory own_memory_of(const char *choice)
+{
+    return !choice                        ? OWN_MEMORY_UNASKED
+           : strcmp(choice, "keep") == 0  ? OWN_MEMORY_KEEP
+           : strcmp(choice, "share") == 0 ? OWN_MEMORY_SHARE
+                                          : OWN_MEMORY_OFF;
+}
+
+/* A paragraph would tell a model a second time what the server's own instructions say. */
+static unsigned parts_of(const struct op_call *call, const struct agent *agent,
+                         enum own_memory own_memory)
+{
+    const char *only = op_string(call, "only");
+    unsigned parts = !only                      ? AGENT_ALL
+                     : strcmp(only, "mcp") == 0 ? AGENT_MCP | AGENT_TOOLS
+                     : *only == 'h'             ? AGENT_HOOKS
+                                                : AGENT_INSTRUCTIONS;
+    if (!only && agent->instructed)
+        parts &= ~(unsigned)AGENT_INSTRUCTIONS;
+    parts &= ~(unsigned)AGENT_OWN_MEMORY;
+    if (own_memory != OWN_MEMORY_UNASKED)
+        parts |= AGENT_OWN_MEMORY;
+    return op_flag(call, "instructions") ? parts | AGENT_INSTRUCTIONS : parts;
+}
+
+/* The first target that nothing can be done with, or NULL. */
+static const struct target *plan(struct job *job)
+{
+    bool known = !job->install && knows_agent(job);
+    const struct target *bad = NULL;
+    for (size_t i = 0; i < job->count; i++) {
+        struct target *target = &job->targets[i];
+        if (job->own_memory == OWN_MEMORY_KEEP && target->file->parts == AGENT_OWN_MEMORY)
+            plan_uninstall(job, target, true);
+        else if (job->install)
+            plan_install(job, target);
+        else
+            plan_uninstall(job, target, known);
+        if (target->code != ETHOS_OK && !bad)
+            bad = target;
+    }
+    return bad;
+}
+
+/* Install records nothing when there is nothing else to do. */
+static bool job_changes(const struct job *job)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        const struct target *target = &job->targets[i];
+        const json_t *was = record_entry(job, target->path);
+        bool same = target->entry == was || json_equal(target->entry, was);
+        if (target_changes(target) || (!job->install && !same))
+            return true;
+    }
+    return false;
+}
+
+static int change(struct job *job, struct op_result *result, struct ethos_error *error)
+{
+    const struct target *bad = plan(job);
+    int code = ETHOS_OK;
+    if (bad) {
+        result->code = bad->code;
+        result->error = bad->error;
+        return bad->code == ETHOS_NOMEM ? err_nomem(error)
+                                        : op_return(result, report(job, true), error);
+    }
+    if (job->call->dry_run)
+        code = show_diffs(job, result, error);
+    else if (job_changes(job))
+        code = job_apply(job, error);
+    return code == ETHOS_OK ? op_return_change(job->call, result, report(job, false), error) : code;
+}
+
+/* The file in the folder that it really is in, which must be there. */
+static int find_file(const char *given, char out[PATH_MAX], struct ethos_error *error)
+{
+    char folder[PATH_MAX], real[PATH_MAX];
+    const char *slash = strrchr(given, '/'), *name = slash ? slash + 1 : given;
+    int size = snprintf(folder, sizeof folder, "%.*s", (int)(name - given), given);
+    if (!*name || size >= PATH_MAX)
+        return err_set(error, ETHOS_INVALID, "%s: is no file", given);
+    if (os_realpath(size > 0 ? folder : ".", real) != 0)
+        return err_errno(error, errno, size > 0 ? folder : ".");
+    return snprintf(out, PATH_MAX, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name) < PATH_MAX
+               ? ETHOS_OK
+               : err_set(error, ETHOS_INVALID, "%s: the path is too long", given);
+}
+
+/* What cannot be read is told when its turn comes. */
+static int agent_of(const char *path, const struct agent **out, struct ethos_error *error)
+{
+    struct str text;
+    str_init(&text, ETHOS_MAX_INPUT_BYTES + 1);
+    int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    int code = fd < 0 ? ETHOS_OK : file_read(fd, path, ETHOS_MAX_INPUT_BYTES, &text, NULL, NULL);
+    if (fd >= 0)
+        os_close(fd);
+    *out = agent_of_file(path, str_view(&text));
+    str_release(&text);
+    return code == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
+}
+
+int install_agent(struct op_call *call, bool install, struct op_result *result,
+                  struct ethos_error *error)
+{
+    char project[PATH_MAX], file[PATH_MAX];
+    const char *given = op_string(call, "file");
+    const struct agent *agent = given ? NULL : agent_find(op_string(call, "agent"));
+    if (given &&
+        (find_file(given, file, error) != ETHOS_OK || agent_of(file, &agent, error) != ETHOS_OK))
+        return error->code;
+    enum own_memory own = own_memory_of(op_string(call, "ownMemory"));
+    struct job job = {.call = call,
+                      .file = given ? file : NULL,
+                      .install = install,
+                      .own_memory = own,
+                      .project = op_flag(call, "project"),
+                      .parts = install ? parts_of(call, agent, own) : AGENT_ALL};
+    bool needs_project = job.project || own != OWN_MEMORY_UNASKED;
+    if (own > OWN_MEMORY_KEEP && !agent->own_folder)
+        return err_set(error, ETHOS_DENIED, "%s: has no memory of its own that ethos knows",
+                       agent->title);
+    int code = needs_project ? find_project(call->request->workspace, project, error) : ETHOS_OK;
+    if (code == ETHOS_OK)
+        code = job_open(&job, agent, call->home, needs_project ? project : NULL, error);
+    if (code == ETHOS_OK && own == OWN_MEMORY_SHARE)
+        code = job_find_notes(&job, project, error);
+    if (code == ETHOS_OK && install)
+        code = job_wire(&job, op_flag(call, "allowTools"), error);
+    if (code == ETHOS_OK)
+        code = change(&job, result, error);
+    job_close(&job);
+    return code;
+}

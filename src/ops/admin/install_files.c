@@ -1,0 +1,642 @@
+/*
+ * install_files.c: the files of an agent and the record of what was done to them.
+ *
+ * A file is written through to where its symbolic links lead, so that those who keep their settings
+ * in one folder and link to it find the change there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/system/file.h"
+#include "base/system/os.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "memory/handle.h"
+#include "memory/home/directory.h"
+#include "memory/workspace/workspace.h"
+#include "ops/admin/install_internal.h"
+#include "ops/tools/tools.h"
+
+#define RECORD "installed.json"
+#define BACKUPS "installed"
+#define LOCK "install"
+
+/* ---- where the files are ------------------------------------------------------------------- */
+
+static const char *variable(const struct agent *agent)
+{
+    const char *value = agent->variable ? getenv(agent->variable) : NULL;
+    return value && *value == '/' ? value : NULL;
+}
+
+/* One file has one name in the record, however $HOME or a variable is written: /x/ and /x//. */
+static void drop_slashes(char *path)
+{
+    char *to = path;
+    for (const char *from = path; *from; from++)
+        if (*from != '/' || (from[1] != '/' && (from[1] || to == path)))
+            *to++ = *from;
+    *to = 0;
+}
+
+void job_folder(const struct agent *agent, char out[PATH_MAX])
+{
+    const char *named = variable(agent), *user = home_of_user();
+    if (named)
+        snprintf(out, PATH_MAX, "%s%s", named, agent->below);
+    else
+        snprintf(out, PATH_MAX, "%s/%s", user ? user : "", agent->folder);
+    drop_slashes(out);
+}
+
+static void find_path(const struct agent *agent, const struct agent_file *file, const char *project,
+                      char out[PATH_MAX])
+{
+    char folder[PATH_MAX];
+    const char *user = home_of_user();
+    job_folder(agent, folder);
+    int size = project ? snprintf(out, PATH_MAX, "%s/%s", project, file->project)
+               : file->beside && !variable(agent)
+                   ? snprintf(out, PATH_MAX, "%s/%s", user ? user : "", file->user)
+                   : snprintf(out, PATH_MAX, "%s/%s", folder, file->user);
+    if (size >= PATH_MAX)
+        out[0] = 0;
+    drop_slashes(out);
+}
+
+/* ---- the record ---------------------------------------------------------------------------- */
+
+static int parse_record(struct job *job, struct ethos_error *error)
+{
+    if (job->record_text.size == 0)
+        job->record = json_pack("{s:i, s:{}}", "version", 1, "files");
+    else if (json_parse(str_view(&job->record_text), RECORD, &job->record, error) != ETHOS_OK ||
+             !json_is_object(json_object_get(job->record, "files"))) {
+        err_set(error, ETHOS_CORRUPT, "%s/" RECORD ": cannot be read", job->home);
+        return err_hint(error, ETHOS_CORRUPT,
+                        "remove it; what is installed is then taken out entry by entry");
+    }
+    return job->record ? ETHOS_OK : err_nomem(error);
+}
+
+/* Appends the record as it is now; nothing where there is none. */
+static int read_record(const char *home, struct str *out, struct ethos_error *error)
+{
+    int dir, code = home_open(home, false, &dir, error);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+    code = home_read(dir, RECORD, ETHOS_MAX_MAP_BYTES, out, NULL, error);
+    os_close(dir);
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+}
+
+json_t *record_entry(const struct job *job, const char *path)
+{
+    return json_object_get(json_object_get(job->record, "files"), path);
+}
+
+bool record_untouched(const json_t *entry)
+{
+    struct ethos_view before = json_view(entry, "before");
+    return before.data && view_eq(before, json_view(entry, "after"));
+}
+
+bool record_elsewhere(const char *home, const char *path)
+{
+    struct str text;
+    json_t *record = NULL;
+    str_init(&text, ETHOS_MAX_MAP_BYTES + 1);
+    bool told = read_record(home, &text, NULL) == ETHOS_OK && text.size > 0 &&
+                json_parse(str_view(&text), RECORD, &record, NULL) == ETHOS_OK;
+    const json_t *entry = told ? json_object_get(json_object_get(record, "files"), path) : NULL;
+    told = json_array_size(json_object_get(entry, "agents")) > 0; // else only what a person wrote
+    json_decref(record);
+    str_release(&text);
+    return told;
+}
+
+int record_backup(const struct job *job, const json_t *entry, struct str *out)
+{
+    int dir;
+    char path[PATH_MAX], revision[ETHOS_REVISION_SIZE];
+    struct ethos_view name = json_view(entry, "backup"), before = json_view(entry, "before");
+    if (!name.data || memchr(name.data, '/', name.size) ||
+        home_open(job->home, false, &dir, NULL) != ETHOS_OK)
+        return ETHOS_NOTFOUND;
+    snprintf(path, sizeof path, BACKUPS "/%.*s", VIEW_ARG(name));
+    int code = home_read(dir, path, ETHOS_MAX_INPUT_BYTES, out, NULL, NULL);
+    os_close(dir);
+    hash_revision(str_view(out), revision);
+    return code == ETHOS_NOMEM                                 ? code
+           : code == ETHOS_OK && view_eq_str(before, revision) ? ETHOS_OK
+                                                               : ETHOS_NOTFOUND;
+}
+
+/* ---- opening and closing -------------------------------------------------------------------- */
+
+static struct target *new_target(struct job *job, const struct agent_file *file)
+{
+    struct target *targets = realloc(job->targets, (job->count + 1) * sizeof *targets);
+    if (!targets)
+        return NULL;
+    job->targets = targets;
+    struct target *target = &targets[job->count++];
+    *target = (struct target){.file = file, .state = "unchanged"};
+    str_init(&target->before, ETHOS_MAX_INPUT_BYTES + 1);
+    str_init(&target->after, ETHOS_MAX_INPUT_BYTES * 2);
+    return target;
+}
+
+static int add_target(struct job *job, const struct agent_file *file, const char *project)
+{
+    struct target *target = new_target(job, file);
+    if (!target)
+        return ETHOS_NOMEM;
+    if (job->file)
+        snprintf(target->path, sizeof target->path, "%s", job->file);
+    else
+        find_path(job->agent, file, project, target->path);
+    return ETHOS_OK;
+}
+
+/* What was recorded of such a file in any project. */
+static int add_recorded(struct job *job, const struct agent_file *file)
+{
+    const char *path;
+    json_t *entry;
+    json_object_foreach (json_object_get(job->record, "files"), path, entry) {
+        size_t size = strlen(path), end = strlen(file->project);
+        if (size >= PATH_MAX || size <= end || path[size - end - 1] != '/' ||
+            strcmp(path + size - end, file->project) != 0)
+            continue;
+        struct target *target = new_target(job, file);
+        if (!target)
+            return ETHOS_NOMEM;
+        memcpy(target->path, path, size + 1);
+    }
+    return ETHOS_OK;
+}
+
+static int add_targets(struct job *job, const char *project, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    for (const struct agent_file *file = job->agent->files; code == ETHOS_OK && file->parts;
+         file++) {
+        if (!(job->parts & file->parts))
+            continue;
+        bool own = file->parts == AGENT_OWN_MEMORY;
+        if (own && job->call && !job->install && !job->project)
+            code = add_recorded(job, file);
+        else if (own ? project != NULL : (job->project ? file->project : file->user) != NULL)
+            code = add_target(job, file, own || job->project ? project : NULL);
+    }
+    return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+}
+
+static void find_usual(char out[PATH_MAX])
+{
+    const char *user = home_of_user();
+    snprintf(out, PATH_MAX, "%s/.ethos", user ? user : "");
+}
+
+bool job_is_home(const struct job *job, const char *home, char out_path[PATH_MAX])
+{
+    struct stat one, other;
+    if (home)
+        snprintf(out_path, PATH_MAX, "%s", home);
+    else
+        find_usual(out_path);
+    return strcmp(out_path, job->home) == 0 ||
+           (os_fstatat(AT_FDCWD, out_path, &one, 0) == 0 &&
+            os_fstatat(AT_FDCWD, job->home, &other, 0) == 0 && one.st_dev == other.st_dev &&
+            one.st_ino == other.st_ino);
+}
+
+/* The default home goes without saying. */
+static bool is_usual(const char *home)
+{
+    char usual[PATH_MAX];
+    find_usual(usual);
+    return strcmp(home, usual) == 0;
+}
+
+int job_open(struct job *job, const struct agent *agent, const char *home, const char *project,
+             struct ethos_error *error)
+{
+    job->agent = agent;
+    str_init(&job->program, PATH_MAX);
+    str_init(&job->record_text, ETHOS_MAX_MAP_BYTES + 1);
+    int code = home_path(home, &job->home, error);
+    if (code == ETHOS_OK)
+        code = read_record(job->home, &job->record_text, error);
+    if (code == ETHOS_OK)
+        code = parse_record(job, error);
+    if (code == ETHOS_OK)
+        code = add_targets(job, project, error);
+    for (size_t i = 0; code == ETHOS_OK && i < job->count; i++)
+        if (!utf8_valid(view_str(job->targets[i].path)) || !job->targets[i].path[0] ||
+            !utf8_valid(view_str(job->home)))
+            code = err_set(error, ETHOS_DENIED, "%s: paths must be UTF-8 and not too long",
+                           agent->title);
+    return code;
+}
+
+/* Made by recording the project, as the first write would. */
+static int record_project(const struct job *job, struct ethos *ethos,
+                          const struct workspace *workspace, struct ethos_error *error)
+{
+    int dir;
+    int code = job->call->dry_run ? ETHOS_OK : service_open_root(ethos, true, &dir, error);
+    if (code != ETHOS_OK || job->call->dry_run)
+        return code;
+    code = workspace_record(dir, &workspace->place, &workspace->found, workspace->marker,
+                            service_now_ms(ethos), error);
+    os_close(dir);
+    return code;
+}
+
+static int find_notes(struct job *job, struct ethos *ethos, const struct ethos_turn *turn,
+                      struct ethos_error *error)
+{
+    const struct workspace *workspace = service_workspace(turn);
+    const struct ethos_error *why = ethos_turn_context(turn)->workspace_error;
+    if (!workspace && why)
+        *error = *why;
+    int code = !workspace
+                   ? (why ? why->code : err_set(error, ETHOS_DENIED, "no project is meant"))
+                   : service_path(turn, workspace->found.scope, "MEMORY.md", &job->notes, error);
+    if (code == ETHOS_OK && !job->notes) {
+        err_set(error, ETHOS_DENIED, "the notes of this project are in no files");
+        code = err_hint(error, ETHOS_DENIED,
+                        "a backend of files can be shared: memory.provider: markdown");
+    }
+    if (code != ETHOS_OK)
+        return code;
+    *strrchr(job->notes, '/') = 0;
+    return record_project(job, ethos, workspace, error);
+}
+
+int job_find_notes(struct job *job, const char *project, struct ethos_error *error)
+{
+    const struct ethos_options options = {.home = job->home};
+    const struct ethos_request request = {.workspace = project};
+    struct ethos *ethos = NULL;
+    struct ethos_turn *turn = NULL;
+    int code = ethos_open(&options, &ethos, error);
+    if (code == ETHOS_OK)
+        code = ethos_turn_new(ethos, &request, &turn, error);
+    if (code == ETHOS_OK)
+        code = find_notes(job, ethos, turn, error);
+    ethos_turn_free(turn);
+    ethos_close(ethos);
+    return code;
+}
+
+static void list_tools(struct job *job, bool all)
+{
+    size_t count = 0;
+    for (const struct tool *tool = tools_table; tool->name && count < INSTALL_MAX_TOOLS; tool++)
+        if (tool->about != TOOL_ABOUT_TEAM && (all || tool_only_reads(tool)))
+            job->tools[count++] = tool->name;
+    job->tools[count] = NULL;
+}
+
+int job_wire(struct job *job, bool all_tools, struct ethos_error *error)
+{
+    int code = install_program(&job->program, error);
+    if (code == ETHOS_OK && !agent_is_program(str_view(&job->program)))
+        code = err_set(error, ETHOS_DENIED,
+                       "%s: not called ethos, so that its entries could not be found again",
+                       job->program.data);
+    if (code == ETHOS_OK)
+        job->wiring = (struct agent_wiring){job->agent,
+                                            job->program.data,
+                                            is_usual(job->home) ? NULL : job->home,
+                                            job->tools,
+                                            all_tools,
+                                            job->own_memory == OWN_MEMORY_SHARE ? job->notes
+                                            : job->own_memory == OWN_MEMORY_OFF ? ""
+                                                                                : NULL};
+    list_tools(job, all_tools);
+    return code;
+}
+
+void job_close(struct job *job)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        str_release(&job->targets[i].before);
+        str_release(&job->targets[i].after);
+        json_decref(job->targets[i].entry);
+    }
+    json_decref(job->record);
+    str_release(&job->program);
+    str_release(&job->record_text);
+    free(job->targets);
+    free(job->notes);
+    free(job->home);
+}
+
+/* ---- one file ------------------------------------------------------------------------------ */
+
+/* Follows the links. */
+static int find_real(struct target *target, struct ethos_error *error)
+{
+    struct stat info;
+    snprintf(target->real, sizeof target->real, "%s", target->path);
+    if (os_fstatat(AT_FDCWD, target->path, &info, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? ETHOS_OK : err_errno(error, errno, target->path);
+    target->exists = true;
+    if (!S_ISLNK(info.st_mode) || os_realpath(target->path, target->real) == 0)
+        return ETHOS_OK;
+    if (errno != ENOENT)
+        return err_errno(error, errno, target->path);
+    err_set(error, ETHOS_DENIED, "%s: is a symbolic link to nothing", target->path);
+    return err_hint(error, ETHOS_DENIED, "make the file that it leads to, or remove the link");
+}
+
+static int read_text(const struct target *target, struct str *out, struct stat *info,
+                     struct ethos_error *error)
+{
+    int fd = os_openat(AT_FDCWD, target->real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    if (fd < 0)
+        return err_errno(error, errno, target->path);
+    int code = file_read(fd, target->path, ETHOS_MAX_INPUT_BYTES, out, info, error);
+    os_close(fd);
+    return code;
+}
+
+void target_read(struct target *target)
+{
+    target->code = find_real(target, &target->error);
+    if (target->code == ETHOS_OK && target->exists)
+        target->code = read_text(target, &target->before, &target->info, &target->error);
+    target->remains = target->exists;
+}
+
+bool target_changes(const struct target *target)
+{
+    return target->exists != target->remains ||
+           (target->remains && !view_eq(str_view(&target->before), str_view(&target->after)));
+}
+
+/* Between looking and writing somebody else may have written. */
+static int check_same(const struct target *target, struct ethos_error *error)
+{
+    struct stat info;
+    struct str now;
+    int code = ETHOS_OK;
+    bool same = !target->exists &&
+                os_fstatat(AT_FDCWD, target->real, &info, AT_SYMLINK_NOFOLLOW) < 0;
+    if (target->exists) {
+        str_init(&now, ETHOS_MAX_INPUT_BYTES + 1);
+        code = read_text(target, &now, &info, error);
+        same = view_eq(str_view(&now), str_view(&target->before));
+        str_release(&now);
+    }
+    if (code != ETHOS_OK || same)
+        return code;
+    err_set(error, ETHOS_CONFLICT, "%s: was changed by another program just now", target->path);
+    return err_hint(error, ETHOS_CONFLICT, "try again");
+}
+
+/* The folder of a file as a descriptor, and its name in that. -1 and errno. */
+static int open_folder(const char *path, const char **out_name)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    *out_name = slash + 1;
+    snprintf(folder, sizeof folder, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    return os_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0);
+}
+
+/* exists false: removes it. */
+static int set_file(const struct target *target, const struct str *text, bool exists, mode_t mode,
+                    struct ethos_error *error)
+{
+    const char *name;
+    int dir = open_folder(target->real, &name), code = ETHOS_OK;
+    if (dir < 0)
+        return err_errno(error, errno, target->path);
+    if (exists)
+        code = file_replace(dir, name, str_view(text), mode, error);
+    else if ((os_unlinkat(dir, name, 0) != 0 && errno != ENOENT) || os_fsync(dir) != 0)
+        code = err_errno(error, errno, target->path);
+    os_close(dir);
+    return code;
+}
+
+/* ---- folders ------------------------------------------------------------------------------- */
+
+json_t *missing_folders(const char *path)
+{
+    struct stat info;
+    char folder[PATH_MAX];
+    json_t *list = json_array();
+    snprintf(folder, sizeof folder, "%s", path);
+    for (char *slash = strrchr(folder, '/'); slash && slash > folder;
+         slash = strrchr(folder, '/')) {
+        *slash = 0;
+        if (os_fstatat(AT_FDCWD, folder, &info, 0) == 0)
+            break;
+        op_json_insert(&list, 0, json_string(folder));
+    }
+    return list;
+}
+
+static int make_folders(const json_t *folders, mode_t mode, struct ethos_error *error)
+{
+    size_t index;
+    json_t *folder;
+    const char *name;
+    json_array_foreach (folders, index, folder) {
+        const char *path = json_string_value(folder);
+        int dir = open_folder(path, &name);
+        bool failed = dir < 0 || (os_mkdirat(dir, name, mode) != 0 && errno != EEXIST) ||
+                      os_fsync(dir) != 0;
+        int code = failed ? err_errno(error, errno, path) : ETHOS_OK;
+        if (dir >= 0)
+            os_close(dir);
+        if (code != ETHOS_OK)
+            return code;
+    }
+    return ETHOS_OK;
+}
+
+/* The innermost first; what is in use stays. */
+static void remove_folders(const json_t *folders)
+{
+    for (size_t i = json_array_size(folders); i > 0; i--)
+        os_unlinkat(AT_FDCWD, json_string_value(json_array_get(folders, i - 1)), AT_REMOVEDIR);
+}
+
+/* ---- all of it or nothing ------------------------------------------------------------------- */
+
+static mode_t folder_mode(const struct job *job)
+{
+    return job->project ? 0755 : 0700;
+}
+
+/* Those that were or will be made for it. */
+static const json_t *folders_of(const struct job *job, const struct target *target)
+{
+    bool made = job->install && target->remains;
+    const json_t *entry = made ? target->entry : record_entry(job, target->path);
+    return json_object_get(entry, "folders");
+}
+
+static int write_target(const struct job *job, struct target *target, struct ethos_error *error)
+{
+    int code = check_same(target, error);
+    if (code == ETHOS_OK && target->remains && !target->exists)
+        code = make_folders(folders_of(job, target), folder_mode(job), error);
+    return code == ETHOS_OK ? set_file(target, &target->after, target->remains,
+                                       job->project ? 0644 : 0600, error)
+                            : code;
+}
+
+static void take_back(struct job *job, size_t count)
+{
+    while (count > 0) {
+        struct target *target = &job->targets[--count];
+        const json_t *folders = folders_of(job, target);
+        if (!target_changes(target))
+            continue;
+        if (target->exists)
+            make_folders(folders, folder_mode(job), NULL);
+        set_file(target, &target->before, target->exists, target->info.st_mode & 07777, NULL);
+        if (!target->exists)
+            remove_folders(folders);
+    }
+}
+
+static int write_targets(struct job *job, struct ethos_error *error)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        int code = target_changes(&job->targets[i]) ? write_target(job, &job->targets[i], error)
+                                                    : ETHOS_OK;
+        if (code != ETHOS_OK) {
+            take_back(job, i + 1); // this one, too: it may be there and only not certain to stay
+            return code;
+        }
+    }
+    for (size_t i = 0; i < job->count; i++)
+        if (!job->targets[i].remains)
+            remove_folders(folders_of(job, &job->targets[i]));
+    return ETHOS_OK;
+}
+
+static int write_backups(const struct job *job, int dir, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < job->count; i++)
+        if (job->targets[i].keep)
+            code = home_replace(dir, BACKUPS, job->targets[i].backup,
+                                str_view(&job->targets[i].before), error);
+    return code;
+}
+
+static int put_record(int dir, struct ethos_view text, struct ethos_error *error)
+{
+    if (text.size > 0)
+        return home_replace(dir, "", RECORD, text, error);
+    return os_unlinkat(dir, RECORD, 0) == 0 || errno == ENOENT ? ETHOS_OK
+                                                               : err_errno(error, errno, RECORD);
+}
+
+/* The record of what is planned; "" when nothing is left in it. */
+static int make_record(const struct job *job, struct str *out, struct ethos_error *error)
+{
+    json_t *record = json_deep_copy(job->record);
+    json_t *files = json_object_get(record, "files");
+    bool ok = files != NULL;
+    for (size_t i = 0; ok && i < job->count; i++) {
+        const struct target *target = &job->targets[i];
+        if (target->entry)
+            ok = json_object_set(files, target->path, target->entry) == 0;
+        else
+            json_object_del(files, target->path);
+    }
+    if (ok && json_object_size(files) > 0)
+        ok = json_print(record, JSON_STYLE_PRETTY, out) == ETHOS_OK && str_addc(out, '\n') == 0;
+    json_decref(record);
+    return ok ? ETHOS_OK : err_nomem(error);
+}
+
+/* What nobody needs any more: copies of what is back in its place. */
+static void clean_up(const struct job *job, int dir)
+{
+    for (size_t i = 0; i < job->count && !job->install; i++) {
+        const struct target *target = &job->targets[i];
+        const json_t *was = record_entry(job, target->path);
+        const char *backup = json_string_value(json_object_get(was, "backup"));
+        char name[PATH_MAX];
+        snprintf(name, sizeof name, BACKUPS "/%s", backup ? backup : "");
+        if (backup && !json_string_value(json_object_get(target->entry, "backup")))
+            os_unlinkat(dir, name, 0);
+    }
+    os_unlinkat(dir, BACKUPS, AT_REMOVEDIR);
+}
+
+/* Copies that no record names, after a failure. */
+static void drop_backups(const struct job *job, int dir)
+{
+    char name[PATH_MAX];
+    for (size_t i = 0; i < job->count; i++) {
+        const struct target *target = &job->targets[i];
+        struct ethos_view known = json_view(record_entry(job, target->path), "backup");
+        snprintf(name, sizeof name, BACKUPS "/%s", target->backup);
+        if (target->keep && !view_eq_str(known, target->backup))
+            os_unlinkat(dir, name, 0);
+    }
+    os_unlinkat(dir, BACKUPS, AT_REMOVEDIR);
+}
+
+static int apply_in(struct job *job, int dir, struct ethos_error *error)
+{
+    struct str now, then;
+    str_init(&now, ETHOS_MAX_MAP_BYTES + 1);
+    str_init(&then, ETHOS_MAX_MAP_BYTES);
+    int code = read_record(job->home, &now, error);
+    if (code == ETHOS_OK && !view_eq(str_view(&now), str_view(&job->record_text)))
+        code = err_hint(error, err_set(error, ETHOS_CONFLICT, "another ethos is installing"),
+                        "try again");
+    if (code == ETHOS_OK)
+        code = make_record(job, &then, error);
+    if (code == ETHOS_OK)
+        code = write_backups(job, dir, error);
+    if (code == ETHOS_OK && job->install)
+        code = put_record(dir, str_view(&then), error);
+    bool recorded = code == ETHOS_OK;
+    if (code == ETHOS_OK)
+        code = write_targets(job, error);
+    if (code == ETHOS_OK && !job->install && (code = put_record(dir, str_view(&then), error)) != 0)
+        take_back(job, job->count);
+    if (code != ETHOS_OK && recorded)
+        put_record(dir, str_view(&now), NULL);
+    if (code == ETHOS_OK)
+        clean_up(job, dir);
+    else
+        drop_backups(job, dir);
+    str_release(&now);
+    str_release(&then);
+    return code;
+}
+
+int job_apply(struct job *job, struct ethos_error *error)
+{
+    int dir, lock, code = home_open(job->home, true, &dir, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = home_lock(dir, LOCK, &lock, error);
+    if (code == ETHOS_OK) {
+        code = apply_in(job, dir, error);
+        os_close(lock);
+    }
+    os_close(dir);
+    return code;
+}

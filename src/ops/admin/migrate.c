@@ -1,0 +1,221 @@
+/*
+ * migrate.c: the operation memory.migrate: from one backend to another.
+ *
+ *     {"from": "markdown", "to": "postgres",
+ *      "scopes": [{"scope", "changes", "moved", "added", "renumbered", "lost", "skipped", "texts", "copies",
+ *                  "from": digest, "to": digest, "same": true, "passes": 1}],
+ *      "sessions": {"sessions", "messages", "keys", "moved": {...}, "from", "to", "same"} or null,
+ *      "config": ["memory.provider: postgres"], "dryRun"}
+ *
+ * Nothing is configured by it: `config` are the lines to set.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/system/log.h"
+#include "base/view.h"
+#include "memory/handle.h"
+#include "memory/migrate/migrate.h"
+#include "ops/tables.h"
+#include "ops/write_report.h"
+
+#define MOST_OPTIONS 64
+
+struct report {
+    struct op_call *call;
+    json_t *scopes;
+};
+
+static void tell_progress(void *arg, size_t index, size_t count, uint64_t done, uint64_t total)
+{
+    const struct report *report = arg;
+    (void)index, (void)count;
+    if (report->call->progress)
+        report->call->progress(report->call->progress_arg, done, total);
+}
+
+static bool is_stopped(void *arg)
+{
+    const struct report *report = arg;
+    return report->call->stopped && report->call->stopped(report->call->progress_arg);
+}
+
+static json_t *number(uint64_t value)
+{
+    return json_integer((json_int_t)value);
+}
+
+static void tell_scope(void *arg, const struct migrate_scope *scope)
+{
+    struct report *report = arg;
+    const struct migrate_count *count = &scope->count;
+    bool dry = report->call->dry_run;
+    json_t *row = json_object();
+    op_json_put(&row, "scope", json_text(view_str(scope->scope)));
+    op_json_put(&row, "changes", number(count->changes));
+    op_json_put(&row, "moved", number(count->moved));
+    op_json_put(&row, "added", number(count->added));
+    op_json_put(&row, "renumbered", number(count->renumbered));
+    op_json_put(&row, "lost", number(count->lost));
+    op_json_put(&row, "skipped", number(count->skipped));
+    op_json_put(&row, "texts", number(count->texts));
+    op_json_put(&row, "copies", number(count->copies));
+    if (!dry) {
+        op_json_put(&row, "from", json_string(scope->from));
+        op_json_put(&row, "to", json_string(scope->to));
+        op_json_put(&row, "same", json_boolean(strcmp(scope->from, scope->to) == 0));
+        op_json_put(&row, "passes", json_integer((json_int_t)scope->passes));
+    }
+    op_json_push(&report->scopes, row);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static int take_side(const struct op_call *call, const char *name, const char *options,
+                     const char *room[MOST_OPTIONS], struct migrate_side *out,
+                     struct ethos_error *error)
+{
+    const json_t *list = json_object_get(call->args, options);
+    size_t count = json_array_size(list);
+    if (count > MOST_OPTIONS)
+        return err_set(error, ETHOS_LIMIT, "%s: more than %d", options, MOST_OPTIONS);
+    for (size_t i = 0; i < count; i++)
+        room[i] = json_string_value(json_array_get(list, i));
+    *out = (struct migrate_side){op_string(call, name), room, count};
+    return ETHOS_OK;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static json_t *talks_json(const struct migrate_talk_count *count, char digests[2][HASH_HEX_SIZE],
+                          bool dry)
+{
+    json_t *json = json_object();
+    op_json_put(&json, "sessions", number(count->sessions));
+    op_json_put(&json, "messages", number(count->messages));
+    op_json_put(&json, "keys", number(count->keys));
+    if (dry)
+        return json;
+    op_json_put(&json, "movedSessions", number(count->moved_sessions));
+    op_json_put(&json, "movedMessages", number(count->moved_messages));
+    op_json_put(&json, "movedKeys", number(count->moved_keys));
+    op_json_put(&json, "from", json_string(digests[0]));
+    op_json_put(&json, "to", json_string(digests[1]));
+    op_json_put(&json, "same", json_boolean(count->differ == 0));
+    return json;
+}
+
+/* Lines are whole or there are none. */
+static void push_line(json_t **lines, const char *name, struct ethos_view option, const char *value)
+{
+    struct str line;
+    str_init(&line, SIZE_MAX);
+    str_printf(&line, "%s%.*s: %s", name, VIEW_ARG(option), value);
+    op_json_push(lines, str_code(&line) == ETHOS_OK ? json_text(str_view(&line)) : NULL);
+    str_release(&line);
+}
+
+/* The lines that make the home use the target; where a secret is, only its owner knows. */
+static json_t *config_json(const struct migrate_side *to)
+{
+    json_t *lines = json_array();
+    push_line(&lines, "memory.provider", VIEW(""), to->name);
+    for (size_t i = 0; i < to->option_count; i++) {
+        const char *option = to->options[i], *equals = strchr(option, '=');
+        push_line(&lines, "memory.options.", view_of(option, (size_t)(equals - option)),
+                  equals + 1);
+    }
+    return lines;
+}
+
+/* ---- the operation --------------------------------------------------------------------------- */
+
+static int move_talks(const struct migrate *move, const struct migrate_opened *opened,
+                      struct op_result *result, json_t **out, struct ethos_error *error)
+{
+    struct migrate_talk_count count;
+    char digests[2][HASH_HEX_SIZE];
+    struct ethos_sessions *from = migrate_talks(opened, false);
+    *out = NULL;
+    if (!from) {
+        *out = json_null();
+        return ETHOS_OK;
+    }
+    int code = migrate_sessions(move, from, migrate_talks(opened, true), &count, digests, error);
+    if (code != ETHOS_OK)
+        return code;
+    *out = talks_json(&count, digests, move->dry_run);
+    if (count.differ > 0 && result->code == ETHOS_OK)
+        result->code = err_set(&result->error, ETHOS_INTERNAL,
+                               "%llu conversations or keys differ, %s first",
+                               (unsigned long long)count.differ, count.first);
+    return ETHOS_OK;
+}
+
+static int move_all(struct op_call *call, const struct migrate_opened *opened,
+                    const struct migrate_side *from, const struct migrate_side *to,
+                    struct op_result *result, struct ethos_error *error)
+{
+    struct report report = {.call = call, .scopes = json_array()};
+    json_t *talks = NULL;
+    const struct migrate move = {.host = &log_default_host,
+                                 .from = migrate_store(opened, false),
+                                 .to = migrate_store(opened, true),
+                                 .dry_run = call->dry_run,
+                                 .progress = call->progress ? tell_progress : NULL,
+                                 .each = tell_scope,
+                                 .stopped = is_stopped,
+                                 .arg = &report};
+    int code = migrate_stores(&move, error);
+    if (code == ETHOS_INTERNAL && report.scopes) { // every scope was told, which differ, too
+        result->code = code;
+        if (error)
+            result->error = *error;
+        code = ETHOS_OK;
+    }
+    if (code == ETHOS_OK)
+        code = move_talks(&move, opened, result, &talks, error);
+    if (code != ETHOS_OK) {
+        json_decref(report.scopes);
+        return code;
+    }
+    json_t *json = json_pack("{s:s, s:s}", "from", from->name, "to", to->name);
+    op_json_put(&json, "scopes", report.scopes);
+    op_json_put(&json, "sessions", talks);
+    op_json_put(&json, "config", config_json(to));
+    if (call->dry_run)
+        op_json_put(&json, "dryRun", json_true());
+    return op_return(result, json, error);
+}
+
+static int run_migrate(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    const char *options[2][MOST_OPTIONS];
+    struct migrate_side from, to;
+    struct migrate_opened *opened;
+    int code = take_side(call, "from", "fromOption", options[0], &from, error);
+    if (code == ETHOS_OK)
+        code = take_side(call, "to", "toOption", options[1], &to, error);
+    if (code == ETHOS_OK)
+        code = migrate_open(call->ethos, &from, &to, call->dry_run, &opened, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = move_all(call, opened, &from, &to, result, error);
+    migrate_close(opened);
+    return code;
+}
+
+static const struct op_arg migrate_args[] = {
+    {"from", OP_TEXT, OP_REQUIRED, NULL, "BACKEND",
+     "markdown, postgres, redis, or the path of a shared object"},
+    {"to", OP_TEXT, OP_REQUIRED, NULL, "BACKEND", "the backend to move to, named in the same way"},
+    {"fromOption", OP_TEXT, OP_MANY, NULL, "NAME=VALUE",
+     "an option of the source backend (default: as configured); secrets as NAMEFile or NAMEEnv"},
+    {"toOption", OP_TEXT, OP_MANY, NULL, "NAME=VALUE", "an option of the target backend"},
+    ARG_END};
+
+const struct op ops_migrate[] = {
+    {"memory.migrate", "memory migrate", "Move memory, history and sessions to another backend",
+     "ethos memory migrate --from markdown --to redis --to-option url=redis://db", migrate_args,
+     OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL | OP_DATABASE, run_migrate},
+    {0}};

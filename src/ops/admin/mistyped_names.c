@@ -1,0 +1,182 @@
+/*
+ * mistyped_names.c: names that were probably mistyped, on the command line.
+ */
+#include "ops/admin/mistyped_names.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/system/os.h"
+#include "base/text/suggest.h"
+#include "base/view.h"
+#include "core/memory/scope.h"
+#include "memory/handle.h"
+#include "ops/admin/personalities.h"
+
+#define USERS "users"
+#define EDITS 2 /* between an id and the one that was meant */
+#define PREFIX "personality:"
+
+/* What the option says, else the environment. */
+static const char *given(const char *option, const char *variable)
+{
+    const char *value = option ? option : getenv(variable);
+    return value && *value ? value : NULL;
+}
+
+static const char *text_arg(const struct op_call *call, const char *name)
+{
+    return json_string_value(json_object_get(call->args, name));
+}
+
+/* ---- personalities --------------------------------------------------------------------------- */
+
+/* The personality that a call names: in its scope, else as the one it is for. */
+static const char *named_personality(const struct op_call *call)
+{
+    const char *scope = text_arg(call, "scope");
+    if (scope && strncmp(scope, PREFIX, strlen(PREFIX)) == 0)
+        return scope + strlen(PREFIX);
+    return given(call->request->personality, "ETHOS_PERSONALITY");
+}
+
+/* Whether what is written would be memory of the personality itself. */
+static bool writes_own(struct op_call *call, const struct op *op, const char *id)
+{
+    const char *scope = text_arg(call, "scope"), *store = text_arg(call, "store");
+    const struct config *home, *own;
+    if (!(op->effect & OP_WRITES) || op->right != OP_MEMORY_WRITE)
+        return false;
+    if (scope)
+        return strncmp(scope, "personality", strlen("personality")) == 0;
+    if ((store && strcmp(store, "user") == 0) || strncmp(op->name, "notes.", 6) == 0)
+        return false; // the person's, the workspace's
+    return service_config(call->ethos, id, &home, &own, NULL) != ETHOS_OK ||
+           strcmp(config_get(home, own, "memoryScope"), "global") != 0;
+}
+
+static int refuse(const char *id, const char *meant, struct ethos_error *error)
+{
+    int code = err_set(error, ETHOS_NOTFOUND, "no such personality: %s (did you mean %s?)", id,
+                       meant);
+    return err_hint(error, code, "ethos personality create %s makes a new one", id);
+}
+
+int meant_personality(struct op_call *call, const char *id, struct ethos_error *error)
+{
+    char meant[ETHOS_MAX_ID + 1];
+    personalities_meant(call, id, meant);
+    return *meant ? refuse(id, meant, error) : ETHOS_OK;
+}
+
+/* A personality that there is not yet: it may be meant, so nothing is refused. */
+static void hint_missing(struct op_call *call, const char *id, char *out_hint)
+{
+    if (personalities_require(call, id, true, NULL) == ETHOS_NOTFOUND)
+        snprintf(out_hint, MEANT_HINT_SIZE,
+                 "there is no personality %s yet; ethos personality create %s makes it", id, id);
+}
+
+/* What a key is limited to. */
+static int check_limits(struct op_call *call, char *out_hint, struct ethos_error *error)
+{
+    size_t index;
+    json_t *item;
+    int code = ETHOS_OK;
+    json_array_foreach (json_object_get(call->args, "only"), index, item) {
+        const char *limit = json_string_value(item);
+        if (code != ETHOS_OK || strncmp(limit, PREFIX, strlen(PREFIX)) != 0)
+            continue;
+        code = meant_personality(call, limit + strlen(PREFIX), error);
+        if (code == ETHOS_OK && !*out_hint)
+            hint_missing(call, limit + strlen(PREFIX), out_hint);
+    }
+    return code;
+}
+
+/* A conversation is that of a personality. */
+static int check_conversation(struct op_call *call, char *out_hint, struct ethos_error *error)
+{
+    const char *id = named_personality(call);
+    int code = id ? meant_personality(call, id, error) : ETHOS_OK;
+    if (id && code == ETHOS_OK)
+        hint_missing(call, id, out_hint);
+    return code;
+}
+
+static int check_personality(struct op_call *call, const struct op *op, char *out_hint,
+                             struct ethos_error *error)
+{
+    char meant[ETHOS_MAX_ID + 1];
+    const char *id = named_personality(call);
+    if (!id)
+        return ETHOS_OK;
+    personalities_meant(call, id, meant);
+    if (!*meant)
+        return ETHOS_OK;
+    if (writes_own(call, op, id))
+        return refuse(id, meant, error);
+    snprintf(out_hint, MEANT_HINT_SIZE, "personality %s has no memory; did you mean %s?", id,
+             meant);
+    return ETHOS_OK;
+}
+
+/* ---- users ----------------------------------------------------------------------------------- */
+
+struct people {
+    const char *id;
+    bool known;
+    size_t best;
+    char meant[ETHOS_MAX_ID + 1];
+};
+
+static int look_at_user(void *arg, const char *name)
+{
+    struct people *people = arg;
+    if (!scope_id_ok(view_str(name)))
+        return 0;
+    people->known = people->known || strcmp(name, people->id) == 0;
+    size_t edits = nearest_edits(view_str(people->id), view_str(name));
+    if (edits < people->best && edits < strlen(people->id)) {
+        people->best = edits;
+        snprintf(people->meant, sizeof people->meant, "%s", name);
+    }
+    return 0;
+}
+
+/* There is no other way to make a user than to write, so nothing is refused. */
+static void check_user(struct op_call *call, char *out_hint)
+{
+    struct people people = {.id = given(call->request->user, "ETHOS_USER"), .best = EDITS + 1};
+    int root, dir = -1;
+    if (!people.id || !scope_id_ok(view_str(people.id)) ||
+        service_open_root(call->ethos, false, &root, NULL) != ETHOS_OK || root < 0)
+        return;
+    dir = os_open_beneath(root, USERS, O_RDONLY | O_DIRECTORY, 0);
+    if (dir >= 0 && os_list(dir, look_at_user, &people) == 0 && !people.known && *people.meant)
+        snprintf(out_hint, MEANT_HINT_SIZE, "user %s has no profile; did you mean %s?", people.id,
+                 people.meant);
+    if (dir >= 0)
+        os_close(dir);
+    os_close(root);
+}
+
+int meant_check(struct op_call *call, const struct op *op, char out_hint[MEANT_HINT_SIZE],
+                struct ethos_error *error)
+{
+    *out_hint = 0;
+    bool memory = op->right == OP_MEMORY_READ || op->right == OP_MEMORY_WRITE;
+    if (!call->ethos || service_ephemeral(call->ethos))
+        return ETHOS_OK;
+    if (op->right == OP_SESSIONS_WRITE)
+        return check_conversation(call, out_hint, error);
+    if (!memory)
+        return check_limits(call, out_hint, error);
+    int code = check_personality(call, op, out_hint, error);
+    if (code == ETHOS_OK && !*out_hint)
+        check_user(call, out_hint);
+    return code;
+}

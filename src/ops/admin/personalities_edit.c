@@ -1,0 +1,583 @@
+/*
+ * personalities_edit.c: making, changing and putting aside personalities.
+ *
+ * A personality is a directory: config.yaml, SOUL.md, and beside them its memory, which nothing here
+ * touches. Deleting moves the directory to <home>/removed, as it is.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/system/os.h"
+#include "base/view.h"
+#include "core/formats/toolset_yaml.h"
+#include "core/history/diff.h"
+#include "memory/handle.h"
+#include "memory/home/directory.h"
+#include "ops/admin/builtin_personalities.h"
+#include "ops/admin/personalities.h"
+#include "ops/admin/personality_json.h"
+
+#define REMOVED "removed"
+#define CONFIG "config.yaml"
+
+static void folder_of(const char *id, char out[PERSONALITIES_PATH_SIZE])
+{
+    snprintf(out, PERSONALITIES_PATH_SIZE, PERSONALITIES_FOLDER "/%s", id);
+}
+
+/* ---- one after the other ------------------------------------------------------------------- */
+
+/*
+ * Holds back others who change personalities, until release. Whether it exists as it must is asked before,
+ * so that a call in vain makes no home, and again: somebody may have been faster.
+ */
+static int hold(struct op_call *call, const char *id, bool exists, int *out_lock,
+                struct ethos_error *error)
+{
+    int home;
+    *out_lock = -1;
+    int code = personalities_require(call, id, exists, error);
+    if (code != ETHOS_OK || call->dry_run)
+        return code;
+    if (service_ephemeral(call->ethos)) {
+        code = err_set(error, ETHOS_DENIED,
+                       PERSONALITIES_FOLDER "/%s/" CONFIG ": settings are not ephemeral", id);
+        return err_hint(error, code, "leave out --ephemeral-memory to change the real ones");
+    }
+    code = service_open_home(call->ethos, true, &home, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = home_lock(home, PERSONALITIES_FOLDER, out_lock, error);
+    os_close(home);
+    return code == ETHOS_OK ? personalities_require(call, id, exists, error) : code;
+}
+
+static void release(int lock)
+{
+    if (lock >= 0)
+        os_close(lock);
+}
+
+/* ---- both files, or none ------------------------------------------------------------------- */
+
+/* What a file was before; text is empty when there was none. */
+struct before {
+    const char *name;
+    struct str text;
+    bool there;
+};
+
+#define FILES 4
+
+static int read_before(int home, const char *folder, struct before *file, struct ethos_error *error)
+{
+    char path[PERSONALITIES_PATH_SIZE + 16];
+    snprintf(path, sizeof path, "%s/%s", folder, file->name);
+    str_init(&file->text, ETHOS_MAX_READ_BYTES);
+    int code = home < 0 ? ETHOS_NOTFOUND
+                        : home_read(home, path, ETHOS_MAX_READ_BYTES, &file->text, NULL, error);
+    file->there = code == ETHOS_OK;
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+}
+
+/* As it was, as far as that can be. */
+static void put_back(int home, const char *folder, const struct before *file)
+{
+    char path[PERSONALITIES_PATH_SIZE + 16];
+    snprintf(path, sizeof path, "%s/%s", folder, file->name);
+    if (file->there)
+        home_replace(home, folder, file->name, str_view(&file->text), NULL);
+    else
+        os_unlinkat(home, path, 0);
+}
+
+/* ---- whole texts --------------------------------------------------------------------------- */
+
+/* Files beside config.yaml that a call writes whole; the absent view: as it is. */
+struct texts {
+    struct ethos_view soul, toolset, mcp;
+};
+
+/* Writes a text, or in a dry run adds what would change to the result's. */
+static int write_text(struct op_call *call, const char *id, const char *name,
+                      struct ethos_view text, struct op_result *result, struct ethos_error *error)
+{
+    int home;
+    struct str old;
+    char folder[PERSONALITIES_PATH_SIZE];
+    if (!text.data)
+        return ETHOS_OK;
+    folder_of(id, folder);
+    str_init(&old, ETHOS_MAX_READ_BYTES);
+    int code = personalities_file(call, id, name, &old, NULL, error);
+    bool same = code == ETHOS_OK && view_eq(str_view(&old), text);
+    if (code == ETHOS_OK && call->dry_run && !same &&
+        diff_unified(str_view(&old), text, name, &result->text) != ETHOS_OK)
+        code = err_nomem(error);
+    if (code == ETHOS_OK && !call->dry_run && !same) {
+        code = service_open_home(call->ethos, true, &home, error);
+        if (code == ETHOS_OK) {
+            code = home_replace(home, folder, name, text, error);
+            os_close(home);
+        }
+    }
+    str_release(&old);
+    return code;
+}
+
+static int write_texts(struct op_call *call, const char *id, const struct texts *texts,
+                       struct op_result *result, struct ethos_error *error)
+{
+    int code = write_text(call, id, PERSONALITIES_SOUL, texts->soul, result, error);
+    if (code == ETHOS_OK)
+        code = write_text(call, id, PERSONALITIES_TOOLSET, texts->toolset, result, error);
+    return code == ETHOS_OK ? write_text(call, id, PERSONALITIES_MCP, texts->mcp, result, error)
+                            : code;
+}
+
+/* ---- toolset.yaml and mcp.yaml --------------------------------------------------------------- */
+
+/* What becomes of them, where they are; the views of struct texts are of these. */
+struct beside {
+    struct str toolset, mcp;
+    struct texts texts;
+};
+
+static void beside_init(struct beside *beside, struct ethos_view soul)
+{
+    *beside = (struct beside){.texts = {.soul = soul}};
+    str_init(&beside->toolset, ETHOS_MAX_READ_BYTES);
+    str_init(&beside->mcp, ETHOS_MAX_READ_BYTES);
+}
+
+static void beside_release(struct beside *beside)
+{
+    str_release(&beside->toolset);
+    str_release(&beside->mcp);
+}
+
+/* A text that may be empty is there all the same. */
+static struct ethos_view whole(const struct str *text)
+{
+    return view_of(text->size ? text->data : "", text->size);
+}
+
+/* Members that a file of their own has go there, and are taken out. */
+static int take_toolset(struct op_call *call, const char *id, json_t *members,
+                        struct beside *beside, struct ethos_error *error)
+{
+    struct str old;
+    bool there = false;
+    json_t *none = json_array();
+    const json_t *names = json_object_get(members, "toolset");
+    str_init(&old, ETHOS_MAX_READ_BYTES);
+    int code = names ? personalities_file(call, id, PERSONALITIES_TOOLSET, &old, &there, error)
+                     : ETHOS_OK;
+    if (code == ETHOS_OK && there) {
+        code = toolset_edit(str_view(&old), json_is_null(names) ? none : names, &beside->toolset,
+                            error);
+        beside->texts.toolset = whole(&beside->toolset);
+        json_object_del(members, "toolset");
+    }
+    json_decref(none);
+    str_release(&old);
+    return code;
+}
+
+/* {server: [tools] or null} of what a call says: null for a server that it names and says no tools of. */
+static json_t *tools_json(const json_t *members, struct ethos_view old)
+{
+    json_t *tools = json_object(), *server, *said = json_object_get(members, "mcp_tools");
+    json_t *policy = mcp_policy_read(old), *unused;
+    const char *name;
+    size_t index;
+    json_array_foreach (json_object_get(members, "mcp_servers"), index, server)
+        if (json_is_string(server))
+            op_json_put(&tools, json_string_value(server), json_null());
+    json_object_foreach (json_is_null(said) ? json_object_get(policy, "servers") : NULL, name,
+                         unused)
+        op_json_put(&tools, name, json_null());
+    if (tools && json_is_object(said))
+        json_object_update(tools, said);
+    json_decref(policy);
+    return tools;
+}
+
+static int take_mcp(struct op_call *call, const char *id, json_t *members, struct beside *beside,
+                    struct ethos_error *error)
+{
+    struct str old;
+    bool there = false;
+    str_init(&old, ETHOS_MAX_READ_BYTES);
+    int code = json_object_get(members, "mcp_tools")
+                   ? personalities_file(call, id, PERSONALITIES_MCP, &old, &there, error)
+                   : ETHOS_OK;
+    if (code == ETHOS_OK && there) {
+        json_t *tools = tools_json(members, str_view(&old));
+        code = tools ? mcp_policy_edit(str_view(&old), tools, &beside->mcp, error)
+                     : err_nomem(error);
+        beside->texts.mcp = whole(&beside->mcp);
+        json_decref(tools);
+        json_object_del(members, "mcp_tools");
+    }
+    str_release(&old);
+    return code;
+}
+
+/* ---- what a call says ---------------------------------------------------------------------- */
+
+/* A text of one line, or no change. */
+static int take_text(const struct op_call *call, const char *name,
+                     struct personality_changes *changes, struct ethos_error *error)
+{
+    const json_t *value = json_object_get(call->args, name);
+    json_t *members = value ? json_pack("{s:O}", name, (json_t *)value) : NULL;
+    int code = value && !members ? err_nomem(error) : ETHOS_OK;
+    if (code == ETHOS_OK && members)
+        code = personality_read(members, NULL, changes, error);
+    json_decref(members);
+    return code;
+}
+
+static int take_fields(struct op_call *call, const struct config *own,
+                       struct personality_changes *changes, struct beside *beside,
+                       struct ethos_error *error)
+{
+    const char *id = op_string(call, "id");
+    json_t *members = NULL;
+    struct ethos_view text = op_text(call, "fields");
+    int code = text.data ? json_parse(text, "fields", &members, error) : ETHOS_OK;
+    if (code == ETHOS_OK && json_is_object(members))
+        code = take_toolset(call, id, members, beside, error);
+    if (code == ETHOS_OK && json_is_object(members))
+        code = take_mcp(call, id, members, beside, error);
+    if (code == ETHOS_OK && text.data)
+        code = personality_read(members, own, changes, error);
+    json_decref(members);
+    return code;
+}
+
+/* What the arguments change; own: what the file says now, or NULL. */
+static int take_changes(struct op_call *call, const struct config *own,
+                        struct personality_changes *changes, struct beside *beside,
+                        struct ethos_error *error)
+{
+    const char *name = op_string(call, "name"), *scope = op_string(call, "memoryScope");
+    int code = name ? personality_set(changes, "name", name, error) : ETHOS_OK;
+    if (code == ETHOS_OK)
+        code = take_text(call, "description", changes, error);
+    if (code == ETHOS_OK && scope)
+        code = personality_set(changes, "memoryScope", scope, error);
+    return code == ETHOS_OK ? take_fields(call, own, changes, beside, error) : code;
+}
+
+static int write_changes(struct op_call *call, const char *id,
+                         const struct personality_changes *changes, struct op_result *result,
+                         struct ethos_error *error)
+{
+    char folder[PERSONALITIES_PATH_SIZE];
+    folder_of(id, folder);
+    return settings_write(call, folder, changes->items, changes->count, result, error);
+}
+
+/* Writes what changes; after a failure all files are as they were. */
+static int write_all(struct op_call *call, const char *id,
+                     const struct personality_changes *changes, const struct texts *texts,
+                     struct op_result *result, struct ethos_error *error)
+{
+    int home;
+    char folder[PERSONALITIES_PATH_SIZE];
+    struct before files[FILES] = {{.name = PERSONALITIES_SOUL},
+                                  {.name = CONFIG},
+                                  {.name = PERSONALITIES_TOOLSET},
+                                  {.name = PERSONALITIES_MCP}};
+    folder_of(id, folder);
+    int code = service_open_home(call->ethos, false, &home, error);
+    if (code != ETHOS_OK)
+        return code;
+    for (size_t i = 0; i < FILES && code == ETHOS_OK; i++)
+        code = read_before(home, folder, &files[i], error);
+    bool begun = code == ETHOS_OK && !call->dry_run;
+    if (code == ETHOS_OK)
+        code = write_texts(call, id, texts, result, error);
+    if (code == ETHOS_OK && changes->count > 0)
+        code = write_changes(call, id, changes, result, error);
+    if (code != ETHOS_OK && begun && home < 0)
+        service_open_home(call->ethos, false, &home, NULL); // it was made meanwhile
+    if (code != ETHOS_OK && begun && home >= 0) {
+        for (size_t i = 0; i < FILES; i++)
+            put_back(home, folder, &files[i]);
+        os_unlinkat(home, folder, AT_REMOVEDIR); // if it was made for them
+    }
+    for (size_t i = 0; i < FILES; i++)
+        str_release(&files[i].text);
+    if (home >= 0)
+        os_close(home);
+    return code;
+}
+
+static int return_row(struct op_call *call, const char *id, struct op_result *result,
+                      struct ethos_error *error)
+{
+    json_t *row;
+    int code = personalities_row(call, id, NULL, &row, error);
+    if (code != ETHOS_OK)
+        return code;
+    return op_return_change(call, result, json_pack("{s:s, s:o}", "id", id, "personality", row),
+                            error);
+}
+
+/* ---- create -------------------------------------------------------------------------------- */
+
+/* All settings of another but its name, whether or not anybody here knows them. */
+static int copy_settings(struct op_call *call, const char *id, struct personality_changes *changes,
+                         struct ethos_error *error)
+{
+    const struct config *home, *own;
+    int code = service_config(call->ethos, id, &home, &own, error);
+    if (code != ETHOS_OK)
+        return code;
+    for (size_t i = 0; own && code == ETHOS_OK && i < own->table.count; i++) {
+        const struct yaml_pair *pair = &own->table.pairs[i];
+        if (strcmp(pair->key, "name") != 0)
+            code = personality_set(changes, pair->key, pair->value, error);
+    }
+    return code;
+}
+
+/* The files beside its settings. */
+static int copy_files(struct op_call *call, const char *id, struct beside *out,
+                      struct ethos_error *error)
+{
+    bool toolset = false, mcp = false;
+    int code = personalities_file(call, id, PERSONALITIES_TOOLSET, &out->toolset, &toolset, error);
+    if (code == ETHOS_OK)
+        code = personalities_file(call, id, PERSONALITIES_MCP, &out->mcp, &mcp, error);
+    out->texts.toolset = toolset ? whole(&out->toolset) : view_of(NULL, 0);
+    out->texts.mcp = mcp ? whole(&out->mcp) : view_of(NULL, 0);
+    return code;
+}
+
+/* Another's settings and files, as what a new one begins with; they live as long as soul. */
+static int copy_all(struct op_call *call, const char *id, struct personality_changes *changes,
+                    struct beside *beside, struct str *soul, struct ethos_error *error)
+{
+    int code = copy_settings(call, id, changes, error);
+    if (code == ETHOS_OK)
+        code = personalities_soul(call, id, soul, error);
+    if (code == ETHOS_OK)
+        code = copy_files(call, id, beside, error);
+    if (soul->size > 0)
+        beside->texts.soul = str_view(soul);
+    return code;
+}
+
+static int copy_builtin(const struct builtin_personality *from, struct personality_changes *changes,
+                        struct beside *beside, struct ethos_error *error)
+{
+    beside->texts.soul = view_str(from->soul);
+    if (from->toolset)
+        beside->texts.toolset = view_str(from->toolset);
+    return personality_set(changes, "description", from->description, error);
+}
+
+/* What a new one begins with: the one that is named, else what comes with the program under its id. */
+static int begin_like(struct op_call *call, struct personality_changes *changes,
+                      struct beside *beside, struct str *soul, struct ethos_error *error)
+{
+    const char *id = op_string(call, "id"), *from = op_string(call, "from");
+    const struct builtin_personality *builtin = builtin_personality_find(from ? from : id);
+    int code = from ? personalities_require(call, from, true, error) : ETHOS_OK;
+    if (from && code == ETHOS_OK)
+        code = copy_all(call, from, changes, beside, soul, error);
+    else if (builtin && (!from || code == ETHOS_NOTFOUND))
+        code = copy_builtin(builtin, changes, beside, error);
+    bool named = builtin && !op_string(call, "name") && strcmp(builtin->id, id) == 0;
+    if (code == ETHOS_OK)
+        code = personality_set(changes, "name", named ? builtin->name : id, error);
+    if (op_text(call, "soulMd").data)
+        beside->texts.soul = op_text(call, "soulMd");
+    return code;
+}
+
+int personalities_run_create(struct op_call *call, struct op_result *result,
+                             struct ethos_error *error)
+{
+    const char *id = op_string(call, "id");
+    struct personality_changes changes;
+    struct beside beside;
+    struct str soul;
+    int lock;
+    str_init(&soul, ETHOS_MAX_READ_BYTES);
+    personality_changes_init(&changes);
+    beside_init(&beside, (struct ethos_view){0});
+    int code = hold(call, id, false, &lock, error);
+    if (code == ETHOS_OK)
+        code = begin_like(call, &changes, &beside, &soul, error);
+    if (code == ETHOS_OK)
+        code = take_changes(call, NULL, &changes, &beside, error);
+    if (code == ETHOS_OK)
+        code = write_all(call, id, &changes, &beside.texts, result, error);
+    release(lock);
+    personality_changes_release(&changes);
+    beside_release(&beside);
+    str_release(&soul);
+    return code == ETHOS_OK ? return_row(call, id, result, error) : code;
+}
+
+/* ---- update -------------------------------------------------------------------------------- */
+
+int personalities_run_update(struct op_call *call, struct op_result *result,
+                             struct ethos_error *error)
+{
+    const char *id = op_string(call, "id");
+    const struct config *home, *own = NULL;
+    struct personality_changes changes;
+    struct beside beside;
+    int lock;
+    personality_changes_init(&changes);
+    beside_init(&beside, op_text(call, "soulMd"));
+    int code = hold(call, id, true, &lock, error);
+    if (code == ETHOS_OK)
+        code = service_config(call->ethos, id, &home, &own, error);
+    if (code == ETHOS_OK)
+        code = take_changes(call, own, &changes, &beside, error);
+    if (code == ETHOS_OK)
+        code = write_all(call, id, &changes, &beside.texts, result, error);
+    release(lock);
+    personality_changes_release(&changes);
+    beside_release(&beside);
+    return code == ETHOS_OK ? return_row(call, id, result, error) : code;
+}
+
+/* ---- duplicate ----------------------------------------------------------------------------- */
+
+static int name_copy(struct op_call *call, const char *id, struct personality_changes *changes,
+                     struct ethos_error *error)
+{
+    const struct config *home, *own;
+    int code = service_config(call->ethos, id, &home, &own, error);
+    if (code != ETHOS_OK)
+        return code;
+    const char *name = config_own(own, "name");
+    char *copy = arena_printf(&changes->arena, "%s (copy)", name && *name ? name : id);
+    return copy ? personality_set(changes, "name", copy, error) : err_nomem(error);
+}
+
+int personalities_run_duplicate(struct op_call *call, struct op_result *result,
+                                struct ethos_error *error)
+{
+    const char *id = op_string(call, "id"), *new_id = op_string(call, "newId");
+    struct personality_changes changes;
+    struct beside beside;
+    struct str soul;
+    int lock = -1;
+    str_init(&soul, ETHOS_MAX_READ_BYTES);
+    beside_init(&beside, (struct ethos_view){0});
+    personality_changes_init(&changes);
+    int code = personalities_require(call, id, true, error);
+    if (code == ETHOS_OK)
+        code = hold(call, new_id, false, &lock, error);
+    if (code == ETHOS_OK)
+        code = name_copy(call, id, &changes, error);
+    if (code == ETHOS_OK)
+        code = copy_all(call, id, &changes, &beside, &soul, error);
+    if (code == ETHOS_OK)
+        code = write_all(call, new_id, &changes, &beside.texts, result, error);
+    release(lock);
+    personality_changes_release(&changes);
+    beside_release(&beside);
+    str_release(&soul);
+    return code == ETHOS_OK ? return_row(call, new_id, result, error) : code;
+}
+
+/* ---- delete -------------------------------------------------------------------------------- */
+
+static int refuse_active(struct op_call *call, const char *id, struct ethos_error *error)
+{
+    const struct config *home;
+    int code = service_config(call->ethos, NULL, &home, NULL, error);
+    if (code != ETHOS_OK || strcmp(config_get(home, NULL, "personality"), id) != 0)
+        return code;
+    code = err_set(error, ETHOS_DENIED, "%s is the active personality", id);
+    return err_hint(error, code, "make another one active first: ethos personality use ID");
+}
+
+/* 0, or -1 and errno. */
+static int sync_folder(int home, const char *path)
+{
+    int folder = os_open_beneath(home, path, O_RDONLY | O_DIRECTORY, 0);
+    if (folder < 0)
+        return -1;
+    int failed = os_fsync(folder), saved = errno;
+    os_close(folder);
+    errno = saved;
+    return failed;
+}
+
+/* Moves the directory; *out_path, its new place below the home, says where to. */
+static int put_aside(struct op_call *call, int home, const char *id,
+                     char out_path[PERSONALITIES_PATH_SIZE], struct ethos_error *error)
+{
+    char folder[PERSONALITIES_PATH_SIZE], stamp[CLOCK_ISO_SIZE];
+    struct stat info;
+    folder_of(id, folder);
+    clock_iso(service_now_ms(call->ethos), stamp);
+    snprintf(out_path, PERSONALITIES_PATH_SIZE,
+             REMOVED "/personality-%s-%.4s%.2s%.2sT%.2s%.2s%.2sZ", id, stamp, stamp + 5, stamp + 8,
+             stamp + 11, stamp + 14, stamp + 17);
+    if (os_fstatat(home, folder, &info, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? personalities_missing(id, error) : err_errno(error, errno, folder);
+    if (call->dry_run)
+        return ETHOS_OK;
+    if (os_mkdirs(home, REMOVED) == 0 &&
+        os_renameat(home, folder, home, out_path, RENAME_NOREPLACE) == 0)
+        return sync_folder(home, REMOVED) == 0 && sync_folder(home, PERSONALITIES_FOLDER) == 0
+                   ? ETHOS_OK
+                   : err_errno(error, errno, out_path);
+    int code = errno == EEXIST ? err_set(error, ETHOS_EXISTS, "%s is there already", out_path)
+                               : err_errno(error, errno, out_path);
+    os_unlinkat(home, REMOVED, AT_REMOVEDIR); // if there is nothing in it
+    return code;
+}
+
+static int run_delete(struct op_call *call, const char *id, struct op_result *result,
+                      struct ethos_error *error)
+{
+    int home;
+    char path[PERSONALITIES_PATH_SIZE], kept[PATH_MAX];
+    int code = service_open_home(call->ethos, false, &home, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (home < 0)
+        return personalities_missing(id, error);
+    code = put_aside(call, home, id, path, error);
+    os_close(home);
+    if (code != ETHOS_OK)
+        return code;
+    snprintf(kept, sizeof kept, "%s/%s", service_home(call->ethos), path);
+    if (call->dry_run)
+        str_printf(&result->text, "would move the files of %s to %s\n", id, kept);
+    return op_return_change(call, result,
+                            json_pack("{s:s, s:b, s:o}", "id", id, "deleted", !call->dry_run,
+                                      "kept", op_json_string(kept)),
+                            error);
+}
+
+int personalities_run_delete(struct op_call *call, struct op_result *result,
+                             struct ethos_error *error)
+{
+    const char *id = op_string(call, "id");
+    int lock, code = hold(call, id, true, &lock, error);
+    if (code == ETHOS_OK)
+        code = refuse_active(call, id, error);
+    if (code == ETHOS_OK)
+        code = run_delete(call, id, result, error);
+    release(lock);
+    return code;
+}

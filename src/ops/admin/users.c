@@ -1,0 +1,469 @@
+/*
+ * users.c: the operations users.*: who is known, and which identities are one person.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/system/os.h"
+#include "base/view.h"
+#include "core/memory/profile_merge.h"
+#include "core/memory/scope.h"
+#include "memory/backends.h"
+#include "memory/handle.h"
+#include "ops/key_limits.h"
+#include "ops/paging.h"
+#include "ops/tables.h"
+
+static int load_map(struct op_call *call, struct identity_map *out, struct ethos_error *error)
+{
+    int dir;
+    int code = service_open_root(call->ethos, false, &dir, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = identity_load(dir, out, error);
+    if (dir >= 0)
+        os_close(dir);
+    return code;
+}
+
+/* The members of an entry that every reader may rely on. */
+static json_t *identity_row(const json_t *entry, bool local)
+{
+    static const char *const members[] = {"userId", "platform", "platformUserId", "displayLabel",
+                                          "firstSeenAt"};
+    json_t *row = json_object();
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        json_t *value = json_object_get(entry, members[i]);
+        op_json_put(&row, members[i], value ? json_incref(value) : json_null());
+    }
+    op_json_put(&row, "local", json_boolean(local));
+    return row;
+}
+
+/* Every entry with a usable id, or those of one user. */
+static json_t *identity_rows(const struct identity_map *map, const char *local, const char *only)
+{
+    json_t *rows = json_array();
+    size_t index;
+    json_t *entry;
+    json_array_foreach (map->entries, index, entry) {
+        struct ethos_view user = json_view(entry, "userId");
+        if (scope_id_ok(user) && (!only || view_eq_str(user, only)))
+            op_json_push(&rows, identity_row(entry, view_eq_str(user, local)));
+    }
+    return rows;
+}
+
+struct remembered {
+    json_t *rows;
+    json_t *users; /* of the rows: a set */
+    const char *local;
+};
+
+/* The user ids of rows; NULL: out of memory. */
+static json_t *users_of(const json_t *rows)
+{
+    size_t index;
+    json_t *row, *users = json_object();
+    json_array_foreach ((json_t *)rows, index, row)
+        op_json_put(&users, json_string_value(json_object_get(row, "userId")), json_true());
+    return users;
+}
+
+/* Somebody whom another machine has met: who that is elsewhere is written down there. */
+static int add_remembered(void *arg, struct ethos_provider *provider, const char *scope)
+{
+    struct remembered *remembered = arg;
+    enum scope_kind kind;
+    const char *id;
+    (void)provider;
+    if (scope_parse(scope, &kind, &id, NULL) != ETHOS_OK || kind != SCOPE_USER ||
+        json_object_get(remembered->users, id))
+        return ETHOS_OK;
+    json_t *entry = json_pack("{s:s}", "userId", id);
+    op_json_push(&remembered->rows, identity_row(entry, strcmp(id, remembered->local) == 0));
+    op_json_put(&remembered->users, id, json_true());
+    json_decref(entry);
+    return remembered->users ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+/* One page of the identities that an answer has; a person may have several, and doctor finds repeated ones. */
+static int cut_identities(const struct op_call *call, json_t **json, const char *name,
+                          struct ethos_error *error)
+{
+    return pages_cut(call, json, name, "userId platform platformUserId", PAGES_ROWS, error);
+}
+
+static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    char local[ETHOS_MAX_ID + 1];
+    struct identity_map map;
+    int code = service_local_user(call->ethos, local, error);
+    if (code == ETHOS_OK)
+        code = load_map(call, &map, error);
+    if (code != ETHOS_OK)
+        return code;
+    json_t *rows = identity_rows(&map, local, NULL);
+    struct remembered remembered = {rows, users_of(rows), local};
+    identity_release(&map);
+    if (!remembered.users ||
+        backends_scopes(call->ethos, add_remembered, &remembered, NULL) == ETHOS_NOMEM)
+        code = err_nomem(error);
+    json_decref(remembered.users);
+    limits_filter(call, "user", "userId", remembered.rows);
+    bool shown = !call->only || limits_allow(call->only, "user", local);
+    json_t *json = json_pack("{s:s, s:o}", "localUserId", shown ? local : "", "users",
+                             remembered.rows);
+    if (code == ETHOS_OK)
+        code = cut_identities(call, &json, "users", error);
+    if (code == ETHOS_OK)
+        return op_return(result, json, error);
+    json_decref(json);
+    return code;
+}
+
+static int show_user(const struct op_call *call, const char *user, bool local, json_t *identities,
+                     const struct ethos_file *profile, struct op_result *result,
+                     struct ethos_error *error)
+{
+    if (identities && !local && !profile->text && json_array_size(identities) == 0) {
+        json_decref(identities);
+        int code = err_set(error, ETHOS_NOTFOUND, "no such user: %s", user);
+        return err_hint(error, code, "ethos users list shows who is known");
+    }
+    json_t *json = json_pack("{s:s, s:b, s:o, s:o, s:I}", "userId", user, "local", local,
+                             "identities", identities, "profile", op_json_string(profile->path),
+                             "bytes", (json_int_t)profile->size);
+    int code = cut_identities(call, &json, "identities", error);
+    if (code == ETHOS_OK)
+        return op_return(result, json, error);
+    json_decref(json);
+    return code;
+}
+
+static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    char local[ETHOS_MAX_ID + 1];
+    struct identity_map map;
+    struct ethos_turn *turn;
+    struct ethos_request request = *call->request;
+    const char *wanted = op_string(call, "id");
+    if (wanted)
+        request.user = wanted;
+    int code = service_local_user(call->ethos, local, error);
+    if (code == ETHOS_OK)
+        code = ethos_turn_new(call->ethos, &request, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    const struct ethos_target profile = {"user", NULL, NULL};
+    const char *user = ethos_turn_context(turn)->user;
+    struct ethos_file *file = NULL;
+    code = ethos_read(turn, &profile, &file, error);
+    if (code == ETHOS_OK)
+        code = load_map(call, &map, error);
+    if (code == ETHOS_OK) {
+        code = show_user(call, user, strcmp(user, local) == 0, identity_rows(&map, local, user),
+                         file, result, error);
+        identity_release(&map);
+    }
+    ethos_file_free(file);
+    ethos_turn_free(turn);
+    return code;
+}
+
+static json_t *pair_json(const struct op_call *call, const char *user)
+{
+    return json_pack("{s:o, s:o, s:s}", "platform", op_json_string(op_string(call, "platform")),
+                     "platformUserId", op_json_string(op_string(call, "platformUserId")), "userId",
+                     user);
+}
+
+/* Writes the map; with preview, only what would change in it. */
+static int write_pair(struct op_call *call, const char *user, bool relink, struct str *preview,
+                      struct ethos_error *error)
+{
+    int dir;
+    int code = service_open_root(call->ethos, !preview, &dir, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = identity_record(dir, op_string(call, "platform"), op_string(call, "platformUserId"),
+                           user, relink, service_now_ms(call->ethos), preview, error);
+    if (dir >= 0)
+        os_close(dir);
+    return code;
+}
+
+/* Rehearses first, so that what is refused or changes nothing makes no directory either. */
+static int record(struct op_call *call, const char *user, bool relink, struct op_result *result,
+                  struct ethos_error *error)
+{
+    int code = write_pair(call, user, relink, &result->text, error);
+    if (code == ETHOS_OK && result->text.size > 0 && !call->dry_run)
+        code = write_pair(call, user, relink, NULL, error);
+    if (code != ETHOS_OK)
+        return code;
+    return op_return_change(call, result, pair_json(call, user), error);
+}
+
+static int run_resolve(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    char user[ETHOS_MAX_ID + 1];
+    bool known;
+    struct identity_map map;
+    int code = load_map(call, &map, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = identity_resolve(&map, op_string(call, "platform"), op_string(call, "platformUserId"),
+                            user, &known, error);
+    identity_release(&map);
+    if (code == ETHOS_OK && known) // answered even by the copy of a damaged map
+        return op_return_change(call, result, pair_json(call, user), error);
+    return code == ETHOS_OK ? record(call, user, false, result, error) : code;
+}
+
+/* ---- link ------------------------------------------------------------------------------------ */
+
+/* The profile of whom an identity was so far, and what another one lacks of it. */
+struct merging {
+    char from[ETHOS_MAX_ID + 1]; /* "": there is nobody whose profile could be merged */
+    struct str missing;
+    size_t lines;
+    struct str diff; /* of a rehearsal */
+};
+
+/*
+ * Whom the identity means now, or by itself once it is linked. Somebody who has other names as well
+ * keeps the profile.
+ */
+static int find_former(struct op_call *call, struct merging *merging, struct ethos_error *error)
+{
+    struct identity_map map;
+    bool known;
+    const char *platform = op_string(call, "platform");
+    const char *platform_user = op_string(call, "platformUserId");
+    int code = load_map(call, &map, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = identity_resolve(&map, platform, platform_user, merging->from, &known, error);
+    if (code == ETHOS_OK && strcmp(merging->from, op_string(call, "userId")) == 0)
+        code = identity_derive(&map, platform, platform_user, merging->from, error);
+    if (code == ETHOS_OK && (strcmp(merging->from, op_string(call, "userId")) == 0 ||
+                             !identity_alone(&map, merging->from, platform, platform_user)))
+        *merging->from = '\0';
+    identity_release(&map);
+    return code;
+}
+
+static int turn_of(struct op_call *call, const char *user, struct ethos_turn **out,
+                   struct ethos_error *error)
+{
+    struct ethos_request request = *call->request;
+    request.user = user;
+    request.platform_user = NULL;
+    return ethos_turn_new(call->ethos, &request, out, error);
+}
+
+static int read_profile(struct op_call *call, const char *user, struct ethos_file **out,
+                        struct ethos_error *error)
+{
+    static const struct ethos_target profile = {"user", NULL, NULL};
+    struct ethos_turn *turn;
+    int code = turn_of(call, user, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = ethos_read(turn, &profile, out, error);
+    ethos_turn_free(turn);
+    return code;
+}
+
+/* What the other profile lacks of the former one's. */
+static int find_missing(struct op_call *call, struct merging *merging, struct ethos_error *error)
+{
+    struct ethos_file *from = NULL, *into = NULL;
+    str_clear(&merging->missing);
+    merging->lines = 0;
+    if (!*merging->from)
+        return ETHOS_OK;
+    int code = read_profile(call, merging->from, &from, error);
+    if (code == ETHOS_OK && from->text)
+        code = read_profile(call, op_string(call, "userId"), &into, error);
+    if (code == ETHOS_OK && from->text && strcmp(from->scope, into->scope) != 0 &&
+        profile_missing(view_of(from->text, from->size), view_of(into->text, into->size),
+                        &merging->missing, &merging->lines) != ETHOS_OK)
+        code = err_nomem(error);
+    ethos_file_free(from);
+    ethos_file_free(into);
+    return code;
+}
+
+static void note_merged(void *arg, const struct ethos_outcome *outcome)
+{
+    struct merging *merging = arg;
+    if (outcome->diff)
+        str_adds(&merging->diff, outcome->diff);
+}
+
+/* The lines are added as any others: history has them, and undo takes them back. */
+static int merge_profile(struct op_call *call, struct merging *merging, struct ethos_error *error)
+{
+    const struct ethos_update update = {
+        .action = ETHOS_ACTION_ADD, .store = "user", .text = str_view(&merging->missing)};
+    const struct ethos_origin origin = op_origin(call);
+    const struct ethos_sync_how how = {.origin = &origin,
+                                       .flags = call->dry_run ? ETHOS_SYNC_DRY_RUN | ETHOS_SYNC_DIFF
+                                                              : 0,
+                                       .each = note_merged,
+                                       .arg = merging};
+    struct ethos_turn *turn;
+    int code = turn_of(call, op_string(call, "userId"), &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = ethos_sync(turn, &update, 1, &how, error);
+    ethos_turn_free(turn);
+    return code;
+}
+
+/* What was written to the former profile until the link was there is merged, too. */
+static int merge_rest(struct op_call *call, struct merging *merging, struct ethos_error *error)
+{
+    size_t lines = merging->lines;
+    int code = find_missing(call, merging, error);
+    if (code == ETHOS_OK && merging->lines > 0)
+        code = merge_profile(call, merging, error);
+    merging->lines += lines;
+    return code;
+}
+
+/*
+ * Merges first: one who is ended between the two finds by the former id, when the command is repeated, that nothing is
+ * missing, and links. Nothing is added twice.
+ */
+static int link_pair(struct op_call *call, struct merging *merging, struct op_result *result,
+                     struct ethos_error *error)
+{
+    bool merge = merging->lines > 0 && op_flag(call, "merge");
+    int code = merge ? merge_profile(call, merging, error) : ETHOS_OK;
+    if (code == ETHOS_OK && str_add(&result->text, str_view(&merging->diff)) != ETHOS_OK)
+        code = err_nomem(error);
+    if (code == ETHOS_OK)
+        code = record(call, op_string(call, "userId"), true, result, error);
+    if (code == ETHOS_OK && op_flag(call, "merge") && !call->dry_run)
+        code = merge_rest(call, merging, error);
+    if (code != ETHOS_OK || merging->lines == 0)
+        return code;
+    op_json_put(&result->json, "formerUserId", json_string(merging->from));
+    op_json_put(&result->json, "profileLines", json_integer((json_int_t)merging->lines));
+    op_json_put(&result->json, "merged", json_boolean(op_flag(call, "merge")));
+    return result->json ? ETHOS_OK : err_nomem(error);
+}
+
+static int run_link(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct merging merging = {.lines = 0};
+    str_init(&merging.missing, ETHOS_MAX_STORE_BYTES);
+    str_init(&merging.diff, ETHOS_MAX_STORE_BYTES);
+    // what is refused changes no profile either
+    int code = write_pair(call, op_string(call, "userId"), true, &merging.diff, error);
+    str_clear(&merging.diff);
+    if (code == ETHOS_OK)
+        code = find_former(call, &merging, error);
+    if (code == ETHOS_OK)
+        code = find_missing(call, &merging, error);
+    if (code == ETHOS_OK)
+        code = link_pair(call, &merging, result, error);
+    str_release(&merging.missing);
+    str_release(&merging.diff);
+    return code;
+}
+
+/* ---- unlink ---------------------------------------------------------------------------------- */
+
+/* Somebody who has no identity any more: what is left is told, with the way back. */
+static int add_left(struct op_call *call, const char *user, struct op_result *result,
+                    struct ethos_error *error)
+{
+    struct ethos_file *profile = NULL;
+    int code = read_profile(call, user, &profile, error);
+    if (code == ETHOS_OK) {
+        op_json_put(&result->json, "leftUserId", json_string(user));
+        op_json_put(&result->json, "profile", op_json_string(profile->text ? profile->path : NULL));
+        op_json_put(&result->json, "bytes", json_integer((json_int_t)profile->size));
+        code = result->json ? ETHOS_OK : err_nomem(error);
+    }
+    ethos_file_free(profile);
+    return code;
+}
+
+/*
+ * What the person has stays with the person; the identity begins anew under its own id. One that is not
+ * linked to others has that already.
+ */
+static int run_unlink(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    char user[ETHOS_MAX_ID + 1], own[ETHOS_MAX_ID + 1];
+    const char *platform = op_string(call, "platform");
+    const char *platform_user = op_string(call, "platformUserId");
+    struct identity_map map;
+    bool known = false, last = false;
+    int code = load_map(call, &map, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = identity_resolve(&map, platform, platform_user, user, &known, error);
+    if (code == ETHOS_OK)
+        code = identity_derive(&map, platform, platform_user, own, error);
+    if (code == ETHOS_OK)
+        last = strcmp(user, own) != 0 && identity_alone(&map, user, platform, platform_user);
+    identity_release(&map);
+    if (code != ETHOS_OK)
+        return code;
+    if (!known)
+        return err_hint(error,
+                        err_set(error, ETHOS_NOTFOUND, "%s %s is not linked to anybody", platform,
+                                platform_user),
+                        "ethos users list shows who is known");
+    code = record(call, own, true, result, error);
+    return code == ETHOS_OK && last ? add_left(call, user, result, error) : code;
+}
+
+#define ARG_PAIR                                                                                   \
+    {"platform", OP_TEXT,    OP_REQUIRED | OP_POSITIONAL,                                          \
+     NULL,       "PLATFORM", "cli, telegram, slack, ..."},                                         \
+    {                                                                                              \
+        "platformUserId", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "PLATFORM_ID",               \
+            "the person's id there"                                                                \
+    }
+#define ARG_END                                                                                    \
+    {                                                                                              \
+        NULL, OP_TEXT, 0, NULL, NULL, NULL                                                         \
+    }
+
+static const struct op_arg list_args[] = {ARG_PAGE, ARG_END};
+static const struct op_arg show_args[] = {
+    {"id", OP_TEXT, OP_POSITIONAL, NULL, "ID", "a user id (default: yours)"},
+    ARG_LIMIT("1|5000", "at most this many identities (default: all; other surfaces: 1000)"),
+    ARG_CURSOR,
+    ARG_END};
+static const struct op_arg resolve_args[] = {ARG_PAIR, ARG_END};
+static const struct op_arg link_args[] = {
+    ARG_PAIR,
+    {"userId", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "USER_ID",
+     "the user that it belongs to"},
+    {"merge", OP_FLAG, 0, NULL, NULL, "merge the identity's own profile into the user's"},
+    ARG_END};
+
+const struct op ops_users[] = {
+    {"users.list", "users list", "List the people this memory knows", "ethos users list", list_args,
+     OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_list},
+    {"users.show", "users show", "Show one person: identities and profile", "ethos users show",
+     show_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_show},
+    {"users.resolve", "users resolve", "Print the user id of an identity, adding it if it is new",
+     "ethos users resolve telegram 4711", resolve_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT,
+     run_resolve},
+    {"users.link", "users link", "Link an identity to a user",
+     "ethos users link telegram 4711 8d1f0c2ab3e4", link_args, OP_OWNER, OP_WRITES | OP_IDEMPOTENT,
+     run_link},
+    {"users.unlink", "users unlink", "Unlink an identity, giving it its own user id again",
+     "ethos users unlink telegram 4711", resolve_args, OP_OWNER, OP_WRITES, run_unlink},
+    {0}};

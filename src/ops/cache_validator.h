@@ -1,0 +1,22 @@
+/*
+ * cache_validator.h: for operations that can tell whether they would give the same again (op_again in op.h).
+ */
+#ifndef ETHOS_OPS_CACHE_VALIDATOR_H
+#define ETHOS_OPS_CACHE_VALIDATOR_H
+
+#include "memory/handle.h"
+#include "ops/op.h"
+
+/*
+ * Of a result that is made of one file and nothing else; day: and of this one, since the epoch, or -1. NULL:
+ * nobody can tell, or no memory, which is no failure.
+ */
+struct op_again *again_new(const struct service_seen *seen, int64_t day);
+
+/* The day of a moment. */
+static inline int64_t again_day(int64_t ms)
+{
+    return ms / 86400000;
+}
+
+#endif

@@ -1,0 +1,300 @@
+/*
+ * events.c: what happens in a home, as JSON.
+ */
+#include "ops/memory/events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/view.h"
+#include "memory/watch/watch.h"
+#include "ops/memory/change_json.h"
+
+/* ---- types and rights ------------------------------------------------------------------------ */
+
+enum {
+    EVENT_MEMORY,
+    EVENT_NOTE,
+    EVENT_SESSION,
+    EVENT_CONFLICT,
+    EVENT_PERSONALITIES,
+    EVENT_USERS,
+    EVENT_CONFIG,
+    EVENT_HEALTH,
+    EVENT_PENDING,
+};
+
+const struct op op_event_types[] = {
+    [EVENT_MEMORY] = {.name = "memory.changed", .right = OP_MEMORY_READ},
+    [EVENT_NOTE] = {.name = "note.changed", .right = OP_MEMORY_READ},
+    [EVENT_SESSION] = {.name = "session.changed", .right = OP_SESSIONS_READ},
+    [EVENT_CONFLICT] = {.name = "conflict.changed", .right = OP_MEMORY_READ},
+    [EVENT_PERSONALITIES] = {.name = "personalities.changed", .right = OP_PERSONALITIES_READ},
+    [EVENT_USERS] = {.name = "users.changed", .right = OP_MEMORY_READ},
+    [EVENT_CONFIG] = {.name = "config.changed", .right = OP_OWNER},
+    [EVENT_HEALTH] = {.name = "health.changed", .right = OP_OWNER},
+    [EVENT_PENDING] = {.name = "pending.changed", .right = OP_MEMORY_READ},
+    {.name = NULL},
+};
+
+static const struct op streams[] = {{.name = "/events", .right = OP_MEMORY_READ},
+                                    {.name = "/sse/sessions", .right = OP_SESSIONS_READ}};
+
+/* A machine that reads and writes every text may hear that one has changed. */
+static unsigned hearing(unsigned rights)
+{
+    return rights & OP_RIGHT(OP_STORE) ? rights | OP_RIGHT(OP_MEMORY_READ) : rights;
+}
+
+unsigned op_event_kinds(unsigned rights)
+{
+    unsigned kinds = 0;
+    rights = hearing(rights);
+    for (unsigned i = 0; op_event_types[i].name; i++)
+        if (op_allowed(&op_event_types[i], rights))
+            kinds |= 1u << i;
+    return kinds;
+}
+
+int op_event_allowed(bool session, unsigned rights, struct ethos_error *error)
+{
+    const struct op *stream = &streams[session];
+    if (op_allowed(stream, hearing(rights)))
+        return ETHOS_OK;
+    int code = err_set(error, ETHOS_DENIED, "%s: not allowed here", stream->name);
+    if (rights & OP_LIMITED)
+        return err_hint(error, code,
+                        "a stream is not for a key that is limited with --only; ask again instead");
+    return err_hint(error, code, "it needs the right %s", op_right_name(stream->right));
+}
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+static json_t *of_type(unsigned type)
+{
+    return json_pack("{s:s}", "type", op_event_types[type].name);
+}
+
+/* The line that shows what a change is about, not all of it. */
+static void shorten_line(json_t **row)
+{
+    struct ethos_view line = json_view(*row, "line");
+    if (!line.data || line.size <= OP_EVENT_LINE)
+        return;
+    size_t size = OP_EVENT_LINE;
+    while (size > 0 && ((unsigned char)line.data[size] & 0xC0) == 0x80)
+        size--;
+    op_json_put(row, "line", json_text(view_of(line.data, size)));
+}
+
+static json_t *revision(const char *name)
+{
+    return name ? op_json_revision(name) : json_null();
+}
+
+static json_t *of_change(unsigned type, const struct watch_event *event)
+{
+    const struct ethos_change *change = event->change;
+    json_t *row = of_type(type);
+    op_json_put(&row, "scope", op_json_string(event->scope));
+    op_json_put(&row, "key", op_json_string(event->key));
+    op_json_put(&row, "revision", revision(change->after));
+    op_json_put(&row, "before", revision(change->before));
+    op_json_put(&row, "number",
+                change->number ? json_integer((json_int_t)change->number) : json_null());
+    op_json_put(&row, "time", op_json_time(change->time_ms));
+    op_json_put(&row, "actor", op_json_string(change->actor));
+    op_json_put(&row, "trust", op_json_string(change->trust));
+    op_json_put(&row, "via", op_json_string(change->via));
+    op_json_put(&row, "source", op_json_string(change->source));
+    op_json_put(&row, "session", op_json_string(change->session));
+    change_count(&row, change->diff);
+    if (row)
+        shorten_line(&row);
+    return row;
+}
+
+static json_t *of_session(const struct watch_event *event)
+{
+    json_t *row = of_type(EVENT_SESSION);
+    op_json_put(&row, "id", op_json_string(event->session));
+    op_json_put(&row, "change", op_json_string(event->what));
+    op_json_put(&row, "updatedAt", op_json_string(event->updated_at));
+    return row;
+}
+
+static json_t *of_queue(const struct watch_event *event)
+{
+    json_t *row = of_type(EVENT_PENDING);
+    op_json_put(&row, "scope", op_json_string(event->scope));
+    return row;
+}
+
+static json_t *of_conflict(const struct watch_event *event)
+{
+    json_t *row = of_type(EVENT_CONFLICT);
+    op_json_put(&row, "scope", op_json_string(event->scope));
+    op_json_put(&row, "key", op_json_string(event->key));
+    op_json_put(&row, "count", json_integer((json_int_t)event->count));
+    return row;
+}
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+struct op_events {
+    struct watch *watch;
+    bool unsure;
+    const struct op_event_to *to; /* during a take */
+    bool failed;                  /* an event could not be made */
+};
+
+static void tell_home(struct op_events *self, unsigned type, json_t *json)
+{
+    if (json)
+        self->to->home(self->to->arg, type, json);
+    self->failed = self->failed || !json;
+    json_decref(json);
+}
+
+static void tell_session(struct op_events *self, const char *id, json_t *json)
+{
+    if (json)
+        self->to->session(self->to->arg, id, json);
+    self->failed = self->failed || !json;
+    json_decref(json);
+}
+
+static void tell_change(struct op_events *self, unsigned type, const struct watch_event *event)
+{
+    const char *via = event->change->via;
+    tell_home(self, type, of_change(type, event));
+    if (via && strcmp(via, "external") == 0)
+        tell_session(self, NULL,
+                     json_pack("{s:s, s:s, s:s}", "type", "notification", "message",
+                               "Memory was edited outside.", "source", "memory"));
+}
+
+static void tell_message(struct op_events *self, const struct watch_event *event)
+{
+    tell_session(self, event->session,
+                 json_pack("{s:s, s:o, s:o}", "type", "message_persisted", "messageId",
+                           op_json_string(event->message), "role", op_json_string(event->role)));
+}
+
+static void tell(void *arg, const struct watch_event *event)
+{
+    struct op_events *self = arg;
+    self->unsure = self->unsure || event->kind >= WATCH_CONFLICT;
+    switch (event->kind) {
+    case WATCH_MEMORY:
+        tell_change(self, EVENT_MEMORY, event);
+        break;
+    case WATCH_NOTE:
+        tell_change(self, EVENT_NOTE, event);
+        break;
+    case WATCH_SESSION:
+        tell_home(self, EVENT_SESSION, of_session(event));
+        break;
+    case WATCH_MESSAGE:
+        tell_message(self, event);
+        break;
+    case WATCH_PENDING:
+        tell_home(self, EVENT_PENDING, of_queue(event));
+        break;
+    case WATCH_CONFLICT:
+        tell_home(self, EVENT_CONFLICT, of_conflict(event));
+        break;
+    case WATCH_PERSONALITIES:
+        tell_home(self, EVENT_PERSONALITIES, of_type(EVENT_PERSONALITIES));
+        break;
+    case WATCH_USERS:
+        tell_home(self, EVENT_USERS, of_type(EVENT_USERS));
+        break;
+    case WATCH_CONFIG:
+        tell_home(self, EVENT_CONFIG, of_type(EVENT_CONFIG));
+        break;
+    case WATCH_LOST:
+        self->to->lost(self->to->arg);
+        break;
+    }
+}
+
+int op_events_take(struct op_events *self, const struct op_event_to *to, struct ethos_error *error)
+{
+    self->to = to;
+    self->failed = false;
+    int code = watch_take(self->watch, tell, self, error);
+    if (self->failed)
+        to->lost(to->arg); // of what could not be told, that there was something
+    return code;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+int op_events_open(struct ethos *ethos, struct op_events **out, struct ethos_error *error)
+{
+    struct op_events *self = calloc(1, sizeof *self);
+    if (!self)
+        return err_nomem(error);
+    self->unsure = true;
+    int code = watch_open(ethos, &self->watch, error);
+    if (code != ETHOS_OK) {
+        free(self);
+        return code;
+    }
+    *out = self;
+    return ETHOS_OK;
+}
+
+void op_events_close(struct op_events *self)
+{
+    if (self)
+        watch_close(self->watch);
+    free(self);
+}
+
+int op_events_fd(const struct op_events *self)
+{
+    return watch_fd(self->watch);
+}
+
+int op_events_wait_ms(const struct op_events *self)
+{
+    return watch_wait_ms(self->watch);
+}
+
+bool op_events_elsewhere(const struct op_events *self)
+{
+    return watch_elsewhere(self->watch);
+}
+
+/* ---- health ---------------------------------------------------------------------------------- */
+
+bool op_events_unsure(struct op_events *self)
+{
+    bool unsure = self->unsure;
+    self->unsure = false;
+    return unsure;
+}
+
+json_t *op_event_health(struct ethos *ethos, unsigned *out_type)
+{
+    static const struct ethos_request request = {.workspace = ""};
+    const struct op *op = op_find("admin.doctor");
+    struct op_result result;
+    json_t *args = json_object(), *row = NULL;
+    struct op_call call = {.ethos = ethos, .request = &request, .args = args, .want_json = true};
+    op_result_init(&result);
+    if (op && args && op_run(op, &call, &result, NULL) == ETHOS_OK && result.json) {
+        row = of_type(EVENT_HEALTH);
+        op_json_put(&row, "ok", json_incref(json_object_get(result.json, "ok")));
+        op_json_put(
+            &row, "findings",
+            json_integer((json_int_t)json_array_size(json_object_get(result.json, "findings"))));
+    }
+    op_result_release(&result);
+    json_decref(args);
+    *out_type = EVENT_HEALTH;
+    return row;
+}

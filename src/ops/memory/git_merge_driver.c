@@ -1,0 +1,214 @@
+/*
+ * git_merge_driver.c: the merge of memory for git (merge.ethos.driver; see gitattributes).
+ *
+ * The merged text replaces the file of ours. Where both sides changed the same lines ours stays, and
+ * before that is written theirs is kept whole as a conflict copy beside the file in the work tree.
+ * An error leaves the file of ours as it was. Needs no home.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/system/file.h"
+#include "base/system/os.h"
+#include "base/view.h"
+#include "core/history/merge.h"
+#include "core/memory/conflict_name.h"
+#include "memory/home/directory.h"
+#include "ops/tables.h"
+
+#define MEM ".mem"
+#define IGNORE ".gitignore"
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+static int read_text(const char *path, struct str *out, struct ethos_error *error)
+{
+    int fd = os_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    if (fd < 0)
+        return err_errno(error, errno, path);
+    int code = file_read(fd, path, ETHOS_MAX_INPUT_BYTES, out, NULL, error);
+    os_close(fd);
+    return code;
+}
+
+/* Cuts path at its last slash: the folder, "." for none, and the name in it. */
+static const char *cut_path(char *path, const char **out_folder)
+{
+    char *slash = strrchr(path, '/');
+    *out_folder = !slash ? "." : slash == path ? "/" : path;
+    if (slash)
+        *slash = 0;
+    return slash ? slash + 1 : path;
+}
+
+static int write_ours(const char *path, struct ethos_view text, struct ethos_error *error)
+{
+    char real[PATH_MAX];
+    const char *folder;
+    if (os_realpath(path, real) != 0)
+        return err_errno(error, errno, path);
+    const char *name = cut_path(real, &folder);
+    int dir = os_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0);
+    if (dir < 0)
+        return err_errno(error, errno, folder);
+    int code = file_replace(dir, name, text, 0600, error);
+    os_close(dir);
+    return code;
+}
+
+/* ---- the conflict copy --------------------------------------------------------------------- */
+
+/* The folder in the work tree, to which no link may lead outside: a descriptor, or a code. */
+static int open_folder(const char *folder, struct ethos_error *error)
+{
+    int tree = os_openat(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY, 0);
+    int dir = tree < 0 ? -1 : os_open_beneath(tree, folder, O_RDONLY | O_DIRECTORY, 0);
+    int saved = errno;
+    if (tree >= 0)
+        os_close(tree);
+    return dir < 0 ? err_errno(error, saved, folder) : dir;
+}
+
+static int keep_in(int dir, const char *name, struct ethos_view text, struct ethos_error *error)
+{
+    struct stat info;
+    bool made = os_fstatat(dir, MEM, &info, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
+    int code = home_replace(dir, CONFLICT_FOLDER, name, text, error);
+    if (code == ETHOS_OK && made) // what is kept in there is not for commits
+        code = home_replace(dir, MEM, IGNORE, VIEW("*\n"), error);
+    return code;
+}
+
+/* Keeps theirs beside path; out_copy is where. */
+static int keep_theirs(const char *path, struct ethos_view text, struct str *out_copy,
+                       struct ethos_error *error)
+{
+    char copy[PATH_MAX], name[CONFLICT_NAME_SIZE];
+    const char *folder;
+    if (strlen(path) >= sizeof copy)
+        return err_errno(error, ENAMETOOLONG, path);
+    memcpy(copy, path, strlen(path) + 1);
+    const char *key = cut_path(copy, &folder);
+    if (*key == 0 || strlen(key) > ETHOS_MAX_NAME)
+        return err_set(error, ETHOS_DENIED, "%s: not the name of a file of memory", path);
+    int dir = open_folder(folder, error);
+    if (dir < 0)
+        return dir;
+    conflict_name(key, os_now_ms(), text, name);
+    int code = keep_in(dir, name, text, error);
+    os_close(dir);
+    if (code == ETHOS_OK && strcmp(folder, ".") != 0)
+        str_printf(out_copy, "%s/", folder);
+    return code == ETHOS_OK && str_printf(out_copy, CONFLICT_FOLDER "/%s", name) ? err_nomem(error)
+                                                                                 : code;
+}
+
+/* ---- the operation ------------------------------------------------------------------------- */
+
+struct sides {
+    struct str base, ours, theirs, merged, copy;
+};
+
+static void init_sides(struct sides *s)
+{
+    str_init(&s->base, ETHOS_MAX_INPUT_BYTES + 1);
+    str_init(&s->ours, ETHOS_MAX_INPUT_BYTES + 1);
+    str_init(&s->theirs, ETHOS_MAX_INPUT_BYTES + 1);
+    str_init(&s->merged, (size_t)ETHOS_MAX_INPUT_BYTES * 4);
+    str_init(&s->copy, PATH_MAX);
+}
+
+static void release_sides(struct sides *s)
+{
+    str_release(&s->base);
+    str_release(&s->ours);
+    str_release(&s->theirs);
+    str_release(&s->merged);
+    str_release(&s->copy);
+}
+
+static int read_sides(const struct op_call *call, struct sides *s, struct ethos_error *error)
+{
+    int code = read_text(op_string(call, "base"), &s->base, error);
+    if (code == ETHOS_OK)
+        code = read_text(op_string(call, "ours"), &s->ours, error);
+    if (code == ETHOS_OK)
+        code = read_text(op_string(call, "theirs"), &s->theirs, error);
+    return code;
+}
+
+/* Theirs is safe before ours changes. */
+static int write_result(const struct op_call *call, struct sides *s, unsigned conflicts,
+                        struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    if (call->dry_run)
+        return code;
+    if (conflicts > 0)
+        code = keep_theirs(op_string(call, "path"), str_view(&s->theirs), &s->copy, error);
+    if (code == ETHOS_OK && !view_eq(str_view(&s->merged), str_view(&s->ours)))
+        code = write_ours(op_string(call, "ours"), str_view(&s->merged), error);
+    return code;
+}
+
+static void tell_conflicts(const struct op_call *call, const struct sides *s, unsigned conflicts,
+                           struct op_result *result)
+{
+    const char *path = op_string(call, "path");
+    if (conflicts == 0)
+        return;
+    result->code = err_set(&result->error, ETHOS_CONFLICT,
+                           "%s: %u place%s changed on both sides; ours stands, theirs is in %s",
+                           path, conflicts, conflicts == 1 ? "" : "s",
+                           s->copy.size > 0 ? s->copy.data : "no copy yet (dry run)");
+    err_hint(&result->error, result->code, "bring over what is missing, then git add %s", path);
+}
+
+static json_t *report_json(const struct sides *s, const struct merge_report *report)
+{
+    return json_pack("{s:i, s:i, s:i, s:i, s:o}", "conflicts", (int)report->conflicts, "fromOurs",
+                     (int)report->from_ours, "fromTheirs", (int)report->from_theirs, "fromBoth",
+                     (int)report->from_both, "copy",
+                     op_json_string(s->copy.size > 0 ? s->copy.data : NULL));
+}
+
+static int run_merge(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct sides s;
+    struct merge_report report = {0};
+    init_sides(&s);
+    int code = read_sides(call, &s, error);
+    if (code == ETHOS_OK &&
+        merge_texts(str_view(&s.base), str_view(&s.ours), str_view(&s.theirs), &s.merged, &report))
+        code = err_nomem(error);
+    if (code == ETHOS_OK)
+        code = write_result(call, &s, report.conflicts, error);
+    if (code == ETHOS_OK) {
+        tell_conflicts(call, &s, report.conflicts, result);
+        code = op_return(result, report_json(&s, &report), error);
+    }
+    release_sides(&s);
+    return code;
+}
+
+#define PLACE(name, placeholder, help)                                                             \
+    {                                                                                              \
+        name, OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, placeholder, help                        \
+    }
+
+static const struct op_arg merge_args[] = {
+    PLACE("base", "BASE", "file with the common ancestor (%O)"),
+    PLACE("ours", "OURS", "file with our side; gets the result (%A)"),
+    PLACE("theirs", "THEIRS", "file with their side (%B)"),
+    PLACE("path", "PATH", "the file's name in the work tree (%P)"),
+    {NULL, OP_TEXT, 0, NULL, NULL, NULL}};
+
+const struct op ops_merge[] = {{"admin.mergeDriver", "merge-driver",
+                                "Merge memory for git, as its merge driver",
+                                "ethos merge-driver %O %A %B %P", merge_args, OP_OWNER,
+                                OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL | OP_NO_HOME, run_merge},
+                               {0}};

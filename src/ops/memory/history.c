@@ -1,0 +1,703 @@
+/*
+ * history.c: the operations that look back: memory.history, diff, restore, undo, blame; and
+ * notes.history, undo, blame, which name the file by its note.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/view.h"
+#include "core/memory/scope.h"
+#include "memory/handle.h"
+#include "memory/history/blame.h"
+#include "memory/history/restore_archived.h"
+#include "memory/history/undo.h"
+#include "memory/notes/list.h"
+#include "memory/provider/missing_slots.h"
+#include "ops/memory/change_json.h"
+#include "ops/paging.h"
+#include "ops/tables.h"
+#include "ops/write_report.h"
+
+/* A turn and the file that the arguments name. */
+struct looking {
+    struct ethos_turn *turn;
+    struct ethos_target target; /* resolved: points into aimed */
+    struct scope_target aimed;
+};
+
+/* A note, also one that is gone. */
+static int find_note(struct ethos_turn *turn, const struct op_call *call, struct scope_target *out,
+                     struct ethos_error *error)
+{
+    const char *name = op_string(call, "name");
+    int code = notes_scope(turn, op_string(call, "scope"), out->scope, error);
+    return code == ETHOS_OK ? notes_find_past(turn, out->scope, name, out->key, error) : code;
+}
+
+/* The same, for who only looks: of any scope that the turn sees. */
+static int find_any_note(struct ethos_turn *turn, const struct op_call *call,
+                         struct scope_target *out, struct ethos_error *error)
+{
+    struct scope_target found;
+    int code = find_note(turn, call, out, error);
+    if (code == ETHOS_NOTFOUND && !op_string(call, "scope") &&
+        notes_locate(turn, NULL, op_string(call, "name"), found.scope, found.key, NULL) == 0) {
+        *out = found;
+        return ETHOS_OK;
+    }
+    return code;
+}
+
+static int look(struct op_call *call, struct looking *out, struct ethos_error *error)
+{
+    const struct ethos_target named = report_target(call);
+    *out = (struct looking){0};
+    int code = ethos_turn_new(call->ethos, call->request, &out->turn, error);
+    if (code == ETHOS_OK && op_string(call, "name"))
+        code = find_any_note(out->turn, call, &out->aimed, error);
+    else if (code == ETHOS_OK)
+        code = scope_target(ethos_turn_context(out->turn), named.store, named.scope, named.key,
+                            false, &out->aimed, error);
+    out->target = (struct ethos_target){NULL, out->aimed.scope, out->aimed.key};
+    return code;
+}
+
+static struct ethos_filter named_filter(const struct op_call *call)
+{
+    return (struct ethos_filter){
+        .actor = op_string(call, "actor"),
+        .session = op_string(call, "session"),
+        .source = op_string(call, "source"),
+        .since_ms = op_time(call, "since"),
+        .until_ms = op_time(call, "until"),
+        .number = (uint64_t)op_integer(call, "change", 0),
+    };
+}
+
+/* ---- history -------------------------------------------------------------------------------- */
+
+#define HISTORY_PAGE 50        /* changes, unless a limit is given */
+#define HISTORY_WHOLE 8388608  /* bytes of the diffs that are made whole for one answer */
+#define HISTORY_CURSOR_SIZE 48 /* bytes with terminator */
+
+/*
+ * Where a page ended: behind the change `number` and `besides` further ones that have no number, all of them
+ * named by the same filter. Before the first numbered one it is 0.
+ */
+struct position {
+    uint64_t number, besides;
+};
+
+struct rows {
+    struct pages pages;
+    const struct looking *looking;
+    struct ethos_error *error;
+    bool diffs;
+    const struct ethos_filter *filter;
+    size_t limit, count;
+    struct position at, from; /* where the walk is, and where the page begins */
+    struct position last;     /* of the last row */
+    bool begun, more;
+};
+
+static int parse_position(const char *cursor, struct position *out, struct ethos_error *error)
+{
+    char again[HISTORY_CURSOR_SIZE], *end;
+    *out = (struct position){.number = strtoull(cursor, &end, 10)};
+    if (*end == '.')
+        out->besides = strtoull(end + 1, &end, 10);
+    snprintf(again, sizeof again, "%" PRIu64 ".%" PRIu64, out->number, out->besides);
+    return strcmp(again, cursor) == 0 ? ETHOS_OK : pages_refuse(error);
+}
+
+/* Adds a row. A diff that was cut is made whole at once where rows are shown as they come. */
+static int add_change(struct rows *rows, const struct ethos_change *change)
+{
+    const struct looking *looking = rows->looking;
+    json_t *row = change_json(looking->aimed.scope, change);
+    int code = ETHOS_OK;
+    if (rows->diffs)
+        op_json_put(&row, "diff", change->diff_whole ? json_text(change->diff) : json_null());
+    if (rows->diffs && row && rows->pages.streams && !change->diff_whole)
+        code = change_complete(looking->turn, &looking->target, row, rows->error);
+    size_t size = json_string_length(json_object_get(row, "diff"));
+    if (code == ETHOS_OK)
+        code = pages_add(&rows->pages, json_incref(row));
+    rows->pages.bytes += size;
+    json_decref(row);
+    return code;
+}
+
+static int add_row(void *arg, const struct ethos_change *change)
+{
+    struct rows *rows = arg;
+    rows->at = change->number ? (struct position){change->number, 0}
+                              : (struct position){rows->at.number, rows->at.besides + 1};
+    if (!rows->begun) {
+        rows->begun = rows->at.number == rows->from.number &&
+                      rows->at.besides == rows->from.besides;
+        return ETHOS_OK;
+    }
+    rows->more = rows->count >= rows->limit;
+    if (rows->more)
+        return 1;
+    rows->last = rows->at;
+    rows->count++;
+    return add_change(rows, change);
+}
+
+/* Those that are too long for one answer stay null: memory.diff shows each. */
+static int complete_diffs(const struct looking *looking, const struct pages *pages,
+                          struct ethos_error *error)
+{
+    size_t index, bytes = 0;
+    json_t *row;
+    int code = ETHOS_OK;
+    json_array_foreach (pages->rows, index, row) {
+        if (!json_is_null(json_object_get(row, "diff")) || bytes > HISTORY_WHOLE)
+            continue;
+        code = change_complete(looking->turn, &looking->target, row, error);
+        if (code != ETHOS_OK)
+            break;
+        bytes += json_string_length(json_object_get(row, "diff"));
+    }
+    return code;
+}
+
+static int list_history(struct op_call *call, const struct looking *looking, struct rows *rows,
+                        struct ethos_error *error)
+{
+    const char *cursor = op_string(call, "cursor");
+    int code = cursor ? parse_position(cursor, &rows->from, error) : ETHOS_OK;
+    rows->begun = !cursor || (rows->from.number == 0 && rows->from.besides == 0);
+    if (rows->diffs)
+        rows->pages.streams = call->tell && !call->want_json; // a page of diffs may be long, too
+    if (code == ETHOS_OK)
+        code = ethos_history(looking->turn, &looking->target, rows->filter, add_row, rows, error);
+    if (code == 1 && rows->more)
+        code = ETHOS_OK;
+    if (code == ETHOS_OK && !rows->begun)
+        code = pages_refuse(error);
+    if (code == ETHOS_NOMEM)
+        err_nomem(error);
+    if (code == ETHOS_OK && rows->diffs && !rows->pages.streams)
+        code = complete_diffs(looking, &rows->pages, error);
+    return code;
+}
+
+static int run_history(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct looking looking;
+    char next[HISTORY_CURSOR_SIZE];
+    const struct ethos_filter filter = named_filter(call);
+    int code = look(call, &looking, error);
+    struct rows rows = {
+        .looking = &looking, .error = error, .diffs = op_flag(call, "diff"), .filter = &filter};
+    pages_init(&rows.pages, call, "items");
+    rows.limit = pages_limit(&rows.pages, HISTORY_PAGE);
+    if (code == ETHOS_OK)
+        code = list_history(call, &looking, &rows, error);
+    snprintf(next, sizeof next, "%" PRIu64 ".%" PRIu64, rows.last.number, rows.last.besides);
+    if (code == ETHOS_OK)
+        code = op_return(result,
+                         json_pack("{s:O, s:o}", "items", rows.pages.rows, "nextCursor",
+                                   op_json_string(rows.more ? next : NULL)),
+                         error);
+    json_decref(rows.pages.rows);
+    ethos_turn_free(looking.turn);
+    return code;
+}
+
+/* ---- diff ----------------------------------------------------------------------------------- */
+
+/* The revisions of the newest change. */
+struct last {
+    char from[ETHOS_REVISION_SIZE], to[ETHOS_REVISION_SIZE];
+    bool any;
+};
+
+static int note_last(void *arg, const struct ethos_change *change)
+{
+    struct last *last = arg;
+    if (change->via && strcmp(change->via, "seen") == 0)
+        return ETHOS_OK;
+    snprintf(last->from, sizeof last->from, "%s", change->before);
+    snprintf(last->to, sizeof last->to, "%s", change->after);
+    last->any = true;
+    return 1; // enough
+}
+
+/* What is compared: two versions, one and the text as it is, or what the last change did. */
+static int choose_versions(const struct op_call *call, const struct looking *looking,
+                           struct last *out, struct ethos_error *error)
+{
+    const char *from = op_string(call, "from"), *to = op_string(call, "to");
+    struct ethos_file *file = NULL;
+    *out = (struct last){.any = from != NULL};
+    if (!from) {
+        int code = ethos_history(looking->turn, &looking->target, NULL, note_last, out, error);
+        return code == 1 ? ETHOS_OK : code;
+    }
+    for (int i = 0; i < 2; i++) {
+        const char *name = i == 0 ? from : to;
+        int code = name ? ethos_read_version(looking->turn, &looking->target, name, &file, error)
+                        : ethos_read(looking->turn, &looking->target, &file, error);
+        if (code != ETHOS_OK)
+            return code;
+        memcpy(i == 0 ? out->from : out->to, file->revision, sizeof out->from);
+        ethos_file_free(file);
+    }
+    return ETHOS_OK;
+}
+
+static int run_diff(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct looking looking;
+    struct last last;
+    struct str diff;
+    str_init(&diff, ETHOS_MAX_STORE_BYTES);
+    int code = look(call, &looking, error);
+    if (code == ETHOS_OK)
+        code = choose_versions(call, &looking, &last, error);
+    if (code == ETHOS_OK && last.any)
+        code = change_diff(looking.turn, &looking.target, last.from, last.to, &diff, error);
+    if (code == ETHOS_OK && last.any)
+        code = op_return(result,
+                         json_pack("{s:s, s:s, s:o, s:o, s:o}", "scope", looking.aimed.scope, "key",
+                                   looking.aimed.key, "from", op_json_revision(last.from), "to",
+                                   op_json_revision(last.to), "diff", json_text(str_view(&diff))),
+                         error);
+    else if (code == ETHOS_OK)
+        code = op_return(result, json_null(), error);
+    str_release(&diff);
+    ethos_turn_free(looking.turn);
+    return code;
+}
+
+/* ---- a text that history keeps whole -------------------------------------------------------- */
+
+struct wanted {
+    const char *revision;
+    char key[ETHOS_MAX_KEY + 1];
+};
+
+static int note_key(void *arg, const struct ethos_change *change)
+{
+    struct wanted *wanted = arg;
+    bool found = strcmp(change->before, wanted->revision) == 0 ||
+                 strcmp(change->after, wanted->revision) == 0;
+    if (found)
+        snprintf(wanted->key, sizeof wanted->key, "%s", change->key);
+    return found ? 1 : ETHOS_OK;
+}
+
+/* The text of a hash, if some file of the scope ever had it; else null, as for what is no hash. */
+static int read_blob(const struct looking *looking, const char *blob, json_t **out,
+                     struct ethos_error *error)
+{
+    char revision[ETHOS_REVISION_SIZE];
+    struct wanted wanted = {.revision = revision};
+    struct ethos_file *file = NULL;
+    struct ethos_provider *provider = service_provider(looking->turn, looking->aimed.scope,
+                                                       looking->aimed.key);
+    snprintf(revision, sizeof revision, "sha256:%s", blob);
+    int code = hash_is_hex(view_str(blob)) && SLOT_PROVIDER(provider, history)
+                   ? provider->ops->history(provider, looking->aimed.scope, NULL, note_key, &wanted,
+                                            error)
+                   : ETHOS_OK;
+    const struct ethos_target target = {NULL, looking->aimed.scope, wanted.key};
+    if (code == 1)
+        code = ethos_read_version(looking->turn, &target, revision, &file, error);
+    if (code == ETHOS_NOTFOUND)
+        code = ETHOS_OK;
+    if (code == ETHOS_OK)
+        *out = file && file->text ? json_text(view_of(file->text, file->size)) : json_null();
+    ethos_file_free(file);
+    return code;
+}
+
+static int run_blob(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct looking looking;
+    json_t *content = NULL;
+    int code = look(call, &looking, error);
+    if (code == ETHOS_OK)
+        code = read_blob(&looking, op_string(call, "blob"), &content, error);
+    if (code == ETHOS_OK)
+        code = op_return(result, json_pack("{s:o}", "content", content), error);
+    ethos_turn_free(looking.turn);
+    return code;
+}
+
+/* ---- restore and undo ----------------------------------------------------------------------- */
+
+static int restore_named(struct ethos_turn *turn, const struct op_call *call,
+                         const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    (void)more;
+    struct ethos_target target = report_target(call);
+    const char *revision = op_string(call, "revision"), *slug = op_string(call, "slug");
+    if (!revision == !slug)
+        return err_hint(error,
+                        err_set(error, ETHOS_INVALID, "neither a version nor a slug, or both"),
+                        "for example: ethos memory restore 12");
+    return slug ? archived_restore(turn, target.scope, slug, how, error)
+                : ethos_restore(turn, &target, revision, how, error);
+}
+
+static int run_restore(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_run(restore_named, call, result, error);
+}
+
+/* Undoes in every file of the scope that the arguments name. */
+static int undo_scope(struct ethos_turn *turn, const struct op_call *call,
+                      const struct ethos_filter *filter, const struct ethos_sync_how *how,
+                      struct ethos_error *error)
+{
+    struct scope_target aimed;
+    const struct ethos_target named = report_target(call);
+    if (op_string(call, "key") || how->if_match)
+        return err_hint(
+            error, err_set(error, ETHOS_INVALID, "'all' goes with neither 'key' nor 'ifMatch'"),
+            "they name one file, and it means every file of the scope");
+    int code = scope_target(ethos_turn_context(turn), named.store, named.scope, named.key, false,
+                            &aimed, error);
+    return code == ETHOS_OK ? undo_all(turn, aimed.scope, filter, how, error) : code;
+}
+
+static int undo_named(struct ethos_turn *turn, const struct op_call *call,
+                      const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    (void)more;
+    struct ethos_target target = report_target(call);
+    struct scope_target aimed;
+    const struct ethos_filter filter = named_filter(call);
+    if (filter.number && !op_string(call, "key") && !op_flag(call, "all")) {
+        int code = scope_target(ethos_turn_context(turn), target.store, target.scope, target.key,
+                                false, &aimed, error);
+        if (code == ETHOS_OK)
+            code = undo_find_number(turn, aimed.scope, filter.number, aimed.key, error);
+        if (code != ETHOS_OK)
+            return code;
+        target = (struct ethos_target){NULL, aimed.scope, aimed.key};
+    }
+    return op_flag(call, "all") ? undo_scope(turn, call, &filter, how, error)
+                                : ethos_undo(turn, &target, &filter, how, error);
+}
+
+/* The last operation on a note, or on any of them. */
+static int undo_note(struct ethos_turn *turn, const struct op_call *call,
+                     const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    (void)more;
+    struct scope_target aimed;
+    struct ethos_filter filter = named_filter(call);
+    const struct ethos_target target = {NULL, aimed.scope, aimed.key};
+    bool named = op_string(call, "name");
+    if (named && filter.number)
+        return err_hint(error,
+                        err_set(error, ETHOS_INVALID, "a name and 'change' exclude each other"),
+                        "leave one of them out");
+    int code = named ? find_note(turn, call, &aimed, error)
+                     : notes_scope(turn, op_string(call, "scope"), aimed.scope, error);
+    if (code == ETHOS_OK && !named)
+        code = filter.number ? undo_find_number(turn, aimed.scope, filter.number, aimed.key, error)
+                             : undo_newest(turn, aimed.scope, aimed.key, &filter.number, error);
+    return code == ETHOS_OK ? ethos_undo(turn, &target, &filter, how, error) : code;
+}
+
+struct undone {
+    json_t *numbers;   /* of all files so far */
+    size_t seen;       /* changes of this file */
+    json_int_t number; /* of the undoing */
+    json_int_t before; /* number of the change that it stood at before, or 0 */
+};
+
+/* The newest change is the undoing; what was before it is the one behind. */
+static int note_undoes(void *arg, const struct ethos_change *change)
+{
+    struct undone *undone = arg;
+    if (undone->seen++ > 0) {
+        undone->before = (json_int_t)change->number;
+        return 1;
+    }
+    json_t *row = change_json("", change);
+    const json_t *numbers = json_object_get(row, "undoes");
+    undone->number = (json_int_t)change->number;
+    if (json_is_array(numbers))
+        json_array_extend(undone->numbers, (json_t *)numbers);
+    json_decref(row);
+    return row ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+/*
+ * Which changes are undone now; the report stands, whether or not that can be told. Files that were undone
+ * together name the same changes, and the undoing has a number by which it can be undone in all of them.
+ */
+static int add_undone(struct op_call *call, json_t **json, struct ethos_error *error)
+{
+    size_t i;
+    const json_t *row, *written = json_object_get(*json, "written");
+    struct ethos_turn *turn = NULL;
+    struct undone undone = {.numbers = json_array()};
+    bool all = op_flag(call, "all");
+    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
+    json_array_foreach (written, i, row) {
+        const struct ethos_target target = {NULL, json_string_value(json_object_get(row, "scope")),
+                                            json_string_value(json_object_get(row, "key"))};
+        undone.seen = 0;
+        if (code >= 0 && (all || i == 0))
+            code = ethos_history(turn, &target, NULL, note_undoes, &undone, error);
+    }
+    ethos_turn_free(turn);
+    op_json_put(json, "undone", undone.numbers);
+    if (!all && undone.number > 0)
+        op_json_put(json, "change", json_integer(undone.number));
+    if (undone.before > 0 && !op_flag(call, "all"))
+        op_json_put(json, "before", json_integer(undone.before));
+    return code == ETHOS_NOMEM || !*json ? err_nomem(error) : code < 0 ? code : ETHOS_OK;
+}
+
+static int report_undo(report_fn *undo, struct op_call *call, struct op_result *result,
+                       struct ethos_error *error)
+{
+    int code = report_run(undo, call, result, error);
+    bool told = result->code == ETHOS_OK || op_flag(call, "all");
+    if (code == ETHOS_OK && !call->dry_run && told) {
+        struct ethos_error why = {0};
+        int untold = add_undone(call, &result->json, &why);
+        if (result->code == ETHOS_OK) {
+            result->code = untold;
+            result->error = why;
+        }
+    }
+    if (code == ETHOS_OK && !result->json)
+        return err_set(error, ETHOS_NOMEM, "out of memory for the report of what was done");
+    return code;
+}
+
+static int run_undo(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_undo(undo_named, call, result, error);
+}
+
+static int run_undo_note(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_undo(undo_note, call, result, error);
+}
+
+/* ---- blame ---------------------------------------------------------------------------------- */
+
+#define BLAME_PAGE 1000 /* lines, unless a limit is given */
+
+#define BLAME_CHANGES 64 /* whose JSON is at hand; neighbours in history do not collide */
+
+/* Lines that one change put there share its JSON, which is many times larger than a short line. */
+struct blamed {
+    struct pages lines;
+    const char *scope;
+    struct {
+        const struct ethos_change *change;
+        json_t *json;
+    } cache[BLAME_CHANGES];
+};
+
+static json_t *blamed_change(struct blamed *blamed, const struct ethos_change *change)
+{
+    size_t slot = (uintptr_t)change / sizeof *change % BLAME_CHANGES;
+    if (!change)
+        return json_null();
+    if (change != blamed->cache[slot].change) {
+        json_decref(blamed->cache[slot].json);
+        blamed->cache[slot].json = change_json(blamed->scope, change);
+        blamed->cache[slot].change = change;
+    }
+    return json_incref(blamed->cache[slot].json);
+}
+
+static int add_line(void *arg, const struct ethos_blame *blame)
+{
+    struct blamed *blamed = arg;
+    return pages_add(&blamed->lines,
+                     json_pack("{s:I, s:o, s:o, s:o}", "line", (json_int_t)blame->line, "text",
+                               json_text(blame->text), "change",
+                               blamed_change(blamed, blame->change), "replaced",
+                               blame->replaced.data ? json_text(blame->replaced) : json_null()));
+}
+
+/* The first line and how many: one that is named, or a page. */
+static int blame_range(const struct pages *pages, size_t *out_first, size_t *out_most,
+                       struct ethos_error *error)
+{
+    const char *cursor = op_string(pages->call, "cursor");
+    int64_t line = op_integer(pages->call, "line", 0);
+    char *end = NULL;
+    unsigned long long first = cursor ? strtoull(cursor, &end, 10) : 1;
+    if (cursor && (*cursor < '1' || *cursor > '9' || *end || first > UINT32_MAX))
+        return pages_refuse(error);
+    *out_first = line ? (size_t)line : (size_t)first;
+    *out_most = line             ? 0
+                : pages->streams ? SIZE_MAX
+                                 : (size_t)op_integer(pages->call, "limit", BLAME_PAGE);
+    return ETHOS_OK;
+}
+
+static json_t *blame_json(const struct looking *looking, json_t *lines, size_t next, size_t total)
+{
+    char cursor[24];
+    snprintf(cursor, sizeof cursor, "%zu", next);
+    return json_pack("{s:s, s:s, s:O, s:o}", "scope", looking->aimed.scope, "key",
+                     looking->aimed.key, "lines", lines, "nextCursor",
+                     op_json_string(next <= total ? cursor : NULL));
+}
+
+static int run_blame(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct looking looking;
+    size_t first, most, total = 0;
+    int code = look(call, &looking, error);
+    struct blamed blamed = {.scope = looking.aimed.scope};
+    pages_init(&blamed.lines, call, "lines");
+    if (code == ETHOS_OK)
+        code = blame_range(&blamed.lines, &first, &most, error);
+    if (code == ETHOS_OK)
+        code = blame_lines(looking.turn, &looking.target, first, most, add_line, &blamed, &total,
+                           error);
+    if (code == ETHOS_NOMEM)
+        err_nomem(error);
+    if (code == ETHOS_OK)
+        code = op_return(result,
+                         blame_json(&looking, blamed.lines.rows,
+                                    most && most < SIZE_MAX ? first + most : SIZE_MAX, total),
+                         error);
+    json_decref(blamed.lines.rows);
+    for (size_t i = 0; i < BLAME_CHANGES; i++)
+        json_decref(blamed.cache[i].json);
+    ethos_turn_free(looking.turn);
+    return code;
+}
+
+/* ---- the rows ------------------------------------------------------------------------------- */
+
+#define ARG_CHANGE                                                                                 \
+    {                                                                                              \
+        "change", OP_INTEGER, 0, "1|9007199254740991", "N",                                        \
+            "the change with this number; undoes an undo, too"                                     \
+    }
+#define ARG_PAST_NOTE(required)                                                                    \
+    {                                                                                              \
+        "name", OP_TEXT, (required) | OP_POSITIONAL, NULL, "NAME",                                 \
+            "a note, by file name or title, removed ones included"                                 \
+    }
+
+static const struct op_arg history_args[] = {
+    ARG_STORE,
+    ARG_KEY,
+    ARG_SCOPE,
+    ARG_LIMIT("1|1000", "at most this many (default: all; other surfaces: 50)"),
+    ARG_CURSOR,
+    ARG_SOURCE,
+    ARG_ACTOR,
+    ARG_SESSION,
+    ARG_SINCE,
+    ARG_UNTIL,
+    {"diff", OP_FLAG, 0, NULL, NULL, "show what each change did"},
+    ARG_END};
+static const struct op_arg diff_args[] = {
+    {"from", OP_TEXT, OP_POSITIONAL, NULL, "REV",
+     "a version: a number or a revision of the history"},
+    {"to", OP_TEXT, OP_POSITIONAL, NULL, "REV", "another version (default: the file now)"},
+    ARG_STORE,
+    ARG_KEY,
+    ARG_SCOPE,
+    ARG_END};
+static const struct op_arg restore_args[] = {
+    {"revision", OP_TEXT, OP_POSITIONAL, NULL, "REV",
+     "a version: a number or a revision of the history"},
+    {"slug", OP_TEXT, 0, NULL, "SLUG", "restore this section of the archive instead"},
+    ARG_STORE,
+    ARG_KEY,
+    ARG_SCOPE,
+    ARG_IF_MATCH,
+    ARG_END};
+static const struct op_arg undo_args[] = {
+    ARG_STORE,
+    ARG_KEY,
+    ARG_SCOPE,
+    {"all", OP_FLAG, 0, NULL, NULL, "in every file of the scope, deleted ones included"},
+    ARG_CHANGE,
+    ARG_ACTOR,
+    ARG_SOURCE,
+    ARG_SESSION,
+    ARG_SINCE,
+    ARG_UNTIL,
+    ARG_IF_MATCH,
+    ARG_END};
+static const struct op_arg blame_args[] = {
+    {"line", OP_INTEGER, 0, "1|100000000", "N", "only this line, in detail"},
+    ARG_LIMIT("1|10000", "at most this many lines (default: all; with --json 1000)"),
+    ARG_CURSOR,
+    ARG_STORE,
+    ARG_KEY,
+    ARG_SCOPE,
+    ARG_END};
+
+static const struct op_arg blob_args[] = {
+    {"blob", OP_TEXT, OP_REQUIRED, NULL, "HEX", "the SHA-256 of a text, in hexadecimal digits"},
+    ARG_SCOPE,
+    ARG_END};
+
+static const struct op_arg note_history_args[] = {
+    ARG_PAST_NOTE(OP_REQUIRED),
+    ARG_NOTE_SCOPE,
+    ARG_LIMIT("1|1000", "at most this many (default: all; other surfaces: 50)"),
+    ARG_CURSOR,
+    ARG_SOURCE,
+    ARG_ACTOR,
+    ARG_SESSION,
+    ARG_SINCE,
+    ARG_UNTIL,
+    {"diff", OP_FLAG, 0, NULL, NULL, "show what each change did"},
+    ARG_END};
+static const struct op_arg note_undo_args[] = {ARG_PAST_NOTE(0), ARG_NOTE_SCOPE, ARG_CHANGE,
+                                               ARG_IF_MATCH, ARG_END};
+static const struct op_arg note_blame_args[] = {
+    ARG_PAST_NOTE(OP_REQUIRED),
+    {"line", OP_INTEGER, 0, "1|100000000", "N", "only this line, in detail"},
+    ARG_LIMIT("1|10000", "at most this many lines (default: all; with --json 1000)"),
+    ARG_CURSOR,
+    ARG_NOTE_SCOPE,
+    ARG_END};
+
+const struct op ops_history[] = {
+    {"memory.history", "memory history", "List the versions of a file, newest first",
+     "ethos memory history --since 7d --diff", history_args, OP_MEMORY_READ, OP_IDEMPOTENT,
+     run_history},
+    {"memory.diff", "memory diff", "Show the last change, or how versions differ",
+     "ethos memory diff 12", diff_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_diff},
+    {"memory.historyBlob", NULL, "Read a text that the history of a scope keeps", NULL, blob_args,
+     OP_MEMORY_READ, OP_IDEMPOTENT, run_blob},
+    {"memory.restore", "memory restore", "Restore a version, byte for byte",
+     "ethos memory restore 12", restore_args, OP_MEMORY_WRITE,
+     OP_WRITES | OP_DESTRUCTIVE | OP_IDEMPOTENT, run_restore},
+    {"memory.undo", "memory undo", "Undo the last change, or those of an actor or session",
+     "ethos memory undo --actor external --since 12h", undo_args, OP_MEMORY_WRITE,
+     OP_WRITES | OP_DESTRUCTIVE, run_undo},
+    {"memory.blame", "memory blame", "Show who wrote each line, when and how",
+     "ethos memory blame --line 3", blame_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_blame},
+    {"notes.history", "notes history", "List the versions of a note, newest first",
+     "ethos notes history running-the-tests --diff", note_history_args, OP_MEMORY_READ,
+     OP_IDEMPOTENT, run_history},
+    {"notes.undo", "notes undo", "Undo the last operation on a note, with its line in the index",
+     "ethos notes undo running-the-tests", note_undo_args, OP_MEMORY_WRITE,
+     OP_WRITES | OP_DESTRUCTIVE, run_undo_note},
+    {"notes.blame", "notes blame", "Show who wrote each line of a note, when and how",
+     "ethos notes blame running-the-tests", note_blame_args, OP_MEMORY_READ, OP_IDEMPOTENT,
+     run_blame},
+    {0}};

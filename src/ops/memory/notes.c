@@ -1,0 +1,847 @@
+/*
+ * notes.c: the operations notes.*: remember, list, show, edit, write, rm, mv, check, reindex, promote.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/utf8.h"
+#include "base/view.h"
+#include "core/memory/sanitize.h"
+#include "core/memory/scope.h"
+#include "core/notes/index.h"
+#include "core/notes/note.h"
+#include "core/notes/similar_entries.h"
+#include "memory/handle.h"
+#include "memory/hooks/hooks.h"
+#include "memory/notes/check.h"
+#include "memory/notes/list.h"
+#include "memory/notes/promote.h"
+#include "memory/provider/missing_slots.h"
+#include "ops/cache_validator.h"
+#include "ops/paging.h"
+#include "ops/tables.h"
+#include "ops/write_report.h"
+
+#define INDEX NOTES_INDEX
+#define USUAL_NOTE 512 /* bytes: what is told of a note besides its text */
+
+#define EXISTS_WARNING                                                                             \
+    "nothing was written: a note has this title; repeat with mode append, or with mode replace "   \
+    "and if_match to correct it"
+#define SECRET_WARNING                                                                             \
+    "the text holds what looks like a secret: prompts leave it out, but the file has it; "         \
+    "ethos memory forget removes it"
+
+/* ---- the index in the prompt ------------------------------------------------------------------ */
+
+static const struct ethos_omission *left_out(const struct ethos_block *block, const char *scope)
+{
+    for (size_t i = 0; block && i < block->omitted_count; i++) {
+        const struct ethos_omission *row = &block->omitted[i];
+        if (strcmp(row->scope, scope) == 0 && strcmp(row->key, INDEX) == 0 &&
+            strcmp(row->reason, "budget") == 0)
+            return row;
+    }
+    return NULL;
+}
+
+/* The section of a scope; absent when the block does not show it. */
+static struct ethos_view shown_part(const struct ethos_turn *turn, const struct ethos_block *block,
+                                    const char *scope)
+{
+    const struct ethos_context *context = ethos_turn_context(turn);
+    struct ethos_view part = {0};
+    if (block && context->workspace_scope && strcmp(scope, context->workspace_scope) == 0)
+        part = block->workspace_memory;
+    else if (block && context->global_scope && strcmp(scope, context->global_scope) == 0)
+        part = block->global_memory;
+    else if (block && strcmp(scope, context->memory_scope) == 0)
+        part = block->project_memory;
+    return part;
+}
+
+static json_int_t count_lines(struct ethos_view index)
+{
+    struct index_entry entry;
+    size_t offset = 0;
+    json_int_t count = 0;
+    while (index_next(index, &offset, &entry))
+        count++;
+    return count;
+}
+
+/* How many lines of the index agents get that are told by a hook, which has room for less. */
+static int hooks_gauge(struct ethos_turn *turn, const char *scope, struct op_result *result,
+                       json_t **out, struct ethos_error *error)
+{
+    struct ethos_block *block = NULL;
+    struct ethos_file *file = NULL;
+    const struct ethos_target target = {NULL, scope, INDEX};
+    int code = hooks_block(turn, &block, error);
+    if (code == ETHOS_OK)
+        code = ethos_read(turn, &target, &file, error);
+    if (code == ETHOS_OK)
+        *out = json_pack("{s:I, s:I}", "notes", count_lines(shown_part(turn, block, scope)), "of",
+                         count_lines(view_of(file->text, file->size)));
+    if (code == ETHOS_OK && !*out)
+        code = err_nomem(error);
+    if (block && result && result->code == ETHOS_OK) {
+        result->code = block->code;
+        result->error = block->error;
+    }
+    ethos_file_free(file);
+    ethos_block_free(block);
+    return code;
+}
+
+/*
+ * How the index fits into the prompt: what it has, what it may have as things are, what is left out.
+ * null where the prompt does not show it. A file of the prompt that cannot be read is told in result,
+ * or with result NULL makes that unknown, too.
+ */
+static int index_gauge(struct ethos_turn *turn, const char *scope, bool with_hooks,
+                       struct op_result *result, json_t **out, struct ethos_error *error)
+{
+    const struct ethos_prefetch_options options = {.receipt = 1};
+    struct ethos_block *block = NULL;
+    int code = ethos_prefetch(turn, &options, &block, error);
+    if (code != ETHOS_OK)
+        return code;
+    const struct ethos_omission *omitted = left_out(block, scope);
+    struct ethos_view part = shown_part(turn, block, scope);
+    json_int_t shown = part.data ? (json_int_t)utf8_units(part) : -1,
+               lost = omitted ? (json_int_t)omitted->chars : 0;
+    json_int_t room = block ? (json_int_t)(service_settings(turn)->max_chars - block->chars) : 0;
+    bool broken = block && block->code != ETHOS_OK;
+    if (broken && result) {
+        result->code = block->code;
+        result->error = block->error;
+    }
+    *out = shown < 0 || (broken && !result)
+               ? json_null()
+               : json_pack("{s:I, s:I, s:I, s:I}", "chars", shown + lost, "budget",
+                           omitted ? shown : shown + room, "omittedChars", lost, "omittedBytes",
+                           omitted ? (json_int_t)omitted->bytes : 0);
+    ethos_block_free(block);
+    json_t *hooks = NULL;
+    code = *out ? ETHOS_OK : err_nomem(error);
+    if (json_is_object(*out) && with_hooks)
+        code = hooks_gauge(turn, scope, result, &hooks, error);
+    if (hooks)
+        op_json_put(out, "hooks", hooks);
+    if (code == ETHOS_OK && *out)
+        return ETHOS_OK;
+    json_decref(*out);
+    *out = NULL;
+    return code == ETHOS_OK ? err_nomem(error) : code;
+}
+
+/* ---- remember --------------------------------------------------------------------------------- */
+
+/* Which notes: by scope, or as an agent is asked, by what the fact is about. */
+static const char *named_scope(const struct op_call *call)
+{
+    const char *about = op_string(call, "about");
+    bool everywhere = about && strcmp(about, "everywhere") == 0;
+    return everywhere ? "global" : op_string(call, "scope");
+}
+
+/*
+ * What to do when there is a note of this title. A model says so, and replaces only what it has read: else it is
+ * shown the note.
+ */
+static enum ethos_again named_again(const struct op_call *call)
+{
+    const char *mode = op_string(call, "mode");
+    bool replace = op_flag(call, "replace") || (mode && strcmp(mode, "replace") == 0);
+    if (op_flag(call, "new"))
+        return ETHOS_AGAIN_NEW;
+    if (call->blind) // the note as it is would be told
+        return ETHOS_AGAIN_ADD;
+    if (call->guarded && (!mode || (replace && !op_string(call, "ifMatch"))))
+        return ETHOS_AGAIN_ASK;
+    return replace ? ETHOS_AGAIN_REPLACE : ETHOS_AGAIN_ADD;
+}
+
+static struct ethos_fact named_fact(const struct op_call *call)
+{
+    return (struct ethos_fact){
+        .text = op_text(call, "content"),
+        .title = op_text(call, "title"),
+        .hook = op_text(call, "hook"),
+        .type = op_string(call, "type"),
+        .scope = named_scope(call),
+        .again = named_again(call),
+    };
+}
+
+static int put_new(json_t *object, const char *name, json_t *value, struct ethos_error *error)
+{
+    return json_object_set_new(object, name, value) == 0 ? ETHOS_OK : err_nomem(error);
+}
+
+/* Notes that are about the same, by the index. What was done is done: one that cannot be read names none. */
+static json_t *similar_json(struct ethos_turn *turn, const struct ethos_kept *kept)
+{
+    struct ethos_text index = {0};
+    struct ethos_view files[SIMILAR_MOST];
+    json_t *rows = json_array();
+    size_t count = 0;
+    if (notes_read(turn, kept->scope, INDEX, &index, NULL) == ETHOS_OK)
+        count = similar_entries(view_of(index.data, index.size), view_str(kept->key), files);
+    for (size_t i = 0; i < count; i++)
+        op_json_push(&rows, json_pack("{s:o}", "key", json_text(files[i])));
+    notes_free(turn, &index);
+    return rows;
+}
+
+static bool has_secret(const struct op_call *call)
+{
+    struct str safe;
+    bool found = false;
+    str_init(&safe, SIZE_MAX);
+    for (size_t i = 0; !found && i < 3; i++) {
+        const char *name = (const char *const[]){"content", "title", "hook"}[i];
+        found = scan_text(op_text(call, name), SCAN_REDACT, &safe, NULL);
+    }
+    str_release(&safe);
+    return found;
+}
+
+/* What there is besides: the note as it is, others about the same, a secret. */
+static int add_advice(struct ethos_turn *turn, const struct op_call *call,
+                      const struct ethos_kept *kept, json_t *more, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    bool exists = strcmp(kept->effect, "exists") == 0;
+    struct ethos_file *file = NULL;
+    if (exists) {
+        const struct ethos_target target = {NULL, kept->scope, kept->key};
+        code = ethos_read(turn, &target, &file, error);
+        if (code == ETHOS_OK)
+            code = put_new(more, "content", json_text(view_of(file->text, file->size)), error);
+        if (code == ETHOS_OK)
+            code = put_new(more, "revision", op_json_revision(file->revision), error);
+        if (code == ETHOS_OK)
+            code = put_new(more, "warning", json_string(EXISTS_WARNING), error);
+        ethos_file_free(file);
+    } else if (strcmp(kept->effect, "unchanged") != 0) {
+        code = put_new(more, "similar", similar_json(turn, kept), error);
+        if (code == ETHOS_OK && has_secret(call))
+            code = put_new(more, "warning", json_string(SECRET_WARNING), error);
+    }
+    return code;
+}
+
+/* Reports what became of the fact, and how the index fits into the prompt. */
+static int report_kept(struct ethos_turn *turn, const struct op_call *call,
+                       const struct ethos_kept *kept, json_t *more, struct ethos_error *error)
+{
+    json_t *gauge = NULL;
+    if (index_gauge(turn, kept->scope, false, NULL, &gauge, NULL) != ETHOS_OK)
+        gauge = json_null(); // what was done is done
+    int code = gauge ? ETHOS_OK : err_nomem(error);
+    if (code == ETHOS_OK)
+        code = put_new(more, "effect", json_string(kept->effect), error);
+    if (code == ETHOS_OK)
+        code = put_new(more, "scope", json_string(kept->scope), error);
+    if (code == ETHOS_OK)
+        code = put_new(more, "key", json_string(kept->key), error);
+    if (code == ETHOS_OK)
+        code = put_new(more, "path", op_json_path(turn, kept->scope, kept->key), error);
+    if (code == ETHOS_OK)
+        code = add_advice(turn, call, kept, more, error);
+    if (code == ETHOS_OK)
+        return put_new(more, "index", gauge, error);
+    json_decref(gauge);
+    return code;
+}
+
+/* Two arguments of which only one makes sense. */
+static int refuse_both(const char *one, const char *other, struct ethos_error *error)
+{
+    int code = err_set(error, ETHOS_INVALID, "'%s' and '%s' exclude each other", one, other);
+    return err_hint(error, code, "leave one of them out");
+}
+
+static int remember_note(struct ethos_turn *turn, const struct op_call *call,
+                         const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    struct ethos_kept kept;
+    const struct ethos_fact fact = named_fact(call);
+    if (op_flag(call, "replace") && op_flag(call, "new"))
+        return refuse_both("replace", "new", error);
+    if (op_string(call, "mode") && (op_flag(call, "replace") || op_flag(call, "new")))
+        return refuse_both("mode", op_flag(call, "new") ? "new" : "replace", error);
+    if (op_string(call, "about") && op_string(call, "scope"))
+        return refuse_both("about", "scope", error);
+    int code = ethos_remember(turn, &fact, how, &kept, error);
+    return code == ETHOS_OK ? report_kept(turn, call, &kept, more, error) : code;
+}
+
+static int run_remember(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_run(remember_note, call, result, error);
+}
+
+/* ---- list ------------------------------------------------------------------------------------- */
+
+/* What is known of a note without its text. */
+static json_t *note_json(const struct ethos_note *note)
+{
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:o}", "key", note->key,
+                     "title", json_text(view_str(note->title)), "hook", op_json_string(note->hook),
+                     "type", op_json_string(note->type), "created", op_json_string(note->created),
+                     "verified", op_json_string(note->verified), "expires",
+                     op_json_string(note->expires), "modifiedAt", op_json_time(note->mtime_ms),
+                     "bytes", (json_int_t)note->bytes, "listed", note->listed, "stale",
+                     op_json_string(note->stale));
+}
+
+#define LIST_PAGE 200 /* notes, unless a limit is given */
+
+struct listing {
+    struct pages pages;
+    json_t *findings; /* of the last check, by key: {"key": [finding]} */
+    const char *type;
+    bool stale;
+    json_int_t stale_count;
+    size_t limit;
+    char last[ETHOS_MAX_KEY + 1]; /* the last note that was looked at */
+    char cursor[NOTES_CURSOR_SIZE];
+    bool more;
+};
+
+/* Those of the last check about what notes say, by key; how one is listed can be seen now. */
+static json_t *findings_by_key(const json_t *findings)
+{
+    json_t *by_key = json_object(), *row;
+    size_t i;
+    json_array_foreach ((json_t *)findings, i, row) {
+        const char *about = json_string_value(json_object_get(row, "key"));
+        const char *kind = json_string_value(json_object_get(row, "kind"));
+        bool listing = kind && (strcmp(kind, "unlisted") == 0 || strcmp(kind, "double") == 0);
+        if (!about || listing)
+            continue;
+        json_t *own = json_incref(json_object_get(by_key, about));
+        if (!own)
+            own = json_array();
+        op_json_push(&own, json_incref(row));
+        op_json_put(&by_key, about, own);
+    }
+    return by_key;
+}
+
+static int add_row(void *arg, const struct ethos_note *note)
+{
+    struct listing *listing = arg;
+    json_t *findings = json_object_get(listing->findings, note->key);
+    bool stale = note->stale || json_array_size(findings) > 0;
+    bool wanted = (stale || !listing->stale) &&
+                  (!listing->type ||
+                   (note->type && note_is_type(view_str(note->type), listing->type)));
+    listing->more = wanted && json_array_size(listing->pages.rows) >= listing->limit &&
+                    !listing->pages.streams;
+    if (listing->more) {
+        snprintf(listing->cursor, sizeof listing->cursor, "%s/%s", listing->last, note->key);
+        return 1;
+    }
+    snprintf(listing->last, sizeof listing->last, "%s", note->key);
+    if (!wanted)
+        return ETHOS_OK;
+    json_t *row = note_json(note);
+    op_json_put(&row, "findings", findings ? json_incref(findings) : json_array());
+    listing->stale_count += stale;
+    return pages_add(&listing->pages, row);
+}
+
+/* Of one note, or of those behind `after` (NULL: all). */
+static int list_notes(struct ethos_turn *turn, const char *scope, const char *key,
+                      const char *after, struct listing *listing, struct ethos_error *error)
+{
+    json_t *findings = NULL;
+    int code = notes_check_last(turn, scope, &findings, error);
+    listing->findings = findings_by_key(findings);
+    json_decref(findings);
+    if (code == ETHOS_OK && !listing->findings)
+        code = ETHOS_NOMEM;
+    if (code == ETHOS_OK)
+        code = key ? notes_tell(turn, scope, key, add_row, listing, error)
+                   : notes_walk(turn, scope, after, add_row, listing, error);
+    json_decref(listing->findings);
+    if (code == 1 && listing->more)
+        return ETHOS_OK;
+    return code == ETHOS_NOMEM ? err_nomem(error) : code;
+}
+
+static int run_list(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct ethos_turn *turn;
+    char scope[ETHOS_MAX_SCOPE];
+    json_t *gauge = NULL;
+    struct listing listing = {.type = op_string(call, "type"), .stale = op_flag(call, "stale")};
+    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    pages_init(&listing.pages, call, "notes");
+    listing.limit = pages_limit(&listing.pages, LIST_PAGE);
+    code = notes_scope(turn, op_string(call, "scope"), scope, error);
+    if (code == ETHOS_OK && !op_string(call, "cursor"))
+        notes_settle(turn, scope);
+    if (code == ETHOS_OK)
+        code = list_notes(turn, scope, NULL, op_string(call, "cursor"), &listing, error);
+    if (code == ETHOS_OK)
+        code = index_gauge(turn, scope, true, result, &gauge, error);
+    if (code == ETHOS_OK)
+        code = op_return(result,
+                         json_pack("{s:s, s:o, s:o, s:I, s:O, s:o}", "scope", scope, "path",
+                                   op_json_path(turn, scope, INDEX), "index", gauge, "stale",
+                                   listing.stale_count, "notes", listing.pages.rows, "nextCursor",
+                                   op_json_string(listing.more ? listing.cursor : NULL)),
+                         error);
+    json_decref(listing.pages.rows);
+    ethos_turn_free(turn);
+    return code;
+}
+
+/* ---- show ------------------------------------------------------------------------------------- */
+
+static int show_note(struct ethos_turn *turn, const struct op_call *call, const char *scope,
+                     const char *key, struct op_result *result, struct ethos_error *error)
+{
+    struct listing listing = {.limit = 1};
+    struct ethos_file *file = NULL;
+    const struct ethos_target target = {NULL, scope, key};
+    int code = ethos_read(turn, &target, &file, error);
+    listing.pages.rows = json_array();
+    if (code == ETHOS_OK)
+        code = list_notes(turn, scope, key, NULL, &listing, error);
+    json_t *row = code == ETHOS_OK ? json_incref(json_array_get(listing.pages.rows, 0)) : NULL;
+    if (code == ETHOS_OK && !row)
+        code = err_set(error, ETHOS_NOTFOUND, "no such note: %s", key);
+    if (code == ETHOS_OK) {
+        op_json_put(&row, "scope", json_string(scope));
+        op_json_put(&row, "content", json_text(view_of(file->text, file->size)));
+        op_json_put(&row, "path", op_json_string(file->path));
+        op_json_put(&row, "revision", op_json_revision(file->revision));
+        result->has_text = !call->want_json;
+        str_add(&result->text, view_of(file->text, call->want_json ? 0 : file->size));
+        if (str_code(&result->text) != ETHOS_OK) {
+            json_decref(row);
+            row = NULL;
+        }
+        code = op_return(result, row, error);
+    }
+    ethos_file_free(file);
+    json_decref(listing.pages.rows);
+    return code;
+}
+
+/* A stale save of a note is noticed when somebody looks at it. */
+static void settle_note(struct ethos_turn *turn, const char *scope, const char *key)
+{
+    struct ethos_provider *provider = service_provider(turn, scope, key);
+    if (SLOT_PROVIDER(provider, settle))
+        provider->ops->settle(provider, scope, key, NULL);
+}
+
+static int run_show(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct ethos_turn *turn;
+    char scope[ETHOS_MAX_SCOPE], key[ETHOS_MAX_KEY + 1];
+    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = notes_locate(turn, op_string(call, "scope"), op_string(call, "name"), scope, key, error);
+    if (code == ETHOS_OK)
+        settle_note(turn, scope, key);
+    if (code == ETHOS_OK)
+        code = show_note(turn, call, scope, key, result, error);
+    ethos_turn_free(turn);
+    return code;
+}
+
+/* ---- get -------------------------------------------------------------------------------------- */
+
+/* The key that a name is when it is that of a file; false: it is too long for one. */
+static bool key_of(const char *name, char out[ETHOS_MAX_KEY + 1])
+{
+    struct ethos_view text = view_str(name);
+    size_t more = view_ends(text, VIEW(".md")) ? 0 : 3;
+    if (text.size + more > ETHOS_MAX_KEY)
+        return false;
+    memcpy(out, name, text.size);
+    memcpy(out + text.size, ".md", more);
+    out[text.size + more] = 0;
+    return true;
+}
+
+/* The file of a name; mostly the name is that of a file, and then no other is looked at: seen tells. */
+static int read_named(struct ethos_turn *turn, const char *given, const char *name,
+                      struct ethos_file **out, struct service_seen *seen, struct ethos_error *error)
+{
+    char scope[ETHOS_MAX_SCOPE], key[ETHOS_MAX_KEY + 1];
+    struct ethos_target target = {NULL, scope, key};
+    int found = notes_scope(turn, given, scope, error);
+    if (found != ETHOS_OK)
+        return found;
+    int code = ETHOS_NOTFOUND;
+    if (key_of(name, key) && scope_key_visible(key) && strcmp(key, INDEX) != 0)
+        code = service_read(turn, &target, out, seen, error);
+    if (code == ETHOS_OK && (*out)->text)
+        return ETHOS_OK;
+    ethos_file_free(*out);
+    *out = NULL;
+    *seen = (struct service_seen){0};
+    code = notes_locate(turn, given, name, scope, key, error);
+    return code == ETHOS_OK ? ethos_read(turn, &target, out, error) : code;
+}
+
+/* What a note says, without what the index and the others say of it. */
+static int return_note(const struct op_call *call, struct ethos_turn *turn,
+                       const struct ethos_file *file, struct op_result *result,
+                       struct ethos_error *error)
+{
+    struct note note;
+    struct str title, type;
+    char stale[NOTES_STALE_SIZE], changed[CLOCK_ISO_SIZE];
+    note_parse(view_of(file->text, file->size), &note);
+    notes_stale(note.expires, note.verified, note.created, file->mtime_ms,
+                service_now_ms(call->ethos), service_settings(turn)->stale_days, stale);
+    str_init(&title, ETHOS_MAX_READ_BYTES);
+    str_init(&type, ETHOS_MAX_READ_BYTES);
+    bool told = note_title(&note, file->key, &title) == ETHOS_OK &&
+                note_value(note.type, &type) == ETHOS_OK;
+    if (file->mtime_ms >= 0)
+        clock_iso(file->mtime_ms, changed);
+    str_reserve(&result->texts, file->size + USUAL_NOTE);
+    op_member(result, "scope", view_str(file->scope));
+    op_member(result, "key", view_str(file->key));
+    op_member(result, "title", str_view(&title));
+    op_member(result, "type", note.type.data ? str_view(&type) : note.type);
+    op_member(result, "stale", view_str(*stale ? stale : NULL));
+    op_member(result, "content", view_of(file->text, file->size));
+    if (!call->members)
+        op_member(result, "path", view_str(file->path));
+    op_member(result, "modifiedAt", view_str(file->mtime_ms >= 0 ? changed : NULL));
+    op_member(result, "revision", view_str(file->revision)); // it has a text
+    str_release(&title);
+    str_release(&type);
+    return told ? op_return_members(call, result, error) : err_nomem(error);
+}
+
+static int run_get(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct ethos_turn *turn;
+    struct ethos_file *file = NULL;
+    struct service_seen seen = {0};
+    const char *name = op_string(call, "name");
+    int64_t day = again_day(service_now_ms(call->ethos));
+    int code = ethos_turn_new(call->ethos, call->request, &turn, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = read_named(turn, op_string(call, "scope"), name, &file, &seen, error);
+    if (code == ETHOS_OK && !file->text)
+        code = err_set(error, ETHOS_NOTFOUND, "no such note: %s", name);
+    if (code == ETHOS_OK && !call->members)
+        code = service_locate(turn, file, error);
+    if (code == ETHOS_OK)
+        code = return_note(call, turn, file, result, error);
+    if (code == ETHOS_OK && call->again)
+        result->again = again_new(&seen, day); // how old it is, it says
+    ethos_file_free(file);
+    ethos_turn_free(turn);
+    return code;
+}
+
+/* ---- remove, move, reindex -------------------------------------------------------------------- */
+
+/* What is removed or renamed is named with its scope; a note of another scope is pointed at. */
+static int point_elsewhere(struct ethos_turn *turn, const struct op_call *call, int code,
+                           struct ethos_error *error)
+{
+    char scope[ETHOS_MAX_SCOPE], key[ETHOS_MAX_KEY + 1];
+    bool lost = code == ETHOS_NOTFOUND && !op_string(call, "scope");
+    if (lost && notes_locate(turn, NULL, op_string(call, "name"), scope, key, NULL) == ETHOS_OK)
+        return err_hint(error, code, "there is one in %s: --scope %s", scope, scope);
+    return code;
+}
+
+/* Whose note is changed: for a model, which read it and names its revision, that which note_read shows. */
+static int changed_scope(struct ethos_turn *turn, const struct op_call *call,
+                         char room[ETHOS_MAX_SCOPE], const char **out, struct ethos_error *error)
+{
+    char key[ETHOS_MAX_KEY + 1];
+    *out = op_string(call, "scope");
+    if (*out || !call->guarded)
+        return ETHOS_OK;
+    *out = room;
+    return notes_locate(turn, NULL, op_string(call, "name"), room, key, error);
+}
+
+/* Whether what is removed from a scope cannot be restored. */
+static bool is_final(const struct ethos_turn *turn, const char *scope)
+{
+    char whole[ETHOS_MAX_SCOPE];
+    return notes_scope(turn, scope, whole, NULL) == ETHOS_OK &&
+           !SLOT_PROVIDER(service_provider(turn, whole, NULL), history);
+}
+
+static int take_away(struct ethos_turn *turn, const struct op_call *call,
+                     const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    char room[ETHOS_MAX_SCOPE];
+    const char *scope;
+    int code = changed_scope(turn, call, room, &scope, error);
+    if (code == ETHOS_OK)
+        code = ethos_note_remove(turn, scope, op_string(call, "name"), how, error);
+    if (code == ETHOS_OK && is_final(turn, scope))
+        op_json_put(&more, "final", json_true());
+    return point_elsewhere(turn, call, code, error);
+}
+
+static int write_note(struct ethos_turn *turn, const struct op_call *call,
+                      const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    char room[ETHOS_MAX_SCOPE];
+    const char *scope;
+    struct ethos_kept kept = {0};
+    const struct notes_change change = {op_text(call, "content"), op_text(call, "hook"),
+                                        op_text(call, "title")};
+    int code = changed_scope(turn, call, room, &scope, error);
+    if (code == ETHOS_OK)
+        code = notes_write(turn, scope, op_string(call, "name"), &change, how, &kept, error);
+    return code == ETHOS_OK ? report_kept(turn, call, &kept, more, error)
+                            : point_elsewhere(turn, call, code, error);
+}
+
+static int run_write(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_run(write_note, call, result, error);
+}
+
+static int run_remove(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_run(take_away, call, result, error);
+}
+
+static int move(struct ethos_turn *turn, const struct op_call *call,
+                const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    char key[ETHOS_MAX_KEY + 1], from[ETHOS_MAX_SCOPE], to[ETHOS_MAX_SCOPE];
+    const char *name = op_string(call, "name"), *new_name = op_string(call, "newName");
+    const char *scope = op_string(call, "scope");
+    if (!new_name && !scope)
+        return err_hint(error, err_set(error, ETHOS_INVALID, "neither a new name nor a scope"),
+                        "ethos notes mv NAME NEW, or ethos notes mv NAME --scope global");
+    int code = new_name ? ethos_note_move(turn, scope, name, new_name, how, key, error)
+                        : notes_transfer(turn, name, scope, how, from, key, error);
+    if (new_name && code != ETHOS_OK)
+        return point_elsewhere(turn, call, code, error);
+    if (code == ETHOS_OK && !new_name)
+        code = put_new(more, "from", json_string(from), error);
+    if (code == ETHOS_OK && !new_name)
+        code = notes_scope(turn, scope, to, error);
+    if (code == ETHOS_OK && !new_name)
+        code = put_new(more, "to", json_string(to), error);
+    return code == ETHOS_OK ? put_new(more, "key", json_string(key), error) : code;
+}
+
+static int run_move(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_run(move, call, result, error);
+}
+
+struct mends {
+    json_t *rows;
+    size_t count, most;
+};
+
+static void add_mend(void *arg, const char *problem, const char *key, uint64_t line)
+{
+    struct mends *mends = arg;
+    if (mends->count++ < mends->most)
+        op_json_push(&mends->rows, json_pack("{s:s, s:s, s:I}", "problem", problem, "key", key,
+                                             "line", (json_int_t)line));
+}
+
+static int reindex(struct ethos_turn *turn, const struct op_call *call,
+                   const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    struct mends mends = {json_array(), 0, call->whole_lists ? SIZE_MAX : PAGES_ROWS};
+    int code = ethos_notes_reindex(turn, op_string(call, "scope"), how, add_mend, &mends, error);
+    if (code == ETHOS_OK && mends.count > mends.most)
+        code = put_new(more, "moreMended", json_integer((json_int_t)(mends.count - mends.most)),
+                       error);
+    if (code == ETHOS_OK)
+        return put_new(more, "mended", mends.rows, error);
+    json_decref(mends.rows);
+    return code;
+}
+
+static int run_reindex(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_run(reindex, call, result, error);
+}
+
+/* ---- check ------------------------------------------------------------------------------------ */
+
+static void add_finding(void *arg, const struct note_finding *finding)
+{
+    op_json_push(arg, json_pack("{s:s, s:s, s:I, s:o, s:b}", "key", finding->key, "kind",
+                                finding->kind, "line", (json_int_t)finding->line, "text",
+                                json_text(view_str(finding->text)), "fixed", finding->fixed));
+}
+
+static int check(struct ethos_turn *turn, const struct op_call *call,
+                 const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    const struct notes_check what = {op_string(call, "scope"), op_string(call, "name"),
+                                     op_flag(call, "fix"), op_flag(call, "confirm")};
+    struct notes_checked checked = {0};
+    json_t *findings = json_array();
+    int code = what.confirm && !what.name
+                   ? err_hint(error,
+                              err_set(error, ETHOS_INVALID, "'confirm' needs the name of a note"),
+                              "for example: ethos notes check running-the-tests --confirm")
+                   : notes_check(turn, &what, how, add_finding, &findings, &checked, error);
+    json_t *counts = json_pack("{s:I, s:I, s:I, s:I, s:I}", "notes", (json_int_t)checked.notes,
+                               "claims", (json_int_t)checked.claims, "findings",
+                               (json_int_t)checked.findings, "fixed", (json_int_t)checked.fixed,
+                               "verified", (json_int_t)checked.verified);
+    json_t *json = json_pack("{s:o, s:o}", "findings", findings, "checked", counts);
+    if (code == ETHOS_OK)
+        code = pages_cut(call, &json, "findings", "key kind line text", PAGES_ROWS, error);
+    if (code == ETHOS_OK && json_object_update(more, json) != 0)
+        code = err_nomem(error);
+    json_decref(json);
+    return code;
+}
+
+static int run_check(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_run(check, call, result, error);
+}
+
+/* ---- promote ---------------------------------------------------------------------------------- */
+
+static int promote(struct ethos_turn *turn, const struct op_call *call,
+                   const struct ethos_sync_how *how, json_t *more, struct ethos_error *error)
+{
+    char *path = NULL;
+    const struct notes_promote what = {op_string(call, "scope"), op_string(call, "name"),
+                                       op_string(call, "to"), op_string(call, "skill"),
+                                       op_flag(call, "replace")};
+    int code = notes_promote(turn, &what, how, &path, error);
+    if (code == ETHOS_OK)
+        code = put_new(more, "skill", op_json_string(path), error);
+    free(path);
+    return code;
+}
+
+static int run_promote(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    return report_run(promote, call, result, error);
+}
+
+/* ---- the rows --------------------------------------------------------------------------------- */
+
+#define NOTE_TYPES "user|feedback|project|reference"
+#define ARG_NAME                                                                                   \
+    {                                                                                              \
+        "name", OP_TEXT, OP_REQUIRED | OP_POSITIONAL, NULL, "NAME",                                \
+            "a note, by file name or title"                                                        \
+    }
+
+static const struct op_arg remember_args[] = {
+    {"content", OP_TEXT, OP_REQUIRED | OP_POSITIONAL | OP_STDIN, NULL, "TEXT",
+     "the fact; - reads standard input"},
+    {"title", OP_TEXT, 0, NULL, "TITLE", "the note's title (default: from the text)"},
+    {"type", OP_CHOICE, 0, NOTE_TYPES, "TYPE", "user, feedback, project (default) or reference"},
+    {"hook", OP_TEXT, 0, NULL, "TEXT", "when the note matters, for the index"},
+    ARG_NOTE_SCOPE,
+    {"about", OP_CHOICE, 0, "project|everywhere", "WHAT",
+     "project (default) or everywhere: the same as --scope global"},
+    {"mode", OP_CHOICE, 0, "append|replace", "MODE",
+     "if a note with this title exists: append (default) or replace"},
+    {"replace", OP_FLAG, 0, NULL, NULL, "the same as --mode replace"},
+    {"new", OP_FLAG, 0, NULL, NULL, "create a new note even if one with this title exists"},
+    ARG_IF_MATCH,
+    {"opId", OP_TEXT, 0, NULL, "ID", "idempotency key: repeating a call returns the first result"},
+    ARG_END};
+static const struct op_arg list_args[] = {
+    {"type", OP_CHOICE, 0, NOTE_TYPES, "TYPE",
+     "only this type: user, feedback, project or reference"},
+    {"stale", OP_FLAG, 0, NULL, NULL, "only notes that need review"},
+    ARG_NOTE_SCOPE,
+    ARG_LIMIT("1|5000", "at most this many (default: all; other surfaces: 200)"),
+    ARG_CURSOR,
+    ARG_END};
+static const struct op_arg name_args[] = {ARG_NAME, ARG_NOTE_SCOPE, ARG_END};
+static const struct op_arg remove_args[] = {ARG_NAME, ARG_NOTE_SCOPE, ARG_IF_MATCH, ARG_END};
+static const struct op_arg write_args[] = {
+    ARG_NAME,
+    {"content", OP_TEXT, OP_POSITIONAL | OP_STDIN, NULL, "TEXT",
+     "the new text of the note; - reads standard input"},
+    {"hook", OP_TEXT, 0, NULL, "TEXT", "its new hook (default: from a new text)"},
+    {"title", OP_TEXT, 0, NULL, "TITLE", "its new title"},
+    ARG_NOTE_SCOPE,
+    ARG_IF_MATCH,
+    ARG_END};
+static const struct op_arg move_args[] = {
+    ARG_NAME,
+    {"newName", OP_TEXT, OP_POSITIONAL, NULL, "NEW", "a file name or a title"},
+    {"scope", OP_TEXT, 0, NULL, "SCOPE",
+     "with NEW, whose note; without, where it goes: workspace, personality, global"},
+    ARG_IF_MATCH,
+    ARG_END};
+static const struct op_arg check_args[] = {
+    {"name", OP_TEXT, OP_POSITIONAL, NULL, "NAME", "one note (default: all)"},
+    {"fix", OP_FLAG, 0, NULL, NULL, "fix the index where it disagrees with the files"},
+    {"confirm", OP_FLAG, 0, NULL, NULL, "mark the note as verified today"},
+    ARG_NOTE_SCOPE,
+    ARG_LIMIT("1|5000", "at most this many findings (default: all; other surfaces: 1000)"),
+    ARG_CURSOR,
+    ARG_END};
+static const struct op_arg scope_args[] = {ARG_NOTE_SCOPE, ARG_END};
+static const struct op_arg promote_args[] = {
+    ARG_NAME,
+    {"to", OP_TEXT, 0, NULL, "DIR", "folder of skills (default: .claude/skills of the workspace)"},
+    {"skill", OP_TEXT, 0, NULL, "NAME", "the skill's name (default: from the note)"},
+    {"replace", OP_FLAG, 0, NULL, NULL, "overwrite an existing skill with this name"},
+    ARG_NOTE_SCOPE,
+    ARG_END};
+
+const struct op ops_notes[] = {
+    {"notes.remember", "remember", "Save a fact as a note of the workspace",
+     "ethos remember 'Tests need a running Redis' --title 'Running the tests'", remember_args,
+     OP_MEMORY_WRITE, OP_WRITES, run_remember},
+    {"notes.list", "notes list", "List the notes, and how the index fits into the prompt",
+     "ethos notes list --stale", list_args, OP_MEMORY_READ, OP_IDEMPOTENT, run_list},
+    {"notes.show", "notes show", "Show one note", "ethos notes show running-the-tests", name_args,
+     OP_MEMORY_READ, OP_IDEMPOTENT, run_show},
+    {"notes.get", NULL, "Read one note, at a cost that does not grow with the others", NULL,
+     name_args, OP_MEMORY_READ, OP_IDEMPOTENT | OP_QUICK, run_get},
+    {"notes.edit", "notes edit", "Edit one note in your editor",
+     "ethos notes edit running-the-tests", remove_args, OP_MEMORY_WRITE,
+     OP_WRITES | OP_DESTRUCTIVE | OP_LOCAL, NULL},
+    {"notes.write", "notes write", "Change the text, hook or title of a note",
+     "ethos notes write staging-host 'Staging runs on host-b'", write_args, OP_MEMORY_WRITE,
+     OP_WRITES | OP_DESTRUCTIVE, run_write},
+    {"notes.remove", "notes rm", "Remove a note and its index line",
+     "ethos notes rm running-the-tests", remove_args, OP_MEMORY_WRITE, OP_WRITES | OP_DESTRUCTIVE,
+     run_remove},
+    {"notes.move", "notes mv", "Rename a note, or move it to another scope",
+     "ethos notes mv running-the-tests 'How to test'", move_args, OP_MEMORY_WRITE, OP_WRITES,
+     run_move},
+    {"notes.check", "notes check", "Check the files, symbols, dates and links that notes mention",
+     "ethos notes check", check_args, OP_MEMORY_WRITE, OP_WRITES | OP_IDEMPOTENT, run_check},
+    {"notes.reindex", "notes reindex", "Make the index agree with the files", "ethos notes reindex",
+     scope_args, OP_MEMORY_WRITE, OP_WRITES | OP_IDEMPOTENT, run_reindex},
+    {"notes.promote", "notes promote", "Turn a note into a skill and leave a link to it",
+     "ethos notes promote running-the-tests", promote_args, OP_MEMORY_WRITE, OP_WRITES | OP_LOCAL,
+     run_promote},
+    {0}};

@@ -1,0 +1,388 @@
+/*
+ * recall_batch.c: the operation recall.batch: questions over a corpus of their own, for measuring recall.
+ *
+ * Corpus and questions are files of JSON lines, the answer is a table of text. The index is made in memory, by
+ * the same code as that of a home, and no home is read or written. A line of the corpus is a message of a
+ * session; a scope is what a question searches.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/system/file.h"
+#include "base/system/os.h"
+#include "base/view.h"
+#include "ops/memory/recall_batch.h"
+#include "ops/tables.h"
+#include "recall/builder.h"
+#include "recall/ranker.h"
+
+#define BATCH_MAX_BYTES ((size_t)1 << 30) /* of the corpus, of the questions, of the answers */
+#define BATCH_HITS 100                    /* of a question */
+#define RUN_MODE 0644
+
+/* A memory of its own: its documents become the units of an image. */
+struct batch_scope {
+    struct batch_scope *next;
+    struct ethos_view name;
+    struct recall_builder *builder;
+    struct vector_builder vectors; /* with a model */
+    struct str image;
+    struct ethos_view *sessions, session; /* session: of the last document */
+    size_t session_count, session_room;
+    struct ethos_view *ids; /* of documents */
+    size_t id_count, id_room;
+};
+
+struct batch {
+    struct arena arena;
+    struct batch_scope *scopes, *last; /* last: used by the line before */
+    struct str corpus, queries, run;
+    const char *file; /* being read */
+    size_t line;
+    json_int_t questions, texts;
+    struct recall_measure *measure;
+    struct recall_model *model; /* or NULL */
+};
+
+typedef int line_fn(struct batch *batch, const json_t *line, struct ethos_error *error);
+
+static int refuse_member(const struct batch *batch, const char *member, const char *why,
+                         struct ethos_error *error)
+{
+    return err_set(error, ETHOS_INVALID, "%s:%zu: '%s' %s", batch->file, batch->line, member, why);
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+static int read_line(struct batch *batch, struct ethos_view text, line_fn *each,
+                     struct ethos_error *error)
+{
+    char what[PATH_MAX];
+    json_t *json;
+    snprintf(what, sizeof what, "%s:%zu", batch->file, batch->line);
+    int code = json_parse(text, what, &json, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = each(batch, json, error);
+    json_decref(json);
+    return code;
+}
+
+static int read_lines(struct batch *batch, const char *file, struct str *text, line_fn *each,
+                      struct ethos_error *error)
+{
+    struct ethos_view rest, line;
+    int fd = os_openat(AT_FDCWD, file, O_RDONLY, 0);
+    if (fd < 0)
+        return err_errno(error, errno, file);
+    int code = file_read(fd, file, BATCH_MAX_BYTES, text, NULL, error);
+    os_close(fd);
+    batch->file = file;
+    rest = str_view(text);
+    for (batch->line = 1; code == ETHOS_OK && view_line(&rest, &line); batch->line++)
+        if (!view_blank(line))
+            code = read_line(batch, line, each, error);
+    return code;
+}
+
+/* A member that is a string without NUL, tabs and line feeds, which separate the columns of a run. */
+static int read_name(const struct batch *batch, const json_t *object, const char *member,
+                     struct ethos_view *out, struct ethos_error *error)
+{
+    *out = json_view(object, member);
+    if (!out->data)
+        return err_set(error, ETHOS_INVALID, "%s:%zu: '%s' is missing or not a string", batch->file,
+                       batch->line, member);
+    for (size_t i = 0; i < out->size; i++)
+        if ((unsigned char)out->data[i] < ' ')
+            return refuse_member(batch, member, "holds a control character", error);
+    return ETHOS_OK;
+}
+
+static int read_text(const struct batch *batch, const json_t *object, struct ethos_view *out,
+                     struct ethos_error *error)
+{
+    *out = json_view(object, "text");
+    return out->data ? ETHOS_OK : refuse_member(batch, "text", "is missing or not a string", error);
+}
+
+/* ---- the corpus ------------------------------------------------------------------------------ */
+
+static struct batch_scope *find_scope(const struct batch *batch, struct ethos_view name)
+{
+    struct batch_scope *scope = batch->last;
+    if (scope && view_eq(scope->name, name))
+        return scope;
+    for (scope = batch->scopes; scope && !view_eq(scope->name, name); scope = scope->next)
+        ;
+    return scope;
+}
+
+static struct ethos_view keep(struct batch *batch, struct ethos_view text)
+{
+    return view_of(arena_copy(&batch->arena, text), text.size);
+}
+
+static int add_scope(struct batch *batch, struct ethos_view name, struct ethos_error *error)
+{
+    struct batch_scope *scope = arena_alloc(&batch->arena, sizeof *scope);
+    if (!scope)
+        return err_nomem(error);
+    scope->name = keep(batch, name);
+    str_init(&scope->image, IMAGE_MAX);
+    scope->next = batch->scopes;
+    batch->scopes = batch->last = scope;
+    if (!scope->name.data)
+        return err_nomem(error);
+    int code = recall_builder_new(batch->model ? &batch->model->table : NULL, &scope->builder,
+                                  error);
+    if (code == ETHOS_OK && batch->model)
+        code = vector_builder_init(&scope->vectors, batch->model, error);
+    return code;
+}
+
+/* The number of a session of the scope, a new one if it was not there. */
+static int find_session(struct batch *batch, struct batch_scope *scope, struct ethos_view name,
+                        uint32_t *out)
+{
+    for (size_t i = scope->session_count; i > 0; i--)
+        if (view_eq(scope->sessions[i - 1], name)) {
+            *out = (uint32_t)i - 1;
+            return ETHOS_OK;
+        }
+    struct ethos_view *rows = arena_grow(&batch->arena, scope->sessions, scope->session_count,
+                                         &scope->session_room, sizeof *rows);
+    if (!rows)
+        return ETHOS_NOMEM;
+    scope->sessions = rows;
+    rows[scope->session_count] = keep(batch, name);
+    *out = (uint32_t)scope->session_count++;
+    return rows[*out].data ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+static int add_id(struct batch *batch, struct batch_scope *scope, struct ethos_view id)
+{
+    struct ethos_view *rows = arena_grow(&batch->arena, scope->ids, scope->id_count,
+                                         &scope->id_room, sizeof *rows);
+    if (!rows)
+        return ETHOS_NOMEM;
+    scope->ids = rows;
+    rows[scope->id_count] = keep(batch, id);
+    return rows[scope->id_count++].data ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+/* The digits at the start of *at, at most `most`; moves behind them and one hyphen. */
+static unsigned read_digits(struct ethos_view *at, size_t most)
+{
+    unsigned number = 0;
+    size_t i = 0;
+    for (; i < most && i < at->size && at->data[i] >= '0' && at->data[i] <= '9'; i++)
+        number = number * 10 + (unsigned)(at->data[i] - '0');
+    if (i < most)
+        number = 0;
+    *at = view_from(*at, i < most ? at->size : i + (i < at->size && at->data[i] == '-'));
+    return number;
+}
+
+static uint32_t read_date(struct ethos_view text)
+{
+    unsigned year = read_digits(&text, 4), month = read_digits(&text, 2);
+    unsigned day = read_digits(&text, 2);
+    return IMAGE_DATE(year, month <= 12 ? month : 0, day <= 31 ? day : 0);
+}
+
+/* A document in the session of the one before belongs to the same stretch. */
+static int add_unit(struct batch *batch, struct batch_scope *scope, struct ethos_view session,
+                    const struct recall_unit *unit, struct ethos_error *error)
+{
+    uint32_t group;
+    int code = ETHOS_OK;
+    if (scope->session_count == 0 || !view_eq(scope->session, session)) {
+        code = find_session(batch, scope, session, &group);
+        if (code != ETHOS_OK)
+            return err_nomem(error);
+        scope->session = scope->sessions[group];
+        const struct recall_document document = {.name = session, .group = group};
+        code = recall_builder_document(scope->builder, &document, error);
+    }
+    code = code ? code : recall_builder_unit(scope->builder, unit, error);
+    if (code == ETHOS_OK && batch->model && vector_builder_add(&scope->vectors, unit->text, NULL))
+        code = err_nomem(error);
+    return code;
+}
+
+static int add_document(struct batch *batch, const json_t *line, struct ethos_error *error)
+{
+    const json_t *meta = json_object_get(line, "meta");
+    struct ethos_view id, scope, session, date;
+    struct recall_unit unit = {.offset = 0};
+    int code = read_name(batch, line, "id", &id, error);
+    code = code ? code : read_text(batch, line, &unit.text, error);
+    code = code ? code : read_name(batch, meta, "scope", &scope, error);
+    code = code ? code : read_name(batch, meta, "session", &session, error);
+    code = code ? code : read_name(batch, meta, "speaker", &unit.speaker, error);
+    code = code ? code : read_name(batch, meta, "date", &date, error);
+    if (code != ETHOS_OK)
+        return code;
+    unit.date = read_date(date);
+    batch->last = find_scope(batch, scope);
+    code = batch->last ? ETHOS_OK : add_scope(batch, scope, error);
+    code = code ? code : add_unit(batch, batch->last, session, &unit, error);
+    batch->texts++;
+    return code == ETHOS_OK && add_id(batch, batch->last, id) ? err_nomem(error) : code;
+}
+
+static int finish_scopes(struct batch *batch, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    for (struct batch_scope *s = batch->scopes; s && code == ETHOS_OK; s = s->next) {
+        code = recall_builder_finish(s->builder, &s->image, error);
+        recall_builder_free(s->builder);
+        s->builder = NULL;
+    }
+    return code;
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+static bool is_right(const json_t *relevant, struct ethos_view id)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach (relevant, index, row)
+        if (view_eq_str(id, json_string_value(row) ? json_string_value(row) : ""))
+            return true;
+    return false;
+}
+
+static void measure(const struct batch *batch, const json_t *line, const struct batch_scope *found,
+                    const struct ranker_hit *hits, size_t count)
+{
+    const json_t *relevant = json_object_get(line, "relevant");
+    size_t places[BATCH_HITS], right = 0;
+    for (size_t i = 0; i < count; i++)
+        if (is_right(relevant, found->ids[hits[i].unit]))
+            places[right++] = i + 1;
+    bool apart = view_eq(json_view(line, "category"), VIEW("adversarial"));
+    if (json_array_size(relevant) > 0 && !apart)
+        recall_measure_add(batch->measure, places, right, json_array_size(relevant));
+}
+
+static int answer(struct batch *batch, const json_t *line, struct ethos_error *error)
+{
+    struct ethos_view id, text, name;
+    struct ranker_hit hits[BATCH_HITS];
+    struct image image;
+    size_t count;
+    int code = read_name(batch, line, "id", &id, error);
+    code = code ? code : read_text(batch, line, &text, error);
+    code = code ? code : read_name(batch, line, "scope", &name, error);
+    if (code != ETHOS_OK)
+        return code;
+    const struct batch_scope *found = find_scope(batch, name);
+    batch->questions++;
+    if (!found) {
+        measure(batch, line, found, hits, 0); // nothing to be found there
+        return ETHOS_OK;
+    }
+    code = image_open(str_view(&found->image), &image, error);
+    const struct vectors piece = vector_builder_view(&found->vectors, 0);
+    const struct image_vectors vectors = {&piece, 1};
+    const struct ranker_scope scope = {
+        .images = &image, .count = 1, .meaning = {batch->model, batch->model ? &vectors : NULL}};
+    code = code ? code : ranker_rank(&scope, text, BATCH_HITS, hits, &count, error);
+    if (code == ETHOS_OK)
+        measure(batch, line, found, hits, count);
+    for (size_t i = 0; code == ETHOS_OK && i < count; i++) {
+        struct ethos_view unit = found->ids[hits[i].unit];
+        if (str_printf(&batch->run, "%.*s\t%.*s\t%zu\t%.6f\n", VIEW_ARG(id), VIEW_ARG(unit), i + 1,
+                       hits[i].score))
+            code = err_nomem(error);
+    }
+    return code;
+}
+
+static int write_run(const char *file, const struct str *run, struct ethos_error *error)
+{
+    int fd = os_openat(AT_FDCWD, file, O_WRONLY | O_CREAT | O_TRUNC, RUN_MODE);
+    int code = ETHOS_OK;
+    if (fd < 0)
+        return err_errno(error, errno, file);
+    if (os_write_all(fd, run->data, run->size) != 0)
+        code = err_errno(error, errno, file);
+    os_close(fd);
+    return code;
+}
+
+/* ---- the operation --------------------------------------------------------------------------- */
+
+static void batch_release(struct batch *batch)
+{
+    for (struct batch_scope *s = batch->scopes; s; s = s->next) {
+        recall_builder_free(s->builder);
+        vector_builder_release(&s->vectors);
+        str_release(&s->image);
+    }
+    recall_model_close(batch->model);
+    str_release(&batch->corpus);
+    str_release(&batch->queries);
+    str_release(&batch->run);
+    arena_release(&batch->arena);
+}
+
+int recall_batch(const char *corpus, const char *queries, const char *run,
+                 struct recall_measure *out, json_int_t *out_questions, struct ethos_error *error)
+{
+    struct batch batch = {.measure = out};
+    *out = (struct recall_measure){.questions = 0};
+    arena_init(&batch.arena);
+    str_init(&batch.corpus, BATCH_MAX_BYTES);
+    str_init(&batch.queries, BATCH_MAX_BYTES);
+    str_init(&batch.run, BATCH_MAX_BYTES);
+    int code = recall_model_open_installed(&batch.model, error);
+    code = code == ETHOS_NOTFOUND ? ETHOS_OK : code; // ranked by words alone
+    code = code ? code : read_lines(&batch, corpus, &batch.corpus, add_document, error);
+    if (code == ETHOS_OK)
+        code = finish_scopes(&batch, error);
+    int64_t start = os_monotonic_ms();
+    if (code == ETHOS_OK)
+        code = read_lines(&batch, queries, &batch.queries, answer, error);
+    out->elapsed_ms = os_monotonic_ms() - start;
+    out->texts = (uint64_t)batch.texts;
+    if (code == ETHOS_OK && run)
+        code = write_run(run, &batch.run, error);
+    *out_questions = batch.questions;
+    batch_release(&batch);
+    return code;
+}
+
+static int run_batch(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct recall_measure measured;
+    json_int_t questions = 0;
+    int code = recall_batch(op_string(call, "corpus"), op_string(call, "queries"),
+                            call->dry_run ? NULL : op_string(call, "run"), &measured, &questions,
+                            error);
+    return code == ETHOS_OK ? op_return(result, json_pack("{s:I}", "questions", questions), error)
+                            : code;
+}
+
+static const struct op_arg batch_args[] = {
+    {"corpus", OP_TEXT, OP_REQUIRED, NULL, "FILE",
+     "texts to search, as JSON lines: id, text, meta with scope, session, speaker and date"},
+    {"queries", OP_TEXT, OP_REQUIRED, NULL, "FILE", "questions, as JSON lines: id, text, scope"},
+    {"run", OP_TEXT, OP_REQUIRED, NULL, "FILE",
+     "where to write the answers: question, text, rank and score, separated by tabs"},
+    {NULL, OP_TEXT, 0, NULL, NULL, NULL}};
+
+const struct op ops_recall_batch[] = {
+    {"recall.batch", "recall --batch", "Answer many questions over a corpus, to measure recall",
+     "ethos recall --batch --corpus corpus.jsonl --queries queries.jsonl --run run.tsv", batch_args,
+     OP_OWNER, OP_WRITES | OP_IDEMPOTENT | OP_LOCAL | OP_NO_HOME, run_batch},
+    {0}};

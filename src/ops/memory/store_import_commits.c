@@ -1,0 +1,98 @@
+/*
+ * store_import_commits.c: the operation store.graft: changes of another store, with their texts, into the one of this home.
+ */
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/memory/wire.h"
+#include "ops/memory/store.h"
+
+/* Keys are as strange as any that come from outside. */
+static int check_keys(struct lending *self, const struct ethos_commit *commit)
+{
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < commit->row_count; i++)
+        code = lend_check(self->scope, commit->rows[i].change.key, &self->error);
+    for (size_t i = 0; code == ETHOS_OK && i < commit->edit_count; i++)
+        code = lend_check(self->scope, commit->edits[i].key, &self->error);
+    for (size_t i = 0; code == ETHOS_OK && i < commit->copy_count; i++)
+        code = lend_check(self->scope, commit->copies[i].key, &self->error);
+    return code;
+}
+
+/* The revision that the rows of each key lead to; null where a text was only seen. */
+static int note_ends(const struct ethos_commit *commit, json_t *ends)
+{
+    int failed = 0;
+    for (size_t i = 0; !failed && i < commit->row_count; i++) {
+        const struct ethos_change *change = &commit->rows[i].change;
+        bool seen = change->via && strcmp(change->via, "seen") == 0;
+        if (!seen || !json_object_get(ends, change->key))
+            failed = json_object_set_new(ends, change->key,
+                                         seen ? json_null() : json_string(change->after));
+    }
+    return failed ? ETHOS_NOMEM : ETHOS_OK;
+}
+
+/* Every key that has rows, once, and a text that comes is the one they lead to. */
+static int check_edits(struct lending *self, const struct ethos_commit *commit)
+{
+    json_t *ends = json_object();
+    int code = ends ? note_ends(commit, ends) : ETHOS_NOMEM;
+    for (size_t i = 0; code == ETHOS_OK && i < commit->edit_count; i++) {
+        const struct ethos_edit *edit = &commit->edits[i];
+        const json_t *end = json_object_get(ends, edit->key);
+        const char *revision = json_string_value(end);
+        bool fits = edit->verdict == ETHOS_EDIT_KEEP
+                        ? end != NULL
+                        : revision && !strcmp(revision, edit->revision);
+        if (!fits)
+            code = err_set(&self->error, ETHOS_INVALID,
+                           "%s: comes twice, or with a text that its changes do not lead to",
+                           edit->key);
+        json_object_del(ends, edit->key);
+    }
+    if (code == ETHOS_OK && json_object_size(ends) > 0)
+        code = err_set(&self->error, ETHOS_INVALID, "%s: a change without its text",
+                       json_object_iter_key(json_object_iter(ends)));
+    json_decref(ends);
+    return code;
+}
+
+static int take_commit(struct lending *self, const struct op_call *call, struct arena *arena,
+                       struct ethos_commit *out)
+{
+    struct str scratch;
+    str_init(&scratch, WIRE_MAX_BYTES);
+    int code = wire_take_commit(json_object_get(call->args, "commit"), arena, &scratch, out);
+    str_release(&scratch);
+    if (code == ETHOS_INVALID)
+        err_set(&self->error, code, "commit: must be changes in order, with their texts");
+    if (code == ETHOS_OK && out->row_count > 0 && out->rows[0].change.number <= out->version)
+        code = err_set(&self->error, ETHOS_CONFLICT, "%s: has changes of these numbers",
+                       self->scope);
+    if (code == ETHOS_LIMIT)
+        err_set(&self->error, code, "commit: its changes name too many bytes of texts");
+    if (code == ETHOS_OK)
+        code = check_keys(self, out);
+    return code == ETHOS_OK ? check_edits(self, out) : code;
+}
+
+int store_run_graft(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct lending lending;
+    struct ethos_commit commit;
+    struct arena arena;
+    arena_init(&arena);
+    int code = lending_begin(call, &lending);
+    if (code == ETHOS_OK)
+        code = lending_needs(&lending, lending.store->ops->graft);
+    if (code == ETHOS_OK)
+        code = take_commit(&lending, call, &arena, &commit);
+    if (code == ETHOS_OK && !call->dry_run)
+        code = lending.store->ops->graft(lending.store, lending.scope, &commit, &lending.error);
+    arena_release(&arena);
+    return lending_end(&lending, code, json_pack("{s:b}", "ok", 1), result, error);
+}

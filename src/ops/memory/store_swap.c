@@ -1,0 +1,189 @@
+/*
+ * store_swap.c: the operation store.swap: several keys of a scope, all or none, each judged by its revision.
+ *
+ *     edits  [{"key", "expect": revision, "absent" or null for any,
+ *              "text": bytes, or "drop": true, or neither to keep it, "actions", "receipt"}]
+ *     gives  {"edits": [{"key", "verdict": "keep|put|drop|repeated", "revision", "receipt"}]}
+ *
+ * The other machine has asked its callback about the texts that it read. So the function that is given to
+ * the store here only compares and says what was decided there. When something has moved, the answer is
+ * the conflict with the texts that this update met: {"error", "moved": [{"key", text or nothing}]}.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/view.h"
+#include "core/memory/update.h"
+#include "core/memory/wire.h"
+#include "ops/memory/store.h"
+#include "store/store.h"
+
+struct wish {
+    const char *expect; /* or NULL */
+    enum ethos_verdict verdict;
+    struct str decoded;
+    struct ethos_view text;
+    const char *actions, *receipt;
+};
+
+struct swap {
+    struct lending lending;
+    struct ethos_origin origin;
+    bool dry_run;
+    struct ethos_edit *edits;
+    struct wish *wishes;
+    size_t count;
+};
+
+/* ---- what is wished for ------------------------------------------------------------------------ */
+
+static int read_wish(struct swap *self, const json_t *value, struct ethos_edit *edit,
+                     struct wish *wish, uint64_t *room)
+{
+    bool ok = json_is_object(value);
+    const json_t *text = json_object_get(value, "text");
+    struct ethos_error *error = &self->lending.error;
+    edit->key = wire_string(value, "key", &ok);
+    wish->expect = wire_string(value, "expect", &ok);
+    wish->actions = wire_string(value, "actions", &ok);
+    wish->receipt = wire_string(value, "receipt", &ok);
+    wish->verdict = text                                           ? ETHOS_EDIT_PUT
+                    : json_is_true(json_object_get(value, "drop")) ? ETHOS_EDIT_DROP
+                                                                   : ETHOS_EDIT_KEEP;
+    int code = text ? wire_take_bytes(text, &wish->decoded, &wish->text) : ETHOS_OK;
+    if (code == ETHOS_NOMEM)
+        return code;
+    if (!ok || code != ETHOS_OK || !edit->key ||
+        (wish->receipt && strlen(wish->receipt) >= ETHOS_RECEIPT_SIZE))
+        return err_set(error, ETHOS_INVALID, "edits: must be {key, expect, text or drop, ...}");
+    if (wish->text.size > *room)
+        return err_set(error, ETHOS_LIMIT, "edits: more than %d bytes in one update",
+                       WIRE_MAX_BYTES);
+    *room -= wish->text.size;
+    return lend_check(self->lending.scope, edit->key, error);
+}
+
+static int read_wishes(struct swap *self, const json_t *edits)
+{
+    size_t index;
+    json_t *value;
+    uint64_t room = WIRE_MAX_BYTES;
+    int code = ETHOS_OK;
+    if (!json_is_array(edits))
+        return err_set(&self->lending.error, ETHOS_INVALID, "edits: must be an array");
+    if (json_array_size(edits) > WIRE_MAX_SPOTS)
+        return err_set(&self->lending.error, ETHOS_LIMIT, "edits: more than %d", WIRE_MAX_SPOTS);
+    self->edits = calloc(json_array_size(edits) + 1, sizeof *self->edits);
+    self->wishes = calloc(json_array_size(edits) + 1, sizeof *self->wishes);
+    if (!self->edits || !self->wishes)
+        return ETHOS_NOMEM;
+    self->count = json_array_size(edits);
+    for (size_t i = 0; i < self->count; i++)
+        str_init(&self->wishes[i].decoded, WIRE_MAX_BYTES);
+    json_array_foreach (edits, index, value)
+        if (code == ETHOS_OK)
+            code = read_wish(self, value, &self->edits[index], &self->wishes[index], &room);
+    return code;
+}
+
+/* ---- the swap ---------------------------------------------------------------------------------- */
+
+static const char *found(const struct ethos_edit *edit)
+{
+    return edit->old.data ? edit->old.revision : "absent";
+}
+
+static bool has_moved(const struct ethos_edit *edit, const struct wish *wish)
+{
+    return wish->expect && strcmp(wish->expect, found(edit)) != 0;
+}
+
+static int judge(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+{
+    const struct swap *self = arg;
+    for (size_t i = 0; i < count; i++)
+        if (has_moved(&edits[i], &self->wishes[i]))
+            return update_moved(edits[i].key, found(&edits[i]), error);
+    for (size_t i = 0; i < count && !self->dry_run; i++) {
+        const struct wish *wish = &self->wishes[i];
+        edits[i].verdict = wish->verdict;
+        edits[i].text = wish->text;
+        edits[i].actions = wish->actions;
+        if (wish->receipt)
+            memcpy(edits[i].receipt, wish->receipt, strlen(wish->receipt) + 1);
+    }
+    return ETHOS_OK;
+}
+
+static json_t *done_json(const struct swap *self)
+{
+    static const char *const verdicts[] = {"keep", "put", "drop", "repeated"};
+    json_t *list = json_array();
+    for (size_t i = 0; i < self->count; i++) {
+        const struct ethos_edit *edit = &self->edits[i];
+        op_json_push(&list,
+                     json_pack("{s:o, s:s, s:s, s:o}", "key", json_text(view_str(edit->key)),
+                               "verdict", verdicts[edit->verdict], "revision", edit->revision,
+                               "receipt", json_text(view_str(edit->receipt))));
+    }
+    return json_pack("{s:o}", "edits", list);
+}
+
+/* Whoever asked can go on from here without reading again. */
+static json_t *moved_json(const struct swap *self)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < self->count; i++) {
+        const struct ethos_edit *edit = &self->edits[i];
+        if (!has_moved(edit, &self->wishes[i]))
+            continue;
+        json_t *row = edit->old.data ? wire_text(&edit->old) : json_object();
+        op_json_put(&row, "key", json_text(view_str(edit->key)));
+        op_json_push(&list, row);
+    }
+    return list;
+}
+
+static bool some_moved(const struct swap *self)
+{
+    for (size_t i = 0; i < self->count; i++)
+        if (has_moved(&self->edits[i], &self->wishes[i]))
+            return true;
+    return false;
+}
+
+static void release(struct swap *self)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        lending_free(&self->lending, &self->edits[i].old);
+        str_release(&self->wishes[i].decoded);
+    }
+    free(self->edits);
+    free(self->wishes);
+}
+
+int store_run_swap(struct op_call *call, struct op_result *result, struct ethos_error *error)
+{
+    struct swap self = {.dry_run = call->dry_run};
+    json_t *json = NULL, *moved = NULL;
+    int code = lending_begin(call, &self.lending);
+    if (code == ETHOS_OK)
+        code = lending_origin(&self.lending, call, &self.origin);
+    if (code == ETHOS_OK)
+        code = read_wishes(&self, json_object_get(call->args, "edits"));
+    if (code == ETHOS_OK)
+        code = store_update(self.lending.store, self.lending.scope, self.edits, self.count, judge,
+                            &self, &self.origin, &self.lending.error);
+    if (code == ETHOS_OK)
+        json = done_json(&self);
+    if (code == ETHOS_CONFLICT && some_moved(&self) && !(moved = moved_json(&self)))
+        code = ETHOS_NOMEM;
+    release(&self);
+    code = lending_end(&self.lending, code, json, result, error);
+    if (code == ETHOS_OK && result->code == ETHOS_CONFLICT && moved)
+        op_json_put(&result->json, "moved", moved);
+    else
+        json_decref(moved);
+    return code == ETHOS_OK && !result->json ? err_nomem(error) : code;
+}

@@ -1,0 +1,15 @@
+/*
+ * hooks.h: what surfaces must know about hooks before they run one; the rest is the operation hooks.run.
+ */
+#ifndef ETHOS_OPS_SESSIONS_HOOKS_H
+#define ETHOS_OPS_SESSIONS_HOOKS_H
+
+#include <stdbool.h>
+
+/* Whether an event of an agent is to be recorded, for which the session store is needed. */
+bool op_hook_records(const char *agent, const char *event);
+
+/* Whether a home (NULL: by the environment) has something for sessions.drain: mostly one system call. */
+bool op_hooks_waiting(const char *home);
+
+#endif

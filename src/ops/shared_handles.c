@@ -1,0 +1,61 @@
+/*
+ * shared_handles.c: the group that the handles of a server have in common.
+ */
+#include "ops/shared_handles.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "memory/handle.h"
+#include "store/group_commit.h"
+
+struct op_share {
+    struct group *group;
+};
+
+int op_share_new(struct op_share **out, struct ethos_error *error)
+{
+    struct op_share *self = calloc(1, sizeof *self);
+    if (!self)
+        return err_nomem(error);
+    int code = group_new(&self->group, error);
+    if (code != ETHOS_OK) {
+        free(self);
+        return code;
+    }
+    *out = self;
+    return ETHOS_OK;
+}
+
+void op_share_free(struct op_share *self)
+{
+    if (!self)
+        return;
+    group_free(self->group);
+    free(self);
+}
+
+int op_share_open(struct op_share *self, const struct ethos_options *options, struct ethos **out,
+                  struct ethos_error *error)
+{
+    return service_open(options, self ? self->group : NULL, out, error);
+}
+
+void op_set_wait(struct ethos *ethos, op_wait_fn *wait, void *arg)
+{
+    service_set_wait(ethos, wait, arg);
+}
+
+void op_limit_calls(struct ethos *ethos, uint32_t call_ms)
+{
+    service_limit_calls(ethos, call_ms);
+}
+
+int op_share_open_once(const struct ethos_options *options, uint32_t wait_ms, struct ethos **out,
+                       struct ethos_error *error)
+{
+    int code = service_open(options, NULL, out, error);
+    if (code == ETHOS_OK)
+        service_ask_once(*out, wait_ms);
+    return code;
+}

@@ -1,0 +1,88 @@
+/*
+ * shutdown.c: signals that end a program, and the moment it has.
+ */
+#include "ops/shutdown.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/system/os.h"
+
+static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
+#define ENDINGS (sizeof endings / sizeof *endings)
+
+static struct {
+    volatile sig_atomic_t came;
+    int bell;
+    struct sigaction before[ENDINGS];
+} ending = {.bell = -1};
+
+static void unblock(int number)
+{
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+}
+
+/* In whichever thread the alarm finds. */
+static void end_now(int alarm)
+{
+    (void)alarm;
+    unblock(ending.came);
+    raise(ending.came);
+}
+
+void ending_within(int number, unsigned seconds)
+{
+    ending.came = number;
+    signal(number, SIG_DFL);
+    unblock(number);
+    signal(SIGALRM, end_now);
+    unblock(SIGALRM);
+    alarm(seconds);
+}
+
+static void take(int number)
+{
+    const uint64_t one = 1;
+    int before = errno;
+    ending_within(number, ENDING_SECONDS);
+    (void)!os_write(ending.bell, &one, sizeof one); // who is woken may take longer than that
+    errno = before;
+}
+
+int ending_hold(void)
+{
+    const struct sigaction action = {.sa_handler = take, .sa_flags = SA_RESTART};
+    ending.came = 0;
+    ending.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    for (size_t i = 0; ending.bell >= 0 && i < ENDINGS; i++) {
+        sigaction(endings[i], NULL, &ending.before[i]);
+        if (ending.before[i].sa_handler != SIG_IGN)
+            sigaction(endings[i], &action, NULL);
+    }
+    return ending.bell;
+}
+
+int ending_asked(void)
+{
+    return ending.came;
+}
+
+void ending_release(bool heeded)
+{
+    if (ending.bell < 0)
+        return;
+    alarm(0);
+    for (size_t i = 0; i < ENDINGS; i++)
+        sigaction(endings[i], &ending.before[i], NULL);
+    os_close(ending.bell);
+    ending.bell = -1;
+    if (ending.came && !heeded)
+        raise(ending.came);
+}

@@ -1,0 +1,591 @@
+/*
+ * builder.c: words to stems, stems to postings.
+ *
+ * Each word is looked up once in a table of words, which knows its stem; a stem knows the last passage that
+ * holds it and where that was counted. Counts are collected in the order of the passages and sorted by stem at
+ * the end, by counting.
+ */
+#include "recall/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/str.h"
+#include "base/view.h"
+#include "core/search/passages.h"
+#include "core/search/ranked_words.h"
+#include "core/search/stem_english.h"
+#include "core/search/unit_facts.h"
+#include "recall/image_internal.h"
+#include "recall/numbers.h"
+#include "recall/word_table.h"
+
+#define FIRST_SLOTS 1024 /* of a table; a power of two */
+
+/* Strings, each once, by number. */
+struct table {
+    struct str bytes, strings; /* strings: struct image_string */
+    uint32_t *slots;           /* number + 1; 0 is free */
+    uint32_t slot_count, count;
+};
+
+struct word_entry {
+    uint32_t stem;
+    bool stop;
+};
+
+struct stem_entry {
+    uint32_t passage; /* the last one that holds it, + 1 */
+    uint32_t count;   /* where that is counted */
+};
+
+/* How often a passage holds a stem. */
+struct stem_count {
+    uint32_t stem, passage, count;
+};
+
+struct recall_builder {
+    const struct word_table *table; /* or NULL */
+    struct table words, stems, speakers;
+    struct str word_entries, stem_entries; /* by number */
+    struct str documents, units, passages; /* as in the image */
+    struct str names;                      /* of documents */
+    struct str counts;                     /* struct stem_count */
+    struct str content; /* uint32_t: for each passage how many stems, then those */
+    uint32_t group_count;
+    uint32_t first_linked; /* the first unit that those of the last document are linked with */
+    double log_chars;
+    /* of the unit that is being added */
+    struct ethos_view text;
+    uint32_t passage; /* number of the one that is being added */
+    uint32_t passage_words;
+    size_t passage_content; /* where the number of its stems stands */
+    int code;
+};
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+#define ROWS(str, type) ((type *)(void *)(str)->data)
+#define ROW_COUNT(str, type) ((uint32_t)((str)->size / sizeof(type)))
+
+static int add_row(struct str *rows, const void *row, size_t size)
+{
+    return str_add(rows, view_of(row, size));
+}
+
+#define ADD_ROW(rows, row) add_row(rows, &(row), sizeof(row))
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static void table_init(struct table *table)
+{
+    str_init(&table->bytes, IMAGE_MAX);
+    str_init(&table->strings, IMAGE_MAX);
+}
+
+static void table_release(struct table *table)
+{
+    str_release(&table->bytes);
+    str_release(&table->strings);
+    free(table->slots);
+}
+
+static struct ethos_view table_string(const struct table *table, uint32_t number)
+{
+    const struct image_string *string = &ROWS(&table->strings, struct image_string)[number];
+    return view_of(table->bytes.data + string->offset, string->size);
+}
+
+/* The slot of a string, or the free one where it belongs. */
+static uint32_t *find_slot(const struct table *table, struct ethos_view string)
+{
+    uint64_t hash = hash_mix(0, string);
+    for (uint32_t i = (uint32_t)hash & (table->slot_count - 1);;
+         i = (i + 1) & (table->slot_count - 1)) {
+        uint32_t *slot = &table->slots[i];
+        if (*slot == 0 || view_eq(table_string(table, *slot - 1), string))
+            return slot;
+    }
+}
+
+static int grow_slots(struct table *table)
+{
+    uint32_t count = table->slot_count ? 2 * table->slot_count : FIRST_SLOTS;
+    uint32_t *slots = calloc(count, sizeof *slots);
+    if (!slots)
+        return ETHOS_NOMEM;
+    free(table->slots);
+    table->slots = slots;
+    table->slot_count = count;
+    for (uint32_t i = 0; i < table->count; i++)
+        *find_slot(table, table_string(table, i)) = i + 1;
+    return ETHOS_OK;
+}
+
+/* The number of a string, a new one if it was not there. */
+static int table_add(struct table *table, struct ethos_view string, uint32_t *out_number,
+                     bool *out_new)
+{
+    int code = table->count >= table->slot_count / 2 ? grow_slots(table) : ETHOS_OK;
+    if (code != ETHOS_OK)
+        return code;
+    uint32_t *slot = find_slot(table, string);
+    *out_new = *slot == 0;
+    if (*out_new) {
+        struct image_string row = {(uint32_t)table->bytes.size, (uint32_t)string.size};
+        code = str_add(&table->bytes, string);
+        code = code ? code : ADD_ROW(&table->strings, row);
+        if (code != ETHOS_OK)
+            return code;
+        *slot = ++table->count;
+    }
+    *out_number = *slot - 1;
+    return ETHOS_OK;
+}
+
+/* ---- adding ---------------------------------------------------------------------------------- */
+
+int recall_builder_new(const struct word_table *table, struct recall_builder **out,
+                       struct ethos_error *error)
+{
+    struct recall_builder *builder = calloc(1, sizeof *builder);
+    if (!builder)
+        return err_nomem(error);
+    builder->table = table;
+    table_init(&builder->words);
+    table_init(&builder->stems);
+    table_init(&builder->speakers);
+    struct str *rows[] = {&builder->word_entries, &builder->stem_entries, &builder->documents,
+                          &builder->units,        &builder->passages,     &builder->names,
+                          &builder->counts,       &builder->content};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        str_init(rows[i], IMAGE_MAX);
+    *out = builder;
+    return ETHOS_OK;
+}
+
+void recall_builder_free(struct recall_builder *builder)
+{
+    if (!builder)
+        return;
+    table_release(&builder->words);
+    table_release(&builder->stems);
+    table_release(&builder->speakers);
+    str_release(&builder->word_entries);
+    str_release(&builder->stem_entries);
+    str_release(&builder->documents);
+    str_release(&builder->units);
+    str_release(&builder->passages);
+    str_release(&builder->names);
+    str_release(&builder->counts);
+    str_release(&builder->content);
+    free(builder);
+}
+
+static int fail(struct recall_builder *builder, int code, struct ethos_error *error)
+{
+    builder->code = code;
+    return code == ETHOS_NOMEM ? err_nomem(error)
+                               : err_set(error, code, "index: larger than %u bytes", IMAGE_MAX);
+}
+
+int recall_builder_document(struct recall_builder *builder, const struct recall_document *document,
+                            struct ethos_error *error)
+{
+    struct image_document row = {.version = document->version,
+                                 .mark = document->mark,
+                                 .time_ms = document->time_ms,
+                                 .first_unit = ROW_COUNT(&builder->units, struct image_unit),
+                                 .group = document->group,
+                                 .name = (uint32_t)builder->names.size,
+                                 .name_size = (uint32_t)document->name.size};
+    int code = str_add(&builder->names, document->name);
+    code = code ? code : ADD_ROW(&builder->documents, row);
+    if (document->group >= builder->group_count)
+        builder->group_count = document->group + 1;
+    if (!document->continues)
+        builder->first_linked = row.first_unit;
+    return code ? fail(builder, code, error) : ETHOS_OK;
+}
+
+/* The word's row, made when it is new. */
+static int find_word(struct recall_builder *builder, struct ethos_view folded,
+                     struct word_entry *out)
+{
+    char stem[WORDS_MAX + 1];
+    uint32_t number;
+    bool is_new;
+    int code = table_add(&builder->words, folded, &number, &is_new);
+    if (code != ETHOS_OK)
+        return code;
+    if (!is_new) {
+        *out = ROWS(&builder->word_entries, struct word_entry)[number];
+        return ETHOS_OK;
+    }
+    out->stop = ranked_words_is_stop(folded);
+    code = table_add(&builder->stems, view_of(stem, stem_english(folded, stem)), &out->stem,
+                     &is_new);
+    if (code == ETHOS_OK && is_new)
+        code = ADD_ROW(&builder->stem_entries, (struct stem_entry){0});
+    return code ? code : ADD_ROW(&builder->word_entries, *out);
+}
+
+static int add_word(void *arg, const struct word *word)
+{
+    struct recall_builder *builder = arg;
+    struct word_entry entry;
+    int code = find_word(builder, word->folded, &entry);
+    if (code != ETHOS_OK)
+        return code;
+    struct stem_entry *stem = &ROWS(&builder->stem_entries, struct stem_entry)[entry.stem];
+    builder->passage_words++;
+    if (stem->passage == builder->passage + 1) {
+        ROWS(&builder->counts, struct stem_count)[stem->count].count++;
+    } else {
+        struct stem_count row = {entry.stem, builder->passage, 1};
+        stem->passage = builder->passage + 1;
+        stem->count = ROW_COUNT(&builder->counts, struct stem_count);
+        code = ADD_ROW(&builder->counts, row);
+    }
+    if (code == ETHOS_OK && !entry.stop) {
+        code = ADD_ROW(&builder->content, entry.stem);
+        ROWS(&builder->content, uint32_t)[builder->passage_content]++;
+    }
+    return code;
+}
+
+static struct image_document *last_document(struct recall_builder *builder)
+{
+    uint32_t count = ROW_COUNT(&builder->documents, struct image_document);
+    return &ROWS(&builder->documents, struct image_document)[count - 1];
+}
+
+static int add_passage(void *arg, size_t start, size_t end)
+{
+    struct recall_builder *builder = arg;
+    uint32_t none = 0;
+    builder->passage = ROW_COUNT(&builder->passages, struct image_passage);
+    builder->passage_words = 0;
+    builder->passage_content = ROW_COUNT(&builder->content, uint32_t);
+    int code = ADD_ROW(&builder->content, none);
+    if (code == ETHOS_OK)
+        code = ranked_words_each(view_of(builder->text.data + start, end - start), add_word,
+                                 builder);
+    struct image_passage row = {ROW_COUNT(&builder->units, struct image_unit),
+                                (uint16_t)builder->passage_words, 0};
+    last_document(builder)->words += builder->passage_words;
+    return code ? code : ADD_ROW(&builder->passages, row);
+}
+
+/* Neighbours are those of the same document, or of documents that it continues; `row` is the unit that comes next. */
+static void link_neighbours(struct recall_builder *builder, struct image_unit *row)
+{
+    uint32_t count = ROW_COUNT(&builder->units, struct image_unit);
+    uint32_t before = count - builder->first_linked;
+    struct image_unit *units = ROWS(&builder->units, struct image_unit);
+    if (before >= 1) {
+        row->flags |= UNIT_HAS_PREV;
+        units[count - 1].flags |= UNIT_HAS_NEXT;
+    }
+    if (before >= 2) {
+        row->flags |= UNIT_HAS_PREV2;
+        units[count - 2].flags |= UNIT_HAS_NEXT2;
+    }
+}
+
+static unsigned at_most(unsigned number, unsigned most)
+{
+    return number < most ? number : most;
+}
+
+static void set_facts(struct image_unit *row, struct ethos_view text)
+{
+    struct unit_facts facts;
+    unit_facts_find(text, &facts);
+    row->chars = (uint16_t)at_most(facts.chars, UINT16_MAX);
+    row->head_words = (uint16_t)facts.head_words;
+    row->first_person = (uint8_t)at_most(facts.first_person, UINT8_MAX);
+    row->second_person = (uint8_t)at_most(facts.second_person, UINT8_MAX);
+    row->flags = (uint16_t)((facts.time ? UNIT_TIME : 0) | (facts.asks ? UNIT_ASKS : 0) |
+                            (facts.exclaims ? UNIT_EXCLAIMS : 0) |
+                            (facts.number ? UNIT_NUMBER : 0) | (facts.title ? UNIT_TITLE : 0) |
+                            facts.capitalised * UNIT_CAPITALISED);
+}
+
+int recall_builder_unit(struct recall_builder *builder, const struct recall_unit *unit,
+                        struct ethos_error *error)
+{
+    struct image_unit row = {
+        .offset = unit->offset,
+        .size = (uint32_t)unit->text.size,
+        .date = unit->date,
+        .first_passage = ROW_COUNT(&builder->passages, struct image_passage),
+        .content = ROW_COUNT(&builder->content, uint32_t),
+        .check = IMAGE_CHECK(unit->text),
+    };
+    bool is_new;
+    int code = table_add(&builder->speakers, unit->speaker, &row.speaker, &is_new);
+    builder->text = unit->text;
+    code = code ? code : passages_each(unit->text, add_passage, builder);
+    if (code != ETHOS_OK)
+        return fail(builder, code, error);
+    set_facts(&row, unit->text);
+    if (view_eq(unit->speaker, VIEW("user")))
+        row.flags |= UNIT_USER;
+    if (unit->heading)
+        row.flags |= UNIT_HEADING;
+    link_neighbours(builder, &row);
+    builder->log_chars += number_log(1 + (double)row.chars);
+    code = ADD_ROW(&builder->units, row);
+    return code ? fail(builder, code, error) : ETHOS_OK;
+}
+
+/* ---- finishing ------------------------------------------------------------------------------- */
+
+/* Stems in byte order, and where each number comes there. */
+struct order {
+    uint32_t *stems;           /* by place: its number */
+    uint32_t *places;          /* by number: its place */
+    struct stem_count *counts; /* by place of the stem, then by passage */
+    uint32_t *ends;            /* by place: where its counts end */
+};
+
+static void order_release(struct order *order)
+{
+    free(order->stems);
+    free(order->places);
+    free(order->counts);
+    free(order->ends);
+}
+
+static int compare_stems(const void *a, const void *b, void *arg)
+{
+    const struct table *stems = arg;
+    struct ethos_view x = table_string(stems, *(const uint32_t *)a);
+    struct ethos_view y = table_string(stems, *(const uint32_t *)b);
+    int order = memcmp(x.data, y.data, x.size < y.size ? x.size : y.size);
+    return order ? order : (x.size > y.size) - (x.size < y.size);
+}
+
+static int sort_counts(struct recall_builder *builder, struct order *out)
+{
+    uint32_t stems = builder->stems.count;
+    uint32_t counts = ROW_COUNT(&builder->counts, struct stem_count);
+    const struct stem_count *rows = ROWS(&builder->counts, struct stem_count);
+    out->stems = calloc(stems + 1, sizeof *out->stems);
+    out->places = calloc(stems + 1, sizeof *out->places);
+    out->ends = calloc(stems + 1, sizeof *out->ends);
+    out->counts = calloc(counts + 1, sizeof *out->counts);
+    if (!out->stems || !out->places || !out->ends || !out->counts)
+        return ETHOS_NOMEM;
+    for (uint32_t i = 0; i < stems; i++)
+        out->stems[i] = i;
+    qsort_r(out->stems, stems, sizeof *out->stems, compare_stems, &builder->stems);
+    for (uint32_t i = 0; i < stems; i++)
+        out->places[out->stems[i]] = i;
+    for (uint32_t i = 0; i < counts; i++)
+        out->ends[out->places[rows[i].stem] + 1]++;
+    for (uint32_t i = 0; i < stems; i++)
+        out->ends[i + 1] += out->ends[i];
+    for (uint32_t i = 0; i < counts; i++) // each begins where the one before ends, and moves on
+        out->counts[out->ends[out->places[rows[i].stem]]++] = rows[i];
+    return ETHOS_OK;
+}
+
+static int put_number(struct str *out, uint32_t number)
+{
+    uint8_t bytes[VARINT_MAX];
+    return str_add(out, view_of((const char *)bytes, varint_put(bytes, number)));
+}
+
+static void begin_section(struct str *image, struct image_header *header, enum image_section s)
+{
+    while (image->size % IMAGE_ALIGN != 0 && str_addc(image, '\0') == ETHOS_OK)
+        ;
+    header->sections[s].offset = (uint32_t)image->size;
+}
+
+static void end_section(const struct str *image, struct image_header *header, enum image_section s)
+{
+    header->sections[s].size = (uint32_t)image->size - header->sections[s].offset;
+}
+
+static void put_section(struct str *image, struct image_header *header, enum image_section s,
+                        struct ethos_view bytes)
+{
+    begin_section(image, header, s);
+    str_add(image, bytes);
+    end_section(image, header, s);
+}
+
+static void put_postings(struct str *out, const struct stem_count *counts, uint32_t count)
+{
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        put_number(out, (counts[i].passage - next) << 1 | (counts[i].count > 1));
+        if (counts[i].count > 1)
+            put_number(out, counts[i].count);
+        next = counts[i].passage + 1;
+    }
+}
+
+static size_t shared_bytes(struct ethos_view a, struct ethos_view b)
+{
+    size_t i = 0;
+    while (i < a.size && i < b.size && a.data[i] == b.data[i])
+        i++;
+    return i;
+}
+
+/* Blocks, stems and postings. */
+static void put_dictionary(const struct recall_builder *builder, const struct order *order,
+                           struct str *image, struct image_header *header)
+{
+    struct str blocks, stems, postings;
+    struct ethos_view before = {0};
+    str_init(&blocks, IMAGE_MAX);
+    str_init(&stems, IMAGE_MAX);
+    str_init(&postings, IMAGE_MAX);
+    for (uint32_t i = 0; i < builder->stems.count; i++) {
+        struct ethos_view stem = table_string(&builder->stems, order->stems[i]);
+        size_t start = postings.size, shared = shared_bytes(before, stem);
+        uint32_t first = i > 0 ? order->ends[i - 1] : 0;
+        if (i % IMAGE_BLOCK == 0) {
+            struct image_block block = {(uint32_t)stems.size, (uint32_t)postings.size};
+            ADD_ROW(&blocks, block);
+            shared = 0;
+        }
+        put_postings(&postings, order->counts + first, order->ends[i] - first);
+        put_number(&stems, (uint32_t)shared);
+        put_number(&stems, (uint32_t)(stem.size - shared));
+        str_add(&stems, view_from(stem, shared));
+        put_number(&stems, (uint32_t)(postings.size - start));
+        before = stem;
+    }
+    put_section(image, header, SECTION_BLOCKS, str_view(&blocks));
+    put_section(image, header, SECTION_STEMS, str_view(&stems));
+    put_section(image, header, SECTION_POSTINGS, str_view(&postings));
+    if (str_code(&blocks) || str_code(&stems) || str_code(&postings))
+        str_fail(image, str_code(&blocks)  ? str_code(&blocks)
+                        : str_code(&stems) ? str_code(&stems)
+                                           : str_code(&postings));
+    str_release(&blocks);
+    str_release(&stems);
+    str_release(&postings);
+}
+
+static void put_rows(const struct recall_builder *builder, const struct order *order,
+                     struct str *image, struct image_header *header)
+{
+    begin_section(image, header, SECTION_ROWS);
+    for (uint32_t i = 0; builder->table && i < builder->stems.count; i++) {
+        struct ethos_view stem = table_string(&builder->stems, order->stems[i]);
+        uint32_t row = word_table_find_stem(builder->table, stem);
+        struct word_row entry = {row, word_table_length(builder->table, row)};
+        ADD_ROW(image, entry);
+    }
+    end_section(image, header, SECTION_ROWS);
+}
+
+/* The units' content, whose places change from rows to bytes. */
+static void put_content(struct recall_builder *builder, const struct order *order,
+                        struct str *image, struct image_header *header)
+{
+    const uint32_t *rows = ROWS(&builder->content, uint32_t);
+    uint32_t count = ROW_COUNT(&builder->content, uint32_t);
+    struct image_unit *units = ROWS(&builder->units, struct image_unit);
+    uint32_t unit_count = ROW_COUNT(&builder->units, struct image_unit), unit = 0;
+    begin_section(image, header, SECTION_CONTENT);
+    for (uint32_t i = 0; i < count;) {
+        for (; unit < unit_count && units[unit].content == i; unit++)
+            units[unit].content = (uint32_t)image->size - header->sections[SECTION_CONTENT].offset;
+        put_number(image, rows[i]);
+        for (uint32_t left = rows[i++]; left > 0; left--)
+            put_number(image, order->places[rows[i++]]);
+    }
+    end_section(image, header, SECTION_CONTENT);
+}
+
+/* Names of documents, then of speakers. */
+static void put_strings(struct recall_builder *builder, struct str *image,
+                        struct image_header *header)
+{
+    struct image_string *speakers = ROWS(&builder->speakers.strings, struct image_string);
+    for (uint32_t i = 0; i < builder->speakers.count; i++)
+        speakers[i].offset += (uint32_t)builder->names.size;
+    begin_section(image, header, SECTION_STRINGS);
+    str_add(image, str_view(&builder->names));
+    str_add(image, str_view(&builder->speakers.bytes));
+    end_section(image, header, SECTION_STRINGS);
+    put_section(image, header, SECTION_SPEAKERS, str_view(&builder->speakers.strings));
+}
+
+static uint32_t unit_words(const struct recall_builder *builder, uint32_t unit)
+{
+    uint32_t end = unit + 1 < ROW_COUNT(&builder->units, struct image_unit)
+                       ? ROWS(&builder->units, struct image_unit)[unit + 1].first_passage
+                       : ROW_COUNT(&builder->passages, struct image_passage);
+    uint32_t words = 0;
+    for (uint32_t p = ROWS(&builder->units, struct image_unit)[unit].first_passage; p < end; p++)
+        words += ROWS(&builder->passages, struct image_passage)[p].words;
+    return words;
+}
+
+static struct image_sums sum_up(const struct recall_builder *builder)
+{
+    struct image_sums sums = {.log_chars = builder->log_chars};
+    for (uint32_t i = 0; i < ROW_COUNT(&builder->units, struct image_unit); i++) {
+        unsigned share = image_window_share(ROWS(&builder->units, struct image_unit)[i].flags);
+        uint32_t words = unit_words(builder, i);
+        sums.words += words;
+        sums.window_quarters += (uint64_t)share * words;
+    }
+    return sums;
+}
+
+static void seal(struct recall_builder *builder, struct str *image, struct image_header *header)
+{
+    memcpy(header->magic, IMAGE_MAGIC, sizeof header->magic);
+    header->version = IMAGE_VERSION;
+    header->size = (uint32_t)image->size;
+    header->counts = (struct image_counts){
+        .documents = ROW_COUNT(&builder->documents, struct image_document),
+        .groups = builder->group_count,
+        .units = ROW_COUNT(&builder->units, struct image_unit),
+        .passages = ROW_COUNT(&builder->passages, struct image_passage),
+        .stems = builder->stems.count,
+        .speakers = builder->speakers.count,
+    };
+    header->sums = sum_up(builder);
+    memcpy(image->data, header, sizeof *header);
+    header->checksum = hash_mix(0,
+                                view_of(image->data + IMAGE_CHECKED, image->size - IMAGE_CHECKED));
+    memcpy(image->data, header, sizeof *header);
+}
+
+int recall_builder_finish(struct recall_builder *builder, struct str *image,
+                          struct ethos_error *error)
+{
+    struct image_header header = {0};
+    struct order order = {0};
+    int code = builder->code;
+    if (code == ETHOS_OK)
+        code = sort_counts(builder, &order);
+    if (code == ETHOS_OK) {
+        ADD_ROW(image, header);
+        put_content(builder, &order, image, &header);
+        put_dictionary(builder, &order, image, &header);
+        put_rows(builder, &order, image, &header);
+        put_strings(builder, image, &header);
+        put_section(image, &header, SECTION_DOCUMENTS, str_view(&builder->documents));
+        put_section(image, &header, SECTION_UNITS, str_view(&builder->units));
+        put_section(image, &header, SECTION_PASSAGES, str_view(&builder->passages));
+        code = str_code(image);
+    }
+    if (code == ETHOS_OK)
+        seal(builder, image, &header);
+    order_release(&order);
+    return code ? fail(builder, code, error) : ETHOS_OK;
+}

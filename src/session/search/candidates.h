@@ -1,0 +1,83 @@
+/*
+ * candidates.h: which messages the index proposes for a query. Private to src/session/search/.
+ *
+ * Everything that core/search/query would find is proposed, and little else. Shards are asked newest
+ * first, and no more of them than it takes to know the newest SEARCH_RANKED messages.
+ */
+#ifndef ETHOS_SESSION_SEARCH_CANDIDATES_H
+#define ETHOS_SESSION_SEARCH_CANDIDATES_H
+
+#include "base/arena.h"
+#include "core/search/query.h"
+#include "session/owners.h"
+#include "session/search/index.h"
+
+#define FIND_WORDS (INDEX_SHARD / 64)
+
+/* Messages of a shard. */
+struct find_set {
+    uint64_t bits[FIND_WORDS];
+};
+
+/* Places of a word in a shard: number of the message << 32 | place in it. */
+struct find_places {
+    uint64_t *at;
+    size_t count, capacity;
+    bool unsorted;
+};
+
+/* How near a message is to what was typed. */
+#define FIND_WHOLE                                                                                 \
+    1 /* has all words or their stems next to each other, in the order of the query */
+#define FIND_EXACT 2 /* has what is in quotes letter by letter */
+#define FIND_BEST (FIND_WHOLE | FIND_EXACT)
+
+/* A message that may fit. */
+struct find_one {
+    int64_t doc, time;
+    double score;
+    uint32_t words;
+    unsigned rank;         /* FIND_* */
+    const uint8_t *counts; /* of its terms, up to 255 */
+};
+
+struct find {
+    struct search *index;
+    struct arena *arena;
+    const struct query *query;
+    const char *session, *role;
+    const char **folder; /* ids of sessions, sorted, or NULL: any */
+    size_t folder_count;
+    const struct people_set *people; /* whose sessions */
+    int64_t since, until;            /* ms */
+    bool best;                       /* those of FIND_BEST alone, where that is cheap to know */
+
+    struct find_one *found; /* newest first, then by score */
+    size_t found_count, found_capacity;
+    size_t best_count; /* of FIND_BEST */
+    bool more;         /* there are older ones */
+
+    /* Over the shards that were asked, for scores. */
+    uint64_t asked[QUERY_MAX_TERMS], having[QUERY_MAX_TERMS], docs, words;
+
+    /* Room for work on one shard. */
+    struct index_shard *shards; /* newest first */
+    size_t shard_count, shard_capacity;
+    int64_t shard;
+    struct find_set set, part, other, whole, exact;
+    unsigned rows_sought; /* shards in which neighbours were looked for, when best */
+    uint8_t (*counts)[INDEX_SHARD], *again, *counting;
+    struct index_block block;
+    struct find_places places[2];
+};
+
+/* Reads the shards. The members up to best are set. */
+int find_begin(struct find *self, struct ethos_error *error);
+
+/* Another one, for the best alone; it has what find_begin read. */
+void find_best_of(const struct find *self, struct find *out);
+
+/* The newest SEARCH_RANKED that are older than (time, doc), scored; newest first. */
+int find_next(struct find *self, int64_t time, int64_t doc, struct ethos_error *error);
+
+#endif

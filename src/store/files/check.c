@@ -1,0 +1,379 @@
+/*
+ * check.c: what is wrong with the files themselves.
+ *
+ * Walks every scope's directory: who may write or read it, what cannot be read or written through
+ * this store. Modes are mended when asked, texts never are. Then check_history.c looks at what
+ * each scope remembers.
+ */
+#include "store/files/check_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/system/os.h"
+#include "base/text/quote.h"
+#include "base/utf8.h"
+#include "base/view.h"
+
+/* ---- findings ------------------------------------------------------------------------------- */
+
+void files_check_report(struct check *check, enum ethos_severity severity, const char *path,
+                        const char *problem, const char *remedy)
+{
+    char subject_line[QUOTE_SIZE], problem_line[QUOTE_SIZE], remedy_line[QUOTE_SIZE];
+    const char *subject = strcmp(path, ".") == 0 ? check->self->root_path : path;
+    struct ethos_finding finding = {
+        .severity = severity,
+        .subject = quote_line(view_str(subject), subject_line),
+        .problem = quote_line(view_str(problem), problem_line),
+        .remedy = quote_line(view_str(remedy), remedy_line),
+    };
+    check->each(check->arg, &finding);
+}
+
+/* The path as a shell takes it: in single quotes unless it is plain. */
+static void add_typed(struct str *out, const char *path)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
+    const char *quote = path[strspn(path, plain)] ? "'" : "";
+    str_adds(out, quote);
+    for (; *path; path++)
+        *path == '\'' ? str_adds(out, "'\\''") : str_addc(out, *path);
+    str_adds(out, quote);
+}
+
+void files_check_command(struct check *check, enum ethos_severity severity, const char *path,
+                         const char *problem, const char *command)
+{
+    char shown[PATH_MAX];
+    struct str remedy;
+    str_init(&remedy, 8 * PATH_MAX);
+    for (; *command; command++) {
+        if (*command == '@')
+            add_typed(&remedy, files_show(check->self, path, shown));
+        else
+            str_addc(&remedy, *command);
+    }
+    if (str_code(&remedy) == ETHOS_OK)
+        files_check_report(check, severity, path, problem, remedy.data);
+    else
+        check->nomem = true;
+    str_release(&remedy);
+}
+
+/* ---- directories ---------------------------------------------------------------------------- */
+
+bool files_check_join(char out[FILES_PATH_SIZE], const char *path, const char *name)
+{
+    bool top = strcmp(path, ".") == 0;
+    int size = snprintf(out, FILES_PATH_SIZE, "%s%s%s", top ? "" : path, top ? "" : "/", name);
+    return size < FILES_PATH_SIZE;
+}
+
+static void check_mode(struct check *check, int dir, const char *path)
+{
+    struct stat st;
+    char problem[80];
+    if (os_fstat(dir, &st) != 0 || (st.st_mode & (S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH)) == 0)
+        return;
+    bool writable = (st.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+    snprintf(problem, sizeof problem, "others may %s this directory (mode %03o)",
+             writable ? "write to" : "read", (unsigned)st.st_mode & 0777);
+    enum ethos_severity severity = writable ? ETHOS_FINDING_ERROR : ETHOS_FINDING_WARNING;
+    if (check->fix && os_fchmod(dir, st.st_mode & 07700) == 0)
+        severity = ETHOS_FINDING_FIXED;
+    files_check_command(check, severity, path, problem, "chmod go-rwx @");
+}
+
+/* What is called once for each name of a directory. */
+typedef int name_fn(struct check *check, int dir, const char *path, const char *name);
+
+static int each_name(struct check *check, int dir, const char *path, name_fn *each)
+{
+    struct files_names names;
+    int code = files_names_read(check->self, dir, path, &names, check->error);
+    if (code != ETHOS_OK)
+        return code;
+    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++) {
+        char below[FILES_PATH_SIZE];
+        if (files_check_join(below, path, names.sorted[i]))
+            code = each(check, dir, below, names.sorted[i]);
+    }
+    files_names_release(&names);
+    return code;
+}
+
+/* Opens a directory for the walk; -1 when it is not there, and after reporting why it cannot be. */
+static int enter(struct check *check, const char *path)
+{
+    struct ethos_error error = {0};
+    int dir = files_open(check->self, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, &error);
+    if (dir < 0 && dir != ETHOS_NOTFOUND)
+        files_check_report(check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
+    return dir < 0 ? -1 : dir;
+}
+
+/* ---- texts ---------------------------------------------------------------------------------- */
+
+static int check_bytes(struct check *check, int fd, const char *path)
+{
+    static const struct ethos_read_how whole = {0, 0};
+    struct ethos_error error = {0};
+    int code = files_load(check->self, fd, path, &whole, &check->text, NULL, &error);
+    if (code == ETHOS_NOMEM)
+        return err_nomem(check->error);
+    if (code != ETHOS_OK)
+        files_check_report(check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
+    else if (!utf8_valid(view_of(check->text.data, check->text.size)))
+        files_check_command(check, ETHOS_FINDING_WARNING, path, "is not valid UTF-8",
+                            "iconv -f WINDOWS-1252 -t UTF-8 @ shows it as it may have been meant");
+    return ETHOS_OK;
+}
+
+static int check_text(struct check *check, int fd, const char *path)
+{
+    struct stat st;
+    char problem[120];
+    if (os_fstat(fd, &st) != 0)
+        return files_errno(check->self, errno, path, check->error);
+    if (!S_ISREG(st.st_mode)) {
+        files_check_command(check, ETHOS_FINDING_ERROR, path, "is not a regular file",
+                            "move it away: mv @ @.old");
+        return ETHOS_OK;
+    }
+    if (st.st_nlink > 1) {
+        snprintf(problem, sizeof problem, "has %ju hard links, so writing to it is refused",
+                 (uintmax_t)st.st_nlink);
+        files_check_command(check, ETHOS_FINDING_WARNING, path, problem,
+                            "cp -p @ @.new && mv @.new @");
+    }
+    if (st.st_size <= ETHOS_MAX_READ_BYTES)
+        return check_bytes(check, fd, path);
+    snprintf(problem, sizeof problem,
+             "has %jd bytes, more than %d: only its end is shown, writing to it is refused",
+             (intmax_t)st.st_size, ETHOS_MAX_READ_BYTES);
+    files_check_command(check, ETHOS_FINDING_WARNING, path, problem,
+                        "move the older part of @ to a file of its own");
+    return ETHOS_OK;
+}
+
+/* Looks before it opens: opening a device may act on it. */
+static int check_key(struct check *check, int dir, const char *path, const char *name)
+{
+    struct stat st;
+    struct ethos_error error = {0};
+    if (!scope_key_visible(name) || os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return ETHOS_OK;
+    bool text = S_ISREG(st.st_mode) || S_ISLNK(st.st_mode);
+    int fd = files_open(check->self, path, text ? FILES_READ_FLAGS : O_PATH, &error);
+    if (fd < 0) {
+        files_check_report(check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
+        return ETHOS_OK;
+    }
+    int code = check_text(check, fd, path);
+    os_close(fd);
+    return code;
+}
+
+static void check_below(struct check *check, int dir, const char *path, const char *name)
+{
+    char below[FILES_PATH_SIZE];
+    int fd = os_open_beneath(dir, name, O_RDONLY | O_DIRECTORY, 0);
+    if (fd >= 0 && files_check_join(below, path, name))
+        check_mode(check, fd, below);
+    if (fd >= 0)
+        os_close(fd);
+}
+
+/* ---- trees ---------------------------------------------------------------------------------- */
+
+static int check_node(struct check *check, int dir, const char *path, const char *name);
+
+/* What is neither a text nor a directory. */
+static void check_odd(struct check *check, const struct stat *st, const char *path)
+{
+    if (S_ISLNK(st->st_mode))
+        files_check_command(check, ETHOS_FINDING_WARNING, path,
+                            "is a symbolic link, and a tree of memories follows none",
+                            "put the file itself there, or remove the link: rm @");
+    else
+        files_check_command(check, ETHOS_FINDING_ERROR, path, "is not a regular file",
+                            "move it away: mv @ @.old");
+}
+
+/* A file or directory of a tree, and what is below it. */
+static int enter_node(struct check *check, int dir, const char *path, const char *name, bool text)
+{
+    int flags = text ? FILES_READ_FLAGS : O_RDONLY | O_DIRECTORY;
+    int code = ETHOS_OK, fd = os_open_beneath(dir, name, flags | O_NOFOLLOW, 0);
+    if (fd < 0) {
+        files_check_command(check, ETHOS_FINDING_ERROR, path, "cannot be opened",
+                            "make it readable: chmod u+rwX @");
+        return ETHOS_OK;
+    }
+    if (text) {
+        code = check_text(check, fd, path);
+    } else {
+        check_mode(check, fd, path);
+        code = each_name(check, fd, path, check_node);
+    }
+    os_close(fd);
+    return code;
+}
+
+static int check_node(struct check *check, int dir, const char *path, const char *name)
+{
+    struct stat st;
+    const char *key = path + check->tree + 1;
+    if (name[0] == '.' || scope_key_reserved(key) ||
+        os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return ETHOS_OK;
+    if (!scope_key_shown("memories:global", key)) {
+        files_check_command(check, ETHOS_FINDING_WARNING, path,
+                            "its name cannot be used in a tree of memories, so it is never read",
+                            "rename @: UTF-8 without quotes, backslashes and control characters");
+        return ETHOS_OK;
+    }
+    if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+        return enter_node(check, dir, path, name, S_ISREG(st.st_mode));
+    check_odd(check, &st, path);
+    return ETHOS_OK;
+}
+
+/* ---- the walk ------------------------------------------------------------------------------- */
+
+/* A directory that holds texts. ETHOS_NOTFOUND when it cannot be entered. */
+static int check_texts(struct check *check, const char *scope, const char *path, name_fn *each)
+{
+    int dir = enter(check, path);
+    if (dir < 0)
+        return ETHOS_NOTFOUND;
+    check_mode(check, dir, path);
+    check_below(check, dir, path, FILES_MEM);
+    check_below(check, dir, path, FILES_TMP);
+    int code = each_name(check, dir, path, each);
+    if (code == ETHOS_OK && str_add(&check->scopes, view_of(scope, strlen(scope) + 1)) != ETHOS_OK)
+        code = err_nomem(check->error);
+    os_close(dir);
+    return code;
+}
+
+/* That of a scope, and its tree. */
+static int check_scope(struct check *check, const char *id, const char *path)
+{
+    char scope[ETHOS_MAX_SCOPE], tree[ETHOS_MAX_SCOPE], below[FILES_PATH_SIZE];
+    int code = scope_make(check->kind, id, scope, check->error);
+    if (code == ETHOS_OK)
+        code = check_texts(check, scope, path, check_key);
+    scope_tree(scope, tree);
+    if (code == ETHOS_OK)
+        code = files_scope_path(tree, below, check->error);
+    if (code == ETHOS_OK)
+        check->tree = strlen(below);
+    if (code == ETHOS_OK)
+        code = check_texts(check, tree, below, check_node);
+    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+}
+
+/* Whether a name that should be an id is that of a directory; reports one that is no id. */
+static bool is_id(struct check *check, int dir, const char *path, const char *name)
+{
+    struct stat st;
+    if (name[0] == '.' || os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !(S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode)))
+        return false;
+    if (scope_id_ok(view_str(name)))
+        return true;
+    files_check_command(check, ETHOS_FINDING_WARNING, path,
+                        "its name is not an id, so nothing in it is ever read",
+                        "rename @ to letters, digits, '_' and '-'");
+    return false;
+}
+
+/* personalities/<id>, users/<id>: the texts stand in the directory itself. */
+static int check_person(struct check *check, int dir, const char *path, const char *name)
+{
+    return is_id(check, dir, path, name) ? check_scope(check, name, path) : ETHOS_OK;
+}
+
+/* teams/<id>/memory, workspaces/<id>/memory. */
+static int check_shared(struct check *check, int dir, const char *path, const char *name)
+{
+    char below[FILES_PATH_SIZE];
+    if (!is_id(check, dir, path, name) || !files_check_join(below, path, "memory"))
+        return ETHOS_OK;
+    int own = enter(check, path);
+    if (own < 0)
+        return ETHOS_OK;
+    check_mode(check, own, path);
+    os_close(own);
+    return check_scope(check, name, below);
+}
+
+static int check_folder(struct check *check, const char *path, name_fn *each)
+{
+    int dir = enter(check, path);
+    if (dir < 0)
+        return ETHOS_OK;
+    check_mode(check, dir, path);
+    int code = each_name(check, dir, path, each);
+    os_close(dir);
+    return code;
+}
+
+static int walk(struct check *check)
+{
+    static const struct {
+        const char *path;
+        enum scope_kind kind;
+        name_fn *each;
+    } folders[] = {{"personalities", SCOPE_PERSONALITY, check_person},
+                   {"users", SCOPE_USER, check_person},
+                   {"teams", SCOPE_TEAM, check_shared},
+                   {"workspaces", SCOPE_WORKSPACE, check_shared}};
+    check->kind = SCOPE_GLOBAL;
+    int code = check_scope(check, "", ".");
+    for (size_t i = 0; code == ETHOS_OK && i < sizeof folders / sizeof *folders; i++) {
+        check->kind = folders[i].kind;
+        code = check_folder(check, folders[i].path, folders[i].each);
+    }
+    return code;
+}
+
+/* Only in a root that is nobody else's: otherwise nothing is read or written there. */
+static int check_histories(struct check *check)
+{
+    int code = ETHOS_OK;
+    const char *end = check->scopes.data + check->scopes.size;
+    for (const char *scope = check->scopes.data; scope < end; scope += strlen(scope) + 1) {
+        if (code == ETHOS_OK && files_root(check->self, NULL) == ETHOS_OK)
+            code = files_check_history(check, scope);
+    }
+    return code;
+}
+
+int files_check(struct ethos_store *store, int fix, ethos_finding_fn *each, void *arg,
+                struct ethos_error *error)
+{
+    struct files *self = (struct files *)store;
+    struct check check = {.self = self, .fix = fix, .each = each, .arg = arg, .error = error};
+    files_root_close(self); // its mode may be what is wrong: every other call looks again
+    int code = files_root_any(self, error);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+    str_init(&check.scopes, ETHOS_MAX_STORE_BYTES);
+    str_init(&check.devices, ETHOS_MAX_STORE_BYTES);
+    code = walk(&check);
+    files_root_close(self);
+    if (code == ETHOS_OK)
+        code = check_histories(&check);
+    files_root_close(self);
+    str_release(&check.scopes);
+    str_release(&check.devices);
+    if (check.text.data)
+        self->host->resize(self->host->arg, check.text.data, 0);
+    return code == ETHOS_OK && check.nomem ? err_nomem(error) : code;
+}

@@ -1,0 +1,589 @@
+/*
+ * check_history.c: what is wrong with what a scope remembers.
+ *
+ * What stands in a writer's way, lines of the history that cannot be read, what a dead writer left,
+ * edits made outside that are not recorded yet, conflict copies, and what the file system does not
+ * offer. What depends on nobody writing is passed over while somebody does. Mended when asked:
+ * leftovers, by recovery; edits made outside, by recording them. Lines never are.
+ */
+#include "store/files/check_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <sys/file.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/system/os.h"
+#include "base/view.h"
+
+/* One scope while it is being checked. */
+#define PROBE ".probe-" /* scratch files of check_device, which makes and removes them */
+
+struct site {
+    struct check *check;
+    const char *scope;
+    char path[FILES_PATH_SIZE];
+    int dir;
+    bool unfinished; /* a leftover tells of a change that may or may not stand */
+    bool blocked;    /* something of ours cannot be opened, and that was reported */
+};
+
+static void warn(const struct site *site, const char *path, const char *problem, const char *remedy)
+{
+    files_check_report(site->check, ETHOS_FINDING_WARNING, path, problem, remedy);
+}
+
+/* What cannot be looked at is a finding, unless memory was missing. */
+static int give_up(const struct site *site, const char *path, int code,
+                   const struct ethos_error *error)
+{
+    if (code == ETHOS_OK || code == ETHOS_NOTFOUND || code == FILES_MOVED)
+        return ETHOS_OK;
+    if (code == ETHOS_NOMEM)
+        return err_nomem(site->check->error);
+    files_check_report(site->check, ETHOS_FINDING_ERROR, path, error->text, error->hint);
+    return ETHOS_OK;
+}
+
+/* ---- nobody writes ---------------------------------------------------------------------------- */
+
+/* Holds the lock if there is one. False while somebody else does. */
+static bool try_lock(const struct site *site, int *out_lock)
+{
+    *out_lock = os_open_beneath(site->dir, FILES_LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (*out_lock < 0)
+        return errno == ENOENT;
+    if (os_flock(*out_lock, LOCK_EX | LOCK_NB) == 0)
+        return true;
+    os_close(*out_lock);
+    return false;
+}
+
+static void unlock(int lock)
+{
+    if (lock >= 0)
+        os_close(lock);
+}
+
+/* ---- what stands in the way ------------------------------------------------------------------- */
+
+/* Opens it as a writer does. 0 when that works or nothing is there, else an errno. */
+static int try_open(int dir, const char *name, int flags)
+{
+    struct stat st;
+    if (os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+    if (!(flags & O_DIRECTORY) && !S_ISREG(st.st_mode))
+        return EINVAL; // not opened: a device may act on it
+    int fd = os_open_beneath(dir, name, flags, 0);
+    if (fd >= 0)
+        os_close(fd);
+    bool vanished = fd < 0 && errno == ENOENT && !S_ISLNK(st.st_mode);
+    return fd >= 0 || vanished || errno == EROFS ? 0 : errno;
+}
+
+/* Whether a file or folder of ours can be used; what cannot is reported. */
+static bool check_usable(struct site *site, const char *name, int flags)
+{
+    struct ethos_error error = {0};
+    char path[FILES_PATH_SIZE];
+    int errnum = try_open(site->dir, name, flags);
+    if (errnum == 0 || !files_check_join(path, site->path, name))
+        return true;
+    site->blocked = true;
+    if (errnum == EINVAL || errnum == ENOTDIR || errnum == ENOENT || errnum == ELOOP ||
+        errnum == EXDEV)
+        files_check_command(site->check, ETHOS_FINDING_ERROR, path,
+                            flags & O_DIRECTORY ? "is not a directory" : "is not a regular file",
+                            "move it away: mv @ @.old");
+    else if (files_errno(site->check->self, errnum, path, &error) == ETHOS_NOMEM)
+        site->check->nomem = true;
+    else
+        files_check_report(site->check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
+    return false;
+}
+
+static void check_folders(struct site *site)
+{
+    if (check_usable(site, FILES_MEM, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
+        check_usable(site, FILES_TMP, O_RDONLY | O_DIRECTORY);
+}
+
+/* ---- lines of the history --------------------------------------------------------------------- */
+
+struct bad_lines {
+    size_t first, count;     /* numbers from 1 */
+    bool damaged;            /* the first: it was a line of ours */
+    int64_t now_ms, last_ms; /* the time of now, and of the line before */
+    size_t odd,
+        odd_count;  /* lines whose time lies in the future or before the last: the clock jumped */
+    int64_t odd_ms; /* the time of the first of them */
+};
+
+#define CLOCK_SLACK_MS 60000 /* that a clock may be set back or be ahead without being told of */
+
+/* Lines are in the order of their numbers; a clock that jumps shows in their times only. */
+static void check_time(const struct history_record *record, size_t number, struct bad_lines *out)
+{
+    bool odd = !record->graft.data && (record->ts_ms > out->now_ms + CLOCK_SLACK_MS ||
+                                       record->ts_ms + CLOCK_SLACK_MS < out->last_ms);
+    if (odd && out->odd_count++ == 0) {
+        out->odd = number;
+        out->odd_ms = record->ts_ms;
+    }
+    if (!record->graft.data)
+        out->last_ms = record->ts_ms;
+}
+
+static int count_bad(struct ethos_view text, struct bad_lines *out)
+{
+    struct ethos_view line;
+    struct history_record record;
+    struct arena arena;
+    int code = ETHOS_OK;
+    const char *end = text.size ? memrchr(text.data, '\n', text.size) : NULL;
+    text.size = end ? (size_t)(end - text.data) : 0; // an unfinished line may be being written
+    for (size_t number = 1; code != ETHOS_NOMEM && view_line(&text, &line); number++) {
+        arena_init(&arena);
+        code = view_blank(line) ? ETHOS_OK : history_parse(line, &arena, &record);
+        if (code == ETHOS_OK && !view_blank(line))
+            check_time(&record, number, out);
+        arena_release(&arena);
+        if (code == ETHOS_OK || code == ETHOS_NOMEM || out->count++ > 0)
+            continue;
+        out->first = number;
+        out->damaged = code == ETHOS_CORRUPT;
+    }
+    return code == ETHOS_NOMEM ? code : ETHOS_OK;
+}
+
+static void report_bad(const struct site *site, const char *path, const struct bad_lines *bad)
+{
+    char problem[160], more[48] = "";
+    if (bad->count > 1)
+        snprintf(more, sizeof more, ", nor %zu other line%s", bad->count - 1,
+                 bad->count > 2 ? "s" : "");
+    snprintf(problem, sizeof problem, "line %zu is no record of a change%s%s", bad->first,
+             bad->damaged ? " any more: its checksum does not match" : "", more);
+    warn(site, path, problem,
+         "take the line from a backup if there is one; without it that change is not shown");
+}
+
+/* A note, not a fault: the order is that of the numbers, and nothing has to be mended. */
+static void report_odd(const struct site *site, const char *path, const struct bad_lines *bad)
+{
+    char problem[200], iso[CLOCK_ISO_SIZE], more[48] = "";
+    clock_iso(bad->odd_ms, iso);
+    if (bad->odd_count > 1)
+        snprintf(more, sizeof more, ", and %zu other line%s", bad->odd_count - 1,
+                 bad->odd_count > 2 ? "s" : "");
+    snprintf(problem, sizeof problem, "the clock was wrong: line %zu has the time %s, %s%s",
+             bad->odd, iso,
+             bad->odd_ms > bad->now_ms ? "which lies in the future"
+                                       : "before that of the line above",
+             more);
+    files_check_report(site->check, ETHOS_FINDING_WARNING, path, problem,
+                       "nothing to do: changes are ordered by number; --since and --until go by "
+                       "these times");
+}
+
+static int check_lines(struct site *site, const char *name)
+{
+    struct files *self = site->check->self;
+    struct bad_lines bad = {.now_ms = self->host->now_ms(self->host->arg)};
+    char path[FILES_PATH_SIZE];
+    struct str text;
+    bool live = strcmp(name, FILES_HISTORY) == 0;
+    if (!files_is_history(name) || !files_check_join(path, site->path, name) ||
+        !check_usable(site, name, live ? FILES_LIVE_FLAGS : FILES_READ_FLAGS | O_NOFOLLOW))
+        return ETHOS_OK;
+    int fd = os_openat(site->dir, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return ETHOS_OK;
+    struct ethos_error error = {0};
+    str_init(&text, ETHOS_MAX_HISTORY_BYTES);
+    int code = os_read_all(fd, &text, ETHOS_MAX_HISTORY_BYTES) == 0
+                   ? count_bad(str_view(&text), &bad)
+                   : files_errno(site->check->self, errno, path, &error);
+    str_release(&text);
+    os_close(fd);
+    if (code == ETHOS_OK && bad.count > 0)
+        report_bad(site, path, &bad);
+    if (code == ETHOS_OK && bad.odd_count > 0)
+        report_odd(site, path, &bad);
+    return give_up(site, path, code, &error);
+}
+
+static int check_all_lines(struct site *site)
+{
+    struct files_names names;
+    int code = files_names_read(site->check->self, site->dir, site->path, &names,
+                                site->check->error);
+    if (code != ETHOS_OK)
+        return code;
+    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
+        code = check_lines(site, names.sorted[i]);
+    files_names_release(&names);
+    return code;
+}
+
+/* ---- leftovers -------------------------------------------------------------------------------- */
+
+static int recover(const struct site *site)
+{
+    struct files *self = site->check->self;
+    struct files_hold hold = {0};
+    struct ethos_error error = {0};
+    memcpy(hold.path, site->path, sizeof hold.path);
+    int code = files_hold_open(self, &hold, &error);
+    if (code == ETHOS_OK && hold.lock >= 0)
+        code = files_recover_hold(self, &hold, site->scope, &error);
+    files_hold_close(self, &hold, false);
+    return give_up(site, site->path, code, &error);
+}
+
+/* What was displaced waits for its second look: that is no leftover. */
+static bool is_leftover(const char *name)
+{
+    struct ethos_view text = view_str(name);
+    return !view_ends(text, VIEW(FILES_OLD)) && !view_starts(text, VIEW(PROBE));
+}
+
+static void report_leftover(struct site *site, int tmp, const char *name)
+{
+    struct stat st;
+    char path[FILES_PATH_SIZE], below[FILES_PATH_SIZE];
+    bool gone = os_fstatat(tmp, name, &st, AT_SYMLINK_NOFOLLOW) != 0;
+    site->unfinished = site->unfinished || !gone;
+    if (files_check_join(below, site->path, FILES_TMP) && files_check_join(path, below, name))
+        files_check_report(site->check, gone ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING, path,
+                           "left by a writer that was interrupted",
+                           gone ? "finished or taken back what it was doing"
+                                : "the next write here clears it up, or: ethos doctor --fix");
+}
+
+static int check_names(struct site *site, int tmp, const struct files_names *names)
+{
+    bool any = false;
+    for (size_t i = 0; i < names->count; i++)
+        any = any || is_leftover(names->sorted[i]);
+    int code = any && site->check->fix ? recover(site) : ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < names->count; i++) {
+        if (is_leftover(names->sorted[i]))
+            report_leftover(site, tmp, names->sorted[i]);
+    }
+    return code;
+}
+
+static int check_tmp(struct site *site, int tmp)
+{
+    struct files_names names;
+    int lock;
+    if (!try_lock(site, &lock))
+        return ETHOS_OK;
+    int code = files_names_read(site->check->self, tmp, site->path, &names, site->check->error);
+    unlock(lock); // whoever comes now would clear up as well
+    if (code != ETHOS_OK)
+        return code;
+    code = check_names(site, tmp, &names);
+    files_names_release(&names);
+    return code;
+}
+
+static int check_leftovers(struct site *site)
+{
+    int tmp = os_open_beneath(site->dir, FILES_TMP, O_RDONLY | O_DIRECTORY, 0);
+    if (tmp < 0)
+        return ETHOS_OK;
+    int code = check_tmp(site, tmp);
+    os_close(tmp);
+    return code;
+}
+
+/* Beside the target of a link, whose own scope knows what it is about. */
+static void check_link_temp(const struct site *site, const char *name)
+{
+    char path[FILES_PATH_SIZE];
+    struct ethos_view text = view_str(name);
+    if (name[0] == '.' && view_contains(text, VIEW(".ethos-")) &&
+        (view_ends(text, VIEW(FILES_DRAFT)) || view_ends(text, VIEW(FILES_NEW)) ||
+         view_ends(text, VIEW(FILES_GONE))) &&
+        files_check_join(path, site->path, name))
+        warn(site, path, "left by a writer that was interrupted",
+             "the next write through the link to this file clears it up");
+}
+
+static int check_link_temps(const struct site *site)
+{
+    struct files_names names;
+    int lock;
+    if (!try_lock(site, &lock))
+        return ETHOS_OK;
+    int code = files_names_read(site->check->self, site->dir, site->path, &names,
+                                site->check->error);
+    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
+        check_link_temp(site, names.sorted[i]);
+    if (code == ETHOS_OK)
+        files_names_release(&names);
+    unlock(lock);
+    return code;
+}
+
+/* ---- edits that are not recorded -------------------------------------------------------------- */
+
+/* The keys that a walk of the history, newest first, has met; and those whose files are not as recorded. */
+struct unrecorded {
+    const struct site *site;
+    json_t *met;
+    struct str *keys; /* each terminated */
+};
+
+/* Whether the file of a key is the one its newest change led to; what cannot be read passes. */
+static int is_recorded(const struct site *site, const char *key, const char *revision, bool *out)
+{
+    static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
+    struct check *check = site->check;
+    char path[FILES_PATH_SIZE];
+    bool absent = strcmp(revision, "absent") == 0;
+    *out = true;
+    if (files_key_path(site->scope, key, path, NULL) != ETHOS_OK)
+        return ETHOS_OK;
+    int fd = files_open_text(check->self, site->scope, key, path, FILES_READ_FLAGS, NULL);
+    if (fd < 0) {
+        *out = fd != ETHOS_NOTFOUND || absent;
+        return ETHOS_OK;
+    }
+    int code = files_load(check->self, fd, path, &whole, &check->text, NULL, NULL);
+    os_close(fd);
+    if (code == ETHOS_OK)
+        *out = strcmp(revision, check->text.revision) == 0;
+    return code == ETHOS_NOMEM ? code : ETHOS_OK;
+}
+
+static int check_change(void *arg, const struct ethos_change *change)
+{
+    struct unrecorded *self = arg;
+    bool recorded = true, seen = change->via && strcmp(change->via, "seen") == 0;
+    if (json_object_get(self->met, change->key) || strlen(change->key) > ETHOS_MAX_KEY)
+        return ETHOS_OK;
+    if (json_object_set_new(self->met, change->key, json_true()) != 0)
+        return ETHOS_NOMEM;
+    int code = is_recorded(self->site, change->key, seen ? change->before : change->after,
+                           &recorded);
+    if (code != ETHOS_OK || recorded)
+        return code;
+    return str_add(self->keys, view_of(change->key, strlen(change->key) + 1));
+}
+
+/* Adds the keys whose files differ from what is recorded. */
+static int find_unrecorded(const struct site *site, struct str *out, struct ethos_error *error)
+{
+    struct unrecorded self = {site, json_object(), out};
+    int code = self.met ? files_history(&site->check->self->store, site->scope, NULL, check_change,
+                                        &self, error)
+                        : ETHOS_NOMEM;
+    json_decref(self.met);
+    return code;
+}
+
+static int keep_text(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+{
+    (void)arg, (void)edits, (void)count, (void)error;
+    return ETHOS_OK;
+}
+
+static int settle(const struct site *site, const char *key)
+{
+    struct files *self = site->check->self;
+    struct ethos_edit edit = {.key = key};
+    int code = files_update(&self->store, site->scope, &edit, 1, keep_text, NULL, NULL, NULL);
+    if (edit.old.data)
+        self->host->resize(self->host->arg, edit.old.data, 0);
+    return code;
+}
+
+static int check_recorded(const struct site *site)
+{
+    struct ethos_error error = {0};
+    struct str keys;
+    int lock, code = ETHOS_OK;
+    str_init(&keys, ETHOS_MAX_STORE_BYTES);
+    if (try_lock(site, &lock)) {
+        code = find_unrecorded(site, &keys, &error);
+        unlock(lock);
+    }
+    for (const char *key = keys.data; code == ETHOS_OK && key < keys.data + keys.size;
+         key += strlen(key) + 1) {
+        char path[FILES_PATH_SIZE];
+        bool fixed = site->check->fix && settle(site, key) == ETHOS_OK;
+        if (files_check_join(path, site->path, key))
+            files_check_report(site->check, fixed ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING,
+                               path, "was changed outside, which is not recorded yet",
+                               "ethos memory history");
+    }
+    str_release(&keys);
+    return give_up(site, site->path, code, &error);
+}
+
+/* ---- conflict copies -------------------------------------------------------------------------- */
+
+static int count_copy(void *arg, const struct ethos_conflict *conflict)
+{
+    (void)conflict;
+    ++*(size_t *)arg;
+    return 0;
+}
+
+static int check_conflicts(const struct site *site)
+{
+    struct ethos_error error = {0};
+    size_t count = 0;
+    char problem[80], remedy[ETHOS_MAX_SCOPE + 40];
+    const char *owner = scope_owner(site->scope), *id = strchr(owner, ':');
+    bool person = strncmp(owner, "user:", 5) == 0;
+    bool named = id && (person || strncmp(owner, "personality:", 12) == 0);
+    snprintf(remedy, sizeof remedy, "ethos %s%s%sconflicts list",
+             !named   ? ""
+             : person ? "-u "
+                      : "-p ",
+             named ? id + 1 : "", named ? " " : "");
+    int code = files_conflicts(&site->check->self->store, site->scope, count_copy, &count, &error);
+    snprintf(problem, sizeof problem, "%zu conflict %s to be looked at", count,
+             count == 1 ? "copy waits" : "copies wait");
+    if (code == ETHOS_OK && count > 0)
+        warn(site, site->path, problem, remedy);
+    return give_up(site, site->path, code, &error);
+}
+
+/* ---- the file system -------------------------------------------------------------------------- */
+
+static const char local[] = "keep it on a local file system such as ext4, xfs or btrfs";
+
+static void check_kind(const struct site *site)
+{
+    static const struct {
+        uint64_t type;
+        const char *problem;
+    } kinds[] = {
+        {NFS_SUPER_MAGIC, "is on NFS: whole versions are promised, updates of other machines only "
+                          "where the server's locks work"},
+        {SMB_SUPER_MAGIC, "is on SMB: only whole versions are promised, not every update"},
+        {SMB2_SUPER_MAGIC, "is on SMB: only whole versions are promised, not every update"},
+        {CIFS_SUPER_MAGIC, "is on SMB: only whole versions are promised, not every update"},
+        {FUSE_SUPER_MAGIC, "is on FUSE: only whole versions are promised, not every update"},
+    };
+    uint64_t type;
+    if (os_fstatfs(site->dir, &type) != 0)
+        return;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (kinds[i].type == type)
+            warn(site, site->path, kinds[i].problem, local);
+    }
+}
+
+static bool make_empty(int dir, const char *name)
+{
+    int fd = files_draft_create(dir, name);
+    return fd >= 0 && os_close(fd) == 0;
+}
+
+static void try_exchange(const struct site *site, int tmp, const char *a, const char *b)
+{
+    if (os_exchange(tmp, a, tmp, b) != 0 && (errno == EINVAL || errno == ENOSYS))
+        warn(
+            site, site->path,
+            "its file system cannot exchange files: an editor's save in the very moment of a write "
+            "may be lost",
+            local);
+}
+
+static void try_lease(const struct site *site, int tmp, const char *name)
+{
+    int fd = os_openat(tmp, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return;
+    if (os_has_writer(fd) < 0)
+        warn(site, site->path,
+             "its file system does not tell who writes to a file: an editor's slow save may be "
+             "taken up only by the next access",
+             local);
+    os_close(fd);
+}
+
+/* Whether the device of a folder is tried out for the first time. */
+static bool is_new_device(struct check *check, int folder)
+{
+    struct stat st;
+    if (os_fstat(folder, &st) != 0)
+        return false;
+    for (size_t i = 0; i + sizeof st.st_dev <= check->devices.size; i += sizeof st.st_dev) {
+        if (memcmp(check->devices.data + i, &st.st_dev, sizeof st.st_dev) == 0)
+            return false;
+    }
+    return str_add(&check->devices, view_of((const char *)&st.st_dev, sizeof st.st_dev)) ==
+           ETHOS_OK;
+}
+
+static void try_out(const struct site *site, int tmp)
+{
+    static const char a[] = PROBE "a" FILES_DRAFT, b[] = PROBE "b" FILES_DRAFT;
+    check_kind(site);
+    if (make_empty(tmp, a) && make_empty(tmp, b)) {
+        try_exchange(site, tmp, a, b);
+        try_lease(site, tmp, a);
+    }
+    os_unlinkat(tmp, a, 0);
+    os_unlinkat(tmp, b, 0);
+}
+
+/* Where something was written before: the folder for drafts is there. */
+static void check_device(const struct site *site)
+{
+    int lock, tmp = os_open_beneath(site->dir, FILES_TMP, O_RDONLY | O_DIRECTORY, 0);
+    if (tmp < 0)
+        return;
+    if (try_lock(site, &lock)) {
+        if (is_new_device(site->check, tmp))
+            try_out(site, tmp);
+        unlock(lock);
+    }
+    os_close(tmp);
+}
+
+/* ---- the whole -------------------------------------------------------------------------------- */
+
+/* What only a scope that can be written to is asked. */
+static int check_rest(struct site *site)
+{
+    int code = check_leftovers(site);
+    if (code == ETHOS_OK)
+        code = check_link_temps(site);
+    if (code == ETHOS_OK && !site->unfinished)
+        code = check_recorded(site);
+    if (code == ETHOS_OK)
+        code = check_conflicts(site);
+    if (code == ETHOS_OK)
+        check_device(site);
+    return code;
+}
+
+int files_check_history(struct check *check, const char *scope)
+{
+    struct site site = {.check = check, .scope = scope};
+    int code = files_scope_path(scope, site.path, check->error);
+    if (code != ETHOS_OK)
+        return code;
+    site.dir = files_open(check->self, site.path, O_RDONLY | O_DIRECTORY, NULL);
+    if (site.dir < 0)
+        return ETHOS_OK;
+    check_folders(&site);
+    code = check_all_lines(&site);
+    if (code == ETHOS_OK && !site.blocked)
+        code = check_rest(&site);
+    os_close(site.dir);
+    return code;
+}

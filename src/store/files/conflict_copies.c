@@ -1,0 +1,352 @@
+/*
+ * conflict_copies.c: texts that could not be brought together with their file, kept beside it.
+ *
+ * Ours lie in .mem/conflicts as <key>.<UTC>.<sha8>.md; that name is their id. What other programs
+ * leave in the directory (sync tools: "*.sync-conflict-*", "*conflicted copy*") is listed too, under
+ * its own name. A copy is dropped only after its text is a blob that a line of the history names.
+ */
+#include "store/files/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/system/os.h"
+#include "base/view.h"
+#include "core/memory/conflict_name.h"
+#include "core/memory/scope.h"
+
+static int fail(const struct files *self, const struct files_hold *hold, struct ethos_error *error)
+{
+    int errnum = errno;
+    char path[FILES_PATH_SIZE + sizeof "/" CONFLICT_FOLDER];
+    snprintf(path, sizeof path, "%s/" CONFLICT_FOLDER, hold->path);
+    return files_fail(self, errnum, path, error);
+}
+
+/* ---- names ------------------------------------------------------------------------------------ */
+
+/* The key of a copy of ours; false when the name is none. */
+static bool key_of(const char *name, char key[ETHOS_MAX_KEY + 1])
+{
+    static const char form[] = ".00000000T000000Z.xxxxxxxx.md";
+    size_t size = strlen(name), tail = sizeof form - 1;
+    if (size <= tail || size - tail > ETHOS_MAX_KEY)
+        return false;
+    const char *rest = name + size - tail;
+    for (size_t i = 0; i < tail; i++) {
+        bool digit = rest[i] >= '0' && rest[i] <= '9';
+        if (form[i] == '0' ? !digit : form[i] != 'x' && rest[i] != form[i])
+            return false;
+    }
+    memcpy(key, name, size - tail);
+    key[size - tail] = 0;
+    files_unflat(key);
+    return true;
+}
+
+/* ---- keeping ---------------------------------------------------------------------------------- */
+
+static int open_folder(struct files *self, const struct files_hold *hold, struct ethos_error *error)
+{
+    if (os_mkdirs(hold->dir, CONFLICT_FOLDER) != 0)
+        return fail(self, hold, error);
+    int dir = os_open_beneath(hold->dir, CONFLICT_FOLDER, O_RDONLY | O_DIRECTORY, 0);
+    return dir < 0 ? fail(self, hold, error) : dir;
+}
+
+/* Whether a file of the folder holds exactly this text; one that cannot be read does not. */
+static bool holds(const struct files *self, int dir, const char *name, struct ethos_view text)
+{
+    static const struct ethos_read_how whole = {0};
+    struct ethos_text copy = {0};
+    int fd = os_open_beneath(dir, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    bool same = fd >= 0 && files_load(self, fd, name, &whole, &copy, NULL, NULL) == ETHOS_OK &&
+                view_eq(view_of(copy.data, copy.size), text);
+    if (fd >= 0)
+        os_close(fd);
+    if (copy.data)
+        self->host->resize(self->host->arg, copy.data, 0);
+    return same;
+}
+
+/* Sets *out_kept when a copy of any time has this text; name is the one it would get now. */
+static int find_kept(const struct files *self, const struct files_hold *hold, int dir,
+                     const char *key, const char *name, struct ethos_view text, bool *out_kept,
+                     struct ethos_error *error)
+{
+    struct files_names names;
+    struct ethos_view hash = view_from(view_str(name), strlen(name) - strlen(".xxxxxxxx.md"));
+    char other[ETHOS_MAX_KEY + 1];
+    int code = files_names_read(self, dir, hold->path, &names, error);
+    *out_kept = false;
+    if (code != ETHOS_OK)
+        return code;
+    for (size_t i = 0; !*out_kept && i < names.count; i++)
+        *out_kept = view_ends(view_str(names.sorted[i]), hash) && key_of(names.sorted[i], other) &&
+                    strcmp(other, key) == 0 && holds(self, dir, names.sorted[i], text);
+    files_names_release(&names);
+    return ETHOS_OK;
+}
+
+static bool write_copy(const struct files_hold *hold, int dir, const char *name,
+                       struct ethos_view text)
+{
+    static const char draft[] = ".conflict" FILES_DRAFT;
+    int fd = files_draft_create(hold->tmp, draft);
+    bool done = fd >= 0 && os_write_all(fd, text.data, text.size) == 0 && os_fdatasync(fd) == 0 &&
+                os_renameat(hold->tmp, draft, dir, name, 0) == 0;
+    int errnum = errno;
+    if (fd >= 0)
+        os_close(fd);
+    if (!done)
+        os_unlinkat(hold->tmp, draft, 0);
+    errno = errnum;
+    return done;
+}
+
+int files_conflict_keep(struct files *self, struct files_hold *hold, const char *key,
+                        struct ethos_view text, struct ethos_error *error)
+{
+    char name[CONFLICT_NAME_SIZE];
+    bool kept;
+    int code = files_hold_tmp(self, hold, error);
+    int dir = code == ETHOS_OK ? open_folder(self, hold, error) : code;
+    if (dir < 0)
+        return dir;
+    conflict_name(key, self->host->now_ms(self->host->arg), text, name);
+    code = find_kept(self, hold, dir, key, name, text, &kept, error);
+    if (code == ETHOS_OK && ((!kept && !write_copy(hold, dir, name, text)) || os_fsync(dir) != 0))
+        code = fail(self, hold, error);
+    os_close(dir);
+    return code;
+}
+
+int files_set_aside(struct ethos_store *store, const char *scope, const char *key,
+                    struct ethos_view text, struct ethos_error *error)
+{
+    struct files *self = (struct files *)store;
+    struct files_hold hold = {0};
+    int code = files_scope_path(scope, hold.path, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = files_hold_open(self, &hold, error);
+    if (code == ETHOS_OK && hold.lock < 0)
+        code = files_hold_make(self, &hold, error);
+    if (code == ETHOS_OK)
+        code = files_conflict_keep(self, &hold, key, text, error);
+    files_hold_close(self, &hold, code != ETHOS_OK);
+    return code == FILES_MOVED ? files_errno(self, EAGAIN, hold.path, error) : code;
+}
+
+/* ---- listing ---------------------------------------------------------------------------------- */
+
+/* The key of a file that a sync program left: what stands before its mark, with .md. */
+static bool foreign_key_of(const char *name, char key[ETHOS_MAX_KEY + 1])
+{
+    static const char *const marks[] = {".sync-conflict-", " (conflicted copy",
+                                        "'s conflicted copy"};
+    const char *mark = NULL;
+    for (size_t i = 0; !mark && i < sizeof marks / sizeof *marks; i++)
+        mark = strstr(name, marks[i]);
+    size_t size = mark ? (size_t)(mark - name) : 0;
+    if (size == 0 || size + 3 > ETHOS_MAX_KEY)
+        return false;
+    const char *person = memchr(name, '(', size); // "MEMORY (Ann's conflicted copy 2026-11-15).md"
+    if (person && person > name + 1)
+        size = (size_t)(person - name) - 1;
+    snprintf(key, ETHOS_MAX_KEY + 1, "%.*s.md", (int)size, name);
+    return true;
+}
+
+bool files_is_foreign_copy(const char *name)
+{
+    char key[ETHOS_MAX_KEY + 1];
+    return name[0] != '.' && foreign_key_of(name, key);
+}
+
+struct listing {
+    const struct files *self;
+    const char *scope_path;
+    int dir;
+    bool foreign;
+    ethos_conflict_fn *each;
+    void *arg;
+};
+
+static int list_one(const struct listing *listing, const char *name, struct ethos_error *error)
+{
+    struct stat st;
+    char key[ETHOS_MAX_KEY + 1], path[FILES_PATH_SIZE + NAME_MAX + 32], shown[PATH_MAX];
+    if (!(listing->foreign ? foreign_key_of(name, key) : key_of(name, key)))
+        return ETHOS_OK;
+    if (os_fstatat(listing->dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? ETHOS_OK : files_errno(listing->self, errno, name, error);
+    if (!S_ISREG(st.st_mode))
+        return ETHOS_OK;
+    snprintf(path, sizeof path, "%s%s/%s", listing->scope_path,
+             listing->foreign ? "" : "/" CONFLICT_FOLDER, name);
+    struct ethos_conflict conflict = {
+        .id = name,
+        .key = key,
+        .time_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000,
+        .bytes = (uint64_t)st.st_size,
+        .path = files_show(listing->self, path, shown),
+        .kind = listing->foreign ? "foreign" : "copy",
+    };
+    return listing->each(listing->arg, &conflict);
+}
+
+static int list_dir(const struct listing *listing, struct ethos_error *error)
+{
+    struct files_names names;
+    int code = files_names_read(listing->self, listing->dir, listing->scope_path, &names, error);
+    if (code != ETHOS_OK)
+        return code;
+    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
+        code = list_one(listing, names.sorted[i], error);
+    files_names_release(&names);
+    return code;
+}
+
+int files_conflicts(struct ethos_store *store, const char *scope, ethos_conflict_fn *each,
+                    void *arg, struct ethos_error *error)
+{
+    struct files *self = (struct files *)store;
+    char path[FILES_PATH_SIZE];
+    int dir = files_scope_open(self, scope, path, error);
+    if (dir < 0)
+        return dir == ETHOS_NOTFOUND ? ETHOS_OK : dir;
+    struct listing listing = {self, path, dir, true, each, arg};
+    int code = scope_is_tree(scope) ? ETHOS_OK : list_dir(&listing, error);
+    int folder = os_open_beneath(dir, CONFLICT_FOLDER, O_RDONLY | O_DIRECTORY, 0);
+    if (code == ETHOS_OK && folder < 0 && errno != ENOENT)
+        code = files_errno(self, errno, path, error);
+    if (code == ETHOS_OK && folder >= 0) {
+        listing.dir = folder;
+        listing.foreign = false;
+        code = list_dir(&listing, error);
+    }
+    if (folder >= 0)
+        os_close(folder);
+    os_close(dir);
+    return code;
+}
+
+/* ---- reading and dropping --------------------------------------------------------------------- */
+
+/* Where an id leads, below the scope's directory. ETHOS_NOTFOUND for what is no conflict. */
+static int path_of(const char *id, char key[ETHOS_MAX_KEY + 1], char *path, size_t size,
+                   struct ethos_error *error)
+{
+    if (!strchr(id, '/') && key_of(id, key))
+        snprintf(path, size, CONFLICT_FOLDER "/%s", id);
+    else if (!strchr(id, '/') && id[0] != '.' && foreign_key_of(id, key))
+        snprintf(path, size, "%s", id);
+    else
+        return err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id);
+    return ETHOS_OK;
+}
+
+static int read_copy(struct files *self, int dir, const char *id, char key[ETHOS_MAX_KEY + 1],
+                     char path[FILES_PATH_SIZE], struct ethos_text *out_text,
+                     struct ethos_error *error)
+{
+    static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
+    int code = path_of(id, key, path, FILES_PATH_SIZE, error);
+    if (code != ETHOS_OK)
+        return code;
+    int fd = os_open_beneath(dir, path, FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return errno == ENOENT ? err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id)
+                               : files_errno(self, errno, path, error);
+    code = files_load(self, fd, path, &whole, out_text, NULL, error);
+    os_close(fd);
+    return code;
+}
+
+int files_conflict_read(struct ethos_store *store, const char *scope, const char *id,
+                        struct ethos_text *out_text, struct ethos_error *error)
+{
+    struct files *self = (struct files *)store;
+    char scope_path[FILES_PATH_SIZE], path[FILES_PATH_SIZE], key[ETHOS_MAX_KEY + 1];
+    int dir = files_scope_open(self, scope, scope_path, error);
+    if (dir < 0)
+        return dir == ETHOS_NOTFOUND ? err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id)
+                                     : dir;
+    int code = read_copy(self, dir, id, key, path, out_text, error);
+    os_close(dir);
+    return code;
+}
+
+/* Makes a text reachable as a version of its key. */
+static int make_reachable(struct files *self, struct files_hold *hold, const char *scope,
+                          const char *key, struct ethos_view text, struct ethos_error *error)
+{
+    struct files_journal journal;
+    int code = files_journal_open(self, hold, &journal, error);
+    if (code == ETHOS_OK)
+        code = files_keep_seen(self, hold, &journal, scope, key, text, error);
+    files_journal_close(hold, &journal);
+    return code;
+}
+
+int files_conflict_drop(struct ethos_store *store, const char *scope, const char *id,
+                        struct ethos_error *error)
+{
+    struct files *self = (struct files *)store;
+    struct files_hold hold = {0};
+    struct ethos_text text = {0};
+    char path[FILES_PATH_SIZE], key[ETHOS_MAX_KEY + 1];
+    int code = files_scope_path(scope, hold.path, error);
+    if (code != ETHOS_OK)
+        return code;
+    code = files_hold_open(self, &hold, error);
+    if (code == ETHOS_OK && hold.dir < 0)
+        code = err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id);
+    if (code == ETHOS_OK)
+        code = read_copy(self, hold.dir, id, key, path, &text, error);
+    if (code == ETHOS_OK && hold.lock < 0)
+        code = files_hold_make(self, &hold, error);
+    if (code == ETHOS_OK)
+        code = make_reachable(self, &hold, scope, key, view_of(text.data, text.size), error);
+    if (code == ETHOS_OK && os_unlinkat(hold.dir, path, 0) != 0 && errno != ENOENT)
+        code = files_fail(self, errno, hold.path, error);
+    if (text.data)
+        self->host->resize(self->host->arg, text.data, 0);
+    files_hold_close(self, &hold, false);
+    return code == FILES_MOVED ? files_errno(self, EAGAIN, hold.path, error) : code;
+}
+
+/* Whether the history of a key leads to a text. */
+static bool is_version(struct files *self, const char *scope, const char *key,
+                       struct ethos_view text)
+{
+    struct ethos_text found = {0};
+    char revision[ETHOS_REVISION_SIZE];
+    hash_revision(text, revision);
+    int code = files_version(&self->store, scope, key, revision, &found, NULL);
+    if (found.data)
+        self->host->resize(self->host->arg, found.data, 0);
+    return code == ETHOS_OK;
+}
+
+int files_keep(struct ethos_store *store, const char *scope, const char *key,
+               struct ethos_view text, struct ethos_error *error)
+{
+    struct files *self = (struct files *)store;
+    struct files_hold hold = {0};
+    int code = files_scope_path(scope, hold.path, error);
+    if (code != ETHOS_OK || is_version(self, scope, key, text))
+        return code;
+    code = files_hold_open(self, &hold, error);
+    if (code == ETHOS_OK && hold.lock < 0)
+        code = files_hold_make(self, &hold, error);
+    if (code == ETHOS_OK)
+        code = make_reachable(self, &hold, scope, key, text, error);
+    files_hold_close(self, &hold, code != ETHOS_OK);
+    return code == FILES_MOVED ? files_errno(self, EAGAIN, hold.path, error) : code;
+}

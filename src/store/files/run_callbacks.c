@@ -1,0 +1,287 @@
+/*
+ * run_callbacks.c: the updates that share a write, asked one after the other.
+ *
+ * Each sees the texts that those before it left, in memory; what it answers becomes its own lines in
+ * the history, with its own origin and operation id. An update that is refused, or was done before,
+ * leaves the texts as they are.
+ */
+#include "store/files/write_job.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/view.h"
+#include "core/history/external_edit.h"
+#include "store/operation_id.h"
+#include "store/update_steps.h"
+
+/* ---- one update ----------------------------------------------------------------------------- */
+
+/* `old` of an edit: the file as it was read, or a copy of what became of it. */
+static int give_old(const struct job *job, const struct change *change, struct ethos_edit *edit,
+                    struct ethos_error *error)
+{
+    const struct ethos_host *host = job->self->host;
+    if (&edit->old == change->file)
+        return ETHOS_OK;
+    if (!change->text.data) {
+        edit_absent(host, &edit->old);
+        return ETHOS_OK;
+    }
+    int code = edit_reserve(host, &edit->old, change->text.size, error);
+    if (code != ETHOS_OK)
+        return code;
+    struct ethos_text *old = &edit->old;
+    memcpy(old->data, change->text.data, change->text.size);
+    old->data[change->text.size] = 0;
+    old->size = change->text.size;
+    old->offset = 0;
+    old->total = change->text.size;
+    old->mtime_ms = change->text.data == change->file->data ? change->file->mtime_ms
+                                                            : host->now_ms(host->arg);
+    old->unsettled = 0;
+    memcpy(old->revision, change->revision, sizeof old->revision);
+    return ETHOS_OK;
+}
+
+static int give_all(const struct job *job, const struct call *call)
+{
+    const struct ethos_edit_call *asked = call->asked;
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < asked->count; i++)
+        code = give_old(job, call->steps[i].change, &asked->edits[i], asked->error);
+    return code;
+}
+
+/* Was this operation done before, or by an earlier update of these? ETHOS_NOTFOUND when not. */
+static int recall(const struct job *job, const struct call *call)
+{
+    const struct ethos_edit_call *asked = call->asked;
+    if (!opid_given(asked->origin))
+        return ETHOS_NOTFOUND;
+    for (const struct call *other = job->calls; other < call; other++) {
+        if (other->op.data && strcmp(other->asked->origin->op_id, asked->origin->op_id) == 0)
+            return opid_recall(other->op, asked->origin, asked->edits, asked->count, asked->error);
+    }
+    return files_journal_recall(job->self, &job->hold, &job->journal, asked->origin, asked->edits,
+                                asked->count, asked->error);
+}
+
+/* An add that an earlier round took back may stand in the text all the same: somebody saved a copy. */
+static void drop_applied(const struct call *call)
+{
+    for (size_t i = 0; i < call->asked->count; i++) {
+        const struct step *step = &call->steps[i];
+        struct ethos_edit *edit = &call->asked->edits[i];
+        if (step->tried.diff.data && edit->verdict == ETHOS_EDIT_PUT &&
+            verdict_count(&step->tried, view_of(edit->old.data, edit->old.size)) >
+                step->tried_before)
+            edit->verdict = ETHOS_EDIT_KEEP;
+    }
+}
+
+/* The record by which a repeat is known and answered. */
+static int make_op(struct job *job, struct call *call)
+{
+    const struct ethos_edit_call *asked = call->asked;
+    struct str op;
+    if (!opid_given(asked->origin))
+        return ETHOS_OK;
+    str_init(&op, ETHOS_MAX_STORE_BYTES);
+    int64_t now_ms = job->self->host->now_ms(job->self->host->arg);
+    int code = opid_record(asked->origin, now_ms, asked->edits, asked->count, &op, asked->error);
+    if (code == ETHOS_OK) {
+        call->op = view_str(arena_copy(&job->arena, str_view(&op)));
+        if (!call->op.data)
+            code = err_nomem(asked->error);
+    }
+    str_release(&op);
+    return code;
+}
+
+/* The texts of the keys are those of the update from here on. */
+static void take_over(const struct call *call)
+{
+    for (size_t i = 0; i < call->asked->count; i++) {
+        struct change *change = call->steps[i].change;
+        struct ethos_edit *edit = &call->asked->edits[i];
+        if (!edit_changes(edit))
+            continue;
+        bool puts = edit->verdict == ETHOS_EDIT_PUT;
+        change->text = !puts ? (struct ethos_view){0} : edit->text.data ? edit->text : VIEW("");
+        change->revision = edit->revision;
+    }
+}
+
+static int answer(struct job *job, struct call *call)
+{
+    const struct ethos_edit_call *asked = call->asked;
+    int code = give_all(job, call);
+    if (code == ETHOS_OK)
+        code = recall(job, call);
+    if (code == ETHOS_NOTFOUND)
+        code = edit_ask(asked->edits, asked->count, asked->edit, asked->arg, asked->error);
+    if (code != ETHOS_OK)
+        return code;
+    drop_applied(call);
+    edit_finish(asked->edits, asked->count);
+    if (!edit_any_changes(asked->edits, asked->count))
+        return ETHOS_OK;
+    code = make_op(job, call);
+    if (code != ETHOS_OK)
+        return code;
+    call->changes = true;
+    take_over(call);
+    return ETHOS_OK;
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+static void aim(struct change *change)
+{
+    bool same = change->exists && change->text.data &&
+                (change->text.data == change->file->data ||
+                 view_eq(change->text, job_file_text(change)));
+    change->puts = change->text.data && !same;
+    change->drops = change->exists && !change->text.data;
+}
+
+/* What is answered without a change must be durable, too. */
+static void note_answer(const struct call *call)
+{
+    for (size_t i = 0; i < call->asked->count; i++)
+        call->steps[i].change->answers = true;
+}
+
+void job_ask_all(struct job *job)
+{
+    for (size_t i = 0; i < job->call_count; i++) {
+        struct call *call = &job->calls[i];
+        call->changes = false;
+        call->op = (struct ethos_view){0};
+        call->asked->code = answer(job, call);
+        if (call->asked->code == ETHOS_OK && !call->changes)
+            note_answer(call);
+    }
+    for (size_t i = 0; i < job->count; i++)
+        aim(&job->changes[i]);
+}
+
+bool job_any_changes(const struct job *job)
+{
+    for (size_t i = 0; i < job->call_count; i++) {
+        if (job->calls[i].changes)
+            return true;
+    }
+    return false;
+}
+
+/* ---- lines ---------------------------------------------------------------------------------- */
+
+static int make_record(struct job *job, const struct ethos_edit *edit,
+                       const struct ethos_origin *origin, struct history_last *last,
+                       struct history_record *out, struct ethos_error *error)
+{
+    static const struct ethos_origin nobody;
+    bool puts = edit->verdict == ETHOS_EDIT_PUT;
+    struct ethos_view text = edit->text.data ? edit->text : VIEW("");
+    if (!origin)
+        origin = &nobody;
+    *out = (struct history_record){
+        .scope = view_str(job->scope),
+        .key = view_str(edit->key),
+        .actions = view_str(edit_actions(edit)),
+        .source = view_str(origin->source ? origin->source : "tool"),
+        .session = view_str(origin->session),
+        .session_key = view_str(origin->session_key),
+        .op_id = view_str(origin->op_digest ? origin->op_id : NULL),
+        .user = view_str(origin->user),
+        .via = view_str(origin->via),
+        .undoes = view_str(origin->undoes),
+        .actor = view_str(origin->actor),
+        .trust = view_str(origin->trust),
+        .approved_by = view_str(origin->approved_by),
+        .edited_from = view_str(origin->edited_from),
+    };
+    if (edit->old.data)
+        out->before_hash = view_str(edit->old.revision);
+    if (puts)
+        out->after_hash = view_str(edit->revision);
+    int code = files_describe(job->self, &job->hold, last, view_of(edit->old.data, edit->old.size),
+                              puts ? text : (struct ethos_view){0}, &job->arena, out, error);
+    last->ours = true; // what the next line of the key comes after
+    last->since_blob = out->after_blob.size > 0 ? 0 : last->since_blob + 1;
+    return code;
+}
+
+/* The lines of one update among those of others. */
+static void mark_parts(struct history_record *records, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        records[i].part_index = (unsigned)i + 1;
+        records[i].part_count = (unsigned)count;
+    }
+}
+
+int job_make_records(struct job *job, struct history_record **out, size_t *out_count,
+                     struct ethos_error *error)
+{
+    size_t count = 0, most = 0, updates = 0;
+    for (size_t i = 0; i < job->call_count; i++) {
+        most += job->calls[i].asked->count;
+        updates += job->calls[i].changes;
+    }
+    struct history_record *records = arena_array(&job->arena, most, sizeof *records);
+    if (!records)
+        return err_nomem(error);
+    for (size_t i = 0; i < job->call_count; i++) {
+        const struct call *call = &job->calls[i];
+        const struct ethos_edit_call *asked = call->asked;
+        size_t first = count;
+        for (size_t k = 0; call->changes && k < asked->count; k++) {
+            if (!edit_changes(&asked->edits[k]))
+                continue;
+            int code = make_record(job, &asked->edits[k], asked->origin,
+                                   &call->steps[k].change->last, &records[count++], error);
+            if (code != ETHOS_OK)
+                return code;
+        }
+        if (call->changes)
+            records[count - 1].op = call->op; // on its last line
+        if (updates > 1)
+            mark_parts(&records[first], count - first);
+    }
+    *out = records;
+    *out_count = count;
+    return ETHOS_OK;
+}
+
+/* ---- tries ---------------------------------------------------------------------------------- */
+
+/* Without memory for it, an editor that saved a copy of the short-lived text may double an entry. */
+static void note_try(struct job *job, struct step *step, const struct ethos_edit *edit,
+                     const struct history_record *record)
+{
+    struct ethos_view before = view_of(edit->old.data, edit->old.size);
+    struct history_record whole = *record;
+    if (history_mend(before, edit->text, &job->tries, &whole) != ETHOS_OK)
+        return;
+    char *diff = arena_copy(&job->tries, whole.diff);
+    char *actions = diff ? arena_copy(&job->tries, whole.actions) : NULL;
+    if (!actions)
+        return;
+    step->tried = (struct history_record){.diff = view_of(diff, whole.diff.size),
+                                          .actions = view_str(actions)};
+    step->tried_before = verdict_count(&step->tried, before);
+}
+
+void job_note_tries(struct job *job, const struct history_record *records)
+{
+    for (size_t i = 0; i < job->call_count; i++) {
+        const struct call *call = &job->calls[i];
+        for (size_t k = 0; call->changes && k < call->asked->count; k++) {
+            if (edit_changes(&call->asked->edits[k]))
+                note_try(job, &call->steps[k], &call->asked->edits[k], records++);
+        }
+    }
+}

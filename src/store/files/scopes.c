@@ -1,0 +1,173 @@
+/*
+ * scopes.c: which scopes there are below a root.
+ *
+ * A directory is no scope yet: a personality has one for its settings. A scope was written when there is a
+ * history, or a text that somebody put there by hand.
+ */
+#include "store/files/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/system/os.h"
+#include "base/view.h"
+#include "core/memory/scope.h"
+#include "store/store.h"
+
+#define DIR_SIZE (ETHOS_MAX_ID + 64)
+#define SCOPES_BYTES 67108864 /* all scopes together */
+
+static const struct folder {
+    enum scope_kind kind;
+    const char *name, *below;
+} folders[] = {
+    {SCOPE_PERSONALITY, "personalities", ""},
+    {SCOPE_USER, "users", ""},
+    {SCOPE_TEAM, "teams", "/memory"},
+    {SCOPE_WORKSPACE, "workspaces", "/memory"},
+};
+
+struct walk {
+    const struct folder *folder;
+    store_files_scope_fn *each;
+    void *arg;
+    int code;
+};
+
+/* Whether it is a directory shows when somebody looks into it. */
+static int tell(void *arg, const char *name)
+{
+    struct walk *walk = arg;
+    char scope[ETHOS_MAX_SCOPE], dir[DIR_SIZE];
+    if (!scope_id_ok(view_str(name)))
+        return 0;
+    scope_make(walk->folder->kind, name, scope, NULL);
+    snprintf(dir, sizeof dir, "%s/%s%s", walk->folder->name, name, walk->folder->below);
+    walk->code = walk->each(walk->arg, scope, dir);
+    return walk->code;
+}
+
+static int walk_folder(int root, struct walk *walk, struct ethos_error *error)
+{
+    int fd = os_open_beneath(root, walk->folder->name, O_RDONLY | O_DIRECTORY, 0);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? ETHOS_OK
+                                                   : err_errno(error, errno, walk->folder->name);
+    int failed = os_list(fd, tell, walk), saved = errno;
+    os_close(fd);
+    if (walk->code != ETHOS_OK)
+        return walk->code;
+    return failed < 0 ? err_errno(error, saved, walk->folder->name) : ETHOS_OK;
+}
+
+int store_files_scopes(int root, store_files_scope_fn *each, void *arg, struct ethos_error *error)
+{
+    int code = root < 0 ? ETHOS_OK : each(arg, "global", ".");
+    for (size_t i = 0; root >= 0 && code == ETHOS_OK && i < sizeof folders / sizeof *folders; i++) {
+        struct walk walk = {&folders[i], each, arg, ETHOS_OK};
+        code = walk_folder(root, &walk, error);
+    }
+    return code;
+}
+
+/* ---- those that were written ---------------------------------------------------------------- */
+
+struct gathering {
+    int root;
+    struct files_names names;
+};
+
+/* Anything else shows, also that it cannot be looked at. */
+static bool is_no_directory(int root, const char *path)
+{
+    struct stat seen;
+    if (os_fstatat(root, path, &seen, 0) != 0)
+        return errno == ENOENT || errno == ENOTDIR;
+    return !S_ISDIR(seen.st_mode);
+}
+
+/* Adds the scope and its tree. */
+static int add_scope(void *arg, const char *scope, const char *dir)
+{
+    struct gathering *gathering = arg;
+    struct files_names *names = &gathering->names;
+    char tree[ETHOS_MAX_SCOPE];
+    if (is_no_directory(gathering->root, dir))
+        return ETHOS_OK;
+    scope_tree(scope, tree);
+    str_add(&names->bytes, view_of(scope, strlen(scope) + 1));
+    names->count += 2;
+    return str_add(&names->bytes, view_of(tree, strlen(tree) + 1));
+}
+
+static int stop_at_history(void *arg, const char *name)
+{
+    (void)arg;
+    return files_is_history(name) ? 1 : 0;
+}
+
+static int stop_at_text(void *arg, const struct ethos_entry *entry)
+{
+    return scope_key_shown(arg, entry->key) ? 1 : 0;
+}
+
+static int was_written(struct files *self, const char *scope, bool *out, struct ethos_error *error)
+{
+    char path[FILES_PATH_SIZE];
+    int dir = files_scope_open(self, scope, path, error);
+    *out = false;
+    if (dir < 0)
+        return dir == ETHOS_NOTFOUND ? ETHOS_OK : dir;
+    int found = os_list(dir, stop_at_history, NULL), saved = errno;
+    os_close(dir);
+    if (found < 0)
+        return files_errno(self, saved, path, error);
+    if (found == 0)
+        found = self->store.ops->list(&self->store, scope, stop_at_text, (void *)scope, error);
+    *out = found == 1;
+    return *out ? ETHOS_OK : found;
+}
+
+static int tell_written(struct files *self, const struct files_names *names, ethos_scope_fn *each,
+                        void *arg, struct ethos_error *error)
+{
+    bool written = false;
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < names->count; i++) {
+        code = was_written(self, names->sorted[i], &written, error);
+        if (code == ETHOS_OK && written)
+            code = each(arg, names->sorted[i]);
+    }
+    return code;
+}
+
+static int gather(struct files *self, struct files_names *out_names, struct ethos_error *error)
+{
+    struct gathering gathering = {.root = self->root, .names = *out_names};
+    int code = store_files_scopes(self->root, add_scope, &gathering, error);
+    *out_names = gathering.names;
+    if (str_code(&out_names->bytes) == ETHOS_NOMEM)
+        return err_nomem(error);
+    if (str_code(&out_names->bytes) == ETHOS_LIMIT)
+        return err_set(error, ETHOS_LIMIT, "%s: too many scopes", self->root_path);
+    return code == ETHOS_OK ? files_names_sort(out_names, error) : code;
+}
+
+int files_scopes(struct ethos_store *store, ethos_scope_fn *each, void *arg,
+                 struct ethos_error *error)
+{
+    struct files *self = (struct files *)store;
+    struct files_names names = {0};
+    files_root_moved(self);
+    int code = files_root(self, error);
+    if (code != ETHOS_OK)
+        return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
+    str_init(&names.bytes, SCOPES_BYTES);
+    code = gather(self, &names, error);
+    if (code == ETHOS_OK)
+        code = tell_written(self, &names, each, arg, error);
+    files_names_release(&names);
+    return code;
+}

@@ -1,0 +1,101 @@
+/*
+ * version_blobs.c: versions that are kept whole, found without reading the history again.
+ *
+ * Whoever goes through a history and needs its texts (blame, diffs that were cut) asks for one version
+ * after the other. A walk of the history meets the names of the blobs anyway, so it notes them: half of
+ * a name each, since a blob is checked by all of its hash. A live file that was replaced (a purge, another
+ * month) ends what is known.
+ */
+#include "store/files/internal.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/system/os.h"
+#include "base/view.h"
+
+#define MOST_NOTED 32768 /* texts, 40 bytes each */
+#define PREFIX_BYTES 7   /* of "sha256:<hex>" */
+
+struct noted {
+    uint64_t key;  /* hash of its name */
+    char half[32]; /* of the name of the blob */
+};
+
+static void stat_live(int dir, struct files_whole *whole)
+{
+    struct stat live = {0};
+    if (os_fstatat(dir, FILES_HISTORY, &live, AT_SYMLINK_NOFOLLOW) != 0)
+        live = (struct stat){0};
+    whole->dev = live.st_dev;
+    whole->ino = live.st_ino;
+}
+
+void files_whole_begin(struct files *self, int dir, const char *scope)
+{
+    struct files_whole *whole = &self->whole;
+    str_clear(&whole->noted);
+    whole->next = 0;
+    stat_live(dir, whole);
+    snprintf(whole->scope, sizeof whole->scope, "%s", scope);
+}
+
+/* Without memory for it, version reads the history. */
+static void note_blob(struct files_whole *whole, struct ethos_view key, struct ethos_view blob)
+{
+    struct noted noted = {.key = hash_mix(0, key)};
+    struct str *all = &whole->noted;
+    if (blob.size < sizeof noted.half || all->size >= MOST_NOTED * sizeof noted)
+        return;
+    memcpy(noted.half, blob.data, sizeof noted.half);
+    if (!view_ends(str_view(all), view_of((const char *)&noted, sizeof noted)))
+        str_add(all, view_of((const char *)&noted, sizeof noted));
+}
+
+void files_whole_note(struct files *self, const struct history_record *record)
+{
+    note_blob(&self->whole, record->key, record->after_blob);
+    note_blob(&self->whole, record->key, record->before_blob);
+    if (!record->append_blob.data) // then nothing is stored under this name
+        note_blob(&self->whole, record->key, record->blob);
+}
+
+/* The search goes on behind what was found last: versions are asked for in the order of the walk. */
+static bool is_noted(struct files_whole *whole, const struct noted *wanted)
+{
+    size_t count = whole->noted.size / sizeof *wanted;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = (whole->next + i) % count;
+        if (memcmp(whole->noted.data + at * sizeof *wanted, wanted, sizeof *wanted) != 0)
+            continue;
+        whole->next = at;
+        return true;
+    }
+    return false;
+}
+
+int files_whole_read(struct files *self, int dir, const char *scope, const char *key,
+                     const char *revision, struct str *out)
+{
+    struct files_whole *whole = &self->whole, now = {0};
+    struct files_blobs blobs = {.dir = dir};
+    struct noted wanted = {.key = hash_mix(0, view_str(key))};
+    char found[ETHOS_REVISION_SIZE];
+    if (strcmp(whole->scope, scope) != 0 || strlen(revision) != PREFIX_BYTES + HASH_HEX_SIZE - 1)
+        return ETHOS_NOTFOUND;
+    memcpy(wanted.half, revision + PREFIX_BYTES, sizeof wanted.half);
+    stat_live(dir, &now);
+    if (now.dev != whole->dev || now.ino != whole->ino || !is_noted(whole, &wanted))
+        return ETHOS_NOTFOUND;
+    int code = files_blob_read(&blobs, revision + PREFIX_BYTES, out);
+    if (code != ETHOS_OK)
+        return code;
+    hash_revision(str_view(out), found);
+    return strcmp(found, revision) == 0 ? ETHOS_OK : ETHOS_NOTFOUND;
+}
+
+void files_whole_release(struct files *self)
+{
+    str_release(&self->whole.noted);
+}

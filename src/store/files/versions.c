@@ -1,0 +1,401 @@
+/*
+ * versions.c: what the journal and the blobs remember: everything about a key, version.
+ *
+ * Reading takes no lock. A rotation meanwhile is noticed by the live file's inode, and everything is
+ * read again. Blobs are named by their hash and checked by whoever uses them.
+ */
+#include "store/files/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/system/os.h"
+#include "base/view.h"
+#include "store/update_steps.h"
+
+#define TRIES 8
+#define BLOB_SIZE (sizeof FILES_BLOBS "/.md" + 64)
+
+/* ---- the lines -------------------------------------------------------------------------------- */
+
+/* memory-history-2026-11.jsonl */
+static bool is_rotated(const char *name)
+{
+    static const char form[] = "memory-history-0000-00.jsonl";
+    if (strlen(name) != sizeof form - 1)
+        return false;
+    for (size_t i = 0; form[i]; i++) {
+        bool digit = name[i] >= '0' && name[i] <= '9';
+        if (form[i] == '0' ? !digit : name[i] != form[i])
+            return false;
+    }
+    return true;
+}
+
+bool files_is_history(const char *name)
+{
+    return strcmp(name, FILES_HISTORY) == 0 || is_rotated(name);
+}
+
+/* Appends a file; one that is not there has nothing. */
+static int add_file(const struct files *self, int dir, const char *path, const char *name,
+                    struct stat *out_seen, struct str *out, struct ethos_error *error)
+{
+    int fd = os_openat(dir, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return errno == ENOENT ? ETHOS_NOTFOUND : files_errno(self, errno, path, error);
+    int failed = os_fstat(fd, out_seen) != 0 ||
+                 os_read_all(fd, out, ETHOS_MAX_HISTORY_BYTES - out->size) != 0;
+    int saved = errno;
+    os_close(fd);
+    if (failed)
+        return files_errno(self, saved, path, error);
+    return ETHOS_OK;
+}
+
+static int add_rotated(const struct files *self, int dir, const char *path, struct str *out,
+                       struct ethos_error *error)
+{
+    struct files_names names;
+    struct stat seen;
+    int code = files_names_read(self, dir, path, &names, error);
+    if (code != ETHOS_OK)
+        return code;
+    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++) {
+        if (is_rotated(names.sorted[i]))
+            code = add_file(self, dir, path, names.sorted[i], &seen, out, error);
+        if (code == ETHOS_NOTFOUND)
+            code = ETHOS_OK;
+    }
+    files_names_release(&names);
+    return code;
+}
+
+int files_past_read(const struct files *self, int dir, const char *path, struct str *out,
+                    struct ethos_error *error)
+{
+    size_t start = out->size;
+    for (int i = 0; i < TRIES; i++) {
+        struct stat seen, now;
+        str_truncate(out, start);
+        bool before = os_fstatat(dir, FILES_HISTORY, &now, AT_SYMLINK_NOFOLLOW) == 0;
+        int code = add_rotated(self, dir, path, out, error);
+        if (code == ETHOS_OK)
+            code = add_file(self, dir, path, FILES_HISTORY, &seen, out, error);
+        if (code != ETHOS_OK && code != ETHOS_NOTFOUND)
+            return code;
+        bool after = code == ETHOS_OK;
+        if (before == after && (!after || now.st_ino == seen.st_ino))
+            return ETHOS_OK;
+    }
+    return files_errno(self, EAGAIN, path, error);
+}
+
+int files_past_load(const struct files *self, int dir, const char *path, const char *key,
+                    struct files_past *past, struct ethos_error *error)
+{
+    past->dir = dir;
+    past->path = path;
+    arena_init(&past->arena);
+    str_init(&past->text, ETHOS_MAX_HISTORY_BYTES);
+    history_init(&past->history, &past->arena);
+    int code = files_past_read(self, dir, path, &past->text, error);
+    if (code == ETHOS_OK && history_collect(&past->history, str_view(&past->text), key))
+        code = err_nomem(error);
+    return code;
+}
+
+void files_past_release(struct files_past *past)
+{
+    str_release(&past->text);
+    arena_release(&past->arena);
+}
+
+/* ---- blobs ------------------------------------------------------------------------------------ */
+
+static void blob_path(const char *hex, char out[BLOB_SIZE])
+{
+    snprintf(out, BLOB_SIZE, FILES_BLOBS "/%.64s.md", hex);
+}
+
+int files_blob_read(void *arg, const char *hex, struct str *out)
+{
+    struct files_blobs *blobs = arg;
+    char path[BLOB_SIZE];
+    blob_path(hex, path);
+    str_clear(out);
+    int fd = os_open_beneath(blobs->dir, path, FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    int failed = fd < 0 || os_read_all(fd, out, ETHOS_MAX_STORE_BYTES), saved = errno;
+    if (fd >= 0)
+        os_close(fd);
+    if (failed && saved == ENOMEM)
+        return ETHOS_NOMEM;
+    if (failed && saved != ENOENT && blobs->errnum == 0) {
+        blobs->errnum = saved;
+        snprintf(blobs->hex, sizeof blobs->hex, "%.64s", hex);
+    }
+    return failed ? ETHOS_NOTFOUND : ETHOS_OK;
+}
+
+static const char *blob_shown(const char *scope_path, const char *hex,
+                              char out[FILES_PATH_SIZE + BLOB_SIZE])
+{
+    bool top = strcmp(scope_path, ".") == 0;
+    snprintf(out, FILES_PATH_SIZE + BLOB_SIZE, "%s%s" FILES_BLOBS "/%.64s.md",
+             top ? "" : scope_path, top ? "" : "/", hex);
+    return out;
+}
+
+int files_blobs_fault(const struct files *self, const struct files_blobs *blobs,
+                      struct ethos_error *error)
+{
+    char shown[FILES_PATH_SIZE + BLOB_SIZE];
+    return blobs->errnum
+               ? files_errno(self, blobs->errnum, blob_shown(blobs->path, blobs->hex, shown), error)
+               : ETHOS_OK;
+}
+
+/* Whether the blob stands there whole. One that was not synced may have lost its bytes. */
+static bool has_blob(const struct files_hold *hold, const char *hex, struct ethos_view text)
+{
+    struct str found;
+    str_init(&found, ETHOS_MAX_STORE_BYTES);
+    struct files_blobs blobs = {.dir = hold->dir, .path = hold->path};
+    bool same = files_blob_read(&blobs, hex, &found) == ETHOS_OK && view_eq(str_view(&found), text);
+    str_release(&found);
+    return same;
+}
+
+static int sync_blobs(const struct files_hold *hold)
+{
+    int dir = os_open_beneath(hold->dir, FILES_BLOBS, O_RDONLY | O_DIRECTORY, 0);
+    if (dir < 0)
+        return -1;
+    int failed = os_fsync(dir), saved = errno;
+    os_close(dir);
+    errno = saved;
+    return failed;
+}
+
+/* The folder is named: there is no such blob, and what it is called helps nobody. */
+static int blob_fail(const struct files *self, const struct files_hold *hold,
+                     struct ethos_error *error)
+{
+    bool top = strcmp(hold->path, ".") == 0;
+    char shown[FILES_PATH_SIZE + sizeof "/" FILES_BLOBS];
+    snprintf(shown, sizeof shown, "%s%s" FILES_BLOBS, top ? "" : hold->path, top ? "" : "/");
+    return files_fail(self, errno, shown, error);
+}
+
+int files_blob_write(struct files *self, struct files_hold *hold, const char *hex,
+                     struct ethos_view text, bool sync, struct ethos_error *error)
+{
+    static const char name[] = ".blob" FILES_DRAFT;
+    char path[BLOB_SIZE];
+    sync = sync && self->durable;
+    int code = files_hold_tmp(self, hold, error);
+    if (code != ETHOS_OK)
+        return code;
+    blob_path(hex, path);
+    if (has_blob(hold, hex, text)) // perhaps not durable yet
+        return !sync || sync_blobs(hold) == 0 ? ETHOS_OK : blob_fail(self, hold, error);
+    if (str_add(&hold->blobs, view_of(hex, 64)) != ETHOS_OK)
+        return err_nomem(error);
+    if (os_mkdirs(hold->dir, FILES_BLOBS) != 0)
+        return files_fail(self, errno, hold->path, error);
+    int fd = files_draft_create(hold->tmp, name);
+    if (fd < 0)
+        return blob_fail(self, hold, error);
+    bool done = os_write_all(fd, text.data, text.size) == 0 && (!sync || os_fdatasync(fd) == 0) &&
+                os_renameat(hold->tmp, name, hold->dir, path, 0) == 0 &&
+                (!sync || sync_blobs(hold) == 0);
+    if (!done)
+        code = blob_fail(self, hold, error);
+    os_close(fd);
+    if (!done)
+        os_unlinkat(hold->tmp, name, 0);
+    return code;
+}
+
+int files_past_text(const struct files *self, const struct files_past *past, size_t index,
+                    bool before, struct str *out, struct ethos_error *error)
+{
+    char shown[PATH_MAX];
+    const struct history_record *record = &past->history.records[index];
+    struct files_blobs blobs = {.dir = past->dir, .path = past->path};
+    int code = history_rebuild(&past->history, index, before, files_blob_read, &blobs, out);
+    if (code == ETHOS_OK)
+        return code;
+    if (code == ETHOS_NOMEM)
+        return err_nomem(error);
+    code = files_blobs_fault(self, &blobs, error);
+    if (code != ETHOS_OK)
+        return code;
+    return err_set(error, ETHOS_CORRUPT,
+                   "%s/" FILES_HISTORY ": change %llu of %.*s leads to no text",
+                   files_show(self, past->path, shown), (unsigned long long)record->seq,
+                   VIEW_ARG(record->key));
+}
+
+/* ---- version ---------------------------------------------------------------------------------- */
+
+/* Where the revision stands: ETHOS_OK with index and side, or ETHOS_NOTFOUND. */
+static int find_revision(const struct history *history, const char *key, struct ethos_view revision,
+                         size_t *out_index, bool *out_before)
+{
+    for (size_t i = history->count; i-- > 0;) {
+        const struct history_record *record = &history->records[i];
+        bool after = view_eq(record->after_hash, revision) && !record->absent_after;
+        bool before = view_eq(record->before_hash, revision) && !record->absent_before;
+        if ((!after && !before) || !view_eq_str(record->key, key))
+            continue;
+        *out_index = i;
+        *out_before = !after;
+        return ETHOS_OK;
+    }
+    return ETHOS_NOTFOUND;
+}
+
+/* A save that was met on the way is kept as a blob and is no version of the chain. */
+static int read_seen(const struct files *self, const struct files_past *past, const char *key,
+                     struct ethos_view revision, struct str *out, struct ethos_error *error)
+{
+    struct files_blobs blobs = {.dir = past->dir, .path = past->path};
+    const struct history *history = &past->history;
+    for (size_t i = history->count; i-- > 0;) {
+        struct ethos_view blob = history->records[i].after_blob;
+        if (blob.size != 64 || revision.size != 71 || !view_ends(revision, blob) ||
+            !view_eq_str(history->records[i].key, key))
+            continue;
+        char hex[HASH_HEX_SIZE], found[ETHOS_REVISION_SIZE];
+        snprintf(hex, sizeof hex, "%.64s", blob.data);
+        int code = files_blob_read(&blobs, hex, out);
+        if (code == ETHOS_NOTFOUND && blobs.errnum)
+            return files_blobs_fault(self, &blobs, error);
+        hash_revision(str_view(out), found);
+        if (code != ETHOS_OK || !view_eq_str(revision, found))
+            return code == ETHOS_NOMEM ? err_nomem(error) : ETHOS_NOTFOUND;
+        return ETHOS_OK;
+    }
+    return ETHOS_NOTFOUND;
+}
+
+int files_give(const struct files *self, struct ethos_view text, const struct ethos_read_how *how,
+               struct ethos_text *out_text, struct ethos_error *error)
+{
+    int code = edit_reserve(self->host, out_text, text.size, error);
+    if (code != ETHOS_OK)
+        return code;
+    if (text.size > 0)
+        memcpy(out_text->data, text.data, text.size);
+    out_text->data[text.size] = 0;
+    out_text->size = text.size;
+    out_text->offset = 0;
+    out_text->total = text.size;
+    out_text->mtime_ms = -1;
+    out_text->unsettled = 0;
+    out_text->revision[0] = 0;
+    if (how->flags & ETHOS_READ_REVISION)
+        hash_revision(text, out_text->revision);
+    return ETHOS_OK;
+}
+
+/* What versions were made from last, and the directory and the live file as they were before that was read. */
+struct files_asked {
+    struct files_past past;
+    char scope[ETHOS_MAX_SCOPE], path[FILES_PATH_SIZE];
+    char key[ETHOS_MAX_KEY + 1]; /* "": all of them */
+    struct stat dir, live;
+};
+
+void files_past_forget(struct files *self)
+{
+    if (self->asked)
+        files_past_release(&self->asked->past);
+    self->host->resize(self->host->arg, self->asked, 0);
+    self->asked = NULL;
+}
+
+static void look(int dir, struct files_asked *out)
+{
+    if (os_fstat(dir, &out->dir) != 0 ||
+        os_fstatat(dir, FILES_HISTORY, &out->live, AT_SYMLINK_NOFOLLOW) != 0)
+        out->live = (struct stat){0};
+}
+
+/* Of a scope that is asked again, about another key, everything is read: more of them may follow. */
+static int ask(struct files *self, int dir, const char *scope, const char *key,
+               struct ethos_error *error)
+{
+    struct files_asked now = {0}, *last = self->asked;
+    look(dir, &now);
+    bool same = last && strcmp(last->scope, scope) == 0 && files_same(&last->dir, &now.dir) &&
+                files_same(&last->live, &now.live);
+    if (same && (!*last->key || strcmp(last->key, key) == 0)) {
+        last->past.dir = dir;
+        return ETHOS_OK;
+    }
+    files_past_forget(self);
+    struct files_asked *asked = self->host->resize(self->host->arg, NULL, sizeof *asked);
+    if (!asked)
+        return err_nomem(error);
+    *asked = now;
+    self->asked = asked;
+    snprintf(asked->scope, sizeof asked->scope, "%s", scope);
+    snprintf(asked->key, sizeof asked->key, "%s", same ? "" : key);
+    int code = files_scope_path(scope, asked->path, error);
+    if (code == ETHOS_OK)
+        code = files_past_load(self, dir, asked->path, same ? NULL : key, &asked->past, error);
+    return code;
+}
+
+static int rebuild(struct files *self, int dir, const char *scope, const char *key,
+                   const char *revision, struct str *out, struct ethos_error *error)
+{
+    size_t index;
+    bool before;
+    int code = ask(self, dir, scope, key, error);
+    bool failed = code != ETHOS_OK;
+    const struct files_past *past = failed ? NULL : &self->asked->past;
+    if (!failed &&
+        find_revision(&past->history, key, view_str(revision), &index, &before) == ETHOS_OK) {
+        code = files_past_text(self, past, index, before, out, error);
+    } else if (!failed) {
+        code = read_seen(self, past, key, view_str(revision), out, error);
+        if (code == ETHOS_NOTFOUND)
+            err_set(error, code, "%s: no version %s", key, revision);
+    }
+    if (failed || !self->walks)
+        files_past_forget(self);
+    return code;
+}
+
+int files_version(struct ethos_store *store, const char *scope, const char *key,
+                  const char *revision, struct ethos_text *out_text, struct ethos_error *error)
+{
+    struct files *self = (struct files *)store;
+    static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
+    struct str text;
+    char path[FILES_PATH_SIZE];
+    int dir = files_scope_open(self, scope, path, error);
+    if (dir < 0)
+        return dir == ETHOS_NOTFOUND
+                   ? err_set(error, ETHOS_NOTFOUND, "%s: no version %s", key, revision)
+                   : dir;
+    str_init(&text, ETHOS_MAX_STORE_BYTES);
+    int code = files_whole_read(self, dir, scope, key, revision, &text);
+    if (code == ETHOS_NOTFOUND)
+        code = rebuild(self, dir, scope, key, revision, &text, error);
+    else if (code != ETHOS_OK)
+        err_nomem(error);
+    if (code == ETHOS_OK)
+        code = files_give(self, str_view(&text), &whole, out_text, error);
+    str_release(&text);
+    os_close(dir);
+    return code;
+}

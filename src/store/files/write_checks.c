@@ -1,0 +1,136 @@
+/*
+ * write_checks.c: what a write must not replace, and directories it must not trust.
+ */
+#include "store/files/write_job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/system/dir.h"
+#include "base/system/os.h"
+
+int job_refuse(const struct job *job, const struct change *change, const char *why,
+               const char *hint, struct ethos_error *error)
+{
+    char shown[PATH_MAX];
+    int code = err_set(error, ETHOS_DENIED, "%s %s",
+                       files_show(job->self, change->spot->path, shown), why);
+    return err_hint(error, code, "%s", hint);
+}
+
+/* Two keys of this update that are one file: the later would undo the earlier. */
+static bool is_twin(const struct job *job, const struct change *change)
+{
+    for (const struct change *other = job->changes; other < change; other++) {
+        if (other->exists && job_changes(other) && job_same_inode(&other->seen, &change->seen))
+            return true;
+    }
+    return false;
+}
+
+int job_allow(const struct job *job, const struct change *change, struct ethos_error *error)
+{
+    if (!change->exists)
+        return ETHOS_OK;
+    if (is_twin(job, change))
+        return job_refuse(job, change, "is the same file as another key of this update",
+                          "make it a file of its own", error);
+    if (change->drops)
+        return change->spot->linked
+                   ? job_refuse(job, change, "is a symbolic link and is not removed",
+                                "remove the link or its target by hand", error)
+                   : ETHOS_OK;
+    if (change->seen.st_nlink > 1 && !job->self->in_place)
+        return job_refuse(job, change, "has another hard link, which would keep the old text",
+                          "make it a file of its own: cp it to a new name, then mv that over it",
+                          error);
+    return ETHOS_OK;
+}
+
+/* Whoever can write one of these directories could put another text in the place of ours. */
+static int check_private(const struct job *job, int dir, const char *name, const char *path,
+                         struct ethos_error *error)
+{
+    struct stat st;
+    char shown[PATH_MAX];
+    if (os_fstatat(dir, name, &st, 0) != 0)
+        return errno == ENOENT ? ETHOS_OK : files_fail(job->self, errno, path, error);
+    return dir_private(&st, files_show(job->self, path, shown), error);
+}
+
+/* From the root down to the folder of drafts; what is not there yet will be made private. */
+static int check_all_private(const struct job *job, struct ethos_error *error)
+{
+    static const char *const below[] = {".", FILES_MEM, FILES_TMP};
+    char path[FILES_PATH_SIZE + sizeof "/" FILES_TMP];
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && job->hold.path[i]; i++) {
+        if (job->hold.path[i] != '/')
+            continue;
+        snprintf(path, sizeof path, "%.*s", (int)i, job->hold.path);
+        code = check_private(job, job->self->root, path, path, error);
+    }
+    for (size_t i = 0; code == ETHOS_OK && i < sizeof below / sizeof *below; i++) {
+        snprintf(path, sizeof path, "%s%s%s", job->hold.path, i ? "/" : "", i ? below[i] : "");
+        code = check_private(job, job->hold.dir, below[i], path, error);
+    }
+    return code;
+}
+
+/* The folder a key is in; a key that is a link is named itself. */
+static void folder_of(const struct change *change, char out[FILES_PATH_SIZE])
+{
+    const char *path = change->spot->path;
+    const char *end = strrchr(path, '/');
+    if (change->spot->linked)
+        snprintf(out, FILES_PATH_SIZE, "%s", path);
+    else if (end)
+        snprintf(out, FILES_PATH_SIZE, "%.*s", (int)(end - path), path);
+    else
+        snprintf(out, FILES_PATH_SIZE, "."); // the home itself
+}
+
+/*
+ * A text is published by a new name in its folder. Where that is not allowed nothing must be recorded
+ * first. What the system cannot tell here, the write finds out.
+ */
+static int check_writable(const struct job *job, const struct change *change,
+                          struct ethos_error *error)
+{
+    char path[FILES_PATH_SIZE], shown[PATH_MAX];
+    int dir = change->spot->dir >= 0 ? change->spot->dir : job->hold.dir;
+    int errnum = os_faccessat(dir, ".", W_OK | X_OK) == 0 ? 0 : errno;
+    if (errnum == 0 || errnum == EPERM || errnum == ENOSYS || errnum == EINVAL)
+        return ETHOS_OK;
+    folder_of(change, path);
+    int code = files_errno(job->self, errnum, path, error);
+    return errnum != EACCES ? code
+                            : err_hint(error, code,
+                                       "nothing was changed; the folder cannot be written: chmod "
+                                       "u+w '%s', or give it to whoever runs ethos",
+                                       files_show(job->self, path, shown));
+}
+
+int job_check_writable(const struct job *job, struct ethos_error *error)
+{
+    int code = ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
+        if (job_changes(&job->changes[i]))
+            code = check_writable(job, &job->changes[i], error);
+    }
+    return code;
+}
+
+int job_allow_all(const struct job *job, struct ethos_error *error)
+{
+    int code = check_all_private(job, error);
+    for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
+        if (job_changes(&job->changes[i]))
+            code = job_allow(job, &job->changes[i], error);
+    }
+    return code == ETHOS_OK ? job_check_writable(job, error) : code;
+}

@@ -1,0 +1,40 @@
+/*
+ * operation_id.h: the record of one operation, for stores that remember operation ids (ETHOS_STORE_ONCE).
+ *
+ * A record is one line of JSON, without its line end:
+ *
+ *     {"opId":ID,"ts":MS,"digest":HEX,"rows":[{"key":KEY,"revision":REV,"receipt":TEXT},...]}
+ *
+ * with one row for every edit of the update, also for those that changed nothing: the report of a
+ * repeat is made from them alone. revision is "" where no text was left.
+ */
+#ifndef ETHOS_STORE_OPERATION_ID_H
+#define ETHOS_STORE_OPERATION_ID_H
+
+#include <stdbool.h>
+
+#include <ethos/provider.h>
+
+struct str;
+
+/* Whether this update is to be done once only. */
+bool opid_given(const struct ethos_origin *origin);
+
+/* Makes the record of an update, whose edits are finished, the content of out. */
+int opid_record(const struct ethos_origin *origin, int64_t now_ms, const struct ethos_edit *edits,
+                size_t count, struct str *out, struct ethos_error *error);
+
+/*
+ * Sets the edits as the record has them. ETHOS_NOTFOUND when it is no record, or that of another
+ * id; ETHOS_DENIED when it is that of another update under this id.
+ */
+int opid_recall(struct ethos_view record, const struct ethos_origin *origin,
+                struct ethos_edit *edits, size_t count, struct ethos_error *error);
+
+/* Whether that is what an update was refused for, by any store: its words are part of the contract. */
+bool opid_is_of_others(const struct ethos_error *error);
+
+/* When the operation was done, or -1 when this is no record. */
+int64_t opid_time(struct ethos_view record);
+
+#endif

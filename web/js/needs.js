@@ -1,0 +1,41 @@
+/*
+ * needs.js: what needs a person, for the page and for the count in the rail.
+ */
+import { allPages } from './client.js';
+
+const MOST_WORKSPACES = 20; // that are asked for notes to check: those with most notes
+const isOfConflict = ({ remedy }) => /\bconflicts list$/.test(remedy ?? ''); // it is in its own list
+
+/* Notes to check, of all workspaces; each with the workspace that it is in. */
+async function staleNotes(call) {
+    const { workspaces } = await allPages((cursor) => call('workspaces.list', { ...cursor }), ['workspaces']);
+    const places = workspaces.filter(({ problem, notes }) => !problem && notes > 0).sort((a, b) => b.notes - a.notes).slice(0, MOST_WORKSPACES);
+    const lists = await Promise.all(places.map(async ({ id }) => {
+        const { notes } = await allPages((cursor) => call('notes.list', { stale: true, workspaceId: id, ...cursor }), ['notes']);
+        return notes.filter(({ stale }) => stale).map((note) => ({ ...note, workspace: id }));
+    }));
+    return lists.flat();
+}
+
+export const needs = {
+    /** What changes it. */
+    events: ['pending.changed', 'conflict.changed', 'health.changed', 'note.changed'],
+
+    /** call(name, input): an operation. */
+    async ask(call) {
+        const [{ pending }, { conflicts }, notes, { findings }] = await Promise.all([
+            call('pending.list', {}),
+            allPages((cursor) => call('conflicts.list', { ...cursor }), ['conflicts', 'events']),
+            staleNotes(call),
+            allPages((cursor) => call('meta.health', { ...cursor }), ['findings']),
+        ]);
+        return {
+            pending,
+            conflicts,
+            notes,
+            findings: findings.filter((finding) => !isOfConflict(finding)),
+        };
+    },
+
+    count: ({ pending, conflicts, notes, findings }) => pending.length + conflicts.length + notes.length + findings.length,
+};
