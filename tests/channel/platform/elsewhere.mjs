@@ -37,6 +37,13 @@ export class Elsewhere extends Fixture {
         return this;
     }
 
+    // Until the platforms have seen the end of its sockets, too: who counts them counts those of the next gateway.
+    async stop(signal) {
+        const how = await super.stop(signal);
+        for (const platform of [this.slack, this.discord]) await platform?.until(({ sockets }) => sockets.size === 0, 'the end of the sockets');
+        return how;
+    }
+
     status() { return this.ethos('gateway', 'status', '--json'); }
 
     // Until the channel is in a state.
