@@ -253,13 +253,20 @@ void http_ring(struct http *http)
     (void)!write(http->bell, &one, sizeof one);
 }
 
+static bool has_waiting_connection(int fd)
+{
+    struct pollfd waiting = {fd, POLLIN, 0};
+    return poll(&waiting, 1, 0) > 0;
+}
+
+/* accept4 says that no file may be opened before it looks whether anybody waits: without a free one it always does. */
 static void take_connections(struct serve *self, int fd)
 {
     struct sockaddr_storage from;
     for (;;) {
         socklen_t size = sizeof from;
         int client = accept4(fd, (struct sockaddr *)&from, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (client < 0 && (errno == EMFILE || errno == ENFILE)) {
+        if (client < 0 && (errno == EMFILE || errno == ENFILE) && has_waiting_connection(fd)) {
             if (!self->full)
                 fprintf(stderr,
                         "ethos: no more files may be open (ulimit -n); connections that ask "

@@ -107,13 +107,31 @@ static bool asks_nothing(const struct connection *connection)
     return phase == PHASE_IDLE || phase == PHASE_HEADERS || phase == PHASE_REFUSED;
 }
 
-/* Holding the mutex. Who has asked nothing for longest gives its place to one that may. */
-static bool make_room(struct server *self)
+static bool has_unread_bytes(const struct connection *connection)
+{
+    int unread = 0;
+    return ioctl(connection->fd, FIONREAD, &unread) == 0 && unread > 0;
+}
+
+static struct connection *find_oldest_idle(const struct server *self, bool all_read)
 {
     struct connection *oldest = NULL;
     for (struct connection *at = self->connections; at; at = at->next)
-        if (!at->gone && asks_nothing(at) && (!oldest || at->since <= oldest->since))
+        if (!at->gone && asks_nothing(at) && (!oldest || at->since <= oldest->since) &&
+            !(all_read && at->phase != PHASE_REFUSED && has_unread_bytes(at)))
             oldest = at;
+    return oldest;
+}
+
+/*
+ * Holding the mutex. Who has asked nothing for longest gives its place to one that may. A request that has arrived
+ * and that no thread has read yet is a question, too.
+ */
+static bool make_room(struct server *self)
+{
+    struct connection *oldest = find_oldest_idle(self, false);
+    if (oldest && oldest->phase != PHASE_REFUSED && has_unread_bytes(oldest))
+        oldest = find_oldest_idle(self, true);
     if (!oldest)
         return false;
     shutdown(oldest->fd, SHUT_RDWR);
@@ -181,8 +199,7 @@ static void look_at_answer(struct connection *connection, int64_t now)
 static void announce(const struct connection *connection)
 {
     const int one = 1;
-    int unread = 0;
-    if (ioctl(connection->fd, FIONREAD, &unread) == 0 && unread > 0)
+    if (has_unread_bytes(connection))
         setsockopt(connection->fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof one);
 }
 
