@@ -25,7 +25,7 @@
 #include "core/sessions/attachment.h"
 #include "core/sessions/transcript.h"
 
-#define CONVERSATION_OWN "\"ethos_own\""
+#define CONVERSATION_OWN MESSAGE_OWN
 #define CONVERSATION_FOREIGN MESSAGE_FOREIGN
 
 struct conversation {

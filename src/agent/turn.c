@@ -284,7 +284,7 @@ static json_t *calls_json(const struct answer *answer)
     return calls;
 }
 
-static json_t *blocks_json(const struct answer *answer)
+static json_t *blocks_json(const struct answer *answer, bool untrusted)
 {
     json_t *blocks = json_array(), *raw = NULL;
     if (answer->raw.size > 0 &&
@@ -293,13 +293,16 @@ static json_t *blocks_json(const struct answer *answer)
     if (answer->failed)
         op_json_push(&blocks, json_pack("{s:s, s:s}", "type", "ethos_aborted", "reason",
                                         answer_error_code(answer->error)));
+    if (untrusted)
+        op_json_push(&blocks, json_pack("{s:s}", "type", "ethos_untrusted"));
     return blocks;
 }
 
 static int record_answer(struct turn *self, const struct answer *answer)
 {
     struct str calls, blocks;
-    json_t *call_rows = calls_json(answer), *block_rows = blocks_json(answer);
+    json_t *call_rows = calls_json(answer),
+           *block_rows = blocks_json(answer, self->toolbox.trust == TRUST_UNTRUSTED);
     str_init(&calls, 2 * (size_t)MODEL_MAX_TEXT);
     str_init(&blocks, 2 * (size_t)MODEL_MAX_TEXT);
     if (json_array_size(call_rows) > 0)

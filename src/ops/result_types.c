@@ -62,7 +62,8 @@ const struct answer_row answer_types[] = {
      "int, turnCount: int, userId?: string, displayTitle?: string?}"},
     {"Message", "{id: string, sessionId: string, role: "
                 "'user|assistant|tool_result|system|user_steer', content: string, toolCallId: "
-                "string?, toolName: string?, toolCalls: [any]?, timestamp: string, cut?: bool}"},
+                "string?, toolName: string?, toolCalls: [any]?, timestamp: string, cut?: bool, "
+                "untrusted?: bool}"},
     {"Personality",
      "{id: string, name: string, description: string?, provider: string?, model: string / "
      "{trivial?: string, default?: string, deep?: string} / null, toolset: [string]?, "
@@ -109,13 +110,15 @@ const struct answer_row answers[] = {
     {"memory.chunks.delete", "Report & {ok?: bool}"},
     {"search.all",
      "{hits: [{scope?: string, key?: string, line?: int, session?: string, message?: string, "
-     "snippet: string, modifiedAt: string?}], files: int, unreadable: int, partial: bool}"},
+     "snippet: string, modifiedAt: string?, untrusted?: bool}], files: int, unreadable: int, "
+     "partial: bool}"},
     {"memory.search",
      "{hits: [{scope: string, key: string, line: int, snippet: string, modifiedAt: "
-     "string?}], files: int, unreadable: int, partial: bool}"},
+     "string?, untrusted?: bool}], files: int, unreadable: int, partial: bool}"},
     {"memory.recall",
      "{hits: [{scope: string, key: string, line: int, text: string, date: string?, score: number, "
-     "message?: string, role?: string, why?: [{part: string, value: number, weight: number, score: "
+     "message?: string, role?: string, untrusted?: bool, why?: [{part: string, value: number, "
+     "weight: number, score: "
      "number}], words?: [{word: "
      "string, "
      "as?: string, near?: string, cosine?: number}], indexed?: string?}], scopes: int, units: int, "

@@ -781,6 +781,36 @@ static void test_what_is_attached_is_data(void **state)
     scene_close(&scene);
 }
 
+/* A conversation of its own in the same folder. */
+static void begin_session(struct scene *scene)
+{
+    assert_ok(scene->world, ethos_session_current(scene->world->turn, scene->folder, 1,
+                                                  scene->session, &scene->world->error));
+}
+
+static void test_what_was_answered_about_a_poisoned_file_stays_untrusted(void **state)
+{
+    static const struct scripted_answer answers[] = {
+        {.calls = {{"a", "read_file", "{\"path\":\"page.html\"}"}}},
+        {.text = "The page says: " POISON},
+        {.text = "I do not know."},
+        {.calls = {{"b", "session_search", "{\"query\":\"build\"}"}}},
+        {.calls = {{"c", "memory_write", OBEYS}}},
+        {.text = "Done."}};
+    struct scene scene;
+    OPEN(&scene, answers);
+    world_put(scene.world, "project/page.html", POISON "\n");
+    assert_ok(scene.world, say(&scene, "What does the page say?"));
+    begin_session(&scene);
+    assert_ok(scene.world, say(&scene, "What runs curl before a build?"));
+    assert_has_not(request_of(&scene, 2), "evil.example");
+    assert_ok(scene.world, say(&scene, "Search for it"));
+    assert_has(request_of(&scene, 4), "source=\"session_search\" trust=\"untrusted\"\n> {");
+    assert_has(request_of(&scene, 4), "evil.example");
+    assert_waits(&scene, "an earlier answer");
+    scene_close(&scene);
+}
+
 static void test_notes_that_are_read_taint_nothing(void **state)
 {
     static const struct scripted_answer answers[] = {
@@ -909,6 +939,7 @@ int main(void)
         WORLD_TEST(test_a_poisoned_file_makes_the_turn_untrusted_until_it_ends),
         WORLD_TEST(test_poisoned_instructions_are_data_until_they_are_accepted),
         WORLD_TEST(test_what_is_attached_is_data),
+        WORLD_TEST(test_what_was_answered_about_a_poisoned_file_stays_untrusted),
         WORLD_TEST(test_notes_that_are_read_taint_nothing),
         WORLD_TEST(test_a_turn_that_goes_on_is_as_untrusted_as_it_was),
         WORLD_TEST(test_a_guest_proposes_and_learns_nothing),

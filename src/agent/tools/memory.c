@@ -160,6 +160,21 @@ static int copy_without_secrets(const struct toolbox_call *call, const struct op
     return code;
 }
 
+/* A message that was found, and that holds somebody else's text or an answer to it. */
+static bool has_untrusted(const json_t *json)
+{
+    const char *name;
+    json_t *member, *row;
+    size_t index;
+    json_array_foreach (json, index, row)
+        if (has_untrusted(row))
+            return true;
+    json_object_foreach ((json_t *)json, name, member)
+        if (strcmp(name, "untrusted") == 0 ? json_is_true(member) : has_untrusted(member))
+            return true;
+    return false;
+}
+
 static bool run_tool(const struct toolbox_call *call, struct tool_call *tool_call,
                      struct running *running)
 {
@@ -186,7 +201,7 @@ static bool run_tool(const struct toolbox_call *call, struct tool_call *tool_cal
     json_decref(queued);
     bool shown = code == ETHOS_OK || tool_is_partial(tool_call, code);
     if (shown && tool_only_reads(tool_call->tool))
-        *call->text = TOOLBOX_OWN;
+        *call->text = has_untrusted(tool_call->result.json) ? TOOLBOX_FOREIGN : TOOLBOX_OWN;
     if (shown)
         tool_print_result(tool_call, call->out);
     else

@@ -28,3 +28,11 @@ struct ethos_view attachment_said(struct ethos_view message)
             return view_trim_end(view_of(message.data, (size_t)(line.data - message.data)));
     return message;
 }
+
+bool message_is_untrusted(const char *role, const char *blocks, struct ethos_view content)
+{
+    if (strcmp(role, "tool_result") == 0)
+        return !blocks || !strstr(blocks, MESSAGE_OWN);
+    return (blocks && (strstr(blocks, MESSAGE_FOREIGN) || strstr(blocks, MESSAGE_UNTRUSTED))) ||
+           attachment_said(content).size < content.size;
+}

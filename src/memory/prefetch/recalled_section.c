@@ -55,6 +55,12 @@ static bool is_question(const struct recall_hit *hit)
     return hit->said && hit->text.data[hit->text.size - 1] == '?';
 }
 
+/* A prompt holds what was admitted: not what a model said about a page that it had read. */
+static bool is_untrusted(const struct recall_hit *hit)
+{
+    return hit->said && hit->said->is_untrusted;
+}
+
 static int write_passage(const struct section *self, const struct recall_hit *hit, struct str *out)
 {
     char date[CLOCK_ISO_SIZE];
@@ -159,7 +165,7 @@ static int add_hit(void *arg, const struct recall_hit *hit)
 {
     struct section *self = arg;
     bool added;
-    if (is_shown(self, shown_text(self, hit)) || is_question(hit) ||
+    if (is_shown(self, shown_text(self, hit)) || is_question(hit) || is_untrusted(hit) ||
         !is_scope_shown(self->turn, hit->scope, hit->key))
         return ETHOS_OK;
     return found_chunks_has(self->turn, hit) ? add_chunk(self, hit)

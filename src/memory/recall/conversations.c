@@ -469,6 +469,7 @@ static int copy_message(void *arg, const struct ethos_message *message)
         out->id = arena_str(reading->arena, message->id);
         out->role = arena_str(reading->arena, message->role);
         out->text = view_of(arena_copy(reading->arena, visible), visible.size);
+        out->is_untrusted = message_is_untrusted(message->role, message->content_blocks, visible);
         if (!clock_parse(view_str(message->timestamp), 0, false, &out->time_ms, NULL))
             out->time_ms = -1;
         code = out->session && out->id && out->role && out->text.data ? ETHOS_OK : ETHOS_NOMEM;

@@ -97,6 +97,7 @@ struct said_message {
     const char *session, *key, *id, *role; /* key: of the session */
     struct ethos_view text;                /* what a model may read of it */
     int64_t time_ms;                       /* or -1 */
+    bool is_untrusted;                     /* it answers somebody else's text */
 };
 
 /*

@@ -1,7 +1,7 @@
 /*
  * recall.c: the operations memory.recall, what memory holds about a question, and recall.index.
  *
- *     {"hits": [{"scope", "key", "line", "text", "date", "score", "message"?, "role"?,
+ *     {"hits": [{"scope", "key", "line", "text", "date", "score", "message"?, "role"?, "untrusted"?,
  *                "why"?: [{"part", "value", "weight", "score"}], "words"?: [{"word", "as" | "near", "cosine"}],
  *                "indexed"?}],
  *      "scopes", "units", "partial", "elapsedMs"}
@@ -108,6 +108,8 @@ static int add_hit(void *arg, const struct recall_hit *hit)
     if (hit->said) {
         op_json_put(&row, "message", json_string(hit->said->id));
         op_json_put(&row, "role", json_string(hit->said->role));
+        if (hit->said->is_untrusted)
+            op_json_put(&row, "untrusted", json_true());
     }
     if (answer->why) {
         op_json_put(&row, "why", why_json(hit->ranked));

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/view.h"
+#include "core/sessions/attachment.h"
 #include "ops/paging.h"
 #include "ops/sessions/sessions.h"
 #include "ops/tables.h"
@@ -29,9 +30,12 @@ static json_t *snippet_json(const struct memory_hit *hit)
 /* A message instead of a line of a file. */
 static json_t *message_json(const struct memory_hit *hit)
 {
-    return json_pack("{s:s, s:s, s:o, s:o}", "session", hit->said->session, "message",
-                     hit->said->id, "snippet", snippet_json(hit), "modifiedAt",
-                     op_json_time(hit->mtime_ms));
+    json_t *row = json_pack("{s:s, s:s, s:o, s:o}", "session", hit->said->session, "message",
+                            hit->said->id, "snippet", snippet_json(hit), "modifiedAt",
+                            op_json_time(hit->mtime_ms));
+    if (hit->said->is_untrusted)
+        op_json_put(&row, "untrusted", json_true());
+    return row;
 }
 
 static int add_hit(void *arg, const struct memory_hit *hit)
@@ -58,7 +62,12 @@ static int add_kept(void *arg, const struct ethos_hit *hit)
                                .cut_before = hit->cut_before,
                                .cut_after = hit->cut_after,
                                .mtime_ms = -1};
-    const struct said_message said = {.session = hit->session->id, .id = hit->message->id};
+    const struct ethos_message *message = hit->message;
+    const struct said_message said = {.session = hit->session->id,
+                                      .id = message->id,
+                                      .is_untrusted = message_is_untrusted(message->role,
+                                                                           message->content_blocks,
+                                                                           message->content)};
     shown.said = &said;
     if (!clock_parse(view_str(hit->message->timestamp), 0, false, &shown.mtime_ms, NULL))
         shown.mtime_ms = -1;

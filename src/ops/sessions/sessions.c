@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "base/view.h"
 #include "core/memory/scope.h"
+#include "core/sessions/attachment.h"
 #include "core/sessions/normalize.h"
 #include "memory/handle.h"
 #include "memory/recall/recall.h"
@@ -82,12 +83,15 @@ static json_t *calls_json(const char *text)
 
 json_t *sessions_message(const struct ethos_message *message)
 {
-    return json_pack(
+    json_t *row = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", op_json_string(message->id), "sessionId",
         op_json_string(message->session), "role", op_json_string(message->role), "content",
         json_text(message->content), "toolCallId", op_json_string(message->tool_call_id),
         "toolName", op_json_string(message->tool_name), "toolCalls",
         calls_json(message->tool_calls), "timestamp", op_json_string(message->timestamp));
+    if (message_is_untrusted(message->role, message->content_blocks, message->content))
+        op_json_put(&row, "untrusted", json_true());
+    return row;
 }
 
 int sessions_walked(int code, struct ethos_error *error)
