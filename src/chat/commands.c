@@ -123,8 +123,8 @@ static void command_usage(struct talk *self, struct ethos_view rest)
 const struct talk_command talk_commands[] = {
     {"/memory", "[NOTE | edit [NOTE]]", "show memory, print a note, or edit one", command_memory},
     {"/undo", NULL, "undo what the last turn remembered", command_undo},
-    {"/pending", "[approve|edit|reject|never] [ID]",
-     "what waits for your approval; decide about it", command_pending},
+    {"/pending", "[DECISION] [ID]", "what waits for you; approve, edit, reject or never",
+     command_pending},
     {"/accept", NULL, "accept the instructions of this project as your own words", command_accept},
     {"/forget", "TEXT", "purge a text from memory, after showing where it is", command_forget},
     {"/recall", "TEXT", "search memory and notes", command_recall},
