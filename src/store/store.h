@@ -25,7 +25,7 @@ extern const struct ethos_store_ops store_files;
  * in the file. dir is the directory of its scope.
  */
 struct history_record;
-bool store_files_pending(int dir, const struct history_record *record);
+bool store_files_is_pending(int dir, const struct history_record *record);
 
 /*
  * Of the files store, too: the scopes that may have files below a root, "global" first, then every

@@ -248,8 +248,8 @@ static size_t count_told(const struct history *history, int dir)
     while (last && last->txn_id.size && first > 0 &&
            view_eq(history->records[first - 1].txn_id, last->txn_id)) {
         first--;
-        pending = pending ||
-                  (!history->voided[first] && store_files_pending(dir, &history->records[first]));
+        pending = pending || (!history->voided[first] &&
+                              store_files_is_pending(dir, &history->records[first]));
     }
     return pending ? first : count;
 }

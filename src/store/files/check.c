@@ -19,7 +19,7 @@
 
 /* ---- findings ------------------------------------------------------------------------------- */
 
-void files_check_report(struct check *check, enum ethos_severity severity, const char *path,
+void files_check_report(struct store_check *check, enum ethos_severity severity, const char *path,
                         const char *problem, const char *remedy)
 {
     char subject_line[QUOTE_SIZE], problem_line[QUOTE_SIZE], remedy_line[QUOTE_SIZE];
@@ -34,7 +34,7 @@ void files_check_report(struct check *check, enum ethos_severity severity, const
 }
 
 /* The path as a shell takes it: in single quotes unless it is plain. */
-static void add_typed(struct str *out, const char *path)
+static void add_shell_quoted(struct str *out, const char *path)
 {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
@@ -45,7 +45,7 @@ static void add_typed(struct str *out, const char *path)
     str_adds(out, quote);
 }
 
-void files_check_command(struct check *check, enum ethos_severity severity, const char *path,
+void files_check_command(struct store_check *check, enum ethos_severity severity, const char *path,
                          const char *problem, const char *command)
 {
     char shown[PATH_MAX];
@@ -53,7 +53,7 @@ void files_check_command(struct check *check, enum ethos_severity severity, cons
     str_init(&remedy, 8 * PATH_MAX);
     for (; *command; command++) {
         if (*command == '@')
-            add_typed(&remedy, files_show(check->self, path, shown));
+            add_shell_quoted(&remedy, files_full_path(check->self, path, shown));
         else
             str_addc(&remedy, *command);
     }
@@ -73,7 +73,7 @@ bool files_check_join(char out[FILES_PATH_SIZE], const char *path, const char *n
     return size < FILES_PATH_SIZE;
 }
 
-static void check_mode(struct check *check, int dir, const char *path)
+static void check_mode(struct store_check *check, int dir, const char *path)
 {
     struct stat st;
     char problem[80];
@@ -89,9 +89,9 @@ static void check_mode(struct check *check, int dir, const char *path)
 }
 
 /* What is called once for each name of a directory. */
-typedef int name_fn(struct check *check, int dir, const char *path, const char *name);
+typedef int name_fn(struct store_check *check, int dir, const char *path, const char *name);
 
-static int each_name(struct check *check, int dir, const char *path, name_fn *each)
+static int for_each_name(struct store_check *check, int dir, const char *path, name_fn *each)
 {
     struct files_names names;
     int code = files_names_read(check->self, dir, path, &names, check->error);
@@ -107,7 +107,7 @@ static int each_name(struct check *check, int dir, const char *path, name_fn *ea
 }
 
 /* Opens a directory for the walk; -1 when it is not there, and after reporting why it cannot be. */
-static int enter(struct check *check, const char *path)
+static int open_checked_dir(struct store_check *check, const char *path)
 {
     struct ethos_error error = {0};
     int dir = files_open(check->self, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, &error);
@@ -118,11 +118,11 @@ static int enter(struct check *check, const char *path)
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-static int check_bytes(struct check *check, int fd, const char *path)
+static int check_content(struct store_check *check, int fd, const char *path)
 {
     static const struct ethos_read_how whole = {0, 0};
     struct ethos_error error = {0};
-    int code = files_load(check->self, fd, path, &whole, &check->text, NULL, &error);
+    int code = files_read_fd(check->self, fd, path, &whole, &check->text, NULL, &error);
     if (code == ETHOS_NOMEM)
         return err_nomem(check->error);
     if (code != ETHOS_OK)
@@ -133,7 +133,7 @@ static int check_bytes(struct check *check, int fd, const char *path)
     return ETHOS_OK;
 }
 
-static int check_text(struct check *check, int fd, const char *path)
+static int check_text_file(struct store_check *check, int fd, const char *path)
 {
     struct stat st;
     char problem[120];
@@ -151,7 +151,7 @@ static int check_text(struct check *check, int fd, const char *path)
                             "cp -p @ @.new && mv @.new @");
     }
     if (st.st_size <= ETHOS_MAX_READ_BYTES)
-        return check_bytes(check, fd, path);
+        return check_content(check, fd, path);
     snprintf(problem, sizeof problem,
              "has %jd bytes, more than %d: only its end is shown, writing to it is refused",
              (intmax_t)st.st_size, ETHOS_MAX_READ_BYTES);
@@ -161,7 +161,7 @@ static int check_text(struct check *check, int fd, const char *path)
 }
 
 /* Looks before it opens: opening a device may act on it. */
-static int check_key(struct check *check, int dir, const char *path, const char *name)
+static int check_key(struct store_check *check, int dir, const char *path, const char *name)
 {
     struct stat st;
     struct ethos_error error = {0};
@@ -173,12 +173,13 @@ static int check_key(struct check *check, int dir, const char *path, const char 
         files_check_report(check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
         return ETHOS_OK;
     }
-    int code = check_text(check, fd, path);
+    int code = check_text_file(check, fd, path);
     os_close(fd);
     return code;
 }
 
-static void check_below(struct check *check, int dir, const char *path, const char *name)
+static void check_subdir_mode(struct store_check *check, int dir, const char *path,
+                              const char *name)
 {
     char below[FILES_PATH_SIZE];
     int fd = os_open_beneath(dir, name, O_RDONLY | O_DIRECTORY, 0);
@@ -190,10 +191,10 @@ static void check_below(struct check *check, int dir, const char *path, const ch
 
 /* ---- trees ---------------------------------------------------------------------------------- */
 
-static int check_node(struct check *check, int dir, const char *path, const char *name);
+static int check_tree_name(struct store_check *check, int dir, const char *path, const char *name);
 
 /* What is neither a text nor a directory. */
-static void check_odd(struct check *check, const struct stat *st, const char *path)
+static void report_non_file(struct store_check *check, const struct stat *st, const char *path)
 {
     if (S_ISLNK(st->st_mode))
         files_check_command(check, ETHOS_FINDING_WARNING, path,
@@ -205,7 +206,8 @@ static void check_odd(struct check *check, const struct stat *st, const char *pa
 }
 
 /* A file or directory of a tree, and what is below it. */
-static int enter_node(struct check *check, int dir, const char *path, const char *name, bool text)
+static int check_tree_entry(struct store_check *check, int dir, const char *path, const char *name,
+                            bool text)
 {
     int flags = text ? FILES_READ_FLAGS : O_RDONLY | O_DIRECTORY;
     int code = ETHOS_OK, fd = os_open_beneath(dir, name, flags | O_NOFOLLOW, 0);
@@ -215,16 +217,16 @@ static int enter_node(struct check *check, int dir, const char *path, const char
         return ETHOS_OK;
     }
     if (text) {
-        code = check_text(check, fd, path);
+        code = check_text_file(check, fd, path);
     } else {
         check_mode(check, fd, path);
-        code = each_name(check, fd, path, check_node);
+        code = for_each_name(check, fd, path, check_tree_name);
     }
     os_close(fd);
     return code;
 }
 
-static int check_node(struct check *check, int dir, const char *path, const char *name)
+static int check_tree_name(struct store_check *check, int dir, const char *path, const char *name)
 {
     struct stat st;
     const char *key = path + check->tree + 1;
@@ -238,23 +240,24 @@ static int check_node(struct check *check, int dir, const char *path, const char
         return ETHOS_OK;
     }
     if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
-        return enter_node(check, dir, path, name, S_ISREG(st.st_mode));
-    check_odd(check, &st, path);
+        return check_tree_entry(check, dir, path, name, S_ISREG(st.st_mode));
+    report_non_file(check, &st, path);
     return ETHOS_OK;
 }
 
 /* ---- the walk ------------------------------------------------------------------------------- */
 
 /* A directory that holds texts. ETHOS_NOTFOUND when it cannot be entered. */
-static int check_texts(struct check *check, const char *scope, const char *path, name_fn *each)
+static int check_texts(struct store_check *check, const char *scope, const char *path,
+                       name_fn *each)
 {
-    int dir = enter(check, path);
+    int dir = open_checked_dir(check, path);
     if (dir < 0)
         return ETHOS_NOTFOUND;
     check_mode(check, dir, path);
-    check_below(check, dir, path, FILES_MEM);
-    check_below(check, dir, path, FILES_TMP);
-    int code = each_name(check, dir, path, each);
+    check_subdir_mode(check, dir, path, FILES_MEM);
+    check_subdir_mode(check, dir, path, FILES_TMP);
+    int code = for_each_name(check, dir, path, each);
     if (code == ETHOS_OK && str_add(&check->scopes, view_of(scope, strlen(scope) + 1)) != ETHOS_OK)
         code = err_nomem(check->error);
     os_close(dir);
@@ -262,7 +265,7 @@ static int check_texts(struct check *check, const char *scope, const char *path,
 }
 
 /* That of a scope, and its tree. */
-static int check_scope(struct check *check, const char *id, const char *path)
+static int check_scope_texts(struct store_check *check, const char *id, const char *path)
 {
     char scope[ETHOS_MAX_SCOPE], tree[ETHOS_MAX_SCOPE], below[FILES_PATH_SIZE];
     int code = scope_make(check->kind, id, scope, check->error);
@@ -274,12 +277,12 @@ static int check_scope(struct check *check, const char *id, const char *path)
     if (code == ETHOS_OK)
         check->tree = strlen(below);
     if (code == ETHOS_OK)
-        code = check_texts(check, tree, below, check_node);
+        code = check_texts(check, tree, below, check_tree_name);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
 /* Whether a name that should be an id is that of a directory; reports one that is no id. */
-static bool is_id(struct check *check, int dir, const char *path, const char *name)
+static bool is_id_directory(struct store_check *check, int dir, const char *path, const char *name)
 {
     struct stat st;
     if (name[0] == '.' || os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -294,48 +297,50 @@ static bool is_id(struct check *check, int dir, const char *path, const char *na
 }
 
 /* personalities/<id>, users/<id>: the texts stand in the directory itself. */
-static int check_person(struct check *check, int dir, const char *path, const char *name)
+static int check_flat_scope(struct store_check *check, int dir, const char *path, const char *name)
 {
-    return is_id(check, dir, path, name) ? check_scope(check, name, path) : ETHOS_OK;
+    return is_id_directory(check, dir, path, name) ? check_scope_texts(check, name, path)
+                                                   : ETHOS_OK;
 }
 
 /* teams/<id>/memory, workspaces/<id>/memory. */
-static int check_shared(struct check *check, int dir, const char *path, const char *name)
+static int check_nested_scope(struct store_check *check, int dir, const char *path,
+                              const char *name)
 {
     char below[FILES_PATH_SIZE];
-    if (!is_id(check, dir, path, name) || !files_check_join(below, path, "memory"))
+    if (!is_id_directory(check, dir, path, name) || !files_check_join(below, path, "memory"))
         return ETHOS_OK;
-    int own = enter(check, path);
+    int own = open_checked_dir(check, path);
     if (own < 0)
         return ETHOS_OK;
     check_mode(check, own, path);
     os_close(own);
-    return check_scope(check, name, below);
+    return check_scope_texts(check, name, below);
 }
 
-static int check_folder(struct check *check, const char *path, name_fn *each)
+static int check_folder(struct store_check *check, const char *path, name_fn *each)
 {
-    int dir = enter(check, path);
+    int dir = open_checked_dir(check, path);
     if (dir < 0)
         return ETHOS_OK;
     check_mode(check, dir, path);
-    int code = each_name(check, dir, path, each);
+    int code = for_each_name(check, dir, path, each);
     os_close(dir);
     return code;
 }
 
-static int walk(struct check *check)
+static int check_all_scopes(struct store_check *check)
 {
     static const struct {
         const char *path;
         enum scope_kind kind;
         name_fn *each;
-    } folders[] = {{"personalities", SCOPE_PERSONALITY, check_person},
-                   {"users", SCOPE_USER, check_person},
-                   {"teams", SCOPE_TEAM, check_shared},
-                   {"workspaces", SCOPE_WORKSPACE, check_shared}};
+    } folders[] = {{"personalities", SCOPE_PERSONALITY, check_flat_scope},
+                   {"users", SCOPE_USER, check_flat_scope},
+                   {"teams", SCOPE_TEAM, check_nested_scope},
+                   {"workspaces", SCOPE_WORKSPACE, check_nested_scope}};
     check->kind = SCOPE_GLOBAL;
-    int code = check_scope(check, "", ".");
+    int code = check_scope_texts(check, "", ".");
     for (size_t i = 0; code == ETHOS_OK && i < sizeof folders / sizeof *folders; i++) {
         check->kind = folders[i].kind;
         code = check_folder(check, folders[i].path, folders[i].each);
@@ -344,12 +349,12 @@ static int walk(struct check *check)
 }
 
 /* Only in a root that is nobody else's: otherwise nothing is read or written there. */
-static int check_histories(struct check *check)
+static int check_histories(struct store_check *check)
 {
     int code = ETHOS_OK;
     const char *end = check->scopes.data + check->scopes.size;
     for (const char *scope = check->scopes.data; scope < end; scope += strlen(scope) + 1) {
-        if (code == ETHOS_OK && files_root(check->self, NULL) == ETHOS_OK)
+        if (code == ETHOS_OK && files_root_open(check->self, NULL) == ETHOS_OK)
             code = files_check_history(check, scope);
     }
     return code;
@@ -359,14 +364,14 @@ int files_check(struct ethos_store *store, int fix, ethos_finding_fn *each, void
                 struct ethos_error *error)
 {
     struct files *self = (struct files *)store;
-    struct check check = {.self = self, .fix = fix, .each = each, .arg = arg, .error = error};
+    struct store_check check = {.self = self, .fix = fix, .each = each, .arg = arg, .error = error};
     files_root_close(self); // its mode may be what is wrong: every other call looks again
-    int code = files_root_any(self, error);
+    int code = files_root_open_any_mode(self, error);
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
     str_init(&check.scopes, ETHOS_MAX_STORE_BYTES);
     str_init(&check.devices, ETHOS_MAX_STORE_BYTES);
-    code = walk(&check);
+    code = check_all_scopes(&check);
     files_root_close(self);
     if (code == ETHOS_OK)
         code = check_histories(&check);

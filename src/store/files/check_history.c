@@ -23,8 +23,8 @@
 /* One scope while it is being checked. */
 #define PROBE ".probe-" /* scratch files of check_device, which makes and removes them */
 
-struct site {
-    struct check *check;
+struct scope_check {
+    struct store_check *check;
     const char *scope;
     char path[FILES_PATH_SIZE];
     int dir;
@@ -32,16 +32,17 @@ struct site {
     bool blocked;    /* something of ours cannot be opened, and that was reported */
 };
 
-static void warn(const struct site *site, const char *path, const char *problem, const char *remedy)
+static void report_warning(const struct scope_check *site, const char *path, const char *problem,
+                           const char *remedy)
 {
     files_check_report(site->check, ETHOS_FINDING_WARNING, path, problem, remedy);
 }
 
 /* What cannot be looked at is a finding, unless memory was missing. */
-static int give_up(const struct site *site, const char *path, int code,
-                   const struct ethos_error *error)
+static int report_failure(const struct scope_check *site, const char *path, int code,
+                          const struct ethos_error *error)
 {
-    if (code == ETHOS_OK || code == ETHOS_NOTFOUND || code == FILES_MOVED)
+    if (code == ETHOS_OK || code == ETHOS_NOTFOUND || code == FILES_RETRY)
         return ETHOS_OK;
     if (code == ETHOS_NOMEM)
         return err_nomem(site->check->error);
@@ -52,7 +53,7 @@ static int give_up(const struct site *site, const char *path, int code,
 /* ---- nobody writes ---------------------------------------------------------------------------- */
 
 /* Holds the lock if there is one. False while somebody else does. */
-static bool try_lock(const struct site *site, int *out_lock)
+static bool try_lock_scope(const struct scope_check *site, int *out_lock)
 {
     *out_lock = os_open_beneath(site->dir, FILES_LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
     if (*out_lock < 0)
@@ -63,7 +64,7 @@ static bool try_lock(const struct site *site, int *out_lock)
     return false;
 }
 
-static void unlock(int lock)
+static void unlock_if_held(int lock)
 {
     if (lock >= 0)
         os_close(lock);
@@ -72,7 +73,7 @@ static void unlock(int lock)
 /* ---- what stands in the way ------------------------------------------------------------------- */
 
 /* Opens it as a writer does. 0 when that works or nothing is there, else an errno. */
-static int try_open(int dir, const char *name, int flags)
+static int try_open_as_writer(int dir, const char *name, int flags)
 {
     struct stat st;
     if (os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
@@ -87,11 +88,11 @@ static int try_open(int dir, const char *name, int flags)
 }
 
 /* Whether a file or folder of ours can be used; what cannot is reported. */
-static bool check_usable(struct site *site, const char *name, int flags)
+static bool check_usable(struct scope_check *site, const char *name, int flags)
 {
     struct ethos_error error = {0};
     char path[FILES_PATH_SIZE];
-    int errnum = try_open(site->dir, name, flags);
+    int errnum = try_open_as_writer(site->dir, name, flags);
     if (errnum == 0 || !files_check_join(path, site->path, name))
         return true;
     site->blocked = true;
@@ -107,7 +108,7 @@ static bool check_usable(struct site *site, const char *name, int flags)
     return false;
 }
 
-static void check_folders(struct site *site)
+static void check_folders(struct scope_check *site)
 {
     if (check_usable(site, FILES_MEM, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
         check_usable(site, FILES_TMP, O_RDONLY | O_DIRECTORY);
@@ -127,7 +128,8 @@ struct bad_lines {
 #define CLOCK_SLACK_MS 60000 /* that a clock may be set back or be ahead without being told of */
 
 /* Lines are in the order of their numbers; a clock that jumps shows in their times only. */
-static void check_time(const struct history_record *record, size_t number, struct bad_lines *out)
+static void check_line_time(const struct history_record *record, size_t number,
+                            struct bad_lines *out)
 {
     bool odd = !record->graft.data && (record->ts_ms > out->now_ms + CLOCK_SLACK_MS ||
                                        record->ts_ms + CLOCK_SLACK_MS < out->last_ms);
@@ -139,7 +141,7 @@ static void check_time(const struct history_record *record, size_t number, struc
         out->last_ms = record->ts_ms;
 }
 
-static int count_bad(struct ethos_view text, struct bad_lines *out)
+static int count_bad_lines(struct ethos_view text, struct bad_lines *out)
 {
     struct ethos_view line;
     struct history_record record;
@@ -151,7 +153,7 @@ static int count_bad(struct ethos_view text, struct bad_lines *out)
         arena_init(&arena);
         code = view_blank(line) ? ETHOS_OK : history_parse(line, &arena, &record);
         if (code == ETHOS_OK && !view_blank(line))
-            check_time(&record, number, out);
+            check_line_time(&record, number, out);
         arena_release(&arena);
         if (code == ETHOS_OK || code == ETHOS_NOMEM || out->count++ > 0)
             continue;
@@ -161,7 +163,8 @@ static int count_bad(struct ethos_view text, struct bad_lines *out)
     return code == ETHOS_NOMEM ? code : ETHOS_OK;
 }
 
-static void report_bad(const struct site *site, const char *path, const struct bad_lines *bad)
+static void report_bad_lines(const struct scope_check *site, const char *path,
+                             const struct bad_lines *bad)
 {
     char problem[160], more[48] = "";
     if (bad->count > 1)
@@ -169,12 +172,14 @@ static void report_bad(const struct site *site, const char *path, const struct b
                  bad->count > 2 ? "s" : "");
     snprintf(problem, sizeof problem, "line %zu is no record of a change%s%s", bad->first,
              bad->damaged ? " any more: its checksum does not match" : "", more);
-    warn(site, path, problem,
-         "take the line from a backup if there is one; without it that change is not shown");
+    report_warning(
+        site, path, problem,
+        "take the line from a backup if there is one; without it that change is not shown");
 }
 
 /* A note, not a fault: the order is that of the numbers, and nothing has to be mended. */
-static void report_odd(const struct site *site, const char *path, const struct bad_lines *bad)
+static void report_clock_jump(const struct scope_check *site, const char *path,
+                              const struct bad_lines *bad)
 {
     char problem[200], iso[CLOCK_ISO_SIZE], more[48] = "";
     clock_iso(bad->odd_ms, iso);
@@ -191,7 +196,7 @@ static void report_odd(const struct site *site, const char *path, const struct b
                        "these times");
 }
 
-static int check_lines(struct site *site, const char *name)
+static int check_lines(struct scope_check *site, const char *name)
 {
     struct files *self = site->check->self;
     struct bad_lines bad = {.now_ms = self->host->now_ms(self->host->arg)};
@@ -207,18 +212,18 @@ static int check_lines(struct site *site, const char *name)
     struct ethos_error error = {0};
     str_init(&text, ETHOS_MAX_HISTORY_BYTES);
     int code = os_read_all(fd, &text, ETHOS_MAX_HISTORY_BYTES) == 0
-                   ? count_bad(str_view(&text), &bad)
+                   ? count_bad_lines(str_view(&text), &bad)
                    : files_errno(site->check->self, errno, path, &error);
     str_release(&text);
     os_close(fd);
     if (code == ETHOS_OK && bad.count > 0)
-        report_bad(site, path, &bad);
+        report_bad_lines(site, path, &bad);
     if (code == ETHOS_OK && bad.odd_count > 0)
-        report_odd(site, path, &bad);
-    return give_up(site, path, code, &error);
+        report_clock_jump(site, path, &bad);
+    return report_failure(site, path, code, &error);
 }
 
-static int check_all_lines(struct site *site)
+static int check_all_lines(struct scope_check *site)
 {
     struct files_names names;
     int code = files_names_read(site->check->self, site->dir, site->path, &names,
@@ -233,17 +238,17 @@ static int check_all_lines(struct site *site)
 
 /* ---- leftovers -------------------------------------------------------------------------------- */
 
-static int recover(const struct site *site)
+static int recover_scope(const struct scope_check *site)
 {
     struct files *self = site->check->self;
-    struct files_hold hold = {0};
+    struct files_lock lock = {0};
     struct ethos_error error = {0};
-    memcpy(hold.path, site->path, sizeof hold.path);
-    int code = files_hold_open(self, &hold, &error);
-    if (code == ETHOS_OK && hold.lock >= 0)
-        code = files_recover_hold(self, &hold, site->scope, &error);
-    files_hold_close(self, &hold, false);
-    return give_up(site, site->path, code, &error);
+    memcpy(lock.path, site->path, sizeof lock.path);
+    int code = files_lock_scope(self, &lock, &error);
+    if (code == ETHOS_OK && lock.fd >= 0)
+        code = files_recover_locked(self, &lock, site->scope, &error);
+    files_unlock_scope(self, &lock, false);
+    return report_failure(site, site->path, code, &error);
 }
 
 /* What was displaced waits for its second look: that is no leftover. */
@@ -253,7 +258,7 @@ static bool is_leftover(const char *name)
     return !view_ends(text, VIEW(FILES_OLD)) && !view_starts(text, VIEW(PROBE));
 }
 
-static void report_leftover(struct site *site, int tmp, const char *name)
+static void report_leftover(struct scope_check *site, int tmp, const char *name)
 {
     struct stat st;
     char path[FILES_PATH_SIZE], below[FILES_PATH_SIZE];
@@ -266,12 +271,12 @@ static void report_leftover(struct site *site, int tmp, const char *name)
                                 : "the next write here clears it up, or: ethos doctor --fix");
 }
 
-static int check_names(struct site *site, int tmp, const struct files_names *names)
+static int check_temp_names(struct scope_check *site, int tmp, const struct files_names *names)
 {
     bool any = false;
     for (size_t i = 0; i < names->count; i++)
         any = any || is_leftover(names->sorted[i]);
-    int code = any && site->check->fix ? recover(site) : ETHOS_OK;
+    int code = any && site->check->fix ? recover_scope(site) : ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < names->count; i++) {
         if (is_leftover(names->sorted[i]))
             report_leftover(site, tmp, names->sorted[i]);
@@ -279,33 +284,33 @@ static int check_names(struct site *site, int tmp, const struct files_names *nam
     return code;
 }
 
-static int check_tmp(struct site *site, int tmp)
+static int check_unlocked_temps(struct scope_check *site, int tmp)
 {
     struct files_names names;
     int lock;
-    if (!try_lock(site, &lock))
+    if (!try_lock_scope(site, &lock))
         return ETHOS_OK;
     int code = files_names_read(site->check->self, tmp, site->path, &names, site->check->error);
-    unlock(lock); // whoever comes now would clear up as well
+    unlock_if_held(lock); // whoever comes now would clear up as well
     if (code != ETHOS_OK)
         return code;
-    code = check_names(site, tmp, &names);
+    code = check_temp_names(site, tmp, &names);
     files_names_release(&names);
     return code;
 }
 
-static int check_leftovers(struct site *site)
+static int check_leftovers(struct scope_check *site)
 {
     int tmp = os_open_beneath(site->dir, FILES_TMP, O_RDONLY | O_DIRECTORY, 0);
     if (tmp < 0)
         return ETHOS_OK;
-    int code = check_tmp(site, tmp);
+    int code = check_unlocked_temps(site, tmp);
     os_close(tmp);
     return code;
 }
 
 /* Beside the target of a link, whose own scope knows what it is about. */
-static void check_link_temp(const struct site *site, const char *name)
+static void check_link_temp(const struct scope_check *site, const char *name)
 {
     char path[FILES_PATH_SIZE];
     struct ethos_view text = view_str(name);
@@ -313,15 +318,15 @@ static void check_link_temp(const struct site *site, const char *name)
         (view_ends(text, VIEW(FILES_DRAFT)) || view_ends(text, VIEW(FILES_NEW)) ||
          view_ends(text, VIEW(FILES_GONE))) &&
         files_check_join(path, site->path, name))
-        warn(site, path, "left by a writer that was interrupted",
-             "the next write through the link to this file clears it up");
+        report_warning(site, path, "left by a writer that was interrupted",
+                       "the next write through the link to this file clears it up");
 }
 
-static int check_link_temps(const struct site *site)
+static int check_link_temps(const struct scope_check *site)
 {
     struct files_names names;
     int lock;
-    if (!try_lock(site, &lock))
+    if (!try_lock_scope(site, &lock))
         return ETHOS_OK;
     int code = files_names_read(site->check->self, site->dir, site->path, &names,
                                 site->check->error);
@@ -329,24 +334,25 @@ static int check_link_temps(const struct site *site)
         check_link_temp(site, names.sorted[i]);
     if (code == ETHOS_OK)
         files_names_release(&names);
-    unlock(lock);
+    unlock_if_held(lock);
     return code;
 }
 
 /* ---- edits that are not recorded -------------------------------------------------------------- */
 
 /* The keys that a walk of the history, newest first, has met; and those whose files are not as recorded. */
-struct unrecorded {
-    const struct site *site;
+struct unrecorded_keys {
+    const struct scope_check *site;
     json_t *met;
     struct str *keys; /* each terminated */
 };
 
 /* Whether the file of a key is the one its newest change led to; what cannot be read passes. */
-static int is_recorded(const struct site *site, const char *key, const char *revision, bool *out)
+static int is_recorded(const struct scope_check *site, const char *key, const char *revision,
+                       bool *out)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
-    struct check *check = site->check;
+    struct store_check *check = site->check;
     char path[FILES_PATH_SIZE];
     bool absent = strcmp(revision, "absent") == 0;
     *out = true;
@@ -357,16 +363,16 @@ static int is_recorded(const struct site *site, const char *key, const char *rev
         *out = fd != ETHOS_NOTFOUND || absent;
         return ETHOS_OK;
     }
-    int code = files_load(check->self, fd, path, &whole, &check->text, NULL, NULL);
+    int code = files_read_fd(check->self, fd, path, &whole, &check->text, NULL, NULL);
     os_close(fd);
     if (code == ETHOS_OK)
         *out = strcmp(revision, check->text.revision) == 0;
     return code == ETHOS_NOMEM ? code : ETHOS_OK;
 }
 
-static int check_change(void *arg, const struct ethos_change *change)
+static int check_newest_change(void *arg, const struct ethos_change *change)
 {
-    struct unrecorded *self = arg;
+    struct unrecorded_keys *self = arg;
     bool recorded = true, seen = change->via && strcmp(change->via, "seen") == 0;
     if (json_object_get(self->met, change->key) || strlen(change->key) > ETHOS_MAX_KEY)
         return ETHOS_OK;
@@ -380,53 +386,56 @@ static int check_change(void *arg, const struct ethos_change *change)
 }
 
 /* Adds the keys whose files differ from what is recorded. */
-static int find_unrecorded(const struct site *site, struct str *out, struct ethos_error *error)
+static int find_unrecorded(const struct scope_check *site, struct str *out,
+                           struct ethos_error *error)
 {
-    struct unrecorded self = {site, json_object(), out};
-    int code = self.met ? files_history(&site->check->self->store, site->scope, NULL, check_change,
-                                        &self, error)
+    struct unrecorded_keys self = {site, json_object(), out};
+    int code = self.met ? files_history(&site->check->self->store, site->scope, NULL,
+                                        check_newest_change, &self, error)
                         : ETHOS_NOMEM;
     json_decref(self.met);
     return code;
 }
 
-static int keep_text(void *arg, struct ethos_edit *edits, size_t count, struct ethos_error *error)
+static int keep_old_text(void *arg, struct ethos_edit *edits, size_t count,
+                         struct ethos_error *error)
 {
     (void)arg, (void)edits, (void)count, (void)error;
     return ETHOS_OK;
 }
 
-static int settle(const struct site *site, const char *key)
+static int record_external_edit(const struct scope_check *site, const char *key)
 {
     struct files *self = site->check->self;
     struct ethos_edit edit = {.key = key};
-    int code = files_update(&self->store, site->scope, &edit, 1, keep_text, NULL, NULL, NULL);
+    int code = files_update_scope(&self->store, site->scope, &edit, 1, keep_old_text, NULL, NULL,
+                                  NULL);
     if (edit.old.data)
         self->host->resize(self->host->arg, edit.old.data, 0);
     return code;
 }
 
-static int check_recorded(const struct site *site)
+static int check_recorded(const struct scope_check *site)
 {
     struct ethos_error error = {0};
     struct str keys;
     int lock, code = ETHOS_OK;
     str_init(&keys, ETHOS_MAX_STORE_BYTES);
-    if (try_lock(site, &lock)) {
+    if (try_lock_scope(site, &lock)) {
         code = find_unrecorded(site, &keys, &error);
-        unlock(lock);
+        unlock_if_held(lock);
     }
     for (const char *key = keys.data; code == ETHOS_OK && key < keys.data + keys.size;
          key += strlen(key) + 1) {
         char path[FILES_PATH_SIZE];
-        bool fixed = site->check->fix && settle(site, key) == ETHOS_OK;
+        bool fixed = site->check->fix && record_external_edit(site, key) == ETHOS_OK;
         if (files_check_join(path, site->path, key))
             files_check_report(site->check, fixed ? ETHOS_FINDING_FIXED : ETHOS_FINDING_WARNING,
                                path, "was changed outside, which is not recorded yet",
                                "ethos memory history");
     }
     str_release(&keys);
-    return give_up(site, site->path, code, &error);
+    return report_failure(site, site->path, code, &error);
 }
 
 /* ---- conflict copies -------------------------------------------------------------------------- */
@@ -438,7 +447,7 @@ static int count_copy(void *arg, const struct ethos_conflict *conflict)
     return 0;
 }
 
-static int check_conflicts(const struct site *site)
+static int check_conflicts(const struct scope_check *site)
 {
     struct ethos_error error = {0};
     size_t count = 0;
@@ -451,19 +460,20 @@ static int check_conflicts(const struct site *site)
              : person ? "-u "
                       : "-p ",
              named ? id + 1 : "", named ? " " : "");
-    int code = files_conflicts(&site->check->self->store, site->scope, count_copy, &count, &error);
+    int code = files_list_conflicts(&site->check->self->store, site->scope, count_copy, &count,
+                                    &error);
     snprintf(problem, sizeof problem, "%zu conflict %s to be looked at", count,
              count == 1 ? "copy waits" : "copies wait");
     if (code == ETHOS_OK && count > 0)
-        warn(site, site->path, problem, remedy);
-    return give_up(site, site->path, code, &error);
+        report_warning(site, site->path, problem, remedy);
+    return report_failure(site, site->path, code, &error);
 }
 
 /* ---- the file system -------------------------------------------------------------------------- */
 
 static const char local[] = "keep it on a local file system such as ext4, xfs or btrfs";
 
-static void check_kind(const struct site *site)
+static void check_file_system(const struct scope_check *site)
 {
     static const struct {
         uint64_t type;
@@ -481,41 +491,42 @@ static void check_kind(const struct site *site)
         return;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (kinds[i].type == type)
-            warn(site, site->path, kinds[i].problem, local);
+            report_warning(site, site->path, kinds[i].problem, local);
     }
 }
 
-static bool make_empty(int dir, const char *name)
+static bool create_empty_file(int dir, const char *name)
 {
     int fd = files_draft_create(dir, name);
     return fd >= 0 && os_close(fd) == 0;
 }
 
-static void try_exchange(const struct site *site, int tmp, const char *a, const char *b)
+static void try_exchange(const struct scope_check *site, int tmp, const char *a, const char *b)
 {
     if (os_exchange(tmp, a, tmp, b) != 0 && (errno == EINVAL || errno == ENOSYS))
-        warn(
+        report_warning(
             site, site->path,
             "its file system cannot exchange files: an editor's save in the very moment of a write "
             "may be lost",
             local);
 }
 
-static void try_lease(const struct site *site, int tmp, const char *name)
+static void try_lease(const struct scope_check *site, int tmp, const char *name)
 {
     int fd = os_openat(tmp, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
     if (fd < 0)
         return;
     if (os_has_writer(fd) < 0)
-        warn(site, site->path,
-             "its file system does not tell who writes to a file: an editor's slow save may be "
-             "taken up only by the next access",
-             local);
+        report_warning(
+            site, site->path,
+            "its file system does not tell who writes to a file: an editor's slow save may be "
+            "taken up only by the next access",
+            local);
     os_close(fd);
 }
 
 /* Whether the device of a folder is tried out for the first time. */
-static bool is_new_device(struct check *check, int folder)
+static bool is_new_device(struct store_check *check, int folder)
 {
     struct stat st;
     if (os_fstat(folder, &st) != 0)
@@ -528,11 +539,11 @@ static bool is_new_device(struct check *check, int folder)
            ETHOS_OK;
 }
 
-static void try_out(const struct site *site, int tmp)
+static void check_new_device(const struct scope_check *site, int tmp)
 {
     static const char a[] = PROBE "a" FILES_DRAFT, b[] = PROBE "b" FILES_DRAFT;
-    check_kind(site);
-    if (make_empty(tmp, a) && make_empty(tmp, b)) {
+    check_file_system(site);
+    if (create_empty_file(tmp, a) && create_empty_file(tmp, b)) {
         try_exchange(site, tmp, a, b);
         try_lease(site, tmp, a);
     }
@@ -541,15 +552,15 @@ static void try_out(const struct site *site, int tmp)
 }
 
 /* Where something was written before: the folder for drafts is there. */
-static void check_device(const struct site *site)
+static void check_device(const struct scope_check *site)
 {
     int lock, tmp = os_open_beneath(site->dir, FILES_TMP, O_RDONLY | O_DIRECTORY, 0);
     if (tmp < 0)
         return;
-    if (try_lock(site, &lock)) {
+    if (try_lock_scope(site, &lock)) {
         if (is_new_device(site->check, tmp))
-            try_out(site, tmp);
-        unlock(lock);
+            check_new_device(site, tmp);
+        unlock_if_held(lock);
     }
     os_close(tmp);
 }
@@ -557,7 +568,7 @@ static void check_device(const struct site *site)
 /* ---- the whole -------------------------------------------------------------------------------- */
 
 /* What only a scope that can be written to is asked. */
-static int check_rest(struct site *site)
+static int check_writable_scope(struct scope_check *site)
 {
     int code = check_leftovers(site);
     if (code == ETHOS_OK)
@@ -571,9 +582,9 @@ static int check_rest(struct site *site)
     return code;
 }
 
-int files_check_history(struct check *check, const char *scope)
+int files_check_history(struct store_check *check, const char *scope)
 {
-    struct site site = {.check = check, .scope = scope};
+    struct scope_check site = {.check = check, .scope = scope};
     int code = files_scope_path(scope, site.path, check->error);
     if (code != ETHOS_OK)
         return code;
@@ -583,7 +594,7 @@ int files_check_history(struct check *check, const char *scope)
     check_folders(&site);
     code = check_all_lines(&site);
     if (code == ETHOS_OK && !site.blocked)
-        code = check_rest(&site);
+        code = check_writable_scope(&site);
     os_close(site.dir);
     return code;
 }

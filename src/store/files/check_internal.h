@@ -7,7 +7,7 @@
 #include "core/memory/scope.h"
 #include "store/files/internal.h"
 
-struct check {
+struct store_check {
     struct files *self;
     bool fix;
     ethos_finding_fn *each;
@@ -21,17 +21,17 @@ struct check {
     struct ethos_error *error;
 };
 
-void files_check_report(struct check *check, enum ethos_severity severity, const char *path,
+void files_check_report(struct store_check *check, enum ethos_severity severity, const char *path,
                         const char *problem, const char *remedy);
 
 /* The same with a command to type as the remedy, in which '@' stands for the path. */
-void files_check_command(struct check *check, enum ethos_severity severity, const char *path,
+void files_check_command(struct store_check *check, enum ethos_severity severity, const char *path,
                          const char *problem, const char *command);
 
 /* False when the name is too long for any place of ours. */
 bool files_check_join(char out[FILES_PATH_SIZE], const char *path, const char *name);
 
 /* The part of a scope that is not its texts: history, leftovers, conflicts, the file system. */
-int files_check_history(struct check *check, const char *scope);
+int files_check_history(struct store_check *check, const char *scope);
 
 #endif

@@ -19,18 +19,19 @@
 #include "core/memory/conflict_name.h"
 #include "core/memory/scope.h"
 
-static int fail(const struct files *self, const struct files_hold *hold, struct ethos_error *error)
+static int folder_error(const struct files *self, const struct files_lock *lock,
+                        struct ethos_error *error)
 {
     int errnum = errno;
     char path[FILES_PATH_SIZE + sizeof "/" CONFLICT_FOLDER];
-    snprintf(path, sizeof path, "%s/" CONFLICT_FOLDER, hold->path);
-    return files_fail(self, errnum, path, error);
+    snprintf(path, sizeof path, "%s/" CONFLICT_FOLDER, lock->path);
+    return files_step_error(self, errnum, path, error);
 }
 
 /* ---- names ------------------------------------------------------------------------------------ */
 
 /* The key of a copy of ours; false when the name is none. */
-static bool key_of(const char *name, char key[ETHOS_MAX_KEY + 1])
+static bool parse_copy_name(const char *name, char key[ETHOS_MAX_KEY + 1])
 {
     static const char form[] = ".00000000T000000Z.xxxxxxxx.md";
     size_t size = strlen(name), tail = sizeof form - 1;
@@ -44,27 +45,28 @@ static bool key_of(const char *name, char key[ETHOS_MAX_KEY + 1])
     }
     memcpy(key, name, size - tail);
     key[size - tail] = 0;
-    files_unflat(key);
+    files_name_to_key(key);
     return true;
 }
 
 /* ---- keeping ---------------------------------------------------------------------------------- */
 
-static int open_folder(struct files *self, const struct files_hold *hold, struct ethos_error *error)
+static int open_conflict_folder(struct files *self, const struct files_lock *lock,
+                                struct ethos_error *error)
 {
-    if (os_mkdirs(hold->dir, CONFLICT_FOLDER) != 0)
-        return fail(self, hold, error);
-    int dir = os_open_beneath(hold->dir, CONFLICT_FOLDER, O_RDONLY | O_DIRECTORY, 0);
-    return dir < 0 ? fail(self, hold, error) : dir;
+    if (os_mkdirs(lock->dir, CONFLICT_FOLDER) != 0)
+        return folder_error(self, lock, error);
+    int dir = os_open_beneath(lock->dir, CONFLICT_FOLDER, O_RDONLY | O_DIRECTORY, 0);
+    return dir < 0 ? folder_error(self, lock, error) : dir;
 }
 
 /* Whether a file of the folder holds exactly this text; one that cannot be read does not. */
-static bool holds(const struct files *self, int dir, const char *name, struct ethos_view text)
+static bool has_text(const struct files *self, int dir, const char *name, struct ethos_view text)
 {
     static const struct ethos_read_how whole = {0};
     struct ethos_text copy = {0};
     int fd = os_open_beneath(dir, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
-    bool same = fd >= 0 && files_load(self, fd, name, &whole, &copy, NULL, NULL) == ETHOS_OK &&
+    bool same = fd >= 0 && files_read_fd(self, fd, name, &whole, &copy, NULL, NULL) == ETHOS_OK &&
                 view_eq(view_of(copy.data, copy.size), text);
     if (fd >= 0)
         os_close(fd);
@@ -74,78 +76,79 @@ static bool holds(const struct files *self, int dir, const char *name, struct et
 }
 
 /* Sets *out_kept when a copy of any time has this text; name is the one it would get now. */
-static int find_kept(const struct files *self, const struct files_hold *hold, int dir,
-                     const char *key, const char *name, struct ethos_view text, bool *out_kept,
-                     struct ethos_error *error)
+static int find_same_copy(const struct files *self, const struct files_lock *lock, int dir,
+                          const char *key, const char *name, struct ethos_view text, bool *out_kept,
+                          struct ethos_error *error)
 {
     struct files_names names;
     struct ethos_view hash = view_from(view_str(name), strlen(name) - strlen(".xxxxxxxx.md"));
     char other[ETHOS_MAX_KEY + 1];
-    int code = files_names_read(self, dir, hold->path, &names, error);
+    int code = files_names_read(self, dir, lock->path, &names, error);
     *out_kept = false;
     if (code != ETHOS_OK)
         return code;
     for (size_t i = 0; !*out_kept && i < names.count; i++)
-        *out_kept = view_ends(view_str(names.sorted[i]), hash) && key_of(names.sorted[i], other) &&
-                    strcmp(other, key) == 0 && holds(self, dir, names.sorted[i], text);
+        *out_kept = view_ends(view_str(names.sorted[i]), hash) &&
+                    parse_copy_name(names.sorted[i], other) && strcmp(other, key) == 0 &&
+                    has_text(self, dir, names.sorted[i], text);
     files_names_release(&names);
     return ETHOS_OK;
 }
 
-static bool write_copy(const struct files_hold *hold, int dir, const char *name,
+static bool write_copy(const struct files_lock *lock, int dir, const char *name,
                        struct ethos_view text)
 {
     static const char draft[] = ".conflict" FILES_DRAFT;
-    int fd = files_draft_create(hold->tmp, draft);
+    int fd = files_draft_create(lock->tmp, draft);
     bool done = fd >= 0 && os_write_all(fd, text.data, text.size) == 0 && os_fdatasync(fd) == 0 &&
-                os_renameat(hold->tmp, draft, dir, name, 0) == 0;
+                os_renameat(lock->tmp, draft, dir, name, 0) == 0;
     int errnum = errno;
     if (fd >= 0)
         os_close(fd);
     if (!done)
-        os_unlinkat(hold->tmp, draft, 0);
+        os_unlinkat(lock->tmp, draft, 0);
     errno = errnum;
     return done;
 }
 
-int files_conflict_keep(struct files *self, struct files_hold *hold, const char *key,
-                        struct ethos_view text, struct ethos_error *error)
+int files_conflict_write(struct files *self, struct files_lock *lock, const char *key,
+                         struct ethos_view text, struct ethos_error *error)
 {
     char name[CONFLICT_NAME_SIZE];
     bool kept;
-    int code = files_hold_tmp(self, hold, error);
-    int dir = code == ETHOS_OK ? open_folder(self, hold, error) : code;
+    int code = files_lock_open_drafts(self, lock, error);
+    int dir = code == ETHOS_OK ? open_conflict_folder(self, lock, error) : code;
     if (dir < 0)
         return dir;
     conflict_name(key, self->host->now_ms(self->host->arg), text, name);
-    code = find_kept(self, hold, dir, key, name, text, &kept, error);
-    if (code == ETHOS_OK && ((!kept && !write_copy(hold, dir, name, text)) || os_fsync(dir) != 0))
-        code = fail(self, hold, error);
+    code = find_same_copy(self, lock, dir, key, name, text, &kept, error);
+    if (code == ETHOS_OK && ((!kept && !write_copy(lock, dir, name, text)) || os_fsync(dir) != 0))
+        code = folder_error(self, lock, error);
     os_close(dir);
     return code;
 }
 
-int files_set_aside(struct ethos_store *store, const char *scope, const char *key,
-                    struct ethos_view text, struct ethos_error *error)
+int files_add_conflict_copy(struct ethos_store *store, const char *scope, const char *key,
+                            struct ethos_view text, struct ethos_error *error)
 {
     struct files *self = (struct files *)store;
-    struct files_hold hold = {0};
-    int code = files_scope_path(scope, hold.path, error);
+    struct files_lock lock = {0};
+    int code = files_scope_path(scope, lock.path, error);
     if (code != ETHOS_OK)
         return code;
-    code = files_hold_open(self, &hold, error);
-    if (code == ETHOS_OK && hold.lock < 0)
-        code = files_hold_make(self, &hold, error);
+    code = files_lock_scope(self, &lock, error);
+    if (code == ETHOS_OK && lock.fd < 0)
+        code = files_lock_create(self, &lock, error);
     if (code == ETHOS_OK)
-        code = files_conflict_keep(self, &hold, key, text, error);
-    files_hold_close(self, &hold, code != ETHOS_OK);
-    return code == FILES_MOVED ? files_errno(self, EAGAIN, hold.path, error) : code;
+        code = files_conflict_write(self, &lock, key, text, error);
+    files_unlock_scope(self, &lock, code != ETHOS_OK);
+    return code == FILES_RETRY ? files_errno(self, EAGAIN, lock.path, error) : code;
 }
 
 /* ---- listing ---------------------------------------------------------------------------------- */
 
 /* The key of a file that a sync program left: what stands before its mark, with .md. */
-static bool foreign_key_of(const char *name, char key[ETHOS_MAX_KEY + 1])
+static bool parse_sync_copy_name(const char *name, char key[ETHOS_MAX_KEY + 1])
 {
     static const char *const marks[] = {".sync-conflict-", " (conflicted copy",
                                         "'s conflicted copy"};
@@ -162,13 +165,13 @@ static bool foreign_key_of(const char *name, char key[ETHOS_MAX_KEY + 1])
     return true;
 }
 
-bool files_is_foreign_copy(const char *name)
+bool files_is_sync_conflict_copy(const char *name)
 {
     char key[ETHOS_MAX_KEY + 1];
-    return name[0] != '.' && foreign_key_of(name, key);
+    return name[0] != '.' && parse_sync_copy_name(name, key);
 }
 
-struct listing {
+struct copy_listing {
     const struct files *self;
     const char *scope_path;
     int dir;
@@ -177,11 +180,12 @@ struct listing {
     void *arg;
 };
 
-static int list_one(const struct listing *listing, const char *name, struct ethos_error *error)
+static int list_copy(const struct copy_listing *listing, const char *name,
+                     struct ethos_error *error)
 {
     struct stat st;
     char key[ETHOS_MAX_KEY + 1], path[FILES_PATH_SIZE + NAME_MAX + 32], shown[PATH_MAX];
-    if (!(listing->foreign ? foreign_key_of(name, key) : key_of(name, key)))
+    if (!(listing->foreign ? parse_sync_copy_name(name, key) : parse_copy_name(name, key)))
         return ETHOS_OK;
     if (os_fstatat(listing->dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? ETHOS_OK : files_errno(listing->self, errno, name, error);
@@ -194,41 +198,41 @@ static int list_one(const struct listing *listing, const char *name, struct etho
         .key = key,
         .time_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000,
         .bytes = (uint64_t)st.st_size,
-        .path = files_show(listing->self, path, shown),
+        .path = files_full_path(listing->self, path, shown),
         .kind = listing->foreign ? "foreign" : "copy",
     };
     return listing->each(listing->arg, &conflict);
 }
 
-static int list_dir(const struct listing *listing, struct ethos_error *error)
+static int list_folder(const struct copy_listing *listing, struct ethos_error *error)
 {
     struct files_names names;
     int code = files_names_read(listing->self, listing->dir, listing->scope_path, &names, error);
     if (code != ETHOS_OK)
         return code;
     for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
-        code = list_one(listing, names.sorted[i], error);
+        code = list_copy(listing, names.sorted[i], error);
     files_names_release(&names);
     return code;
 }
 
-int files_conflicts(struct ethos_store *store, const char *scope, ethos_conflict_fn *each,
-                    void *arg, struct ethos_error *error)
+int files_list_conflicts(struct ethos_store *store, const char *scope, ethos_conflict_fn *each,
+                         void *arg, struct ethos_error *error)
 {
     struct files *self = (struct files *)store;
     char path[FILES_PATH_SIZE];
     int dir = files_scope_open(self, scope, path, error);
     if (dir < 0)
         return dir == ETHOS_NOTFOUND ? ETHOS_OK : dir;
-    struct listing listing = {self, path, dir, true, each, arg};
-    int code = scope_is_tree(scope) ? ETHOS_OK : list_dir(&listing, error);
+    struct copy_listing listing = {self, path, dir, true, each, arg};
+    int code = scope_is_tree(scope) ? ETHOS_OK : list_folder(&listing, error);
     int folder = os_open_beneath(dir, CONFLICT_FOLDER, O_RDONLY | O_DIRECTORY, 0);
     if (code == ETHOS_OK && folder < 0 && errno != ENOENT)
         code = files_errno(self, errno, path, error);
     if (code == ETHOS_OK && folder >= 0) {
         listing.dir = folder;
         listing.foreign = false;
-        code = list_dir(&listing, error);
+        code = list_folder(&listing, error);
     }
     if (folder >= 0)
         os_close(folder);
@@ -239,31 +243,31 @@ int files_conflicts(struct ethos_store *store, const char *scope, ethos_conflict
 /* ---- reading and dropping --------------------------------------------------------------------- */
 
 /* Where an id leads, below the scope's directory. ETHOS_NOTFOUND for what is no conflict. */
-static int path_of(const char *id, char key[ETHOS_MAX_KEY + 1], char *path, size_t size,
-                   struct ethos_error *error)
+static int conflict_path(const char *id, char key[ETHOS_MAX_KEY + 1], char *path, size_t size,
+                         struct ethos_error *error)
 {
-    if (!strchr(id, '/') && key_of(id, key))
+    if (!strchr(id, '/') && parse_copy_name(id, key))
         snprintf(path, size, CONFLICT_FOLDER "/%s", id);
-    else if (!strchr(id, '/') && id[0] != '.' && foreign_key_of(id, key))
+    else if (!strchr(id, '/') && id[0] != '.' && parse_sync_copy_name(id, key))
         snprintf(path, size, "%s", id);
     else
         return err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id);
     return ETHOS_OK;
 }
 
-static int read_copy(struct files *self, int dir, const char *id, char key[ETHOS_MAX_KEY + 1],
-                     char path[FILES_PATH_SIZE], struct ethos_text *out_text,
-                     struct ethos_error *error)
+static int read_conflict_copy(struct files *self, int dir, const char *id,
+                              char key[ETHOS_MAX_KEY + 1], char path[FILES_PATH_SIZE],
+                              struct ethos_text *out_text, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
-    int code = path_of(id, key, path, FILES_PATH_SIZE, error);
+    int code = conflict_path(id, key, path, FILES_PATH_SIZE, error);
     if (code != ETHOS_OK)
         return code;
     int fd = os_open_beneath(dir, path, FILES_READ_FLAGS | O_NOFOLLOW, 0);
     if (fd < 0)
         return errno == ENOENT ? err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id)
                                : files_errno(self, errno, path, error);
-    code = files_load(self, fd, path, &whole, out_text, NULL, error);
+    code = files_read_fd(self, fd, path, &whole, out_text, NULL, error);
     os_close(fd);
     return code;
 }
@@ -277,53 +281,53 @@ int files_conflict_read(struct ethos_store *store, const char *scope, const char
     if (dir < 0)
         return dir == ETHOS_NOTFOUND ? err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id)
                                      : dir;
-    int code = read_copy(self, dir, id, key, path, out_text, error);
+    int code = read_conflict_copy(self, dir, id, key, path, out_text, error);
     os_close(dir);
     return code;
 }
 
 /* Makes a text reachable as a version of its key. */
-static int make_reachable(struct files *self, struct files_hold *hold, const char *scope,
+static int record_version(struct files *self, struct files_lock *lock, const char *scope,
                           const char *key, struct ethos_view text, struct ethos_error *error)
 {
     struct files_journal journal;
-    int code = files_journal_open(self, hold, &journal, error);
+    int code = files_journal_open(self, lock, &journal, error);
     if (code == ETHOS_OK)
-        code = files_keep_seen(self, hold, &journal, scope, key, text, error);
-    files_journal_close(hold, &journal);
+        code = files_record_seen_text(self, lock, &journal, scope, key, text, error);
+    files_journal_close(lock, &journal);
     return code;
 }
 
-int files_conflict_drop(struct ethos_store *store, const char *scope, const char *id,
-                        struct ethos_error *error)
+int files_conflict_remove(struct ethos_store *store, const char *scope, const char *id,
+                          struct ethos_error *error)
 {
     struct files *self = (struct files *)store;
-    struct files_hold hold = {0};
+    struct files_lock lock = {0};
     struct ethos_text text = {0};
     char path[FILES_PATH_SIZE], key[ETHOS_MAX_KEY + 1];
-    int code = files_scope_path(scope, hold.path, error);
+    int code = files_scope_path(scope, lock.path, error);
     if (code != ETHOS_OK)
         return code;
-    code = files_hold_open(self, &hold, error);
-    if (code == ETHOS_OK && hold.dir < 0)
+    code = files_lock_scope(self, &lock, error);
+    if (code == ETHOS_OK && lock.dir < 0)
         code = err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id);
     if (code == ETHOS_OK)
-        code = read_copy(self, hold.dir, id, key, path, &text, error);
-    if (code == ETHOS_OK && hold.lock < 0)
-        code = files_hold_make(self, &hold, error);
+        code = read_conflict_copy(self, lock.dir, id, key, path, &text, error);
+    if (code == ETHOS_OK && lock.fd < 0)
+        code = files_lock_create(self, &lock, error);
     if (code == ETHOS_OK)
-        code = make_reachable(self, &hold, scope, key, view_of(text.data, text.size), error);
-    if (code == ETHOS_OK && os_unlinkat(hold.dir, path, 0) != 0 && errno != ENOENT)
-        code = files_fail(self, errno, hold.path, error);
+        code = record_version(self, &lock, scope, key, view_of(text.data, text.size), error);
+    if (code == ETHOS_OK && os_unlinkat(lock.dir, path, 0) != 0 && errno != ENOENT)
+        code = files_step_error(self, errno, lock.path, error);
     if (text.data)
         self->host->resize(self->host->arg, text.data, 0);
-    files_hold_close(self, &hold, false);
-    return code == FILES_MOVED ? files_errno(self, EAGAIN, hold.path, error) : code;
+    files_unlock_scope(self, &lock, false);
+    return code == FILES_RETRY ? files_errno(self, EAGAIN, lock.path, error) : code;
 }
 
 /* Whether the history of a key leads to a text. */
-static bool is_version(struct files *self, const char *scope, const char *key,
-                       struct ethos_view text)
+static bool is_known_version(struct files *self, const char *scope, const char *key,
+                             struct ethos_view text)
 {
     struct ethos_text found = {0};
     char revision[ETHOS_REVISION_SIZE];
@@ -334,19 +338,19 @@ static bool is_version(struct files *self, const char *scope, const char *key,
     return code == ETHOS_OK;
 }
 
-int files_keep(struct ethos_store *store, const char *scope, const char *key,
-               struct ethos_view text, struct ethos_error *error)
+int files_add_version(struct ethos_store *store, const char *scope, const char *key,
+                      struct ethos_view text, struct ethos_error *error)
 {
     struct files *self = (struct files *)store;
-    struct files_hold hold = {0};
-    int code = files_scope_path(scope, hold.path, error);
-    if (code != ETHOS_OK || is_version(self, scope, key, text))
+    struct files_lock lock = {0};
+    int code = files_scope_path(scope, lock.path, error);
+    if (code != ETHOS_OK || is_known_version(self, scope, key, text))
         return code;
-    code = files_hold_open(self, &hold, error);
-    if (code == ETHOS_OK && hold.lock < 0)
-        code = files_hold_make(self, &hold, error);
+    code = files_lock_scope(self, &lock, error);
+    if (code == ETHOS_OK && lock.fd < 0)
+        code = files_lock_create(self, &lock, error);
     if (code == ETHOS_OK)
-        code = make_reachable(self, &hold, scope, key, text, error);
-    files_hold_close(self, &hold, code != ETHOS_OK);
-    return code == FILES_MOVED ? files_errno(self, EAGAIN, hold.path, error) : code;
+        code = record_version(self, &lock, scope, key, text, error);
+    files_unlock_scope(self, &lock, code != ETHOS_OK);
+    return code == FILES_RETRY ? files_errno(self, EAGAIN, lock.path, error) : code;
 }

@@ -21,66 +21,67 @@
 
 /* ---- describing a change ---------------------------------------------------------------------- */
 
-static int keep_blob(struct files *self, struct files_hold *hold, struct ethos_view hex,
-                     struct ethos_view text, struct ethos_error *error)
+static int write_blob(struct files *self, struct files_lock *lock, struct ethos_view hex,
+                      struct ethos_view text, struct ethos_error *error)
 {
     char name[65];
     if (hex.size != sizeof name - 1)
         return ETHOS_OK;
     memcpy(name, hex.data, hex.size);
     name[hex.size] = 0;
-    return files_blob_write(self, hold, name, text, true, error);
+    return files_blob_write(self, lock, name, text, true, error);
 }
 
 /* The hex digits of "sha256:<hex>". */
-static struct ethos_view hex_of(struct ethos_view hash)
+static struct ethos_view hash_digits(struct ethos_view hash)
 {
     return hash.size > 7 ? view_from(hash, 7) : hash;
 }
 
-int files_describe(struct files *self, struct files_hold *hold, const struct history_last *last,
-                   struct ethos_view before, struct ethos_view after, struct arena *arena,
-                   struct history_record *record, struct ethos_error *error)
+int files_describe_change(struct files *self, struct files_lock *lock,
+                          const struct history_last *last, struct ethos_view before,
+                          struct ethos_view after, struct arena *arena,
+                          struct history_record *record, struct ethos_error *error)
 {
     struct ethos_view appended = history_appended(before, after);
     if (history_describe_hashed(before, after, arena, record) != ETHOS_OK ||
         history_keep_appended(appended, arena, record) != ETHOS_OK)
         return err_nomem(error);
     if (!last->ours && before.size > 0) // what others recorded may not lead here
-        record->before_blob = hex_of(record->before_hash);
+        record->before_blob = hash_digits(record->before_hash);
     if (last->since_blob + 1 >= history_patches(appended, after) && after.size > 0)
-        record->after_blob = hex_of(record->after_hash);
+        record->after_blob = hash_digits(record->after_hash);
     int code = record->append_blob.data
-                   ? keep_blob(self, hold, record->append_blob, appended, error)
-                   : keep_blob(self, hold, record->blob, before, error);
+                   ? write_blob(self, lock, record->append_blob, appended, error)
+                   : write_blob(self, lock, record->blob, before, error);
     if (code == ETHOS_OK)
-        code = keep_blob(self, hold, record->before_blob, before, error);
-    return code == ETHOS_OK ? keep_blob(self, hold, record->after_blob, after, error) : code;
+        code = write_blob(self, lock, record->before_blob, before, error);
+    return code == ETHOS_OK ? write_blob(self, lock, record->after_blob, after, error) : code;
 }
 
 /* ---- judging ---------------------------------------------------------------------------------- */
 
-struct court {
+struct edit_review {
     struct files *self;
-    struct files_hold *hold;
+    struct files_lock *lock;
     struct history_last last;
     struct arena *arena;
     struct history_record model; /* scope and key */
     struct ethos_view now;
     struct str before; /* the text last recorded */
     bool has_before;   /* it could be rebuilt */
-    struct files_verdict *out;
+    struct files_external_edit *out;
 };
 
-static struct ethos_view last_text(const struct court *court)
+static struct ethos_view last_recorded_text(const struct edit_review *court)
 {
     return court->last.absent ? (struct ethos_view){0} : str_view(&court->before);
 }
 
 /* A change between texts that are both known. */
-static int add_record(struct court *court, const char *actions, const char *source, const char *via,
-                      const char *actor, struct ethos_view before, struct ethos_view after,
-                      struct ethos_error *error)
+static int add_change_record(struct edit_review *court, const char *actions, const char *source,
+                             const char *via, const char *actor, struct ethos_view before,
+                             struct ethos_view after, struct ethos_error *error)
 {
     struct history_record *record = &court->out->records[court->out->count];
     *record = court->model;
@@ -90,21 +91,21 @@ static int add_record(struct court *court, const char *actions, const char *sour
     record->actor = view_str(actor);
     if (strcmp(actor, "external") == 0)
         record->trust = VIEW("owner"); // an editor
-    int code = files_describe(court->self, court->hold, &court->last, before, after, court->arena,
-                              record, error);
+    int code = files_describe_change(court->self, court->lock, &court->last, before, after,
+                                     court->arena, record, error);
     if (code == ETHOS_OK)
         court->out->count++;
     return code;
 }
 
 /* What was recorded last cannot be rebuilt: the text of now is kept whole instead. */
-static int add_unfounded(struct court *court, struct ethos_error *error)
+static int add_whole_record(struct edit_review *court, struct ethos_error *error)
 {
     const struct history_last none = {0};
     struct history_record *record = &court->out->records[court->out->count];
     *record = court->model;
-    int code = files_describe(court->self, court->hold, &none, court->now, court->now, court->arena,
-                              record, error);
+    int code = files_describe_change(court->self, court->lock, &none, court->now, court->now,
+                                     court->arena, record, error);
     if (code != ETHOS_OK)
         return code;
     record->after_blob = record->before_blob;
@@ -121,22 +122,24 @@ static int add_unfounded(struct court *court, struct ethos_error *error)
     return record->before_hash.data ? ETHOS_OK : err_nomem(error);
 }
 
-static int add_external(struct court *court, const char *event, struct ethos_error *error)
+static int add_external_record(struct edit_review *court, const char *event,
+                               struct ethos_error *error)
 {
-    int code = court->has_before ? add_record(court, "external", "web-editor", "external",
-                                              "external", last_text(court), court->now, error)
-                                 : add_unfounded(court, error);
+    int code = court->has_before
+                   ? add_change_record(court, "external", "web-editor", "external", "external",
+                                       last_recorded_text(court), court->now, error)
+                   : add_whole_record(court, error);
     if (code == ETHOS_OK && event)
         court->out->records[court->out->count - 1].event = view_str(event);
     return code;
 }
 
 /* The newest change of the key never became the file: its lines are void. */
-static int add_void(struct court *court, const struct verdict_finding *finding,
-                    struct ethos_error *error)
+static int add_void_record(struct edit_review *court, const struct verdict_finding *finding,
+                           struct ethos_error *error)
 {
-    int code = add_record(court, "restore", "restore", "recovery", "ethos", last_text(court),
-                          court->now, error);
+    int code = add_change_record(court, "restore", "restore", "recovery", "ethos",
+                                 last_recorded_text(court), court->now, error);
     if (code == ETHOS_OK) {
         struct history_record *record = &court->out->records[court->out->count - 1];
         record->voids_first = finding->voids_first;
@@ -146,7 +149,8 @@ static int add_void(struct court *court, const struct verdict_finding *finding,
 }
 
 /* Appends one entry to out->text and tells of it. */
-static int reapply(struct court *court, struct ethos_view entry, struct ethos_error *error)
+static int reapply_entry(struct edit_review *court, struct ethos_view entry,
+                         struct ethos_error *error)
 {
     const struct ethos_update add = {.action = ETHOS_ACTION_ADD, .text = entry};
     struct update_effect effect;
@@ -161,61 +165,61 @@ static int reapply(struct court *court, struct ethos_view entry, struct ethos_er
         return code == ETHOS_NOMEM ? err_nomem(error)
                                    : err_set(error, code, "%.*s: the result is too large",
                                              VIEW_ARG(court->model.key));
-    return add_record(court, "add", "tool", "reapply", "ethos", old, str_view(text), error);
+    return add_change_record(court, "add", "tool", "reapply", "ethos", old, str_view(text), error);
 }
 
-static int reapply_all(struct court *court, const struct verdict_finding *finding,
-                       struct ethos_error *error)
+static int reapply_entries(struct edit_review *court, const struct verdict_finding *finding,
+                           struct ethos_error *error)
 {
-    int code = add_external(court, finding->dropped ? "partial" : "reapplied", error);
+    int code = add_external_record(court, finding->dropped ? "partial" : "reapplied", error);
     if (code == ETHOS_OK && str_add(&court->out->text, court->now) != ETHOS_OK)
         code = err_nomem(error);
     for (size_t i = 0; code == ETHOS_OK && i < finding->count; i++)
-        code = reapply(court, finding->entries[i], error);
+        code = reapply_entry(court, finding->entries[i], error);
     court->out->rewrites = code == ETHOS_OK;
     return code;
 }
 
 /* The last version as a conflict copy, where lines of it lost against those saved. */
-static int keep_conflict(struct court *court, const struct verdict_finding *finding,
-                         struct ethos_error *error)
+static int write_lost_text(struct edit_review *court, const struct verdict_finding *finding,
+                           struct ethos_error *error)
 {
     const char *key = arena_copy(court->arena, court->model.key);
     if (!key)
         return err_nomem(error);
-    return finding->conflicts == 0
-               ? ETHOS_OK
-               : files_conflict_keep(court->self, court->hold, key, last_text(court), error);
+    return finding->conflicts == 0 ? ETHOS_OK
+                                   : files_conflict_write(court->self, court->lock, key,
+                                                          last_recorded_text(court), error);
 }
 
-static int merge_all(struct court *court, const struct verdict_finding *finding,
-                     struct ethos_error *error)
+static int merge_edit(struct edit_review *court, const struct verdict_finding *finding,
+                      struct ethos_error *error)
 {
     bool whole = !finding->dropped && finding->conflicts == 0;
-    int code = add_external(court, whole ? "merged" : "partial", error);
+    int code = add_external_record(court, whole ? "merged" : "partial", error);
     if (code == ETHOS_OK)
-        code = add_record(court, "replace", "tool", "merge", "ethos", court->now, finding->merged,
-                          error);
+        code = add_change_record(court, "replace", "tool", "merge", "ethos", court->now,
+                                 finding->merged, error);
     if (code == ETHOS_OK && str_add(&court->out->text, finding->merged) != ETHOS_OK)
         code = err_nomem(error);
     court->out->rewrites = code == ETHOS_OK;
     return code;
 }
 
-static int put_back(struct court *court, struct ethos_error *error)
+static int restore_last_text(struct edit_review *court, struct ethos_error *error)
 {
-    int code = add_external(court, "restored", error);
+    int code = add_external_record(court, "restored", error);
     if (code == ETHOS_OK)
-        code = add_record(court, "restore", "restore", "recovery", "ethos", court->now,
-                          last_text(court), error);
-    if (code == ETHOS_OK && str_add(&court->out->text, last_text(court)) != ETHOS_OK)
+        code = add_change_record(court, "restore", "restore", "recovery", "ethos", court->now,
+                                 last_recorded_text(court), error);
+    if (code == ETHOS_OK && str_add(&court->out->text, last_recorded_text(court)) != ETHOS_OK)
         code = err_nomem(error);
     court->out->rewrites = code == ETHOS_OK;
     return code;
 }
 
 /* Whether the newest change, which the text of now is from before of, was never published. */
-static bool is_unpublished(const struct court *court, const struct verdict_finding *finding,
+static bool is_unpublished(const struct edit_review *court, const struct verdict_finding *finding,
                            const struct stat *seen)
 {
     if (finding->voids_first == 0 || !court->last.alone || !court->now.data)
@@ -226,66 +230,66 @@ static bool is_unpublished(const struct court *court, const struct verdict_findi
            changed_ms + CLOCK_SLACK_MS < court->last.ts_ms;
 }
 
-static int sentence(struct court *court, const struct verdict_finding *finding,
-                    const struct stat *seen, struct ethos_error *error)
+static int record_finding(struct edit_review *court, const struct verdict_finding *finding,
+                          const struct stat *seen, struct ethos_error *error)
 {
     court->out->records = arena_array(court->arena, finding->count + 2,
                                       sizeof *court->out->records);
     if (!court->out->records)
         return err_nomem(error);
-    int code = keep_conflict(court, finding, error);
+    int code = write_lost_text(court, finding, error);
     if (code != ETHOS_OK)
         return code;
     switch (finding->verdict) {
     case VERDICT_MERGE:
-        return merge_all(court, finding, error);
+        return merge_edit(court, finding, error);
     case VERDICT_REAPPLY:
-        return reapply_all(court, finding, error);
+        return reapply_entries(court, finding, error);
     case VERDICT_RESTORE:
-        return put_back(court, error);
+        return restore_last_text(court, error);
     case VERDICT_REVERT:
         if (is_unpublished(court, finding, seen))
-            return add_void(court, finding, error);
+            return add_void_record(court, finding, error);
         break;
     case VERDICT_HONOUR:
         break;
     }
-    return add_external(court,
-                        finding->returned  ? "returned"
-                        : finding->dropped ? "dropped"
-                                           : NULL,
-                        error);
+    return add_external_record(court,
+                               finding->returned  ? "returned"
+                               : finding->dropped ? "dropped"
+                                                  : NULL,
+                               error);
 }
 
 /* What a verdict reads versions from. */
-struct versions {
-    const struct court *court;
-    const struct files_past *past;
+struct version_reader {
+    const struct edit_review *court;
+    const struct files_key_history *past;
     struct ethos_error *error;
 };
 
 static int read_version(void *arg, size_t index, bool before, struct str *out)
 {
-    const struct versions *versions = arg;
-    int code = files_past_text(versions->court->self, versions->past, index, before, out,
-                               versions->error);
+    const struct version_reader *versions = arg;
+    int code = files_key_history_text(versions->court->self, versions->past, index, before, out,
+                                      versions->error);
     return code == ETHOS_CORRUPT ? ETHOS_NOTFOUND : code;
 }
 
-static int judge(struct court *court, struct files_past *past, const struct stat *seen,
-                 struct ethos_error *error)
+static int review_edit(struct edit_review *court, struct files_key_history *past,
+                       const struct stat *seen, struct ethos_error *error)
 {
-    struct versions versions = {court, past, error};
+    struct version_reader versions = {court, past, error};
     struct verdict_finding finding = {.verdict = VERDICT_HONOUR};
-    int code = files_past_text(court->self, past, past->history.count - 1, false, &court->before,
-                               error);
+    int code = files_key_history_text(court->self, past, past->history.count - 1, false,
+                                      &court->before, error);
     if (code != ETHOS_OK && code != ETHOS_CORRUPT)
         return code;
     court->has_before = code == ETHOS_OK;
     if (court->has_before) {
         const struct verdict_case facts = {
             .history = &past->history,
-            .last = last_text(court),
+            .last = last_recorded_text(court),
             .now = court->now,
             .before_boot = court->now.data && (int64_t)seen->st_mtim.tv_sec * 1000 < os_boot_ms(),
             .now_ms = court->self->host->now_ms(court->self->host->arg),
@@ -296,27 +300,29 @@ static int judge(struct court *court, struct files_past *past, const struct stat
         if (code != ETHOS_OK)
             return code == ETHOS_NOMEM ? err_nomem(error) : code;
     }
-    return sentence(court, &finding, seen, error);
+    return record_finding(court, &finding, seen, error);
 }
 
-int files_judge(struct files *self, struct files_hold *hold, const struct files_journal *journal,
-                const char *scope, const char *key, struct ethos_view now, const struct stat *seen,
-                struct arena *arena, struct files_verdict *out, struct ethos_error *error)
+int files_inspect_external_edit(struct files *self, struct files_lock *lock,
+                                const struct files_journal *journal, const char *scope,
+                                const char *key, struct ethos_view now, const struct stat *seen,
+                                struct arena *arena, struct files_external_edit *out,
+                                struct ethos_error *error)
 {
-    struct files_past past = {0};
-    struct court court = {.self = self,
-                          .hold = hold,
-                          .arena = arena,
-                          .model = {.scope = view_str(scope), .key = view_str(key)},
-                          .now = now,
-                          .out = out};
+    struct files_key_history past = {0};
+    struct edit_review court = {.self = self,
+                                .lock = lock,
+                                .arena = arena,
+                                .model = {.scope = view_str(scope), .key = view_str(key)},
+                                .now = now,
+                                .out = out};
     str_init(&court.before, ETHOS_MAX_STORE_BYTES);
-    int code = files_journal_last(journal, key, &court.last, error);
+    int code = files_journal_last_change(journal, key, &court.last, error);
     if (code == ETHOS_OK)
-        code = files_past_load(self, hold->dir, hold->path, key, &past, error);
+        code = files_key_history_load(self, lock->dir, lock->path, key, &past, error);
     if (code == ETHOS_OK && past.history.count > 0)
-        code = judge(&court, &past, seen, error);
+        code = review_edit(&court, &past, seen, error);
     str_release(&court.before);
-    files_past_release(&past);
+    files_key_history_free(&past);
     return code;
 }

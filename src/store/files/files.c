@@ -29,8 +29,8 @@
 
 /* ---- open and close ------------------------------------------------------------------------- */
 
-static int open_files(const struct ethos_setup *setup, struct ethos_store **out_store,
-                      struct ethos_error *error)
+static int open_files_store(const struct ethos_setup *setup, struct ethos_store **out_store,
+                            struct ethos_error *error)
 {
     const struct ethos_host *host = setup->host;
     const char *root = setup->root;
@@ -56,8 +56,8 @@ static int open_files(const struct ethos_setup *setup, struct ethos_store **out_
                            .walks = setup->flags & ETHOS_SETUP_WALKS,
                            .lock_ms = setup->deadline_ms,
                            .root = -1,
-                           .kept.stirs = -1};
-    str_init(&self->whole.noted, SIZE_MAX);
+                           .cache.stirs = -1};
+    str_init(&self->version_cache.noted, SIZE_MAX);
     self->root_path = memcpy(self->strings, root, root_size);
     self->strings[root_size] = 0;
     self->allow = memcpy(self->strings + root_size + 1, allow ? allow : "", allow_size + 1);
@@ -65,29 +65,29 @@ static int open_files(const struct ethos_setup *setup, struct ethos_store **out_
     return ETHOS_OK;
 }
 
-static void close_files(struct ethos_store *store)
+static void close_files_store(struct ethos_store *store)
 {
     struct files *self = (struct files *)store;
     if (!self)
         return;
     files_root_close(self);
-    files_kept_release(self);
-    files_past_forget(self);
-    files_whole_release(self);
+    files_cache_free(self);
+    files_version_source_free(self);
+    files_version_cache_free(self);
     self->host->resize(self->host->arg, self, 0);
 }
 
 /* ---- read ----------------------------------------------------------------------------------- */
 
-static bool same_time(const struct timespec *a, const struct timespec *b)
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
 {
     return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-bool files_same(const struct stat *a, const struct stat *b)
+bool files_is_same_state(const struct stat *a, const struct stat *b)
 {
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
-           same_time(&a->st_mtim, &b->st_mtim) && same_time(&a->st_ctim, &b->st_ctim);
+           is_same_time(&a->st_mtim, &b->st_mtim) && is_same_time(&a->st_ctim, &b->st_ctim);
 }
 
 static int64_t mtime_ms(const struct stat *st)
@@ -96,7 +96,7 @@ static int64_t mtime_ms(const struct stat *st)
 }
 
 /* Reads up to size bytes at offset; fewer only at the end of the file. -1 and errno. */
-static ssize_t read_span(int fd, char *data, size_t size, uint64_t offset)
+static ssize_t read_at(int fd, char *data, size_t size, uint64_t offset)
 {
     size_t done = 0;
     while (done < size) {
@@ -111,11 +111,11 @@ static ssize_t read_span(int fd, char *data, size_t size, uint64_t offset)
 }
 
 /* About a file that cannot be read; apart, as it takes a page of the stack. */
-static int refuse(const struct files *self, const struct stat *st, const char *path,
-                  struct ethos_error *error)
+static int refuse_file(const struct files *self, const struct stat *st, const char *path,
+                       struct ethos_error *error)
 {
     char room[PATH_MAX];
-    const char *shown = files_show(self, path, room);
+    const char *shown = files_full_path(self, path, room);
     return S_ISREG(st->st_mode)
                ? err_set(error, ETHOS_LIMIT, "%s: more than %d bytes", shown, ETHOS_MAX_STORE_BYTES)
                : err_set(error, ETHOS_IO, "%s is not a regular file", shown);
@@ -130,7 +130,7 @@ static int choose_span(const struct files *self, const struct stat *st, const ch
     if (wanted == 0 || wanted > total || (how->flags & ETHOS_READ_REVISION))
         wanted = total;
     if (!S_ISREG(st->st_mode) || wanted > ETHOS_MAX_STORE_BYTES)
-        return refuse(self, st, path, error);
+        return refuse_file(self, st, path, error);
     *out_offset = total - wanted;
     *out_size = (size_t)wanted;
     return ETHOS_OK;
@@ -151,8 +151,9 @@ static void fill_text(const struct stat *st, uint64_t offset, size_t size,
         out->revision[0] = 0;
 }
 
-int files_load(const struct files *self, int fd, const char *path, const struct ethos_read_how *how,
-               struct ethos_text *out_text, struct stat *out_stat, struct ethos_error *error)
+int files_read_fd(const struct files *self, int fd, const char *path,
+                  const struct ethos_read_how *how, struct ethos_text *out_text,
+                  struct stat *out_stat, struct ethos_error *error)
 {
     struct stat before, after;
     uint64_t offset = 0;
@@ -165,10 +166,10 @@ int files_load(const struct files *self, int fd, const char *path, const struct 
             code = edit_reserve(self->host, out_text, size, error);
         if (code != ETHOS_OK)
             return code;
-        ssize_t got = read_span(fd, out_text->data, size, offset);
+        ssize_t got = read_at(fd, out_text->data, size, offset);
         if (got < 0 || os_fstat(fd, &after) != 0)
             return files_errno(self, errno, path, error);
-        if ((size_t)got == size && files_same(&before, &after)) {
+        if ((size_t)got == size && files_is_same_state(&before, &after)) {
             fill_text(&after, offset, size, how, out_text);
             if (out_stat)
                 *out_stat = after;
@@ -188,61 +189,61 @@ static int read_path(struct files *self, const char *scope, const char *key,
     int fd, code = files_key_path(scope, key, path, error);
     if (code != ETHOS_OK)
         return code;
-    uint32_t mark = files_kept_mark(path);
-    if (files_kept_give(self, path, mark, how, out_text))
+    uint32_t mark = files_cache_hash(path);
+    if (files_cache_read(self, path, mark, how, out_text))
         return ETHOS_OK;
     do {
-        code = files_root(self, error);
+        code = files_root_open(self, error);
         if (code != ETHOS_OK)
             return code;
         fd = files_open_text(self, scope, key, path, FILES_READ_FLAGS, error);
-    } while (fd == ETHOS_NOTFOUND && files_root_moved(self));
+    } while (fd == ETHOS_NOTFOUND && files_root_refresh(self));
     if (fd == ETHOS_NOTFOUND)
-        fd = files_await(self, scope, key, path, error);
+        fd = files_wait_for_file(self, scope, key, path, error);
     if (fd < 0)
         return fd;
-    bool wanted = files_kept_wants(self, mark, fd);
-    code = files_load(self, fd, path, how, out_text, &seen, error);
+    bool wanted = files_cache_wants(self, mark, fd);
+    code = files_read_fd(self, fd, path, how, out_text, &seen, error);
     os_close(fd);
-    if (code == ETHOS_BUSY || (code == ETHOS_OK && files_is_young(out_text)))
-        return files_read_settled(self, scope, key, path, how, out_text, error);
+    if (code == ETHOS_BUSY || (code == ETHOS_OK && files_is_recent(out_text)))
+        return files_read_stable(self, scope, key, path, how, out_text, error);
     if (code == ETHOS_OK)
-        files_kept_put(self, path, mark, &seen, out_text, wanted);
+        files_cache_store(self, path, mark, &seen, out_text, wanted);
     return code;
 }
 
-static int read_files(struct ethos_store *store, const char *scope, const char *key,
-                      const struct ethos_read_how *how, struct ethos_text *out_text,
-                      struct ethos_error *error)
+static int read_store_text(struct ethos_store *store, const char *scope, const char *key,
+                           const struct ethos_read_how *how, struct ethos_text *out_text,
+                           struct ethos_error *error)
 {
     struct files *self = (struct files *)store;
-    if ((how->flags & ETHOS_READ_AGAIN) && files_kept_holds(self, out_text->stamp))
+    if ((how->flags & ETHOS_READ_AGAIN) && files_cache_is_current(self, out_text->stamp))
         return ETHOS_OK;
     return read_path(self, scope, key, how, out_text, error);
 }
 
 /* ---- write and remove ----------------------------------------------------------------------- */
 
-static int write_files(struct ethos_store *store, const char *scope, const char *key,
-                       const char *expect, struct ethos_view text,
-                       const struct ethos_origin *origin, char out_revision[ETHOS_REVISION_SIZE],
-                       struct ethos_error *error)
+static int write_store_text(struct ethos_store *store, const char *scope, const char *key,
+                            const char *expect, struct ethos_view text,
+                            const struct ethos_origin *origin,
+                            char out_revision[ETHOS_REVISION_SIZE], struct ethos_error *error)
 {
-    return edit_swap(((struct files *)store)->host, files_update, store, scope, key, expect, &text,
-                     origin, out_revision, error);
+    return edit_swap(((struct files *)store)->host, files_update_scope, store, scope, key, expect,
+                     &text, origin, out_revision, error);
 }
 
-static int remove_files(struct ethos_store *store, const char *scope, const char *key,
-                        const char *expect, const struct ethos_origin *origin,
-                        struct ethos_error *error)
+static int remove_store_text(struct ethos_store *store, const char *scope, const char *key,
+                             const char *expect, const struct ethos_origin *origin,
+                             struct ethos_error *error)
 {
-    return edit_swap(((struct files *)store)->host, files_update, store, scope, key, expect, NULL,
-                     origin, NULL, error);
+    return edit_swap(((struct files *)store)->host, files_update_scope, store, scope, key, expect,
+                     NULL, origin, NULL, error);
 }
 
 /* ---- list ----------------------------------------------------------------------------------- */
 
-static int add_name(void *arg, const char *name)
+static int add_directory_name(void *arg, const char *name)
 {
     struct files_names *names = arg;
     names->count++;
@@ -272,7 +273,7 @@ int files_names_read(const struct files *self, int dir, const char *path,
     struct files_names *names = out_names;
     *names = (struct files_names){0};
     str_init(&names->bytes, LIST_BYTES);
-    int failed = os_list(dir, add_name, names), saved = errno;
+    int failed = os_list(dir, add_directory_name, names), saved = errno;
     int code = str_code(&names->bytes);
     if (code == ETHOS_LIMIT)
         err_set(error, code, "%s/%s: too many names", self->root_path, path);
@@ -292,8 +293,8 @@ void files_names_release(struct files_names *names)
 }
 
 /* Looks at a name of a directory, through links that may be followed. ETHOS_NOTFOUND: not a text. */
-static int look_at(struct files *self, const char *scope, int dir, const char *name,
-                   const char *path, struct stat *out, struct ethos_error *error)
+static int stat_text(struct files *self, const char *scope, int dir, const char *name,
+                     const char *path, struct stat *out, struct ethos_error *error)
 {
     if (os_fstatat(dir, name, out, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT || errno == ENOTDIR ? ETHOS_NOTFOUND
@@ -308,7 +309,7 @@ static int look_at(struct files *self, const char *scope, int dir, const char *n
     return regular ? ETHOS_OK : ETHOS_NOTFOUND;
 }
 
-static int list_names(struct files *self, int dir, const char *scope,
+static int list_texts(struct files *self, int dir, const char *scope,
                       const struct files_names *names, ethos_entry_fn *each, void *arg,
                       struct ethos_error *error)
 {
@@ -319,7 +320,7 @@ static int list_names(struct files *self, int dir, const char *scope,
         const char *name = names->sorted[i];
         if (files_is_history(name) || files_key_path(scope, name, path, NULL) != ETHOS_OK)
             continue;
-        code = look_at(self, scope, dir, name, path, &st, error);
+        code = stat_text(self, scope, dir, name, path, &st, error);
         if (code == ETHOS_OK) {
             struct ethos_entry entry = {name, (uint64_t)st.st_size, mtime_ms(&st)};
             code = each(arg, &entry);
@@ -330,47 +331,47 @@ static int list_names(struct files *self, int dir, const char *scope,
     return code;
 }
 
-static int list_dir(struct files *self, int dir, const char *path, const char *scope,
-                    ethos_entry_fn *each, void *arg, struct ethos_error *error)
+static int list_directory(struct files *self, int dir, const char *path, const char *scope,
+                          ethos_entry_fn *each, void *arg, struct ethos_error *error)
 {
     struct files_names names;
-    int code = scope_is_tree(scope) ? files_tree_names(self, dir, scope, &names, error)
+    int code = scope_is_tree(scope) ? files_tree_list_keys(self, dir, scope, &names, error)
                                     : files_names_read(self, dir, path, &names, error);
     if (code != ETHOS_OK)
         return code;
-    code = list_names(self, dir, scope, &names, each, arg, error);
+    code = list_texts(self, dir, scope, &names, each, arg, error);
     files_names_release(&names);
     return code;
 }
 
-static int list_files(struct ethos_store *store, const char *scope, ethos_entry_fn *each, void *arg,
-                      struct ethos_error *error)
+static int list_store_scope(struct ethos_store *store, const char *scope, ethos_entry_fn *each,
+                            void *arg, struct ethos_error *error)
 {
     struct files *self = (struct files *)store;
-    struct files_hold hold = {.dir = -1};
-    int code = FILES_MOVED;
+    struct files_lock lock = {.dir = -1};
+    int code = FILES_RETRY;
     if (scope_is_tree(scope)) // no half of a transaction may be seen
-        code = files_tree_hold(self, scope, &hold, error);
+        code = files_tree_lock(self, scope, &lock, error);
     if (code == ETHOS_OK) {
-        if (hold.dir >= 0)
-            code = list_dir(self, hold.dir, hold.path, scope, each, arg, error);
-        files_hold_close(self, &hold, false);
+        if (lock.dir >= 0)
+            code = list_directory(self, lock.dir, lock.path, scope, each, arg, error);
+        files_unlock_scope(self, &lock, false);
         return code;
     }
     if (code == ETHOS_BUSY || code == ETHOS_NOMEM)
         return code;
-    int dir = files_scope_open(self, scope, hold.path, error); // nor can anybody write there
+    int dir = files_scope_open(self, scope, lock.path, error); // nor can anybody write there
     if (dir < 0)
         return dir == ETHOS_NOTFOUND ? ETHOS_OK : dir;
-    code = list_dir(self, dir, hold.path, scope, each, arg, error);
+    code = list_directory(self, dir, lock.path, scope, each, arg, error);
     os_close(dir);
     return code;
 }
 
 /* ---- locate --------------------------------------------------------------------------------- */
 
-static int locate_files(struct ethos_store *store, const char *scope, const char *key, char *path,
-                        size_t size, struct ethos_error *error)
+static int locate_store_text(struct ethos_store *store, const char *scope, const char *key,
+                             char *path, size_t size, struct ethos_error *error)
 {
     const struct files *self = (struct files *)store;
     char below[FILES_PATH_SIZE];
@@ -389,24 +390,24 @@ static int locate_files(struct ethos_store *store, const char *scope, const char
 const struct ethos_store_ops store_files = {
     .abi = ETHOS_ABI,
     .name = "files",
-    .open = open_files,
-    .close = close_files,
-    .read = read_files,
-    .write = write_files,
-    .remove = remove_files,
-    .list = list_files,
-    .update = files_update,
-    .batch = files_batch,
-    .locate = locate_files,
+    .open = open_files_store,
+    .close = close_files_store,
+    .read = read_store_text,
+    .write = write_store_text,
+    .remove = remove_store_text,
+    .list = list_store_scope,
+    .update = files_update_scope,
+    .batch = files_update_batch,
+    .locate = locate_store_text,
     .check = files_check,
     .history = files_history,
     .version = files_version,
     .purge = files_purge,
-    .set_aside = files_set_aside,
-    .conflicts = files_conflicts,
+    .set_aside = files_add_conflict_copy,
+    .conflicts = files_list_conflicts,
     .conflict_read = files_conflict_read,
-    .conflict_drop = files_conflict_drop,
-    .keep = files_keep,
-    .scopes = files_scopes,
-    .graft = files_graft,
+    .conflict_drop = files_conflict_remove,
+    .keep = files_add_version,
+    .scopes = files_list_scopes,
+    .graft = files_import_commits,
 };

@@ -19,11 +19,11 @@
 #define FIRST_STEP 16384  /* bytes that are read first */
 #define MOST_STEP 1048576 /* and at once */
 
-struct range {
+struct seq_range {
     uint64_t first, last;
 };
 
-struct recent {
+struct history_walk {
     struct files *self;
     int dir;
     const char *path; /* of dir */
@@ -32,29 +32,29 @@ struct recent {
     void *arg;
     struct ethos_error *error;
     struct arena arena;
-    struct range *voids;
+    struct seq_range *voids;
     size_t void_count, void_capacity;
     struct stat live;
 };
 
 /* ---- one line -------------------------------------------------------------------------------- */
 
-static int note_void(struct recent *r, const struct history_record *record)
+static int add_voided_range(struct history_walk *r, const struct history_record *record)
 {
-    struct range *voids = arena_grow(&r->arena, r->voids, r->void_count, &r->void_capacity,
-                                     sizeof *voids);
+    struct seq_range *voids = arena_grow(&r->arena, r->voids, r->void_count, &r->void_capacity,
+                                         sizeof *voids);
     if (!voids)
         return err_nomem(r->error);
     r->voids = voids;
-    r->voids[r->void_count++] = (struct range){record->voids_first, record->voids_last};
+    r->voids[r->void_count++] = (struct seq_range){record->voids_first, record->voids_last};
     return ETHOS_OK;
 }
 
 /* A number is taken back once: where git merged two histories, an older line of it is the other side's. */
-static bool is_voided(struct recent *r, uint64_t seq)
+static bool is_voided(struct history_walk *r, uint64_t seq)
 {
     for (size_t i = 0; i < r->void_count; i++) {
-        struct range *range = &r->voids[i];
+        struct seq_range *range = &r->voids[i];
         if (seq < range->first || seq > range->last)
             continue;
         range->last = seq - 1;
@@ -63,22 +63,23 @@ static bool is_voided(struct recent *r, uint64_t seq)
     return false;
 }
 
-static int tell(struct recent *r, const struct history_record *record, struct arena *arena)
+static int report_record(struct history_walk *r, const struct history_record *record,
+                         struct arena *arena)
 {
     struct ethos_change change;
     if (r->key && !view_eq_str(record->key, r->key))
         return ETHOS_OK;
     if (record->voids_first > 0)
-        return note_void(r, record);
+        return add_voided_range(r, record);
     if (is_voided(r, record->seq))
         return ETHOS_OK;
-    files_whole_note(r->self, record);
+    files_version_cache_add(r->self, record);
     return history_change(record, arena, &change) == ETHOS_OK ? r->each(r->arg, &change)
                                                               : err_nomem(r->error);
 }
 
 /* What is no record is passed over. */
-static int take_line(struct recent *r, struct ethos_view line)
+static int walk_line(struct history_walk *r, struct ethos_view line)
 {
     struct arena arena;
     struct history_record record;
@@ -86,7 +87,7 @@ static int take_line(struct recent *r, struct ethos_view line)
         return ETHOS_OK;
     arena_init(&arena);
     int code = history_parse(line, &arena, &record);
-    code = code == ETHOS_OK      ? tell(r, &record, &arena)
+    code = code == ETHOS_OK      ? report_record(r, &record, &arena)
            : code == ETHOS_NOMEM ? err_nomem(r->error)
                                  : ETHOS_OK;
     arena_release(&arena);
@@ -96,7 +97,8 @@ static int take_line(struct recent *r, struct ethos_view line)
 /* ---- one file -------------------------------------------------------------------------------- */
 
 /* Puts the bytes [from, to) of a file before those in part. */
-static int read_before(const struct recent *r, int fd, uint64_t from, uint64_t to, struct str *part)
+static int prepend_bytes(const struct history_walk *r, int fd, uint64_t from, uint64_t to,
+                         struct str *part)
 {
     size_t more = to - from, kept = part->size, got = 0;
     if (str_reserve(part, more) != ETHOS_OK)
@@ -118,7 +120,7 @@ static int read_before(const struct recent *r, int fd, uint64_t from, uint64_t t
 }
 
 /* Tells the whole lines of part, last one first; one that may begin before it stays. */
-static int take_lines(struct recent *r, struct str *part, bool whole)
+static int walk_lines(struct history_walk *r, struct str *part, bool whole)
 {
     struct ethos_view line, lines = str_view(part);
     const char *end = memchr(lines.data, '\n', lines.size);
@@ -126,12 +128,12 @@ static int take_lines(struct recent *r, struct str *part, bool whole)
     int code = ETHOS_OK;
     lines = view_from(lines, head);
     while (code == ETHOS_OK && view_last_line(&lines, &line))
-        code = take_line(r, line);
+        code = walk_line(r, line);
     str_truncate(part, head);
     return code;
 }
 
-static int walk_back(struct recent *r, int fd, uint64_t size)
+static int walk_backwards(struct history_walk *r, int fd, uint64_t size)
 {
     struct str part;
     uint64_t step = FIRST_STEP;
@@ -139,9 +141,9 @@ static int walk_back(struct recent *r, int fd, uint64_t size)
     str_init(&part, ETHOS_MAX_HISTORY_BYTES);
     for (uint64_t from; code == ETHOS_OK && size > 0; size = from) {
         from = size > step ? size - step : 0;
-        code = read_before(r, fd, from, size, &part);
+        code = prepend_bytes(r, fd, from, size, &part);
         if (code == ETHOS_OK)
-            code = take_lines(r, &part, from == 0);
+            code = walk_lines(r, &part, from == 0);
         step = step < MOST_STEP ? 2 * step : step;
     }
     str_release(&part);
@@ -149,7 +151,7 @@ static int walk_back(struct recent *r, int fd, uint64_t size)
 }
 
 /* A file that is not there has nothing; nor has the live one again. */
-static int walk_file(struct recent *r, const char *name)
+static int walk_file(struct history_walk *r, const char *name)
 {
     struct stat info;
     bool live = strcmp(name, FILES_HISTORY) == 0;
@@ -160,14 +162,14 @@ static int walk_file(struct recent *r, const char *name)
     if (os_fstat(fd, &info) != 0)
         code = files_errno(r->self, errno, r->path, r->error);
     else if (live || info.st_ino != r->live.st_ino || info.st_dev != r->live.st_dev)
-        code = walk_back(r, fd, (uint64_t)info.st_size);
+        code = walk_backwards(r, fd, (uint64_t)info.st_size);
     if (live && code == ETHOS_OK)
         r->live = info;
     os_close(fd);
     return code;
 }
 
-static int walk_rotated(struct recent *r)
+static int walk_rotated(struct history_walk *r)
 {
     struct files_names names;
     int code = files_names_read(r->self, r->dir, r->path, &names, r->error);
@@ -184,17 +186,17 @@ int files_history(struct ethos_store *store, const char *scope, const char *key,
                   ethos_change_fn *each, void *arg, struct ethos_error *error)
 {
     char path[FILES_PATH_SIZE];
-    struct recent r = {.self = (struct files *)store,
-                       .path = path,
-                       .key = key,
-                       .each = each,
-                       .arg = arg,
-                       .error = error};
+    struct history_walk r = {.self = (struct files *)store,
+                             .path = path,
+                             .key = key,
+                             .each = each,
+                             .arg = arg,
+                             .error = error};
     r.dir = files_scope_open((struct files *)store, scope, path, error);
     if (r.dir < 0)
         return r.dir == ETHOS_NOTFOUND ? ETHOS_OK : r.dir;
     arena_init(&r.arena);
-    files_whole_begin(r.self, r.dir, scope);
+    files_version_cache_begin(r.self, r.dir, scope);
     int code = walk_file(&r, FILES_HISTORY);
     if (code == ETHOS_OK)
         code = walk_rotated(&r);

@@ -21,17 +21,18 @@
 
 /* ---- what may be grafted ---------------------------------------------------------------------- */
 
-static int note_newest(void *arg, const struct ethos_change *change)
+static int read_newest_number(void *arg, const struct ethos_change *change)
 {
     *(uint64_t *)arg = change->number;
     return 1;
 }
 
-static int check_newest(struct job *job, const struct ethos_commit *commit,
-                        struct ethos_error *error)
+static int check_commit_follows(struct write_job *job, const struct ethos_commit *commit,
+                                struct ethos_error *error)
 {
     uint64_t newest = 0;
-    int code = files_history(&job->self->store, job->scope, NULL, note_newest, &newest, error);
+    int code = files_history(&job->self->store, job->scope, NULL, read_newest_number, &newest,
+                             error);
     if (code != ETHOS_OK && code != 1)
         return code;
     return newest == commit->version
@@ -41,21 +42,21 @@ static int check_newest(struct job *job, const struct ethos_commit *commit,
 }
 
 /* What a person put there is nobody's to overwrite. */
-static int check_texts(const struct job *job, struct ethos_error *error)
+static int check_texts_recorded(const struct write_job *job, struct ethos_error *error)
 {
     char shown[PATH_MAX];
     for (size_t i = 0; i < job->count; i++) {
-        const struct change *change = &job->changes[i];
+        const struct key_change *change = &job->changes[i];
         if (change->exists && !change->last.any)
             return err_set(error, ETHOS_CONFLICT, "%s: is there already, and no change led to it",
-                           files_show(job->self, change->spot->path, shown));
+                           files_full_path(job->self, change->location->path, shown));
     }
     return ETHOS_OK;
 }
 
 /* ---- lines ------------------------------------------------------------------------------------ */
 
-static struct change *change_of(const struct job *job, const char *key)
+static struct key_change *find_imported_key(const struct write_job *job, const char *key)
 {
     for (size_t i = 0; i < job->count; i++) {
         if (strcmp(job->changes[i].key, key) == 0)
@@ -64,18 +65,18 @@ static struct change *change_of(const struct job *job, const char *key)
     return NULL;
 }
 
-static bool is_absent(const char *revision)
+static bool is_absent_revision(const char *revision)
 {
     return strcmp(revision, "absent") == 0;
 }
 
-static struct ethos_view hash_view(const char *revision)
+static struct ethos_view revision_hash(const char *revision)
 {
-    return is_absent(revision) ? (struct ethos_view){0} : view_str(revision);
+    return is_absent_revision(revision) ? (struct ethos_view){0} : view_str(revision);
 }
 
 /* The name of a text as a blob; absent when the revision is none of ours. */
-static struct ethos_view hex_of(const char *revision)
+static struct ethos_view blob_digits(const char *revision)
 {
     struct ethos_view prefix = VIEW("sha256:"), all = view_str(revision);
     struct ethos_view hex = view_starts(all, prefix) ? view_from(all, prefix.size) : VIEW("");
@@ -83,79 +84,80 @@ static struct ethos_view hex_of(const char *revision)
 }
 
 /* Keeps a text that is known; its name, or the absent view. */
-static int keep_blob(struct job *job, struct ethos_view text, const char *revision,
-                     struct ethos_view *out_hex, struct ethos_error *error)
+static int write_known_blob(struct write_job *job, struct ethos_view text, const char *revision,
+                            struct ethos_view *out_hex, struct ethos_error *error)
 {
-    struct ethos_view hex = hex_of(revision);
+    struct ethos_view hex = blob_digits(revision);
     *out_hex = (struct ethos_view){0};
     if (!text.data || !hex.data)
         return ETHOS_OK;
     *out_hex = hex;
-    return files_blob_write(job->self, &job->hold, hex.data, text, true, error);
+    return files_blob_write(job->self, &job->lock, hex.data, text, true, error);
 }
 
 /* One side is lost, or the change was none: what is told stays as it is, and what is there is kept whole. */
-static int take_as_told(struct job *job, const struct ethos_row *row, bool seen,
-                        struct history_record *out, struct ethos_error *error)
+static int copy_row_as_given(struct write_job *job, const struct ethos_row *row, bool seen,
+                             struct history_record *out, struct ethos_error *error)
 {
     const struct ethos_change *told = &row->change;
-    out->before_hash = hash_view(told->before);
-    out->after_hash = hash_view(seen ? told->before : told->after);
-    out->absent_before = is_absent(told->before);
-    out->absent_after = is_absent(seen ? told->before : told->after);
+    out->before_hash = revision_hash(told->before);
+    out->after_hash = revision_hash(seen ? told->before : told->after);
+    out->absent_before = is_absent_revision(told->before);
+    out->absent_after = is_absent_revision(seen ? told->before : told->after);
     out->size_before = told->bytes_before;
     out->size_after = seen ? told->bytes_before : told->bytes_after;
     out->diff = seen || !told->diff.data ? VIEW("") : told->diff;
     int code = ETHOS_OK;
     if (!seen)
-        code = keep_blob(job, row->base, told->before, &out->before_blob, error);
+        code = write_known_blob(job, row->base, told->before, &out->before_blob, error);
     if (code == ETHOS_OK)
-        code = keep_blob(job, row->whole, told->after, &out->after_blob, error);
+        code = write_known_blob(job, row->whole, told->after, &out->after_blob, error);
     if (seen && !out->after_blob.data) // lost: its name is all there is
-        out->after_blob = hex_of(told->after);
+        out->after_blob = blob_digits(told->after);
     return code;
 }
 
-static int describe(struct job *job, const struct ethos_row *row, struct change *change,
-                    struct history_record *out, struct ethos_error *error)
+static int describe_row(struct write_job *job, const struct ethos_row *row,
+                        struct key_change *change, struct history_record *out,
+                        struct ethos_error *error)
 {
     const struct ethos_change *told = &row->change;
     struct history_last *last = &change->last;
     bool seen = told->via && strcmp(told->via, "seen") == 0;
-    bool known = (row->base.data || is_absent(told->before)) &&
-                 (row->whole.data || is_absent(told->after));
+    bool known = (row->base.data || is_absent_revision(told->before)) &&
+                 (row->whole.data || is_absent_revision(told->after));
     if (seen)
-        return take_as_told(job, row, true, out, error);
-    bool leads = last->any &&
-                 (last->absent ? is_absent(told->before) : strcmp(last->hash, told->before) == 0);
+        return copy_row_as_given(job, row, true, out, error);
+    bool leads = last->any && (last->absent ? is_absent_revision(told->before)
+                                            : strcmp(last->hash, told->before) == 0);
     last->ours = last->ours && leads;
     int code;
     if (known) {
-        out->before_hash = hash_view(told->before);
-        out->after_hash = hash_view(told->after);
-        code = files_describe(job->self, &job->hold, last, row->base, row->whole, &job->arena, out,
-                              error);
+        out->before_hash = revision_hash(told->before);
+        out->after_hash = revision_hash(told->after);
+        code = files_describe_change(job->self, &job->lock, last, row->base, row->whole,
+                                     &job->arena, out, error);
     } else {
-        code = take_as_told(job, row, false, out, error);
+        code = copy_row_as_given(job, row, false, out, error);
     }
     last->any = last->ours = true;
-    last->absent = is_absent(told->after);
+    last->absent = is_absent_revision(told->after);
     snprintf(last->hash, sizeof last->hash, "%s", last->absent ? "" : told->after);
     last->since_blob = out->after_blob.size > 0 ? 0 : last->since_blob + 1;
     return code;
 }
 
 /* Which text stands here, on the first line of a key. */
-static struct ethos_view stood(const struct change *change, bool first)
+static struct ethos_view base_revision(const struct key_change *change, bool first)
 {
     return view_str(!first ? "" : change->exists ? change->file->revision : "absent");
 }
 
-static int make_record(struct job *job, const struct ethos_row *row, struct history_record *out,
-                       struct ethos_error *error)
+static int make_row_record(struct write_job *job, const struct ethos_row *row,
+                           struct history_record *out, struct ethos_error *error)
 {
     const struct ethos_change *told = &row->change;
-    struct change *change = change_of(job, told->key);
+    struct key_change *change = find_imported_key(job, told->key);
     if (!change)
         return err_set(error, ETHOS_INVALID, "%s: a change without its text", told->key);
     *out = (struct history_record){
@@ -176,91 +178,93 @@ static int make_record(struct job *job, const struct ethos_row *row, struct hist
         .approved_by = view_str(told->approved_by),
         .edited_from = view_str(told->edited_from),
         .seq = told->number,
-        .graft = stood(change, !change->told),
+        .graft = base_revision(change, !change->told),
     };
     if (told->group > 0 && told->group <= told->number && told->group_size <= UINT_MAX) {
         out->part_index = (unsigned)(told->number - told->group + 1);
         out->part_count = (unsigned)told->group_size;
     }
     change->told = true;
-    return describe(job, row, change, out, error);
+    return describe_row(job, row, change, out, error);
 }
 
-static int make_records(struct job *job, const struct ethos_commit *commit,
-                        struct history_record **out, struct ethos_error *error)
+static int make_row_records(struct write_job *job, const struct ethos_commit *commit,
+                            struct history_record **out, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     *out = arena_array(&job->arena, commit->row_count + 1, sizeof **out);
     if (!*out)
         return err_nomem(error);
     for (size_t i = 0; code == ETHOS_OK && i < commit->row_count; i++)
-        code = make_record(job, &commit->rows[i], &(*out)[i], error);
+        code = make_row_record(job, &commit->rows[i], &(*out)[i], error);
     return code;
 }
 
 /* ---- the whole -------------------------------------------------------------------------------- */
 
-static void aim(struct job *job, const struct ethos_commit *commit)
+static void plan_files(struct write_job *job, const struct ethos_commit *commit)
 {
     for (size_t i = 0; i < job->count; i++) {
-        struct change *change = &job->changes[i];
+        struct key_change *change = &job->changes[i];
         const struct ethos_edit *edit = &commit->edits[i];
         change->told = false;
         if (edit->verdict == ETHOS_EDIT_PUT) {
             change->text = edit->text.data ? edit->text : VIEW("");
-            change->puts = !change->exists || !view_eq(change->text, job_file_text(change));
+            change->puts = !change->exists || !view_eq(change->text, change_file_text(change));
         }
         change->drops = edit->verdict == ETHOS_EDIT_DROP && change->exists;
     }
 }
 
-static int write_rows(struct job *job, const struct ethos_commit *commit, struct ethos_error *error)
+static int write_commit(struct write_job *job, const struct ethos_commit *commit,
+                        struct ethos_error *error)
 {
     struct history_record *records;
-    aim(job, commit);
-    int code = job_allow_all(job, error);
+    plan_files(job, commit);
+    int code = write_check_all(job, error);
     if (code == ETHOS_OK)
-        code = job_name_txn(job, error);
+        code = write_start_transaction(job, error);
     if (code == ETHOS_OK)
-        code = make_records(job, commit, &records, error);
-    return code == ETHOS_OK ? job_carry_out(job, records, commit->row_count, error) : code;
+        code = make_row_records(job, commit, &records, error);
+    return code == ETHOS_OK ? write_publish(job, records, commit->row_count, error) : code;
 }
 
-static int round_trip(struct job *job, const struct ethos_commit *commit, struct ethos_error *error)
+static int import_once(struct write_job *job, const struct ethos_commit *commit,
+                       struct ethos_error *error)
 {
-    job_begin(job);
-    int code = files_hold_open(job->self, &job->hold, error);
-    if (code == ETHOS_OK && job->hold.lock < 0)
-        code = files_hold_make(job->self, &job->hold, error);
+    write_round_begin(job);
+    int code = files_lock_scope(job->self, &job->lock, error);
+    if (code == ETHOS_OK && job->lock.fd < 0)
+        code = files_lock_create(job->self, &job->lock, error);
     if (code == ETHOS_OK)
-        code = job_settle(job, error);
+        code = write_prepare(job, error);
     if (code == ETHOS_OK)
-        code = check_newest(job, commit, error);
+        code = check_commit_follows(job, commit, error);
     if (code == ETHOS_OK)
-        code = check_texts(job, error);
+        code = check_texts_recorded(job, error);
     if (code == ETHOS_OK)
-        code = write_rows(job, commit, error);
-    job_end(job);
+        code = write_commit(job, commit, error);
+    write_round_end(job);
     return code;
 }
 
-static int make_job(struct job *job, struct ethos_text *old, const struct ethos_commit *commit,
-                    struct ethos_error *error)
+static int init_import(struct write_job *job, struct ethos_text *old,
+                       const struct ethos_commit *commit, struct ethos_error *error)
 {
     job->changes = calloc(commit->edit_count, sizeof *job->changes);
-    job->spots = calloc(commit->edit_count, sizeof *job->spots);
-    if (!job->changes || !job->spots || !old)
+    job->locations = calloc(commit->edit_count, sizeof *job->locations);
+    if (!job->changes || !job->locations || !old)
         return err_nomem(error);
     for (; job->count < commit->edit_count; job->count++) {
-        job->spots[job->count].dir = job->spots[job->count].lock = -1;
-        job->changes[job->count] = (struct change){.key = commit->edits[job->count].key,
-                                                   .spot = &job->spots[job->count],
-                                                   .file = &old[job->count]};
+        job->locations[job->count].dir = job->locations[job->count].lock = -1;
+        job->changes[job->count] = (struct key_change){.key = commit->edits[job->count].key,
+                                                       .location = &job->locations[job->count],
+                                                       .file = &old[job->count]};
     }
-    return files_scope_path(job->scope, job->hold.path, error);
+    return files_scope_path(job->scope, job->lock.path, error);
 }
 
-static int check_keys(const struct ethos_commit *commit, struct ethos_error *error)
+static int check_import_keys(const struct ethos_commit *commit, struct ethos_error *error)
 {
     for (size_t i = 0; i < commit->edit_count; i++) {
         if (files_is_history(commit->edits[i].key))
@@ -269,24 +273,24 @@ static int check_keys(const struct ethos_commit *commit, struct ethos_error *err
     return ETHOS_OK;
 }
 
-int files_graft(struct ethos_store *store, const char *scope, const struct ethos_commit *commit,
-                struct ethos_error *error)
+int files_import_commits(struct ethos_store *store, const char *scope,
+                         const struct ethos_commit *commit, struct ethos_error *error)
 {
     struct files *self = (struct files *)store;
-    struct job job = {.self = self, .scope = scope};
-    int code = check_keys(commit, error);
+    struct write_job job = {.self = self, .scope = scope};
+    int code = check_import_keys(commit, error);
     if (code != ETHOS_OK || commit->row_count == 0)
         return code;
     struct ethos_text *old = calloc(commit->edit_count, sizeof *old);
-    code = make_job(&job, old, commit, error);
-    for (int i = 0; (code == ETHOS_OK && i == 0) || (code == FILES_MOVED && i < ROUNDS); i++)
-        code = round_trip(&job, commit, error);
-    if (code == FILES_MOVED)
-        code = files_errno(self, EAGAIN, job.hold.path, error);
+    code = init_import(&job, old, commit, error);
+    for (int i = 0; (code == ETHOS_OK && i == 0) || (code == FILES_RETRY && i < ROUNDS); i++)
+        code = import_once(&job, commit, error);
+    if (code == FILES_RETRY)
+        code = files_errno(self, EAGAIN, job.lock.path, error);
     for (size_t i = 0; old && i < commit->edit_count; i++)
         self->host->resize(self->host->arg, old[i].data, 0);
     free(old);
     free(job.changes);
-    free(job.spots);
+    free(job.locations);
     return code;
 }

@@ -40,26 +40,26 @@
 #define MONTH 7                      /* bytes of "2026-11" */
 #define PATH_SIZE (FILES_PATH_SIZE + 32)
 
-static int fail(const struct files *self, const struct files_hold *hold, int errnum,
-                struct ethos_error *error)
+static int journal_error(const struct files *self, const struct files_lock *lock, int errnum,
+                         struct ethos_error *error)
 {
     char path[PATH_SIZE];
-    bool top = strcmp(hold->path, ".") == 0;
-    snprintf(path, sizeof path, "%s%s" FILES_HISTORY, top ? "" : hold->path, top ? "" : "/");
-    return files_fail(self, errnum, path, error);
+    bool top = strcmp(lock->path, ".") == 0;
+    snprintf(path, sizeof path, "%s%s" FILES_HISTORY, top ? "" : lock->path, top ? "" : "/");
+    return files_step_error(self, errnum, path, error);
 }
 
 /* ---- lines from the end ----------------------------------------------------------------------- */
 
-static size_t whole_lines(struct ethos_view text)
+static size_t whole_lines_size(struct ethos_view text)
 {
     const char *last = text.size ? memrchr(text.data, '\n', text.size) : NULL;
     return last ? (size_t)(last + 1 - text.data) : 0;
 }
 
 /* Whether the `count` lines before the end of text are the first ones of a transaction. */
-static bool begins(struct ethos_view text, const struct history_record *of, unsigned count,
-                   struct arena *arena)
+static bool has_transaction_lines(struct ethos_view text, const struct history_record *of,
+                                  unsigned count, struct arena *arena)
 {
     struct ethos_view line;
     struct history_record record;
@@ -72,7 +72,7 @@ static bool begins(struct ethos_view text, const struct history_record *of, unsi
 }
 
 /* What the lines of the same transaction as this one contain; false when it names none. */
-static bool txn_word(struct ethos_view line, char out[64])
+static bool copy_txn_member(struct ethos_view line, char out[64])
 {
     static const char member[] = "\"txn\":\"";
     const char *at = memmem(line.data, line.size, member, sizeof member - 1);
@@ -81,11 +81,11 @@ static bool txn_word(struct ethos_view line, char out[64])
 }
 
 /* Takes the lines of a transaction off the end. */
-static void cut_txn(struct ethos_view *rest, struct ethos_view last)
+static void drop_last_transaction(struct ethos_view *rest, struct ethos_view last)
 {
     struct ethos_view line, before = *rest;
     char word[64];
-    while (txn_word(last, word) && view_last_line(&before, &line) &&
+    while (copy_txn_member(last, word) && view_last_line(&before, &line) &&
            view_contains(line, view_str(word)))
         *rest = before;
 }
@@ -94,9 +94,9 @@ static void cut_txn(struct ethos_view *rest, struct ethos_view last)
  * Bytes of text without what was never finished at its end: one append at most, and only of ours. A
  * line that was torn in two may hide which append it was of, so the line before it is asked too.
  */
-static int sound_size(struct ethos_view text, struct arena *arena, size_t *out_size)
+static int find_finished_size(struct ethos_view text, struct arena *arena, size_t *out_size)
 {
-    struct ethos_view line, rest = view_of(text.data, whole_lines(text));
+    struct ethos_view line, rest = view_of(text.data, whole_lines_size(text));
     struct history_record record;
     *out_size = rest.size;
     for (int i = 0; i < 2 && view_last_line(&rest, &line); i++) {
@@ -107,26 +107,27 @@ static int sound_size(struct ethos_view text, struct arena *arena, size_t *out_s
             (code == ETHOS_OK && (record.seq == 0 || !record.txn_count)))
             break;
         if (code == ETHOS_OK && record.txn_index == record.txn_count &&
-            begins(rest, &record, record.txn_index - 1, arena))
+            has_transaction_lines(rest, &record, record.txn_index - 1, arena))
             break;
-        cut_txn(&rest, line);
+        drop_last_transaction(&rest, line);
         *out_size = rest.size;
     }
     return ETHOS_OK;
 }
 
 /* A last line that lost nothing but its end gets it back. */
-static int end_line(struct files *self, const struct files_hold *hold,
-                    struct files_journal *journal, struct arena *arena, struct ethos_error *error)
+static int complete_last_line(struct files *self, const struct files_lock *lock,
+                              struct files_journal *journal, struct arena *arena,
+                              struct ethos_error *error)
 {
     struct history_record record;
-    size_t whole = whole_lines(str_view(&journal->tail));
+    size_t whole = whole_lines_size(str_view(&journal->tail));
     struct ethos_view line = view_from(str_view(&journal->tail), whole);
     if (line.size == 0 || history_parse(line, arena, &record) != ETHOS_OK || record.seq == 0)
         return ETHOS_OK;
-    if (hold->lock >= 0 && os_write_all(journal->fd, "\n", 1) != 0)
-        return files_fail(self, errno, hold->path, error);
-    journal->size += hold->lock >= 0;
+    if (lock->fd >= 0 && os_write_all(journal->fd, "\n", 1) != 0)
+        return files_step_error(self, errno, lock->path, error);
+    journal->size += lock->fd >= 0;
     return str_addc(&journal->tail, '\n') == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
@@ -135,7 +136,7 @@ static int end_line(struct files *self, const struct files_hold *hold,
  * unless git merged two histories: then the last one need not be the highest. The member cannot stand inside
  * a string, where its quotes would be escaped.
  */
-static void find_highest(struct files_journal *journal)
+static void find_highest_seq(struct files_journal *journal)
 {
     static const char member[] = ",\"seq\":";
     const size_t size = sizeof member - 1;
@@ -149,11 +150,11 @@ static void find_highest(struct files_journal *journal)
 }
 
 /* The highest number and the time of the last line; else the index's word. */
-static int find_newest(struct files_journal *journal, struct arena *arena)
+static int find_newest_line(struct files_journal *journal, struct arena *arena)
 {
     struct ethos_view line, rest = str_view(&journal->tail);
     struct history_record record;
-    find_highest(journal);
+    find_highest_seq(journal);
     while (view_last_line(&rest, &line)) {
         int code = history_parse(line, arena, &record);
         if (code == ETHOS_NOMEM)
@@ -168,13 +169,13 @@ static int find_newest(struct files_journal *journal, struct arena *arena)
 
 /* ---- the index -------------------------------------------------------------------------------- */
 
-static uint32_t check_of(struct ethos_view before)
+static uint32_t index_checksum(struct ethos_view before)
 {
     size_t size = before.size < CHECK_BYTES ? before.size : CHECK_BYTES;
     return hash_crc32c(view_from(before, before.size - size));
 }
 
-struct header {
+struct index_header {
     uint64_t place;
     uint32_t check;
     uint64_t seq;
@@ -182,9 +183,9 @@ struct header {
 };
 
 /* Reads the index into rows, its header cut off. False: there is none that can be read. */
-static bool read_index(const struct files_hold *hold, struct str *rows, struct header *out)
+static bool read_index(const struct files_lock *lock, struct str *rows, struct index_header *out)
 {
-    int fd = os_open_beneath(hold->dir, FILES_INDEX, FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    int fd = os_open_beneath(lock->dir, FILES_INDEX, FILES_READ_FLAGS | O_NOFOLLOW, 0);
     if (fd < 0)
         return false;
     int failed = os_read_all(fd, rows, ETHOS_MAX_STORE_BYTES);
@@ -195,7 +196,7 @@ static bool read_index(const struct files_hold *hold, struct str *rows, struct h
 }
 
 /* Reads the live file from `from` on. */
-static int read_from(int fd, uint64_t from, uint64_t size, struct str *out)
+static int read_live_from(int fd, uint64_t from, uint64_t size, struct str *out)
 {
     if (from == size)
         return 0;
@@ -217,17 +218,17 @@ static int read_from(int fd, uint64_t from, uint64_t size, struct str *out)
 }
 
 /* Fills tail by the index. False: it does not fit, or there is none. */
-static bool open_indexed(const struct files_hold *hold, struct files_journal *journal)
+static bool load_indexed_tail(const struct files_lock *lock, struct files_journal *journal)
 {
-    struct header header;
-    if (!read_index(hold, &journal->rows, &header) || header.place > journal->size)
+    struct index_header header;
+    if (!read_index(lock, &journal->rows, &header) || header.place > journal->size)
         return false;
     uint64_t from = header.place > CHECK_BYTES ? header.place - CHECK_BYTES : 0;
     size_t before = (size_t)(header.place - from);
-    if (journal->fd >= 0 && read_from(journal->fd, from, journal->size, &journal->tail) != 0)
+    if (journal->fd >= 0 && read_live_from(journal->fd, from, journal->size, &journal->tail) != 0)
         return false;
     if (journal->tail.size < before ||
-        check_of(view_of(journal->tail.data, before)) != header.check)
+        index_checksum(view_of(journal->tail.data, before)) != header.check)
         return false;
     memmove(journal->tail.data, journal->tail.data + before, journal->tail.size - before);
     str_truncate(&journal->tail, journal->tail.size - before);
@@ -236,7 +237,7 @@ static bool open_indexed(const struct files_hold *hold, struct files_journal *jo
     return true;
 }
 
-static int parse_row(struct ethos_view row, const char *key, struct history_last *out)
+static int parse_index_row(struct ethos_view row, const char *key, struct history_last *out)
 {
     char text[512];
     int absent, alone, ours;
@@ -257,13 +258,14 @@ static int parse_row(struct ethos_view row, const char *key, struct history_last
     return ETHOS_OK;
 }
 
-static void print_row(const char *key, const struct history_last *last, struct str *out)
+static void print_index_row(const char *key, const struct history_last *last, struct str *out)
 {
     str_printf(out, "%s\t%s %d %" PRIu64 " %" PRId64 " %d %d %u\n", key, last->hash, last->absent,
                last->size, last->ts_ms, last->alone, last->ours, last->since_blob);
 }
 
-static void find_row(const struct files_journal *journal, const char *key, struct history_last *out)
+static void find_index_row(const struct files_journal *journal, const char *key,
+                           struct history_last *out)
 {
     char needle[ETHOS_MAX_KEY + 3];
     snprintf(needle, sizeof needle, "\n%s\t", key);
@@ -271,7 +273,7 @@ static void find_row(const struct files_journal *journal, const char *key, struc
     if (!hit)
         return;
     const char *end = strchrnul(hit + 1, '\n');
-    parse_row(view_of(hit + 1, (size_t)(end - hit - 1)), key, out);
+    parse_index_row(view_of(hit + 1, (size_t)(end - hit - 1)), key, out);
 }
 
 /* ---- opening ---------------------------------------------------------------------------------- */
@@ -283,112 +285,115 @@ void files_journal_init(struct files_journal *journal)
     str_init(&journal->rows, ETHOS_MAX_STORE_BYTES);
 }
 
-static int open_live(struct files *self, const struct files_hold *hold,
-                     struct files_journal *journal, struct ethos_error *error)
+static int open_live_file(struct files *self, const struct files_lock *lock,
+                          struct files_journal *journal, struct ethos_error *error)
 {
     struct stat st;
-    if (hold->dir < 0)
+    if (lock->dir < 0)
         return ETHOS_OK;
-    int fd = os_openat(hold->dir, FILES_HISTORY, FILES_LIVE_FLAGS, 0);
+    int fd = os_openat(lock->dir, FILES_HISTORY, FILES_LIVE_FLAGS, 0);
     if (fd < 0)
-        return errno == ENOENT ? ETHOS_OK : fail(self, hold, errno, error);
+        return errno == ENOENT ? ETHOS_OK : journal_error(self, lock, errno, error);
     journal->fd = fd;
     if (os_fstat(fd, &st) != 0)
-        return fail(self, hold, errno, error);
+        return journal_error(self, lock, errno, error);
     if (!S_ISREG(st.st_mode))
-        return fail(self, hold, ENXIO, error);
+        return journal_error(self, lock, ENXIO, error);
     journal->size = (uint64_t)st.st_size;
     return ETHOS_OK;
 }
 
 /* Puts the live file on a new inode. */
-static int renew(struct files *self, struct files_hold *hold, struct files_journal *journal,
-                 struct ethos_error *error)
+static int copy_to_new_inode(struct files *self, struct files_lock *lock,
+                             struct files_journal *journal, struct ethos_error *error)
 {
     static const char name[] = ".history" FILES_DRAFT; // no key begins with a dot
     struct str text;
     struct stat st;
-    if (journal->fd < 0 || hold->lock < 0)
+    if (journal->fd < 0 || lock->fd < 0)
         return ETHOS_OK;
-    int code = files_hold_tmp(self, hold, error);
+    int code = files_lock_open_drafts(self, lock, error);
     if (code != ETHOS_OK)
         return code;
     str_init(&text, ETHOS_MAX_HISTORY_BYTES);
     int fd = -1;
-    if (read_from(journal->fd, 0, journal->size, &text) == 0 && os_fstat(journal->fd, &st) == 0)
-        fd = files_draft_create(hold->tmp, name);
+    if (read_live_from(journal->fd, 0, journal->size, &text) == 0 &&
+        os_fstat(journal->fd, &st) == 0)
+        fd = files_draft_create(lock->tmp, name);
     bool done = fd >= 0 && os_adopt(fd, &st) == 0 && os_write_all(fd, text.data, text.size) == 0 &&
                 os_fdatasync(fd) == 0 &&
-                os_renameat(hold->tmp, name, hold->dir, FILES_HISTORY, 0) == 0;
+                os_renameat(lock->tmp, name, lock->dir, FILES_HISTORY, 0) == 0;
     if (!done)
-        code = fail(self, hold, errno, error);
+        code = journal_error(self, lock, errno, error);
     if (fd >= 0)
         os_close(fd);
     str_release(&text);
     if (!done) {
-        os_unlinkat(hold->tmp, name, 0);
+        os_unlinkat(lock->tmp, name, 0);
         return code;
     }
     os_close(journal->fd);
     journal->fd = -1;
-    return open_live(self, hold, journal, error);
+    return open_live_file(self, lock, journal, error);
 }
 
 /* Without an index: everything there is becomes the tail. */
-static int open_whole(struct files *self, struct files_hold *hold, struct files_journal *journal,
-                      struct ethos_error *error)
+static int load_whole_history(struct files *self, struct files_lock *lock,
+                              struct files_journal *journal, struct ethos_error *error)
 {
     str_clear(&journal->rows);
     str_clear(&journal->tail);
-    if (hold->dir < 0)
+    if (lock->dir < 0)
         return ETHOS_OK;
-    int code = renew(self, hold, journal, error);
-    return code == ETHOS_OK ? files_past_read(self, hold->dir, hold->path, &journal->tail, error)
-                            : code;
+    int code = copy_to_new_inode(self, lock, journal, error);
+    return code == ETHOS_OK
+               ? files_history_read_all(self, lock->dir, lock->path, &journal->tail, error)
+               : code;
 }
 
 /* Cuts off what was never finished. Without a lock somebody may be finishing it: then it is only left out. */
-static int cut_torn(struct files *self, const struct files_hold *hold,
-                    struct files_journal *journal, struct arena *arena, struct ethos_error *error)
+static int cut_unfinished_lines(struct files *self, const struct files_lock *lock,
+                                struct files_journal *journal, struct arena *arena,
+                                struct ethos_error *error)
 {
     size_t sound;
-    int code = end_line(self, hold, journal, arena, error);
+    int code = complete_last_line(self, lock, journal, arena, error);
     if (code != ETHOS_OK)
         return code;
-    if (sound_size(str_view(&journal->tail), arena, &sound) != ETHOS_OK)
+    if (find_finished_size(str_view(&journal->tail), arena, &sound) != ETHOS_OK)
         return err_nomem(error);
     uint64_t torn = journal->tail.size - sound;
     if (torn > 0 && torn <= journal->size) {
-        if (hold->lock >= 0 && os_ftruncate(journal->fd, journal->size - torn) != 0)
-            return fail(self, hold, errno, error);
+        if (lock->fd >= 0 && os_ftruncate(journal->fd, journal->size - torn) != 0)
+            return journal_error(self, lock, errno, error);
         journal->size -= torn;
     }
     str_truncate(&journal->tail, sound);
-    return find_newest(journal, arena) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
+    return find_newest_line(journal, arena) == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-int files_journal_open(struct files *self, struct files_hold *hold, struct files_journal *journal,
+int files_journal_open(struct files *self, struct files_lock *lock, struct files_journal *journal,
                        struct ethos_error *error)
 {
     struct arena arena;
     files_journal_init(journal);
-    int code = open_live(self, hold, journal, error);
+    int code = open_live_file(self, lock, journal, error);
     if (code != ETHOS_OK)
         return code;
-    journal->indexed = hold->dir >= 0 && open_indexed(hold, journal);
+    journal->indexed = lock->dir >= 0 && load_indexed_tail(lock, journal);
     if (!journal->indexed)
-        code = open_whole(self, hold, journal, error);
+        code = load_whole_history(self, lock, journal, error);
     arena_init(&arena);
     if (code == ETHOS_OK && journal->tail.size > 0)
-        code = cut_torn(self, hold, journal, &arena, error);
+        code = cut_unfinished_lines(self, lock, journal, &arena, error);
     arena_release(&arena);
     return code;
 }
 
-void files_journal_close(const struct files_hold *hold, struct files_journal *journal)
+void files_journal_close(const struct files_lock *lock, struct files_journal *journal)
 {
     if (journal->made && journal->size == 0) // for nothing
-        os_unlinkat(hold->dir, FILES_HISTORY, 0);
+        os_unlinkat(lock->dir, FILES_HISTORY, 0);
     if (journal->fd >= 0)
         os_close(journal->fd);
     str_release(&journal->tail);
@@ -396,11 +401,11 @@ void files_journal_close(const struct files_hold *hold, struct files_journal *jo
     journal->fd = -1;
 }
 
-int files_journal_last(const struct files_journal *journal, const char *key,
-                       struct history_last *out, struct ethos_error *error)
+int files_journal_last_change(const struct files_journal *journal, const char *key,
+                              struct history_last *out, struct ethos_error *error)
 {
     *out = (struct history_last){0};
-    find_row(journal, key, out);
+    find_index_row(journal, key, out);
     return history_last(str_view(&journal->tail), key, out) == ETHOS_OK ? ETHOS_OK
                                                                         : err_nomem(error);
 }
@@ -408,7 +413,7 @@ int files_journal_last(const struct files_journal *journal, const char *key,
 /* ---- operations ------------------------------------------------------------------------------- */
 
 /* Whether a line after `from` takes a seq back. */
-static int is_voided(struct ethos_view from, uint64_t seq, struct arena *arena, bool *out)
+static int is_voided_by_lines(struct ethos_view from, uint64_t seq, struct arena *arena, bool *out)
 {
     static const struct ethos_view member = VIEW("\"voids\":[");
     struct history_record record;
@@ -429,7 +434,7 @@ static int is_voided(struct ethos_view from, uint64_t seq, struct arena *arena, 
 
 #define OP_ROW_SIZE 20 /* LF, TAB, 16 hex digits, LF, terminator */
 
-static void op_row(struct ethos_view op_id, char out[OP_ROW_SIZE])
+static void print_operation_row(struct ethos_view op_id, char out[OP_ROW_SIZE])
 {
     char hex[HASH_HEX_SIZE];
     hash_hex(op_id, hex);
@@ -437,16 +442,16 @@ static void op_row(struct ethos_view op_id, char out[OP_ROW_SIZE])
 }
 
 /* Whether lines older than the tail may know the operation. */
-static bool may_know(const struct files_journal *journal, const char *op_id)
+static bool has_older_operation(const struct files_journal *journal, const char *op_id)
 {
     char row[OP_ROW_SIZE];
-    op_row(view_str(op_id), row);
+    print_operation_row(view_str(op_id), row);
     return journal->indexed && strstr(journal->rows.data, row);
 }
 
 /* The line with the record of an operation that stands; its rest follows it. */
-static int find_op(struct ethos_view lines, const char *op_id, struct arena *arena,
-                   struct history_record *out, struct ethos_error *error)
+static int find_operation_line(struct ethos_view lines, const char *op_id, struct arena *arena,
+                               struct history_record *out, struct ethos_error *error)
 {
     char needle[ETHOS_MAX_OPID + 16];
     int size = snprintf(needle, sizeof needle, "\"opId\":\"%s\"", op_id);
@@ -463,7 +468,7 @@ static int find_op(struct ethos_view lines, const char *op_id, struct arena *are
         int code = history_parse(view_of(start, (size_t)(end - start)), arena, out);
         rest = view_from(rest, (size_t)(end + 1 - rest.data));
         if (code == ETHOS_OK && view_eq_str(out->op_id, op_id) && opid_time(out->op) >= 0)
-            code = is_voided(rest, out->seq, arena, &voided);
+            code = is_voided_by_lines(rest, out->seq, arena, &voided);
         else if (code == ETHOS_OK)
             voided = true; // no record of a finished operation
         if (code == ETHOS_NOMEM)
@@ -474,9 +479,10 @@ static int find_op(struct ethos_view lines, const char *op_id, struct arena *are
     return ETHOS_NOTFOUND;
 }
 
-int files_journal_recall(const struct files *self, const struct files_hold *hold,
-                         const struct files_journal *journal, const struct ethos_origin *origin,
-                         struct ethos_edit *edits, size_t count, struct ethos_error *error)
+int files_journal_find_operation(const struct files *self, const struct files_lock *lock,
+                                 const struct files_journal *journal,
+                                 const struct ethos_origin *origin, struct ethos_edit *edits,
+                                 size_t count, struct ethos_error *error)
 {
     struct history_record record;
     struct arena arena;
@@ -485,11 +491,11 @@ int files_journal_recall(const struct files *self, const struct files_hold *hold
         return ETHOS_NOTFOUND;
     arena_init(&arena);
     str_init(&whole, ETHOS_MAX_HISTORY_BYTES);
-    int code = find_op(str_view(&journal->tail), origin->op_id, &arena, &record, error);
-    if (code == ETHOS_NOTFOUND && may_know(journal, origin->op_id)) {
-        code = files_past_read(self, hold->dir, hold->path, &whole, error);
+    int code = find_operation_line(str_view(&journal->tail), origin->op_id, &arena, &record, error);
+    if (code == ETHOS_NOTFOUND && has_older_operation(journal, origin->op_id)) {
+        code = files_history_read_all(self, lock->dir, lock->path, &whole, error);
         if (code == ETHOS_OK)
-            code = find_op(str_view(&whole), origin->op_id, &arena, &record, error);
+            code = find_operation_line(str_view(&whole), origin->op_id, &arena, &record, error);
     }
     if (code == ETHOS_OK)
         code = opid_recall(record.op, origin, edits, count, error);
@@ -508,14 +514,14 @@ static int compare_views(const void *a, const void *b)
     return order ? order : (x->size > y->size) - (x->size < y->size);
 }
 
-static struct ethos_view row_key(struct ethos_view row)
+static struct ethos_view index_row_key(struct ethos_view row)
 {
     const char *end = memchr(row.data, '\t', row.size);
     return view_of(row.data, end ? (size_t)(end - row.data) : row.size);
 }
 
 /* The key of a line, by its bytes. */
-static struct ethos_view line_key(struct ethos_view line)
+static struct ethos_view history_line_key(struct ethos_view line)
 {
     static const char member[] = "\"key\":";
     const char *at = memmem(line.data, line.size, member, sizeof member - 1);
@@ -529,20 +535,20 @@ static struct ethos_view line_key(struct ethos_view line)
 }
 
 /* A line of the tail and the key it is about. */
-struct keyed {
+struct keyed_line {
     struct ethos_view key, line;
 };
 
-static int compare_keyed(const void *a, const void *b)
+static int compare_keyed_lines(const void *a, const void *b)
 {
-    const struct keyed *x = a, *y = b;
+    const struct keyed_line *x = a, *y = b;
     int order = compare_views(&x->key, &y->key);
     return order ? order : (x->line.data > y->line.data) - (x->line.data < y->line.data);
 }
 
 /* The lines of the tail, those of a key together and in order. */
-static size_t sort_tail(const struct files_journal *journal, struct arena *arena,
-                        struct keyed **out)
+static size_t sort_tail_lines(const struct files_journal *journal, struct arena *arena,
+                              struct keyed_line **out)
 {
     struct ethos_view line, rest = str_view(&journal->tail);
     size_t count = 0, kept = 0;
@@ -551,18 +557,18 @@ static size_t sort_tail(const struct files_journal *journal, struct arena *arena
     *out = arena_array(arena, count, sizeof **out);
     rest = str_view(&journal->tail);
     while (*out && view_line(&rest, &line)) {
-        struct keyed keyed = {line_key(line), view_of(line.data, line.size + 1)};
+        struct keyed_line keyed = {history_line_key(line), view_of(line.data, line.size + 1)};
         if (keyed.key.size > 0 && keyed.key.size <= ETHOS_MAX_KEY)
             (*out)[kept++] = keyed;
     }
     if (*out)
-        qsort(*out, kept, sizeof **out, compare_keyed);
+        qsort(*out, kept, sizeof **out, compare_keyed_lines);
     return kept;
 }
 
 /* What one key's lines say, on top of its row. */
-static int print_key(const struct files_journal *journal, const struct keyed *lines, size_t count,
-                     struct str *own, struct str *out)
+static int print_key_row(const struct files_journal *journal, const struct keyed_line *lines,
+                         size_t count, struct str *own, struct str *out)
 {
     struct history_last last = {0};
     char key[ETHOS_MAX_KEY + 1];
@@ -571,15 +577,15 @@ static int print_key(const struct files_journal *journal, const struct keyed *li
     str_clear(own);
     for (size_t i = 0; i < count; i++)
         str_add(own, lines[i].line);
-    find_row(journal, key, &last);
+    find_index_row(journal, key, &last);
     int code = str_code(own) == ETHOS_OK ? history_last(str_view(own), key, &last) : ETHOS_NOMEM;
     if (code == ETHOS_OK && last.any)
-        print_row(key, &last, out);
+        print_index_row(key, &last, out);
     return code;
 }
 
-static int print_tail(const struct files_journal *journal, const struct keyed *lines, size_t count,
-                      struct str *out)
+static int print_tail_rows(const struct files_journal *journal, const struct keyed_line *lines,
+                           size_t count, struct str *out)
 {
     struct str own;
     int code = ETHOS_OK;
@@ -587,21 +593,21 @@ static int print_tail(const struct files_journal *journal, const struct keyed *l
     for (size_t i = 0, next; code == ETHOS_OK && i < count; i = next) {
         for (next = i + 1; next < count && view_eq(lines[next].key, lines[i].key);)
             next++;
-        code = print_key(journal, lines + i, next - i, &own, out);
+        code = print_key_row(journal, lines + i, next - i, &own, out);
     }
     str_release(&own);
     return code;
 }
 
 /* The rows of keys that the tail does not mention stay as they are. */
-static void print_rows(const struct files_journal *journal, const struct keyed *lines, size_t count,
-                       struct str *out)
+static void print_old_rows(const struct files_journal *journal, const struct keyed_line *lines,
+                           size_t count, struct str *out)
 {
     struct ethos_view row, rest = str_view(&journal->rows);
     view_line(&rest, &row); // the header
     while (view_line(&rest, &row)) {
         size_t low = 0, high = count;
-        struct ethos_view key = row_key(row);
+        struct ethos_view key = index_row_key(row);
         while (low < high) {
             size_t middle = low + (high - low) / 2;
             if (compare_views(&lines[middle].key, &key) < 0)
@@ -616,7 +622,7 @@ static void print_rows(const struct files_journal *journal, const struct keyed *
 }
 
 /* The operations of the rows and of the tail; each has its id on every line, and one row is enough. */
-static void print_ops(const struct files_journal *journal, struct str *out)
+static void print_operation_rows(const struct files_journal *journal, struct str *out)
 {
     static const char member[] = "\"opId\":\"";
     char row[OP_ROW_SIZE], before[OP_ROW_SIZE] = "";
@@ -625,7 +631,7 @@ static void print_ops(const struct files_journal *journal, struct str *out)
         str_adds(out, ops + 1);
     for (const char *at = journal->tail.data; (at = strstr(at, member));) {
         at += sizeof member - 1;
-        op_row(view_of(at, strcspn(at, "\"")), row);
+        print_operation_row(view_of(at, strcspn(at, "\"")), row);
         if (strcmp(row, before) != 0)
             str_adds(out, row + 1);
         memcpy(before, row, sizeof before);
@@ -636,21 +642,21 @@ static int print_index(const struct files_journal *journal, uint64_t place, uint
                        struct str *out)
 {
     struct arena arena;
-    struct keyed *lines;
+    struct keyed_line *lines;
     arena_init(&arena);
-    size_t count = sort_tail(journal, &arena, &lines);
+    size_t count = sort_tail_lines(journal, &arena, &lines);
     str_printf(out, "ethos-index 2 %" PRIu64 " %08" PRIx32 " %" PRIu64 " %" PRId64 "\n", place,
                check, journal->seq, journal->ts_ms);
     if (lines)
-        print_rows(journal, lines, count, out);
-    int code = lines ? print_tail(journal, lines, count, out) : ETHOS_NOMEM;
-    print_ops(journal, out);
+        print_old_rows(journal, lines, count, out);
+    int code = lines ? print_tail_rows(journal, lines, count, out) : ETHOS_NOMEM;
+    print_operation_rows(journal, out);
     arena_release(&arena);
     return code == ETHOS_OK ? str_code(out) : code;
 }
 
 /* Writes the index for the live file up to `place`, durable. */
-static int write_index(struct files *self, struct files_hold *hold, struct files_journal *journal,
+static int write_index(struct files *self, struct files_lock *lock, struct files_journal *journal,
                        uint64_t place, uint32_t check)
 {
     static const char name[] = ".index" FILES_DRAFT;
@@ -658,49 +664,50 @@ static int write_index(struct files *self, struct files_hold *hold, struct files
     str_init(&text, ETHOS_MAX_STORE_BYTES);
     int fd = -1, failed = -1;
     if (print_index(journal, place, check, &text) == ETHOS_OK &&
-        files_hold_tmp(self, hold, NULL) == ETHOS_OK)
-        fd = files_draft_create(hold->tmp, name);
+        files_lock_open_drafts(self, lock, NULL) == ETHOS_OK)
+        fd = files_draft_create(lock->tmp, name);
     if (fd >= 0) {
         failed = os_write_all(fd, text.data, text.size) != 0 || os_fdatasync(fd) != 0;
         os_close(fd);
         if (!failed)
-            failed = os_renameat(hold->tmp, name, hold->dir, FILES_INDEX, 0);
+            failed = os_renameat(lock->tmp, name, lock->dir, FILES_INDEX, 0);
         if (failed)
-            os_unlinkat(hold->tmp, name, 0);
+            os_unlinkat(lock->tmp, name, 0);
     }
     str_release(&text);
     return failed;
 }
 
-void files_journal_index(struct files *self, struct files_hold *hold, struct files_journal *journal)
+void files_journal_index(struct files *self, struct files_lock *lock, struct files_journal *journal)
 {
     struct str before;
-    if (journal->fd < 0 || hold->lock < 0 || (journal->indexed && journal->tail.size < INDEX_EVERY))
+    if (journal->fd < 0 || lock->fd < 0 || (journal->indexed && journal->tail.size < INDEX_EVERY))
         return;
     str_init(&before, CHECK_BYTES);
     uint64_t from = journal->size > CHECK_BYTES ? journal->size - CHECK_BYTES : 0;
-    if (read_from(journal->fd, from, journal->size, &before) == 0)
-        write_index(self, hold, journal, journal->size, check_of(str_view(&before)));
+    if (read_live_from(journal->fd, from, journal->size, &before) == 0)
+        write_index(self, lock, journal, journal->size, index_checksum(str_view(&before)));
     str_release(&before);
 }
 
 /* ---- appending -------------------------------------------------------------------------------- */
 
-static int make_live(struct files *self, const struct files_hold *hold,
-                     struct files_journal *journal, struct ethos_error *error)
+static int create_live_file(struct files *self, const struct files_lock *lock,
+                            struct files_journal *journal, struct ethos_error *error)
 {
     if (journal->fd >= 0)
         return ETHOS_OK;
-    int fd = os_openat(hold->dir, FILES_HISTORY, FILES_LIVE_FLAGS | O_CREAT | O_EXCL, 0600);
+    int fd = os_openat(lock->dir, FILES_HISTORY, FILES_LIVE_FLAGS | O_CREAT | O_EXCL, 0600);
     if (fd < 0)
-        return fail(self, hold, errno, error);
+        return journal_error(self, lock, errno, error);
     journal->fd = fd;
     journal->size = 0;
     journal->made = true;
-    return self->durable && os_fsync(hold->dir) != 0 ? fail(self, hold, errno, error) : ETHOS_OK;
+    return self->durable && os_fsync(lock->dir) != 0 ? journal_error(self, lock, errno, error)
+                                                     : ETHOS_OK;
 }
 
-static int find_later(void *arg, const char *name)
+static int is_later_month(void *arg, const char *name)
 {
     const char *wanted = arg;
     return strcmp(name, FILES_HISTORY) != 0 && files_is_history(name) && strcmp(name, wanted) >= 0;
@@ -712,8 +719,9 @@ static int find_later(void *arg, const char *name)
  * names: where one of this month or, by a clock that was wrong, of a later one is there, the live file
  * keeps going.
  */
-static int rotate(struct files *self, struct files_hold *hold, struct files_journal *journal,
-                  int64_t now_ms, struct ethos_error *error)
+static int rotate_live_file(struct files *self, struct files_lock *lock,
+                            struct files_journal *journal, int64_t now_ms,
+                            struct ethos_error *error)
 {
     char then[CLOCK_ISO_SIZE], now[CLOCK_ISO_SIZE], name[64];
     clock_iso(journal->ts_ms, then);
@@ -722,17 +730,17 @@ static int rotate(struct files *self, struct files_hold *hold, struct files_jour
         strncmp(then, now, MONTH) >= 0)
         return ETHOS_OK;
     snprintf(name, sizeof name, "memory-history-%.*s.jsonl", MONTH, then);
-    if (os_list(hold->dir, find_later, name) != 0)
+    if (os_list(lock->dir, is_later_month, name) != 0)
         return ETHOS_OK;
-    int code = files_journal_sync(self, hold, journal, error);
+    int code = files_journal_sync(self, lock, journal, error);
     if (code != ETHOS_OK)
         return code;
-    if (write_index(self, hold, journal, 0, check_of((struct ethos_view){"", 0})) != 0 ||
-        os_renameat(hold->dir, FILES_HISTORY, hold->dir, name, RENAME_NOREPLACE) != 0)
+    if (write_index(self, lock, journal, 0, index_checksum((struct ethos_view){"", 0})) != 0 ||
+        os_renameat(lock->dir, FILES_HISTORY, lock->dir, name, RENAME_NOREPLACE) != 0)
         return ETHOS_OK; // then next time
     os_close(journal->fd);
     journal->fd = -1;
-    return make_live(self, hold, journal, error);
+    return create_live_file(self, lock, journal, error);
 }
 
 /* Lines of another store keep their times and numbers. */
@@ -750,38 +758,38 @@ static void number_records(struct files_journal *journal, struct history_record 
 }
 
 /* Takes back an append that failed. The index goes, so that the next writer trusts no page of ours. */
-static int take_back(struct files *self, const struct files_hold *hold,
-                     struct files_journal *journal, int errnum, bool synced,
-                     struct ethos_error *error)
+static int undo_append(struct files *self, const struct files_lock *lock,
+                       struct files_journal *journal, int errnum, bool synced,
+                       struct ethos_error *error)
 {
     os_ftruncate(journal->fd, journal->size);
     if (synced)
-        os_unlinkat(hold->dir, FILES_INDEX, 0);
-    return fail(self, hold, errnum, error);
+        os_unlinkat(lock->dir, FILES_INDEX, 0);
+    return journal_error(self, lock, errnum, error);
 }
 
 /* The lines must have gone where the name leads: somebody may have put another file there. */
-static int check_live(struct files *self, const struct files_hold *hold,
-                      const struct files_journal *journal, struct ethos_error *error)
+static int check_live_file(struct files *self, const struct files_lock *lock,
+                           const struct files_journal *journal, struct ethos_error *error)
 {
     struct stat ours, named;
     if (os_fstat(journal->fd, &ours) != 0)
-        return fail(self, hold, errno, error);
-    if (os_fstatat(hold->dir, FILES_HISTORY, &named, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT ? FILES_MOVED : fail(self, hold, errno, error);
-    return ours.st_ino == named.st_ino && ours.st_dev == named.st_dev ? ETHOS_OK : FILES_MOVED;
+        return journal_error(self, lock, errno, error);
+    if (os_fstatat(lock->dir, FILES_HISTORY, &named, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? FILES_RETRY : journal_error(self, lock, errno, error);
+    return ours.st_ino == named.st_ino && ours.st_dev == named.st_dev ? ETHOS_OK : FILES_RETRY;
 }
 
-static int write_lines(struct files *self, const struct files_hold *hold,
-                       struct files_journal *journal, struct ethos_view lines, bool sync,
-                       struct ethos_error *error)
+static int append_lines(struct files *self, const struct files_lock *lock,
+                        struct files_journal *journal, struct ethos_view lines, bool sync,
+                        struct ethos_error *error)
 {
     if (os_write_all(journal->fd, lines.data, lines.size) != 0)
-        return take_back(self, hold, journal, errno, false, error);
+        return undo_append(self, lock, journal, errno, false, error);
     if (sync && self->durable && os_fdatasync(journal->fd) != 0)
-        return take_back(self, hold, journal, errno, true, error);
-    int code = sync ? check_live(self, hold, journal, error) : ETHOS_OK;
-    if (code != ETHOS_OK && code != FILES_MOVED) {
+        return undo_append(self, lock, journal, errno, true, error);
+    int code = sync ? check_live_file(self, lock, journal, error) : ETHOS_OK;
+    if (code != ETHOS_OK && code != FILES_RETRY) {
         os_ftruncate(journal->fd, journal->size);
         return code;
     }
@@ -790,7 +798,7 @@ static int write_lines(struct files *self, const struct files_hold *hold,
     return code;
 }
 
-int files_txn_name(char out[FILES_TXN_SIZE])
+int files_txn_new_id(char out[FILES_TXN_SIZE])
 {
     unsigned char random[FILES_TXN_SIZE / 2];
     if (os_random(random, sizeof random) != 0)
@@ -801,8 +809,8 @@ int files_txn_name(char out[FILES_TXN_SIZE])
 }
 
 /* What comes next has a higher number. Its time is that of the clock, whatever came before. */
-static void note_appended(struct files_journal *journal, const struct history_record *records,
-                          size_t count)
+static void update_last_numbers(struct files_journal *journal, const struct history_record *records,
+                                size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (records[i].seq > journal->seq)
@@ -811,43 +819,43 @@ static void note_appended(struct files_journal *journal, const struct history_re
     }
 }
 
-int files_journal_append(struct files *self, struct files_hold *hold, struct files_journal *journal,
+int files_journal_append(struct files *self, struct files_lock *lock, struct files_journal *journal,
                          const char *txn, struct history_record *records, size_t count, bool sync,
                          struct ethos_error *error)
 {
     char own[FILES_TXN_SIZE];
     int64_t now_ms = records->graft.data ? records->ts_ms : self->host->now_ms(self->host->arg);
-    int code = rotate(self, hold, journal, now_ms, error);
+    int code = rotate_live_file(self, lock, journal, now_ms, error);
     if (code == ETHOS_OK)
-        code = make_live(self, hold, journal, error);
+        code = create_live_file(self, lock, journal, error);
     if (code != ETHOS_OK)
         return code;
-    if (!txn && files_txn_name(own) != 0)
-        return fail(self, hold, errno, error);
+    if (!txn && files_txn_new_id(own) != 0)
+        return journal_error(self, lock, errno, error);
     size_t start = journal->tail.size;
     number_records(journal, records, count, txn ? txn : own, now_ms);
     for (size_t i = 0; i < count; i++)
         history_print(&records[i], &journal->tail);
     code = str_code(&journal->tail);
     if (code != ETHOS_OK)
-        return code == ETHOS_NOMEM ? err_nomem(error) : fail(self, hold, EFBIG, error);
-    code = write_lines(self, hold, journal, view_from(str_view(&journal->tail), start), sync,
-                       error);
-    if (code != ETHOS_OK && code != FILES_MOVED) {
+        return code == ETHOS_NOMEM ? err_nomem(error) : journal_error(self, lock, EFBIG, error);
+    code = append_lines(self, lock, journal, view_from(str_view(&journal->tail), start), sync,
+                        error);
+    if (code != ETHOS_OK && code != FILES_RETRY) {
         str_truncate(&journal->tail, start);
         return code;
     }
-    note_appended(journal, records, count);
+    update_last_numbers(journal, records, count);
     return code;
 }
 
-int files_journal_sync(struct files *self, const struct files_hold *hold,
+int files_journal_sync(struct files *self, const struct files_lock *lock,
                        struct files_journal *journal, struct ethos_error *error)
 {
     if (!journal->unsynced)
         return ETHOS_OK;
     if (os_fdatasync(journal->fd) != 0)
-        return fail(self, hold, errno, error);
+        return journal_error(self, lock, errno, error);
     journal->unsynced = false;
     return ETHOS_OK;
 }

@@ -26,14 +26,14 @@
 
 /* ---- names ------------------------------------------------------------------------------------ */
 
-void files_flat(const char *key, char out[ETHOS_MAX_KEY + 1])
+void files_key_to_name(const char *key, char out[ETHOS_MAX_KEY + 1])
 {
     snprintf(out, ETHOS_MAX_KEY + 1, "%s", key);
     for (char *at = out; (at = strchr(at, '/'));)
         *at = '\\';
 }
 
-void files_unflat(char *name)
+void files_name_to_key(char *name)
 {
     for (; (name = strchr(name, '\\'));)
         *name = '/';
@@ -41,38 +41,38 @@ void files_unflat(char *name)
 
 /* ---- directories ------------------------------------------------------------------------------ */
 
-static struct files_dir *find_open(const struct files_hold *hold, const char *path, size_t size)
+static struct files_dir *find_open_dir(const struct files_lock *lock, const char *path, size_t size)
 {
-    for (size_t i = 0; i < hold->dir_count; i++) {
-        const char *known = hold->dirs[i].path;
+    for (size_t i = 0; i < lock->dir_count; i++) {
+        const char *known = lock->dirs[i].path;
         if (strncmp(known, path, size) == 0 && known[size] == 0)
-            return &hold->dirs[i];
+            return &lock->dirs[i];
     }
     return NULL;
 }
 
-static int keep_open(struct files_hold *hold, const char *path, size_t size, int fd,
-                     const struct stat *st, struct ethos_error *error)
+static int add_open_dir(struct files_lock *lock, const char *path, size_t size, int fd,
+                        const struct stat *st, struct ethos_error *error)
 {
-    struct files_dir *dirs = realloc(hold->dirs, (hold->dir_count + 1) * sizeof *dirs);
+    struct files_dir *dirs = realloc(lock->dirs, (lock->dir_count + 1) * sizeof *dirs);
     if (!dirs)
         return err_nomem(error);
-    hold->dirs = dirs;
-    struct files_dir *dir = &dirs[hold->dir_count++];
+    lock->dirs = dirs;
+    struct files_dir *dir = &dirs[lock->dir_count++];
     *dir = (struct files_dir){.fd = fd, .device = st->st_dev, .inode = st->st_ino};
     snprintf(dir->path, sizeof dir->path, "%.*s", (int)size, path);
     return ETHOS_OK;
 }
 
-static void show_dir(const struct files_hold *hold, const char *path, size_t size,
-                     char out[FILES_PATH_SIZE + ETHOS_MAX_KEY])
+static void print_dir_path(const struct files_lock *lock, const char *path, size_t size,
+                           char out[FILES_PATH_SIZE + ETHOS_MAX_KEY])
 {
-    snprintf(out, FILES_PATH_SIZE + ETHOS_MAX_KEY, "%s/%.*s", hold->path, (int)size, path);
+    snprintf(out, FILES_PATH_SIZE + ETHOS_MAX_KEY, "%s/%.*s", lock->path, (int)size, path);
 }
 
 /* Opens the directory that the first bytes of a key name, in one that is open. */
-static int enter(struct files *self, struct files_hold *hold, int dir, const char *name,
-                 const char *key, size_t size, struct ethos_error *error)
+static int open_key_dir(struct files *self, struct files_lock *lock, int dir, const char *name,
+                        const char *key, size_t size, struct ethos_error *error)
 {
     char one[ETHOS_MAX_KEY + 1], path[FILES_PATH_SIZE + ETHOS_MAX_KEY], shown[PATH_MAX];
     struct stat st;
@@ -81,30 +81,31 @@ static int enter(struct files *self, struct files_hold *hold, int dir, const cha
     if (fd < 0 && errno == ENOENT)
         return ETHOS_NOTFOUND;
     int errnum = errno;
-    show_dir(hold, key, size, path);
+    print_dir_path(lock, key, size, path);
     bool linked = fd < 0 && os_fstatat(dir, one, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
                   S_ISLNK(st.st_mode);
     if (fd < 0)
-        return linked ? files_linked(self, path, error) : files_errno(self, errnum, path, error);
-    int code = os_fstat(fd, &st) == 0 ? dir_private(&st, files_show(self, path, shown), error)
+        return linked ? files_refuse_link(self, path, error)
+                      : files_errno(self, errnum, path, error);
+    int code = os_fstat(fd, &st) == 0 ? dir_private(&st, files_full_path(self, path, shown), error)
                                       : files_errno(self, errno, path, error);
     if (code == ETHOS_OK)
-        code = keep_open(hold, key, size, fd, &st, error);
+        code = add_open_dir(lock, key, size, fd, &st, error);
     if (code == ETHOS_OK)
         return fd;
     os_close(fd);
     return code;
 }
 
-int files_tree_find(struct files *self, struct files_hold *hold, const char *key, int *out_dir,
-                    const char **out_name, struct ethos_error *error)
+int files_key_dir_find(struct files *self, struct files_lock *lock, const char *key, int *out_dir,
+                       const char **out_name, struct ethos_error *error)
 {
-    *out_dir = hold->dir;
+    *out_dir = lock->dir;
     *out_name = key;
     for (const char *slash = key; (slash = strchr(slash, '/')); slash++) {
         size_t size = (size_t)(slash - key);
-        const struct files_dir *open = find_open(hold, key, size);
-        int dir = open ? open->fd : enter(self, hold, *out_dir, *out_name, key, size, error);
+        const struct files_dir *open = find_open_dir(lock, key, size);
+        int dir = open ? open->fd : open_key_dir(self, lock, *out_dir, *out_name, key, size, error);
         if (dir == ETHOS_NOTFOUND)
             break;
         if (dir < 0)
@@ -115,26 +116,26 @@ int files_tree_find(struct files *self, struct files_hold *hold, const char *key
     return ETHOS_OK;
 }
 
-int files_tree_make(struct files *self, struct files_hold *hold, struct files_spot *spot,
-                    struct ethos_error *error)
+int files_key_dirs_create(struct files *self, struct files_lock *lock,
+                          struct files_location *location, struct ethos_error *error)
 {
     const char *rest;
-    char *slash = strrchr(spot->name, '/');
+    char *slash = strrchr(location->name, '/');
     if (!slash)
         return ETHOS_OK;
     *slash = 0;
-    int failed = os_mkdirs(spot->dir, spot->name), errnum = errno;
+    int failed = os_mkdirs(location->dir, location->name), errnum = errno;
     *slash = '/';
     if (failed)
-        return files_fail(self, errnum, spot->path, error);
-    int code = files_tree_find(self, hold, spot->key, &spot->dir, &rest, error);
+        return files_step_error(self, errnum, location->path, error);
+    int code = files_key_dir_find(self, lock, location->key, &location->dir, &rest, error);
     if (code == ETHOS_OK && strchr(rest, '/'))
-        code = FILES_MOVED;
-    memmove(spot->name, rest, strlen(rest) + 1);
+        code = FILES_RETRY;
+    memmove(location->name, rest, strlen(rest) + 1);
     return code;
 }
 
-void files_tree_prune(struct files *self, struct files_hold *hold, const char *key)
+void files_key_dirs_prune(struct files *self, struct files_lock *lock, const char *key)
 {
     char path[ETHOS_MAX_KEY + 1];
     const char *name;
@@ -142,79 +143,79 @@ void files_tree_prune(struct files *self, struct files_hold *hold, const char *k
     snprintf(path, sizeof path, "%s", key);
     for (char *slash; (slash = strrchr(path, '/'));) {
         *slash = 0;
-        if (files_tree_find(self, hold, path, &dir, &name, NULL) != ETHOS_OK)
+        if (files_key_dir_find(self, lock, path, &dir, &name, NULL) != ETHOS_OK)
             return;
         if (strchr(name, '/'))
             continue; // what it would be in is gone already
         if (os_unlinkat(dir, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
             return;
-        struct files_dir *open = find_open(hold, path, strlen(path));
+        struct files_dir *open = find_open_dir(lock, path, strlen(path));
         if (open)
-            open->path[0] = 0; // spots may still use it
-        hold->pruned = true;
+            open->path[0] = 0; // locations may still use it
+        lock->pruned = true;
     }
 }
 
-bool files_tree_stands(const struct files_hold *hold)
+bool files_key_dirs_in_place(const struct files_lock *lock)
 {
     struct stat st;
-    for (size_t i = 0; i < hold->dir_count; i++) {
-        const struct files_dir *dir = &hold->dirs[i];
-        if (dir->path[0] && (os_fstatat(hold->dir, dir->path, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+    for (size_t i = 0; i < lock->dir_count; i++) {
+        const struct files_dir *dir = &lock->dirs[i];
+        if (dir->path[0] && (os_fstatat(lock->dir, dir->path, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
                              st.st_dev != dir->device || st.st_ino != dir->inode))
             return false;
     }
     return true;
 }
 
-void files_tree_close(struct files_hold *hold)
+void files_key_dirs_close(struct files_lock *lock)
 {
-    for (size_t i = 0; i < hold->dir_count; i++)
-        os_close(hold->dirs[i].fd);
-    free(hold->dirs);
-    hold->dirs = NULL;
-    hold->dir_count = 0;
+    for (size_t i = 0; i < lock->dir_count; i++)
+        os_close(lock->dirs[i].fd);
+    free(lock->dirs);
+    lock->dirs = NULL;
+    lock->dir_count = 0;
 }
 
 /* ---- holding ---------------------------------------------------------------------------------- */
 
 #define TRIES 100
 
-int files_tree_hold(struct files *self, const char *scope, struct files_hold *hold,
+int files_tree_lock(struct files *self, const char *scope, struct files_lock *lock,
                     struct ethos_error *error)
 {
-    int code = files_scope_path(scope, hold->path, error);
+    int code = files_scope_path(scope, lock->path, error);
     if (code != ETHOS_OK)
         return code;
-    code = FILES_MOVED;
-    for (int i = 0; code == FILES_MOVED && i < TRIES; i++) {
-        code = files_hold_open(self, hold, error);
-        if (code == ETHOS_OK && hold->lock >= 0)
-            code = files_recover_hold(self, hold, scope, error);
+    code = FILES_RETRY;
+    for (int i = 0; code == FILES_RETRY && i < TRIES; i++) {
+        code = files_lock_scope(self, lock, error);
+        if (code == ETHOS_OK && lock->fd >= 0)
+            code = files_recover_locked(self, lock, scope, error);
         if (code != ETHOS_OK)
-            files_hold_close(self, hold, false);
+            files_unlock_scope(self, lock, false);
     }
     return code;
 }
 
 /* ---- listing ---------------------------------------------------------------------------------- */
 
-struct walk {
+struct tree_walk {
     const struct files *self;
     const char *scope;
     struct files_names *out;
     struct ethos_error *error;
 };
 
-static int add_path(struct files_names *names, const char *path)
+static int add_listed_key(struct files_names *names, const char *path)
 {
     names->count++;
     return str_add(&names->bytes, view_of(path, strlen(path) + 1));
 }
 
-static int walk(struct walk *w, int dir, const char *path);
+static int list_keys_below(struct tree_walk *w, int dir, const char *path);
 
-static int visit(struct walk *w, int dir, const char *path, const char *name)
+static int visit_tree_name(struct tree_walk *w, int dir, const char *path, const char *name)
 {
     char key[ETHOS_MAX_KEY + 2];
     struct stat st;
@@ -224,36 +225,36 @@ static int visit(struct walk *w, int dir, const char *path, const char *name)
     if (os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? ETHOS_OK : files_errno(w->self, errno, key, w->error);
     if (S_ISREG(st.st_mode))
-        return add_path(w->out, key) == ETHOS_OK ? ETHOS_OK : err_nomem(w->error);
+        return add_listed_key(w->out, key) == ETHOS_OK ? ETHOS_OK : err_nomem(w->error);
     if (!S_ISDIR(st.st_mode))
         return ETHOS_OK;
     int below = os_open_beneath(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (below < 0)
         return errno == ENOENT ? ETHOS_OK : files_errno(w->self, errno, key, w->error);
-    int code = walk(w, below, key);
+    int code = list_keys_below(w, below, key);
     os_close(below);
     return code;
 }
 
-static int walk(struct walk *w, int dir, const char *path)
+static int list_keys_below(struct tree_walk *w, int dir, const char *path)
 {
     struct files_names names;
     int code = files_names_read(w->self, dir, path, &names, w->error);
     if (code != ETHOS_OK)
         return code;
     for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
-        code = visit(w, dir, path, names.sorted[i]);
+        code = visit_tree_name(w, dir, path, names.sorted[i]);
     files_names_release(&names);
     return code;
 }
 
-int files_tree_names(const struct files *self, int dir, const char *scope,
-                     struct files_names *out_names, struct ethos_error *error)
+int files_tree_list_keys(const struct files *self, int dir, const char *scope,
+                         struct files_names *out_names, struct ethos_error *error)
 {
-    struct walk w = {self, scope, out_names, error};
+    struct tree_walk w = {self, scope, out_names, error};
     *out_names = (struct files_names){0};
     str_init(&out_names->bytes, ETHOS_MAX_STORE_BYTES);
-    int code = walk(&w, dir, "");
+    int code = list_keys_below(&w, dir, "");
     if (code == ETHOS_OK)
         code = files_names_sort(out_names, error);
     if (code != ETHOS_OK)

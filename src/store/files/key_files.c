@@ -26,11 +26,11 @@ static bool same_inode(const struct stat *a, const struct stat *b)
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-/* Whether the directory is locked already: by the scope, or by a spot before. */
-static bool is_locked(const struct files_hold *hold, const struct files_spot *others, size_t count,
-                      const struct stat *dir)
+/* Whether the directory is locked already: by the scope, or by a location before. */
+static bool is_locked_dir(const struct files_lock *lock, const struct files_location *others,
+                          size_t count, const struct stat *dir)
 {
-    if (hold->lock < 0)
+    if (lock->fd < 0)
         return true; // the first question is asked without any lock
     for (size_t i = 0; i < count; i++) {
         if (others[i].lock >= 0 && same_inode(&others[i].dir_seen, dir))
@@ -39,87 +39,87 @@ static bool is_locked(const struct files_hold *hold, const struct files_spot *ot
     return false;
 }
 
-static int follow(struct files *self, const struct files_hold *hold,
-                  const struct files_spot *others, size_t count, struct files_spot *spot,
-                  struct ethos_error *error)
+static int follow_link(struct files *self, const struct files_lock *lock,
+                       const struct files_location *others, size_t count,
+                       struct files_location *location, struct ethos_error *error)
 {
     struct stat own;
-    int dir = files_open_target(self, hold->dir, spot->key, spot->path, spot->name, &spot->dir_seen,
-                                error);
+    int dir = files_open_target(self, lock->dir, location->key, location->path, location->name,
+                                &location->dir_seen, error);
     if (dir < 0)
         return dir;
-    spot->dir = dir;
-    spot->linked = true;
-    if (os_fstat(hold->dir, &own) != 0)
-        return files_errno(self, errno, hold->path, error);
-    if (same_inode(&own, &spot->dir_seen)) {
+    location->dir = dir;
+    location->linked = true;
+    if (os_fstat(lock->dir, &own) != 0)
+        return files_errno(self, errno, lock->path, error);
+    if (same_inode(&own, &location->dir_seen)) {
         os_close(dir);
-        spot->dir = hold->dir;
+        location->dir = lock->dir;
         return ETHOS_OK;
     }
-    if (is_locked(hold, others, count, &spot->dir_seen))
+    if (is_locked_dir(lock, others, count, &location->dir_seen))
         return ETHOS_OK;
-    int lock = files_lock_other(self, dir, spot->path, error);
-    if (lock < 0)
-        return lock;
-    spot->lock = lock;
+    int fd = files_lock_link_target(self, dir, location->path, error);
+    if (fd < 0)
+        return fd;
+    location->lock = fd;
     return ETHOS_OK;
 }
 
-int files_spot_open(struct files *self, struct files_hold *hold, const char *scope, const char *key,
-                    const struct files_spot *others, size_t other_count, struct files_spot *spot,
-                    struct ethos_error *error)
+int files_location_open(struct files *self, struct files_lock *lock, const char *scope,
+                        const char *key, const struct files_location *others, size_t other_count,
+                        struct files_location *location, struct ethos_error *error)
 {
     struct stat st;
-    *spot = (struct files_spot){.dir = hold->dir, .lock = -1};
-    int code = files_key_path(scope, key, spot->path, error);
+    *location = (struct files_location){.dir = lock->dir, .lock = -1};
+    int code = files_key_path(scope, key, location->path, error);
     if (code != ETHOS_OK)
         return code;
-    memcpy(spot->key, key, strlen(key) + 1);
+    memcpy(location->key, key, strlen(key) + 1);
     const char *name = key;
-    if (hold->dir >= 0)
-        code = files_tree_find(self, hold, key, &spot->dir, &name, error);
-    memcpy(spot->name, name, strlen(name) + 1);
-    if (code != ETHOS_OK || hold->dir < 0)
+    if (lock->dir >= 0)
+        code = files_key_dir_find(self, lock, key, &location->dir, &name, error);
+    memcpy(location->name, name, strlen(name) + 1);
+    if (code != ETHOS_OK || lock->dir < 0)
         return code;
-    if (os_fstatat(spot->dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT ? ETHOS_OK : files_errno(self, errno, spot->path, error);
+    if (os_fstatat(location->dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? ETHOS_OK : files_errno(self, errno, location->path, error);
     if (!S_ISLNK(st.st_mode))
         return ETHOS_OK;
-    return scope_is_tree(scope) ? files_linked(self, spot->path, error)
-                                : follow(self, hold, others, other_count, spot, error);
+    return scope_is_tree(scope) ? files_refuse_link(self, location->path, error)
+                                : follow_link(self, lock, others, other_count, location, error);
 }
 
-void files_spot_close(const struct files_hold *hold, struct files_spot *spot)
+void files_location_close(const struct files_lock *lock, struct files_location *location)
 {
-    if (spot->linked && spot->dir >= 0 && spot->dir != hold->dir)
-        os_close(spot->dir);
-    if (spot->lock >= 0)
-        os_close(spot->lock);
-    spot->dir = spot->lock = -1;
+    if (location->linked && location->dir >= 0 && location->dir != lock->dir)
+        os_close(location->dir);
+    if (location->lock >= 0)
+        os_close(location->lock);
+    location->dir = location->lock = -1;
 }
 
-void files_spot_mark(const struct files_spot *spot, char out[FILES_TEMP_SIZE - 32])
+void files_link_draft_prefix(const struct files_location *location, char out[FILES_TEMP_SIZE - 32])
 {
-    snprintf(out, FILES_TEMP_SIZE - 32, ".%s.ethos-%08x-", spot->name,
-             (unsigned)hash_crc32c(view_str(spot->path)));
+    snprintf(out, FILES_TEMP_SIZE - 32, ".%s.ethos-%08x-", location->name,
+             (unsigned)hash_crc32c(view_str(location->path)));
 }
 
-int files_spot_temp(const struct files_hold *hold, const struct files_spot *spot, const char *txn,
-                    const char *suffix, char out_name[FILES_TEMP_SIZE])
+int files_location_temp(const struct files_lock *lock, const struct files_location *location,
+                        const char *txn, const char *suffix, char out_name[FILES_TEMP_SIZE])
 {
     char mark[FILES_TEMP_SIZE - 32], flat[ETHOS_MAX_KEY + 1];
-    if (!spot->linked || spot->dir == hold->dir) {
-        files_flat(spot->linked ? spot->name : spot->key, flat);
+    if (!location->linked || location->dir == lock->dir) {
+        files_key_to_name(location->linked ? location->name : location->key, flat);
         snprintf(out_name, FILES_TEMP_SIZE, "%s.%s%s", flat, txn, suffix);
-        return hold->tmp;
+        return lock->tmp;
     }
-    files_spot_mark(spot, mark);
+    files_link_draft_prefix(location, mark);
     snprintf(out_name, FILES_TEMP_SIZE, "%s%s%s", mark, txn, suffix);
-    return spot->dir;
+    return location->dir;
 }
 
-void files_was(const struct stat *seen, char out[FILES_WAS_SIZE])
+void files_print_state(const struct stat *seen, char out[FILES_WAS_SIZE])
 {
     snprintf(out, FILES_WAS_SIZE, "%llu:%llu:%llu.%09ld:%llu.%09ld",
              (unsigned long long)seen->st_ino, (unsigned long long)seen->st_size,
@@ -127,12 +127,12 @@ void files_was(const struct stat *seen, char out[FILES_WAS_SIZE])
              (unsigned long long)seen->st_ctim.tv_sec, seen->st_ctim.tv_nsec);
 }
 
-bool files_is_as(const struct stat *now, struct ethos_view was)
+bool files_has_state(const struct stat *now, struct ethos_view was)
 {
     char text[FILES_WAS_SIZE], same[FILES_WAS_SIZE];
     long long seconds;
     long nanoseconds;
-    files_was(now, same);
+    files_print_state(now, same);
     size_t state = (size_t)(strrchr(same, ':') - same); // inode, size and time of the text
     if (was.size >= sizeof text || was.size <= state || memcmp(was.data, same, state + 1) != 0)
         return false;
@@ -144,7 +144,7 @@ bool files_is_as(const struct stat *now, struct ethos_view was)
            (now->st_ctim.tv_sec == seconds && now->st_ctim.tv_nsec <= nanoseconds);
 }
 
-bool store_files_pending(int dir, const struct history_record *record)
+bool store_files_is_pending(int dir, const struct history_record *record)
 {
     struct stat st;
     char key[ETHOS_MAX_KEY + 1];
@@ -155,13 +155,13 @@ bool store_files_pending(int dir, const struct history_record *record)
     key[record->key.size] = 0;
     if (os_fstatat(dir, key, &st, 0) != 0)
         return errno == ENOENT && record->absent_before && !record->absent_after;
-    return record->was.size > 0 && files_is_as(&st, record->was);
+    return record->was.size > 0 && files_has_state(&st, record->was);
 }
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
 /* Waits for those who have the file open for writing. What os_has_writer said last. */
-static int await_writers(const struct files *self, int fd)
+static int wait_for_writers(const struct files *self, int fd)
 {
     int64_t limit = self->lock_ms < FILES_WRITER_MS ? self->lock_ms : FILES_WRITER_MS;
     int64_t end = os_monotonic_ms() + limit;
@@ -174,31 +174,32 @@ static int await_writers(const struct files *self, int fd)
 }
 
 /* Whether a text that nobody can vouch for might be half a save. */
-static bool is_young(const struct ethos_text *text)
+static bool is_half_save(const struct ethos_text *text)
 {
     return text->size == 0 || os_now_ms() - text->mtime_ms < FILES_WRITER_MS;
 }
 
-static int read_settled(const struct files *self, const char *path, int fd, const char *expected,
-                        struct ethos_text *text, struct stat *seen, struct ethos_error *error)
+static int read_until_stable(const struct files *self, const char *path, int fd,
+                             const char *expected, struct ethos_text *text, struct stat *seen,
+                             struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
     char before[ETHOS_REVISION_SIZE] = "";
-    int code = files_load(self, fd, path, &whole, text, seen, error);
+    int code = files_read_fd(self, fd, path, &whole, text, seen, error);
     for (int i = 0; code == ETHOS_OK && i < SETTLE_TRIES; i++) {
         if (strcmp(text->revision, expected) == 0 || strcmp(text->revision, before) == 0 ||
-            !is_young(text))
+            !is_half_save(text))
             break;
         memcpy(before, text->revision, sizeof before);
         os_sleep_ms(SETTLE_MS);
-        code = files_load(self, fd, path, &whole, text, seen, error);
+        code = files_read_fd(self, fd, path, &whole, text, seen, error);
     }
     return code;
 }
 
-int files_spot_read(const struct files *self, const char *path, int dir, const char *name,
-                    const char *expected, unsigned flags, struct ethos_text *out_text,
-                    struct stat *out_seen, bool *out_busy, struct ethos_error *error)
+int files_location_read(const struct files *self, const char *path, int dir, const char *name,
+                        const char *expected, unsigned flags, struct ethos_text *out_text,
+                        struct stat *out_seen, bool *out_busy, struct ethos_error *error)
 {
     const struct ethos_read_how whole = {0, flags};
     if (strchr(name, '/'))
@@ -206,10 +207,10 @@ int files_spot_read(const struct files *self, const char *path, int dir, const c
     int fd = os_openat(dir, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
     if (fd < 0)
         return errno == ENOENT ? ETHOS_NOTFOUND : files_errno(self, errno, path, error);
-    int writer = expected ? await_writers(self, fd) : os_has_writer(fd);
+    int writer = expected ? wait_for_writers(self, fd) : os_has_writer(fd);
     int code = writer < 0 && expected
-                   ? read_settled(self, path, fd, expected, out_text, out_seen, error)
-                   : files_load(self, fd, path, &whole, out_text, out_seen, error);
+                   ? read_until_stable(self, path, fd, expected, out_text, out_seen, error)
+                   : files_read_fd(self, fd, path, &whole, out_text, out_seen, error);
     *out_busy = expected ? writer != 0 : writer == 1;
     os_close(fd);
     return code;

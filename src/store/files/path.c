@@ -24,14 +24,14 @@ _Static_assert(sizeof "personalities//memory/" TREE "/" + ETHOS_MAX_ID + ETHOS_M
                    FILES_PATH_SIZE,
                "every checked scope and key fits");
 
-static char *append(char *at, struct ethos_view part)
+static char *append_part(char *at, struct ethos_view part)
 {
     memcpy(at, part.data, part.size);
     return at + part.size;
 }
 
 /* Writes the directory of a scope; returns where it ends, or NULL and *out_code. */
-static char *append_scope(char *at, const char *scope, int *out_code, struct ethos_error *error)
+static char *append_scope_dir(char *at, const char *scope, int *out_code, struct ethos_error *error)
 {
     enum scope_kind kind;
     const char *id;
@@ -40,18 +40,18 @@ static char *append_scope(char *at, const char *scope, int *out_code, struct eth
     if (*out_code != ETHOS_OK)
         return NULL;
     scope_place(kind, &before, &after);
-    at = append(at, before);
-    at = append(at, view_str(id));
-    at = append(at, after);
+    at = append_part(at, before);
+    at = append_part(at, view_str(id));
+    at = append_part(at, after);
     if (scope_is_tree(scope))
-        at = append(at, kind == SCOPE_GLOBAL ? VIEW(TREE) : VIEW("/" TREE));
+        at = append_part(at, kind == SCOPE_GLOBAL ? VIEW(TREE) : VIEW("/" TREE));
     return at;
 }
 
 int files_scope_path(const char *scope, char out[FILES_PATH_SIZE], struct ethos_error *error)
 {
     int code;
-    char *end = append_scope(out, scope, &code, error);
+    char *end = append_scope_dir(out, scope, &code, error);
     if (!end)
         return code;
     if (end == out)
@@ -66,17 +66,17 @@ int files_key_path(const char *scope, const char *key, char out[FILES_PATH_SIZE]
     int code = scope_key_check(scope, key, error);
     if (code != ETHOS_OK)
         return code;
-    char *end = append_scope(out, scope, &code, error);
+    char *end = append_scope_dir(out, scope, &code, error);
     if (!end)
         return code;
     if (end != out)
         *end++ = '/';
-    end = append(end, view_str(key));
+    end = append_part(end, view_str(key));
     *end = 0;
     return ETHOS_OK;
 }
 
-const char *files_show(const struct files *self, const char *path, char out[PATH_MAX])
+const char *files_full_path(const struct files *self, const char *path, char out[PATH_MAX])
 {
     if (strcmp(path, ".") == 0)
         return self->root_path;
@@ -87,17 +87,18 @@ const char *files_show(const struct files *self, const char *path, char out[PATH
 int files_errno(const struct files *self, int errnum, const char *path, struct ethos_error *error)
 {
     char shown[PATH_MAX];
-    return err_errno(error, errnum, files_show(self, path, shown));
+    return err_errno(error, errnum, files_full_path(self, path, shown));
 }
 
-int files_fail(const struct files *self, int errnum, const char *path, struct ethos_error *error)
+int files_step_error(const struct files *self, int errnum, const char *path,
+                     struct ethos_error *error)
 {
-    return errnum == ENOENT ? FILES_MOVED : files_errno(self, errnum, path, error);
+    return errnum == ENOENT ? FILES_RETRY : files_errno(self, errnum, path, error);
 }
 
 /* ---- the root ------------------------------------------------------------------------------- */
 
-static int open_root(struct files *self, bool any, struct ethos_error *error)
+static int open_root_dir(struct files *self, bool any, struct ethos_error *error)
 {
     struct stat st;
     int code = ETHOS_OK;
@@ -120,14 +121,14 @@ static int open_root(struct files *self, bool any, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-int files_root(struct files *self, struct ethos_error *error)
+int files_root_open(struct files *self, struct ethos_error *error)
 {
-    return open_root(self, false, error);
+    return open_root_dir(self, false, error);
 }
 
-int files_root_any(struct files *self, struct ethos_error *error)
+int files_root_open_any_mode(struct files *self, struct ethos_error *error)
 {
-    return open_root(self, true, error);
+    return open_root_dir(self, true, error);
 }
 
 void files_root_close(struct files *self)
@@ -137,7 +138,7 @@ void files_root_close(struct files *self)
     self->root = -1;
 }
 
-bool files_root_moved(struct files *self)
+bool files_root_refresh(struct files *self)
 {
     struct stat st;
     if (self->root < 0)
@@ -152,7 +153,7 @@ bool files_root_moved(struct files *self)
 /* ---- links ---------------------------------------------------------------------------------- */
 
 /* The real path of an open descriptor, from the kernel. */
-static int real_path(int fd, char out[PATH_MAX])
+static int read_real_path(int fd, char out[PATH_MAX])
 {
     char link[32];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -167,10 +168,10 @@ static int real_path(int fd, char out[PATH_MAX])
  * What follows the directory in a real path, "" for the directory itself; NULL and errno, EXDEV when it
  * is elsewhere.
  */
-static char *below(int dir, char *real)
+static char *path_below(int dir, char *real)
 {
     char base[PATH_MAX];
-    if (real_path(dir, base) != 0)
+    if (read_real_path(dir, base) != 0)
         return NULL;
     errno = EXDEV;
     size_t size = strlen(base);
@@ -182,12 +183,12 @@ static char *below(int dir, char *real)
 }
 
 /* Opens the directory at path if real lies below it; -1 and errno otherwise. */
-static int open_base(int at, const char *path, char *real, char **out_rest)
+static int open_base_of(int at, const char *path, char *real, char **out_rest)
 {
     int dir = os_openat(at, path, O_PATH | O_DIRECTORY, 0);
     if (dir < 0)
         return -1;
-    *out_rest = below(dir, real);
+    *out_rest = path_below(dir, real);
     if (*out_rest)
         return dir;
     int saved = errno;
@@ -197,9 +198,9 @@ static int open_base(int at, const char *path, char *real, char **out_rest)
 }
 
 /* The root or the directory of `allow` that real lies below, and the rest of the path; or -1 and errno. */
-static int find_base(const struct files *self, char *real, char **out_rest)
+static int find_allowed_base(const struct files *self, char *real, char **out_rest)
 {
-    int dir = open_base(self->root, ".", real, out_rest);
+    int dir = open_base_of(self->root, ".", real, out_rest);
     if (dir < 0 && errno != EXDEV)
         return -1;
     for (const char *at = self->allow; dir < 0 && *at;) {
@@ -208,7 +209,7 @@ static int find_base(const struct files *self, char *real, char **out_rest)
         if (size > 0 && size < sizeof path) {
             memcpy(path, at, size);
             path[size] = 0;
-            dir = open_base(AT_FDCWD, path, real, out_rest);
+            dir = open_base_of(AT_FDCWD, path, real, out_rest);
             if (dir < 0 && errno != EXDEV && errno != ENOENT && errno != ENOTDIR)
                 return -1;
         }
@@ -220,27 +221,28 @@ static int find_base(const struct files *self, char *real, char **out_rest)
 }
 
 /* What a link leads to. */
-struct target {
+struct link_target {
     int base;
     char *rest; /* below base, points into real; "" for base itself */
     char real[PATH_MAX];
 };
 
-static int dangling(const struct files *self, const char *path, struct ethos_error *error)
+static int dangling_link_error(const struct files *self, const char *path,
+                               struct ethos_error *error)
 {
     char shown[PATH_MAX];
     int code = err_set(error, ETHOS_IO, "%s is a dangling symbolic link",
-                       files_show(self, path, shown));
+                       files_full_path(self, path, shown));
     return err_hint(error, code, "restore its target, or remove the link");
 }
 
 /* Tells an absent file from a link to nothing. */
-static int missing(const struct files *self, int dir, const char *name, const char *path,
-                   struct ethos_error *error)
+static int not_found_error(const struct files *self, int dir, const char *name, const char *path,
+                           struct ethos_error *error)
 {
     struct stat st;
     if (os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
-        return dangling(self, path, error);
+        return dangling_link_error(self, path, error);
     return err_set(error, ETHOS_NOTFOUND, "%s: not found", path);
 }
 
@@ -250,10 +252,10 @@ static int missing(const struct files *self, int dir, const char *name, const ch
  * The real path of an open descriptor, and whether it leads there: of a file that was replaced since
  * it was opened the kernel tells a name that never was. 0, 1: not so, or -1 and errno.
  */
-static int real_name(int fd, char out[PATH_MAX])
+static int find_real_name(int fd, char out[PATH_MAX])
 {
     struct stat opened, named;
-    if (real_path(fd, out) != 0 || os_fstat(fd, &opened) != 0)
+    if (read_real_path(fd, out) != 0 || os_fstat(fd, &opened) != 0)
         return -1;
     bool same = os_fstatat(AT_FDCWD, out, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
                 named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
@@ -261,29 +263,29 @@ static int real_name(int fd, char out[PATH_MAX])
 }
 
 /* Resolves dir/name; path names the same for messages. The caller closes base. */
-static int resolve(const struct files *self, int dir, const char *name, const char *path,
-                   struct target *out, struct ethos_error *error)
+static int resolve_link(const struct files *self, int dir, const char *name, const char *path,
+                        struct link_target *out, struct ethos_error *error)
 {
     int failed = 1, saved = EAGAIN;
     for (int i = 0; failed == 1 && i < RESOLVE_TRIES; i++) {
         int fd = os_openat(dir, name, O_PATH, 0);
         if (fd < 0)
-            return errno == ENOENT ? missing(self, dir, name, path, error)
+            return errno == ENOENT ? not_found_error(self, dir, name, path, error)
                                    : files_errno(self, errno, path, error);
-        failed = real_name(fd, out->real);
+        failed = find_real_name(fd, out->real);
         saved = failed < 0 ? errno : EAGAIN;
         os_close(fd);
     }
     if (failed)
         return files_errno(self, saved, path, error);
-    out->base = find_base(self, out->real, &out->rest);
+    out->base = find_allowed_base(self, out->real, &out->rest);
     if (out->base >= 0)
         return ETHOS_OK;
     if (errno != EXDEV)
         return files_errno(self, errno, path, error);
     char shown[PATH_MAX];
     int code = err_set(error, ETHOS_DENIED, "%s is a symbolic link that leads to %s",
-                       files_show(self, path, shown), out->real);
+                       files_full_path(self, path, shown), out->real);
     return err_hint(error, code, "list the directory of its target in paths.allow");
 }
 
@@ -299,12 +301,12 @@ int files_open(const struct files *self, const char *path, int flags, struct eth
     if (fd >= 0)
         return fd;
     if (errno == ENOENT)
-        return missing(self, self->root, path, path, error);
+        return not_found_error(self, self->root, path, path, error);
     if (errno != EXDEV)
         return files_errno(self, errno, path, error);
 
-    struct target target;
-    int code = resolve(self, self->root, path, path, &target, error);
+    struct link_target target;
+    int code = resolve_link(self, self->root, path, path, &target, error);
     if (code != ETHOS_OK)
         return code;
     fd = os_open_beneath(target.base, *target.rest ? target.rest : ".", flags, 0);
@@ -336,23 +338,23 @@ int files_open_text(struct files *self, const char *scope, const char *key, cons
         return fd;
     if (errno == ENOENT || errno == ENOTDIR)
         return err_set(error, ETHOS_NOTFOUND, "%s: not found", path);
-    return errno == ELOOP || errno == EXDEV ? files_linked(self, path, error)
+    return errno == ELOOP || errno == EXDEV ? files_refuse_link(self, path, error)
                                             : files_errno(self, errno, path, error);
 }
 
-int files_linked(const struct files *self, const char *path, struct ethos_error *error)
+int files_refuse_link(const struct files *self, const char *path, struct ethos_error *error)
 {
     char shown[PATH_MAX];
     int code = err_set(error, ETHOS_DENIED, "%s: a symbolic link is on the way",
-                       files_show(self, path, shown));
+                       files_full_path(self, path, shown));
     return err_hint(error, code, "a tree of memories follows none");
 }
 
 int files_open_target(const struct files *self, int dir, const char *key, const char *path,
                       char out_name[NAME_MAX + 1], struct stat *out_dir, struct ethos_error *error)
 {
-    struct target target;
-    int code = resolve(self, dir, key, path, &target, error);
+    struct link_target target;
+    int code = resolve_link(self, dir, key, path, &target, error);
     if (code != ETHOS_OK)
         return code;
     char *slash = strrchr(target.rest, '/');
@@ -378,7 +380,7 @@ int files_scope_open(struct files *self, const char *scope, char out_path[FILES_
     int code = files_scope_path(scope, out_path, error);
     if (code != ETHOS_OK)
         return code;
-    files_root_moved(self);
-    code = files_root(self, error);
+    files_root_refresh(self);
+    code = files_root_open(self, error);
     return code == ETHOS_OK ? files_open(self, out_path, O_RDONLY | O_DIRECTORY, error) : code;
 }

@@ -2,10 +2,10 @@
  * purge.c: purge: lines that hold a text go, from now and from the past.
  *
  *     survey            counts, writing nothing; ends here with dry_run or when nothing was found
- *     cleanse_texts     an ordinary update of every key: the lines leave the files
- *     cleanse_past      under the lock, after recovery:
+ *     purge_texts     an ordinary update of every key: the lines leave the files
+ *     purge_past      under the lock, after recovery:
  *         files_purge_history   the history is written again, with blobs of the texts it names now
- *         cleanse_folder        blobs that hold the text go; conflict copies, and what somebody has
+ *         purge_folder        blobs that hold the text go; conflict copies, and what somebody has
  *                               open in .mem/tmp, lose the lines
  *
  * Every step leaves a history that leads to all its versions, so a purge that was interrupted is
@@ -31,7 +31,8 @@
 /* ---- keys ------------------------------------------------------------------------------------- */
 
 /* Where a key is in the table, or belongs. */
-static struct purge_key **key_slot(struct purge_key **table, size_t size, struct ethos_view key)
+static struct purge_key **find_key_slot(struct purge_key **table, size_t size,
+                                        struct ethos_view key)
 {
     size_t at = (size_t)hash_mix(0, key) & (size - 1);
     while (table[at] && !view_eq(table[at]->key, key))
@@ -40,7 +41,7 @@ static struct purge_key **key_slot(struct purge_key **table, size_t size, struct
 }
 
 /* At most half of it is used. */
-static bool grow_table(struct purge *purge)
+static bool grow_key_table(struct purge_job *purge)
 {
     size_t size = purge->table_size ? purge->table_size * 2 : LEAST_TABLE;
     if (purge->key_count * 2 < purge->table_size)
@@ -49,24 +50,24 @@ static bool grow_table(struct purge *purge)
     if (!table)
         return false;
     for (struct purge_key *key = purge->keys; key; key = key->next)
-        *key_slot(table, size, key->key) = key;
+        *find_key_slot(table, size, key->key) = key;
     purge->table = table;
     purge->table_size = size;
     return true;
 }
 
-static const char *new_name(struct purge *purge, struct ethos_view key)
+static const char *purged_name(struct purge_job *purge, struct ethos_view key)
 {
     char renamed[ETHOS_MAX_KEY + 1];
     forget_rename(&purge->forget, key, renamed);
     return arena_str(&purge->arena, renamed);
 }
 
-struct purge_key *files_purge_key(struct purge *purge, struct ethos_view key)
+struct purge_key *files_purge_find_key(struct purge_job *purge, struct ethos_view key)
 {
-    if (!grow_table(purge))
+    if (!grow_key_table(purge))
         return NULL;
-    struct purge_key **slot = key_slot(purge->table, purge->table_size, key);
+    struct purge_key **slot = find_key_slot(purge->table, purge->table_size, key);
     if (*slot)
         return *slot;
     struct purge_key *made = arena_alloc(&purge->arena, sizeof *made);
@@ -75,7 +76,7 @@ struct purge_key *files_purge_key(struct purge *purge, struct ethos_view key)
         return NULL;
     made->key = view_of(name, key.size);
     if (key.size <= ETHOS_MAX_KEY && forget_names(&purge->forget, key) &&
-        !(made->renamed = new_name(purge, key)))
+        !(made->renamed = purged_name(purge, key)))
         return NULL;
     str_init(&made->text, ETHOS_MAX_STORE_BYTES);
     made->next = purge->keys;
@@ -84,14 +85,14 @@ struct purge_key *files_purge_key(struct purge *purge, struct ethos_view key)
     return purge->keys = made;
 }
 
-int files_purge_replace(struct purge *purge, int folder, const char *name, const struct stat *like,
-                        struct ethos_view text, struct ethos_error *error)
+int files_purge_replace(struct purge_job *purge, int folder, const char *name,
+                        const struct stat *like, struct ethos_view text, struct ethos_error *error)
 {
     static const char draft[] = ".purge" FILES_DRAFT;
-    int tmp = purge->hold->tmp, fd = files_draft_create(tmp, draft);
+    int tmp = purge->lock->tmp, fd = files_draft_create(tmp, draft);
     bool done = fd >= 0 && os_adopt(fd, like) == 0 && os_write_all(fd, text.data, text.size) == 0 &&
                 os_fdatasync(fd) == 0 && os_renameat(tmp, draft, folder, name, 0) == 0;
-    int code = done ? ETHOS_OK : files_fail(purge->self, errno, purge->path, error);
+    int code = done ? ETHOS_OK : files_step_error(purge->self, errno, purge->path, error);
     if (fd >= 0)
         os_close(fd);
     if (!done)
@@ -102,20 +103,21 @@ int files_purge_replace(struct purge *purge, int folder, const char *name, const
 /* ---- folders ---------------------------------------------------------------------------------- */
 
 /* What happens to a file of a folder that holds the needle. */
-typedef int holder_fn(struct purge *purge, int folder, const char *name, const struct stat *seen,
-                      struct ethos_view text, struct ethos_error *error);
+typedef int holder_fn(struct purge_job *purge, int folder, const char *name,
+                      const struct stat *seen, struct ethos_view text, struct ethos_error *error);
 
-static int take_away(struct purge *purge, int folder, const char *name, const struct stat *seen,
-                     struct ethos_view text, struct ethos_error *error)
+static int remove_holder(struct purge_job *purge, int folder, const char *name,
+                         const struct stat *seen, struct ethos_view text, struct ethos_error *error)
 {
     (void)seen, (void)text;
     return os_unlinkat(folder, name, 0) == 0 || errno == ENOENT
                ? ETHOS_OK
-               : files_fail(purge->self, errno, purge->path, error);
+               : files_step_error(purge->self, errno, purge->path, error);
 }
 
-static int rewrite(struct purge *purge, int folder, const char *name, const struct stat *seen,
-                   struct ethos_view text, struct ethos_error *error)
+static int rewrite_holder(struct purge_job *purge, int folder, const char *name,
+                          const struct stat *seen, struct ethos_view text,
+                          struct ethos_error *error)
 {
     struct str out;
     struct ethos_view left;
@@ -128,8 +130,8 @@ static int rewrite(struct purge *purge, int folder, const char *name, const stru
 }
 
 /* Reads a regular file. ETHOS_NOTFOUND when it is none, or gone by now. */
-static int read_file(const struct purge *purge, int folder, const char *name, struct str *out,
-                     struct stat *out_seen, struct ethos_error *error)
+static int read_folder_file(const struct purge_job *purge, int folder, const char *name,
+                            struct str *out, struct stat *out_seen, struct ethos_error *error)
 {
     str_clear(out);
     if (os_fstatat(folder, name, out_seen, AT_SYMLINK_NOFOLLOW) != 0)
@@ -149,18 +151,18 @@ static int read_file(const struct purge *purge, int folder, const char *name, st
 }
 
 /* Counts the files that hold the needle; with a hold, does to each what has to be done. */
-static int each_holder(struct purge *purge, int folder, const struct files_names *names,
-                       holder_fn *each, uint64_t *count, struct ethos_error *error)
+static int for_each_holder(struct purge_job *purge, int folder, const struct files_names *names,
+                           holder_fn *each, uint64_t *count, struct ethos_error *error)
 {
     struct str text;
     struct stat seen;
     int code = ETHOS_OK;
     str_init(&text, ETHOS_MAX_STORE_BYTES);
     for (size_t i = 0; code == ETHOS_OK && i < names->count; i++) {
-        code = read_file(purge, folder, names->sorted[i], &text, &seen, error);
+        code = read_folder_file(purge, folder, names->sorted[i], &text, &seen, error);
         if (code == ETHOS_OK && forget_holds(&purge->forget, str_view(&text))) {
             ++*count;
-            if (purge->hold)
+            if (purge->lock)
                 code = each(purge, folder, names->sorted[i], &seen, str_view(&text), error);
         }
         if (code == ETHOS_NOTFOUND)
@@ -170,8 +172,8 @@ static int each_holder(struct purge *purge, int folder, const struct files_names
     return code;
 }
 
-static int cleanse_folder(struct purge *purge, const char *below, holder_fn *each, uint64_t *count,
-                          struct ethos_error *error)
+static int purge_folder(struct purge_job *purge, const char *below, holder_fn *each,
+                        uint64_t *count, struct ethos_error *error)
 {
     struct files_names names;
     uint64_t before = *count;
@@ -180,18 +182,18 @@ static int cleanse_folder(struct purge *purge, const char *below, holder_fn *eac
         return errno == ENOENT ? ETHOS_OK : files_errno(purge->self, errno, purge->path, error);
     int code = files_names_read(purge->self, folder, purge->path, &names, error);
     if (code == ETHOS_OK) {
-        code = each_holder(purge, folder, &names, each, count, error);
+        code = for_each_holder(purge, folder, &names, each, count, error);
         files_names_release(&names);
     }
-    if (code == ETHOS_OK && purge->hold && *count > before && purge->self->durable &&
+    if (code == ETHOS_OK && purge->lock && *count > before && purge->self->durable &&
         os_fsync(folder) != 0)
-        code = files_fail(purge->self, errno, purge->path, error);
+        code = files_step_error(purge->self, errno, purge->path, error);
     os_close(folder);
     return code;
 }
 
 /* What sync programs left beside the files. */
-static int cleanse_foreign(struct purge *purge, struct ethos_error *error)
+static int purge_sync_copies(struct purge_job *purge, struct ethos_error *error)
 {
     struct files_names names;
     int code = files_names_read(purge->self, purge->dir, purge->path, &names, error);
@@ -199,8 +201,9 @@ static int cleanse_foreign(struct purge *purge, struct ethos_error *error)
         return code;
     for (size_t i = 0; code == ETHOS_OK && i < names.count; i++) {
         const struct files_names one = {.sorted = names.sorted + i, .count = 1};
-        if (files_is_foreign_copy(names.sorted[i]))
-            code = each_holder(purge, purge->dir, &one, rewrite, &purge->found.conflicts, error);
+        if (files_is_sync_conflict_copy(names.sorted[i]))
+            code = for_each_holder(purge, purge->dir, &one, rewrite_holder, &purge->found.conflicts,
+                                   error);
     }
     files_names_release(&names);
     return code;
@@ -208,15 +211,15 @@ static int cleanse_foreign(struct purge *purge, struct ethos_error *error)
 
 /* ---- names ------------------------------------------------------------------------------------ */
 
-static int rename_file(struct purge *purge, int folder, const char *name, const char *renamed,
-                       struct ethos_error *error)
+static int rename_purged_file(struct purge_job *purge, int folder, const char *name,
+                              const char *renamed, struct ethos_error *error)
 {
     char above[ETHOS_MAX_KEY + 1];
     const char *slash = strrchr(renamed, '/');
     snprintf(above, sizeof above, "%.*s", slash ? (int)(slash - renamed) : 0, renamed);
     if ((slash && os_mkdirs(folder, above) != 0) ||
         (os_renameat(folder, name, folder, renamed, RENAME_NOREPLACE) != 0 && errno != ENOENT))
-        return files_fail(purge->self, errno, purge->path, error);
+        return files_step_error(purge->self, errno, purge->path, error);
     snprintf(above, sizeof above, "%s", name);
     for (char *end; (end = strrchr(above, '/'));) { // folders that are empty now
         *end = 0;
@@ -227,7 +230,7 @@ static int rename_file(struct purge *purge, int folder, const char *name, const 
 }
 
 /* Files of keys whose names hold it. Their history has the new names already. */
-static int rename_keys(struct purge *purge, struct ethos_error *error)
+static int rename_key_files(struct purge_job *purge, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     bool any = false;
@@ -236,15 +239,15 @@ static int rename_keys(struct purge *purge, struct ethos_error *error)
         if (!key->renamed || os_fstatat(purge->dir, key->key.data, &seen, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         any = true;
-        code = rename_file(purge, purge->dir, key->key.data, key->renamed, error);
+        code = rename_purged_file(purge, purge->dir, key->key.data, key->renamed, error);
     }
     if (code == ETHOS_OK && any && purge->self->durable && os_fsync(purge->dir) != 0)
-        code = files_fail(purge->self, errno, purge->path, error);
+        code = files_step_error(purge->self, errno, purge->path, error);
     return code;
 }
 
 /* Conflict copies are named after their keys. */
-static int rename_copies(struct purge *purge, struct ethos_error *error)
+static int rename_conflict_copies(struct purge_job *purge, struct ethos_error *error)
 {
     struct files_names names;
     int folder = os_open_beneath(purge->dir, CONFLICT_FOLDER, O_RDONLY | O_DIRECTORY, 0);
@@ -261,7 +264,7 @@ static int rename_copies(struct purge *purge, struct ethos_error *error)
         forget_rename(&purge->forget, key, renamed);
         size_t size = strlen(renamed);
         snprintf(renamed + size, sizeof renamed - size, "%s", name.data + key.size);
-        code = rename_file(purge, folder, name.data, renamed, error);
+        code = rename_purged_file(purge, folder, name.data, renamed, error);
     }
     if (code == ETHOS_OK || names.sorted)
         files_names_release(&names);
@@ -270,35 +273,35 @@ static int rename_copies(struct purge *purge, struct ethos_error *error)
 }
 
 /* All that is not a file of a key. */
-static int cleanse_past(struct purge *purge, struct ethos_error *error)
+static int purge_past(struct purge_job *purge, struct ethos_error *error)
 {
     int code = files_purge_history(purge, error);
-    if (code == ETHOS_OK && purge->hold)
-        code = rename_keys(purge, error);
-    if (code == ETHOS_OK && purge->hold)
-        code = rename_copies(purge, error);
+    if (code == ETHOS_OK && purge->lock)
+        code = rename_key_files(purge, error);
+    if (code == ETHOS_OK && purge->lock)
+        code = rename_conflict_copies(purge, error);
     if (code == ETHOS_OK)
-        code = cleanse_folder(purge, FILES_BLOBS, take_away, &purge->found.blobs, error);
+        code = purge_folder(purge, FILES_BLOBS, remove_holder, &purge->found.blobs, error);
     if (code == ETHOS_OK)
-        code = cleanse_folder(purge, CONFLICT_FOLDER, rewrite, &purge->found.conflicts, error);
+        code = purge_folder(purge, CONFLICT_FOLDER, rewrite_holder, &purge->found.conflicts, error);
     if (code == ETHOS_OK && !scope_is_tree(purge->scope)) // there, such a name is a key
-        code = cleanse_foreign(purge, error);
-    return code == ETHOS_OK ? cleanse_folder(purge, FILES_TMP, rewrite, &purge->temps, error)
+        code = purge_sync_copies(purge, error);
+    return code == ETHOS_OK ? purge_folder(purge, FILES_TMP, rewrite_holder, &purge->temps, error)
                             : code;
 }
 
 /* ---- the texts of now ------------------------------------------------------------------------- */
 
-static int note_key(void *arg, const struct ethos_entry *entry)
+static int add_listed_key(void *arg, const struct ethos_entry *entry)
 {
-    struct purge *purge = arg;
+    struct purge_job *purge = arg;
     if (!scope_key_shown(purge->scope, entry->key) && strcmp(entry->key, ARCHIVE) != 0)
         return ETHOS_OK;
-    return files_purge_key(purge, view_str(entry->key)) ? ETHOS_OK : ETHOS_NOMEM;
+    return files_purge_find_key(purge, view_str(entry->key)) ? ETHOS_OK : ETHOS_NOMEM;
 }
 
 /* Counts the lines of the texts there are, and notes their keys. */
-static int survey_texts(struct purge *purge, struct ethos_error *error)
+static int count_text_lines(struct purge_job *purge, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, 0};
     struct ethos_store *store = &purge->self->store;
@@ -306,7 +309,7 @@ static int survey_texts(struct purge *purge, struct ethos_error *error)
     struct ethos_text text = {0};
     struct ethos_view left;
     struct str out;
-    int code = store->ops->list(store, purge->scope, note_key, purge, error);
+    int code = store->ops->list(store, purge->scope, add_listed_key, purge, error);
     if (code == ETHOS_NOMEM)
         err_nomem(error);
     str_init(&out, ETHOS_MAX_STORE_BYTES);
@@ -332,14 +335,15 @@ static int survey_texts(struct purge *purge, struct ethos_error *error)
     return code;
 }
 
-struct cleansing {
-    const struct purge *purge;
+struct line_removal {
+    const struct purge_job *purge;
     struct str out;
 };
 
-static int drop_lines(void *arg, struct ethos_edit *edit, size_t count, struct ethos_error *error)
+static int remove_held_lines(void *arg, struct ethos_edit *edit, size_t count,
+                             struct ethos_error *error)
 {
-    struct cleansing *cleansing = arg;
+    struct line_removal *cleansing = arg;
     struct ethos_view old = view_of(edit->old.data, edit->old.size);
     (void)count;
     uint64_t lines = 0;
@@ -357,13 +361,13 @@ static int drop_lines(void *arg, struct ethos_edit *edit, size_t count, struct e
  * The files lose the lines as by any other change. Keys that only had them are asked for as well: an
  * edit made outside is recorded before the history is written again.
  */
-static int cleanse_texts(struct purge *purge, const struct ethos_origin *origin,
-                         struct ethos_error *error)
+static int purge_texts(struct purge_job *purge, const struct ethos_origin *origin,
+                       struct ethos_error *error)
 {
     struct ethos_store *store = &purge->self->store;
     const struct ethos_host *host = purge->self->host;
     struct ethos_origin plain = origin ? *origin : (struct ethos_origin){0};
-    struct cleansing cleansing = {.purge = purge};
+    struct line_removal cleansing = {.purge = purge};
     int code = ETHOS_OK;
     plain.via = "purge";
     plain.op_id = plain.op_digest =
@@ -374,7 +378,8 @@ static int cleanse_texts(struct purge *purge, const struct ethos_origin *origin,
         if (!key->held || strlen(edit.key) != key->key.size ||
             scope_key_check(purge->scope, edit.key, NULL) != ETHOS_OK)
             continue; // no file can have this name
-        code = files_update(store, purge->scope, &edit, 1, drop_lines, &cleansing, &plain, error);
+        code = files_update_scope(store, purge->scope, &edit, 1, remove_held_lines, &cleansing,
+                                  &plain, error);
         if (edit.old.data)
             host->resize(host->arg, edit.old.data, 0);
     }
@@ -384,56 +389,56 @@ static int cleanse_texts(struct purge *purge, const struct ethos_origin *origin,
 
 /* ---- the whole -------------------------------------------------------------------------------- */
 
-static int survey(struct purge *purge, struct ethos_error *error)
+static int count_matches(struct purge_job *purge, struct ethos_error *error)
 {
-    files_root_moved(purge->self);
-    int code = files_root(purge->self, error);
+    files_root_refresh(purge->self);
+    int code = files_root_open(purge->self, error);
     if (code == ETHOS_OK)
-        code = survey_texts(purge, error);
+        code = count_text_lines(purge, error);
     if (code == ETHOS_OK)
         purge->dir = files_open(purge->self, purge->path, O_RDONLY | O_DIRECTORY, error);
     if (code != ETHOS_OK || purge->dir < 0) {
         code = code != ETHOS_OK ? code : purge->dir;
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
     }
-    code = cleanse_past(purge, error);
+    code = purge_past(purge, error);
     os_close(purge->dir);
     return code;
 }
 
-static int cleanse_locked(struct purge *purge, struct ethos_error *error)
+static int purge_locked(struct purge_job *purge, struct ethos_error *error)
 {
-    struct files_hold hold = {0};
-    int code = files_scope_path(purge->scope, hold.path, error);
+    struct files_lock lock = {0};
+    int code = files_scope_path(purge->scope, lock.path, error);
     if (code != ETHOS_OK)
         return code;
-    code = files_hold_open(purge->self, &hold, error);
-    if (code == ETHOS_OK && hold.dir >= 0 && hold.lock < 0)
-        code = files_hold_make(purge->self, &hold, error);
-    if (code == ETHOS_OK && hold.dir >= 0) {
-        code = files_recover_hold(purge->self, &hold, purge->scope, error);
+    code = files_lock_scope(purge->self, &lock, error);
+    if (code == ETHOS_OK && lock.dir >= 0 && lock.fd < 0)
+        code = files_lock_create(purge->self, &lock, error);
+    if (code == ETHOS_OK && lock.dir >= 0) {
+        code = files_recover_locked(purge->self, &lock, purge->scope, error);
         if (code == ETHOS_OK)
-            code = files_hold_tmp(purge->self, &hold, error);
-        purge->hold = &hold;
-        purge->dir = hold.dir;
+            code = files_lock_open_drafts(purge->self, &lock, error);
+        purge->lock = &lock;
+        purge->dir = lock.dir;
         if (code == ETHOS_OK)
-            code = cleanse_past(purge, error);
-        purge->hold = NULL;
+            code = purge_past(purge, error);
+        purge->lock = NULL;
     }
-    files_hold_close(purge->self, &hold, code != ETHOS_OK && !purge->replaced);
+    files_unlock_scope(purge->self, &lock, code != ETHOS_OK && !purge->replaced);
     return code;
 }
 
-static int cleanse(struct purge *purge, const struct ethos_origin *origin,
-                   struct ethos_error *error)
+static int purge_scope(struct purge_job *purge, const struct ethos_origin *origin,
+                       struct ethos_error *error)
 {
-    int code = cleanse_texts(purge, origin, error);
+    int code = purge_texts(purge, origin, error);
     if (code != ETHOS_OK)
         return code;
-    code = FILES_MOVED;
-    for (int i = 0; code == FILES_MOVED && i < ROUNDS; i++)
-        code = cleanse_locked(purge, error);
-    return code == FILES_MOVED ? files_errno(purge->self, EAGAIN, purge->path, error) : code;
+    code = FILES_RETRY;
+    for (int i = 0; code == FILES_RETRY && i < ROUNDS; i++)
+        code = purge_locked(purge, error);
+    return code == FILES_RETRY ? files_errno(purge->self, EAGAIN, purge->path, error) : code;
 }
 
 int files_purge(struct ethos_store *store, const char *scope, const struct ethos_match *match,
@@ -441,7 +446,8 @@ int files_purge(struct ethos_store *store, const char *scope, const struct ethos
                 struct ethos_error *error)
 {
     char path[FILES_PATH_SIZE];
-    struct purge purge = {.self = (struct files *)store, .scope = scope, .path = path, .dir = -1};
+    struct purge_job purge = {
+        .self = (struct files *)store, .scope = scope, .path = path, .dir = -1};
     int code = forget_init(&purge.forget, match, error);
     purge.tell = dry_run && match->each;
     if (code == ETHOS_OK)
@@ -449,13 +455,13 @@ int files_purge(struct ethos_store *store, const char *scope, const struct ethos
     if (code != ETHOS_OK)
         return code;
     arena_init(&purge.arena);
-    code = survey(&purge, error);
+    code = count_matches(&purge, error);
     const struct ethos_purge found = purge.found;
     bool any = found.lines + found.versions + found.blobs + found.conflicts + found.names +
                    purge.temps >
                0;
     if (code == ETHOS_OK && any && !dry_run)
-        code = cleanse(&purge, origin, error);
+        code = purge_scope(&purge, origin, error);
     if (code == ETHOS_OK)
         *out_purge = found;
     arena_release(&purge.arena);

@@ -28,7 +28,7 @@
 #define HEX_DIGITS (HASH_HEX_SIZE - 1)
 
 /* One history file, and what is to become of it. */
-struct file {
+struct purged_file {
     const char *name;
     struct stat seen;
     struct str text;
@@ -37,30 +37,31 @@ struct file {
 };
 
 /* The hash of the newest text of a key, which the next one mostly only appends to. */
-struct grown {
+struct growing_hash {
     const struct purge_key *key; /* NULL: of none */
     struct hash_growing hash;
     struct ethos_view revision;
 };
 
-struct past {
-    struct purge *purge;
+struct purged_history {
+    struct purge_job *purge;
     struct arena arena;
     struct files_names names;
-    struct file *files;
+    struct purged_file *files;
     size_t file_count;
     struct history history;
     struct files_blobs blobs;
     bool *is_record; /* of every line of every file */
     struct str before, after, clean_before, clean_after;
-    struct grown old, clean; /* of the texts as they are, and of what is left of them */
+    struct growing_hash old, clean; /* of the texts as they are, and of what is left of them */
 };
 
 /* ---- the files -------------------------------------------------------------------------------- */
 
-static int read_file(struct past *past, struct file *file, struct ethos_error *error)
+static int read_history_file(struct purged_history *past, struct purged_file *file,
+                             struct ethos_error *error)
 {
-    const struct purge *purge = past->purge;
+    const struct purge_job *purge = past->purge;
     int fd = os_openat(purge->dir, file->name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
     if (fd < 0)
         return errno == ENOENT ? ETHOS_OK : files_errno(purge->self, errno, purge->path, error);
@@ -72,7 +73,7 @@ static int read_file(struct past *past, struct file *file, struct ethos_error *e
 }
 
 /* Oldest first: their names are in the order of time, and '-' comes before '.' of the live one. */
-static int read_files(struct past *past, struct ethos_error *error)
+static int read_history_files(struct purged_history *past, struct ethos_error *error)
 {
     int code = files_names_read(past->purge->self, past->purge->dir, past->purge->path,
                                 &past->names, error);
@@ -85,18 +86,18 @@ static int read_files(struct past *past, struct ethos_error *error)
         const char *name = past->names.sorted[i];
         if (!files_is_history(name))
             continue;
-        struct file *file = &past->files[past->file_count++];
+        struct purged_file *file = &past->files[past->file_count++];
         file->name = name;
         str_init(&file->text, ETHOS_MAX_HISTORY_BYTES);
         str_init(&file->out, ETHOS_MAX_HISTORY_BYTES);
-        code = read_file(past, file, error);
+        code = read_history_file(past, file, error);
         if (code != ETHOS_OK)
             return code;
     }
     return ETHOS_OK;
 }
 
-static size_t count_lines(const struct past *past)
+static size_t count_all_lines(const struct purged_history *past)
 {
     size_t count = 0;
     struct ethos_view line;
@@ -108,11 +109,11 @@ static size_t count_lines(const struct past *past)
 }
 
 /* Reads every record, and notes which lines are one. */
-static int parse_lines(struct past *past)
+static int parse_records(struct purged_history *past)
 {
     struct ethos_view line;
     size_t number = 0;
-    past->is_record = arena_array(&past->arena, count_lines(past) + 1, sizeof *past->is_record);
+    past->is_record = arena_array(&past->arena, count_all_lines(past) + 1, sizeof *past->is_record);
     if (!past->is_record)
         return ETHOS_NOMEM;
     for (size_t i = 0; i < past->file_count; i++) {
@@ -129,14 +130,15 @@ static int parse_lines(struct past *past)
 
 /* ---- texts ------------------------------------------------------------------------------------ */
 
-static bool holds(const struct past *past, struct ethos_view text)
+static bool has_match(const struct purged_history *past, struct ethos_view text)
 {
     return forget_holds(&past->purge->forget, text);
 }
 
 /* The revision of the text after a change. grown is of the one before it, or of nothing that helps. */
-static void hash_after(struct grown *grown, const struct purge_key *key, struct ethos_view before,
-                       struct ethos_view after, char out[ETHOS_REVISION_SIZE])
+static void hash_after(struct growing_hash *grown, const struct purge_key *key,
+                       struct ethos_view before, struct ethos_view after,
+                       char out[ETHOS_REVISION_SIZE])
 {
     bool grows = grown->key == key && grown->hash.size == before.size && view_starts(after, before);
     if (!grows)
@@ -146,7 +148,8 @@ static void hash_after(struct grown *grown, const struct purge_key *key, struct 
     grown->key = key;
 }
 
-static int rebuild(struct past *past, size_t index, bool before, struct str *out, bool *out_known)
+static int rebuild_text(struct purged_history *past, size_t index, bool before, struct str *out,
+                        bool *out_known)
 {
     int code = history_rebuild(&past->history, index, before, files_blob_read, &past->blobs, out);
     *out_known = code == ETHOS_OK;
@@ -161,7 +164,7 @@ static void swap_texts(struct str *a, struct str *b)
 }
 
 /* What comes next of a key does not go on from what was hashed last. */
-static void forget_grown(struct past *past, const struct purge_key *key)
+static void reset_hashes(struct purged_history *past, const struct purge_key *key)
 {
     if (past->old.key == key)
         past->old.key = NULL;
@@ -170,20 +173,21 @@ static void forget_grown(struct past *past, const struct purge_key *key)
 }
 
 /* The text before a record: mostly that after the record before it. */
-static int text_before(struct past *past, size_t index, struct purge_key *key, bool *out_known)
+static int load_text_before(struct purged_history *past, size_t index, struct purge_key *key,
+                            bool *out_known)
 {
     const struct history_record *record = &past->history.records[index];
     if (!key->known || !view_eq(key->hash, record->before_hash)) {
-        forget_grown(past, key);
-        return rebuild(past, index, true, &past->before, out_known);
+        reset_hashes(past, key);
+        return rebuild_text(past, index, true, &past->before, out_known);
     }
     *out_known = true;
-    swap_texts(&past->before, &key->text); // move_on gives it the next one
+    swap_texts(&past->before, &key->text); // advance_key gives it the next one
     return ETHOS_OK;
 }
 
 /* The text after a record from the one before it. */
-static int apply(struct past *past, const struct history_record *record)
+static int apply_change(struct purged_history *past, const struct history_record *record)
 {
     if (!record->append_blob.data)
         return patch_apply(record->diff, str_view(&past->before), false, &past->after);
@@ -193,37 +197,38 @@ static int apply(struct past *past, const struct history_record *record)
                             : code;
 }
 
-static int text_after(struct past *past, size_t index, const struct purge_key *key,
-                      bool before_known, bool *out_known)
+static int load_text_after(struct purged_history *past, size_t index, const struct purge_key *key,
+                           bool before_known, bool *out_known)
 {
     const struct history_record *record = &past->history.records[index];
     char revision[ETHOS_REVISION_SIZE] = "";
-    int code = before_known ? apply(past, record) : ETHOS_CONFLICT;
+    int code = before_known ? apply_change(past, record) : ETHOS_CONFLICT;
     if (code == ETHOS_OK)
         hash_after(&past->old, key, str_view(&past->before), str_view(&past->after), revision);
     *out_known = code == ETHOS_OK && view_eq_str(record->after_hash, revision);
     if (code == ETHOS_NOMEM || *out_known)
         return code;
-    forget_grown(past, key);
-    return rebuild(past, index, false, &past->after, out_known);
+    reset_hashes(past, key);
+    return rebuild_text(past, index, false, &past->after, out_known);
 }
 
 /* Keeps a text of which a line says that it is kept. */
-static int keep(struct past *past, struct ethos_view hash, struct ethos_view text,
-                struct ethos_view *out_blob, struct ethos_error *error)
+static int write_named_blob(struct purged_history *past, struct ethos_view hash,
+                            struct ethos_view text, struct ethos_view *out_blob,
+                            struct ethos_error *error)
 {
     char hex[HASH_HEX_SIZE];
-    struct purge *purge = past->purge;
+    struct purge_job *purge = past->purge;
     *out_blob = view_from(hash, hash.size - HEX_DIGITS);
     memcpy(hex, out_blob->data, HEX_DIGITS);
     hex[HEX_DIGITS] = 0;
-    return files_blob_write(purge->self, purge->hold, hex, text, true, error);
+    return files_blob_write(purge->self, purge->lock, hex, text, true, error);
 }
 
 /* ---- one record ------------------------------------------------------------------------------- */
 
 /* A change of which both texts, or one, or none could be rebuilt. */
-struct change {
+struct purged_change {
     const struct history_record *old;
     bool before_known, after_known;
     struct ethos_view before, after; /* cleansed, absent where there was no file */
@@ -231,7 +236,7 @@ struct change {
     struct str other;                /* that text, if it could be read */
 };
 
-static int cleanse_both(struct past *past, struct change *change)
+static int purge_both_texts(struct purged_history *past, struct purged_change *change)
 {
     const struct history_record *old = change->old;
     int code = forget_lines(&past->purge->forget, str_view(&past->before), &past->clean_before,
@@ -247,7 +252,7 @@ static int cleanse_both(struct past *past, struct change *change)
 }
 
 /* A text that was met beside the file is kept under afterBlob as well. */
-static int read_other(struct past *past, struct change *change)
+static int read_other_text(struct purged_history *past, struct purged_change *change)
 {
     char hex[HASH_HEX_SIZE];
     struct ethos_view blob = change->old->after_blob;
@@ -260,21 +265,22 @@ static int read_other(struct past *past, struct change *change)
     return code == ETHOS_NOMEM ? code : ETHOS_OK;
 }
 
-static bool change_holds(const struct past *past, const struct purge_key *key,
-                         const struct change *change)
+static bool is_matching_change(const struct purged_history *past, const struct purge_key *key,
+                               const struct purged_change *change)
 {
     bool whole = change->before_known && change->after_known;
-    return key->renamed || holds(past, change->old->actor) ||
-           (change->before_known && holds(past, str_view(&past->before))) ||
-           (change->after_known && holds(past, str_view(&past->after))) ||
-           holds(past, str_view(&change->other)) || (!whole && holds(past, change->old->diff));
+    return key->renamed || has_match(past, change->old->actor) ||
+           (change->before_known && has_match(past, str_view(&past->before))) ||
+           (change->after_known && has_match(past, str_view(&past->after))) ||
+           has_match(past, str_view(&change->other)) ||
+           (!whole && has_match(past, change->old->diff));
 }
 
 /* The revisions of what is left. That of the text before is mostly known: it was the text after. */
-static bool hash_both(struct past *past, const struct purge_key *key, const struct change *change,
-                      struct history_record *record)
+static bool hash_both(struct purged_history *past, const struct purge_key *key,
+                      const struct purged_change *change, struct history_record *record)
 {
-    struct grown *grown = &past->clean;
+    struct growing_hash *grown = &past->clean;
     char revision[ETHOS_REVISION_SIZE];
     if (grown->key == key) {
         record->before_hash = grown->revision;
@@ -288,8 +294,9 @@ static bool hash_both(struct past *past, const struct purge_key *key, const stru
 }
 
 /* Both texts are there: a change like any other. What was kept whole is kept whole again. */
-static int describe(struct past *past, const struct purge_key *key, const struct change *change,
-                    struct history_record *record, struct ethos_error *error)
+static int describe_both(struct purged_history *past, const struct purge_key *key,
+                         const struct purged_change *change, struct history_record *record,
+                         struct ethos_error *error)
 {
     const struct history_record *old = change->old;
     struct ethos_view appended = history_appended(change->before, change->after), part;
@@ -304,20 +311,23 @@ static int describe(struct past *past, const struct purge_key *key, const struct
                   (old->blob.data && !old->append_blob.data);
     bool after = record->after_blob.data || (old->after_blob.data && !change->names_other);
     if (record->append_blob.data)
-        code = keep(past, record->append_blob, appended, &part, error);
+        code = write_named_blob(past, record->append_blob, appended, &part, error);
     else if (record->blob.data)
-        code = keep(past, record->before_hash, change->before, &record->blob, error);
+        code = write_named_blob(past, record->before_hash, change->before, &record->blob, error);
     bool named = record->blob.data && !record->append_blob.data;
     if (code == ETHOS_OK && before && !named && change->before.size > 0)
-        code = keep(past, record->before_hash, change->before, &record->before_blob, error);
+        code = write_named_blob(past, record->before_hash, change->before, &record->before_blob,
+                                error);
     if (code == ETHOS_OK && after && change->after.size > 0)
-        code = keep(past, record->after_hash, change->after, &record->after_blob, error);
+        code = write_named_blob(past, record->after_hash, change->after, &record->after_blob,
+                                error);
     return code;
 }
 
 /* A text without its neighbour: kept whole, since no diff leads to it. */
-static int keep_side(struct past *past, struct ethos_view text, struct ethos_view *hash,
-                     uint64_t *size, struct ethos_view *blob, struct ethos_error *error)
+static int describe_side(struct purged_history *past, struct ethos_view text,
+                         struct ethos_view *hash, uint64_t *size, struct ethos_view *blob,
+                         struct ethos_error *error)
 {
     char revision[ETHOS_REVISION_SIZE];
     hash_revision(text, revision);
@@ -325,10 +335,10 @@ static int keep_side(struct past *past, struct ethos_view text, struct ethos_vie
     *size = text.size;
     if (!hash->data)
         return err_nomem(error);
-    return text.size > 0 ? keep(past, *hash, text, blob, error) : ETHOS_OK;
+    return text.size > 0 ? write_named_blob(past, *hash, text, blob, error) : ETHOS_OK;
 }
 
-static int describe_part(struct past *past, const struct change *change,
+static int describe_part(struct purged_history *past, const struct purged_change *change,
                          struct history_record *record, struct ethos_error *error)
 {
     int code = ETHOS_OK;
@@ -336,16 +346,16 @@ static int describe_part(struct past *past, const struct change *change,
     record->append_blob = view_str(NULL);
     if (change->before_known) {
         record->blob = (struct ethos_view){0};
-        code = keep_side(past, change->before, &record->before_hash, &record->size_before,
-                         &record->before_blob, error);
+        code = describe_side(past, change->before, &record->before_hash, &record->size_before,
+                             &record->before_blob, error);
     }
     if (code == ETHOS_OK && change->after_known)
-        code = keep_side(past, change->after, &record->after_hash, &record->size_after,
-                         &record->after_blob, error);
+        code = describe_side(past, change->after, &record->after_hash, &record->size_after,
+                             &record->after_blob, error);
     return code;
 }
 
-static int describe_other(struct past *past, const struct change *change,
+static int describe_other(struct purged_history *past, const struct purged_change *change,
                           struct history_record *record, struct ethos_error *error)
 {
     struct str out;
@@ -354,34 +364,35 @@ static int describe_other(struct past *past, const struct change *change,
     if (!change->names_other)
         return ETHOS_OK;
     record->after_blob = change->old->after_blob;
-    if (!holds(past, str_view(&change->other)))
+    if (!has_match(past, str_view(&change->other)))
         return ETHOS_OK;
     str_init(&out, ETHOS_MAX_STORE_BYTES);
     int code = forget_lines(&past->purge->forget, str_view(&change->other), &out, &left, NULL);
-    code = code == ETHOS_OK ? keep_side(past, left, &hash, &size, &record->after_blob, error)
+    code = code == ETHOS_OK ? describe_side(past, left, &hash, &size, &record->after_blob, error)
                             : err_nomem(error);
     str_release(&out);
     return code;
 }
 
-static int print(struct past *past, struct file *file, const struct purge_key *key,
-                 struct change *change, struct ethos_error *error)
+static int print_record(struct purged_history *past, struct purged_file *file,
+                        const struct purge_key *key, struct purged_change *change,
+                        struct ethos_error *error)
 {
     struct history_record record = *change->old;
     if (key->renamed) {
         record.key = view_str(key->renamed);
         record.op = (struct ethos_view){0}; // it names keys
     }
-    if (holds(past, record.actor)) // the name of a key
+    if (has_match(past, record.actor)) // the name of a key
         record.actor = view_str(past->purge->forget.mark);
     bool purge = view_eq(record.via, VIEW("purge")) && change->before_known && change->after_known;
     if (purge && places_make(&past->purge->forget, str_view(&past->before), str_view(&past->after),
                              change->old->places, &past->arena, &record.places) != ETHOS_OK)
         return err_nomem(error);
-    if (cleanse_both(past, change) != ETHOS_OK)
+    if (purge_both_texts(past, change) != ETHOS_OK)
         return err_nomem(error);
     int code = change->before_known && change->after_known
-                   ? describe(past, key, change, &record, error)
+                   ? describe_both(past, key, change, &record, error)
                    : describe_part(past, change, &record, error);
     if (code == ETHOS_OK)
         code = describe_other(past, change, &record, error);
@@ -390,77 +401,79 @@ static int print(struct past *past, struct file *file, const struct purge_key *k
     return code;
 }
 
-static void copy_line(const struct past *past, struct file *file, struct ethos_view line)
+static void copy_line(const struct purged_history *past, struct purged_file *file,
+                      struct ethos_view line)
 {
-    if (!past->purge->hold)
+    if (!past->purge->lock)
         return;
     str_add(&file->out, line);
     str_addc(&file->out, '\n');
 }
 
 /* From here on the key has the text after this record. */
-static void move_on(struct past *past, struct purge_key *key, const struct change *change)
+static void advance_key(struct purged_history *past, struct purge_key *key,
+                        const struct purged_change *change)
 {
     swap_texts(&key->text, &past->after);
     key->hash = change->old->after_hash;
     key->known = change->after_known;
-    key->clean = key->known && !holds(past, str_view(&key->text));
+    key->clean = key->known && !has_match(past, str_view(&key->text));
 }
 
 /*
  * Whether a record holds nothing, told by its diff alone: the text before it was clean, the diff is whole
  * and clean. So a text that does not hold it is not rebuilt version by version.
  */
-static bool is_clean(const struct past *past, const struct purge_key *key,
-                     const struct history_record *record)
+static bool is_clean_record(const struct purged_history *past, const struct purge_key *key,
+                            const struct history_record *record)
 {
     bool first = !key->hash.data && (record->absent_before || record->size_before == 0);
     bool follows = key->hash.data && key->clean && view_eq(key->hash, record->before_hash);
     bool own = view_ends(record->before_hash, record->before_blob) &&
                view_ends(record->after_hash, record->after_blob); // or kept by nobody
     return !key->renamed && (first || follows) && own && !record->blob.data &&
-           !holds(past, record->diff) && !holds(past, record->actor);
+           !has_match(past, record->diff) && !has_match(past, record->actor);
 }
 
-static void pass_clean(struct purge_key *key, const struct history_record *record)
+static void skip_clean_record(struct purge_key *key, const struct history_record *record)
 {
     key->hash = record->after_hash;
     key->known = false;
     key->clean = true;
 }
 
-static int cleanse_record(struct past *past, struct file *file, size_t index,
-                          struct ethos_view line, struct ethos_error *error)
+static int purge_record(struct purged_history *past, struct purged_file *file, size_t index,
+                        struct ethos_view line, struct ethos_error *error)
 {
-    struct change change = {.old = &past->history.records[index]};
-    struct purge_key *key = files_purge_key(past->purge, change.old->key);
-    if (key && is_clean(past, key, change.old)) {
+    struct purged_change change = {.old = &past->history.records[index]};
+    struct purge_key *key = files_purge_find_key(past->purge, change.old->key);
+    if (key && is_clean_record(past, key, change.old)) {
         copy_line(past, file, line);
-        pass_clean(key, change.old);
+        skip_clean_record(key, change.old);
         return ETHOS_OK;
     }
     str_init(&change.other, ETHOS_MAX_STORE_BYTES);
-    int code = key ? text_before(past, index, key, &change.before_known) : ETHOS_NOMEM;
+    int code = key ? load_text_before(past, index, key, &change.before_known) : ETHOS_NOMEM;
     if (code == ETHOS_OK)
-        code = text_after(past, index, key, change.before_known, &change.after_known);
+        code = load_text_after(past, index, key, change.before_known, &change.after_known);
     if (code == ETHOS_OK)
-        code = read_other(past, &change);
+        code = read_other_text(past, &change);
     if (code != ETHOS_OK) {
         code = err_nomem(error);
-    } else if (past->blobs.errnum) { // it may hold the needle
-        code = files_blobs_fault(past->purge->self, &past->blobs, error);
-    } else if (!change_holds(past, key, &change)) {
+    } else if (past->blobs.errnum) { // it may lock the needle
+        code = files_blobs_error(past->purge->self, &past->blobs, error);
+    } else if (!is_matching_change(past, key, &change)) {
         copy_line(past, file, line);
         past->clean.key = NULL; // its texts are not described
     } else {
         past->purge->found.versions++;
         file->changed = true;
         key->held = true;
-        if (past->purge->hold)
-            code = print(past, file, key, &change, error);
+        if (past->purge->lock)
+            code = print_record(past, file, key, &change, error);
     }
     if (code == ETHOS_OK)
-        move_on(past, key, &change);
+        advance_key(past, key, &change);
     str_release(&change.other);
     return code;
 }
@@ -468,7 +481,8 @@ static int cleanse_record(struct past *past, struct file *file, size_t index,
 /* ---- all of them ------------------------------------------------------------------------------ */
 
 /* A line that is no record tells nobody anything, so one that holds the needle goes. */
-static void cleanse_other_line(struct past *past, struct file *file, struct ethos_view line)
+static void purge_unparsed_line(struct purged_history *past, struct purged_file *file,
+                                struct ethos_view line)
 {
     if (!forget_holds_escaped(&past->purge->forget, line)) {
         copy_line(past, file, line);
@@ -479,30 +493,30 @@ static void cleanse_other_line(struct past *past, struct file *file, struct etho
 }
 
 /* Between two files: see above. */
-static int keep_texts(struct past *past, struct ethos_error *error)
+static int write_current_blobs(struct purged_history *past, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     for (struct purge_key *key = past->purge->keys; code == ETHOS_OK && key; key = key->next) {
         struct ethos_view blob;
-        if (past->purge->hold && key->known && holds(past, str_view(&key->text)))
-            code = keep(past, key->hash, str_view(&key->text), &blob, error);
+        if (past->purge->lock && key->known && has_match(past, str_view(&key->text)))
+            code = write_named_blob(past, key->hash, str_view(&key->text), &blob, error);
     }
     return code;
 }
 
-static int cleanse_lines(struct past *past, struct ethos_error *error)
+static int purge_lines(struct purged_history *past, struct ethos_error *error)
 {
     size_t number = 0, index = 0;
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < past->file_count; i++) {
-        struct file *file = &past->files[i];
+        struct purged_file *file = &past->files[i];
         struct ethos_view line, rest = str_view(&file->text);
-        code = keep_texts(past, error);
+        code = write_current_blobs(past, error);
         while (code == ETHOS_OK && view_line(&rest, &line)) {
             if (past->is_record[number++])
-                code = cleanse_record(past, file, index++, line, error);
+                code = purge_record(past, file, index++, line, error);
             else
-                cleanse_other_line(past, file, line);
+                purge_unparsed_line(past, file, line);
         }
         if (code == ETHOS_OK && str_code(&file->out) != ETHOS_OK)
             code = err_nomem(error);
@@ -511,7 +525,7 @@ static int cleanse_lines(struct past *past, struct ethos_error *error)
 }
 
 /* It must be gone for good before a file is replaced: at its place it may fit by chance. */
-static int drop_index(struct purge *purge, struct ethos_error *error)
+static int remove_index(struct purge_job *purge, struct ethos_error *error)
 {
     int failed = os_unlinkat(purge->dir, FILES_INDEX, 0) != 0 && errno != ENOENT;
     int mem = failed ? -1 : os_open_beneath(purge->dir, FILES_MEM, O_RDONLY | O_DIRECTORY, 0);
@@ -519,18 +533,18 @@ static int drop_index(struct purge *purge, struct ethos_error *error)
     int saved = errno;
     if (mem >= 0)
         os_close(mem);
-    return failed ? files_fail(purge->self, saved, purge->path, error) : ETHOS_OK;
+    return failed ? files_step_error(purge->self, saved, purge->path, error) : ETHOS_OK;
 }
 
-static int replace_files(struct past *past, struct ethos_error *error)
+static int replace_history_files(struct purged_history *past, struct ethos_error *error)
 {
-    struct purge *purge = past->purge;
+    struct purge_job *purge = past->purge;
     bool any = false;
     for (size_t i = 0; i < past->file_count; i++)
         any = any || past->files[i].changed;
-    int code = any ? drop_index(purge, error) : ETHOS_OK;
+    int code = any ? remove_index(purge, error) : ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < past->file_count; i++) {
-        struct file *file = &past->files[i];
+        struct purged_file *file = &past->files[i];
         if (!file->changed)
             continue;
         code = files_purge_replace(purge, purge->dir, file->name, &file->seen, str_view(&file->out),
@@ -539,19 +553,19 @@ static int replace_files(struct past *past, struct ethos_error *error)
     }
     // Blobs go next: no power cut may bring back lines that name them.
     if (code == ETHOS_OK && purge->self->durable && os_fsync(purge->dir) != 0)
-        code = files_fail(purge->self, errno, purge->path, error);
+        code = files_step_error(purge->self, errno, purge->path, error);
     return code;
 }
 
-static int load(struct past *past, struct ethos_error *error)
+static int load_history(struct purged_history *past, struct ethos_error *error)
 {
-    int code = read_files(past, error);
-    if (code == ETHOS_OK && parse_lines(past) != ETHOS_OK)
+    int code = read_history_files(past, error);
+    if (code == ETHOS_OK && parse_records(past) != ETHOS_OK)
         code = err_nomem(error);
     return code;
 }
 
-static void release(struct past *past)
+static void release_history(struct purged_history *past)
 {
     struct str *texts[] = {&past->before, &past->after, &past->clean_before, &past->clean_after};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -569,9 +583,10 @@ static void release(struct past *past)
     arena_release(&past->arena);
 }
 
-int files_purge_history(struct purge *purge, struct ethos_error *error)
+int files_purge_history(struct purge_job *purge, struct ethos_error *error)
 {
-    struct past past = {.purge = purge, .blobs = {.dir = purge->dir, .path = purge->path}};
+    struct purged_history past = {.purge = purge,
+                                  .blobs = {.dir = purge->dir, .path = purge->path}};
     arena_init(&past.arena);
     history_init(&past.history, &past.arena);
     str_init(&past.names.bytes, 0);
@@ -579,11 +594,11 @@ int files_purge_history(struct purge *purge, struct ethos_error *error)
     str_init(&past.after, ETHOS_MAX_STORE_BYTES);
     str_init(&past.clean_before, ETHOS_MAX_STORE_BYTES);
     str_init(&past.clean_after, ETHOS_MAX_STORE_BYTES);
-    int code = load(&past, error);
+    int code = load_history(&past, error);
     if (code == ETHOS_OK)
-        code = cleanse_lines(&past, error);
-    if (code == ETHOS_OK && purge->hold)
-        code = replace_files(&past, error);
-    release(&past);
+        code = purge_lines(&past, error);
+    if (code == ETHOS_OK && purge->lock)
+        code = replace_history_files(&past, error);
+    release_history(&past);
     return code;
 }

@@ -15,35 +15,35 @@ struct purge_key {
     struct str text;       /* after the newest of its lines that was looked at */
     struct ethos_view hash;
     bool known; /* text could be rebuilt */
-    bool clean; /* it does not hold the text, whether or not it could be rebuilt */
+    bool clean; /* it does not lock the text, whether or not it could be rebuilt */
     bool held;  /* it holds the text, or a version does: it is to be written */
 };
 
-struct purge {
+struct purge_job {
     struct files *self;
     const char *scope;
     const char *path; /* of the scope's directory */
     struct forget forget;
     int dir;
-    struct files_hold *hold; /* NULL: only counts */
+    struct files_lock *lock; /* NULL: only counts */
     struct arena arena;
     struct purge_key *keys;
     struct purge_key **table; /* the same, by their hashes */
     size_t key_count, table_size;
     struct ethos_purge found;
-    uint64_t temps; /* in FILES_TMP that hold it */
+    uint64_t temps; /* in FILES_TMP that lock it */
     bool tell;      /* the match of every line */
     bool replaced;  /* a history file, by this call */
 };
 
 /* The entry of a key, made when there is none; NULL without memory. */
-struct purge_key *files_purge_key(struct purge *purge, struct ethos_view key);
+struct purge_key *files_purge_find_key(struct purge_job *purge, struct ethos_view key);
 
-/* Puts a text in the place of folder/name, with owner and mode of `like`. Needs files_hold_tmp. */
-int files_purge_replace(struct purge *purge, int folder, const char *name, const struct stat *like,
-                        struct ethos_view text, struct ethos_error *error);
+/* Puts a text in the place of folder/name, with owner and mode of `like`. Needs files_lock_open_drafts. */
+int files_purge_replace(struct purge_job *purge, int folder, const char *name,
+                        const struct stat *like, struct ethos_view text, struct ethos_error *error);
 
 /* Counts the lines of the history that hold it; with a hold, writes the history without. */
-int files_purge_history(struct purge *purge, struct ethos_error *error);
+int files_purge_history(struct purge_job *purge, struct ethos_error *error);
 
 #endif

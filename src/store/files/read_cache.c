@@ -37,7 +37,7 @@
 #define EVENT_BYTES 512 /* of what stirred, read at once */
 #define XFS_MAGIC 0x58465342
 
-struct files_kept_text {
+struct files_cached_text {
     struct stat seen;
     int dir;                /* its directory, for who watches that; or -1 */
     const char *name;       /* in there: the end of path */
@@ -49,35 +49,35 @@ struct files_kept_text {
     char path[];
 };
 
-uint32_t files_kept_mark(const char *path)
+uint32_t files_cache_hash(const char *path)
 {
     uint64_t hash = hash_mix(0, view_str(path));
     uint32_t mark = (uint32_t)(hash ^ hash >> 32);
     return mark ? mark : 1;
 }
 
-static void close_dir(struct files *self, struct files_kept_text *kept)
+static void close_cached_dir(struct files *self, struct files_cached_text *kept)
 {
     if (kept->dir < 0)
         return;
     os_close(kept->dir);
     kept->dir = -1;
-    self->kept.dirs--;
+    self->cache.dirs--;
 }
 
 /* ---- watching --------------------------------------------------------------------------------- */
 
 /* A process that was forked off must not take the events of the one that watches, nor trust them. */
-static bool is_mine(const struct files *self)
+static bool is_own_watch(const struct files *self)
 {
-    return self->kept.mine && *self->kept.mine;
+    return self->cache.mine && *self->cache.mine;
 }
 
 /* Nothing is known of what is watched so; watch -1: of anything. */
-static void distrust(struct files *self, int watch)
+static void forget_watch(struct files *self, int watch)
 {
-    for (size_t i = 0; i < FILES_KEPT; i++) {
-        struct files_kept_text *kept = self->kept.texts[i];
+    for (size_t i = 0; i < FILES_CACHE_TEXTS; i++) {
+        struct files_cached_text *kept = self->cache.texts[i];
         if (kept && (kept->watch == watch || watch < 0))
             kept->watch = -1;
     }
@@ -85,24 +85,24 @@ static void distrust(struct files *self, int watch)
 
 static void stop_watching(struct files *self)
 {
-    distrust(self, -1);
-    if (self->kept.stirs >= 0)
-        os_close(self->kept.stirs);
-    self->kept.stirs = -1;
-    os_mine_free(self->kept.mine);
-    self->kept.mine = NULL;
+    forget_watch(self, -1);
+    if (self->cache.stirs >= 0)
+        os_close(self->cache.stirs);
+    self->cache.stirs = -1;
+    os_mine_free(self->cache.mine);
+    self->cache.mine = NULL;
 }
 
 static bool start_watching(struct files *self)
 {
-    if (is_mine(self))
+    if (is_own_watch(self))
         return true;
     stop_watching(self);
-    self->kept.mine = os_mine();
-    self->kept.stirs = os_watch();
-    if (!is_mine(self) || self->kept.stirs < 0)
+    self->cache.mine = os_mine();
+    self->cache.stirs = os_watch();
+    if (!is_own_watch(self) || self->cache.stirs < 0)
         stop_watching(self);
-    return is_mine(self);
+    return is_own_watch(self);
 }
 
 /*
@@ -110,83 +110,85 @@ static bool start_watching(struct files *self)
  * this goes without closing what stirs, for which the kernel waits until nobody looks at any watch:
  * tens of milliseconds.
  */
-static void hear(struct files *self)
+static void read_watch_events(struct files *self)
 {
     _Alignas(struct inotify_event) char events[EVENT_BYTES];
     ssize_t size;
-    while ((size = os_read(self->kept.stirs, events, sizeof events)) > 0) {
+    while ((size = os_read(self->cache.stirs, events, sizeof events)) > 0) {
         for (ssize_t at = 0; at < size;) {
             const struct inotify_event *event = (const void *)(events + at);
-            distrust(self, event->wd); // -1 when some were lost
+            forget_watch(self, event->wd); // -1 when some were lost
             at += (ssize_t)(sizeof *event + event->len);
         }
     }
     if (size == 0 || errno != EAGAIN)
-        distrust(self, -1);
+        forget_watch(self, -1);
 }
 
 /* After somebody stirred, each is looked at once. */
-static bool is_watched(struct files *self, struct files_kept_text *kept)
+static bool is_undisturbed(struct files *self, struct files_cached_text *kept)
 {
-    struct pollfd stirs = {.fd = self->kept.stirs, .events = POLLIN};
-    if (kept->watch < 0 || !is_mine(self))
+    struct pollfd stirs = {.fd = self->cache.stirs, .events = POLLIN};
+    if (kept->watch < 0 || !is_own_watch(self))
         return false;
     kept->asked = true;
     if (os_poll(&stirs, 1, 0) == 0)
         return true;
-    hear(self);
+    read_watch_events(self);
     return false;
 }
 
-static void unwatch(struct files *self, struct files_kept_text *kept)
+static void close_watched_file(struct files *self, struct files_cached_text *kept)
 {
     if (kept->fd < 0)
         return;
-    if (kept->watch >= 0 && is_mine(self))
-        os_watch_remove(self->kept.stirs, kept->watch);
+    if (kept->watch >= 0 && is_own_watch(self))
+        os_watch_remove(self->cache.stirs, kept->watch);
     kept->watch = -1;
     os_close(kept->fd);
     kept->fd = -1;
-    self->kept.files--;
+    self->cache.files--;
 }
 
 /* Takes their places from those that nobody has asked for since this was last done. */
-static void make_room(struct files *self)
+static void close_unused_files(struct files *self)
 {
-    for (size_t i = 0; i < FILES_KEPT; i++) {
-        struct files_kept_text *kept = self->kept.texts[i];
+    for (size_t i = 0; i < FILES_CACHE_TEXTS; i++) {
+        struct files_cached_text *kept = self->cache.texts[i];
         if (kept && !kept->asked)
-            unwatch(self, kept);
+            close_watched_file(self, kept);
         else if (kept)
             kept->asked = false;
     }
 }
 
 /* Its name in its directory. */
-static bool is_as_seen(const struct files_kept_text *kept, int dir, const char *name)
+static bool is_name_unchanged(const struct files_cached_text *kept, int dir, const char *name)
 {
     struct stat now;
-    return os_fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && files_same(&now, &kept->seen);
+    return os_fstatat(dir, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+           files_is_same_state(&now, &kept->seen);
 }
 
 /*
  * The file stays open: opening it again for the next watch would stir all others who watch it, and they
  * in turn this one.
  */
-static bool open_file(struct files *self, struct files_kept_text *kept, int dir, const char *name)
+static bool open_watched_file(struct files *self, struct files_cached_text *kept, int dir,
+                              const char *name)
 {
     struct stat now;
-    if (kept->fd < 0 && self->kept.files == MOST_FILES)
-        make_room(self);
-    if (kept->fd >= 0 || self->kept.files == MOST_FILES)
+    if (kept->fd < 0 && self->cache.files == MOST_FILES)
+        close_unused_files(self);
+    if (kept->fd >= 0 || self->cache.files == MOST_FILES)
         return kept->fd >= 0;
     kept->fd = os_openat(dir, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
     if (kept->fd < 0)
         return false;
-    self->kept.files++;
-    if (os_fstat(kept->fd, &now) == 0 && files_same(&now, &kept->seen))
+    self->cache.files++;
+    if (os_fstat(kept->fd, &now) == 0 && files_is_same_state(&now, &kept->seen))
         return true;
-    unwatch(self, kept);
+    close_watched_file(self, kept);
     return false;
 }
 
@@ -194,84 +196,85 @@ static bool open_file(struct files *self, struct files_kept_text *kept, int dir,
  * First the watch is set, then it is seen that nobody writes to the file and that it is what it was. By
  * its name: an exchange need not change the file's times.
  */
-static void watch_text(struct files *self, struct files_kept_text *kept, int dir, const char *name)
+static void watch_text(struct files *self, struct files_cached_text *kept, int dir,
+                       const char *name)
 {
     char path[32];
-    if (!start_watching(self) || !open_file(self, kept, dir, name))
+    if (!start_watching(self) || !open_watched_file(self, kept, dir, name))
         return;
     snprintf(path, sizeof path, "/proc/self/fd/%d", kept->fd);
-    int watch = os_watch_add(self->kept.stirs, path, STIR);
+    int watch = os_watch_add(self->cache.stirs, path, STIR);
     if (watch < 0)
         return;
-    if (os_has_writer(kept->fd) == 0 && is_as_seen(kept, dir, name))
+    if (os_has_writer(kept->fd) == 0 && is_name_unchanged(kept, dir, name))
         kept->watch = watch;
     else
-        os_watch_remove(self->kept.stirs, watch);
+        os_watch_remove(self->cache.stirs, watch);
 }
 
 /* ---- letting go ------------------------------------------------------------------------------- */
 
-static void drop(struct files *self, size_t slot)
+static void drop_slot(struct files *self, size_t slot)
 {
-    struct files_kept_text *kept = self->kept.texts[slot];
+    struct files_cached_text *kept = self->cache.texts[slot];
     if (!kept)
         return;
-    close_dir(self, kept);
-    unwatch(self, kept);
-    self->kept.bytes -= kept->text.size;
-    self->kept.texts[slot] = NULL;
+    close_cached_dir(self, kept);
+    close_watched_file(self, kept);
+    self->cache.bytes -= kept->text.size;
+    self->cache.texts[slot] = NULL;
     self->host->resize(self->host->arg, kept, 0);
 }
 
-void files_kept_release(struct files *self)
+void files_cache_free(struct files *self)
 {
     stop_watching(self);
-    for (size_t i = 0; i < FILES_KEPT; i++)
-        drop(self, i);
+    for (size_t i = 0; i < FILES_CACHE_TEXTS; i++)
+        drop_slot(self, i);
 }
 
 /* ---- giving ----------------------------------------------------------------------------------- */
 
 /* Goes the way that the read went, without following any link. */
-static bool is_unchanged(struct files *self, struct files_kept_text *kept)
+static bool is_path_unchanged(struct files *self, struct files_cached_text *kept)
 {
     struct stat now;
-    close_dir(self, kept);
+    close_cached_dir(self, kept);
     int fd = os_open_beneath(self->root, kept->path, O_PATH | O_NOFOLLOW, 0);
     if (fd < 0)
         return false;
-    bool same = os_fstat(fd, &now) == 0 && files_same(&now, &kept->seen);
+    bool same = os_fstat(fd, &now) == 0 && files_is_same_state(&now, &kept->seen);
     os_close(fd);
     return same;
 }
 
 /* The directory of a text, unless there are too many of them. */
-static void open_dir(struct files *self, struct files_kept_text *kept)
+static void open_cached_dir(struct files *self, struct files_cached_text *kept)
 {
     char path[FILES_PATH_SIZE];
     size_t size = (size_t)(kept->name - kept->path);
-    if (size == 0 || self->kept.dirs == MOST_DIRS)
+    if (size == 0 || self->cache.dirs == MOST_DIRS)
         return;
     memcpy(path, kept->path, size - 1);
     path[size - 1] = 0;
     kept->dir = os_open_beneath(self->root, path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
-    self->kept.dirs += kept->dir >= 0;
+    self->cache.dirs += kept->dir >= 0;
 }
 
 /* The way has been watched since somebody went it. */
-bool files_kept_holds(struct files *self, uint64_t stamp)
+bool files_cache_is_current(struct files *self, uint64_t stamp)
 {
-    struct files_kept_text *kept = self->kept.texts[stamp % FILES_KEPT];
+    struct files_cached_text *kept = self->cache.texts[stamp % FILES_CACHE_TEXTS];
     if (!kept || kept->text.stamp != stamp)
         return false;
-    if (is_watched(self, kept))
+    if (is_undisturbed(self, kept))
         return true;
     if (kept->dir < 0)
-        open_dir(self, kept);
+        open_cached_dir(self, kept);
     const char *name = kept->dir >= 0 ? kept->name : kept->path;
     int dir = kept->dir >= 0 ? kept->dir : self->root;
-    if (!is_as_seen(kept, dir, name)) {
-        drop(self, stamp % FILES_KEPT);
+    if (!is_name_unchanged(kept, dir, name)) {
+        drop_slot(self, stamp % FILES_CACHE_TEXTS);
         return false;
     }
     if (++kept->looks % OFTEN == 0)
@@ -279,8 +282,8 @@ bool files_kept_holds(struct files *self, uint64_t stamp)
     return true;
 }
 
-static bool copy_text(const struct files *self, struct ethos_text *kept,
-                      const struct ethos_read_how *how, struct ethos_text *out)
+static bool copy_cached_text(const struct files *self, struct ethos_text *kept,
+                             const struct ethos_read_how *how, struct ethos_text *out)
 {
     if (edit_reserve(self->host, out, kept->size, NULL) != ETHOS_OK)
         return false;
@@ -296,22 +299,22 @@ static bool copy_text(const struct files *self, struct ethos_text *kept,
     return true;
 }
 
-bool files_kept_give(struct files *self, const char *path, uint32_t mark,
-                     const struct ethos_read_how *how, struct ethos_text *out_text)
+bool files_cache_read(struct files *self, const char *path, uint32_t mark,
+                      const struct ethos_read_how *how, struct ethos_text *out_text)
 {
-    size_t slot = mark % FILES_KEPT;
-    struct files_kept_text *kept = self->kept.texts[slot];
+    size_t slot = mark % FILES_CACHE_TEXTS;
+    struct files_cached_text *kept = self->cache.texts[slot];
     if (!kept || strcmp(kept->path, path) != 0)
         return false;
-    if (is_unchanged(self, kept))
-        return copy_text(self, &kept->text, how, out_text);
-    drop(self, slot);
+    if (is_path_unchanged(self, kept))
+        return copy_cached_text(self, &kept->text, how, out_text);
+    drop_slot(self, slot);
     return false;
 }
 
 /* ---- keeping ---------------------------------------------------------------------------------- */
 
-static bool is_trusted(int fd)
+static bool is_trusted_file_system(int fd)
 {
     static const uint32_t kinds[] = {EXT4_SUPER_MAGIC, XFS_MAGIC, BTRFS_SUPER_MAGIC,
                                      F2FS_SUPER_MAGIC};
@@ -324,36 +327,36 @@ static bool is_trusted(int fd)
     return false;
 }
 
-bool files_kept_wants(struct files *self, uint32_t mark, int fd)
+bool files_cache_wants(struct files *self, uint32_t mark, int fd)
 {
-    uint32_t *before = &self->kept.marks[mark % FILES_KEPT];
+    uint32_t *before = &self->cache.marks[mark % FILES_CACHE_TEXTS];
     bool again = *before == mark;
     *before = 0;
-    return again && is_trusted(fd) && os_has_writer(fd) == 0;
+    return again && is_trusted_file_system(fd) && os_has_writer(fd) == 0;
 }
 
 /* A time of whole seconds may be that of an inode that has no room for more. */
-static bool is_settled(const struct timespec *changed)
+static bool is_old_enough(const struct timespec *changed)
 {
     int64_t ms = (int64_t)changed->tv_sec * 1000 + changed->tv_nsec / 1000000;
     return changed->tv_nsec != 0 && os_now_ms() - ms > GRAIN_MS;
 }
 
-void files_kept_put(struct files *self, const char *path, uint32_t mark, const struct stat *seen,
-                    const struct ethos_text *text, bool wanted)
+void files_cache_store(struct files *self, const char *path, uint32_t mark, const struct stat *seen,
+                       const struct ethos_text *text, bool wanted)
 {
-    size_t slot = mark % FILES_KEPT, name = strlen(path) + 1;
-    if (text->size != text->total || text->size > TEXT_BYTES || !is_settled(&seen->st_ctim))
+    size_t slot = mark % FILES_CACHE_TEXTS, name = strlen(path) + 1;
+    if (text->size != text->total || text->size > TEXT_BYTES || !is_old_enough(&seen->st_ctim))
         return;
     if (!wanted) {
-        self->kept.marks[slot] = mark;
+        self->cache.marks[slot] = mark;
         return;
     }
-    drop(self, slot);
-    if (self->kept.bytes + text->size > ALL_BYTES)
+    drop_slot(self, slot);
+    if (self->cache.bytes + text->size > ALL_BYTES)
         return;
-    struct files_kept_text *kept = self->host->resize(self->host->arg, NULL,
-                                                      sizeof *kept + name + text->size + 1);
+    struct files_cached_text *kept = self->host->resize(self->host->arg, NULL,
+                                                        sizeof *kept + name + text->size + 1);
     if (!kept)
         return;
     memcpy(kept->path, path, name);
@@ -362,11 +365,11 @@ void files_kept_put(struct files *self, const char *path, uint32_t mark, const s
     kept->seen = *seen;
     kept->text = *text;
     kept->text.data = memcpy(kept->path + name, text->data, text->size + 1);
-    kept->text.stamp = ++self->kept.count * FILES_KEPT + slot;
+    kept->text.stamp = ++self->cache.count * FILES_CACHE_TEXTS + slot;
     kept->dir = -1;
     kept->looks = 0;
     kept->fd = kept->watch = -1;
     kept->asked = false;
-    self->kept.texts[slot] = kept;
-    self->kept.bytes += text->size;
+    self->cache.texts[slot] = kept;
+    self->cache.bytes += text->size;
 }

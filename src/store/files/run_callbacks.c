@@ -18,8 +18,8 @@
 /* ---- one update ----------------------------------------------------------------------------- */
 
 /* `old` of an edit: the file as it was read, or a copy of what became of it. */
-static int give_old(const struct job *job, const struct change *change, struct ethos_edit *edit,
-                    struct ethos_error *error)
+static int fill_old_text(const struct write_job *job, const struct key_change *change,
+                         struct ethos_edit *edit, struct ethos_error *error)
 {
     const struct ethos_host *host = job->self->host;
     if (&edit->old == change->file)
@@ -44,34 +44,34 @@ static int give_old(const struct job *job, const struct change *change, struct e
     return ETHOS_OK;
 }
 
-static int give_all(const struct job *job, const struct call *call)
+static int fill_old_texts(const struct write_job *job, const struct update_call *call)
 {
     const struct ethos_edit_call *asked = call->asked;
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < asked->count; i++)
-        code = give_old(job, call->steps[i].change, &asked->edits[i], asked->error);
+        code = fill_old_text(job, call->steps[i].change, &asked->edits[i], asked->error);
     return code;
 }
 
 /* Was this operation done before, or by an earlier update of these? ETHOS_NOTFOUND when not. */
-static int recall(const struct job *job, const struct call *call)
+static int find_repeat(const struct write_job *job, const struct update_call *call)
 {
     const struct ethos_edit_call *asked = call->asked;
     if (!opid_given(asked->origin))
         return ETHOS_NOTFOUND;
-    for (const struct call *other = job->calls; other < call; other++) {
+    for (const struct update_call *other = job->calls; other < call; other++) {
         if (other->op.data && strcmp(other->asked->origin->op_id, asked->origin->op_id) == 0)
             return opid_recall(other->op, asked->origin, asked->edits, asked->count, asked->error);
     }
-    return files_journal_recall(job->self, &job->hold, &job->journal, asked->origin, asked->edits,
-                                asked->count, asked->error);
+    return files_journal_find_operation(job->self, &job->lock, &job->journal, asked->origin,
+                                        asked->edits, asked->count, asked->error);
 }
 
 /* An add that an earlier round took back may stand in the text all the same: somebody saved a copy. */
-static void drop_applied(const struct call *call)
+static void skip_applied_adds(const struct update_call *call)
 {
     for (size_t i = 0; i < call->asked->count; i++) {
-        const struct step *step = &call->steps[i];
+        const struct edit_step *step = &call->steps[i];
         struct ethos_edit *edit = &call->asked->edits[i];
         if (step->tried.diff.data && edit->verdict == ETHOS_EDIT_PUT &&
             verdict_count(&step->tried, view_of(edit->old.data, edit->old.size)) >
@@ -81,7 +81,7 @@ static void drop_applied(const struct call *call)
 }
 
 /* The record by which a repeat is known and answered. */
-static int make_op(struct job *job, struct call *call)
+static int make_operation_record(struct write_job *job, struct update_call *call)
 {
     const struct ethos_edit_call *asked = call->asked;
     struct str op;
@@ -100,10 +100,10 @@ static int make_op(struct job *job, struct call *call)
 }
 
 /* The texts of the keys are those of the update from here on. */
-static void take_over(const struct call *call)
+static void apply_verdicts(const struct update_call *call)
 {
     for (size_t i = 0; i < call->asked->count; i++) {
-        struct change *change = call->steps[i].change;
+        struct key_change *change = call->steps[i].change;
         struct ethos_edit *edit = &call->asked->edits[i];
         if (!edit_changes(edit))
             continue;
@@ -113,61 +113,61 @@ static void take_over(const struct call *call)
     }
 }
 
-static int answer(struct job *job, struct call *call)
+static int run_one_update(struct write_job *job, struct update_call *call)
 {
     const struct ethos_edit_call *asked = call->asked;
-    int code = give_all(job, call);
+    int code = fill_old_texts(job, call);
     if (code == ETHOS_OK)
-        code = recall(job, call);
+        code = find_repeat(job, call);
     if (code == ETHOS_NOTFOUND)
         code = edit_ask(asked->edits, asked->count, asked->edit, asked->arg, asked->error);
     if (code != ETHOS_OK)
         return code;
-    drop_applied(call);
+    skip_applied_adds(call);
     edit_finish(asked->edits, asked->count);
     if (!edit_any_changes(asked->edits, asked->count))
         return ETHOS_OK;
-    code = make_op(job, call);
+    code = make_operation_record(job, call);
     if (code != ETHOS_OK)
         return code;
     call->changes = true;
-    take_over(call);
+    apply_verdicts(call);
     return ETHOS_OK;
 }
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
-static void aim(struct change *change)
+static void plan_file(struct key_change *change)
 {
     bool same = change->exists && change->text.data &&
                 (change->text.data == change->file->data ||
-                 view_eq(change->text, job_file_text(change)));
+                 view_eq(change->text, change_file_text(change)));
     change->puts = change->text.data && !same;
     change->drops = change->exists && !change->text.data;
 }
 
 /* What is answered without a change must be durable, too. */
-static void note_answer(const struct call *call)
+static void mark_answered(const struct update_call *call)
 {
     for (size_t i = 0; i < call->asked->count; i++)
         call->steps[i].change->answers = true;
 }
 
-void job_ask_all(struct job *job)
+void write_run_callbacks(struct write_job *job)
 {
     for (size_t i = 0; i < job->call_count; i++) {
-        struct call *call = &job->calls[i];
+        struct update_call *call = &job->calls[i];
         call->changes = false;
         call->op = (struct ethos_view){0};
-        call->asked->code = answer(job, call);
+        call->asked->code = run_one_update(job, call);
         if (call->asked->code == ETHOS_OK && !call->changes)
-            note_answer(call);
+            mark_answered(call);
     }
     for (size_t i = 0; i < job->count; i++)
-        aim(&job->changes[i]);
+        plan_file(&job->changes[i]);
 }
 
-bool job_any_changes(const struct job *job)
+bool write_has_changes(const struct write_job *job)
 {
     for (size_t i = 0; i < job->call_count; i++) {
         if (job->calls[i].changes)
@@ -178,9 +178,9 @@ bool job_any_changes(const struct job *job)
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-static int make_record(struct job *job, const struct ethos_edit *edit,
-                       const struct ethos_origin *origin, struct history_last *last,
-                       struct history_record *out, struct ethos_error *error)
+static int make_edit_record(struct write_job *job, const struct ethos_edit *edit,
+                            const struct ethos_origin *origin, struct history_last *last,
+                            struct history_record *out, struct ethos_error *error)
 {
     static const struct ethos_origin nobody;
     bool puts = edit->verdict == ETHOS_EDIT_PUT;
@@ -207,8 +207,9 @@ static int make_record(struct job *job, const struct ethos_edit *edit,
         out->before_hash = view_str(edit->old.revision);
     if (puts)
         out->after_hash = view_str(edit->revision);
-    int code = files_describe(job->self, &job->hold, last, view_of(edit->old.data, edit->old.size),
-                              puts ? text : (struct ethos_view){0}, &job->arena, out, error);
+    int code = files_describe_change(job->self, &job->lock, last,
+                                     view_of(edit->old.data, edit->old.size),
+                                     puts ? text : (struct ethos_view){0}, &job->arena, out, error);
     last->ours = true; // what the next line of the key comes after
     last->since_blob = out->after_blob.size > 0 ? 0 : last->since_blob + 1;
     return code;
@@ -223,8 +224,8 @@ static void mark_parts(struct history_record *records, size_t count)
     }
 }
 
-int job_make_records(struct job *job, struct history_record **out, size_t *out_count,
-                     struct ethos_error *error)
+int write_make_records(struct write_job *job, struct history_record **out, size_t *out_count,
+                       struct ethos_error *error)
 {
     size_t count = 0, most = 0, updates = 0;
     for (size_t i = 0; i < job->call_count; i++) {
@@ -235,14 +236,14 @@ int job_make_records(struct job *job, struct history_record **out, size_t *out_c
     if (!records)
         return err_nomem(error);
     for (size_t i = 0; i < job->call_count; i++) {
-        const struct call *call = &job->calls[i];
+        const struct update_call *call = &job->calls[i];
         const struct ethos_edit_call *asked = call->asked;
         size_t first = count;
         for (size_t k = 0; call->changes && k < asked->count; k++) {
             if (!edit_changes(&asked->edits[k]))
                 continue;
-            int code = make_record(job, &asked->edits[k], asked->origin,
-                                   &call->steps[k].change->last, &records[count++], error);
+            int code = make_edit_record(job, &asked->edits[k], asked->origin,
+                                        &call->steps[k].change->last, &records[count++], error);
             if (code != ETHOS_OK)
                 return code;
         }
@@ -259,8 +260,8 @@ int job_make_records(struct job *job, struct history_record **out, size_t *out_c
 /* ---- tries ---------------------------------------------------------------------------------- */
 
 /* Without memory for it, an editor that saved a copy of the short-lived text may double an entry. */
-static void note_try(struct job *job, struct step *step, const struct ethos_edit *edit,
-                     const struct history_record *record)
+static void remember_attempt(struct write_job *job, struct edit_step *step,
+                             const struct ethos_edit *edit, const struct history_record *record)
 {
     struct ethos_view before = view_of(edit->old.data, edit->old.size);
     struct history_record whole = *record;
@@ -275,13 +276,13 @@ static void note_try(struct job *job, struct step *step, const struct ethos_edit
     step->tried_before = verdict_count(&step->tried, before);
 }
 
-void job_note_tries(struct job *job, const struct history_record *records)
+void write_remember_attempts(struct write_job *job, const struct history_record *records)
 {
     for (size_t i = 0; i < job->call_count; i++) {
-        const struct call *call = &job->calls[i];
+        const struct update_call *call = &job->calls[i];
         for (size_t k = 0; call->changes && k < call->asked->count; k++) {
             if (edit_changes(&call->asked->edits[k]))
-                note_try(job, &call->steps[k], &call->asked->edits[k], records++);
+                remember_attempt(job, &call->steps[k], &call->asked->edits[k], records++);
         }
     }
 }

@@ -19,7 +19,7 @@
 #define DIR_SIZE (ETHOS_MAX_ID + 64)
 #define SCOPES_BYTES 67108864 /* all scopes together */
 
-static const struct folder {
+static const struct scope_folder {
     enum scope_kind kind;
     const char *name, *below;
 } folders[] = {
@@ -29,17 +29,17 @@ static const struct folder {
     {SCOPE_WORKSPACE, "workspaces", "/memory"},
 };
 
-struct walk {
-    const struct folder *folder;
+struct scope_walk {
+    const struct scope_folder *folder;
     store_files_scope_fn *each;
     void *arg;
     int code;
 };
 
 /* Whether it is a directory shows when somebody looks into it. */
-static int tell(void *arg, const char *name)
+static int report_scope(void *arg, const char *name)
 {
-    struct walk *walk = arg;
+    struct scope_walk *walk = arg;
     char scope[ETHOS_MAX_SCOPE], dir[DIR_SIZE];
     if (!scope_id_ok(view_str(name)))
         return 0;
@@ -49,13 +49,13 @@ static int tell(void *arg, const char *name)
     return walk->code;
 }
 
-static int walk_folder(int root, struct walk *walk, struct ethos_error *error)
+static int list_folder_scopes(int root, struct scope_walk *walk, struct ethos_error *error)
 {
     int fd = os_open_beneath(root, walk->folder->name, O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0)
         return errno == ENOENT || errno == ENOTDIR ? ETHOS_OK
                                                    : err_errno(error, errno, walk->folder->name);
-    int failed = os_list(fd, tell, walk), saved = errno;
+    int failed = os_list(fd, report_scope, walk), saved = errno;
     os_close(fd);
     if (walk->code != ETHOS_OK)
         return walk->code;
@@ -66,15 +66,15 @@ int store_files_scopes(int root, store_files_scope_fn *each, void *arg, struct e
 {
     int code = root < 0 ? ETHOS_OK : each(arg, "global", ".");
     for (size_t i = 0; root >= 0 && code == ETHOS_OK && i < sizeof folders / sizeof *folders; i++) {
-        struct walk walk = {&folders[i], each, arg, ETHOS_OK};
-        code = walk_folder(root, &walk, error);
+        struct scope_walk walk = {&folders[i], each, arg, ETHOS_OK};
+        code = list_folder_scopes(root, &walk, error);
     }
     return code;
 }
 
 /* ---- those that were written ---------------------------------------------------------------- */
 
-struct gathering {
+struct scope_list {
     int root;
     struct files_names names;
 };
@@ -89,9 +89,9 @@ static bool is_no_directory(int root, const char *path)
 }
 
 /* Adds the scope and its tree. */
-static int add_scope(void *arg, const char *scope, const char *dir)
+static int add_scope_and_tree(void *arg, const char *scope, const char *dir)
 {
-    struct gathering *gathering = arg;
+    struct scope_list *gathering = arg;
     struct files_names *names = &gathering->names;
     char tree[ETHOS_MAX_SCOPE];
     if (is_no_directory(gathering->root, dir))
@@ -113,7 +113,8 @@ static int stop_at_text(void *arg, const struct ethos_entry *entry)
     return scope_key_shown(arg, entry->key) ? 1 : 0;
 }
 
-static int was_written(struct files *self, const char *scope, bool *out, struct ethos_error *error)
+static int has_been_written(struct files *self, const char *scope, bool *out,
+                            struct ethos_error *error)
 {
     char path[FILES_PATH_SIZE];
     int dir = files_scope_open(self, scope, path, error);
@@ -130,23 +131,24 @@ static int was_written(struct files *self, const char *scope, bool *out, struct 
     return *out ? ETHOS_OK : found;
 }
 
-static int tell_written(struct files *self, const struct files_names *names, ethos_scope_fn *each,
-                        void *arg, struct ethos_error *error)
+static int report_written(struct files *self, const struct files_names *names, ethos_scope_fn *each,
+                          void *arg, struct ethos_error *error)
 {
     bool written = false;
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < names->count; i++) {
-        code = was_written(self, names->sorted[i], &written, error);
+        code = has_been_written(self, names->sorted[i], &written, error);
         if (code == ETHOS_OK && written)
             code = each(arg, names->sorted[i]);
     }
     return code;
 }
 
-static int gather(struct files *self, struct files_names *out_names, struct ethos_error *error)
+static int list_candidates(struct files *self, struct files_names *out_names,
+                           struct ethos_error *error)
 {
-    struct gathering gathering = {.root = self->root, .names = *out_names};
-    int code = store_files_scopes(self->root, add_scope, &gathering, error);
+    struct scope_list gathering = {.root = self->root, .names = *out_names};
+    int code = store_files_scopes(self->root, add_scope_and_tree, &gathering, error);
     *out_names = gathering.names;
     if (str_code(&out_names->bytes) == ETHOS_NOMEM)
         return err_nomem(error);
@@ -155,19 +157,19 @@ static int gather(struct files *self, struct files_names *out_names, struct etho
     return code == ETHOS_OK ? files_names_sort(out_names, error) : code;
 }
 
-int files_scopes(struct ethos_store *store, ethos_scope_fn *each, void *arg,
-                 struct ethos_error *error)
+int files_list_scopes(struct ethos_store *store, ethos_scope_fn *each, void *arg,
+                      struct ethos_error *error)
 {
     struct files *self = (struct files *)store;
     struct files_names names = {0};
-    files_root_moved(self);
-    int code = files_root(self, error);
+    files_root_refresh(self);
+    int code = files_root_open(self, error);
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
     str_init(&names.bytes, SCOPES_BYTES);
-    code = gather(self, &names, error);
+    code = list_candidates(self, &names, error);
     if (code == ETHOS_OK)
-        code = tell_written(self, &names, each, arg, error);
+        code = report_written(self, &names, each, arg, error);
     files_names_release(&names);
     return code;
 }

@@ -14,20 +14,20 @@
 
 #define TRIES 100 /* at a directory that keeps being made or taken away */
 
-static bool has_history(const struct files_hold *hold)
+static bool has_history_file(const struct files_lock *lock)
 {
     struct stat st;
-    return hold->dir >= 0 && os_fstatat(hold->dir, FILES_HISTORY, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    return lock->dir >= 0 && os_fstatat(lock->dir, FILES_HISTORY, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static int lock_and_recover(struct files *self, struct files_hold *hold, const char *scope,
+static int lock_and_recover(struct files *self, struct files_lock *lock, const char *scope,
                             struct ethos_error *error)
 {
-    int code = files_hold_open(self, hold, error);
-    if (code == ETHOS_OK && hold->lock < 0 && has_history(hold))
-        code = files_hold_make(self, hold, error); // a copied home without its .mem
-    if (code == ETHOS_OK && hold->lock >= 0)
-        code = files_recover_hold(self, hold, scope, error);
+    int code = files_lock_scope(self, lock, error);
+    if (code == ETHOS_OK && lock->fd < 0 && has_history_file(lock))
+        code = files_lock_create(self, lock, error); // a copied home without its .mem
+    if (code == ETHOS_OK && lock->fd >= 0)
+        code = files_recover_locked(self, lock, scope, error);
     return code;
 }
 
@@ -35,23 +35,23 @@ int store_files_snapshot(struct ethos_store *store, const char *scope,
                          store_files_snapshot_fn *each, void *arg, struct ethos_error *error)
 {
     struct files *self = (struct files *)store;
-    struct files_hold hold = {0};
-    int code = files_scope_path(scope, hold.path, error);
+    struct files_lock lock = {0};
+    int code = files_scope_path(scope, lock.path, error);
     if (code != ETHOS_OK)
         return code;
-    files_root_moved(self);
-    code = files_root(self, error);
+    files_root_refresh(self);
+    code = files_root_open(self, error);
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
-    code = FILES_MOVED;
-    for (int i = 0; code == FILES_MOVED && i < TRIES; i++) {
-        code = lock_and_recover(self, &hold, scope, error);
-        if (code == ETHOS_OK && hold.dir >= 0)
-            code = each(arg, hold.dir, hold.path, hold.lock >= 0, error);
-        code = code == STORE_FILES_AGAIN ? FILES_MOVED : code;
-        files_hold_close(self, &hold, false);
+    code = FILES_RETRY;
+    for (int i = 0; code == FILES_RETRY && i < TRIES; i++) {
+        code = lock_and_recover(self, &lock, scope, error);
+        if (code == ETHOS_OK && lock.dir >= 0)
+            code = each(arg, lock.dir, lock.path, lock.fd >= 0, error);
+        code = code == STORE_FILES_AGAIN ? FILES_RETRY : code;
+        files_unlock_scope(self, &lock, false);
     }
-    if (code == FILES_MOVED)
-        code = err_set(error, ETHOS_BUSY, "%s keeps changing", hold.path);
+    if (code == FILES_RETRY)
+        code = err_set(error, ETHOS_BUSY, "%s keeps changing", lock.path);
     return code;
 }

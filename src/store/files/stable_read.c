@@ -22,12 +22,12 @@
 #define WAIT_MS 50
 #define YOUNG_MS 2000
 
-bool files_is_young(const struct ethos_text *text)
+bool files_is_recent(const struct ethos_text *text)
 {
     return text->total == 0 || os_now_ms() - text->mtime_ms < YOUNG_MS;
 }
 
-static int open_scope(const struct files *self, const char *scope, char path[FILES_PATH_SIZE])
+static int open_scope_dir(const struct files *self, const char *scope, char path[FILES_PATH_SIZE])
 {
     int code = files_scope_path(scope, path, NULL);
     return code == ETHOS_OK ? files_open(self, path, O_RDONLY | O_DIRECTORY, NULL) : code;
@@ -36,28 +36,28 @@ static int open_scope(const struct files *self, const char *scope, char path[FIL
 /* Whether history says that the key has a text. */
 static bool is_expected(struct files *self, const char *scope, const char *key)
 {
-    struct files_hold hold = {.lock = -1, .tmp = -1};
+    struct files_lock lock = {.fd = -1, .tmp = -1};
     struct files_journal journal;
     struct history_last last = {0};
     struct stat st;
     char path[FILES_PATH_SIZE + sizeof FILES_HISTORY];
     // Mostly nothing was ever written there: one call tells.
-    int code = files_scope_path(scope, hold.path, NULL);
-    snprintf(path, sizeof path, "%s/" FILES_HISTORY, hold.path);
+    int code = files_scope_path(scope, lock.path, NULL);
+    snprintf(path, sizeof path, "%s/" FILES_HISTORY, lock.path);
     if (code != ETHOS_OK || os_fstatat(self->root, path, &st, 0) != 0)
         return false;
-    hold.dir = open_scope(self, scope, hold.path);
-    if (hold.dir < 0)
+    lock.dir = open_scope_dir(self, scope, lock.path);
+    if (lock.dir < 0)
         return false;
-    if (files_journal_open(self, &hold, &journal, NULL) == ETHOS_OK)
-        files_journal_last(&journal, key, &last, NULL);
-    files_journal_close(&hold, &journal);
-    os_close(hold.dir);
+    if (files_journal_open(self, &lock, &journal, NULL) == ETHOS_OK)
+        files_journal_last_change(&journal, key, &last, NULL);
+    files_journal_close(&lock, &journal);
+    os_close(lock.dir);
     return last.any && !last.absent;
 }
 
-int files_await(struct files *self, const char *scope, const char *key, const char *path,
-                struct ethos_error *error)
+int files_wait_for_file(struct files *self, const char *scope, const char *key, const char *path,
+                        struct ethos_error *error)
 {
     int fd = ETHOS_NOTFOUND;
     if (!is_expected(self, scope, key))
@@ -72,13 +72,13 @@ int files_await(struct files *self, const char *scope, const char *key, const ch
 /* ---- the last recorded version ---------------------------------------------------------------- */
 
 /* Whether a line belongs to a change that is under way. */
-static bool is_pending(int dir, const struct history_record *record)
+static bool is_unfinished_change(int dir, const struct history_record *record)
 {
     struct stat st;
     char path[FILES_TEMP_SIZE + sizeof FILES_TMP], key[ETHOS_MAX_KEY + 1], flat[ETHOS_MAX_KEY + 1];
     static const char *const suffixes[] = {FILES_DRAFT, FILES_NEW};
     snprintf(key, sizeof key, "%.*s", VIEW_ARG(record->key));
-    files_flat(key, flat);
+    files_key_to_name(key, flat);
     for (size_t i = 0; i < 2; i++) {
         snprintf(path, sizeof path, FILES_TMP "/%s.%.*s%s", flat, VIEW_ARG(record->txn_id),
                  suffixes[i]);
@@ -89,36 +89,36 @@ static bool is_pending(int dir, const struct history_record *record)
 }
 
 /* The text after the newest line that stands; ETHOS_NOTFOUND when there is none. */
-static int last_recorded(const struct files *self, const char *scope, const char *key,
-                         struct str *out)
+static int read_last_recorded(const struct files *self, const char *scope, const char *key,
+                              struct str *out)
 {
-    struct files_past past = {0};
+    struct files_key_history past = {0};
     char path[FILES_PATH_SIZE];
-    int dir = open_scope(self, scope, path);
+    int dir = open_scope_dir(self, scope, path);
     if (dir < 0)
         return ETHOS_NOTFOUND;
-    int code = files_past_load(self, dir, path, key, &past, NULL);
+    int code = files_key_history_load(self, dir, path, key, &past, NULL);
     size_t i = past.history.count;
-    while (i > 0 && is_pending(dir, &past.history.records[i - 1]))
+    while (i > 0 && is_unfinished_change(dir, &past.history.records[i - 1]))
         i--;
     if (code == ETHOS_OK)
         code = i > 0 && !past.history.records[i - 1].absent_after
-                   ? files_past_text(self, &past, i - 1, false, out, NULL)
+                   ? files_key_history_text(self, &past, i - 1, false, out, NULL)
                    : ETHOS_NOTFOUND;
-    files_past_release(&past);
+    files_key_history_free(&past);
     os_close(dir);
     return code;
 }
 
-static int give_recorded(struct files *self, const char *scope, const char *key,
-                         const struct ethos_read_how *how, struct ethos_text *out_text,
-                         struct ethos_error *error)
+static int fill_last_recorded(struct files *self, const char *scope, const char *key,
+                              const struct ethos_read_how *how, struct ethos_text *out_text,
+                              struct ethos_error *error)
 {
     struct str text;
     str_init(&text, ETHOS_MAX_STORE_BYTES);
-    int code = last_recorded(self, scope, key, &text);
+    int code = read_last_recorded(self, scope, key, &text);
     if (code == ETHOS_OK) {
-        code = files_give(self, str_view(&text), how, out_text, error);
+        code = files_fill_text(self, str_view(&text), how, out_text, error);
         out_text->unsettled = 1;
     }
     str_release(&text);
@@ -128,7 +128,7 @@ static int give_recorded(struct files *self, const char *scope, const char *key,
 /* ---- waiting ---------------------------------------------------------------------------------- */
 
 /* Reads once more. *out_settled: nobody has it open for writing, as far as can be known. */
-static int look_again(struct files *self, const char *scope, const char *key, const char *path,
+static int read_again(struct files *self, const char *scope, const char *key, const char *path,
                       const struct ethos_read_how *how, struct ethos_text *text, bool *out_settled,
                       struct ethos_error *error)
 {
@@ -136,24 +136,24 @@ static int look_again(struct files *self, const char *scope, const char *key, co
     if (fd < 0)
         return fd;
     int writer = os_has_writer(fd);
-    int code = files_load(self, fd, path, how, text, NULL, error);
+    int code = files_read_fd(self, fd, path, how, text, NULL, error);
     *out_settled = code == ETHOS_OK && (writer == 0 || (writer < 0 && text->total > 0));
     os_close(fd);
     return code;
 }
 
-int files_read_settled(struct files *self, const char *scope, const char *key, const char *path,
-                       const struct ethos_read_how *how, struct ethos_text *out_text,
-                       struct ethos_error *error)
+int files_read_stable(struct files *self, const char *scope, const char *key, const char *path,
+                      const struct ethos_read_how *how, struct ethos_text *out_text,
+                      struct ethos_error *error)
 {
     bool settled = false;
-    int code = look_again(self, scope, key, path, how, out_text, &settled, error);
+    int code = read_again(self, scope, key, path, how, out_text, &settled, error);
     for (int i = 0; !settled && i < WAITS; i++) {
         os_sleep_ms(WAIT_MS);
-        code = look_again(self, scope, key, path, how, out_text, &settled, error);
+        code = read_again(self, scope, key, path, how, out_text, &settled, error);
     }
     if (settled)
         return ETHOS_OK;
-    int recorded = give_recorded(self, scope, key, how, out_text, error);
+    int recorded = fill_last_recorded(self, scope, key, how, out_text, error);
     return recorded == ETHOS_NOTFOUND || recorded == ETHOS_CORRUPT ? code : recorded;
 }

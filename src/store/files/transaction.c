@@ -35,7 +35,7 @@
 
 /* ---- finding a transaction -------------------------------------------------------------------- */
 
-static bool has_txn(struct ethos_view line, const char *id)
+static bool has_txn_id(struct ethos_view line, const char *id)
 {
     char needle[sizeof TXN_MEMBER + FILES_TXN_SIZE + 1];
     snprintf(needle, sizeof needle, TXN_MEMBER "%s/", id);
@@ -48,7 +48,7 @@ static bool is_external(const struct history_record *record)
 }
 
 /* A line of another store says by itself what stood here before. */
-static struct history_record as_began(const struct history_record *record)
+static struct history_record starting_state(const struct history_record *record)
 {
     struct history_record began = *record;
     if (record->graft.size == 0)
@@ -58,7 +58,7 @@ static struct history_record as_began(const struct history_record *record)
     return began;
 }
 
-static struct part *part_of(struct txn *txn, struct ethos_view key)
+static struct txn_key *find_txn_key(struct txn *txn, struct ethos_view key)
 {
     for (size_t i = 0; i < txn->count; i++) {
         if (view_eq(txn->parts[i].last.key, key))
@@ -67,14 +67,14 @@ static struct part *part_of(struct txn *txn, struct ethos_view key)
     return NULL;
 }
 
-static void add_line(struct txn *txn, const struct history_record *record)
+static void add_txn_line(struct txn *txn, const struct history_record *record)
 {
-    struct part *part = part_of(txn, record->key);
+    struct txn_key *part = find_txn_key(txn, record->key);
     if (!part) {
         part = &txn->parts[txn->count++];
-        *part = (struct part){.spot = {.dir = -1, .lock = -1},
-                              .opening = as_began(record),
-                              .first = as_began(record)};
+        *part = (struct txn_key){.location = {.dir = -1, .lock = -1},
+                                 .opening = starting_state(record),
+                                 .first = starting_state(record)};
     } else if (is_external(&part->first)) {
         part->first = *record;
     }
@@ -86,7 +86,7 @@ static void add_line(struct txn *txn, const struct history_record *record)
 }
 
 /* Whether a line after those of the transaction may say that it is over. */
-static bool may_end(const struct txn *txn, struct ethos_view line)
+static bool may_end_txn(const struct txn *txn, struct ethos_view line)
 {
     bool ends = txn->count > 0 && view_contains(line, VIEW("\"voids\":["));
     for (size_t i = 0; !ends && i < txn->count; i++)
@@ -95,34 +95,34 @@ static bool may_end(const struct txn *txn, struct ethos_view line)
 }
 
 /* A void of its lines does; so does any other change of its keys, since recovery comes before those. */
-static bool ends(struct txn *txn, const struct history_record *record)
+static bool is_end_of_txn(struct txn *txn, const struct history_record *record)
 {
     if (record->voids_first > 0)
         return record->voids_first <= txn->first_seq && txn->first_seq <= record->voids_last;
-    return !view_eq(record->via, VIEW("seen")) && part_of(txn, record->key);
+    return !view_eq(record->via, VIEW("seen")) && find_txn_key(txn, record->key);
 }
 
 /* Room for as many keys as there are lines; what a line says about their number is only its word. */
-static int make_parts(struct recovery *r, struct ethos_view lines, struct txn *txn)
+static int alloc_txn_keys(struct recovery *r, struct ethos_view lines, struct txn *txn)
 {
     struct ethos_view line;
     size_t count = 0;
     while (view_line(&lines, &line))
-        count += has_txn(line, txn->id);
+        count += has_txn_id(line, txn->id);
     txn->parts = arena_array(&r->arena, count, sizeof *txn->parts);
     txn->lines = arena_array(&r->arena, count, sizeof *txn->lines);
     return txn->parts && txn->lines ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-static int search(struct recovery *r, struct ethos_view lines, struct txn *txn)
+static int load_txn_lines(struct recovery *r, struct ethos_view lines, struct txn *txn)
 {
     struct history_record record;
     struct ethos_view line, rest = lines;
-    if (make_parts(r, lines, txn) != ETHOS_OK)
+    if (alloc_txn_keys(r, lines, txn) != ETHOS_OK)
         return ETHOS_NOMEM;
     while (view_line(&rest, &line)) {
-        bool mine = has_txn(line, txn->id);
-        if (!mine && !may_end(txn, line))
+        bool mine = has_txn_id(line, txn->id);
+        if (!mine && !may_end_txn(txn, line))
             continue;
         const char *copy = arena_copy(&r->arena, line); // the journal's own text moves as it grows
         int code = copy ? history_parse(view_of(copy, line.size), &r->arena, &record) : ETHOS_NOMEM;
@@ -131,58 +131,59 @@ static int search(struct recovery *r, struct ethos_view lines, struct txn *txn)
         if (code != ETHOS_OK)
             continue;
         if (mine && record.voids_first == 0)
-            add_line(txn, &record);
+            add_txn_line(txn, &record);
         else
-            txn->over = txn->over || ends(txn, &record);
+            txn->over = txn->over || is_end_of_txn(txn, &record);
     }
     return ETHOS_OK;
 }
 
-int txn_find(struct recovery *r, struct txn *txn, struct ethos_error *error)
+int txn_load(struct recovery *r, struct txn *txn, struct ethos_error *error)
 {
-    int code = search(r, str_view(&r->journal->tail), txn);
+    int code = load_txn_lines(r, str_view(&r->journal->tail), txn);
     if (code == ETHOS_OK && txn->count == 0 && r->journal->indexed) {
         if (r->whole.size == 0)
-            code = files_past_read(r->self, r->hold->dir, r->hold->path, &r->whole, error);
+            code = files_history_read_all(r->self, r->lock->dir, r->lock->path, &r->whole, error);
         if (code != ETHOS_OK)
             return code;
-        code = search(r, str_view(&r->whole), txn);
+        code = load_txn_lines(r, str_view(&r->whole), txn);
     }
     return code == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-int txn_open_spot(const struct recovery *r, const char *key, struct files_spot *spot,
-                  struct ethos_error *error)
+int txn_locate_key(const struct recovery *r, const char *key, struct files_location *location,
+                   struct ethos_error *error)
 {
-    return files_spot_open(r->self, r->hold, r->scope, key, r->spots, r->spot_count, spot, error);
+    return files_location_open(r->self, r->lock, r->scope, key, r->locations, r->location_count,
+                               location, error);
 }
 
 /* ---- looking at its keys ---------------------------------------------------------------------- */
 
-static bool temp_exists(const struct recovery *r, const struct part *part, const char *id,
+static bool temp_exists(const struct recovery *r, const struct txn_key *part, const char *id,
                         const char *suffix)
 {
     struct stat st;
     char name[FILES_TEMP_SIZE];
-    int dir = files_spot_temp(r->hold, &part->spot, id, suffix, name);
+    int dir = files_location_temp(r->lock, &part->location, id, suffix, name);
     return os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static int read_temp(struct recovery *r, struct part *part, const char *id, const char *suffix,
+static int read_temp(struct recovery *r, struct txn_key *part, const char *id, const char *suffix,
                      struct ethos_error *error)
 {
     struct stat st;
     bool busy;
     char name[FILES_TEMP_SIZE];
-    int dir = files_spot_temp(r->hold, &part->spot, id, suffix, name);
-    int code = files_spot_read(r->self, part->spot.path, dir, name, "", ETHOS_READ_REVISION,
-                               &part->temp, &st, &busy, error);
+    int dir = files_location_temp(r->lock, &part->location, id, suffix, name);
+    int code = files_location_read(r->self, part->location.path, dir, name, "", ETHOS_READ_REVISION,
+                                   &part->temp, &st, &busy, error);
     part->twin = code == ETHOS_OK && part->file.data && st.st_ino == part->seen.st_ino &&
                  st.st_dev == part->seen.st_dev;
     return code;
 }
 
-void txn_drop_text(const struct recovery *r, struct ethos_text *text)
+void txn_free_text(const struct recovery *r, struct ethos_text *text)
 {
     if (text->data)
         r->self->host->resize(r->self->host->arg, text->data, 0);
@@ -190,30 +191,32 @@ void txn_drop_text(const struct recovery *r, struct ethos_text *text)
 }
 
 /* Whether something stands there that is no text: a link, a folder, a pipe. */
-static bool is_other(int dir, const char *name)
+static bool is_not_file(int dir, const char *name)
 {
     struct stat st;
     return os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode);
 }
 
-static int look(struct recovery *r, struct txn *txn, struct part *part, struct ethos_error *error)
+static int inspect_key(struct recovery *r, struct txn *txn, struct txn_key *part,
+                       struct ethos_error *error)
 {
     bool busy;
     char name[FILES_TEMP_SIZE];
-    int dir = files_spot_temp(r->hold, &part->spot, txn->id, FILES_NEW, name);
-    part->odd_file = part->blocked || is_other(part->spot.dir, part->spot.name);
-    part->odd_temp = is_other(dir, name);
+    int dir = files_location_temp(r->lock, &part->location, txn->id, FILES_NEW, name);
+    part->odd_file = part->blocked || is_not_file(part->location.dir, part->location.name);
+    part->odd_temp = is_not_file(dir, name);
     part->twin = false;
-    txn_drop_text(r, &part->file);
-    txn_drop_text(r, &part->temp);
+    txn_free_text(r, &part->file);
+    txn_free_text(r, &part->temp);
     part->has_new = temp_exists(r, part, txn->id, FILES_NEW);
-    int draft_dir = files_spot_temp(r->hold, &part->spot, txn->id, FILES_DRAFT, name);
-    part->has_draft = temp_exists(r, part, txn->id, FILES_DRAFT) && !is_other(draft_dir, name);
+    int draft_dir = files_location_temp(r->lock, &part->location, txn->id, FILES_DRAFT, name);
+    part->has_draft = temp_exists(r, part, txn->id, FILES_DRAFT) && !is_not_file(draft_dir, name);
     part->has_gone = temp_exists(r, part, txn->id, FILES_GONE);
     int code = part->odd_file
                    ? ETHOS_NOTFOUND
-                   : files_spot_read(r->self, part->spot.path, part->spot.dir, part->spot.name, "",
-                                     ETHOS_READ_REVISION, &part->file, &part->seen, &busy, error);
+                   : files_location_read(r->self, part->location.path, part->location.dir,
+                                         part->location.name, "", ETHOS_READ_REVISION, &part->file,
+                                         &part->seen, &busy, error);
     if (code != ETHOS_OK && code != ETHOS_NOTFOUND)
         return code;
     if ((part->has_new || part->has_draft) && !part->odd_temp)
@@ -221,34 +224,34 @@ static int look(struct recovery *r, struct txn *txn, struct part *part, struct e
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
-static bool is_text(const struct ethos_text *text, struct ethos_view hash, bool absent)
+static bool is_recorded_text(const struct ethos_text *text, struct ethos_view hash, bool absent)
 {
     return text->data ? !absent && view_eq_str(hash, text->revision) : absent;
 }
 
-static bool is_after(const struct part *part, const struct ethos_text *text)
+static bool is_text_after(const struct txn_key *part, const struct ethos_text *text)
 {
-    return is_text(text, part->last.after_hash, part->last.absent_after);
+    return is_recorded_text(text, part->last.after_hash, part->last.absent_after);
 }
 
-static bool is_base(const struct part *part, const struct ethos_text *text)
+static bool is_text_before(const struct txn_key *part, const struct ethos_text *text)
 {
-    return is_text(text, part->first.before_hash, part->first.absent_before);
+    return is_recorded_text(text, part->first.before_hash, part->first.absent_before);
 }
 
 /* Whether the file is the very one the text before stood in. */
-static bool is_untouched(const struct part *part)
+static bool is_untouched(const struct txn_key *part)
 {
-    return part->file.data && part->first.was.data && files_is_as(&part->seen, part->first.was);
+    return part->file.data && part->first.was.data && files_has_state(&part->seen, part->first.was);
 }
 
-static bool find_text(struct recovery *r, const struct part *part,
-                      const struct history_record *line, bool before, struct str *out,
-                      struct ethos_view *out_view);
+static bool find_recorded_text(struct recovery *r, const struct txn_key *part,
+                               const struct history_record *line, bool before, struct str *out,
+                               struct ethos_view *out_view);
 
 /* A line of the part, its diff whole; where a text of it is lost, that stays cut. */
-static struct history_record whole_line(struct recovery *r, const struct part *part,
-                                        struct history_record line)
+static struct history_record complete_diff(struct recovery *r, const struct txn_key *part,
+                                           struct history_record line)
 {
     struct str before_text, after_text;
     struct ethos_view before, after;
@@ -256,8 +259,8 @@ static struct history_record whole_line(struct recovery *r, const struct part *p
         return line;
     str_init(&before_text, ETHOS_MAX_STORE_BYTES);
     str_init(&after_text, ETHOS_MAX_STORE_BYTES);
-    if (find_text(r, part, &line, true, &before_text, &before) &&
-        find_text(r, part, &line, false, &after_text, &after))
+    if (find_recorded_text(r, part, &line, true, &before_text, &before) &&
+        find_recorded_text(r, part, &line, false, &after_text, &after))
         history_mend(before, after, &r->arena, &line);
     str_release(&before_text);
     str_release(&after_text);
@@ -265,17 +268,17 @@ static struct history_record whole_line(struct recovery *r, const struct part *p
 }
 
 /* Whether the file has what a line added, once more than the text before all of them. */
-static bool holds_line(struct recovery *r, const struct part *part,
-                       const struct history_record *line)
+static bool has_added_entry(struct recovery *r, const struct txn_key *part,
+                            const struct history_record *line)
 {
     struct str base_text;
     struct ethos_view base, text = view_of(part->file.data, part->file.size);
-    struct history_record whole = whole_line(r, part, *line);
+    struct history_record whole = complete_diff(r, part, *line);
     size_t now = verdict_count(&whole, text);
     if (now == 0)
         return false;
     str_init(&base_text, ETHOS_MAX_STORE_BYTES);
-    bool more = find_text(r, part, &part->first, true, &base_text, &base) &&
+    bool more = find_recorded_text(r, part, &part->first, true, &base_text, &base) &&
                 now > verdict_count(&whole, base);
     str_release(&base_text);
     return more;
@@ -285,87 +288,92 @@ static bool holds_line(struct recovery *r, const struct part *part,
  * Somebody saved a copy of a text that was swapped in for a moment: then it counts as published. Any
  * of its entries tells: who has one may have taken others out.
  */
-static bool holds_entry(struct recovery *r, const struct txn *txn, const struct part *part)
+static bool has_any_added_entry(struct recovery *r, const struct txn *txn,
+                                const struct txn_key *part)
 {
     for (size_t i = 0; part->file.data && i < txn->line_count; i++) {
-        if (view_eq(txn->lines[i].key, part->last.key) && holds_line(r, part, &txn->lines[i]))
+        if (view_eq(txn->lines[i].key, part->last.key) && has_added_entry(r, part, &txn->lines[i]))
             return true;
     }
     return false;
 }
 
-static enum state classify_deletion(const struct part *part)
+static enum txn_state classify_deletion(const struct txn_key *part)
 {
     if (part->file.data)
         return part->has_gone || is_untouched(part) ? UNPUBLISHED : PUBLISHED;
-    return part->has_new && !is_base(part, &part->temp) ? DISPLACED : PUBLISHED;
+    return part->has_new && !is_text_before(part, &part->temp) ? DISPLACED : PUBLISHED;
 }
 
-static enum state classify(struct recovery *r, const struct txn *txn, const struct part *part)
+static enum txn_state classify_key(struct recovery *r, const struct txn *txn,
+                                   const struct txn_key *part)
 {
     if (part->last.absent_after)
         return classify_deletion(part);
-    if (is_after(part, &part->file))
-        return !part->has_new || is_base(part, &part->temp) || is_after(part, &part->temp)
+    if (is_text_after(part, &part->file))
+        return !part->has_new || is_text_before(part, &part->temp) ||
+                       is_text_after(part, &part->temp)
                    ? PUBLISHED
                    : DISPLACED;
     if (is_untouched(part))
         return UNPUBLISHED;
     if (!part->has_new && !part->has_draft)
         return PUBLISHED; // and saved over, or deleted
-    if (part->has_new && !is_after(part, &part->temp))
-        return part->twin || is_base(part, &part->temp) ? PUBLISHED : TWO_SAVES;
-    return holds_entry(r, txn, part) ? PUBLISHED : UNPUBLISHED;
+    if (part->has_new && !is_text_after(part, &part->temp))
+        return part->twin || is_text_before(part, &part->temp) ? PUBLISHED : TWO_SAVES;
+    return has_any_added_entry(r, txn, part) ? PUBLISHED : UNPUBLISHED;
 }
 
 /* ---- moving texts ----------------------------------------------------------------------------- */
 
-static int fail(const struct recovery *r, const struct part *part, struct ethos_error *error)
+static int key_error(const struct recovery *r, const struct txn_key *part,
+                     struct ethos_error *error)
 {
-    return files_fail(r->self, errno, part->spot.path, error);
+    return files_step_error(r->self, errno, part->location.path, error);
 }
 
-static int append(struct recovery *r, struct history_record *records, size_t count,
-                  struct ethos_error *error)
+static int append_records(struct recovery *r, struct history_record *records, size_t count,
+                          struct ethos_error *error)
 {
-    int code = files_journal_append(r->self, r->hold, r->journal, NULL, records, count, true,
+    int code = files_journal_append(r->self, r->lock, r->journal, NULL, records, count, true,
                                     error);
-    return code == FILES_MOVED ? ETHOS_OK : code;
+    return code == FILES_RETRY ? ETHOS_OK : code;
 }
 
 /* Swaps .new and the file, or moves the one there is. What was ENOENT or EEXIST is looked at again. */
-static int swap_back(struct recovery *r, const struct txn *txn, struct part *part,
+static int swap_back(struct recovery *r, const struct txn *txn, struct txn_key *part,
                      struct ethos_error *error)
 {
     char name[FILES_TEMP_SIZE];
-    struct files_spot *spot = &part->spot;
-    int failed, dir = files_spot_temp(r->hold, spot, txn->id, FILES_NEW, name);
-    int code = part->file.data ? ETHOS_OK : files_tree_make(r->self, r->hold, spot, error);
+    struct files_location *location = &part->location;
+    int failed, dir = files_location_temp(r->lock, location, txn->id, FILES_NEW, name);
+    int code = part->file.data ? ETHOS_OK
+                               : files_key_dirs_create(r->self, r->lock, location, error);
     if (code != ETHOS_OK)
         return code;
     if (!part->file.data)
-        failed = os_renameat(dir, name, spot->dir, spot->name, RENAME_NOREPLACE);
+        failed = os_renameat(dir, name, location->dir, location->name, RENAME_NOREPLACE);
     else if (part->has_new)
-        failed = os_exchange(dir, name, spot->dir, spot->name);
+        failed = os_exchange(dir, name, location->dir, location->name);
     else
-        failed = os_renameat(spot->dir, spot->name, dir, name, RENAME_NOREPLACE);
+        failed = os_renameat(location->dir, location->name, dir, name, RENAME_NOREPLACE);
     if (failed && (errno == EINVAL || errno == ENOSYS)) // a file system that knows no flags
         failed = part->file.data && !part->has_new
-                     ? os_renameat(spot->dir, spot->name, dir, name, 0)
-                     : os_renameat(dir, name, spot->dir, spot->name, 0);
+                     ? os_renameat(location->dir, location->name, dir, name, 0)
+                     : os_renameat(dir, name, location->dir, location->name, 0);
     if (failed && errno != ENOENT && errno != EEXIST)
-        return fail(r, part, error);
-    return r->self->durable && os_fsync(spot->dir) != 0 ? fail(r, part, error) : ETHOS_OK;
+        return key_error(r, part, error);
+    return r->self->durable && os_fsync(location->dir) != 0 ? key_error(r, part, error) : ETHOS_OK;
 }
 
-static int unlink_temp(struct recovery *r, const struct txn *txn, const struct part *part,
+static int unlink_temp(struct recovery *r, const struct txn *txn, const struct txn_key *part,
                        const char *suffix, struct ethos_error *error)
 {
     char name[FILES_TEMP_SIZE];
-    int dir = files_spot_temp(r->hold, &part->spot, txn->id, suffix, name);
+    int dir = files_location_temp(r->lock, &part->location, txn->id, suffix, name);
     return os_unlinkat(dir, name, 0) == 0 || errno == ENOENT || errno == EISDIR
                ? ETHOS_OK
-               : fail(r, part, error);
+               : key_error(r, part, error);
 }
 
 static int unlink_temps(struct recovery *r, const struct txn *txn, struct ethos_error *error)
@@ -381,28 +389,29 @@ static int unlink_temps(struct recovery *r, const struct txn *txn, struct ethos_
 
 /* ---- taking back ------------------------------------------------------------------------------ */
 
-int txn_is_known(struct recovery *r, const char *key, const struct ethos_text *text,
-                 bool *out_known, struct ethos_error *error)
+int txn_is_recorded_text(struct recovery *r, const char *key, const struct ethos_text *text,
+                         bool *out_known, struct ethos_error *error)
 {
-    struct files_past past = {0};
+    struct files_key_history past = {0};
     *out_known = false;
-    int code = files_past_load(r->self, r->hold->dir, r->hold->path, key, &past, error);
+    int code = files_key_history_load(r->self, r->lock->dir, r->lock->path, key, &past, error);
     for (size_t i = 0; code == ETHOS_OK && i < past.history.count && !*out_known; i++) {
         const struct history_record *record = &past.history.records[i];
         struct ethos_view hash = view_str(text->revision);
         *out_known = view_eq(record->before_hash, hash) || view_eq(record->after_hash, hash) ||
                      (record->after_blob.size > 0 && view_ends(hash, record->after_blob));
     }
-    files_past_release(&past);
+    files_key_history_free(&past);
     return code;
 }
 
 /* The text before or after a line of the part, as history has it. ETHOS_NOTFOUND. */
-static int recorded_text(struct recovery *r, const struct part *part,
-                         const struct history_record *line, bool before, struct str *out)
+static int read_recorded_text(struct recovery *r, const struct txn_key *part,
+                              const struct history_record *line, bool before, struct str *out)
 {
-    struct files_past past = {0};
-    int code = files_past_load(r->self, r->hold->dir, r->hold->path, part->spot.key, &past, NULL);
+    struct files_key_history past = {0};
+    int code = files_key_history_load(r->self, r->lock->dir, r->lock->path, part->location.key,
+                                      &past, NULL);
     bool stood = before && line->graft.size > 0; // which need not be what the line began with
     size_t count = past.history.count, i = count;
     if (code == ETHOS_OK && stood)
@@ -410,16 +419,16 @@ static int recorded_text(struct recovery *r, const struct part *part,
     while (code == ETHOS_OK && !stood && i > 0 && past.history.records[i - 1].seq != line->seq)
         i--;
     if (code == ETHOS_OK)
-        code = i > 0 ? files_past_text(r->self, &past, i - 1, before && !stood, out, NULL)
+        code = i > 0 ? files_key_history_text(r->self, &past, i - 1, before && !stood, out, NULL)
                      : ETHOS_NOTFOUND;
-    files_past_release(&past);
+    files_key_history_free(&past);
     return code;
 }
 
 /* The same, from where it lies at hand if it does; the absent view for no file. False: it is lost. */
-static bool find_text(struct recovery *r, const struct part *part,
-                      const struct history_record *line, bool before, struct str *out,
-                      struct ethos_view *out_view)
+static bool find_recorded_text(struct recovery *r, const struct txn_key *part,
+                               const struct history_record *line, bool before, struct str *out,
+                               struct ethos_view *out_view)
 {
     const struct ethos_text *at_hand[] = {&part->file, &part->temp};
     struct ethos_view hash = before ? line->before_hash : line->after_hash;
@@ -428,26 +437,27 @@ static bool find_text(struct recovery *r, const struct part *part,
         return true;
     for (size_t i = 0; i < 2; i++) {
         *out_view = view_of(at_hand[i]->data, at_hand[i]->size);
-        if (is_text(at_hand[i], hash, false))
+        if (is_recorded_text(at_hand[i], hash, false))
             return true;
     }
-    bool found = recorded_text(r, part, line, before, out) == ETHOS_OK;
+    bool found = read_recorded_text(r, part, line, before, out) == ETHOS_OK;
     *out_view = str_view(out);
     return found;
 }
 
 /* Describes the change that takes a part back. False where a text is lost or cannot be kept. */
-static bool describe_void(struct recovery *r, const struct part *part, struct history_record *out)
+static bool describe_void(struct recovery *r, const struct txn_key *part,
+                          struct history_record *out)
 {
     static const struct history_last known = {.any = true, .ours = true};
     struct str before_text, after_text;
     struct ethos_view before, after;
     str_init(&before_text, ETHOS_MAX_STORE_BYTES);
     str_init(&after_text, ETHOS_MAX_STORE_BYTES);
-    bool done = find_text(r, part, &part->last, false, &before_text, &before) &&
-                find_text(r, part, &part->opening, true, &after_text, &after) &&
-                files_describe(r->self, r->hold, &known, before, after, &r->arena, out, NULL) ==
-                    ETHOS_OK;
+    bool done = find_recorded_text(r, part, &part->last, false, &before_text, &before) &&
+                find_recorded_text(r, part, &part->opening, true, &after_text, &after) &&
+                files_describe_change(r->self, r->lock, &known, before, after, &r->arena, out,
+                                      NULL) == ETHOS_OK;
     str_release(&before_text);
     str_release(&after_text);
     return done;
@@ -457,12 +467,12 @@ static bool describe_void(struct recovery *r, const struct part *part, struct hi
  * The line that takes the part back, an outside edit that opens it included: that is judged again.
  * Where a text is lost, or a folder that cannot be written has no room for it, hashes alone must do.
  */
-static void void_record(struct recovery *r, const struct txn *txn, const struct part *part,
-                        struct history_record *out)
+static void make_void_record(struct recovery *r, const struct txn *txn, const struct txn_key *part,
+                             struct history_record *out)
 {
     const struct history_record hashes = {
         .scope = view_str(r->scope),
-        .key = view_str(part->spot.key),
+        .key = view_str(part->location.key),
         .before_hash = part->last.after_hash,
         .after_hash = part->opening.before_hash,
         .diff = VIEW(""),
@@ -482,14 +492,14 @@ static void void_record(struct recovery *r, const struct txn *txn, const struct 
     out->voids_last = txn->last_seq;
 }
 
-static int void_all(struct recovery *r, const struct txn *txn, struct ethos_error *error)
+static int append_voids(struct recovery *r, const struct txn *txn, struct ethos_error *error)
 {
     struct history_record *records = arena_array(&r->arena, txn->count, sizeof *records);
     if (!records)
         return err_nomem(error);
     for (size_t i = 0; i < txn->count; i++)
-        void_record(r, txn, &txn->parts[i], &records[i]);
-    return append(r, records, txn->count, error);
+        make_void_record(r, txn, &txn->parts[i], &records[i]);
+    return append_records(r, records, txn->count, error);
 }
 
 /*
@@ -497,31 +507,31 @@ static int void_all(struct recovery *r, const struct txn *txn, struct ethos_erro
  * that the dead writer did not have: a text that cannot be given away stays private to whoever
  * recovers it. A deleted file has left no owner to copy.
  */
-static bool copy_rights(const struct part *part, int fd)
+static bool copy_rights(const struct txn_key *part, int fd)
 {
     return !part->file.data || os_adopt(fd, &part->seen) == 0 || errno == EPERM;
 }
 
 /* For a published key without .new: makes one of the text before, to be exchanged. */
-static int make_base(struct recovery *r, const struct txn *txn, struct part *part,
-                     struct ethos_error *error)
+static int write_text_before(struct recovery *r, const struct txn *txn, struct txn_key *part,
+                             struct ethos_error *error)
 {
     char name[FILES_TEMP_SIZE];
     struct str base;
     str_init(&base, ETHOS_MAX_STORE_BYTES);
-    int code = recorded_text(r, part, &part->first, true, &base);
-    int dir = files_spot_temp(r->hold, &part->spot, txn->id, FILES_NEW, name);
+    int code = read_recorded_text(r, part, &part->first, true, &base);
+    int dir = files_location_temp(r->lock, &part->location, txn->id, FILES_NEW, name);
     int fd = code == ETHOS_OK ? files_draft_create(dir, name) : -1;
     if (fd >= 0) {
         bool done = copy_rights(part, fd) && os_write_all(fd, base.data, base.size) == 0 &&
                     os_fdatasync(fd) == 0;
-        code = done ? ETHOS_OK : fail(r, part, error);
+        code = done ? ETHOS_OK : key_error(r, part, error);
         os_close(fd);
         if (!done)
             os_unlinkat(dir, name, 0);
         part->has_new = done;
     } else if (code == ETHOS_OK) {
-        code = fail(r, part, error);
+        code = key_error(r, part, error);
     } else {
         code = ETHOS_OK; // its text is lost: the new one stays
         part->state = UNPUBLISHED;
@@ -531,7 +541,7 @@ static int make_base(struct recovery *r, const struct txn *txn, struct part *par
 }
 
 /* Whether the lines of the part lead back to where they began: then no file was to change. */
-static bool leads_back(const struct part *part)
+static bool is_net_unchanged(const struct txn_key *part)
 {
     return part->first.absent_before ? part->last.absent_after
                                      : !part->last.absent_after &&
@@ -539,11 +549,11 @@ static bool leads_back(const struct part *part)
 }
 
 /* Takes a published key back, unless somebody has changed it since. */
-static int take_back(struct recovery *r, struct txn *txn, struct part *part,
-                     struct ethos_error *error)
+static int take_key_back(struct recovery *r, struct txn *txn, struct txn_key *part,
+                         struct ethos_error *error)
 {
     bool deleted = part->last.absent_after && !part->file.data;
-    if (leads_back(part) || (!deleted && !is_after(part, &part->file))) {
+    if (is_net_unchanged(part) || (!deleted && !is_text_after(part, &part->file))) {
         part->state = UNPUBLISHED;
         return ETHOS_OK;
     }
@@ -551,36 +561,37 @@ static int take_back(struct recovery *r, struct txn *txn, struct part *part,
     if (part->first.absent_before) {
         code = unlink_temp(r, txn, part, FILES_NEW, error); // the other name of the same file
         part->has_new = false;
-    } else if (!part->has_new || is_after(part, &part->temp)) {
-        code = make_base(r, txn, part, error);
+    } else if (!part->has_new || is_text_after(part, &part->temp)) {
+        code = write_text_before(r, txn, part, error);
     }
     return code == ETHOS_OK && part->state == PUBLISHED ? swap_back(r, txn, part, error) : code;
 }
 
 /* ---- one transaction -------------------------------------------------------------------------- */
 
-static int sync_all(struct recovery *r, const struct txn *txn, struct ethos_error *error)
+static int sync_key_dirs(struct recovery *r, const struct txn *txn, struct ethos_error *error)
 {
     for (size_t i = 0; r->self->durable && i < txn->count; i++) {
-        if (os_fsync(txn->parts[i].spot.dir) != 0)
-            return fail(r, &txn->parts[i], error);
+        if (os_fsync(txn->parts[i].location.dir) != 0)
+            return key_error(r, &txn->parts[i], error);
     }
     return ETHOS_OK;
 }
 
 /* Two saves met: the one that history knows was there first. */
-static int settle_two(struct recovery *r, const struct txn *txn, struct part *part,
-                      struct ethos_error *error)
+static int resolve_two_saves(struct recovery *r, const struct txn *txn, struct txn_key *part,
+                             struct ethos_error *error)
 {
     bool known = false;
-    int code = part->file.data ? txn_is_known(r, part->spot.key, &part->file, &known, error)
-                               : ETHOS_OK;
+    int code = part->file.data
+                   ? txn_is_recorded_text(r, part->location.key, &part->file, &known, error)
+                   : ETHOS_OK;
     if (code != ETHOS_OK)
         return code;
     if (known || !part->file.data)
         return swap_back(r, txn, part, error);
-    code = files_conflict_keep(r->self, r->hold, part->spot.key,
-                               view_of(part->temp.data, part->temp.size), error);
+    code = files_conflict_write(r->self, r->lock, part->location.key,
+                                view_of(part->temp.data, part->temp.size), error);
     return code == ETHOS_OK ? unlink_temp(r, txn, part, FILES_NEW, error) : code;
 }
 
@@ -588,16 +599,16 @@ static int settle_two(struct recovery *r, const struct txn *txn, struct part *pa
  * Whether somebody saved over a published key and kept what it added, while the other keys still are
  * what they were: then going on is the only way that applies everything once.
  */
-static bool is_kept(struct recovery *r, const struct txn *txn)
+static bool is_saved_over(struct recovery *r, const struct txn *txn)
 {
     bool kept = false;
     for (size_t i = 0; i < txn->count; i++) {
-        const struct part *part = &txn->parts[i];
-        bool over = part->state == PUBLISHED && !is_after(part, &part->file);
-        if (over && !holds_entry(r, txn, part))
+        const struct txn_key *part = &txn->parts[i];
+        bool over = part->state == PUBLISHED && !is_text_after(part, &part->file);
+        if (over && !has_any_added_entry(r, txn, part))
             return false;
-        if (part->state == UNPUBLISHED &&
-            (!part->has_new || !is_after(part, &part->temp) || !is_base(part, &part->file)))
+        if (part->state == UNPUBLISHED && (!part->has_new || !is_text_after(part, &part->temp) ||
+                                           !is_text_before(part, &part->file)))
             return false;
         kept = kept || over;
     }
@@ -605,7 +616,7 @@ static bool is_kept(struct recovery *r, const struct txn *txn)
 }
 
 /* Publishes what is not yet. */
-static int go_on(struct recovery *r, struct txn *txn, struct ethos_error *error)
+static int publish_rest(struct recovery *r, struct txn *txn, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < txn->count; i++) {
@@ -616,17 +627,18 @@ static int go_on(struct recovery *r, struct txn *txn, struct ethos_error *error)
 }
 
 /* One step towards an end. *out_done: it is reached. */
-static int step(struct recovery *r, struct txn *txn, bool *out_done, struct ethos_error *error)
+static int resolve_step(struct recovery *r, struct txn *txn, bool *out_done,
+                        struct ethos_error *error)
 {
     bool complete = strcmp(txn->id, r->unwanted) != 0;
     for (size_t i = 0; i < txn->count; i++) {
-        struct part *part = &txn->parts[i];
-        int code = look(r, txn, part, error);
+        struct txn_key *part = &txn->parts[i];
+        int code = inspect_key(r, txn, part, error);
         if (code != ETHOS_OK)
             return code;
-        part->state = classify(r, txn, part);
+        part->state = classify_key(r, txn, part);
         if (part->state == TWO_SAVES)
-            return settle_two(r, txn, part, error);
+            return resolve_two_saves(r, txn, part, error);
         if (part->odd_file) {
             *out_done = true; // not ours to move: whoever put it there has to take it away
             return ETHOS_OK;
@@ -634,20 +646,21 @@ static int step(struct recovery *r, struct txn *txn, bool *out_done, struct etho
         if (part->odd_temp)
             return swap_back(r, txn, part, error);
         if (part->state == DISPLACED) {
-            code = files_keep_seen(r->self, r->hold, r->journal, r->scope, part->spot.key,
-                                   view_of(part->temp.data, part->temp.size), error);
+            code = files_record_seen_text(r->self, r->lock, r->journal, r->scope,
+                                          part->location.key,
+                                          view_of(part->temp.data, part->temp.size), error);
             return code == ETHOS_OK ? swap_back(r, txn, part, error) : code;
         }
         complete = complete && part->state == PUBLISHED;
     }
-    if (!complete && is_kept(r, txn))
-        return go_on(r, txn, error);
+    if (!complete && is_saved_over(r, txn))
+        return publish_rest(r, txn, error);
     bool moved = false;
     for (size_t i = 0; !complete && i < txn->count; i++) {
-        struct part *part = &txn->parts[i];
+        struct txn_key *part = &txn->parts[i];
         if (part->state != PUBLISHED)
             continue;
-        int code = take_back(r, txn, part, error);
+        int code = take_key_back(r, txn, part, error);
         if (code != ETHOS_OK)
             return code;
         moved = moved || part->state == PUBLISHED;
@@ -655,50 +668,50 @@ static int step(struct recovery *r, struct txn *txn, bool *out_done, struct etho
     if (moved)
         return ETHOS_OK; // and look again
     *out_done = true;
-    int code = complete ? sync_all(r, txn, error) : void_all(r, txn, error);
+    int code = complete ? sync_key_dirs(r, txn, error) : append_voids(r, txn, error);
     for (size_t i = 0; code == ETHOS_OK && i < txn->count; i++) {
         if (!txn->parts[i].file.data)
-            files_tree_prune(r->self, r->hold, txn->parts[i].spot.key);
+            files_key_dirs_prune(r->self, r->lock, txn->parts[i].location.key);
     }
     return code == ETHOS_OK ? unlink_temps(r, txn, error) : code;
 }
 
-static int open_parts(struct recovery *r, struct txn *txn, struct ethos_error *error)
+static int open_txn_keys(struct recovery *r, struct txn *txn, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < txn->count; i++) {
-        struct part *part = &txn->parts[i];
+        struct txn_key *part = &txn->parts[i];
         const char *key = arena_copy(&r->arena, part->last.key);
         if (!key)
             return err_nomem(error);
-        code = txn_open_spot(r, key, &part->spot, error);
+        code = txn_locate_key(r, key, &part->location, error);
         if (code == ETHOS_DENIED || code == ETHOS_IO) { // a link that leads nowhere: no text
-            part->spot.dir = r->hold->dir;
-            memcpy(part->spot.name, part->spot.key, sizeof part->spot.key);
-            part->blocked = strchr(part->spot.key, '/');
+            part->location.dir = r->lock->dir;
+            memcpy(part->location.name, part->location.key, sizeof part->location.key);
+            part->blocked = strchr(part->location.key, '/');
             code = ETHOS_OK;
         }
     }
     return code;
 }
 
-static void close_parts(struct recovery *r, struct txn *txn)
+static void close_txn_keys(struct recovery *r, struct txn *txn)
 {
     for (size_t i = 0; i < txn->count; i++) {
-        txn_drop_text(r, &txn->parts[i].file);
-        txn_drop_text(r, &txn->parts[i].temp);
-        files_spot_close(r->hold, &txn->parts[i].spot);
+        txn_free_text(r, &txn->parts[i].file);
+        txn_free_text(r, &txn->parts[i].temp);
+        files_location_close(r->lock, &txn->parts[i].location);
     }
 }
 
-int txn_settle(struct recovery *r, struct txn *txn, struct ethos_error *error)
+int txn_resolve(struct recovery *r, struct txn *txn, struct ethos_error *error)
 {
     bool done = false;
-    int code = open_parts(r, txn, error);
+    int code = open_txn_keys(r, txn, error);
     for (int i = 0; code == ETHOS_OK && !done && i < PASSES; i++)
-        code = step(r, txn, &done, error);
+        code = resolve_step(r, txn, &done, error);
     if (code == ETHOS_OK && !done)
-        code = files_errno(r->self, EAGAIN, r->hold->path, error);
-    close_parts(r, txn);
+        code = files_errno(r->self, EAGAIN, r->lock->path, error);
+    close_txn_keys(r, txn);
     return code;
 }

@@ -9,11 +9,11 @@
 
 #include "store/files/internal.h"
 
-enum state { PUBLISHED, UNPUBLISHED, DISPLACED, TWO_SAVES };
+enum txn_state { PUBLISHED, UNPUBLISHED, DISPLACED, TWO_SAVES };
 
 /* One key of a transaction. */
-struct part {
-    struct files_spot spot;
+struct txn_key {
+    struct files_location location;
     struct history_record opening, first, last; /* lines: the first, the first of ours, the last */
     struct ethos_text file, temp;               /* temp: .new, else .draft; data NULL: none */
     struct stat seen;                           /* of file */
@@ -21,14 +21,14 @@ struct part {
     bool twin;               /* file and .new are two names of one file, which was new */
     bool blocked;            /* something is in its directory's place */
     bool odd_file, odd_temp; /* something that is no text stands there */
-    enum state state;
+    enum txn_state state;
 };
 
 struct txn {
     char id[FILES_TXN_SIZE];
     struct history_record *lines;
     size_t line_count;
-    struct part *parts;
+    struct txn_key *parts;
     size_t count;
     uint64_t first_seq, last_seq;
     bool over; /* taken back, or followed by other changes: nothing is left to be done about it */
@@ -36,30 +36,30 @@ struct txn {
 
 struct recovery {
     struct files *self;
-    struct files_hold *hold;
+    struct files_lock *lock;
     struct files_journal *journal;
     const char *scope;
-    const struct files_spot *spots; /* of the caller, whose locks are held */
-    size_t spot_count;
+    const struct files_location *locations; /* of the caller, whose locks are held */
+    size_t location_count;
     const char *unwanted; /* a transaction to be taken back in any case, or "" */
     struct arena arena;
     struct str whole; /* every line there is, once it was needed */
 };
 
 /* Fills txn from its lines, given its id; its count is 0 when there are none. */
-int txn_find(struct recovery *r, struct txn *txn, struct ethos_error *error);
+int txn_load(struct recovery *r, struct txn *txn, struct ethos_error *error);
 
 /* Finishes it when every key is published, else takes it back; its temporaries go. */
-int txn_settle(struct recovery *r, struct txn *txn, struct ethos_error *error);
+int txn_resolve(struct recovery *r, struct txn *txn, struct ethos_error *error);
 
 /* Where a key is, with the caller's locks counting as held. */
-int txn_open_spot(const struct recovery *r, const char *key, struct files_spot *spot,
-                  struct ethos_error *error);
+int txn_locate_key(const struct recovery *r, const char *key, struct files_location *location,
+                   struct ethos_error *error);
 
 /* Whether any recorded version or kept text of the key is this one. */
-int txn_is_known(struct recovery *r, const char *key, const struct ethos_text *text,
-                 bool *out_known, struct ethos_error *error);
+int txn_is_recorded_text(struct recovery *r, const char *key, const struct ethos_text *text,
+                         bool *out_known, struct ethos_error *error);
 
-void txn_drop_text(const struct recovery *r, struct ethos_text *text);
+void txn_free_text(const struct recovery *r, struct ethos_text *text);
 
 #endif

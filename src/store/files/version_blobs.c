@@ -18,12 +18,12 @@
 #define MOST_NOTED 32768 /* texts, 40 bytes each */
 #define PREFIX_BYTES 7   /* of "sha256:<hex>" */
 
-struct noted {
+struct blob_note {
     uint64_t key;  /* hash of its name */
     char half[32]; /* of the name of the blob */
 };
 
-static void stat_live(int dir, struct files_whole *whole)
+static void stat_live(int dir, struct files_version_cache *whole)
 {
     struct stat live = {0};
     if (os_fstatat(dir, FILES_HISTORY, &live, AT_SYMLINK_NOFOLLOW) != 0)
@@ -32,9 +32,9 @@ static void stat_live(int dir, struct files_whole *whole)
     whole->ino = live.st_ino;
 }
 
-void files_whole_begin(struct files *self, int dir, const char *scope)
+void files_version_cache_begin(struct files *self, int dir, const char *scope)
 {
-    struct files_whole *whole = &self->whole;
+    struct files_version_cache *whole = &self->version_cache;
     str_clear(&whole->noted);
     whole->next = 0;
     stat_live(dir, whole);
@@ -42,9 +42,10 @@ void files_whole_begin(struct files *self, int dir, const char *scope)
 }
 
 /* Without memory for it, version reads the history. */
-static void note_blob(struct files_whole *whole, struct ethos_view key, struct ethos_view blob)
+static void add_blob_note(struct files_version_cache *whole, struct ethos_view key,
+                          struct ethos_view blob)
 {
-    struct noted noted = {.key = hash_mix(0, key)};
+    struct blob_note noted = {.key = hash_mix(0, key)};
     struct str *all = &whole->noted;
     if (blob.size < sizeof noted.half || all->size >= MOST_NOTED * sizeof noted)
         return;
@@ -53,16 +54,16 @@ static void note_blob(struct files_whole *whole, struct ethos_view key, struct e
         str_add(all, view_of((const char *)&noted, sizeof noted));
 }
 
-void files_whole_note(struct files *self, const struct history_record *record)
+void files_version_cache_add(struct files *self, const struct history_record *record)
 {
-    note_blob(&self->whole, record->key, record->after_blob);
-    note_blob(&self->whole, record->key, record->before_blob);
+    add_blob_note(&self->version_cache, record->key, record->after_blob);
+    add_blob_note(&self->version_cache, record->key, record->before_blob);
     if (!record->append_blob.data) // then nothing is stored under this name
-        note_blob(&self->whole, record->key, record->blob);
+        add_blob_note(&self->version_cache, record->key, record->blob);
 }
 
 /* The search goes on behind what was found last: versions are asked for in the order of the walk. */
-static bool is_noted(struct files_whole *whole, const struct noted *wanted)
+static bool is_noted(struct files_version_cache *whole, const struct blob_note *wanted)
 {
     size_t count = whole->noted.size / sizeof *wanted;
     for (size_t i = 0; i < count; i++) {
@@ -75,12 +76,12 @@ static bool is_noted(struct files_whole *whole, const struct noted *wanted)
     return false;
 }
 
-int files_whole_read(struct files *self, int dir, const char *scope, const char *key,
-                     const char *revision, struct str *out)
+int files_version_cache_read(struct files *self, int dir, const char *scope, const char *key,
+                             const char *revision, struct str *out)
 {
-    struct files_whole *whole = &self->whole, now = {0};
+    struct files_version_cache *whole = &self->version_cache, now = {0};
     struct files_blobs blobs = {.dir = dir};
-    struct noted wanted = {.key = hash_mix(0, view_str(key))};
+    struct blob_note wanted = {.key = hash_mix(0, view_str(key))};
     char found[ETHOS_REVISION_SIZE];
     if (strcmp(whole->scope, scope) != 0 || strlen(revision) != PREFIX_BYTES + HASH_HEX_SIZE - 1)
         return ETHOS_NOTFOUND;
@@ -95,7 +96,7 @@ int files_whole_read(struct files *self, int dir, const char *scope, const char 
     return strcmp(found, revision) == 0 ? ETHOS_OK : ETHOS_NOTFOUND;
 }
 
-void files_whole_release(struct files *self)
+void files_version_cache_free(struct files *self)
 {
-    str_release(&self->whole.noted);
+    str_release(&self->version_cache.noted);
 }

@@ -24,7 +24,7 @@
 /* ---- the lines -------------------------------------------------------------------------------- */
 
 /* memory-history-2026-11.jsonl */
-static bool is_rotated(const char *name)
+static bool is_rotated_history(const char *name)
 {
     static const char form[] = "memory-history-0000-00.jsonl";
     if (strlen(name) != sizeof form - 1)
@@ -39,12 +39,13 @@ static bool is_rotated(const char *name)
 
 bool files_is_history(const char *name)
 {
-    return strcmp(name, FILES_HISTORY) == 0 || is_rotated(name);
+    return strcmp(name, FILES_HISTORY) == 0 || is_rotated_history(name);
 }
 
 /* Appends a file; one that is not there has nothing. */
-static int add_file(const struct files *self, int dir, const char *path, const char *name,
-                    struct stat *out_seen, struct str *out, struct ethos_error *error)
+static int append_history_file(const struct files *self, int dir, const char *path,
+                               const char *name, struct stat *out_seen, struct str *out,
+                               struct ethos_error *error)
 {
     int fd = os_openat(dir, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
     if (fd < 0)
@@ -58,8 +59,8 @@ static int add_file(const struct files *self, int dir, const char *path, const c
     return ETHOS_OK;
 }
 
-static int add_rotated(const struct files *self, int dir, const char *path, struct str *out,
-                       struct ethos_error *error)
+static int append_rotated_files(const struct files *self, int dir, const char *path,
+                                struct str *out, struct ethos_error *error)
 {
     struct files_names names;
     struct stat seen;
@@ -67,8 +68,8 @@ static int add_rotated(const struct files *self, int dir, const char *path, stru
     if (code != ETHOS_OK)
         return code;
     for (size_t i = 0; code == ETHOS_OK && i < names.count; i++) {
-        if (is_rotated(names.sorted[i]))
-            code = add_file(self, dir, path, names.sorted[i], &seen, out, error);
+        if (is_rotated_history(names.sorted[i]))
+            code = append_history_file(self, dir, path, names.sorted[i], &seen, out, error);
         if (code == ETHOS_NOTFOUND)
             code = ETHOS_OK;
     }
@@ -76,17 +77,17 @@ static int add_rotated(const struct files *self, int dir, const char *path, stru
     return code;
 }
 
-int files_past_read(const struct files *self, int dir, const char *path, struct str *out,
-                    struct ethos_error *error)
+int files_history_read_all(const struct files *self, int dir, const char *path, struct str *out,
+                           struct ethos_error *error)
 {
     size_t start = out->size;
     for (int i = 0; i < TRIES; i++) {
         struct stat seen, now;
         str_truncate(out, start);
         bool before = os_fstatat(dir, FILES_HISTORY, &now, AT_SYMLINK_NOFOLLOW) == 0;
-        int code = add_rotated(self, dir, path, out, error);
+        int code = append_rotated_files(self, dir, path, out, error);
         if (code == ETHOS_OK)
-            code = add_file(self, dir, path, FILES_HISTORY, &seen, out, error);
+            code = append_history_file(self, dir, path, FILES_HISTORY, &seen, out, error);
         if (code != ETHOS_OK && code != ETHOS_NOTFOUND)
             return code;
         bool after = code == ETHOS_OK;
@@ -96,21 +97,21 @@ int files_past_read(const struct files *self, int dir, const char *path, struct 
     return files_errno(self, EAGAIN, path, error);
 }
 
-int files_past_load(const struct files *self, int dir, const char *path, const char *key,
-                    struct files_past *past, struct ethos_error *error)
+int files_key_history_load(const struct files *self, int dir, const char *path, const char *key,
+                           struct files_key_history *past, struct ethos_error *error)
 {
     past->dir = dir;
     past->path = path;
     arena_init(&past->arena);
     str_init(&past->text, ETHOS_MAX_HISTORY_BYTES);
     history_init(&past->history, &past->arena);
-    int code = files_past_read(self, dir, path, &past->text, error);
+    int code = files_history_read_all(self, dir, path, &past->text, error);
     if (code == ETHOS_OK && history_collect(&past->history, str_view(&past->text), key))
         code = err_nomem(error);
     return code;
 }
 
-void files_past_release(struct files_past *past)
+void files_key_history_free(struct files_key_history *past)
 {
     str_release(&past->text);
     arena_release(&past->arena);
@@ -142,8 +143,8 @@ int files_blob_read(void *arg, const char *hex, struct str *out)
     return failed ? ETHOS_NOTFOUND : ETHOS_OK;
 }
 
-static const char *blob_shown(const char *scope_path, const char *hex,
-                              char out[FILES_PATH_SIZE + BLOB_SIZE])
+static const char *print_blob_path(const char *scope_path, const char *hex,
+                                   char out[FILES_PATH_SIZE + BLOB_SIZE])
 {
     bool top = strcmp(scope_path, ".") == 0;
     snprintf(out, FILES_PATH_SIZE + BLOB_SIZE, "%s%s" FILES_BLOBS "/%.64s.md",
@@ -151,29 +152,29 @@ static const char *blob_shown(const char *scope_path, const char *hex,
     return out;
 }
 
-int files_blobs_fault(const struct files *self, const struct files_blobs *blobs,
+int files_blobs_error(const struct files *self, const struct files_blobs *blobs,
                       struct ethos_error *error)
 {
     char shown[FILES_PATH_SIZE + BLOB_SIZE];
-    return blobs->errnum
-               ? files_errno(self, blobs->errnum, blob_shown(blobs->path, blobs->hex, shown), error)
-               : ETHOS_OK;
+    return blobs->errnum ? files_errno(self, blobs->errnum,
+                                       print_blob_path(blobs->path, blobs->hex, shown), error)
+                         : ETHOS_OK;
 }
 
 /* Whether the blob stands there whole. One that was not synced may have lost its bytes. */
-static bool has_blob(const struct files_hold *hold, const char *hex, struct ethos_view text)
+static bool has_blob(const struct files_lock *lock, const char *hex, struct ethos_view text)
 {
     struct str found;
     str_init(&found, ETHOS_MAX_STORE_BYTES);
-    struct files_blobs blobs = {.dir = hold->dir, .path = hold->path};
+    struct files_blobs blobs = {.dir = lock->dir, .path = lock->path};
     bool same = files_blob_read(&blobs, hex, &found) == ETHOS_OK && view_eq(str_view(&found), text);
     str_release(&found);
     return same;
 }
 
-static int sync_blobs(const struct files_hold *hold)
+static int sync_blobs(const struct files_lock *lock)
 {
-    int dir = os_open_beneath(hold->dir, FILES_BLOBS, O_RDONLY | O_DIRECTORY, 0);
+    int dir = os_open_beneath(lock->dir, FILES_BLOBS, O_RDONLY | O_DIRECTORY, 0);
     if (dir < 0)
         return -1;
     int failed = os_fsync(dir), saved = errno;
@@ -183,47 +184,47 @@ static int sync_blobs(const struct files_hold *hold)
 }
 
 /* The folder is named: there is no such blob, and what it is called helps nobody. */
-static int blob_fail(const struct files *self, const struct files_hold *hold,
-                     struct ethos_error *error)
+static int blob_error(const struct files *self, const struct files_lock *lock,
+                      struct ethos_error *error)
 {
-    bool top = strcmp(hold->path, ".") == 0;
+    bool top = strcmp(lock->path, ".") == 0;
     char shown[FILES_PATH_SIZE + sizeof "/" FILES_BLOBS];
-    snprintf(shown, sizeof shown, "%s%s" FILES_BLOBS, top ? "" : hold->path, top ? "" : "/");
-    return files_fail(self, errno, shown, error);
+    snprintf(shown, sizeof shown, "%s%s" FILES_BLOBS, top ? "" : lock->path, top ? "" : "/");
+    return files_step_error(self, errno, shown, error);
 }
 
-int files_blob_write(struct files *self, struct files_hold *hold, const char *hex,
+int files_blob_write(struct files *self, struct files_lock *lock, const char *hex,
                      struct ethos_view text, bool sync, struct ethos_error *error)
 {
     static const char name[] = ".blob" FILES_DRAFT;
     char path[BLOB_SIZE];
     sync = sync && self->durable;
-    int code = files_hold_tmp(self, hold, error);
+    int code = files_lock_open_drafts(self, lock, error);
     if (code != ETHOS_OK)
         return code;
     blob_path(hex, path);
-    if (has_blob(hold, hex, text)) // perhaps not durable yet
-        return !sync || sync_blobs(hold) == 0 ? ETHOS_OK : blob_fail(self, hold, error);
-    if (str_add(&hold->blobs, view_of(hex, 64)) != ETHOS_OK)
+    if (has_blob(lock, hex, text)) // perhaps not durable yet
+        return !sync || sync_blobs(lock) == 0 ? ETHOS_OK : blob_error(self, lock, error);
+    if (str_add(&lock->blobs, view_of(hex, 64)) != ETHOS_OK)
         return err_nomem(error);
-    if (os_mkdirs(hold->dir, FILES_BLOBS) != 0)
-        return files_fail(self, errno, hold->path, error);
-    int fd = files_draft_create(hold->tmp, name);
+    if (os_mkdirs(lock->dir, FILES_BLOBS) != 0)
+        return files_step_error(self, errno, lock->path, error);
+    int fd = files_draft_create(lock->tmp, name);
     if (fd < 0)
-        return blob_fail(self, hold, error);
+        return blob_error(self, lock, error);
     bool done = os_write_all(fd, text.data, text.size) == 0 && (!sync || os_fdatasync(fd) == 0) &&
-                os_renameat(hold->tmp, name, hold->dir, path, 0) == 0 &&
-                (!sync || sync_blobs(hold) == 0);
+                os_renameat(lock->tmp, name, lock->dir, path, 0) == 0 &&
+                (!sync || sync_blobs(lock) == 0);
     if (!done)
-        code = blob_fail(self, hold, error);
+        code = blob_error(self, lock, error);
     os_close(fd);
     if (!done)
-        os_unlinkat(hold->tmp, name, 0);
+        os_unlinkat(lock->tmp, name, 0);
     return code;
 }
 
-int files_past_text(const struct files *self, const struct files_past *past, size_t index,
-                    bool before, struct str *out, struct ethos_error *error)
+int files_key_history_text(const struct files *self, const struct files_key_history *past,
+                           size_t index, bool before, struct str *out, struct ethos_error *error)
 {
     char shown[PATH_MAX];
     const struct history_record *record = &past->history.records[index];
@@ -233,12 +234,12 @@ int files_past_text(const struct files *self, const struct files_past *past, siz
         return code;
     if (code == ETHOS_NOMEM)
         return err_nomem(error);
-    code = files_blobs_fault(self, &blobs, error);
+    code = files_blobs_error(self, &blobs, error);
     if (code != ETHOS_OK)
         return code;
     return err_set(error, ETHOS_CORRUPT,
                    "%s/" FILES_HISTORY ": change %llu of %.*s leads to no text",
-                   files_show(self, past->path, shown), (unsigned long long)record->seq,
+                   files_full_path(self, past->path, shown), (unsigned long long)record->seq,
                    VIEW_ARG(record->key));
 }
 
@@ -262,8 +263,9 @@ static int find_revision(const struct history *history, const char *key, struct 
 }
 
 /* A save that was met on the way is kept as a blob and is no version of the chain. */
-static int read_seen(const struct files *self, const struct files_past *past, const char *key,
-                     struct ethos_view revision, struct str *out, struct ethos_error *error)
+static int read_seen_text(const struct files *self, const struct files_key_history *past,
+                          const char *key, struct ethos_view revision, struct str *out,
+                          struct ethos_error *error)
 {
     struct files_blobs blobs = {.dir = past->dir, .path = past->path};
     const struct history *history = &past->history;
@@ -276,7 +278,7 @@ static int read_seen(const struct files *self, const struct files_past *past, co
         snprintf(hex, sizeof hex, "%.64s", blob.data);
         int code = files_blob_read(&blobs, hex, out);
         if (code == ETHOS_NOTFOUND && blobs.errnum)
-            return files_blobs_fault(self, &blobs, error);
+            return files_blobs_error(self, &blobs, error);
         hash_revision(str_view(out), found);
         if (code != ETHOS_OK || !view_eq_str(revision, found))
             return code == ETHOS_NOMEM ? err_nomem(error) : ETHOS_NOTFOUND;
@@ -285,8 +287,9 @@ static int read_seen(const struct files *self, const struct files_past *past, co
     return ETHOS_NOTFOUND;
 }
 
-int files_give(const struct files *self, struct ethos_view text, const struct ethos_read_how *how,
-               struct ethos_text *out_text, struct ethos_error *error)
+int files_fill_text(const struct files *self, struct ethos_view text,
+                    const struct ethos_read_how *how, struct ethos_text *out_text,
+                    struct ethos_error *error)
 {
     int code = edit_reserve(self->host, out_text, text.size, error);
     if (code != ETHOS_OK)
@@ -306,22 +309,22 @@ int files_give(const struct files *self, struct ethos_view text, const struct et
 }
 
 /* What versions were made from last, and the directory and the live file as they were before that was read. */
-struct files_asked {
-    struct files_past past;
+struct files_version_source {
+    struct files_key_history past;
     char scope[ETHOS_MAX_SCOPE], path[FILES_PATH_SIZE];
     char key[ETHOS_MAX_KEY + 1]; /* "": all of them */
     struct stat dir, live;
 };
 
-void files_past_forget(struct files *self)
+void files_version_source_free(struct files *self)
 {
-    if (self->asked)
-        files_past_release(&self->asked->past);
-    self->host->resize(self->host->arg, self->asked, 0);
-    self->asked = NULL;
+    if (self->version_source)
+        files_key_history_free(&self->version_source->past);
+    self->host->resize(self->host->arg, self->version_source, 0);
+    self->version_source = NULL;
 }
 
-static void look(int dir, struct files_asked *out)
+static void stat_history(int dir, struct files_version_source *out)
 {
     if (os_fstat(dir, &out->dir) != 0 ||
         os_fstatat(dir, FILES_HISTORY, &out->live, AT_SYMLINK_NOFOLLOW) != 0)
@@ -329,49 +332,51 @@ static void look(int dir, struct files_asked *out)
 }
 
 /* Of a scope that is asked again, about another key, everything is read: more of them may follow. */
-static int ask(struct files *self, int dir, const char *scope, const char *key,
-               struct ethos_error *error)
+static int load_version_source(struct files *self, int dir, const char *scope, const char *key,
+                               struct ethos_error *error)
 {
-    struct files_asked now = {0}, *last = self->asked;
-    look(dir, &now);
-    bool same = last && strcmp(last->scope, scope) == 0 && files_same(&last->dir, &now.dir) &&
-                files_same(&last->live, &now.live);
+    struct files_version_source now = {0}, *last = self->version_source;
+    stat_history(dir, &now);
+    bool same = last && strcmp(last->scope, scope) == 0 &&
+                files_is_same_state(&last->dir, &now.dir) &&
+                files_is_same_state(&last->live, &now.live);
     if (same && (!*last->key || strcmp(last->key, key) == 0)) {
         last->past.dir = dir;
         return ETHOS_OK;
     }
-    files_past_forget(self);
-    struct files_asked *asked = self->host->resize(self->host->arg, NULL, sizeof *asked);
+    files_version_source_free(self);
+    struct files_version_source *asked = self->host->resize(self->host->arg, NULL, sizeof *asked);
     if (!asked)
         return err_nomem(error);
     *asked = now;
-    self->asked = asked;
+    self->version_source = asked;
     snprintf(asked->scope, sizeof asked->scope, "%s", scope);
     snprintf(asked->key, sizeof asked->key, "%s", same ? "" : key);
     int code = files_scope_path(scope, asked->path, error);
     if (code == ETHOS_OK)
-        code = files_past_load(self, dir, asked->path, same ? NULL : key, &asked->past, error);
+        code = files_key_history_load(self, dir, asked->path, same ? NULL : key, &asked->past,
+                                      error);
     return code;
 }
 
-static int rebuild(struct files *self, int dir, const char *scope, const char *key,
-                   const char *revision, struct str *out, struct ethos_error *error)
+static int rebuild_version(struct files *self, int dir, const char *scope, const char *key,
+                           const char *revision, struct str *out, struct ethos_error *error)
 {
     size_t index;
     bool before;
-    int code = ask(self, dir, scope, key, error);
+    int code = load_version_source(self, dir, scope, key, error);
     bool failed = code != ETHOS_OK;
-    const struct files_past *past = failed ? NULL : &self->asked->past;
+    const struct files_key_history *past = failed ? NULL : &self->version_source->past;
     if (!failed &&
         find_revision(&past->history, key, view_str(revision), &index, &before) == ETHOS_OK) {
-        code = files_past_text(self, past, index, before, out, error);
+        code = files_key_history_text(self, past, index, before, out, error);
     } else if (!failed) {
-        code = read_seen(self, past, key, view_str(revision), out, error);
+        code = read_seen_text(self, past, key, view_str(revision), out, error);
         if (code == ETHOS_NOTFOUND)
             err_set(error, code, "%s: no version %s", key, revision);
     }
     if (failed || !self->walks)
-        files_past_forget(self);
+        files_version_source_free(self);
     return code;
 }
 
@@ -388,13 +393,13 @@ int files_version(struct ethos_store *store, const char *scope, const char *key,
                    ? err_set(error, ETHOS_NOTFOUND, "%s: no version %s", key, revision)
                    : dir;
     str_init(&text, ETHOS_MAX_STORE_BYTES);
-    int code = files_whole_read(self, dir, scope, key, revision, &text);
+    int code = files_version_cache_read(self, dir, scope, key, revision, &text);
     if (code == ETHOS_NOTFOUND)
-        code = rebuild(self, dir, scope, key, revision, &text, error);
+        code = rebuild_version(self, dir, scope, key, revision, &text, error);
     else if (code != ETHOS_OK)
         err_nomem(error);
     if (code == ETHOS_OK)
-        code = files_give(self, str_view(&text), &whole, out_text, error);
+        code = files_fill_text(self, str_view(&text), &whole, out_text, error);
     str_release(&text);
     os_close(dir);
     return code;

@@ -2,15 +2,15 @@
  * write.c: update and batch: the write protocol of one scope's directory.
  *
  *     for each round:
- *         files_hold_open         open the directory, take its lock
+ *         files_lock_scope         open the directory, take its lock
  *         files_journal_open      the end of its history
  *         files_recover           what a dead writer left is finished or taken back
- *         load_all                read the texts
- *         judge_all               what was changed outside is recorded; where that asks for another
+ *         load_changes                read the texts
+ *         record_external_edits               what was changed outside is recorded; where that asks for another
  *                                 text, this round writes it and the next one goes on
- *         job_ask_all             each update in turn: was it done before? else its callback
- *         job_allow_all           refuse what must not be replaced
- *         job_carry_out           drafts, history, swap, inspection, sync (publish.c)
+ *         write_run_callbacks             each update in turn: was it done before? else its callback
+ *         write_check_all           refuse what must not be replaced
+ *         write_publish           drafts, history, swap, inspection, sync (publish.c)
  *
  * Several updates share one such write; an update is one of one. What fails before anything was
  * recorded may be the fault of one of them: then each half is tried by itself.
@@ -31,77 +31,80 @@
 #define ROUNDS 100
 #define RECENT_MS 30000 /* a file changed since may not be durable yet */
 
-static int fail(const struct job *job, const struct change *change, struct ethos_error *error)
+static int change_error(const struct write_job *job, const struct key_change *change,
+                        struct ethos_error *error)
 {
-    return files_fail(job->self, errno, change->spot->path, error);
+    return files_step_error(job->self, errno, change->location->path, error);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int read_once(struct job *job, struct change *change, struct ethos_error *error)
+static int read_change_file(struct write_job *job, struct key_change *change,
+                            struct ethos_error *error)
 {
     bool busy;
-    if (job->hold.dir < 0)
+    if (job->lock.dir < 0)
         return ETHOS_NOTFOUND;
-    return files_spot_read(job->self, change->spot->path, change->spot->dir, change->spot->name,
-                           change->last.hash, ETHOS_READ_REVISION, change->file, &change->seen,
-                           &busy, error);
+    return files_location_read(job->self, change->location->path, change->location->dir,
+                               change->location->name, change->last.hash, ETHOS_READ_REVISION,
+                               change->file, &change->seen, &busy, error);
 }
 
 /* Some editors take a file away for a moment while they save it. */
-static int load(struct job *job, struct change *change, struct ethos_error *error)
+static int load_change(struct write_job *job, struct key_change *change, struct ethos_error *error)
 {
-    int code = files_journal_last(&job->journal, change->key, &change->last, error);
+    int code = files_journal_last_change(&job->journal, change->key, &change->last, error);
     if (code != ETHOS_OK)
         return code;
-    code = read_once(job, change, error);
+    code = read_change_file(job, change, error);
     bool expected = change->last.any && !change->last.absent;
     for (int i = 0;
          code == ETHOS_NOTFOUND && expected && i < FILES_ABSENT_MS / FILES_ABSENT_STEP_MS; i++) {
         os_sleep_ms(FILES_ABSENT_STEP_MS);
-        code = read_once(job, change, error);
+        code = read_change_file(job, change, error);
     }
     change->exists = code == ETHOS_OK;
     if (code == ETHOS_NOTFOUND)
         edit_absent(job->self->host, change->file);
-    change->text = job_file_text(change);
+    change->text = change_file_text(change);
     change->revision = change->file->revision;
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
-static int open_spots(struct job *job, struct ethos_error *error)
+static int open_locations(struct write_job *job, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
-        files_spot_close(&job->hold, &job->spots[i]);
-        code = files_spot_open(job->self, &job->hold, job->scope, job->changes[i].key, job->spots,
-                               i, &job->spots[i], error);
+        files_location_close(&job->lock, &job->locations[i]);
+        code = files_location_open(job->self, &job->lock, job->scope, job->changes[i].key,
+                                   job->locations, i, &job->locations[i], error);
     }
     return code;
 }
 
-static int load_all(struct job *job, struct ethos_error *error)
+static int load_changes(struct write_job *job, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
-        struct change *change = &job->changes[i];
+        struct key_change *change = &job->changes[i];
         change->puts = change->drops = change->in_place = change->watched = false;
         change->answers = false;
-        code = load(job, change, error);
+        code = load_change(job, change, error);
     }
     return code;
 }
 
 /* ---- what was changed outside --------------------------------------------------------------- */
 
-int job_name_txn(struct job *job, struct ethos_error *error)
+int write_start_transaction(struct write_job *job, struct ethos_error *error)
 {
     job->journaled = job->inspected = false;
-    return files_txn_name(job->txn) == 0 ? ETHOS_OK
-                                         : files_fail(job->self, errno, job->hold.path, error);
+    return files_txn_new_id(job->txn) == 0
+               ? ETHOS_OK
+               : files_step_error(job->self, errno, job->lock.path, error);
 }
 
-static bool is_outside(const struct change *change)
+static bool is_edited_outside(const struct key_change *change)
 {
     const struct history_last *last = &change->last;
     if (!last->any)
@@ -111,14 +114,14 @@ static bool is_outside(const struct change *change)
 }
 
 /* All that the verdicts ask for, in order. */
-struct sentence {
+struct edit_records {
     struct history_record *records;
     size_t count;
     bool rewrites;
 };
 
-static int add_verdict(struct job *job, struct sentence *all, const struct files_verdict *verdict,
-                       struct ethos_error *error)
+static int add_edit_records(struct write_job *job, struct edit_records *all,
+                            const struct files_external_edit *verdict, struct ethos_error *error)
 {
     struct history_record *records = arena_array(&job->arena, all->count + verdict->count,
                                                  sizeof *records);
@@ -135,14 +138,14 @@ static int add_verdict(struct job *job, struct sentence *all, const struct files
 }
 
 /* The file is to get a text that entries come back with; where it must not be replaced, they do not. */
-static int plan_rewrite(struct job *job, struct change *change, struct files_verdict *verdict,
-                        struct ethos_error *error)
+static int plan_rewrite(struct write_job *job, struct key_change *change,
+                        struct files_external_edit *verdict, struct ethos_error *error)
 {
     change->puts = true;
     change->text = view_of(arena_copy(&job->arena, str_view(&verdict->text)), verdict->text.size);
     if (!change->text.data)
         return err_nomem(error);
-    if (job_allow(job, change, NULL) == ETHOS_OK)
+    if (write_check_change(job, change, NULL) == ETHOS_OK)
         return ETHOS_OK;
     change->puts = verdict->rewrites = false;
     verdict->count = 1;
@@ -150,119 +153,121 @@ static int plan_rewrite(struct job *job, struct change *change, struct files_ver
     return ETHOS_OK;
 }
 
-static int judge(struct job *job, struct change *change, struct sentence *all,
-                 struct ethos_error *error)
+static int inspect_edit(struct write_job *job, struct key_change *change, struct edit_records *all,
+                        struct ethos_error *error)
 {
-    struct files_verdict verdict = {0};
+    struct files_external_edit verdict = {0};
     str_init(&verdict.text, ETHOS_MAX_STORE_BYTES);
-    int code = files_judge(job->self, &job->hold, &job->journal, job->scope, change->key,
-                           job_file_text(change), &change->seen, &job->arena, &verdict, error);
+    int code = files_inspect_external_edit(job->self, &job->lock, &job->journal, job->scope,
+                                           change->key, change_file_text(change), &change->seen,
+                                           &job->arena, &verdict, error);
     if (code == ETHOS_OK && verdict.rewrites)
         code = plan_rewrite(job, change, &verdict, error);
     if (code == ETHOS_OK)
-        code = add_verdict(job, all, &verdict, error);
+        code = add_edit_records(job, all, &verdict, error);
     str_release(&verdict.text);
     return code;
 }
 
-/* Records what was changed outside. FILES_MOVED when that changed a text: begin again. */
-static int judge_all(struct job *job, struct ethos_error *error)
+/* Records what was changed outside. FILES_RETRY when that changed a text: begin again. */
+static int record_external_edits(struct write_job *job, struct ethos_error *error)
 {
-    struct sentence all = {0};
+    struct edit_records all = {0};
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
-        if (is_outside(&job->changes[i]))
-            code = judge(job, &job->changes[i], &all, error);
+        if (is_edited_outside(&job->changes[i]))
+            code = inspect_edit(job, &job->changes[i], &all, error);
     }
     if (code != ETHOS_OK || all.count == 0)
         return code;
-    code = job_name_txn(job, error);
+    code = write_start_transaction(job, error);
     if (code == ETHOS_OK && all.rewrites)
-        code = job_check_writable(job, error);
+        code = write_check_folders(job, error);
     if (code == ETHOS_OK && all.rewrites) {
-        code = job_carry_out(job, all.records, all.count, error);
-        return code == ETHOS_OK ? FILES_MOVED : code;
+        code = write_publish(job, all.records, all.count, error);
+        return code == ETHOS_OK ? FILES_RETRY : code;
     }
     if (code == ETHOS_OK)
-        code = files_journal_append(job->self, &job->hold, &job->journal, job->txn, all.records,
+        code = files_journal_append(job->self, &job->lock, &job->journal, job->txn, all.records,
                                     all.count, false, error);
     if (code != ETHOS_OK)
         return code;
     job->written = true;
     for (size_t i = 0; code == ETHOS_OK && i < job->count; i++)
-        code = files_journal_last(&job->journal, job->changes[i].key, &job->changes[i].last, error);
+        code = files_journal_last_change(&job->journal, job->changes[i].key, &job->changes[i].last,
+                                         error);
     return code;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-void job_begin(struct job *job)
+void write_round_begin(struct write_job *job)
 {
     files_journal_init(&job->journal);
     arena_init(&job->arena);
     job->journaled = job->written = false;
 }
 
-void job_end(struct job *job)
+void write_round_end(struct write_job *job)
 {
     for (size_t i = 0; i < job->count; i++)
-        files_spot_close(&job->hold, &job->spots[i]);
-    files_journal_close(&job->hold, &job->journal);
-    files_hold_close(job->self, &job->hold, !job->written);
+        files_location_close(&job->lock, &job->locations[i]);
+    files_journal_close(&job->lock, &job->journal);
+    files_unlock_scope(job->self, &job->lock, !job->written);
     arena_release(&job->arena);
 }
 
-int job_settle(struct job *job, struct ethos_error *error)
+int write_prepare(struct write_job *job, struct ethos_error *error)
 {
-    int code = files_journal_open(job->self, &job->hold, &job->journal, error);
+    int code = files_journal_open(job->self, &job->lock, &job->journal, error);
     if (code == ETHOS_OK)
-        code = open_spots(job, error);
+        code = open_locations(job, error);
     if (code == ETHOS_OK)
-        code = files_recover(job->self, &job->hold, &job->journal, job->scope, job->spots,
+        code = files_recover(job->self, &job->lock, &job->journal, job->scope, job->locations,
                              job->count, "", error);
-    if (code == ETHOS_OK && job->hold.pruned)
-        code = open_spots(job, error); // directories went
+    if (code == ETHOS_OK && job->lock.pruned)
+        code = open_locations(job, error); // directories went
     if (code == ETHOS_OK)
-        code = load_all(job, error);
-    return code == ETHOS_OK ? judge_all(job, error) : code;
+        code = load_changes(job, error);
+    return code == ETHOS_OK ? record_external_edits(job, error) : code;
 }
 
 /* Where nothing was ever written, the question is asked without a lock first: "nothing to do" must not make a directory. */
-static int ask_lightly(struct job *job, struct ethos_error *error)
+static int run_unlocked(struct write_job *job, struct ethos_error *error)
 {
-    int code = open_spots(job, error);
+    int code = open_locations(job, error);
     if (code == ETHOS_OK)
-        code = load_all(job, error);
+        code = load_changes(job, error);
     if (code == ETHOS_OK)
-        job_ask_all(job);
+        write_run_callbacks(job);
     for (size_t i = 0; i < job->count; i++)
-        files_spot_close(&job->hold, &job->spots[i]);
-    files_tree_close(&job->hold); // under the lock they are looked for again
+        files_location_close(&job->lock, &job->locations[i]);
+    files_key_dirs_close(&job->lock); // under the lock they are looked for again
     return code;
 }
 
-static bool has_history(const struct job *job)
+static bool has_history(const struct write_job *job)
 {
     struct stat st;
-    return job->hold.dir >= 0 && os_fstatat(job->hold.dir, FILES_HISTORY, &st, 0) == 0;
+    return job->lock.dir >= 0 && os_fstatat(job->lock.dir, FILES_HISTORY, &st, 0) == 0;
 }
 
-static int lock(struct job *job, bool *out_asked, struct ethos_error *error)
+static int lock_for_write(struct write_job *job, bool *out_asked, struct ethos_error *error)
 {
-    int code = files_hold_open(job->self, &job->hold, error);
+    int code = files_lock_scope(job->self, &job->lock, error);
     *out_asked = false;
-    if (code != ETHOS_OK || job->hold.lock >= 0)
+    if (code != ETHOS_OK || job->lock.fd >= 0)
         return code;
     if (!has_history(job)) {
-        code = ask_lightly(job, error);
-        *out_asked = code != ETHOS_OK || !job_any_changes(job);
+        code = run_unlocked(job, error);
+        *out_asked = code != ETHOS_OK || !write_has_changes(job);
         if (*out_asked)
             return code;
     }
-    return files_hold_make(job->self, &job->hold, error);
+    return files_lock_create(job->self, &job->lock, error);
 }
 
-static bool any_answers(const struct job *job)
+static bool has_answers(const struct write_job *job)
 {
     for (size_t i = 0; i < job->count; i++) {
         if (job->changes[i].answers)
@@ -272,20 +277,20 @@ static bool any_answers(const struct job *job)
 }
 
 /* Whether the write that follows syncs this directory. */
-static bool will_sync(const struct job *job, int dir)
+static bool will_sync(const struct write_job *job, int dir)
 {
     for (size_t i = 0; i < job->count; i++) {
-        if (job_changes(&job->changes[i]) && job->changes[i].spot->dir == dir)
+        if (has_file_change(&job->changes[i]) && job->changes[i].location->dir == dir)
             return true;
     }
     return false;
 }
 
 /* Whether an update that was done before is answered by this key. */
-static bool is_repeated(const struct job *job, const struct change *change)
+static bool is_answered_by(const struct write_job *job, const struct key_change *change)
 {
     for (size_t i = 0; i < job->call_count; i++) {
-        const struct call *call = &job->calls[i];
+        const struct update_call *call = &job->calls[i];
         for (size_t k = 0; k < call->asked->count; k++) {
             if (call->steps[k].change == change &&
                 call->asked->edits[k].verdict == ETHOS_EDIT_REPEATED)
@@ -296,82 +301,82 @@ static bool is_repeated(const struct job *job, const struct change *change)
 }
 
 /* What is answered must be durable, also where there is nothing left to do. */
-static int sync_answers(struct job *job, struct ethos_error *error)
+static int sync_answers(struct write_job *job, struct ethos_error *error)
 {
     int64_t now_ms = job->self->host->now_ms(job->self->host->arg);
     int code = ETHOS_OK;
-    if (any_answers(job) && !job_any_changes(job))
-        code = files_journal_sync(job->self, &job->hold, &job->journal, error);
+    if (has_answers(job) && !write_has_changes(job))
+        code = files_journal_sync(job->self, &job->lock, &job->journal, error);
     for (size_t i = 0; code == ETHOS_OK && job->self->durable && i < job->count; i++) {
-        const struct change *change = &job->changes[i];
-        if (!change->answers || !change->last.any || will_sync(job, change->spot->dir))
+        const struct key_change *change = &job->changes[i];
+        if (!change->answers || !change->last.any || will_sync(job, change->location->dir))
             continue;
         bool recent = change->exists &&
                       now_ms - (int64_t)change->seen.st_ctim.tv_sec * 1000 < RECENT_MS;
-        if ((recent || is_repeated(job, change)) && os_fsync(change->spot->dir) != 0)
-            code = fail(job, change, error);
+        if ((recent || is_answered_by(job, change)) && os_fsync(change->location->dir) != 0)
+            code = change_error(job, change, error);
     }
     return code;
 }
 
-static int write_changes(struct job *job, struct ethos_error *error)
+static int publish_changes(struct write_job *job, struct ethos_error *error)
 {
     struct history_record *records = NULL;
     size_t count = 0;
-    int code = job_allow_all(job, error);
+    int code = write_check_all(job, error);
     if (code == ETHOS_OK)
-        code = job_name_txn(job, error);
+        code = write_start_transaction(job, error);
     if (code == ETHOS_OK)
-        code = job_make_records(job, &records, &count, error);
+        code = write_make_records(job, &records, &count, error);
     if (code == ETHOS_OK)
-        code = job_carry_out(job, records, count, error);
+        code = write_publish(job, records, count, error);
     if (!job->journaled)
         return code;
     job->recorded = true;
-    if (code == FILES_MOVED)
-        job_note_tries(job, records);
+    if (code == FILES_RETRY)
+        write_remember_attempts(job, records);
     return code;
 }
 
-static int answer(struct job *job, struct ethos_error *error)
+static int write_under_lock(struct write_job *job, struct ethos_error *error)
 {
-    int code = job_settle(job, error);
+    int code = write_prepare(job, error);
     if (code != ETHOS_OK)
         return code;
-    job_ask_all(job);
+    write_run_callbacks(job);
     code = sync_answers(job, error);
-    return code == ETHOS_OK && job_any_changes(job) ? write_changes(job, error) : code;
+    return code == ETHOS_OK && write_has_changes(job) ? publish_changes(job, error) : code;
 }
 
-static int round_trip(struct job *job, struct ethos_error *error)
+static int write_once(struct write_job *job, struct ethos_error *error)
 {
     bool asked;
-    job_begin(job);
-    int code = lock(job, &asked, error);
+    write_round_begin(job);
+    int code = lock_for_write(job, &asked, error);
     if (code == ETHOS_OK && !asked)
-        code = answer(job, error);
-    job_end(job);
+        code = write_under_lock(job, error);
+    write_round_end(job);
     return code;
 }
 
 /* ---- the updates and their keys ------------------------------------------------------------- */
 
-static struct change *find_change(struct job *job, struct ethos_edit *edit)
+static struct key_change *find_or_add_change(struct write_job *job, struct ethos_edit *edit)
 {
     for (size_t i = 0; i < job->count; i++) {
         if (strcmp(job->changes[i].key, edit->key) == 0)
             return &job->changes[i];
     }
-    struct files_spot *spot = &job->spots[job->count];
-    struct change *change = &job->changes[job->count++];
-    spot->dir = spot->lock = -1;
+    struct files_location *location = &job->locations[job->count];
+    struct key_change *change = &job->changes[job->count++];
+    location->dir = location->lock = -1;
     change->key = edit->key;
-    change->spot = spot;
+    change->location = location;
     change->file = &edit->old;
     return change;
 }
 
-static int make_job(struct job *job, struct ethos_edit_call *const *calls, size_t count,
+static int init_job(struct write_job *job, struct ethos_edit_call *const *calls, size_t count,
                     struct ethos_error *error)
 {
     size_t edits = 0;
@@ -380,31 +385,31 @@ static int make_job(struct job *job, struct ethos_edit_call *const *calls, size_
     job->calls = calloc(count, sizeof *job->calls);
     job->steps = calloc(edits, sizeof *job->steps);
     job->changes = calloc(edits, sizeof *job->changes);
-    job->spots = calloc(edits, sizeof *job->spots);
-    if (!job->calls || !job->steps || !job->changes || !job->spots)
+    job->locations = calloc(edits, sizeof *job->locations);
+    if (!job->calls || !job->steps || !job->changes || !job->locations)
         return err_nomem(error);
-    struct step *step = job->steps;
+    struct edit_step *step = job->steps;
     for (size_t i = 0; i < count; i++) {
-        job->calls[i] = (struct call){.asked = calls[i], .steps = step};
+        job->calls[i] = (struct update_call){.asked = calls[i], .steps = step};
         for (size_t k = 0; k < calls[i]->count; k++, step++)
-            step->change = find_change(job, &calls[i]->edits[k]);
+            step->change = find_or_add_change(job, &calls[i]->edits[k]);
     }
     job->call_count = count;
     return ETHOS_OK;
 }
 
-static void free_job(struct job *job)
+static void free_job(struct write_job *job)
 {
     arena_release(&job->tries);
     free(job->calls);
     free(job->steps);
     free(job->changes);
-    free(job->spots);
+    free(job->locations);
 }
 
 /* What was refused before anything changed stays so; whoever changed something, or came after, failed. */
-static void fail_all(const struct job *job, struct ethos_edit_call *const *calls, size_t count,
-                     int code, const struct ethos_error *error)
+static void fail_all(const struct write_job *job, struct ethos_edit_call *const *calls,
+                     size_t count, int code, const struct ethos_error *error)
 {
     bool failed = !job->recorded;
     for (size_t i = 0; i < count; i++) {
@@ -418,21 +423,21 @@ static void fail_all(const struct job *job, struct ethos_edit_call *const *calls
 }
 
 /* Does updates in one write; false when it failed before anything was recorded, maybe due to one of them. */
-static bool share(struct files *self, const char *scope, struct ethos_edit_call *const *calls,
-                  size_t count)
+static bool update_together(struct files *self, const char *scope,
+                            struct ethos_edit_call *const *calls, size_t count)
 {
-    struct job job = {.self = self, .scope = scope};
+    struct write_job job = {.self = self, .scope = scope};
     struct ethos_error error = {0};
     arena_init(&job.tries);
-    int code = files_scope_path(scope, job.hold.path, &error);
+    int code = files_scope_path(scope, job.lock.path, &error);
     if (code == ETHOS_OK)
-        code = make_job(&job, calls, count, &error);
+        code = init_job(&job, calls, count, &error);
     if (code == ETHOS_OK)
-        code = FILES_MOVED;
-    for (int i = 0; code == FILES_MOVED && i < ROUNDS; i++)
-        code = round_trip(&job, &error);
-    if (code == FILES_MOVED)
-        code = files_errno(self, EAGAIN, job.hold.path, &error);
+        code = FILES_RETRY;
+    for (int i = 0; code == FILES_RETRY && i < ROUNDS; i++)
+        code = write_once(&job, &error);
+    if (code == FILES_RETRY)
+        code = files_errno(self, EAGAIN, job.lock.path, &error);
     if (code != ETHOS_OK)
         fail_all(&job, calls, count, code, &error);
     bool sure = code == ETHOS_OK || code == ETHOS_BUSY || job.recorded;
@@ -440,13 +445,13 @@ static bool share(struct files *self, const char *scope, struct ethos_edit_call 
     return sure;
 }
 
-static void share_or_part(struct files *self, const char *scope,
-                          struct ethos_edit_call *const *calls, size_t count)
+static void update_or_split(struct files *self, const char *scope,
+                            struct ethos_edit_call *const *calls, size_t count)
 {
-    if (share(self, scope, calls, count) || count == 1)
+    if (update_together(self, scope, calls, count) || count == 1)
         return;
-    share_or_part(self, scope, calls, count / 2);
-    share_or_part(self, scope, calls + count / 2, count - count / 2);
+    update_or_split(self, scope, calls, count / 2);
+    update_or_split(self, scope, calls + count / 2, count - count / 2);
 }
 
 static int check_call(const struct ethos_edit_call *call)
@@ -459,8 +464,8 @@ static int check_call(const struct ethos_edit_call *call)
     return edit_check(call->edits, call->count, call->error);
 }
 
-void files_batch(struct ethos_store *store, const char *scope, struct ethos_edit_call *calls,
-                 size_t count)
+void files_update_batch(struct ethos_store *store, const char *scope, struct ethos_edit_call *calls,
+                        size_t count)
 {
     struct ethos_edit_call *single, **sound = &single;
     size_t left = 0;
@@ -475,17 +480,17 @@ void files_batch(struct ethos_store *store, const char *scope, struct ethos_edit
             sound[left++] = &calls[i];
     }
     if (left > 0)
-        share_or_part((struct files *)store, scope, sound, left);
+        update_or_split((struct files *)store, scope, sound, left);
     if (sound != &single)
         free(sound);
 }
 
-int files_update(struct ethos_store *store, const char *scope, struct ethos_edit *edits,
-                 size_t count, ethos_edit_fn *edit, void *arg, const struct ethos_origin *origin,
-                 struct ethos_error *error)
+int files_update_scope(struct ethos_store *store, const char *scope, struct ethos_edit *edits,
+                       size_t count, ethos_edit_fn *edit, void *arg,
+                       const struct ethos_origin *origin, struct ethos_error *error)
 {
     struct ethos_edit_call call = {
         .edits = edits, .count = count, .edit = edit, .arg = arg, .origin = origin, .error = error};
-    files_batch(store, scope, &call, 1);
+    files_update_batch(store, scope, &call, 1);
     return call.code;
 }

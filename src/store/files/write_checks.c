@@ -13,80 +13,82 @@
 #include "base/system/dir.h"
 #include "base/system/os.h"
 
-int job_refuse(const struct job *job, const struct change *change, const char *why,
-               const char *hint, struct ethos_error *error)
+int write_refuse(const struct write_job *job, const struct key_change *change, const char *why,
+                 const char *hint, struct ethos_error *error)
 {
     char shown[PATH_MAX];
     int code = err_set(error, ETHOS_DENIED, "%s %s",
-                       files_show(job->self, change->spot->path, shown), why);
+                       files_full_path(job->self, change->location->path, shown), why);
     return err_hint(error, code, "%s", hint);
 }
 
 /* Two keys of this update that are one file: the later would undo the earlier. */
-static bool is_twin(const struct job *job, const struct change *change)
+static bool is_same_file_twice(const struct write_job *job, const struct key_change *change)
 {
-    for (const struct change *other = job->changes; other < change; other++) {
-        if (other->exists && job_changes(other) && job_same_inode(&other->seen, &change->seen))
+    for (const struct key_change *other = job->changes; other < change; other++) {
+        if (other->exists && has_file_change(other) &&
+            files_is_same_inode(&other->seen, &change->seen))
             return true;
     }
     return false;
 }
 
-int job_allow(const struct job *job, const struct change *change, struct ethos_error *error)
+int write_check_change(const struct write_job *job, const struct key_change *change,
+                       struct ethos_error *error)
 {
     if (!change->exists)
         return ETHOS_OK;
-    if (is_twin(job, change))
-        return job_refuse(job, change, "is the same file as another key of this update",
-                          "make it a file of its own", error);
+    if (is_same_file_twice(job, change))
+        return write_refuse(job, change, "is the same file as another key of this update",
+                            "make it a file of its own", error);
     if (change->drops)
-        return change->spot->linked
-                   ? job_refuse(job, change, "is a symbolic link and is not removed",
-                                "remove the link or its target by hand", error)
+        return change->location->linked
+                   ? write_refuse(job, change, "is a symbolic link and is not removed",
+                                  "remove the link or its target by hand", error)
                    : ETHOS_OK;
     if (change->seen.st_nlink > 1 && !job->self->in_place)
-        return job_refuse(job, change, "has another hard link, which would keep the old text",
-                          "make it a file of its own: cp it to a new name, then mv that over it",
-                          error);
+        return write_refuse(job, change, "has another hard link, which would keep the old text",
+                            "make it a file of its own: cp it to a new name, then mv that over it",
+                            error);
     return ETHOS_OK;
 }
 
 /* Whoever can write one of these directories could put another text in the place of ours. */
-static int check_private(const struct job *job, int dir, const char *name, const char *path,
-                         struct ethos_error *error)
+static int check_private_dir(const struct write_job *job, int dir, const char *name,
+                             const char *path, struct ethos_error *error)
 {
     struct stat st;
     char shown[PATH_MAX];
     if (os_fstatat(dir, name, &st, 0) != 0)
-        return errno == ENOENT ? ETHOS_OK : files_fail(job->self, errno, path, error);
-    return dir_private(&st, files_show(job->self, path, shown), error);
+        return errno == ENOENT ? ETHOS_OK : files_step_error(job->self, errno, path, error);
+    return dir_private(&st, files_full_path(job->self, path, shown), error);
 }
 
 /* From the root down to the folder of drafts; what is not there yet will be made private. */
-static int check_all_private(const struct job *job, struct ethos_error *error)
+static int check_private_dirs(const struct write_job *job, struct ethos_error *error)
 {
     static const char *const below[] = {".", FILES_MEM, FILES_TMP};
     char path[FILES_PATH_SIZE + sizeof "/" FILES_TMP];
     int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && job->hold.path[i]; i++) {
-        if (job->hold.path[i] != '/')
+    for (size_t i = 0; code == ETHOS_OK && job->lock.path[i]; i++) {
+        if (job->lock.path[i] != '/')
             continue;
-        snprintf(path, sizeof path, "%.*s", (int)i, job->hold.path);
-        code = check_private(job, job->self->root, path, path, error);
+        snprintf(path, sizeof path, "%.*s", (int)i, job->lock.path);
+        code = check_private_dir(job, job->self->root, path, path, error);
     }
     for (size_t i = 0; code == ETHOS_OK && i < sizeof below / sizeof *below; i++) {
-        snprintf(path, sizeof path, "%s%s%s", job->hold.path, i ? "/" : "", i ? below[i] : "");
-        code = check_private(job, job->hold.dir, below[i], path, error);
+        snprintf(path, sizeof path, "%s%s%s", job->lock.path, i ? "/" : "", i ? below[i] : "");
+        code = check_private_dir(job, job->lock.dir, below[i], path, error);
     }
     return code;
 }
 
 /* The folder a key is in; a key that is a link is named itself. */
-static void folder_of(const struct change *change, char out[FILES_PATH_SIZE])
+static void folder_path(const struct key_change *change, char out[FILES_PATH_SIZE])
 {
-    const char *path = change->spot->path;
+    const char *path = change->location->path;
     const char *end = strrchr(path, '/');
-    if (change->spot->linked)
+    if (change->location->linked)
         snprintf(out, FILES_PATH_SIZE, "%s", path);
     else if (end)
         snprintf(out, FILES_PATH_SIZE, "%.*s", (int)(end - path), path);
@@ -98,39 +100,39 @@ static void folder_of(const struct change *change, char out[FILES_PATH_SIZE])
  * A text is published by a new name in its folder. Where that is not allowed nothing must be recorded
  * first. What the system cannot tell here, the write finds out.
  */
-static int check_writable(const struct job *job, const struct change *change,
-                          struct ethos_error *error)
+static int check_folder_writable(const struct write_job *job, const struct key_change *change,
+                                 struct ethos_error *error)
 {
     char path[FILES_PATH_SIZE], shown[PATH_MAX];
-    int dir = change->spot->dir >= 0 ? change->spot->dir : job->hold.dir;
+    int dir = change->location->dir >= 0 ? change->location->dir : job->lock.dir;
     int errnum = os_faccessat(dir, ".", W_OK | X_OK) == 0 ? 0 : errno;
     if (errnum == 0 || errnum == EPERM || errnum == ENOSYS || errnum == EINVAL)
         return ETHOS_OK;
-    folder_of(change, path);
+    folder_path(change, path);
     int code = files_errno(job->self, errnum, path, error);
     return errnum != EACCES ? code
                             : err_hint(error, code,
                                        "nothing was changed; the folder cannot be written: chmod "
                                        "u+w '%s', or give it to whoever runs ethos",
-                                       files_show(job->self, path, shown));
+                                       files_full_path(job->self, path, shown));
 }
 
-int job_check_writable(const struct job *job, struct ethos_error *error)
+int write_check_folders(const struct write_job *job, struct ethos_error *error)
 {
     int code = ETHOS_OK;
     for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
-        if (job_changes(&job->changes[i]))
-            code = check_writable(job, &job->changes[i], error);
+        if (has_file_change(&job->changes[i]))
+            code = check_folder_writable(job, &job->changes[i], error);
     }
     return code;
 }
 
-int job_allow_all(const struct job *job, struct ethos_error *error)
+int write_check_all(const struct write_job *job, struct ethos_error *error)
 {
-    int code = check_all_private(job, error);
+    int code = check_private_dirs(job, error);
     for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
-        if (job_changes(&job->changes[i]))
-            code = job_allow(job, &job->changes[i], error);
+        if (has_file_change(&job->changes[i]))
+            code = write_check_change(job, &job->changes[i], error);
     }
-    return code == ETHOS_OK ? job_check_writable(job, error) : code;
+    return code == ETHOS_OK ? write_check_folders(job, error) : code;
 }

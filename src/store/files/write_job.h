@@ -14,9 +14,9 @@
 #include "store/files/internal.h"
 
 /* One key on its way. */
-struct change {
+struct key_change {
     const char *key;
-    struct files_spot *spot;
+    struct files_location *location;
     struct history_last last; /* what is recorded of it */
     struct ethos_text *file;  /* as it was read: `old` of the first edit of the key */
     bool exists;
@@ -32,36 +32,36 @@ struct change {
 };
 
 /* One edit of one update. */
-struct step {
-    struct change *change; /* of its key */
+struct edit_step {
+    struct key_change *change; /* of its key */
     /* What an earlier round recorded and had to take back; its diff is NULL when there is none. */
     struct history_record tried;
     size_t tried_before; /* how often its entry stood in the text it started from */
 };
 
 /* One update. */
-struct call {
+struct update_call {
     struct ethos_edit_call *asked;
-    struct step *steps;   /* one for each edit */
-    bool changes;         /* it leaves other texts than it found */
-    struct ethos_view op; /* its record (store/operation_id.h), absent while there is none */
+    struct edit_step *steps; /* one for each edit */
+    bool changes;            /* it leaves other texts than it found */
+    struct ethos_view op;    /* its record (store/operation_id.h), absent while there is none */
 };
 
-struct job {
+struct write_job {
     struct files *self;
     const char *scope;
-    struct call *calls;
+    struct update_call *calls;
     size_t call_count;
-    struct step *steps; /* of all calls */
-    struct files_spot *spots;
-    struct change *changes;
+    struct edit_step *steps; /* of all calls */
+    struct files_location *locations;
+    struct key_change *changes;
     size_t count; /* of keys */
 
     struct arena tries; /* of all rounds */
     bool recorded;      /* lines of the updates stood in the history, in this round or before */
 
     /* of one round */
-    struct files_hold hold;
+    struct files_lock lock;
     struct files_journal journal;
     struct arena arena;
     char txn[FILES_TXN_SIZE];
@@ -71,17 +71,17 @@ struct job {
 };
 
 /* Whether the change leaves another file than it found. */
-static inline bool job_changes(const struct change *change)
+static inline bool has_file_change(const struct key_change *change)
 {
     return change->puts || change->drops;
 }
 
-static inline bool job_same_inode(const struct stat *a, const struct stat *b)
+static inline bool files_is_same_inode(const struct stat *a, const struct stat *b)
 {
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-static inline struct ethos_view job_file_text(const struct change *change)
+static inline struct ethos_view change_file_text(const struct key_change *change)
 {
     return (struct ethos_view){change->file->data, change->file->size};
 }
@@ -89,12 +89,12 @@ static inline struct ethos_view job_file_text(const struct change *change)
 /* ---- write.c -------------------------------------------------------------------------- */
 
 /* A round: begin, lock, settle (under the lock: everything that comes before the question), ..., end. */
-void job_begin(struct job *job);
-int job_settle(struct job *job, struct ethos_error *error);
-void job_end(struct job *job);
+void write_round_begin(struct write_job *job);
+int write_prepare(struct write_job *job, struct ethos_error *error);
+void write_round_end(struct write_job *job);
 
 /* A name for the transaction that comes. */
-int job_name_txn(struct job *job, struct ethos_error *error);
+int write_start_transaction(struct write_job *job, struct ethos_error *error);
 
 /* ---- run_callbacks.c ---------------------------------------------------------------------------- */
 
@@ -102,39 +102,40 @@ int job_name_txn(struct job *job, struct ethos_error *error);
  * Asks every update in order, each over the texts that those before it left; its code says what it
  * answered. Then `changes` and what is to become of each file are set.
  */
-void job_ask_all(struct job *job);
+void write_run_callbacks(struct write_job *job);
 
 /* Whether any of them changed a text, be it back again. */
-bool job_any_changes(const struct job *job);
+bool write_has_changes(const struct write_job *job);
 
 /* The lines of all that changed something, in order; their blobs stand. */
-int job_make_records(struct job *job, struct history_record **out, size_t *out_count,
-                     struct ethos_error *error);
+int write_make_records(struct write_job *job, struct history_record **out, size_t *out_count,
+                       struct ethos_error *error);
 
 /* Remembers what was recorded and taken back, so that the next round does not add it twice. */
-void job_note_tries(struct job *job, const struct history_record *records);
+void write_remember_attempts(struct write_job *job, const struct history_record *records);
 
 /* ---- write_checks.c -------------------------------------------------------------------------- */
 
 /* ETHOS_DENIED about the file of a change. */
-int job_refuse(const struct job *job, const struct change *change, const char *why,
-               const char *hint, struct ethos_error *error);
+int write_refuse(const struct write_job *job, const struct key_change *change, const char *why,
+                 const char *hint, struct ethos_error *error);
 
 /* Refuses what must not be replaced: one change, or all of them and the directories they are in. */
-int job_allow(const struct job *job, const struct change *change, struct ethos_error *error);
-int job_allow_all(const struct job *job, struct ethos_error *error);
+int write_check_change(const struct write_job *job, const struct key_change *change,
+                       struct ethos_error *error);
+int write_check_all(const struct write_job *job, struct ethos_error *error);
 
 /* Refuses where a folder of the changes cannot be written. */
-int job_check_writable(const struct job *job, struct ethos_error *error);
+int write_check_folders(const struct write_job *job, struct ethos_error *error);
 
 /* ---- publish.c ------------------------------------------------------------------------ */
 
 /*
- * Makes the files what the changes say, after the records of it stand in the history. FILES_MOVED when
+ * Makes the files what the changes say, after the records of it stand in the history. FILES_RETRY when
  * somebody came between: begin again. After any failure everything is as it was, but for a failed
  * sync at the very end.
  */
-int job_carry_out(struct job *job, struct history_record *records, size_t count,
+int write_publish(struct write_job *job, struct history_record *records, size_t count,
                   struct ethos_error *error);
 
 #endif
