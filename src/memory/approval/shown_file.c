@@ -69,13 +69,14 @@ static int parse(struct ethos_view line, json_t **out, struct shown_decision *de
 static int print(const struct shown_decision *decision, struct str *out)
 {
     json_t *why = json_array();
+    bool made = true;
     for (size_t i = 0; i < REASONS; i++)
         if (decision->line.what & reasons[i].what)
-            json_array_append_new(why, json_string(reasons[i].name));
+            made &= json_array_append_new(why, json_string(reasons[i].name)) == 0;
     json_t *row = json_pack("{s:s, s:s, s:o, s:s, s:s?, s:s?}", "scope", decision->scope, "hash",
                             decision->line.hash, "why", why, "file", decision->file, "at",
                             decision->at, "by", decision->by);
-    int code = row ? json_print(row, JSON_STYLE_LINE, out) : ETHOS_NOMEM;
+    int code = row && made ? json_print(row, JSON_STYLE_LINE, out) : ETHOS_NOMEM;
     json_decref(row);
     return code == ETHOS_OK ? str_addc(out, '\n') : code;
 }
@@ -207,11 +208,11 @@ static int change_locked(int root, const char *scope, const char *hash,
             "one back");
     if (code == ETHOS_OK && !added && !there)
         code = err_set(error, ETHOS_NOTFOUND, "no such line is shown");
-    if (code == ETHOS_OK && added)
-        print(added, &after);
-    if (code == ETHOS_OK && str_code(&after) != ETHOS_OK)
-        code = str_code(&after) == ETHOS_LIMIT ? err_set(error, ETHOS_LIMIT, SHOWN_FILE ": full")
-                                               : err_nomem(error);
+    int printed = code == ETHOS_OK && added ? print(added, &after) : ETHOS_OK;
+    printed = printed ? printed : str_code(&after);
+    if (code == ETHOS_OK && printed != ETHOS_OK)
+        code = printed == ETHOS_LIMIT ? err_set(error, ETHOS_LIMIT, SHOWN_FILE ": full")
+                                      : err_nomem(error);
     if (code == ETHOS_OK)
         code = home_replace(root, "", SHOWN_FILE, str_view(&after), error);
     str_release(&before);
