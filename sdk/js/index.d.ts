@@ -313,6 +313,37 @@ export interface MemoryCalls extends Callable<'memory'> {
         /** only if the change still has this hash */
         hash?: string;
     }>): Promise<Result<'memory.pendingNever'>>;
+    /** List lines that the guard hides from prompts. Needs memory:read. */
+    hidden(...args: Args<'memory.hidden', {
+        /** which file: memory (default) or user */
+        store?: 'memory' | 'user';
+        /** which file, by name: a note such as plan.md */
+        key?: string;
+        /** the scope: personality, global, workspace or user:ID */
+        scope?: string;
+        /** at most this many (default: all; other surfaces: 1000) */
+        limit?: number;
+        /** nextCursor of the previous page */
+        cursor?: string;
+    }>): Promise<Result<'memory.hidden'>>;
+    /** Show one line in prompts although the guard hides it. Needs memory:write. */
+    showLine(...args: Args<'memory.showLine', {
+        /** the line: MEMORY.md:9, USER.md:3 */
+        line: string;
+        /** only if the line has this hash, as memory hidden prints it (8 digits or more) */
+        hash?: string;
+        /** the scope: personality, global, workspace or user:ID */
+        scope?: string;
+    }>): Promise<Result<'memory.showLine'>>;
+    /** Hide a line again that show-anyway shows. Needs memory:write. */
+    hideLine(...args: Args<'memory.hideLine', {
+        /** the line: MEMORY.md:9, USER.md:3 */
+        line?: string;
+        /** the hash of the line, when it stands nowhere any more */
+        hash?: string;
+        /** the scope: personality, global, workspace or user:ID */
+        scope?: string;
+    }>): Promise<Result<'memory.hideLine'>>;
     /** Merge two versions of a text, and print the result. Needs memory:read. */
     merge(...args: Args<'memory.merge', {
         /** file with the common ancestor */

@@ -273,8 +273,35 @@ static int ask_import(struct cli *self)
     return CLI_DONE;
 }
 
+/* The line is shown to whoever sits there, and only that line is allowed. */
+static int ask_show_line(struct cli *self)
+{
+    struct op_result result;
+    struct ethos_error error = {0};
+    bool person = isatty(STDIN_FILENO) && isatty(STDERR_FILENO) && !self->no_input;
+    if (self->yes || self->dry_run)
+        return CLI_DONE;
+    if (!person)
+        return refuse(self, "no line is shown without a confirmation",
+                      "say --yes; ethos memory hidden prints the line and its hash");
+    op_result_init(&result);
+    self->dry_run = true;
+    int code = cli_call(self, self->op, self->args, &result, &error);
+    self->dry_run = false;
+    if (code == ETHOS_OK) {
+        view_describe_line(stderr, result.json);
+        op_json_put(&self->args, "hash", json_incref(json_object_get(result.json, "hash")));
+    }
+    op_result_release(&result);
+    if (code != ETHOS_OK)
+        return cli_fail(self, &error);
+    return confirmed() ? CLI_DONE : refuse(self, "the line stays hidden", "");
+}
+
 int ask_before(struct cli *self)
 {
+    if (strcmp(self->op->name, "memory.showLine") == 0)
+        return ask_show_line(self);
     if (strcmp(self->op->name, "transfer.import") == 0)
         return ask_import(self);
     if (strcmp(self->op->name, "users.link") == 0)

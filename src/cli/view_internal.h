@@ -81,6 +81,12 @@ void view_pending_one(struct cli *self, const json_t *json);
 void view_approved(struct cli *self, const json_t *json);
 void view_decided(struct cli *self, const json_t *json);
 
+/* view_hidden.c; the reasons and the text of one line, for whoever is asked about it. */
+void view_hidden(struct cli *self, const json_t *json);
+void view_shown_line(struct cli *self, const json_t *json);
+void view_hidden_line(struct cli *self, const json_t *json);
+void view_describe_line(FILE *out, const json_t *row);
+
 /* A unified diff, what came and what went coloured (view_history.c). */
 void view_lines_of_diff(struct cli *self, struct ethos_view diff);
 

@@ -44,6 +44,9 @@ const struct answer_row answer_types[] = {
     {"PendingShown", "Pending & {hash: string, moved: bool, reasons: [string], rule: string?, "
                      "diff: string}"},
     {"Decided", "{id: string, decided: 'approved|rejected|never'}"},
+    {"HiddenLine", "{scope: string, key: string, line: int?, why: ['instruction|secret'], kind: "
+                   "string?, text: string?, hash: string, state: 'hidden|shown|unused', allowable: "
+                   "bool}"},
     {"Conflict",
      "{id: string, scope: string, key: string, time: string?, bytes: int, path: string?, "
      "kind: string}"},
@@ -183,6 +186,9 @@ const struct answer_row answers[] = {
     {"memory.pendingEdit", "{pending: Pending}"},
     {"memory.pendingReject", "{ok: bool}"},
     {"memory.pendingNever", "{ok: bool}"},
+    {"memory.hidden", "{lines: [HiddenLine], files: int, partial: bool, nextCursor: string?}"},
+    {"memory.showLine", "HiddenLine"},
+    {"memory.hideLine", "{scope: string, hash: string, hidden: bool}"},
     {"pending.list", "{pending: [Pending]}"},
     {"pending.show", "PendingShown"},
     {"pending.approve", "Report & {rule?: string}"},

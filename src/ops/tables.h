@@ -21,6 +21,7 @@ extern const struct op ops_timeline[];
 extern const struct op ops_insights[];
 extern const struct op ops_conflicts[];
 extern const struct op ops_pending[];
+extern const struct op ops_hidden[];
 extern const struct op ops_merging[];
 extern const struct op ops_transfer[];
 extern const struct op ops_migrate[];
@@ -52,9 +53,9 @@ extern const struct op ops_markdown[];
 #define OP_TABLES                                                                                  \
     ops_agent, ops_channel, ops_memory, ops_chunks, ops_search, ops_recall, ops_recall_batch,      \
         ops_recall_bench, ops_notes, ops_notes_graph, ops_history, ops_forget, ops_timeline,       \
-        ops_insights, ops_pending, ops_conflicts, ops_merging, ops_transfer, ops_migrate,          \
-        ops_mirror, ops_sessions, ops_sessions_transfer, ops_chat, ops_workspaces, ops_users,      \
-        ops_personalities, ops_config, ops_status, ops_doctor, ops_backup, ops_install, ops_hooks, \
-        ops_memory_tool, ops_merge, ops_keys, ops_meta, ops_local, ops_store
+        ops_insights, ops_pending, ops_hidden, ops_conflicts, ops_merging, ops_transfer,           \
+        ops_migrate, ops_mirror, ops_sessions, ops_sessions_transfer, ops_chat, ops_workspaces,    \
+        ops_users, ops_personalities, ops_config, ops_status, ops_doctor, ops_backup, ops_install, \
+        ops_hooks, ops_memory_tool, ops_merge, ops_keys, ops_meta, ops_local, ops_store
 
 #endif

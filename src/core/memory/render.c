@@ -52,7 +52,8 @@ struct render_section {
     struct ethos_view raw; /* what the caller gave */
     uint64_t offset;       /* of raw in the file */
     struct ethos_view key;
-    struct ethos_view tool; /* for the marker, ASCII, or empty */
+    struct ethos_view tool;            /* for the marker, ASCII, or empty */
+    const struct shown_lines *allowed; /* or NULL */
     bool present;
     uint64_t most; /* units may be shown */
 
@@ -64,6 +65,7 @@ struct render_section {
     uint64_t blank_units;    /* of those */
     bool ascii;              /* shown is */
     bool changed;            /* shown lies in scratch and differs from raw */
+    bool guarded;            /* because something was found in a line */
     struct str scratch;
     bool more; /* the window had to grow beyond floor */
 
@@ -149,6 +151,7 @@ static void section_open(struct render_section *s, const struct render_input *in
     if (!input->text.data)
         return;
     s->key = view_str(input->key);
+    s->allowed = input->shown;
     s->most = input->most > 0 ? input->most : UINT64_MAX / 8;
     if (s->offset > 0)
         s->floor = find_first_line(s->raw, options->final);
@@ -170,6 +173,14 @@ static size_t lead(const struct render_section *s, size_t from, struct ethos_vie
     return first ? text.size - view_trim_start(text).size : 0;
 }
 
+static bool scan_section(const struct render_section *s, struct ethos_view text, struct str *out,
+                         struct scan_tally *tally)
+{
+    const struct scan_how how = {
+        .what = SCAN_GUARD | SCAN_REDACT, .shown = s->allowed, .tally = tally};
+    return scan_text_with(text, &how, out);
+}
+
 /* Puts the lines from `from` on before a window that borrows; false if one must be replaced. */
 static bool window_extend(struct render_section *s, size_t from)
 {
@@ -179,7 +190,7 @@ static bool window_extend(struct render_section *s, size_t from)
     uint64_t units;
     bool unseen;
 
-    if (s->options->guard && scan_text(lines, SCAN_GUARD | SCAN_REDACT, &s->scratch, NULL))
+    if (s->options->guard && scan_section(s, lines, &s->scratch, NULL))
         return false;
     if (!utf8_measure(text, &units, &unseen))
         return false;
@@ -212,8 +223,10 @@ static void window_rebuild(struct render_section *s, size_t from)
 
     s->changed = true;
     str_clear(&s->scratch);
-    if (s->options->guard && scan_text(text, SCAN_GUARD | SCAN_REDACT, &s->scratch, NULL))
+    if (s->options->guard && scan_section(s, text, &s->scratch, NULL)) {
         text = str_view(&s->scratch);
+        s->guarded = true;
+    }
     if (!str_code(&s->scratch) && !utf8_valid(text))
         text = remake(s, text, 0, utf8_sanitize);
     text = view_trim_end(text);
@@ -535,8 +548,7 @@ static void count_cut_parts(const struct render_section *s, struct render_part *
         return;
     size_t from = find_line_around(s, s->from).raw;
     str_init(&nowhere, 0);
-    scan_text(view_of(s->raw.data + from, s->stop - from), SCAN_GUARD | SCAN_REDACT, &nowhere,
-              &scanned);
+    scan_section(s, view_of(s->raw.data + from, s->stop - from), &nowhere, &scanned);
     part->guard_chars = scanned.guard_chars;
     part->guard_bytes = scanned.guard_bytes;
     part->secret_chars = scanned.secret_chars;
@@ -596,6 +608,7 @@ static int print_sections(struct render_section sections[ETHOS_SECTIONS], struct
         if (!s->hidden)
             print_section(s, headings[i], out, part);
         part->cut_bytes = s->hidden ? s->offset + s->raw.size : s->cut ? s->cut_at : 0;
+        part->guarded = s->guarded;
         if (s->options->tally)
             count_cut_parts(s, part);
     }

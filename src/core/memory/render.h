@@ -24,6 +24,7 @@
 #include <ethos/provider.h>
 #include <ethos/types.h>
 
+struct shown_lines;
 struct str;
 
 enum render_unit { RENDER_CH, RENDER_BYTES };
@@ -39,10 +40,11 @@ struct render_options {
 };
 
 struct render_input {
-    struct ethos_view text; /* data NULL: absent */
-    uint64_t offset;        /* of text.data[0] in the whole text */
-    const char *key;        /* for the marker */
-    uint64_t most;          /* units of it are shown, whatever the cap; 0: any */
+    struct ethos_view text;          /* data NULL: absent */
+    uint64_t offset;                 /* of text.data[0] in the whole text */
+    const char *key;                 /* for the marker */
+    uint64_t most;                   /* units of it are shown, whatever the cap; 0: any */
+    const struct shown_lines *shown; /* lines that the guard leaves as they are, or NULL */
 };
 
 struct render_part {
@@ -53,6 +55,7 @@ struct render_part {
     uint64_t cut_chars; /* CH of those, when tally (needs the whole text: offset 0) */
     uint64_t guard_chars, guard_bytes, secret_chars,
         secret_bytes; /* in what was shown; when tally */
+    bool guarded;     /* the guard or the redaction changed what was looked at */
 };
 
 struct render_result {

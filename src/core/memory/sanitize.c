@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "base/view.h"
+#include "core/memory/shown_lines.h"
 #include "core/scan/concepts.h"
 #include "core/scan/injection.h"
 #include "core/scan/secrets.h"
@@ -336,10 +337,12 @@ static bool find_secret(const struct pattern_rule *rule, const char *start, cons
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 struct text_scan {
+    const struct scan_how *how;
     struct str *out;
     struct scan_tally *tally; /* or NULL */
     struct ethos_view line;   /* being rewritten */
     unsigned marks;           /* all that occur in it */
+    const char *tag;          /* of the first secret taken out of it */
 };
 
 static bool secret_holds(const struct pattern_rule *rule, struct ethos_view text, const char *pair)
@@ -384,6 +387,8 @@ static void put_secret(struct text_scan *scan, const char *tag, struct ethos_vie
     str_adds(scan->out, "[REDACTED:");
     str_adds(scan->out, tag);
     str_adds(scan->out, "]");
+    if (!scan->tag)
+        scan->tag = tag;
     if (scan->tally) {
         scan->tally->secret_bytes += secret.size;
         scan->tally->secret_chars += utf8_units(secret);
@@ -541,48 +546,94 @@ static void redact_line(struct text_scan *scan, struct ethos_view line)
     str_release(&before);
 }
 
-bool scan_text(struct ethos_view text, unsigned what, struct str *out, struct scan_tally *tally)
+/* Whether the owner allows what was found in the line. */
+static bool is_line_shown(const struct text_scan *scan, struct ethos_view line, unsigned what)
 {
-    struct text_scan scan = {.out = out, .tally = tally};
-    const char *end = text.data + text.size, *done = text.data, *at = done;
+    return shown_lines_find(scan->how->shown, line) & what;
+}
+
+static void report_finding(const struct text_scan *scan, struct ethos_view line, unsigned what,
+                           bool block)
+{
+    const struct scan_finding finding = {line, what, scan->tag, block};
+    if (scan->how->found)
+        scan->how->found(scan->how->arg, &finding);
+}
+
+/* Whether the guard takes the line out; *end_of_order is how far an order that began before or here goes. */
+static bool is_guarded(struct text_scan *scan, struct ethos_view line, const char *end,
+                       const char **end_of_order)
+{
+    size_t size;
+    if (line.data >= *end_of_order && is_injected(line, end, &size))
+        *end_of_order = line.data + size;
+    if (line.data >= *end_of_order)
+        return false;
+    scan->tag = NULL;
+    report_finding(scan, line, SCAN_GUARD, false);
+    return !is_line_shown(scan, line, SCAN_GUARD);
+}
+
+/* Takes the secrets out of a line that has some, and appends what stands before it; false: it is shown. */
+static bool take_secrets(struct text_scan *scan, struct ethos_view line, const char *done)
+{
+    bool shown = is_line_shown(scan, line, SCAN_REDACT);
+    scan->tag = NULL;
+    if (!shown) {
+        str_add(scan->out, view_of(done, (size_t)(line.data - done)));
+        redact_line(scan, line);
+    }
+    report_finding(scan, line, SCAN_REDACT, false);
+    return !shown;
+}
+
+/* Takes out a private key over several lines that the line is part of, and what stands before it. */
+static void take_block(struct text_scan *scan, struct ethos_view text, struct ethos_view line,
+                       const char *done, const struct secret *block)
+{
+    const char *at = line.data, *line_end = at + line.size, *start = text.data + block->start;
+    const char *head_end = start < at ? at : start < line_end ? start : line_end;
+    struct ethos_view first, whole = line;
+
+    if (start < at) { // the key stands above its footer
+        const char *newline = memrchr(done, '\n', (size_t)(start - done));
+        first = view_from(text, (size_t)((newline ? newline + 1 : done) - text.data));
+        view_line(&first, &whole);
+        str_add(scan->out, view_of(done, (size_t)(start - done)));
+    } else {
+        str_add(scan->out, view_of(done, (size_t)(at - done)));
+        redact_line(scan, view_of(at, (size_t)(head_end - at)));
+        str_add(scan->out, view_of(head_end, (size_t)(start - head_end)));
+    }
+    scan->tag = block->tag;
+    report_finding(scan, whole, SCAN_REDACT, true);
+    put_block(scan, view_of(start, block->end - block->start), block->tag);
+}
+
+bool scan_text_with(struct ethos_view text, const struct scan_how *how, struct str *out)
+{
+    struct text_scan scan = {.how = how, .out = out, .tally = how->tally};
+    const char *end = text.data + text.size, *done = text.data, *at = done, *end_of_order = done;
 
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         struct ethos_view line = view_of(at, (size_t)((newline ? newline : end) - at));
         struct secret block;
-        size_t size = line.size;
 
-        if ((what & SCAN_GUARD) && is_injected(line, end, &size)) {
-            struct ethos_view hidden = view_of(at, size);
-
+        if ((how->what & SCAN_GUARD) && is_guarded(&scan, line, end, &end_of_order)) {
             str_add(out, view_of(done, (size_t)(at - done)));
-            for (struct ethos_view one; view_line(&hidden, &one);) {
-                put_marker(&scan, one);
-                if (one.data + one.size < at + size)
-                    str_addc(out, '\n');
-            }
-            done = at + size;
-        } else if ((what & SCAN_REDACT) && find_open_block(text, done, line, &block)) {
-            const char *start = text.data + block.start, *line_end = line.data + line.size;
-            const char *head_end = start < at ? at : start < line_end ? start : line_end;
-
-            if (start < at) { // the key stands above its footer
-                str_add(out, view_of(done, (size_t)(start - done)));
-            } else {
-                str_add(out, view_of(done, (size_t)(at - done)));
-                redact_line(&scan, view_of(at, (size_t)(head_end - at)));
-                str_add(out, view_of(head_end, (size_t)(start - head_end)));
-            }
-            put_block(&scan, view_of(start, block.end - block.start), block.tag);
+            put_marker(&scan, line);
+            done = line.data + line.size;
+        } else if ((how->what & SCAN_REDACT) && find_open_block(text, done, line, &block)) {
+            take_block(&scan, text, line, done, &block);
             done = text.data + block.end;
             at = done > at ? done : at; // on with what stands behind it
             continue;
-        } else if ((what & SCAN_REDACT) && has_secret(line)) {
-            str_add(out, view_of(done, (size_t)(at - done)));
-            redact_line(&scan, line);
+        } else if ((how->what & SCAN_REDACT) && has_secret(line) &&
+                   take_secrets(&scan, line, done)) {
             done = line.data + line.size;
         }
-        at += size + 1;
+        at += line.size + 1;
     }
     if (done == text.data)
         return false;
@@ -590,10 +641,23 @@ bool scan_text(struct ethos_view text, unsigned what, struct str *out, struct sc
     return true;
 }
 
+bool scan_text(struct ethos_view text, unsigned what, struct str *out, struct scan_tally *tally)
+{
+    const struct scan_how how = {.what = what, .tally = tally};
+    return scan_text_with(text, &how, out);
+}
+
+struct ethos_view scan_visible_with(struct ethos_view text, const struct shown_lines *shown,
+                                    struct str *safe)
+{
+    const struct scan_how how = {.what = SCAN_GUARD | SCAN_REDACT, .shown = shown};
+    str_clear(safe);
+    return scan_text_with(text, &how, safe) ? str_view(safe) : text;
+}
+
 struct ethos_view scan_visible(struct ethos_view text, struct str *safe)
 {
-    str_clear(safe);
-    return scan_text(text, SCAN_GUARD | SCAN_REDACT, safe, NULL) ? str_view(safe) : text;
+    return scan_visible_with(text, NULL, safe);
 }
 
 uint32_t scan_edition(void)

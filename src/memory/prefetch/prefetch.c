@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/system/log.h"
@@ -15,6 +16,7 @@
 #include "base/view.h"
 #include "core/memory/render.h"
 #include "core/notes/index.h"
+#include "memory/approval/shown_file.h"
 #include "memory/handle_internal.h"
 #include "memory/notes/list.h"
 #include "memory/prefetch/recalled_section.h"
@@ -136,8 +138,50 @@ static int render_noted(const struct render_input inputs[ETHOS_SECTIONS],
  */
 #define TAIL_BYTES 2097152 /* of a file are read before what there is must do */
 
+/* Of each section, the lines that the owner allows to be shown. Read only when the guard hides some. */
+struct allowed {
+    bool read, any;
+    struct arena arena;
+    struct shown_lines sections[ETHOS_SECTIONS];
+};
+
+static int read_allowed(struct ethos_turn *turn, struct allowed *self)
+{
+    const struct ethos_section *sections = turn->ethos->sections;
+    int code = ETHOS_OK;
+    for (size_t i = 0; i < ETHOS_SECTIONS && code == ETHOS_OK; i++) {
+        if (sections[i].code != ETHOS_OK)
+            continue;
+        code = shown_file_lines(turn->ethos, sections[i].scope, &self->arena, &self->sections[i]);
+        self->any |= self->sections[i].count > 0;
+    }
+    self->read = true;
+    return code;
+}
+
+/* Renders, and once more where the guard hides something and the owner allows lines of those texts. */
+static int render_allowed(struct ethos_turn *turn, struct render_input inputs[ETHOS_SECTIONS],
+                          const struct render_options *options, struct allowed *allowed,
+                          struct str *out, struct render_result *result)
+{
+    const size_t before = out->size;
+    bool guarded = false;
+    for (size_t i = 0; allowed->any && i < ETHOS_SECTIONS; i++)
+        inputs[i].shown = &allowed->sections[i];
+    int code = render_noted(inputs, turn->ethos->sections, *options, out, result);
+    for (size_t i = 0; i < ETHOS_SECTIONS; i++)
+        guarded |= result->parts[i].guarded;
+    if (code != ETHOS_OK || allowed->read || !guarded)
+        return code;
+    code = read_allowed(turn, allowed);
+    if (code != ETHOS_OK || !allowed->any)
+        return code;
+    str_truncate(out, before);
+    return render_allowed(turn, inputs, options, allowed, out, result);
+}
+
 static int fetch_and_render(struct ethos_turn *turn, struct render_options options, bool receipt,
-                            struct str *out, struct render_result *result,
+                            struct allowed *allowed, struct str *out, struct render_result *result,
                             struct ethos_error *error)
 {
     struct ethos_section *sections = turn->ethos->sections;
@@ -154,12 +198,13 @@ static int fetch_and_render(struct ethos_turn *turn, struct render_options optio
             if (sections[i].code != ETHOS_OK)
                 continue;
             const struct ethos_text *text = &sections[i].text;
-            inputs[i] = (struct render_input){view_of(text->data, text->size), text->offset,
-                                              sections[i].key, 0};
+            inputs[i] = (struct render_input){.text = view_of(text->data, text->size),
+                                              .offset = text->offset,
+                                              .key = sections[i].key};
         }
         if (turn->settings.vector)
             inputs[ETHOS_SECTION_MEMORY].most = turn->settings.tail_chars;
-        code = render_noted(inputs, sections, options, out, result);
+        code = render_allowed(turn, inputs, &options, allowed, out, result);
         if (code != ETHOS_OK)
             return err_set(error, code, "prefetch: out of memory");
         if (!result->more)
@@ -182,11 +227,15 @@ static bool any_too_large(const struct ethos_section *sections)
 static int render_turn(struct ethos_turn *turn, const struct render_options *options, bool receipt,
                        struct str *out, struct render_result *result, struct ethos_error *error)
 {
-    int code = fetch_and_render(turn, *options, receipt, out, result, error);
-    if (code != ETHOS_OK || !receipt || !any_too_large(turn->ethos->sections))
-        return code;
-    str_clear(out);
-    return fetch_and_render(turn, *options, false, out, result, error);
+    struct allowed allowed = {.read = false};
+    arena_init(&allowed.arena);
+    int code = fetch_and_render(turn, *options, receipt, &allowed, out, result, error);
+    if (code == ETHOS_OK && receipt && any_too_large(turn->ethos->sections)) {
+        str_clear(out);
+        code = fetch_and_render(turn, *options, false, &allowed, out, result, error);
+    }
+    arena_release(&allowed.arena);
+    return code;
 }
 
 static int choose_options(const struct ethos_turn *turn, const struct ethos_prefetch_options *given,
