@@ -16,10 +16,10 @@
 #include "base/view.h"
 #include "core/memory/render.h"
 #include "core/notes/index.h"
-#include "memory/approval/shown_file.h"
 #include "memory/handle_internal.h"
 #include "memory/notes/list.h"
 #include "memory/prefetch/recalled_section.h"
+#include "memory/shown_file.h"
 
 #define NOTE "\n\n(memory is out of reach; this is what was known at %s)"
 #define NOTE_SIZE (sizeof NOTE + CLOCK_ISO_SIZE)

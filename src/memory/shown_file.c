@@ -1,7 +1,7 @@
 /*
  * shown_file.c: reading, adding to and removing from <root>/shown-lines.jsonl.
  */
-#include "memory/approval/shown_file.h"
+#include "memory/shown_file.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  * "instruction", "secret"), file, at, by. It never holds text of a memory. A line of the file that
  * cannot be read counts for nothing and stays as it is; without the file every line is hidden again.
  */
-#ifndef ETHOS_MEMORY_APPROVAL_SHOWN_FILE_H
-#define ETHOS_MEMORY_APPROVAL_SHOWN_FILE_H
+#ifndef ETHOS_MEMORY_SHOWN_FILE_H
+#define ETHOS_MEMORY_SHOWN_FILE_H
 
 #include <stdbool.h>
 
