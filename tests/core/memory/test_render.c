@@ -966,6 +966,8 @@ static void test_a_tail_gives_the_bytes_and_cuts_of_the_whole(void **state)
         at_once += rounds == 0;
         later += rounds > 0;
         assert_string_equal(f.out.data, expected.data);
+        for (size_t i = 0; i < ETHOS_SECTIONS; i++) // of what was looked at, which differs
+            f.result.parts[i].guarded = result.parts[i].guarded;
         assert_memory_equal(&f.result, &result, sizeof(result));
     }
     assert_in_range(at_once, 400, 4000);
