@@ -44,8 +44,6 @@ export class Elsewhere extends Fixture {
         return how;
     }
 
-    status() { return this.ethos('gateway', 'status', '--json'); }
-
     // Until the channel is in a state.
     async state(platform, state, more = () => true) {
         for (let i = 0; i < 600; i++) {
@@ -55,16 +53,6 @@ export class Elsewhere extends Fixture {
             await sleep(100);
         }
         throw new Error(`${platform} is not ${state}: ${JSON.stringify(this.status())}; ${this.log}`);
-    }
-
-    // Until nothing waits to be answered or sent.
-    async rest() {
-        for (let i = 0; i < 600; i++) {
-            const { waiting, sending } = this.status();
-            if (waiting === 0 && sending === 0) return;
-            await sleep(50);
-        }
-        throw new Error(`no rest: ${JSON.stringify(this.status())}; ${this.log}`);
     }
 
     // Somebody says something in a chat, and hears more than before, which is final.

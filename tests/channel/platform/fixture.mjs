@@ -91,6 +91,18 @@ export class Fixture {
         return this.telegram.shown(chat).at(-1);
     }
 
+    status() { return this.ethos('gateway', 'status', '--json'); }
+
+    // Until nothing waits to be answered or sent.
+    async rest() {
+        for (let i = 0; i < 600; i++) {
+            const { waiting, sending } = this.status();
+            if (waiting === 0 && sending === 0) return;
+            await sleep(50);
+        }
+        throw new Error(`no rest: ${JSON.stringify(this.status())}; ${this.log}`);
+    }
+
     read(...path) {
         const file = join(this.home, ...path);
         return existsSync(file) ? readFileSync(file, 'utf8') : '';
