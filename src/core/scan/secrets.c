@@ -43,7 +43,7 @@ static const char *class_end(struct secret_search *self, char name, const char *
 
     while (classes[which].name != name)
         which++;
-    struct secret_class_run *run = &self->runs[which];
+    struct secret_span *run = &self->runs[which];
     if (at < run->from || at >= run->to) {
         run->from = at;
         run->to = (size_t)(byte_run(p, end, classes[which].bytes) - text);
