@@ -35,6 +35,33 @@ struct secret_rule {
 extern const struct secret_rule secret_rules[];
 extern const size_t secret_rule_count;
 
+/*
+ * Where the bytes from p on that go on something end. The last such span is remembered: a text may be one that is
+ * all anchors, and is walked once. A span that lies ahead is kept, since it may be longer than what is asked for.
+ */
+static inline const char *
+secret_span_end(const struct secret_search *search, struct secret_span *span, const char *p,
+                bool goes_on(const char *p, const char *end, unsigned bytes), unsigned bytes)
+{
+    const char *text = search->text.data, *end = text + search->text.size;
+    size_t from = (size_t)(p - text), to;
+
+    if (from >= span->from && from < span->to)
+        return text + span->to;
+    bool before = from < span->from;
+    const char *stop = before ? text + span->from : end;
+    while (p < stop && goes_on(p, end, bytes))
+        p++;
+    to = (size_t)(p - text);
+    if (before && to < span->from)
+        return p;
+    *span = (struct secret_span){from, before ? span->to : to};
+    return text + span->to;
+}
+
+/* Where the bytes of a class of shapes that begin at p end. */
+const char *secret_run_end(struct secret_search *search, char name, const char *p);
+
 /* Where a shape that begins at p ends, or NULL. */
 const char *secret_shape_end(struct secret_search *search, const char *shape, const char *p);
 

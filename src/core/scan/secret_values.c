@@ -11,8 +11,9 @@
 #include "core/scan/secret_rules.h"
 
 #define MAX_NAME 64
-#define MAX_VALUE 256 /* bytes of a value that stands behind a name */
-#define SAMPLE 96     /* bytes of a value that are looked at to see how random it is */
+#define MAX_VALUE 256    /* bytes of a value that stands behind a name */
+#define MAX_ARGUMENT 200 /* bytes of one on a command line */
+#define SAMPLE 96        /* bytes of a value that are looked at to see how random it is */
 #define MIN_PASSWORD 6
 #define MIN_KEY 16
 
@@ -278,22 +279,36 @@ static bool is_filled_in_later(struct secret_search *search, struct ethos_view v
     return value.size == 0 || has_filler(search, value) || secret_is_placeholder(value);
 }
 
-/* A call, an index, a variable, or a chain of names. */
-static bool is_expression(struct ethos_view value)
+static bool has_no_mark(const char *p, const char *end, unsigned mark)
 {
-    bool dotted = false, plain = true;
+    (void)end;
+    return !has_mark(*p, mark);
+}
 
-    if (has_mark(value.data[0], BEGINS_EXPRESSION))
+static bool is_of_bytes(const char *p, const char *end, unsigned bytes)
+{
+    (void)end;
+    return byte_is(*p, bytes);
+}
+
+static bool is_of_others(const char *p, const char *end, unsigned bytes)
+{
+    (void)end;
+    return !byte_is(*p, bytes);
+}
+
+/* A call, an index, a variable, or a chain of names. */
+static bool is_expression(struct secret_search *search, struct ethos_view value)
+{
+    const char *p = value.data, *end = p + value.size;
+
+    if (has_mark(*p, BEGINS_EXPRESSION) ||
+        secret_span_end(search, &search->no_bracket, p, has_no_mark, IS_BRACKET) < end)
         return true;
-    for (size_t i = 0; i < value.size; i++) {
-        char c = value.data[i];
-
-        if (has_mark(c, IS_BRACKET))
-            return true;
-        dotted = dotted || (c == '.' && i > 0 && i + 1 < value.size);
-        plain = plain && byte_is(c, BYTE_LETTER | BYTE_UNDERSCORE | BYTE_DOT);
-    }
-    return dotted && plain;
+    return value.size > 2 &&
+           secret_span_end(search, &search->names, p, is_of_bytes,
+                           BYTE_LETTER | BYTE_UNDERSCORE | BYTE_DOT) >= end &&
+           memchr(p + 1, '.', value.size - 2);
 }
 
 /* Six bytes or more with a digit and another class, or three classes. */
@@ -303,13 +318,13 @@ static bool is_password(struct secret_search *search, struct ethos_view value, b
 
     if (value.size < MIN_PASSWORD || value.size > 200)
         return false;
-    for (size_t i = 0; i < value.size; i++)
+    for (size_t i = 0; i < value.size && !((kinds & 1) && (kinds & 6)); i++)
         kinds |= (unsigned char)value.data[i] >= 0x80 ? 4 : character_kind(value.data[i]);
     if (!(kinds & 1) && (__builtin_popcount(kinds) < 3 || memchr(value.data, ' ', value.size)))
         return false;
     if (kinds == 1 || (kinds == 9 && (!quoted || value.size < 8)))
         return false;
-    return (quoted || !is_expression(value)) && !is_filled_in_later(search, value);
+    return (quoted || !is_expression(search, value)) && !is_filled_in_later(search, value);
 }
 
 static bool is_hex(struct ethos_view value)
@@ -339,21 +354,20 @@ static bool is_uuid(struct ethos_view value)
 /* Sixteen bytes or more that no person thought of. */
 static bool is_random_key(struct secret_search *search, struct ethos_view value)
 {
-    bool digit = false;
+    const char *end = value.data + value.size;
 
-    if (value.size < MIN_KEY || value.size > MAX_VALUE || is_uuid(value))
+    if (value.size < MIN_KEY || value.size > MAX_VALUE ||
+        secret_span_end(search, &search->no_digit, value.data, is_of_others, BYTE_DIGIT) >= end ||
+        secret_span_end(search, &search->key_bytes, value.data, is_of_bytes,
+                        BYTE_RUN | BYTE_PERCENT) < end ||
+        is_uuid(value))
         return false;
-    for (size_t i = 0; i < value.size; i++) {
-        if (!byte_is(value.data[i], BYTE_RUN | BYTE_PERCENT))
-            return false;
-        digit = digit || byte_is(value.data[i], BYTE_DIGIT);
-    }
-    if (!digit || is_wordy(value))
+    unsigned entropy = entropy_of(value);
+    if (entropy < 30 ||
+        (is_hex(value) ? value.size < 32
+                       : entropy < (value.size < 20 ? 33 : 35) || changes_in(value) < 4))
         return false;
-    if (is_hex(value) ? value.size < 32 || entropy_of(value) < 30
-                      : changes_in(value) < 4 || entropy_of(value) < (value.size < 20 ? 33 : 35))
-        return false;
-    return !is_filled_in_later(search, value);
+    return !is_wordy(value) && !is_filled_in_later(search, value);
 }
 
 /* ---- name and value --------------------------------------------------------------------------- */
@@ -416,8 +430,25 @@ static bool is_wide_mark(const char *p, const char *end)
     return end - p >= 3 && (memcmp(p, "\xE3\x80", 2) == 0 || memcmp(p, "\xEF\xBC", 2) == 0);
 }
 
+static bool is_of_value(const char *p, const char *end, unsigned none)
+{
+    (void)none;
+    return !ends_value(*p) && !is_wide_mark(p, end) &&
+           !(*p == '\\' && p + 1 < end && strchr("\"nrt", p[1]));
+}
+
+/* Where a value without quotes ends, at `stop` at the latest. A mark of several bytes ends it if it stands before. */
+static const char *value_end(struct secret_search *search, const char *value, const char *stop)
+{
+    const char *end = secret_span_end(search, &search->value, value, is_of_value, 0);
+
+    if (end >= stop || (!ends_value(*end) && stop - end < (*end == '\\' ? 2 : 3)))
+        return stop;
+    return end;
+}
+
 /* The name that the anchor stands in, and what is given to it. */
-static bool read_named_value(const struct secret_search *search, const char *anchor, bool prose,
+static bool read_named_value(struct secret_search *search, const char *anchor, bool prose,
                              struct named_value *out)
 {
     const char *start = search->text.data, *end = start + search->text.size;
@@ -439,16 +470,13 @@ static bool read_named_value(const struct secret_search *search, const char *anc
     stop = end - value > MAX_VALUE ? value + MAX_VALUE : end;
     const char *after = value;
     if (quote) {
-        while (after < stop && *after != quote && *after != '\n')
-            after++;
-        if (after == stop || *after != quote)
+        after = memchr(value, quote, (size_t)(stop - value));
+        if (!after || memchr(value, '\n', (size_t)(after - value)))
             return false;
         if (after > value && after[-1] == '\\')
             after--;
     } else {
-        while (after < stop && !ends_value(*after) && !is_wide_mark(after, stop) &&
-               !(*after == '\\' && after + 1 < stop && strchr("\"nrt", after[1])))
-            after++;
+        after = value_end(search, value, stop);
         while (after > value && strchr(".:!?*_", after[-1]))
             after--;
     }
@@ -513,7 +541,7 @@ bool find_named_value(struct secret_search *search, const char *anchor, struct s
     static const char *const uuid_names[] = {"token", "secret", "api_key", "apikey", "api-key"};
     struct named_value named;
 
-    if (!read_named_value(search, anchor, false, &named) || is_about(named.name))
+    if (!read_named_value(search, anchor, false, &named))
         return false;
     static const char *const schemes[] = {"Bearer", "Basic", "Token", "Bot", "Digest"};
     if (is_one_of_words(named.value, schemes, COUNT(schemes)) &&
@@ -528,13 +556,14 @@ bool find_named_value(struct secret_search *search, const char *anchor, struct s
     bool random = named.quoted && named.value.size >= 30 && named.value.size <= 128 &&
                   entropy_of(named.value) >= 42 &&
                   !memchr(named.value.data, ' ', named.value.size) &&
-                  !is_expression(view_of(named.value.data + 1, 1));
+                  !is_expression(search, view_of(named.value.data + 1, 1));
     bool uuid = is_uuid(named.value) && has_any_word(named.name, uuid_names, COUNT(uuid_names)) &&
                 !is_filled_in_later(search, named.value);
     if (!random && !uuid && !is_random_key(search, named.value))
         return false;
     static const char *const own[] = {"token", "secret", "key"};
-    return !has_any_word(named.value, own, COUNT(own)) && report_secret(search, named.value, out);
+    return !has_any_word(named.value, own, COUNT(own)) && !is_about(named.name) &&
+           report_secret(search, named.value, out);
 }
 
 /* ---- URLs, headers, command lines ------------------------------------------------------------ */
@@ -631,6 +660,22 @@ bool find_docker_auth(struct secret_search *search, const char *anchor, struct s
            report_secret(search, named.value, out);
 }
 
+static bool is_of_argument(const char *p, const char *end, unsigned none)
+{
+    (void)end, (void)none;
+    return !ends_value(*p);
+}
+
+/* Where an argument of a program ends. */
+static const char *argument_end(struct secret_search *search, const char *p)
+{
+    const char *text_end = search->text.data + search->text.size;
+    const char *stop = text_end - p > MAX_ARGUMENT ? p + MAX_ARGUMENT : text_end;
+    const char *end = secret_span_end(search, &search->argument, p, is_of_argument, 0);
+
+    return end < stop ? end : stop;
+}
+
 /* curl -u user:password, --user user:password, --password X, --password=X */
 bool find_command_password(struct secret_search *search, const char *anchor, struct secret *out)
 {
@@ -646,10 +691,7 @@ bool find_command_password(struct secret_search *search, const char *anchor, str
         return false;
     while (p < end && (*p == ' ' || *p == '='))
         p++;
-    const char *value = skip_quote(p, end), *stop = end - value > 200 ? value + 200 : end;
-    const char *after = value;
-    while (after < stop && !ends_value(*after))
-        after++;
+    const char *value = skip_quote(p, end), *after = argument_end(search, value);
     if (login) {
         const char *colon = memchr(value, ':', (size_t)(after - value));
 
@@ -710,6 +752,8 @@ bool find_option_password(struct secret_search *search, const char *anchor, stru
 
     stop = line ? line : stop;
     for (size_t i = 0; i < COUNT(password_places); i++) {
+        if (*anchor != *password_places[i].start)
+            continue;
         size_t start = strlen(password_places[i].start), size = strlen(password_places[i].mark);
         const char *at = anchor + start - 1;
 
@@ -721,9 +765,10 @@ bool find_option_password(struct secret_search *search, const char *anchor, stru
         }
         if (!at)
             continue;
-        const char *value = skip_quote(at, text_end), *after = value;
-        while (after < text_end && after - value < 200 && !ends_value(*after) && *after != '@')
-            after++;
+        const char *value = skip_quote(at, text_end);
+        const char *after = argument_end(search, value);
+        const char *at_sign = memchr(value, '@', (size_t)(after - value));
+        after = at_sign ? at_sign : after;
         struct ethos_view found = view_of(value, (size_t)(after - value));
         if (is_password(search, found, false))
             return report_secret(search, found, out);
@@ -777,6 +822,8 @@ const char *secret_next_foreign_name(const char *p, const char *end)
         if (!((unsigned char)*p & 0x80))
             continue;
         for (size_t i = 0; i < COUNT(foreign_names); i++) {
+            if (p[0] != foreign_names[i][0] || end - p < 2 || p[1] != foreign_names[i][1])
+                continue;
             size_t size = strlen(foreign_names[i]);
 
             if ((size_t)(end - p) >= size && memcmp(p, foreign_names[i], size) == 0)
@@ -806,7 +853,7 @@ static bool is_unlike_words(struct secret_search *search, struct ethos_view word
                      ? changes_in(word) >= (kinds & 8 ? 2 : 4) && (kinds & 8 || word.size >= 10)
                      : (kinds & 5) == 5 && joins >= 3 && (kinds & 8);
     return mixed && !has_any_word(word, own, COUNT(own)) && !is_filled_in_later(search, word) &&
-           !is_expression(word);
+           !is_expression(search, word);
 }
 
 /* Whether what stands before a word says that the word is what was named. */
@@ -853,33 +900,48 @@ static bool is_chosen(struct secret_search *search, struct ethos_view word)
         kinds |= character_kind(word.data[i]);
         digits += byte_is(word.data[i], BYTE_DIGIT);
     }
-    return (kinds & 5) == 5 && (digits > 1 || kinds != 5) && !is_expression(word) &&
+    return (kinds & 5) == 5 && (digits > 1 || kinds != 5) && !is_expression(search, word) &&
            !has_any_word(word, things, COUNT(things)) && !is_filled_in_later(search, word);
+}
+
+/* Whether a word of prose, and the blanks between two, surely end at p, wherever they begin. */
+static bool ends_word(char c)
+{
+    return (unsigned char)c & 0x80 || byte_is(c, BYTE_BLANK | BYTE_QUOTE) || has_mark(c, ENDS_WORD);
 }
 
 /*
  * The first such word behind the anchor, in its sentence. Words end at blanks and at what no password ends with;
- * between characters of other scripts no blank is needed.
+ * between characters of other scripts no blank is needed. Words that were read for an anchor before are not read
+ * again.
  */
 bool find_password_in_prose(struct secret_search *search, const char *anchor, struct secret *out)
 {
-    const char *end = search->text.data + search->text.size;
+    const char *text = search->text.data, *end = text + search->text.size;
     const char *stop = end - anchor > PROSE_REACH ? anchor + PROSE_REACH : end;
-    const char *p = byte_run(anchor, stop, BYTE_TOKEN);
+    const char *p = secret_run_end(search, 'L', anchor);
 
-    if (p == stop)
+    if (p >= stop)
         return false;
     if (p + 1 < stop && *p == ':' && !byte_is(p[1], BYTE_BLANK)) // an identifier
         return false;
-    while (p < stop && *p != '\n') {
-        if ((unsigned char)*p & 0x80 || byte_is(*p, BYTE_BLANK | BYTE_QUOTE) ||
-            has_mark(*p, IS_BETWEEN)) {
+    struct secret_span *known = &search->prose, seen = {(size_t)(p - text), (size_t)(p - text)};
+    bool sentence_ends = false;
+    while (p < stop && *p != '\n' && !sentence_ends) {
+        size_t at = (size_t)(p - text);
+
+        if (ends_word(*p) && at >= known->from && at < known->to && text + known->to <= stop) {
+            p = text + known->to;
+            seen = (struct secret_span){known->from, known->to};
+            sentence_ends = search->ends_sentence;
+            continue;
+        }
+        if (ends_word(*p) || has_mark(*p, IS_BETWEEN)) {
             p++;
             continue;
         }
         const char *word = p;
-        while (p < stop && p - word < 128 && !((unsigned char)*p & 0x80) &&
-               !byte_is(*p, BYTE_BLANK | BYTE_QUOTE) && !has_mark(*p, ENDS_WORD))
+        while (p < stop && !ends_word(*p))
             p++;
         const char *after = p;
         while (after > word && strchr(".:!?", after[-1]))
@@ -887,8 +949,13 @@ bool find_password_in_prose(struct secret_search *search, const char *anchor, st
         struct ethos_view found = view_of(word, (size_t)(after - word));
         if (is_unlike_words(search, found) || (is_chosen(search, found) && is_stated(anchor, word)))
             return report_secret(search, found, out);
-        if (after < p && after[0] == '.' && p < stop) // the end of the sentence
-            return false;
+        sentence_ends = p < stop && after < p && *after == '.';
+        if (p < stop)
+            seen.to = (size_t)(p - text);
+    }
+    if (seen.to > seen.from) {
+        *known = seen;
+        search->ends_sentence = sentence_ends;
     }
     return false;
 }

@@ -40,7 +40,12 @@ struct secret_search {
     bool has_anchor, has_run, has_name;
     struct secret by_anchor, by_run, by_name; /* found, and not given out yet */
     struct secret_span runs[SECRET_CLASSES]; /* the bytes of a class, where it was asked for last */
-    struct secret_span no_filler;            /* where no word begins that only stands for a value */
+    /* What was found out about bytes that several rules ask for. */
+    struct secret_span value, argument; /* nothing in it ends one */
+    struct secret_span no_filler;       /* no word begins in it that only stands for a value */
+    struct secret_span no_digit, no_bracket, names, key_bytes; /* what they say */
+    struct secret_span prose;                                  /* no word in it is a password */
+    bool ends_sentence;                                        /* behind `prose` */
 };
 
 /*
