@@ -14,7 +14,8 @@ enum {
 };
 
 /*
- * A rule is tried wherever its anchor stands; without an anchor, at the start of every long run of token bytes.
+ * A rule is tried wherever its anchor stands; without an anchor, at the start of every long run of token bytes. Those
+ * are the first in the table.
  *
  * A shape is a sequence of parts: a class, and how many of it ("A36", "L20-300", "B40+"), or ' and a byte that
  * stands for itself. Classes: A letters and digits, W also _, L also -, B letters, digits, + and /, U upper case

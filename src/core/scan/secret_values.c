@@ -13,6 +13,7 @@
 #define MAX_NAME 64
 #define MAX_VALUE 256    /* bytes of a value that stands behind a name */
 #define MAX_ARGUMENT 200 /* bytes of one on a command line */
+#define MAX_WORDS 40     /* of a list that values are looked through for */
 #define SAMPLE 96        /* bytes of a value that are looked at to see how random it is */
 #define MIN_PASSWORD 6
 #define MIN_KEY 16
@@ -182,16 +183,16 @@ static bool begins_with_word(const char *p, const char *end, const char *word)
 /* Whether any of the words begins in the first SAMPLE bytes and stands in the value, in any case. */
 static bool has_any_word(struct ethos_view value, const char *const *words, size_t count)
 {
+    uint8_t first[32] = {0}, next[MAX_WORDS + 1]; /* words by their first byte, counted from 1 */
     const char *end = value.data + value.size;
-    uint32_t begins = 0;
 
-    for (size_t i = 0; i < count; i++)
-        begins |= 1u << (fold(*words[i]) & 31);
+    for (size_t i = 1; i <= count && i <= MAX_WORDS; i++) {
+        next[i] = first[*words[i - 1] & 31];
+        first[*words[i - 1] & 31] = (uint8_t)i;
+    }
     for (size_t at = 0; at < value.size && at < SAMPLE; at++) {
-        bool begins_one = begins >> (fold(value.data[at]) & 31) & 1;
-
-        for (size_t i = 0; begins_one && i < count; i++) {
-            if (begins_with_word(value.data + at, end, words[i]))
+        for (size_t i = first[value.data[at] & 31]; i > 0; i = next[i]) {
+            if (begins_with_word(value.data + at, end, words[i - 1]))
                 return true;
         }
     }

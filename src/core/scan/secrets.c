@@ -214,9 +214,8 @@ static bool is_run_start(const char *start, const char *p)
 /* Rules without an anchor, where a token may begin within the run. */
 static bool run_holds(struct secret_search *self, const char *p, struct secret *out)
 {
-    for (size_t i = 0; i < secret_rule_count; i++) {
-        if (!secret_rules[i].anchor && rule_holds(self, &secret_rules[i], p, out) &&
-            out->start >= self->at)
+    for (size_t i = 0; !secret_rules[i].anchor; i++) {
+        if (rule_holds(self, &secret_rules[i], p, out) && out->start >= self->at)
             return true;
     }
     return false;
