@@ -21,6 +21,7 @@
 #include "core/scan/concepts.h"
 #include "core/scan/injection.h"
 #include "core/scan/secrets.h"
+#include "core/scan/visible.h"
 
 #define MAX_JOINED 1024   /* bytes of lines that are taken together */
 #define MAX_BEGINNING 120 /* bytes of the first of them */
@@ -340,7 +341,25 @@ struct text_scan {
     struct scan_tally *tally; /* or NULL */
     struct ethos_view line;   /* being rewritten */
     unsigned marks;           /* all that occur in it */
+    struct ethos_view
+        source; /* the line, where `line` is a copy of it without invisible characters */
+    struct visible_text copy;  /* that copy */
+    struct visible_text whole; /* of the text, for blocks; made when it is asked for */
+    bool invisible;            /* the text has such characters */
+    bool has_whole, failed;    /* there is no memory for a copy */
 };
+
+/* Makes a copy without invisible characters. False when it is the text itself. */
+static bool read_visible(struct text_scan *scan, struct visible_text *copy, struct ethos_view text,
+                         enum visible_tags tags)
+{
+    bool differs = visible_read(copy, text, tags);
+
+    if (!str_code(&copy->text) && !str_code(&copy->gaps))
+        return differs;
+    scan->failed = true;
+    return false;
+}
 
 static bool secret_holds(const struct pattern_rule *rule, struct ethos_view text, const char *pair)
 {
@@ -390,6 +409,30 @@ static void put_secret(struct text_scan *scan, const char *tag, struct ethos_vie
     }
 }
 
+/* A secret of the line. */
+static void put_found(struct text_scan *scan, const char *tag, const char *start, const char *end)
+{
+    if (scan->source.data) {
+        const char *line = scan->line.data, *source = scan->source.data;
+
+        start = source + visible_start(&scan->copy, (size_t)(start - line));
+        end = source + visible_end(&scan->copy, (size_t)(end - line));
+    }
+    put_secret(scan, tag, view_of(start, (size_t)(end - start)));
+}
+
+/* What stands between two secrets of the line, or at one of its ends. */
+static void put_between(struct text_scan *scan, const char *start, const char *end)
+{
+    if (scan->source.data) {
+        size_t from = (size_t)(start - scan->line.data), to = (size_t)(end - scan->line.data);
+
+        start = scan->source.data + (from == 0 ? 0 : visible_end(&scan->copy, from));
+        end = scan->source.data + visible_start(&scan->copy, to);
+    }
+    str_add(scan->out, view_of(start, (size_t)(end - start)));
+}
+
 /* Appends [from, end) of the line with what core/scan finds replaced. */
 static void redact_others(struct text_scan *scan, const char *from, const char *end)
 {
@@ -401,11 +444,11 @@ static void redact_others(struct text_scan *scan, const char *from, const char *
     while (secret_next(&search, &secret)) {
         const char *start = scan->line.data + secret.start;
 
-        str_add(scan->out, view_of(from, (size_t)(start - from)));
-        put_secret(scan, secret.tag, view_of(start, secret.end - secret.start));
+        put_between(scan, from, start);
         from = scan->line.data + secret.end;
+        put_found(scan, secret.tag, start, from);
     }
-    str_add(scan->out, view_of(from, (size_t)(end - from)));
+    put_between(scan, from, end);
 }
 
 /*
@@ -423,7 +466,7 @@ static void redact(struct text_scan *scan, const char *from, const char *end, si
     while ((rules[index].mark & scan->marks) &&
            find_secret(&rules[index], scan->line.data, from, end, &start, &after)) {
         redact(scan, from, start, index + 1);
-        put_secret(scan, rules[index].tag, view_of(start, (size_t)(after - start)));
+        put_found(scan, rules[index].tag, start, after);
         from = after;
     }
     redact(scan, from, end, index + 1);
@@ -489,13 +532,37 @@ static bool is_injected(struct ethos_view line, const char *end, size_t *out_siz
     return true;
 }
 
+/* A private key in the copy without invisible characters, where it is in the text. */
+static bool find_invisible_block(struct text_scan *scan, struct ethos_view text, size_t from,
+                                 struct ethos_view line, struct secret *out)
+{
+    size_t start = (size_t)(line.data - text.data);
+
+    if (!scan->has_whole)
+        read_visible(scan, &scan->whole, text, VISIBLE_DROP_TAGS);
+    scan->has_whole = true;
+    if (scan->failed)
+        return false;
+    size_t first = visible_find(&scan->whole, start);
+    struct ethos_view copy = str_view(&scan->whole.text), there = view_from(copy, first);
+    there.size = visible_find(&scan->whole, start + line.size) - first;
+    if (!secret_find_block(copy, visible_find(&scan->whole, from), there, out))
+        return false;
+    out->start = visible_start(&scan->whole, out->start);
+    out->end = visible_end(&scan->whole, out->end);
+    return true;
+}
+
 /* A private key that begins in the line and goes on behind it, or ends in it and began before. */
-static bool find_open_block(struct ethos_view text, const char *done, struct ethos_view line,
-                            struct secret *out)
+static bool find_open_block(struct text_scan *scan, struct ethos_view text, const char *done,
+                            struct ethos_view line, struct secret *out)
 {
     size_t from = (size_t)(done - text.data), start = (size_t)(line.data - text.data);
 
-    return secret_find_block(text, from, line, out) &&
+    if (secret_find_block(text, from, line, out) &&
+        (out->end > start + line.size || out->start < start))
+        return true;
+    return scan->invisible && find_invisible_block(scan, text, from, line, out) &&
            (out->end > start + line.size || out->start < start);
 }
 
@@ -506,13 +573,30 @@ static void put_block(struct text_scan *scan, struct ethos_view block, const cha
         str_addc(scan->out, '\n');
 }
 
-/* Whether the line has a secret. */
-static bool has_secret(struct ethos_view line)
+/* Whether a line has a secret, every byte taken as it is. */
+static bool has_exact_secret(struct ethos_view line)
 {
     struct secret_search search = {.text = line};
     struct secret secret;
 
     return next_hit(line, line.data, SECRET_MARKS) || secret_next(&search, &secret);
+}
+
+/*
+ * Whether a line has a secret, without its invisible characters or as it is. *out is what it was found in: scan->copy,
+ * or the line. The copy comes first: of a token that one of them divides, the line may have half.
+ */
+static bool has_secret(struct text_scan *scan, struct ethos_view line, struct ethos_view *out)
+{
+    for (unsigned i = 0; scan->invisible && i < VISIBLE_COPIES; i++) {
+        if (!read_visible(scan, &scan->copy, line, (enum visible_tags)i))
+            continue;
+        *out = str_view(&scan->copy.text);
+        if (has_exact_secret(*out))
+            return true;
+    }
+    *out = line;
+    return has_exact_secret(line);
 }
 
 /*
@@ -522,29 +606,32 @@ static bool has_secret(struct ethos_view line)
 static void redact_line(struct text_scan *scan, struct ethos_view line)
 {
     size_t start = scan->out->size;
+    struct ethos_view found;
     struct str before;
 
     str_init(&before, SIZE_MAX);
-    for (unsigned i = 0; i < MAX_ROUNDS; i++) {
-        scan->line = line;
-        scan->marks = marks_in(line);
-        redact(scan, line.data, line.data + line.size, 0);
-        struct ethos_view left = view_from(str_view(scan->out), start);
-        if (str_code(scan->out) || !has_secret(left))
+    str_add(scan->out, line);
+    for (unsigned i = 0; i < MAX_ROUNDS && has_secret(scan, line, &found); i++) {
+        scan->line = found;
+        scan->source = found.data == line.data ? (struct ethos_view){0} : line;
+        scan->marks = marks_in(found);
+        str_truncate(scan->out, start);
+        redact(scan, found.data, found.data + found.size, 0);
+        if (str_code(scan->out))
             break;
         str_clear(&before);
-        if (str_add(&before, left))
+        if (str_add(&before, view_from(str_view(scan->out), start)))
             break;
         line = str_view(&before);
-        str_truncate(scan->out, start);
     }
     str_release(&before);
 }
 
-bool scan_text(struct ethos_view text, unsigned what, struct str *out, struct scan_tally *tally)
+/* Appends the text with what is found replaced; returns up to where it has been appended, NULL when nothing was. */
+static const char *scan_lines(struct text_scan *scan, struct ethos_view text, unsigned what)
 {
-    struct text_scan scan = {.out = out, .tally = tally};
     const char *end = text.data + text.size, *done = text.data, *at = done;
+    struct ethos_view found;
 
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
@@ -555,39 +642,53 @@ bool scan_text(struct ethos_view text, unsigned what, struct str *out, struct sc
         if ((what & SCAN_GUARD) && is_injected(line, end, &size)) {
             struct ethos_view hidden = view_of(at, size);
 
-            str_add(out, view_of(done, (size_t)(at - done)));
+            str_add(scan->out, view_of(done, (size_t)(at - done)));
             for (struct ethos_view one; view_line(&hidden, &one);) {
-                put_marker(&scan, one);
+                put_marker(scan, one);
                 if (one.data + one.size < at + size)
-                    str_addc(out, '\n');
+                    str_addc(scan->out, '\n');
             }
             done = at + size;
-        } else if ((what & SCAN_REDACT) && find_open_block(text, done, line, &block)) {
+        } else if ((what & SCAN_REDACT) && find_open_block(scan, text, done, line, &block)) {
             const char *start = text.data + block.start, *line_end = line.data + line.size;
             const char *head_end = start < at ? at : start < line_end ? start : line_end;
 
             if (start < at) { // the key stands above its footer
-                str_add(out, view_of(done, (size_t)(start - done)));
+                str_add(scan->out, view_of(done, (size_t)(start - done)));
             } else {
-                str_add(out, view_of(done, (size_t)(at - done)));
-                redact_line(&scan, view_of(at, (size_t)(head_end - at)));
-                str_add(out, view_of(head_end, (size_t)(start - head_end)));
+                str_add(scan->out, view_of(done, (size_t)(at - done)));
+                redact_line(scan, view_of(at, (size_t)(head_end - at)));
+                str_add(scan->out, view_of(head_end, (size_t)(start - head_end)));
             }
-            put_block(&scan, view_of(start, block.end - block.start), block.tag);
+            put_block(scan, view_of(start, block.end - block.start), block.tag);
             done = text.data + block.end;
             at = done > at ? done : at; // on with what stands behind it
             continue;
-        } else if ((what & SCAN_REDACT) && has_secret(line)) {
-            str_add(out, view_of(done, (size_t)(at - done)));
-            redact_line(&scan, line);
+        } else if ((what & SCAN_REDACT) && has_secret(scan, line, &found)) {
+            str_add(scan->out, view_of(done, (size_t)(at - done)));
+            redact_line(scan, line);
             done = line.data + line.size;
         }
         at += size + 1;
     }
-    if (done == text.data)
-        return false;
-    str_add(out, view_of(done, (size_t)(end - done)));
-    return true;
+    return done > text.data ? done : NULL;
+}
+
+bool scan_text(struct ethos_view text, unsigned what, struct str *out, struct scan_tally *tally)
+{
+    struct text_scan scan = {.out = out, .tally = tally};
+
+    visible_init(&scan.copy);
+    visible_init(&scan.whole);
+    scan.invisible = (what & SCAN_REDACT) && visible_differs(text);
+    const char *done = scan_lines(&scan, text, what);
+    visible_release(&scan.copy);
+    visible_release(&scan.whole);
+    if (scan.failed)
+        str_fail(out, ETHOS_NOMEM);
+    if (done)
+        str_add(out, view_of(done, (size_t)(text.data + text.size - done)));
+    return done || scan.failed;
 }
 
 struct ethos_view scan_visible(struct ethos_view text, struct str *safe)
