@@ -601,26 +601,29 @@ static bool has_secret(struct text_scan *scan, struct ethos_view line, struct et
 
 /*
  * Appends a line without its secrets. What is left may look like a secret now that something is gone from it; so it
- * is looked at again, and who scans the result for secrets finds no more.
+ * is looked at again, and who scans the result for secrets finds no more. A line that always has another is one.
  */
 static void redact_line(struct text_scan *scan, struct ethos_view line)
 {
     size_t start = scan->out->size;
     struct ethos_view found;
     struct str before;
+    unsigned rounds = 0;
 
     str_init(&before, SIZE_MAX);
     str_add(scan->out, line);
-    for (unsigned i = 0; i < MAX_ROUNDS && has_secret(scan, line, &found); i++) {
+    while (has_secret(scan, line, &found)) {
+        str_truncate(scan->out, start);
+        if (rounds++ == MAX_ROUNDS) {
+            str_adds(scan->out, "[REDACTED:secret]");
+            break;
+        }
         scan->line = found;
         scan->source = found.data == line.data ? (struct ethos_view){0} : line;
         scan->marks = marks_in(found);
-        str_truncate(scan->out, start);
         redact(scan, found.data, found.data + found.size, 0);
-        if (str_code(scan->out))
-            break;
         str_clear(&before);
-        if (str_add(&before, view_from(str_view(scan->out), start)))
+        if (str_code(scan->out) || str_add(&before, view_from(str_view(scan->out), start)))
             break;
         line = str_view(&before);
     }

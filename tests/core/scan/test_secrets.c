@@ -228,6 +228,28 @@ static void test_passwords_that_are_told(void **state)
                     "care and wait");
 }
 
+/* Each round of redacting takes one word away, and makes the next one visible. */
+static void test_a_line_with_ever_more_secrets_is_not_lost(void **state)
+{
+    struct str text, out, again;
+
+    (void)state;
+    str_init(&text, 1 << 16);
+    str_init(&out, 1 << 16);
+    str_init(&again, 1 << 16);
+    str_adds(&text, "schl\xC3\xBCsselyquired to7z E0AjIXD7RXpYAiNatXqeMoJVFT7jFQ8"
+                    "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
+                    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJlLXNiQmIWU5dfm2RtZj"
+                    "b8cAcrEhgz8HaGhqcyJHMi6hzQC5GEfoqrHXjVEjBX-lin_api_rxpx6KTg="
+                    "zRacq+B72wNt+ekw2M+9d8D.e8S");
+    assert_true(scan_text(str_view(&text), SCAN_REDACT, &out, NULL));
+    assert_string_equal(out.data, "[REDACTED:secret]");
+    assert_false(scan_text(str_view(&out), SCAN_REDACT, &again, NULL));
+    str_release(&text);
+    str_release(&out);
+    str_release(&again);
+}
+
 static void test_what_is_no_secret_stays(void **state)
 {
     static const char *const rows[] = {
@@ -486,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_values_that_stand_somewhere),
         cmocka_unit_test(test_options_of_programs),
         cmocka_unit_test(test_passwords_that_are_told),
+        cmocka_unit_test(test_a_line_with_ever_more_secrets_is_not_lost),
         cmocka_unit_test(test_what_is_no_secret_stays),
         cmocka_unit_test(test_invisible_characters_hide_no_secret),
         cmocka_unit_test(test_a_token_of_tags_is_a_token),
