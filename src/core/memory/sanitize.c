@@ -22,6 +22,7 @@
 #include "core/scan/concepts.h"
 #include "core/scan/injection.h"
 #include "core/scan/secrets.h"
+#include "core/scan/visible.h"
 
 #define MAX_JOINED 1024   /* bytes of lines that are taken together */
 #define MAX_BEGINNING 120 /* bytes of the first of them */
@@ -343,7 +344,25 @@ struct text_scan {
     struct ethos_view line;   /* being rewritten */
     unsigned marks;           /* all that occur in it */
     const char *tag;          /* of the first secret taken out of it */
+    struct ethos_view
+        source; /* the line, where `line` is a copy of it without invisible characters */
+    struct visible_text copy;  /* that copy */
+    struct visible_text whole; /* of the text, for blocks; made when it is asked for */
+    bool invisible;            /* the text has such characters */
+    bool has_whole, failed;    /* there is no memory for a copy */
 };
+
+/* Makes a copy without invisible characters. False when it is the text itself. */
+static bool read_visible(struct text_scan *scan, struct visible_text *copy, struct ethos_view text,
+                         enum visible_tags tags)
+{
+    bool differs = visible_read(copy, text, tags);
+
+    if (!str_code(&copy->text) && !str_code(&copy->gaps))
+        return differs;
+    scan->failed = true;
+    return false;
+}
 
 static bool secret_holds(const struct pattern_rule *rule, struct ethos_view text, const char *pair)
 {
@@ -395,6 +414,30 @@ static void put_secret(struct text_scan *scan, const char *tag, struct ethos_vie
     }
 }
 
+/* A secret of the line. */
+static void put_found(struct text_scan *scan, const char *tag, const char *start, const char *end)
+{
+    if (scan->source.data) {
+        const char *line = scan->line.data, *source = scan->source.data;
+
+        start = source + visible_start(&scan->copy, (size_t)(start - line));
+        end = source + visible_end(&scan->copy, (size_t)(end - line));
+    }
+    put_secret(scan, tag, view_of(start, (size_t)(end - start)));
+}
+
+/* What stands between two secrets of the line, or at one of its ends. */
+static void put_between(struct text_scan *scan, const char *start, const char *end)
+{
+    if (scan->source.data) {
+        size_t from = (size_t)(start - scan->line.data), to = (size_t)(end - scan->line.data);
+
+        start = scan->source.data + (from == 0 ? 0 : visible_end(&scan->copy, from));
+        end = scan->source.data + visible_start(&scan->copy, to);
+    }
+    str_add(scan->out, view_of(start, (size_t)(end - start)));
+}
+
 /* Appends [from, end) of the line with what core/scan finds replaced. */
 static void redact_others(struct text_scan *scan, const char *from, const char *end)
 {
@@ -406,11 +449,11 @@ static void redact_others(struct text_scan *scan, const char *from, const char *
     while (secret_next(&search, &secret)) {
         const char *start = scan->line.data + secret.start;
 
-        str_add(scan->out, view_of(from, (size_t)(start - from)));
-        put_secret(scan, secret.tag, view_of(start, secret.end - secret.start));
+        put_between(scan, from, start);
         from = scan->line.data + secret.end;
+        put_found(scan, secret.tag, start, from);
     }
-    str_add(scan->out, view_of(from, (size_t)(end - from)));
+    put_between(scan, from, end);
 }
 
 /*
@@ -428,7 +471,7 @@ static void redact(struct text_scan *scan, const char *from, const char *end, si
     while ((rules[index].mark & scan->marks) &&
            find_secret(&rules[index], scan->line.data, from, end, &start, &after)) {
         redact(scan, from, start, index + 1);
-        put_secret(scan, rules[index].tag, view_of(start, (size_t)(after - start)));
+        put_found(scan, rules[index].tag, start, after);
         from = after;
     }
     redact(scan, from, end, index + 1);
@@ -494,13 +537,37 @@ static bool is_injected(struct ethos_view line, const char *end, size_t *out_siz
     return true;
 }
 
+/* A private key in the copy without invisible characters, where it is in the text. */
+static bool find_invisible_block(struct text_scan *scan, struct ethos_view text, size_t from,
+                                 struct ethos_view line, struct secret *out)
+{
+    size_t start = (size_t)(line.data - text.data);
+
+    if (!scan->has_whole)
+        read_visible(scan, &scan->whole, text, VISIBLE_DROP_TAGS);
+    scan->has_whole = true;
+    if (scan->failed)
+        return false;
+    size_t first = visible_find(&scan->whole, start);
+    struct ethos_view copy = str_view(&scan->whole.text), there = view_from(copy, first);
+    there.size = visible_find(&scan->whole, start + line.size) - first;
+    if (!secret_find_block(copy, visible_find(&scan->whole, from), there, out))
+        return false;
+    out->start = visible_start(&scan->whole, out->start);
+    out->end = visible_end(&scan->whole, out->end);
+    return true;
+}
+
 /* A private key that begins in the line and goes on behind it, or ends in it and began before. */
-static bool find_open_block(struct ethos_view text, const char *done, struct ethos_view line,
-                            struct secret *out)
+static bool find_open_block(struct text_scan *scan, struct ethos_view text, const char *done,
+                            struct ethos_view line, struct secret *out)
 {
     size_t from = (size_t)(done - text.data), start = (size_t)(line.data - text.data);
 
-    return secret_find_block(text, from, line, out) &&
+    if (secret_find_block(text, from, line, out) &&
+        (out->end > start + line.size || out->start < start))
+        return true;
+    return scan->invisible && find_invisible_block(scan, text, from, line, out) &&
            (out->end > start + line.size || out->start < start);
 }
 
@@ -511,8 +578,8 @@ static void put_block(struct text_scan *scan, struct ethos_view block, const cha
         str_addc(scan->out, '\n');
 }
 
-/* Whether the line has a secret. */
-static bool has_secret(struct ethos_view line)
+/* Whether a line has a secret, every byte taken as it is. */
+static bool has_exact_secret(struct ethos_view line)
 {
     struct secret_search search = {.text = line};
     struct secret secret;
@@ -521,27 +588,49 @@ static bool has_secret(struct ethos_view line)
 }
 
 /*
+ * Whether a line has a secret, without its invisible characters or as it is. *out is what it was found in: scan->copy,
+ * or the line. The copy comes first: of a token that one of them divides, the line may have half.
+ */
+static bool has_secret(struct text_scan *scan, struct ethos_view line, struct ethos_view *out)
+{
+    for (unsigned i = 0; scan->invisible && i < VISIBLE_COPIES; i++) {
+        if (!read_visible(scan, &scan->copy, line, (enum visible_tags)i))
+            continue;
+        *out = str_view(&scan->copy.text);
+        if (has_exact_secret(*out))
+            return true;
+    }
+    *out = line;
+    return has_exact_secret(line);
+}
+
+/*
  * Appends a line without its secrets. What is left may look like a secret now that something is gone from it; so it
- * is looked at again, and who scans the result for secrets finds no more.
+ * is looked at again, and who scans the result for secrets finds no more. A line that always has another is one.
  */
 static void redact_line(struct text_scan *scan, struct ethos_view line)
 {
     size_t start = scan->out->size;
+    struct ethos_view found;
     struct str before;
+    unsigned rounds = 0;
 
     str_init(&before, SIZE_MAX);
-    for (unsigned i = 0; i < MAX_ROUNDS; i++) {
-        scan->line = line;
-        scan->marks = marks_in(line);
-        redact(scan, line.data, line.data + line.size, 0);
-        struct ethos_view left = view_from(str_view(scan->out), start);
-        if (str_code(scan->out) || !has_secret(left))
+    str_add(scan->out, line);
+    while (has_secret(scan, line, &found)) {
+        str_truncate(scan->out, start);
+        if (rounds++ == MAX_ROUNDS) {
+            str_adds(scan->out, "[REDACTED:secret]");
             break;
+        }
+        scan->line = found;
+        scan->source = found.data == line.data ? (struct ethos_view){0} : line;
+        scan->marks = marks_in(found);
+        redact(scan, found.data, found.data + found.size, 0);
         str_clear(&before);
-        if (str_add(&before, left))
+        if (str_code(scan->out) || str_add(&before, view_from(str_view(scan->out), start)))
             break;
         line = str_view(&before);
-        str_truncate(scan->out, start);
     }
     str_release(&before);
 }
@@ -610,35 +699,51 @@ static void take_block(struct text_scan *scan, struct ethos_view text, struct et
     put_block(scan, view_of(start, block->end - block->start), block->tag);
 }
 
-bool scan_text_with(struct ethos_view text, const struct scan_how *how, struct str *out)
+/* Appends the text with what is found replaced; returns up to where it has been appended, NULL when nothing was. */
+static const char *scan_lines(struct text_scan *scan, struct ethos_view text)
 {
-    struct text_scan scan = {.how = how, .out = out, .tally = how->tally};
+    const unsigned what = scan->how->what;
     const char *end = text.data + text.size, *done = text.data, *at = done, *end_of_order = done;
+    struct ethos_view found;
 
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         struct ethos_view line = view_of(at, (size_t)((newline ? newline : end) - at));
         struct secret block;
 
-        if ((how->what & SCAN_GUARD) && is_guarded(&scan, line, end, &end_of_order)) {
-            str_add(out, view_of(done, (size_t)(at - done)));
-            put_marker(&scan, line);
+        if ((what & SCAN_GUARD) && is_guarded(scan, line, end, &end_of_order)) {
+            str_add(scan->out, view_of(done, (size_t)(at - done)));
+            put_marker(scan, line);
             done = line.data + line.size;
-        } else if ((how->what & SCAN_REDACT) && find_open_block(text, done, line, &block)) {
-            take_block(&scan, text, line, done, &block);
+        } else if ((what & SCAN_REDACT) && find_open_block(scan, text, done, line, &block)) {
+            take_block(scan, text, line, done, &block);
             done = text.data + block.end;
             at = done > at ? done : at; // on with what stands behind it
             continue;
-        } else if ((how->what & SCAN_REDACT) && has_secret(line) &&
-                   take_secrets(&scan, line, done)) {
+        } else if ((what & SCAN_REDACT) && has_secret(scan, line, &found) &&
+                   take_secrets(scan, line, done)) {
             done = line.data + line.size;
         }
         at += line.size + 1;
     }
-    if (done == text.data)
-        return false;
-    str_add(out, view_of(done, (size_t)(end - done)));
-    return true;
+    return done > text.data ? done : NULL;
+}
+
+bool scan_text_with(struct ethos_view text, const struct scan_how *how, struct str *out)
+{
+    struct text_scan scan = {.how = how, .out = out, .tally = how->tally};
+
+    visible_init(&scan.copy);
+    visible_init(&scan.whole);
+    scan.invisible = (how->what & SCAN_REDACT) && visible_differs(text);
+    const char *done = scan_lines(&scan, text);
+    visible_release(&scan.copy);
+    visible_release(&scan.whole);
+    if (scan.failed)
+        str_fail(out, ETHOS_NOMEM);
+    if (done)
+        str_add(out, view_of(done, (size_t)(text.data + text.size - done)));
+    return done || scan.failed;
 }
 
 bool scan_text(struct ethos_view text, unsigned what, struct str *out, struct scan_tally *tally)

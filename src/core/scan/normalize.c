@@ -56,6 +56,13 @@ static bool is_invisible(uint32_t cp)
            cp == 0xFEFF || cp == 0xFFA0 || (cp >= 0xE0100 && cp <= 0xE01EF);
 }
 
+bool normal_is_invisible(uint32_t cp)
+{
+    return is_invisible(cp) || (cp >= 0x17B4 && cp <= 0x17B5) || (cp >= 0x180B && cp <= 0x180F) ||
+           (cp >= 0xFFF9 && cp <= 0xFFFB) || (cp >= 0x1BCA0 && cp <= 0x1BCA3) ||
+           (cp >= 0x1D173 && cp <= 0x1D17A) || (cp >= 0xE0000 && cp <= 0xE0FFF);
+}
+
 static char find_plain_letter(uint32_t cp)
 {
     for (size_t i = 0; i < COUNT(plain_letters) && plain_letters[i].from <= cp; i++) {

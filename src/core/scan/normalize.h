@@ -30,4 +30,7 @@ struct normal_text {
  */
 size_t normalize(struct ethos_view text, struct normal_text *out);
 
+/* Whether a character shows nothing, and stands for none that does: zero-width, soft hyphens, tags, selectors. */
+bool normal_is_invisible(uint32_t cp);
+
 #endif

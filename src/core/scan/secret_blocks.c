@@ -7,7 +7,8 @@
 #include "core/scan/bytes.h"
 #include "core/scan/secret_rules.h"
 
-#define MIN_BODY 60 /* base64 digits */
+#define MIN_BODY 60    /* base64 digits */
+#define MAX_HEADERS 16 /* lines of a block that are none of its base64 */
 
 /* Whether what stands between two lines of a key may be there: line ends, also escaped, indentation, > and joins. */
 static bool is_between(char c)
@@ -19,18 +20,24 @@ static bool is_between(char c)
 static const char *body_end(const char *p, const char *end, size_t *out_digits)
 {
     const char *last = p;
+    unsigned headers = 0; /* one after the other */
 
     *out_digits = 0;
-    while (p < end && *p != '-') {
+    while (p < end && *p != '-' && headers < MAX_HEADERS) {
         const char *run = byte_run(p, end, BYTE_ALNUM | BYTE_BASE64 | BYTE_EQUALS);
 
         if (run > p) {
             /* A line of a key is long; only the last is short. A header of the block ("Proc-Type: ...") is none. */
             if (run < end && (*run == ':' || *run == '-') && run - p < 40) {
-                while (p < end && *p != '\n' && !(*p == '\\' && p + 1 < end && p[1] == 'n'))
-                    p++;
+                const char *newline = memchr(p, '\n', (size_t)(end - p)),
+                           *stop = newline ? newline : end;
+                const char *escaped = memmem(p, (size_t)(stop - p), "\\n", 2);
+
+                p = escaped ? escaped : stop;
+                headers++;
                 continue;
             }
+            headers = 0;
             *out_digits += (size_t)(run - p);
             last = run;
             p = run;

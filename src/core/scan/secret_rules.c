@@ -28,6 +28,14 @@
     }
 
 const struct secret_rule secret_rules[] = {
+    // tokens without a beginning of their own
+    {"discord-token", NULL, NULL, 0, NULL, find_discord_token},
+    {"mailchimp-key", NULL, "h32'-'u'sD1-2", RULE_VARIED, NULL, NULL},
+    {"postmark-token", NULL, "h8'-h4'-h4'-h4'-h12", 0, "postmark", NULL},
+    {"terraform-token", NULL, "A14'.'a't'l'a's'v'1'.L60-70", 0, NULL, NULL},
+    {"secret", NULL, NULL, 0, NULL, find_key_in_prose},
+    {"deepl-key", NULL, "h8'-h4'-h4'-h4'-h12':'f'x", 0, NULL, NULL},
+
     // clouds
     TOKEN("aws-key", "ASIA", "U16"),
     TOKEN("aws-key", "ABIA", "U16"),
@@ -140,13 +148,10 @@ const struct secret_rule secret_rules[] = {
     TOKEN("webhook", "discordapp.com/api/webhooks/", "D17-20'/L60-80"),
     {"webhook", ".webhook.office.com/webhookb2/", "@40-400", RULE_INSIDE, NULL, NULL},
     EXACT("telegram-token", ":AA", find_telegram_token),
-    {"discord-token", NULL, NULL, 0, NULL, find_discord_token},
     SHORT("sendgrid-key", "SG.", "L22'.L43"),
     SHORT("mailgun-key", "key-", "h32"),
-    {"mailchimp-key", NULL, "h32'-'u'sD1-2", RULE_VARIED, NULL, NULL},
     TOKEN("brevo-key", "xkeysib-", "h64'-A16"),
     SHORT("twilio-key", "SK", "h32"),
-    {"postmark-token", NULL, "h8'-h4'-h4'-h4'-h12", 0, "postmark", NULL},
 
     // models
     TOKEN("openrouter-key", "sk-or-v1-", "h64"),
@@ -181,7 +186,6 @@ const struct secret_rule secret_rules[] = {
     TOKEN("vault-token", "hvs.", "L24+"),
     TOKEN("vault-token", "hvr.", "L24+"),
     TOKEN("vault-token", "hvb.", "L100+"),
-    {"terraform-token", NULL, "A14'.'a't'l'a's'v'1'.L60-70", 0, NULL, NULL},
     TOKEN("doppler-token", "dp.pt.", "A40+"),
     TOKEN("doppler-token", "dp.st.", "N40+"),
     TOKEN("1password-token", "ops_eyJ", "B250+"),
@@ -274,7 +278,6 @@ const struct secret_rule secret_rules[] = {
     SHORT("baseten-key", "bt-", "A40"),
 
     // forms
-    {"secret", NULL, NULL, 0, NULL, find_key_in_prose},
     SPECIAL("password", "passw", find_password_in_prose),
     SPECIAL("password", "passe", find_password_in_prose),
     SPECIAL("password", "senha", find_password_in_prose),
@@ -314,7 +317,6 @@ const struct secret_rule secret_rules[] = {
     SPECIAL("password", "--user", find_command_password),
     SPECIAL("password", "--password", find_command_password),
     TOKEN("dropbox-token", "sl.u.", "L100+"),
-    {"deepl-key", NULL, "h8'-h4'-h4'-h4'-h12':'f'x", 0, NULL, NULL},
     {"password-hash", "$apr1$", "/1-8'$/22", RULE_INSIDE, NULL, NULL},
     {"password-hash", "$6$", "/4-16'$/80-90", RULE_INSIDE, NULL, NULL},
     {"password-hash", "$5$", "/4-16'$/40-46", RULE_INSIDE, NULL, NULL},

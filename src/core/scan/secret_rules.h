@@ -14,7 +14,8 @@ enum {
 };
 
 /*
- * A rule is tried wherever its anchor stands; without an anchor, at the start of every long run of token bytes.
+ * A rule is tried wherever its anchor stands; without an anchor, at the start of every long run of token bytes. Those
+ * are the first in the table.
  *
  * A shape is a sequence of parts: a class, and how many of it ("A36", "L20-300", "B40+"), or ' and a byte that
  * stands for itself. Classes: A letters and digits, W also _, L also -, B letters, digits, + and /, U upper case
@@ -34,6 +35,33 @@ struct secret_rule {
 #define SECRET_RULES 400 /* at most */
 extern const struct secret_rule secret_rules[];
 extern const size_t secret_rule_count;
+
+/*
+ * Where the bytes from p on that go on something end. The last such span is remembered: a text may be one that is
+ * all anchors, and is walked once. A span that lies ahead is kept, since it may be longer than what is asked for.
+ */
+static inline const char *
+secret_span_end(const struct secret_search *search, struct secret_span *span, const char *p,
+                bool goes_on(const char *p, const char *end, unsigned bytes), unsigned bytes)
+{
+    const char *text = search->text.data, *end = text + search->text.size;
+    size_t from = (size_t)(p - text), to;
+
+    if (from >= span->from && from < span->to)
+        return text + span->to;
+    bool before = from < span->from;
+    const char *stop = before ? text + span->from : end;
+    while (p < stop && goes_on(p, end, bytes))
+        p++;
+    to = (size_t)(p - text);
+    if (before && to < span->from)
+        return p;
+    *span = (struct secret_span){from, before ? span->to : to};
+    return text + span->to;
+}
+
+/* Where the bytes of a class of shapes that begin at p end. */
+const char *secret_run_end(struct secret_search *search, char name, const char *p);
 
 /* Where a shape that begins at p ends, or NULL. */
 const char *secret_shape_end(struct secret_search *search, const char *shape, const char *p);

@@ -11,45 +11,108 @@
 #include "core/scan/secret_rules.h"
 
 #define MAX_NAME 64
-#define MAX_VALUE 256 /* bytes of a value that stands behind a name */
-#define SAMPLE 96     /* bytes of a value that are looked at to see how random it is */
+#define MAX_VALUE 256    /* bytes of a value that stands behind a name */
+#define MAX_ARGUMENT 200 /* bytes of one on a command line */
+#define MAX_WORDS 40     /* of a list that values are looked through for */
+#define SAMPLE 96        /* bytes of a value that are looked at to see how random it is */
 #define MIN_PASSWORD 6
 #define MIN_KEY 16
 
+/* ---- bytes ------------------------------------------------------------------------------------ */
+
+/* What a byte is where values and words of prose stand. */
+enum {
+    ENDS_VALUE = 1,
+    ENDS_WORD = 2,
+    IS_BETWEEN = 4,
+    IS_BRACKET = 8,     /* of a call, an index, a type */
+    IS_PATH = 16,       /* in no password that stands in prose */
+    IS_BLANKED = 32,    /* what stands for something else: xxxx, **** */
+    BEGINS_FILLER = 64, /* one of fillers, in any case */
+    BEGINS_EXPRESSION = 128,
+};
+static const unsigned char marks[256] = {
+    ['\0'] = ENDS_VALUE | ENDS_WORD | IS_BETWEEN | IS_BRACKET | IS_PATH | BEGINS_EXPRESSION,
+    ['\n'] = ENDS_VALUE | ENDS_WORD,
+    ['\r'] = ENDS_VALUE | ENDS_WORD | IS_BETWEEN,
+    ['#'] = BEGINS_FILLER,
+    ['$'] = BEGINS_FILLER | BEGINS_EXPRESSION,
+    ['%'] = BEGINS_EXPRESSION,
+    ['&'] = ENDS_VALUE | BEGINS_EXPRESSION,
+    ['('] = IS_BETWEEN | IS_BRACKET | BEGINS_EXPRESSION,
+    [')'] = ENDS_VALUE | ENDS_WORD | IS_BETWEEN | IS_BRACKET,
+    ['*'] = IS_BLANKED | BEGINS_FILLER | BEGINS_EXPRESSION,
+    [','] = ENDS_VALUE | ENDS_WORD | IS_BETWEEN,
+    ['.'] = IS_BLANKED | BEGINS_FILLER,
+    ['/'] = IS_PATH,
+    ['0'] = IS_BLANKED,
+    [':'] = IS_BETWEEN | IS_PATH,
+    [';'] = ENDS_VALUE | ENDS_WORD | IS_BETWEEN,
+    ['<'] = ENDS_VALUE | IS_BRACKET | IS_PATH | BEGINS_FILLER | BEGINS_EXPRESSION,
+    ['='] = IS_BETWEEN,
+    ['>'] = ENDS_VALUE | IS_BRACKET | IS_PATH,
+    ['@'] = BEGINS_EXPRESSION,
+    ['C'] = BEGINS_FILLER,
+    ['E'] = BEGINS_FILLER,
+    ['G'] = BEGINS_FILLER,
+    ['I'] = BEGINS_FILLER,
+    ['O'] = BEGINS_FILLER,
+    ['P'] = BEGINS_FILLER,
+    ['R'] = BEGINS_FILLER,
+    ['X'] = IS_BLANKED | BEGINS_FILLER,
+    ['Y'] = BEGINS_FILLER,
+    ['['] = IS_BETWEEN | IS_BRACKET | BEGINS_EXPRESSION,
+    ['\\'] = IS_PATH,
+    [']'] = ENDS_VALUE | ENDS_WORD | IS_BETWEEN | IS_BRACKET,
+    ['c'] = BEGINS_FILLER,
+    ['e'] = BEGINS_FILLER,
+    ['g'] = BEGINS_FILLER,
+    ['i'] = BEGINS_FILLER,
+    ['o'] = BEGINS_FILLER,
+    ['p'] = BEGINS_FILLER,
+    ['r'] = BEGINS_FILLER,
+    ['x'] = IS_BLANKED | BEGINS_FILLER,
+    ['y'] = BEGINS_FILLER,
+    ['{'] = IS_BRACKET | IS_PATH | BEGINS_FILLER | BEGINS_EXPRESSION,
+    ['|'] = ENDS_VALUE | ENDS_WORD | IS_BETWEEN,
+    ['}'] = ENDS_VALUE | IS_BRACKET | IS_PATH,
+};
+
+static bool has_mark(char c, unsigned mark)
+{
+    return marks[(unsigned char)c] & mark;
+}
+
 /* ---- what a value looks like ------------------------------------------------------------------ */
 
-/* Binary logarithm of a number from 1 to SECRET_REACH, times 1024. */
-static unsigned log2_of(unsigned number)
-{
-    unsigned whole = 31u - (unsigned)__builtin_clz(number), result = whole << 10;
-    uint64_t x = (uint64_t)number << (20 - whole); /* 1 to 2, times 2^20 */
-
-    for (unsigned bit = 512; bit > 0; bit /= 2) {
-        x = x * x >> 20;
-        if (x >= 2u << 20) {
-            x >>= 1;
-            result += bit;
-        }
-    }
-    return result;
-}
+/* n times the binary logarithm of n, times 1024, for n up to SAMPLE. */
+static const uint32_t log2_weights[SAMPLE + 1] = {
+    0,      0,      2048,   4869,   8192,   11885,  15882,  20118,  24576,  29214,  34010,
+    38962,  44052,  49257,  54572,  60000,  65536,  71145,  76860,  82631,  88500,  94437,
+    100452, 106536, 112680, 118875, 125138, 131463, 137816, 144246, 150720, 157263, 163840,
+    170445, 177106, 183820, 190584, 197358, 204174, 211068, 217960, 224926, 231882, 238908,
+    245960, 253035, 260176, 267289, 274512, 281701, 288950, 296208, 303524, 310845, 318222,
+    325600, 332976, 340404, 347884, 355357, 362880, 370453, 378014, 385560, 393216, 400790,
+    408474, 416137, 423844, 431595, 439320, 447087, 454896, 462674, 470492, 478350, 486172,
+    494109, 502008, 509945, 517840, 525852, 533820, 541824, 549780, 557855, 565880, 573939,
+    582032, 590159, 598230, 606333, 614560, 622728, 630834, 639065, 647328,
+};
 
 /* Entropy in bits a byte, times 10. */
 static unsigned entropy_of(struct ethos_view value)
 {
-    uint16_t counts[256] = {0};
-    unsigned size = value.size < SAMPLE ? (unsigned)value.size : SAMPLE;
-    uint64_t sum = 0;
+    uint8_t counts[256] = {0};
+    size_t size = value.size < SAMPLE ? value.size : SAMPLE;
+    uint32_t sum = 0;
 
     if (size == 0)
         return 0;
-    for (unsigned i = 0; i < size; i++)
-        counts[(unsigned char)value.data[i]]++;
-    for (unsigned i = 0; i < 256; i++) {
-        if (counts[i])
-            sum += (uint64_t)counts[i] * log2_of(counts[i]);
+    for (size_t i = 0; i < size; i++) {
+        unsigned count = counts[(unsigned char)value.data[i]]++;
+
+        sum += log2_weights[count + 1] - log2_weights[count];
     }
-    return (unsigned)(((uint64_t)size * log2_of(size) - sum) * 10 / size >> 10);
+    return (unsigned)((log2_weights[size] - sum) * 10 / size >> 10);
 }
 
 bool secret_is_varied(struct ethos_view value, unsigned tenths)
@@ -107,21 +170,29 @@ static unsigned char fold(char c)
     return (unsigned char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
 }
 
-/* Whether any of the words, which are not empty, begins in the first SAMPLE bytes, in any case. */
+/* Whether a text begins with a word, which is in small letters, in any case. */
+static bool begins_with_word(const char *p, const char *end, const char *word)
+{
+    while (*word && p < end && fold(*p) == (unsigned char)*word) {
+        p++;
+        word++;
+    }
+    return !*word;
+}
+
+/* Whether any of the words begins in the first SAMPLE bytes and stands in the value, in any case. */
 static bool has_any_word(struct ethos_view value, const char *const *words, size_t count)
 {
-    bool begins[256] = {false};
+    uint8_t first[32] = {0}, next[MAX_WORDS + 1]; /* words by their first byte, counted from 1 */
+    const char *end = value.data + value.size;
 
-    for (size_t i = 0; i < count; i++)
-        begins[fold(*words[i])] = true;
+    for (size_t i = 1; i <= count && i <= MAX_WORDS; i++) {
+        next[i] = first[*words[i - 1] & 31];
+        first[*words[i - 1] & 31] = (uint8_t)i;
+    }
     for (size_t at = 0; at < value.size && at < SAMPLE; at++) {
-        unsigned char first = fold(value.data[at]);
-
-        for (size_t i = 0; begins[first] && i < count; i++) {
-            size_t size = fold(*words[i]) == first ? strlen(words[i]) : SIZE_MAX;
-
-            if (size <= value.size - at &&
-                view_eq_nocase(view_of(value.data + at, size), view_of(words[i], size)))
+        for (size_t i = first[value.data[at] & 31]; i > 0; i = next[i]) {
+            if (begins_with_word(value.data + at, end, words[i - 1]))
                 return true;
         }
     }
@@ -152,7 +223,7 @@ bool secret_is_placeholder(struct ethos_view value)
     size_t blank = 0;
 
     for (size_t i = 0; i < value.size && i < SAMPLE; i++)
-        blank += strchr("xX*.0", value.data[i]) && value.data[i];
+        blank += has_mark(value.data[i], IS_BLANKED);
     size_t looked_at = value.size < SAMPLE ? value.size : SAMPLE;
     if (looked_at > 0 && blank * 10 >= looked_at * 6)
         return true;
@@ -163,54 +234,98 @@ bool secret_is_placeholder(struct ethos_view value)
     return false;
 }
 
-/* A value that is written for somebody to fill in, or that is computed. */
-static bool is_filled_in_later(struct ethos_view value)
-{
-    static const char *const words[] = {
-        "your",        "example",  "changeme",    "change-me",  "change_me",
-        "placeholder", "redacted", "process.env", "os.environ", "getenv",
-        "insert",      "<",        "${",          "{{",         "$(",
-        "xxxx",        "#{",       "****",        "....",
-    };
+/* Words of values that are written for somebody to fill in, or that are computed. */
+static const char *const fillers[] = {
+    "your",        "example",    "changeme", "change-me", "change_me", "placeholder", "redacted",
+    "process.env", "os.environ", "getenv",   "insert",    "<",         "${",          "{{",
+    "$(",          "xxxx",       "#{",       "****",      "....",
+};
 
-    return value.size == 0 || secret_is_placeholder(value) ||
-           has_any_word(value, words, COUNT(words));
+#define LONGEST_FILLER 11 /* bytes */
+
+static bool begins_with_filler(const char *p, const char *end)
+{
+    for (size_t i = 0; has_mark(*p, BEGINS_FILLER) && i < COUNT(fillers); i++) {
+        if (begins_with_word(p, end, fillers[i]))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Whether a value has one of them in its first SAMPLE bytes. Values overlap where a name stands in the value of
+ * another, so it is remembered where none begins.
+ */
+static bool has_filler(struct secret_search *search, struct ethos_view value)
+{
+    const char *text = search->text.data, *end = value.data + value.size;
+    const char *stop = value.data + (value.size < SAMPLE ? value.size : SAMPLE);
+    struct secret_span *none = &search->no_filler;
+    size_t from = (size_t)(value.data - text);
+
+    if (from < none->from || from > none->to)
+        none->from = none->to = from;
+    for (const char *p = text + none->to; p < stop; p++) {
+        if (begins_with_filler(p, end))
+            return true;
+        if (end - p >= LONGEST_FILLER)
+            none->to = (size_t)(p + 1 - text);
+    }
+    return false;
+}
+
+/* A value that is written for somebody to fill in, or that is computed. */
+static bool is_filled_in_later(struct secret_search *search, struct ethos_view value)
+{
+    return value.size == 0 || has_filler(search, value) || secret_is_placeholder(value);
+}
+
+static bool has_no_mark(const char *p, const char *end, unsigned mark)
+{
+    (void)end;
+    return !has_mark(*p, mark);
+}
+
+static bool is_of_bytes(const char *p, const char *end, unsigned bytes)
+{
+    (void)end;
+    return byte_is(*p, bytes);
+}
+
+static bool is_of_others(const char *p, const char *end, unsigned bytes)
+{
+    (void)end;
+    return !byte_is(*p, bytes);
 }
 
 /* A call, an index, a variable, or a chain of names. */
-static bool is_expression(struct ethos_view value)
+static bool is_expression(struct secret_search *search, struct ethos_view value)
 {
-    bool dotted = false, plain = true;
+    const char *p = value.data, *end = p + value.size;
 
-    if (strchr("$@%&(<[{*", value.data[0]))
+    if (has_mark(*p, BEGINS_EXPRESSION) ||
+        secret_span_end(search, &search->no_bracket, p, has_no_mark, IS_BRACKET) < end)
         return true;
-    for (size_t i = 0; i < value.size; i++) {
-        char c = value.data[i];
-
-        if (strchr("()[]{}<>", c))
-            return true;
-        dotted = dotted || (c == '.' && i > 0 && i + 1 < value.size);
-        plain = plain && (byte_is(c, BYTE_LETTER) || strchr("._", c));
-    }
-    return dotted && plain;
+    return value.size > 2 &&
+           secret_span_end(search, &search->names, p, is_of_bytes,
+                           BYTE_LETTER | BYTE_UNDERSCORE | BYTE_DOT) >= end &&
+           memchr(p + 1, '.', value.size - 2);
 }
 
 /* Six bytes or more with a digit and another class, or three classes. */
-static bool is_password(struct ethos_view value, bool quoted)
+static bool is_password(struct secret_search *search, struct ethos_view value, bool quoted)
 {
     unsigned kinds = 0;
 
-    if (value.size < MIN_PASSWORD || value.size > 200 || is_filled_in_later(value))
+    if (value.size < MIN_PASSWORD || value.size > 200)
         return false;
-    if (!quoted && is_expression(value))
-        return false;
-    for (size_t i = 0; i < value.size; i++)
+    for (size_t i = 0; i < value.size && !((kinds & 1) && (kinds & 6)); i++)
         kinds |= (unsigned char)value.data[i] >= 0x80 ? 4 : character_kind(value.data[i]);
-    if (!(kinds & 1) && memchr(value.data, ' ', value.size))
+    if (!(kinds & 1) && (__builtin_popcount(kinds) < 3 || memchr(value.data, ' ', value.size)))
         return false;
-    if (kinds == 1 || kinds == 9)
-        return quoted && value.size >= 8 && kinds == 9;
-    return (kinds & 1) || __builtin_popcount(kinds) >= 3;
+    if (kinds == 1 || (kinds == 9 && (!quoted || value.size < 8)))
+        return false;
+    return (quoted || !is_expression(search, value)) && !is_filled_in_later(search, value);
 }
 
 static bool is_hex(struct ethos_view value)
@@ -238,24 +353,22 @@ static bool is_uuid(struct ethos_view value)
 }
 
 /* Sixteen bytes or more that no person thought of. */
-static bool is_random_key(struct ethos_view value, bool names_uuid)
+static bool is_random_key(struct secret_search *search, struct ethos_view value)
 {
-    bool digit = false;
+    const char *end = value.data + value.size;
 
-    if (value.size < MIN_KEY || value.size > MAX_VALUE || is_filled_in_later(value))
+    if (value.size < MIN_KEY || value.size > MAX_VALUE ||
+        secret_span_end(search, &search->no_digit, value.data, is_of_others, BYTE_DIGIT) >= end ||
+        secret_span_end(search, &search->key_bytes, value.data, is_of_bytes,
+                        BYTE_RUN | BYTE_PERCENT) < end ||
+        is_uuid(value))
         return false;
-    if (is_uuid(value))
-        return names_uuid;
-    for (size_t i = 0; i < value.size; i++) {
-        if (!byte_is(value.data[i], BYTE_RUN | BYTE_PERCENT))
-            return false;
-        digit = digit || byte_is(value.data[i], BYTE_DIGIT);
-    }
-    if (!digit || is_wordy(value))
+    unsigned entropy = entropy_of(value);
+    if (entropy < 30 ||
+        (is_hex(value) ? value.size < 32
+                       : entropy < (value.size < 20 ? 33 : 35) || changes_in(value) < 4))
         return false;
-    if (is_hex(value))
-        return value.size >= 32 && entropy_of(value) >= 30;
-    return changes_in(value) >= 4 && entropy_of(value) >= (value.size < 20 ? 33 : 35);
+    return !is_wordy(value) && !is_filled_in_later(search, value);
 }
 
 /* ---- name and value --------------------------------------------------------------------------- */
@@ -307,32 +420,6 @@ static const char *skip_separator(const char *p, const char *end, bool prose, bo
     return skip_value_blanks(p, end);
 }
 
-/* What a byte is where values and words of prose stand. */
-enum { ENDS_VALUE = 1, ENDS_WORD = 2, IS_BETWEEN = 4 };
-static const unsigned char marks[256] = {
-    ['\0'] = ENDS_VALUE | ENDS_WORD | IS_BETWEEN,
-    ['\r'] = ENDS_VALUE | ENDS_WORD | IS_BETWEEN,
-    ['\n'] = ENDS_VALUE | ENDS_WORD,
-    [','] = ENDS_VALUE | ENDS_WORD | IS_BETWEEN,
-    [';'] = ENDS_VALUE | ENDS_WORD | IS_BETWEEN,
-    [')'] = ENDS_VALUE | ENDS_WORD | IS_BETWEEN,
-    [']'] = ENDS_VALUE | ENDS_WORD | IS_BETWEEN,
-    ['|'] = ENDS_VALUE | ENDS_WORD | IS_BETWEEN,
-    ['}'] = ENDS_VALUE,
-    ['<'] = ENDS_VALUE,
-    ['>'] = ENDS_VALUE,
-    ['&'] = ENDS_VALUE,
-    ['('] = IS_BETWEEN,
-    ['='] = IS_BETWEEN,
-    [':'] = IS_BETWEEN,
-    ['['] = IS_BETWEEN,
-};
-
-static bool has_mark(char c, unsigned mark)
-{
-    return marks[(unsigned char)c] & mark;
-}
-
 static bool ends_value(char c)
 {
     return has_mark(c, ENDS_VALUE) || byte_is(c, BYTE_BLANK | BYTE_QUOTE);
@@ -344,8 +431,25 @@ static bool is_wide_mark(const char *p, const char *end)
     return end - p >= 3 && (memcmp(p, "\xE3\x80", 2) == 0 || memcmp(p, "\xEF\xBC", 2) == 0);
 }
 
+static bool is_of_value(const char *p, const char *end, unsigned none)
+{
+    (void)none;
+    return !ends_value(*p) && !is_wide_mark(p, end) &&
+           !(*p == '\\' && p + 1 < end && strchr("\"nrt", p[1]));
+}
+
+/* Where a value without quotes ends, at `stop` at the latest. A mark of several bytes ends it if it stands before. */
+static const char *value_end(struct secret_search *search, const char *value, const char *stop)
+{
+    const char *end = secret_span_end(search, &search->value, value, is_of_value, 0);
+
+    if (end >= stop || (!ends_value(*end) && stop - end < (*end == '\\' ? 2 : 3)))
+        return stop;
+    return end;
+}
+
 /* The name that the anchor stands in, and what is given to it. */
-static bool read_named_value(const struct secret_search *search, const char *anchor, bool prose,
+static bool read_named_value(struct secret_search *search, const char *anchor, bool prose,
                              struct named_value *out)
 {
     const char *start = search->text.data, *end = start + search->text.size;
@@ -367,16 +471,13 @@ static bool read_named_value(const struct secret_search *search, const char *anc
     stop = end - value > MAX_VALUE ? value + MAX_VALUE : end;
     const char *after = value;
     if (quote) {
-        while (after < stop && *after != quote && *after != '\n')
-            after++;
-        if (after == stop || *after != quote)
+        after = memchr(value, quote, (size_t)(stop - value));
+        if (!after || memchr(value, '\n', (size_t)(after - value)))
             return false;
         if (after > value && after[-1] == '\\')
             after--;
     } else {
-        while (after < stop && !ends_value(*after) && !is_wide_mark(after, stop) &&
-               !(*after == '\\' && after + 1 < stop && strchr("\"nrt", after[1])))
-            after++;
+        after = value_end(search, value, stop);
         while (after > value && strchr(".:!?*_", after[-1]))
             after--;
     }
@@ -422,7 +523,7 @@ static bool is_about(struct ethos_view name)
     return false;
 }
 
-static bool is_unlike_words(struct ethos_view word);
+static bool is_unlike_words(struct secret_search *search, struct ethos_view word);
 
 bool find_named_password(struct secret_search *search, const char *anchor, struct secret *out)
 {
@@ -430,9 +531,10 @@ bool find_named_password(struct secret_search *search, const char *anchor, struc
 
     if (!read_named_value(search, anchor, true, &named) || is_about(named.name))
         return false;
-    if (named.in_table && !is_unlike_words(named.value))
+    if (named.in_table && !is_unlike_words(search, named.value))
         return false;
-    return is_password(named.value, named.quoted) && report_secret(search, named.value, out);
+    return is_password(search, named.value, named.quoted) &&
+           report_secret(search, named.value, out);
 }
 
 bool find_named_value(struct secret_search *search, const char *anchor, struct secret *out)
@@ -440,7 +542,7 @@ bool find_named_value(struct secret_search *search, const char *anchor, struct s
     static const char *const uuid_names[] = {"token", "secret", "api_key", "apikey", "api-key"};
     struct named_value named;
 
-    if (!read_named_value(search, anchor, false, &named) || is_about(named.name))
+    if (!read_named_value(search, anchor, false, &named))
         return false;
     static const char *const schemes[] = {"Bearer", "Basic", "Token", "Bot", "Digest"};
     if (is_one_of_words(named.value, schemes, COUNT(schemes)) &&
@@ -452,17 +554,17 @@ bool find_named_value(struct secret_search *search, const char *anchor, struct s
         if (named.value.size == 0)
             return false;
     }
-    static const char *const own[] = {"token", "secret", "key"};
-    if (has_any_word(named.value, own, COUNT(own)))
-        return false;
     bool random = named.quoted && named.value.size >= 30 && named.value.size <= 128 &&
                   entropy_of(named.value) >= 42 &&
                   !memchr(named.value.data, ' ', named.value.size) &&
-                  !is_expression(view_of(named.value.data + 1, 1));
-    if (!is_random_key(named.value, has_any_word(named.name, uuid_names, COUNT(uuid_names))) &&
-        !random)
+                  !is_expression(search, view_of(named.value.data + 1, 1));
+    bool uuid = is_uuid(named.value) && has_any_word(named.name, uuid_names, COUNT(uuid_names)) &&
+                !is_filled_in_later(search, named.value);
+    if (!random && !uuid && !is_random_key(search, named.value))
         return false;
-    return report_secret(search, named.value, out);
+    static const char *const own[] = {"token", "secret", "key"};
+    return !has_any_word(named.value, own, COUNT(own)) && !is_about(named.name) &&
+           report_secret(search, named.value, out);
 }
 
 /* ---- URLs, headers, command lines ------------------------------------------------------------ */
@@ -492,7 +594,7 @@ bool find_url_password(struct secret_search *search, const char *anchor, struct 
     struct ethos_view value = view_of(pass, (size_t)(at - pass));
     struct ethos_view name = view_of(user, (size_t)(pass - 1 - user));
     if (view_eq(value, name) || is_one_of_words(value, examples, COUNT(examples)) ||
-        is_filled_in_later(value) || strchr("$<{%[", value.data[0]))
+        is_filled_in_later(search, value) || strchr("$<{%[", value.data[0]))
         return false;
     return report_secret(search, value, out);
 }
@@ -511,8 +613,8 @@ bool find_bearer(struct secret_search *search, const char *anchor, struct secret
 {
     struct ethos_view value = token_at(search, anchor + 7);
 
-    if (value.size < 20 || is_filled_in_later(value) || !secret_is_varied(value, 30) ||
-        is_wordy(value))
+    if (value.size < 20 || !secret_is_varied(value, 30) || is_wordy(value) ||
+        is_filled_in_later(search, value))
         return false;
     return report_secret(search, value, out);
 }
@@ -559,6 +661,22 @@ bool find_docker_auth(struct secret_search *search, const char *anchor, struct s
            report_secret(search, named.value, out);
 }
 
+static bool is_of_argument(const char *p, const char *end, unsigned none)
+{
+    (void)end, (void)none;
+    return !ends_value(*p);
+}
+
+/* Where an argument of a program ends. */
+static const char *argument_end(struct secret_search *search, const char *p)
+{
+    const char *text_end = search->text.data + search->text.size;
+    const char *stop = text_end - p > MAX_ARGUMENT ? p + MAX_ARGUMENT : text_end;
+    const char *end = secret_span_end(search, &search->argument, p, is_of_argument, 0);
+
+    return end < stop ? end : stop;
+}
+
 /* curl -u user:password, --user user:password, --password X, --password=X */
 bool find_command_password(struct secret_search *search, const char *anchor, struct secret *out)
 {
@@ -574,10 +692,7 @@ bool find_command_password(struct secret_search *search, const char *anchor, str
         return false;
     while (p < end && (*p == ' ' || *p == '='))
         p++;
-    const char *value = skip_quote(p, end), *stop = end - value > 200 ? value + 200 : end;
-    const char *after = value;
-    while (after < stop && !ends_value(*after))
-        after++;
+    const char *value = skip_quote(p, end), *after = argument_end(search, value);
     if (login) {
         const char *colon = memchr(value, ':', (size_t)(after - value));
 
@@ -586,12 +701,12 @@ bool find_command_password(struct secret_search *search, const char *anchor, str
         value = colon + 1;
     }
     struct ethos_view found = view_of(value, (size_t)(after - value));
-    if (login ? found.size < 4 || is_filled_in_later(found) || strchr("$<{", found.data[0])
-              : !is_password(found, false))
+    if (login ? found.size < 4 || is_filled_in_later(search, found) || strchr("$<{", found.data[0])
+              : !is_password(search, found, false))
         return false;
     static const char *const words[] = {"password", "passwd", "pass", "secret", "token", "pwd"};
     if (is_one_of_words(found, words, COUNT(words)) ||
-        (login && !is_password(found, true) && found.size < 8))
+        (login && !is_password(search, found, true) && found.size < 8))
         return false;
     return report_secret(search, found, out);
 }
@@ -638,6 +753,8 @@ bool find_option_password(struct secret_search *search, const char *anchor, stru
 
     stop = line ? line : stop;
     for (size_t i = 0; i < COUNT(password_places); i++) {
+        if (*anchor != *password_places[i].start)
+            continue;
         size_t start = strlen(password_places[i].start), size = strlen(password_places[i].mark);
         const char *at = anchor + start - 1;
 
@@ -649,11 +766,12 @@ bool find_option_password(struct secret_search *search, const char *anchor, stru
         }
         if (!at)
             continue;
-        const char *value = skip_quote(at, text_end), *after = value;
-        while (after < text_end && after - value < 200 && !ends_value(*after) && *after != '@')
-            after++;
+        const char *value = skip_quote(at, text_end);
+        const char *after = argument_end(search, value);
+        const char *at_sign = memchr(value, '@', (size_t)(after - value));
+        after = at_sign ? at_sign : after;
         struct ethos_view found = view_of(value, (size_t)(after - value));
-        if (is_password(found, false))
+        if (is_password(search, found, false))
             return report_secret(search, found, out);
     }
     return false;
@@ -705,6 +823,8 @@ const char *secret_next_foreign_name(const char *p, const char *end)
         if (!((unsigned char)*p & 0x80))
             continue;
         for (size_t i = 0; i < COUNT(foreign_names); i++) {
+            if (p[0] != foreign_names[i][0] || end - p < 2 || p[1] != foreign_names[i][1])
+                continue;
             size_t size = strlen(foreign_names[i]);
 
             if ((size_t)(end - p) >= size && memcmp(p, foreign_names[i], size) == 0)
@@ -715,7 +835,7 @@ const char *secret_next_foreign_name(const char *p, const char *end)
 }
 
 /* A word that nobody would write but as a password: of three kinds of bytes, or several words with a number. */
-static bool is_unlike_words(struct ethos_view word)
+static bool is_unlike_words(struct secret_search *search, struct ethos_view word)
 {
     static const char *const own[] = {"passw", "token", "secret"};
     unsigned kinds = 0, joins = 0;
@@ -725,16 +845,16 @@ static bool is_unlike_words(struct ethos_view word)
     for (size_t i = 0; i < word.size; i++) {
         char c = word.data[i];
 
-        if ((unsigned char)c >= 0x80 || strchr("/\\@:<>{}", c))
+        if ((unsigned char)c >= 0x80 || c == '@' || has_mark(c, IS_PATH))
             return false;
         kinds |= character_kind(c);
-        joins += c == '-' || c == '_' || c == '.';
+        joins += byte_is(c, BYTE_DASH | BYTE_UNDERSCORE | BYTE_DOT);
     }
     bool mixed = (kinds & 7) == 7
                      ? changes_in(word) >= (kinds & 8 ? 2 : 4) && (kinds & 8 || word.size >= 10)
                      : (kinds & 5) == 5 && joins >= 3 && (kinds & 8);
-    return mixed && !has_any_word(word, own, COUNT(own)) && !is_filled_in_later(word) &&
-           !is_expression(word);
+    return mixed && !has_any_word(word, own, COUNT(own)) && !is_filled_in_later(search, word) &&
+           !is_expression(search, word);
 }
 
 /* Whether what stands before a word says that the word is what was named. */
@@ -767,56 +887,76 @@ static bool is_stated(const char *from, const char *word)
 }
 
 /* Letters and a digit, as people choose them: what no name of a thing looks like where a password is told. */
-static bool is_chosen(struct ethos_view word)
+static bool is_chosen(struct secret_search *search, struct ethos_view word)
 {
     static const char *const things[] = {"sha", "md5", "argon", "crypt",  "http",
                                          "iso", "rfc", "utf",   "base64", "aes"};
     unsigned kinds = 0, digits = 0;
 
-    if (word.size < 8 || word.size > 64 || *word.data == '_' || is_filled_in_later(word) ||
-        is_expression(word) || has_any_word(word, things, COUNT(things)))
+    if (word.size < 8 || word.size > 64 || *word.data == '_')
         return false;
     for (size_t i = 0; i < word.size; i++) {
-        if ((unsigned char)word.data[i] >= 0x80 || strchr("/\\:<>{}", word.data[i]))
+        if ((unsigned char)word.data[i] >= 0x80 || has_mark(word.data[i], IS_PATH))
             return false;
         kinds |= character_kind(word.data[i]);
         digits += byte_is(word.data[i], BYTE_DIGIT);
     }
-    return (kinds & 5) == 5 && (digits > 1 || kinds != 5);
+    return (kinds & 5) == 5 && (digits > 1 || kinds != 5) && !is_expression(search, word) &&
+           !has_any_word(word, things, COUNT(things)) && !is_filled_in_later(search, word);
+}
+
+/* Whether a word of prose, and the blanks between two, surely end at p, wherever they begin. */
+static bool ends_word(char c)
+{
+    return (unsigned char)c & 0x80 || byte_is(c, BYTE_BLANK | BYTE_QUOTE) || has_mark(c, ENDS_WORD);
 }
 
 /*
  * The first such word behind the anchor, in its sentence. Words end at blanks and at what no password ends with;
- * between characters of other scripts no blank is needed.
+ * between characters of other scripts no blank is needed. Words that were read for an anchor before are not read
+ * again.
  */
 bool find_password_in_prose(struct secret_search *search, const char *anchor, struct secret *out)
 {
-    const char *end = search->text.data + search->text.size;
+    const char *text = search->text.data, *end = text + search->text.size;
     const char *stop = end - anchor > PROSE_REACH ? anchor + PROSE_REACH : end;
-    const char *p = byte_run(anchor, stop, BYTE_TOKEN);
+    const char *p = secret_run_end(search, 'L', anchor);
 
-    if (p == stop)
+    if (p >= stop)
         return false;
     if (p + 1 < stop && *p == ':' && !byte_is(p[1], BYTE_BLANK)) // an identifier
         return false;
-    while (p < stop && *p != '\n') {
-        if ((unsigned char)*p & 0x80 || byte_is(*p, BYTE_BLANK | BYTE_QUOTE) ||
-            has_mark(*p, IS_BETWEEN)) {
+    struct secret_span *known = &search->prose, seen = {(size_t)(p - text), (size_t)(p - text)};
+    bool sentence_ends = false;
+    while (p < stop && *p != '\n' && !sentence_ends) {
+        size_t at = (size_t)(p - text);
+
+        if (ends_word(*p) && at >= known->from && at < known->to && text + known->to <= stop) {
+            p = text + known->to;
+            seen = (struct secret_span){known->from, known->to};
+            sentence_ends = search->ends_sentence;
+            continue;
+        }
+        if (ends_word(*p) || has_mark(*p, IS_BETWEEN)) {
             p++;
             continue;
         }
         const char *word = p;
-        while (p < stop && p - word < 128 && !((unsigned char)*p & 0x80) &&
-               !byte_is(*p, BYTE_BLANK | BYTE_QUOTE) && !has_mark(*p, ENDS_WORD))
+        while (p < stop && !ends_word(*p))
             p++;
         const char *after = p;
         while (after > word && strchr(".:!?", after[-1]))
             after--;
         struct ethos_view found = view_of(word, (size_t)(after - word));
-        if (is_unlike_words(found) || (is_stated(anchor, word) && is_chosen(found)))
+        if (is_unlike_words(search, found) || (is_chosen(search, found) && is_stated(anchor, word)))
             return report_secret(search, found, out);
-        if (after < p && after[0] == '.' && p < stop) // the end of the sentence
-            return false;
+        sentence_ends = p < stop && after < p && *after == '.';
+        if (p < stop)
+            seen.to = (size_t)(p - text);
+    }
+    if (seen.to > seen.from) {
+        *known = seen;
+        search->ends_sentence = sentence_ends;
     }
     return false;
 }
@@ -828,7 +968,7 @@ bool find_key_in_prose(struct secret_search *search, const char *anchor, struct 
         "key",     "token", "secret",  "credential", "clave", "chave",         "chiave", "schl",
         "sleutel", "klucz", "anahtar", "jeton",      "ключ",  "токен",         "секрет", "密钥",
         "密鑰",    "令牌",  "キー",    "トークン",   "키",    "토큰",          "مفتاح",  "رمز",
-        "कुंजी",     "टोकन",  "khóa",    "cl\xc3\xa9", "-H \"", "Authorization",
+        "कुंजी",     "टोकन",  "khóa",    "cl\xc3\xa9", "-h \"", "authorization",
     };
     static const char *const others[] = {
         "[redacted", "sha",      "commit", "hash",        "digest",  "checksum",
@@ -851,11 +991,8 @@ bool find_key_in_prose(struct secret_search *search, const char *anchor, struct 
     const char *line = memrchr(from, '\n', (size_t)(anchor - from));
     struct ethos_view before = view_of(line ? line + 1 : from,
                                        (size_t)(anchor - (line ? line + 1 : from)));
-    if (!has_any_word(before, keys, COUNT(keys)) || has_any_word(before, others, COUNT(others)))
-        return false;
-    if (memchr(value.data, '/', value.size) && is_wordy(value))
-        return false;
-    return is_random_key(value, false) && report_secret(search, value, out);
+    return is_random_key(search, value) && has_any_word(before, keys, COUNT(keys)) &&
+           !has_any_word(before, others, COUNT(others)) && report_secret(search, value, out);
 }
 
 /* Cookie: name=value; the value of a session is long and random. */
@@ -876,8 +1013,8 @@ bool find_cookie(struct secret_search *search, const char *anchor, struct secret
             return false;
         const char *after = byte_run(equals + 1, stop, BYTE_RUN | BYTE_PERCENT);
         struct ethos_view value = view_of(equals + 1, (size_t)(after - equals - 1));
-        if (value.size >= 24 && !is_filled_in_later(value) && !is_wordy(value) &&
-            secret_is_varied(value, 35))
+        if (value.size >= 24 && secret_is_varied(value, 35) && !is_wordy(value) &&
+            !is_filled_in_later(search, value))
             return report_secret(search, value, out);
         p = after > p ? after : p + 1;
     }

@@ -32,23 +32,19 @@ static const struct {
     {'%', BYTE_TOKEN | BYTE_PERCENT},
 };
 
-/*
- * Where the bytes of a class that begin at p end. However often it is asked for the same run, that is walked once:
- * a text may be one run that is all anchors.
- */
-static const char *class_end(struct secret_search *self, char name, const char *p)
+static bool is_of_class(const char *p, const char *end, unsigned bytes)
 {
-    const char *text = self->text.data, *end = text + self->text.size;
-    size_t which = 0, at = (size_t)(p - text);
+    (void)end;
+    return byte_is(*p, bytes);
+}
+
+const char *secret_run_end(struct secret_search *self, char name, const char *p)
+{
+    size_t which = 0;
 
     while (classes[which].name != name)
         which++;
-    struct secret_class_run *run = &self->runs[which];
-    if (at < run->from || at >= run->to) {
-        run->from = at;
-        run->to = (size_t)(byte_run(p, end, classes[which].bytes) - text);
-    }
-    return text + run->to;
+    return secret_span_end(self, &self->runs[which], p, is_of_class, classes[which].bytes);
 }
 
 static size_t read_shape_number(const char **shape)
@@ -74,7 +70,7 @@ const char *secret_shape_end(struct secret_search *self, const char *shape, cons
             run_end = p;
             continue;
         }
-        run_end = class_end(self, *shape++, p);
+        run_end = secret_run_end(self, *shape++, p);
         size_t least = read_shape_number(&shape);
         most = least;
         if (*shape == '-' && byte_is(shape[1], BYTE_DIGIT)) {
@@ -218,9 +214,8 @@ static bool is_run_start(const char *start, const char *p)
 /* Rules without an anchor, where a token may begin within the run. */
 static bool run_holds(struct secret_search *self, const char *p, struct secret *out)
 {
-    for (size_t i = 0; i < secret_rule_count; i++) {
-        if (!secret_rules[i].anchor && rule_holds(self, &secret_rules[i], p, out) &&
-            out->start >= self->at)
+    for (size_t i = 0; !secret_rules[i].anchor; i++) {
+        if (rule_holds(self, &secret_rules[i], p, out) && out->start >= self->at)
             return true;
     }
     return false;

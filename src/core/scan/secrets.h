@@ -25,6 +25,11 @@ struct secret {
     const char *tag;
 };
 
+/* Bytes of a text. */
+struct secret_span {
+    size_t from, to;
+};
+
 /* A search from the start of a text to its end. Start from all zero but for the text. */
 struct secret_search {
     struct ethos_view text;
@@ -34,9 +39,13 @@ struct secret_search {
     size_t name;         /* names in other scripts before it were tried */
     bool has_anchor, has_run, has_name;
     struct secret by_anchor, by_run, by_name; /* found, and not given out yet */
-    struct secret_class_run {
-        size_t from, to;
-    } runs[SECRET_CLASSES]; /* the bytes of a class, where it was asked for last */
+    struct secret_span runs[SECRET_CLASSES]; /* the bytes of a class, where it was asked for last */
+    /* What was found out about bytes that several rules ask for. */
+    struct secret_span value, argument; /* nothing in it ends one */
+    struct secret_span no_filler;       /* no word begins in it that only stands for a value */
+    struct secret_span no_digit, no_bracket, names, key_bytes; /* what they say */
+    struct secret_span prose;                                  /* no word in it is a password */
+    bool ends_sentence;                                        /* behind `prose` */
 };
 
 /*

@@ -19,6 +19,7 @@
 #include "base/view.h"
 #include "core/memory/sanitize.h"
 #include "core/scan/secret_rules.h"
+#include "core/scan/visible.h"
 
 static uint64_t seed = 88172645463325252u;
 
@@ -227,6 +228,28 @@ static void test_passwords_that_are_told(void **state)
                     "care and wait");
 }
 
+/* Each round of redacting takes one word away, and makes the next one visible. */
+static void test_a_line_with_ever_more_secrets_is_not_lost(void **state)
+{
+    struct str text, out, again;
+
+    (void)state;
+    str_init(&text, 1 << 16);
+    str_init(&out, 1 << 16);
+    str_init(&again, 1 << 16);
+    str_adds(&text, "schl\xC3\xBCsselyquired to7z E0AjIXD7RXpYAiNatXqeMoJVFT7jFQ8"
+                    "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
+                    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJlLXNiQmIWU5dfm2RtZj"
+                    "b8cAcrEhgz8HaGhqcyJHMi6hzQC5GEfoqrHXjVEjBX-lin_api_rxpx6KTg="
+                    "zRacq+B72wNt+ekw2M+9d8D.e8S");
+    assert_true(scan_text(str_view(&text), SCAN_REDACT, &out, NULL));
+    assert_string_equal(out.data, "[REDACTED:secret]");
+    assert_false(scan_text(str_view(&out), SCAN_REDACT, &again, NULL));
+    str_release(&text);
+    str_release(&out);
+    str_release(&again);
+}
+
 static void test_what_is_no_secret_stays(void **state)
 {
     static const char *const rows[] = {
@@ -249,6 +272,179 @@ static void test_what_is_no_secret_stays(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         assert_redacted(rows[i], rows[i]);
+}
+
+/* Characters that show nothing, of each kind. */
+static const char *const invisible[] = {
+    "\xC2\xAD",     /* soft hyphen */
+    "\xCD\x8F",     /* joiner of graphemes */
+    "\xD8\x9C",     /* Arabic letter mark */
+    "\xE1\x85\x9F", /* Hangul fillers */
+    "\xE1\x85\xA0",     "\xE3\x85\xA4",     "\xEF\xBE\xA0",
+    "\xE1\x9E\xB4", /* Khmer vowels that are none */
+    "\xE1\xA0\x8B", /* Mongolian selector */
+    "\xE1\xA0\x8E", /* Mongolian separator */
+    "\xE2\x80\x8B", /* zero-width space, non-joiner, joiner */
+    "\xE2\x80\x8C",     "\xE2\x80\x8D",     "\xE2\x80\x8E",
+    "\xE2\x80\x8F",                                         /* directions */
+    "\xE2\x80\xAA",     "\xE2\x80\xAE",     "\xE2\x81\xA0", /* word joiner, invisible times */
+    "\xE2\x81\xA2",     "\xE2\x81\xA6",     "\xE2\x81\xAF",
+    "\xEF\xB8\x80",                                         /* variation selectors */
+    "\xEF\xB8\x8F",     "\xF3\xA0\x84\x80", "\xEF\xBB\xBF", /* byte order mark */
+    "\xEF\xBF\xB9",                                         /* annotation */
+    "\xF0\x9B\xB2\xA0",                                     /* shorthand */
+    "\xF0\x9D\x85\xB3",                                     /* music */
+    "\xF3\xA0\x80\x81",                                     /* tags */
+    "\xF3\xA0\x81\x81", "\xF3\xA0\x81\xBF",
+};
+
+#define INVISIBLE (sizeof invisible / sizeof invisible[0])
+
+/* Puts one between all bytes of a secret, or behind one byte only. */
+static void add_disguised(struct str *out, const char *secret, const char *between, size_t only)
+{
+    for (size_t i = 0; secret[i]; i++) {
+        str_addc(out, secret[i]);
+        if (secret[i + 1] && (only == SIZE_MAX || only == i))
+            str_adds(out, between);
+    }
+}
+
+static void assert_disguised_is_redacted(const char *secret, const char *tag, const char *between,
+                                         size_t only)
+{
+    struct str text, out, again, expected;
+    struct scan_tally tally = {0};
+
+    str_init(&text, 1 << 16);
+    str_init(&out, 1 << 16);
+    str_init(&again, 1 << 16);
+    str_init(&expected, 1 << 16);
+    str_printf(&text, "%sa \xE2\x80\x99 %s", between, between);
+    size_t before = text.size;
+    add_disguised(&text, secret, between, only);
+    size_t size = text.size - before;
+    str_printf(&text, "%s b%s\nc", between, between);
+    str_printf(&expected, "%sa \xE2\x80\x99 %s[REDACTED:%s]%s b%s\nc", between, between, tag,
+               between, between);
+    assert_true(scan_text(str_view(&text), SCAN_REDACT, &out, &tally));
+    assert_string_equal(out.data, expected.data);
+    assert_int_equal(tally.secret_bytes, size);
+    assert_false(scan_text(str_view(&out), SCAN_REDACT, &again, NULL));
+    str_release(&text);
+    str_release(&out);
+    str_release(&again);
+    str_release(&expected);
+}
+
+static void test_invisible_characters_hide_no_secret(void **state)
+{
+    static const struct {
+        const char *tag, *prefix, *shape;
+    } families[] = {
+        {"github-pat", "ghp_", "A36"},         {"aws-key", "AKIA", "U16"},
+        {"openai-key", "sk-", "L48"},          {"gitlab-token", "glpat-", "L20"},
+        {"slack-token", "xoxs-", "L30"},       {"npm-token", "npm_", "A36"},
+        {"stripe-key", "rk_live_", "A24"},     {"digitalocean-token", "dop_v1_", "h64"},
+        {"grafana-token", "glsa_", "A32'_H8"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
+        struct str secret;
+
+        str_init(&secret, 4096);
+        str_adds(&secret, families[i].prefix);
+        make_body(families[i].shape, &secret);
+        for (size_t j = 0; j < INVISIBLE; j++) {
+            assert_disguised_is_redacted(secret.data, families[i].tag, invisible[j], SIZE_MAX);
+            for (size_t at = 0; at + 1 < secret.size; at += 1 + at / 4)
+                assert_disguised_is_redacted(secret.data, families[i].tag, invisible[j], at);
+        }
+        str_release(&secret);
+    }
+    assert_redacted("pass\xE2\x80\x8Bword: Tr0ub4\xC2\xAD"
+                    "dor&3",
+                    "pass\xE2\x80\x8Bword: [REDACTED:password]");
+    assert_redacted("postgres://app:k3Jq\xE2\x81\xA0"
+                    "9zX2@db.test/app",
+                    "postgres://app:[REDACTED:url-password]@db.test/app");
+    assert_redacted("a\xE2\x80\x8B npm is fine, na\xC3\xAFve\xE2\x80\x8B",
+                    "a\xE2\x80\x8B npm is fine, na\xC3\xAFve\xE2\x80\x8B");
+}
+
+static void test_a_token_of_tags_is_a_token(void **state)
+{
+    struct str secret, text, expected;
+
+    (void)state;
+    str_init(&secret, 4096);
+    str_init(&text, 4096);
+    str_init(&expected, 4096);
+    str_adds(&secret, "npm_");
+    make_body("A36", &secret);
+    str_adds(&text, "see ");
+    for (size_t i = 0; i < secret.size; i++) {
+        unsigned c = 0x80000u + (unsigned char)secret.data[i];
+        str_printf(&text, "\xF3\xA0%c%c", (int)(0x80 | (c >> 6 & 0x3F)), (int)(0x80 | (c & 0x3F)));
+    }
+    str_adds(&text, " there");
+    assert_redacted(text.data, "see [REDACTED:npm-token] there");
+    str_release(&secret);
+    str_release(&text);
+    str_release(&expected);
+}
+
+static void test_invisible_characters_hide_no_private_key(void **state)
+{
+    (void)state;
+    assert_redacted("-----BEGIN PRIV\xE2\x80\x8B"
+                    "ATE KEY-----\n" BODY "-----END PRIVATE KEY-----\nb\n",
+                    "-----BEGIN PRIV\xE2\x80\x8B"
+                    "ATE KEY-----\n[REDACTED:private-key]\n\n"
+                    "-----END PRIVATE KEY-----\nb\n");
+    assert_redacted("a\n-----BEGIN PRIVATE KEY-----\nMI\xC2\xADIE\xE2\x80\x8B" BODY
+                    "-----END PRIVATE KEY-----\nb\n",
+                    "a\n-----BEGIN PRIVATE KEY-----\n[REDACTED:private-key]\n\n"
+                    "-----END PRIVATE KEY-----\nb\n");
+    assert_redacted(BODY "-----END PRI\xEF\xBB\xBFVATE KEY-----\nb\n",
+                    "[REDACTED:private-key]\n\n-----END PRI\xEF\xBB\xBFVATE KEY-----\nb\n");
+}
+
+/* Each byte of the copy is where the map says, and the map rises. */
+static void test_the_map_is_exact(void **state)
+{
+    (void)state;
+    for (size_t round = 0; round < 2000; round++) {
+        struct visible_text copy;
+        struct str text;
+
+        str_init(&text, 4096);
+        for (unsigned parts = random_below(40); parts > 0; parts--)
+            str_adds(&text, random_below(2)   ? invisible[random_below(INVISIBLE)]
+                            : random_below(2) ? "a"
+                                              : "\xE2\x80\x99z");
+        visible_init(&copy);
+        enum visible_tags tags = random_below(2) ? VISIBLE_READ_TAGS : VISIBLE_DROP_TAGS;
+        if (visible_read(&copy, str_view(&text), tags)) {
+            size_t last = 0;
+
+            for (size_t at = 0; at < copy.text.size; at++) {
+                size_t start = visible_start(&copy, at), end = visible_end(&copy, at + 1);
+
+                assert_true(start >= last && end > start && end <= text.size);
+                assert_true(end == start + 4 ||
+                            (end == start + 1 && text.data[start] == copy.text.data[at]));
+                assert_int_equal(visible_find(&copy, start), at);
+                assert_int_equal(visible_find(&copy, last), at);
+                last = end;
+            }
+            assert_int_equal(visible_start(&copy, copy.text.size), text.size);
+            assert_int_equal(visible_find(&copy, text.size), copy.text.size);
+        }
+        visible_release(&copy);
+        str_release(&text);
+    }
 }
 
 static void test_redacting_twice_is_redacting_once(void **state)
@@ -312,7 +508,12 @@ int main(void)
         cmocka_unit_test(test_values_that_stand_somewhere),
         cmocka_unit_test(test_options_of_programs),
         cmocka_unit_test(test_passwords_that_are_told),
+        cmocka_unit_test(test_a_line_with_ever_more_secrets_is_not_lost),
         cmocka_unit_test(test_what_is_no_secret_stays),
+        cmocka_unit_test(test_invisible_characters_hide_no_secret),
+        cmocka_unit_test(test_a_token_of_tags_is_a_token),
+        cmocka_unit_test(test_invisible_characters_hide_no_private_key),
+        cmocka_unit_test(test_the_map_is_exact),
         cmocka_unit_test(test_redacting_twice_is_redacting_once),
         cmocka_unit_test(test_benign_values),
     };
