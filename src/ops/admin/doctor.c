@@ -377,7 +377,7 @@ static int describe_hidden(struct visit *visit, struct ethos_turn *turn,
                            "else reword it"
                          : "reword it, so that it does not address the model");
     if (first > 0) {
-        str_adds(remedy, ", or show it as it is: ");
+        str_adds(remedy, "; to show it as it is, run: ");
         name_command(turn, row, first, remedy);
     }
     arena_release(&arena);
