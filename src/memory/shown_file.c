@@ -161,6 +161,16 @@ int shown_file_lines(struct ethos *ethos, const char *scope, struct arena *arena
     return rows ? ETHOS_OK : ETHOS_NOMEM;
 }
 
+void shown_file_stamp(struct ethos *ethos, struct home_stamp *out)
+{
+    int root;
+    *out = (struct home_stamp){0};
+    if (service_open_root(ethos, false, &root, NULL) != ETHOS_OK || root < 0)
+        return;
+    home_stamp(root, SHOWN_FILE, out);
+    os_close(root);
+}
+
 /* ---- changing ---------------------------------------------------------------------------------- */
 
 /* Copies all lines but the decision's; out_there: it was there. */

@@ -41,6 +41,10 @@ int shown_file_read(struct ethos *ethos, const char *scope, struct arena *arena,
 int shown_file_lines(struct ethos *ethos, const char *scope, struct arena *arena,
                      struct shown_lines *out);
 
+/* Tells whether the decisions are still those that were read; all zero: there are none. */
+struct home_stamp;
+void shown_file_stamp(struct ethos *ethos, struct home_stamp *out);
+
 /* Records a decision durably, in place of an earlier one. ETHOS_LIMIT when there are SHOWN_MAX_LINES. */
 int shown_file_add(struct ethos *ethos, const struct shown_decision *decision,
                    struct ethos_error *error);

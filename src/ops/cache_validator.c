@@ -4,24 +4,47 @@
 #include "ops/cache_validator.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "memory/home/directory.h"
+#include "memory/shown_file.h"
 
 struct op_again {
     struct service_seen seen;
-    int64_t day; /* -1: any */
+    int64_t day;             /* -1: any */
+    bool guarded;            /* what of it is shown depends on the decisions of the owner, */
+    struct home_stamp shown; /* which were these */
 };
 
 struct op_again *again_new(const struct service_seen *seen, int64_t day)
 {
     struct op_again *self = seen->turn ? malloc(sizeof *self) : NULL;
     if (self)
-        *self = (struct op_again){*seen, day};
+        *self = (struct op_again){.seen = *seen, .day = day};
     return self;
+}
+
+void again_guard(struct op_again *self, struct ethos *ethos)
+{
+    if (!self)
+        return;
+    self->guarded = true;
+    shown_file_stamp(ethos, &self->shown);
+}
+
+static bool is_shown_same(const struct op_again *self, struct ethos *ethos)
+{
+    struct home_stamp now;
+    if (!self->guarded)
+        return true;
+    shown_file_stamp(ethos, &now);
+    return memcmp(&now, &self->shown, sizeof now) == 0;
 }
 
 bool op_again_holds(const struct op_again *self, struct ethos *ethos)
 {
     return self && (self->day < 0 || again_day(service_now_ms(ethos)) == self->day) &&
-           service_holds(ethos, &self->seen);
+           is_shown_same(self, ethos) && service_holds(ethos, &self->seen);
 }
 
 void op_again_free(struct op_again *self)

@@ -19,4 +19,10 @@ static inline int64_t again_day(int64_t ms)
     return ms / 86400000;
 }
 
+/*
+ * The same, of a result in which the guard found something: it holds while the lines that the owner allows stay the
+ * same. To be called before those are read. NULL does nothing.
+ */
+void again_guard(struct op_again *self, struct ethos *ethos);
+
 #endif

@@ -212,7 +212,7 @@ int op_run(const struct op *op, struct op_call *call, struct op_result *result,
     int code = check_args(op, call->args, error);
     if (code == ETHOS_OK)
         code = op->run(call, result, error);
-    return code == ETHOS_OK && call->guarded ? guard_result(result, error) : code;
+    return code == ETHOS_OK && call->guarded ? guard_result(call->ethos, result, error) : code;
 }
 
 /* Whatever it found that is of others is not in the result. */

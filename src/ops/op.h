@@ -165,6 +165,13 @@ struct op_member {
 };
 
 /*
+ * Where the texts of a result come from, so that a guard can leave the lines that the owner allows in one scope:
+ * nobody knows; from the scope that each object names in "scope"; a block whose sections were guarded when it was
+ * made, in its members and no deeper.
+ */
+enum op_texts { OP_TEXTS_ANY, OP_TEXTS_SCOPED, OP_TEXTS_BLOCK };
+
+/*
  * json is owned, and NULL when there are members; text holds raw bytes when has_text. When printed, the JSON was appended to text, and json
  * holds no more of it than what surfaces look at: the revision. code and error tell of a partial result.
  */
@@ -176,6 +183,7 @@ struct op_result {
     struct str text;
     bool has_text;
     bool printed;
+    enum op_texts texts_of; /* for a guarded call: whose memory they are of */
     bool withheld;          /* of a guarded call: something was taken out */
     struct op_again *again; /* owned; NULL: whether it would be the same again cannot be told */
     int code;

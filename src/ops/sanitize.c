@@ -7,26 +7,70 @@
  */
 #include "ops/sanitize.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/text/invisible.h"
 #include "base/view.h"
 #include "core/memory/sanitize.h"
+#include "memory/shown_file.h"
+#include "ops/cache_validator.h"
 
 /* A character of two bytes takes six when it is shown, longer ones grow less. */
 #define SHOWN_ROOM (3 * (size_t)ETHOS_MAX_STORE_BYTES)
 
 struct guard {
+    struct ethos *ethos;
+    struct op_again *again; /* of the result, or NULL */
+    struct arena arena;
     struct str safe; /* of the string at hand: without what is withheld */
     struct str text; /* and with everything to be seen */
-    bool withheld;
+    enum op_texts texts_of;
+    const char *scope;           /* of the text at hand, or NULL */
+    char known[ETHOS_MAX_SCOPE]; /* of these lines, that the owner allows */
+    struct shown_lines shown;
+    bool read;
+    bool found; /* something, whether it is withheld or shown */
+    bool withheld, failed;
 };
 
 static bool guard_value(struct guard *guard, json_t *value);
 
+/* In place of a scope: lines that any decision allows, as those of other scopes are gone from a block. */
+static const char any_scope[] = "";
+
+/* The lines of the scope at hand that are shown. Read only when something was found in one. */
+static const struct shown_lines *read_allowed_lines(struct guard *guard)
+{
+    if (!guard->scope)
+        return NULL;
+    if (!guard->read || strcmp(guard->known, guard->scope) != 0)
+        guard->failed |= shown_file_lines(guard->ethos,
+                                          guard->scope == any_scope ? NULL : guard->scope,
+                                          &guard->arena, &guard->shown) != ETHOS_OK;
+    guard->read = true;
+    snprintf(guard->known, sizeof guard->known, "%s", guard->scope);
+    return &guard->shown;
+}
+
+static struct ethos_view find_visible(struct guard *guard, struct ethos_view text)
+{
+    struct ethos_view safe = scan_visible(text, &guard->safe);
+    if (safe.data == text.data)
+        return text;
+    if (!guard->found && guard->ethos)
+        again_guard(guard->again, guard->ethos);
+    guard->found = true;
+    const struct shown_lines *shown = read_allowed_lines(guard);
+    return shown && shown->count > 0 ? scan_visible_with(text, shown, &guard->safe) : safe;
+}
+
 /* What may be shown of a text, in guard->text; false: all of it. */
 static bool scan(struct guard *guard, struct ethos_view text)
 {
-    struct ethos_view safe = scan_visible(text, &guard->safe);
+    struct ethos_view safe = find_visible(guard, text);
     bool same = safe.data == text.data;
     size_t mark = safe.size - view_unmarked(safe).size; // at the start of a file it hides nothing
     guard->withheld |= !same;
@@ -41,7 +85,8 @@ static bool scan(struct guard *guard, struct ethos_view text)
 /* Whether what is now in guard->text is all of it. */
 static bool is_whole(const struct guard *guard)
 {
-    return str_code(&guard->safe) == ETHOS_OK && str_code(&guard->text) == ETHOS_OK;
+    return !guard->failed && str_code(&guard->safe) == ETHOS_OK &&
+           str_code(&guard->text) == ETHOS_OK;
 }
 
 static bool guard_string(struct guard *guard, json_t *string)
@@ -53,13 +98,21 @@ static bool guard_string(struct guard *guard, json_t *string)
 
 static bool guard_members(struct guard *guard, json_t *object)
 {
-    const char *name;
+    const char *name, *outer = guard->scope;
+    char scope[ETHOS_MAX_SCOPE]; // a copy: the member is a text as any other
+    struct ethos_view own = json_view(object, "scope");
     json_t *value;
+    bool ok = true, block = guard->texts_of == OP_TEXTS_BLOCK;
+    snprintf(scope, sizeof scope, "%.*s", VIEW_ARG(own));
+    if (guard->texts_of == OP_TEXTS_SCOPED && own.data)
+        guard->scope = scope;
     json_object_foreach (object, name, value) {
-        if (!guard_value(guard, value))
-            return false;
+        guard->scope = block && !json_is_string(value) ? NULL : guard->scope;
+        ok = ok && guard_value(guard, value);
+        guard->scope = block ? outer : guard->scope;
     }
-    return true;
+    guard->scope = outer;
+    return ok;
 }
 
 /* Depth is what operations build, never what somebody sent. */
@@ -76,6 +129,15 @@ static bool guard_value(struct guard *guard, json_t *value)
             return false;
     }
     return true;
+}
+
+/* The scope that a result of texts by name is of; NULL without memory. */
+static const char *member_scope(struct guard *guard, const struct op_result *result)
+{
+    for (size_t i = 0; i < result->member_count; i++)
+        if (strcmp(result->members[i].name, "scope") == 0)
+            return arena_copy(&guard->arena, op_member_view(result, &result->members[i]));
+    return NULL;
 }
 
 /* What is left of a member takes another place among the texts. */
@@ -96,17 +158,24 @@ static bool guard_text(struct guard *guard, struct str *text)
     return is_whole(guard) && str_add(text, str_view(&guard->text)) == ETHOS_OK;
 }
 
-int guard_result(struct op_result *result, struct ethos_error *error)
+int guard_result(struct ethos *ethos, struct op_result *result, struct ethos_error *error)
 {
-    struct guard guard = {0};
+    struct guard guard = {.ethos = ethos,
+                          .again = result->again,
+                          .texts_of = ethos ? result->texts_of : OP_TEXTS_ANY};
+    bool ok = true;
+    arena_init(&guard.arena);
     str_init(&guard.safe, ETHOS_MAX_STORE_BYTES);
     str_init(&guard.text, SHOWN_ROOM);
-    bool ok = true;
+    if (guard.texts_of == OP_TEXTS_SCOPED && result->member_count > 0)
+        guard.scope = member_scope(&guard, result);
     for (size_t i = 0; ok && i < result->member_count; i++)
         ok = guard_member(&guard, result, &result->members[i]);
+    guard.scope = guard.texts_of == OP_TEXTS_BLOCK ? any_scope : NULL;
     ok = ok && guard_value(&guard, result->json) &&
-         (!result->has_text || guard_text(&guard, &result->text));
+         (!result->has_text || guard_text(&guard, &result->text)) && !guard.failed;
     result->withheld |= guard.withheld;
+    arena_release(&guard.arena);
     str_release(&guard.safe);
     str_release(&guard.text);
     return ok ? ETHOS_OK : err_nomem(error);

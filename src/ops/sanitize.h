@@ -10,7 +10,8 @@
  * Takes secrets and instruction-like lines out of every text of a result, as prefetch does (core/memory/sanitize),
  * and sets withheld when there was one; shows what is hidden (base/text/invisible) by its number. On failure
  * nothing of the answer may be shown.
+ * Lines that the owner allows are shown where the result tells whose its texts are (texts_of).
  */
-int guard_result(struct op_result *result, struct ethos_error *error);
+int guard_result(struct ethos *ethos, struct op_result *result, struct ethos_error *error);
 
 #endif

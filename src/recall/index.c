@@ -22,7 +22,7 @@
 
 #define INDEX_MAGIC "ethosrcl"
 #define FRAME_MAGIC "ethosfrm"
-#define INDEX_VERSION (2u << 16 | IMAGE_VERSION) /* another one counts as no file */
+#define INDEX_VERSION (3u << 16 | IMAGE_VERSION) /* another one counts as no file */
 #define FILE_MODE 0600
 #define TEMPORARY ".new"
 #define NAME_SIZE (ETHOS_MAX_SCOPE + 16)

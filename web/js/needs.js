@@ -4,6 +4,7 @@
 import { allPages } from './client.js';
 
 const MOST_WORKSPACES = 20; // that are asked for notes to check: those with most notes
+const isOfLine = ({ remedy }) => /\bmemory show-anyway /.test(remedy ?? ''); // so is this
 const isOfConflict = ({ remedy }) => /\bconflicts list$/.test(remedy ?? ''); // it is in its own list
 
 /* Notes to check, of all workspaces; each with the workspace that it is in. */
@@ -23,19 +24,22 @@ export const needs = {
 
     /** call(name, input): an operation. */
     async ask(call) {
-        const [{ pending }, { conflicts }, notes, { findings }] = await Promise.all([
+        const [{ pending }, { conflicts }, notes, { findings }, { lines }] = await Promise.all([
             call('pending.list', {}),
             allPages((cursor) => call('conflicts.list', { ...cursor }), ['conflicts', 'events']),
             staleNotes(call),
             allPages((cursor) => call('meta.health', { ...cursor }), ['findings']),
+            allPages((cursor) => call('memory.hidden', { ...cursor }), ['lines']),
         ]);
         return {
             pending,
             conflicts,
             notes,
-            findings: findings.filter((finding) => !isOfConflict(finding)),
+            findings: findings.filter((finding) => !isOfConflict(finding) && !isOfLine(finding)),
+            hidden: lines.filter(({ state, allowable }) => state === 'hidden' && allowable),
+            allowed: lines.filter(({ state }) => state !== 'hidden'),
         };
     },
 
-    count: ({ pending, conflicts, notes, findings }) => pending.length + conflicts.length + notes.length + findings.length,
+    count: ({ pending, conflicts, notes, findings, hidden }) => pending.length + conflicts.length + notes.length + findings.length + hidden.length,
 };

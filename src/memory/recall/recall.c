@@ -53,6 +53,7 @@ struct asking {
     const struct recall_ask *ask;
     struct recall_report *report;
     struct arena arena;
+    struct shown_decisions decisions; /* lines that the owner allows to be shown */
     struct searched_scope *scopes;
     size_t scope_count, scope_room;
     struct conversations said;
@@ -150,10 +151,15 @@ static int find_scopes(struct asking *self, struct ethos_error *error)
 static int catch_up(struct asking *self, struct ethos_error *error)
 {
     size_t ready = 0;
+    struct ethos_error why;
     self->report->unreadable = 0;
+    // decisions that cannot be read allow nothing
+    if (shown_file_read(self->turn->ethos, NULL, &self->arena, &self->decisions, &why) ==
+        ETHOS_NOMEM)
+        return err_nomem(error);
     for (size_t i = 0; i < self->scope_count; i++) {
         struct searched_scope *scope = &self->scopes[i];
-        struct ethos_error why;
+        scope->index.decisions = &self->decisions;
         scope->index.encode_until_ms = self->encode_until_ms;
         int code = scope_index_catch_up(&scope->index, self->ask->quick, &why);
         if (code == ETHOS_NOMEM)
@@ -584,12 +590,31 @@ static int find_message(struct asking *self, struct found_unit *out)
     return ETHOS_OK;
 }
 
-/* The text of a unit, once more without its file: numbers alone do not tell that a text is the one that was scanned. */
-static int read_unit(struct ethos_view unit, struct ethos_view *out)
+/* The whole lines that a part of a text stands in. */
+static struct ethos_view lines_around(struct ethos_view text, struct ethos_view part)
+{
+    const char *end = text.data + text.size, *stop = part.data + part.size;
+    const char *before = memrchr(text.data, '\n', (size_t)(part.data - text.data));
+    const char *after = memchr(stop, '\n', (size_t)(end - stop));
+    const char *start = before ? before + 1 : text.data;
+    return view_of(start, (size_t)((after ? after : end) - start));
+}
+
+/*
+ * The text of a unit, once more without the rest of its file: numbers alone do not tell that a text is the one that
+ * was scanned.
+ */
+static int read_unit(const struct scope_index *index, struct ethos_view text,
+                     struct ethos_view unit, struct ethos_view *out)
 {
     struct str safe;
     str_init(&safe, SIZE_MAX);
-    if (scan_visible(unit, &safe).data == unit.data)
+    bool clean = scan_visible(unit, &safe).data == unit.data;
+    if (!clean && index->shown.count > 0) {
+        const struct ethos_view lines = lines_around(text, unit);
+        clean = scan_visible_with(lines, &index->shown, &safe).data == lines.data;
+    }
+    if (clean)
         *out = unit;
     int code = str_code(&safe) ? ETHOS_NOMEM : ETHOS_OK;
     str_release(&safe);
@@ -609,7 +634,8 @@ static int find_unit(struct asking *self, struct found_unit *out)
     out->whole = text;
     if (text.data && (uint64_t)unit->offset + unit->size <= text.size &&
         IMAGE_CHECK(view_of(text.data + unit->offset, unit->size)) == unit->check)
-        return read_unit(view_of(text.data + unit->offset, unit->size), &out->text);
+        return read_unit(&out->scope->index, text, view_of(text.data + unit->offset, unit->size),
+                         &out->text);
     self->stale = true;
     return scope_index_force((struct scope_index *)&out->scope->index, key);
 }

@@ -48,6 +48,7 @@ struct catch_up {
 void scope_text_init(struct scope_text *text)
 {
     text->raw = (struct ethos_text){0};
+    text->found = false;
     str_init(&text->safe, ETHOS_MAX_STORE_BYTES);
 }
 
@@ -62,15 +63,18 @@ static struct ethos_view raw_view(const struct scope_text *text)
     return view_of(text->raw.data, text->raw.size);
 }
 
-uint64_t scope_text_version(const struct scope_text *text)
+uint64_t scope_text_version(struct ethos_view visible)
 {
-    return hash_mix(0, raw_view(text));
+    return hash_mix(0, visible);
 }
 
-/* Whether all of a text may be read. */
-static bool is_whole(const struct scope_text *text, struct ethos_view visible)
+/* What a model may read of a text. The decisions of the owner are asked where something was found. */
+static struct ethos_view scan(const struct scope_index *self, struct scope_text *text)
 {
-    return visible.data == text->raw.data;
+    struct ethos_view raw = raw_view(text), visible = scan_visible(raw, &text->safe);
+    text->found = visible.data != raw.data;
+    return text->found && self->shown.count > 0 ? scan_visible_with(raw, &self->shown, &text->safe)
+                                                : visible;
 }
 
 static int read_raw(const struct scope_index *self, const char *key, struct scope_text *text,
@@ -90,7 +94,7 @@ int scope_index_read(const struct scope_index *self, const char *key, struct sco
     int code = read_raw(self, key, text, error);
     if (code != ETHOS_OK)
         return code;
-    *out = scan_visible(raw_view(text), &text->safe);
+    *out = scan(self, text);
     return str_code(&text->safe) ? err_nomem(error) : ETHOS_OK;
 }
 
@@ -104,18 +108,22 @@ int scope_index_read_again(const struct scope_index *self, const char *key,
     if (code != ETHOS_OK)
         return code;
     *out = raw_view(text);
-    if (scope_text_version(text) != indexed->version)
-        *out = scan_visible(*out, &text->safe);
+    text->found = false;
+    if (scope_text_version(*out) != indexed->version)
+        *out = scan(self, text);
     return str_code(&text->safe) ? err_nomem(error) : ETHOS_OK;
 }
 
 /* ---- listing --------------------------------------------------------------------------------- */
 
-/* A number that is neither 0 nor INDEX_GONE; 0 where the time is unknown. */
-static uint64_t make_stamp(uint64_t bytes, int64_t time_ms)
+/*
+ * A number that is neither 0 nor INDEX_GONE; 0 where the time is unknown. Another one when the owner allows other
+ * lines, so that every text is read again then.
+ */
+static uint64_t make_stamp(const struct scope_index *self, uint64_t bytes, int64_t time_ms)
 {
     const uint64_t parts[] = {bytes, (uint64_t)time_ms};
-    uint64_t stamp = hash_mix(0, view_of((const char *)parts, sizeof parts));
+    uint64_t stamp = hash_mix(self->shown_mark, view_of((const char *)parts, sizeof parts));
     return time_ms < 0 ? 0 : stamp == INDEX_GONE || stamp == 0 ? 1 : stamp;
 }
 
@@ -132,7 +140,7 @@ static int add_entry(struct catch_up *job, const char *key, uint64_t bytes, int6
     job->entries = rows;
     rows[job->count] = (struct entry){.key = arena_str(&job->arena, key),
                                       .bytes = bytes,
-                                      .stamp = make_stamp(bytes, time_ms),
+                                      .stamp = make_stamp(job->self, bytes, time_ms),
                                       .time_ms = time_ms};
     return rows[job->count++].key ? ETHOS_OK : ETHOS_NOMEM;
 }
@@ -205,7 +213,7 @@ static uint64_t directory_stamp(const struct scope_index *self)
     if (os_fstatat(AT_FDCWD, path, &info, 0) != 0)
         return 0;
     int64_t ns = info.st_mtim.tv_sec * (int64_t)1000000000 + info.st_mtim.tv_nsec;
-    return os_now_ms() - ns / 1000000 > SETTLED_MS ? make_stamp(info.st_ino, ns) : 0;
+    return os_now_ms() - ns / 1000000 > SETTLED_MS ? make_stamp(self, info.st_ino, ns) : 0;
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
@@ -287,7 +295,7 @@ static int compare_text(struct catch_up *job, struct entry *entry, struct scope_
         return ETHOS_OK;
     int code = scope_index_read(job->self, entry->key, text, &visible, &why);
     bool same = code == ETHOS_OK &&
-                frame->image.documents[entry->document].version == scope_text_version(text);
+                frame->image.documents[entry->document].version == scope_text_version(visible);
     if (same && frame->stamps[entry->document] != entry->stamp)
         restamp(job, entry, entry->stamp);
     if (!same)
@@ -353,8 +361,8 @@ static int index_texts(struct catch_up *job, const struct entry *const *entries,
             continue; // another time
         }
         const struct text_source source = {.key = entries[i]->key,
-                                           .version = scope_text_version(&text),
-                                           .mark = is_whole(&text, visible) ? scan_edition() : 0,
+                                           .version = scope_text_version(visible),
+                                           .mark = text.found ? 0 : scan_edition(),
                                            .stamp = entries[i]->stamp,
                                            .time_ms = entries[i]->time_ms};
         code = text_index_add(out, &source, visible, error);
@@ -553,10 +561,44 @@ static int encode_new(struct scope_index *self, struct ethos_error *error)
     return code == ETHOS_NOMEM ? err_nomem(error) : ETHOS_OK;
 }
 
+/* ---- lines that are shown -------------------------------------------------------------------- */
+
+static int choose_shown(struct scope_index *self, const struct shown_decisions *decisions)
+{
+    struct shown_line *rows = arena_array(&self->arena, decisions->count + 1, sizeof *rows);
+    size_t count = 0;
+    for (size_t i = 0; rows && i < decisions->count; i++) {
+        const struct shown_decision *row = &decisions->rows[i];
+        if (strcmp(row->scope, self->scope) != 0)
+            continue;
+        rows[count++] = row->line;
+        self->shown_mark = hash_mix(self->shown_mark + row->line.what, view_str(row->line.hash));
+    }
+    self->shown = (struct shown_lines){rows, count};
+    return rows ? ETHOS_OK : ETHOS_NOMEM;
+}
+
+/* Decisions that cannot be read allow nothing. */
+static int read_decisions(struct scope_index *self)
+{
+    struct shown_decisions own;
+    struct ethos_error why;
+    self->shown.count = 0;
+    self->shown_mark = 0;
+    if (self->decisions)
+        return self->decisions->count > 0 ? choose_shown(self, self->decisions) : ETHOS_OK;
+    int code = shown_file_read(self->ethos, self->scope, &self->arena, &own, &why);
+    if (code != ETHOS_OK || own.count == 0)
+        return code == ETHOS_NOMEM ? code : ETHOS_OK;
+    return choose_shown(self, &own);
+}
+
 /* ---- from outside ---------------------------------------------------------------------------- */
 
 static int catch_up(struct scope_index *self, bool quick, struct ethos_error *error)
 {
+    if (read_decisions(self) != ETHOS_OK)
+        return err_nomem(error);
     struct catch_up job = {.self = self, .stamp = directory_stamp(self)};
     int code = open_index(self, error);
     if (code == ETHOS_OK && quick && job.stamp != 0 && self->forced_count == 0 &&
@@ -590,8 +632,9 @@ static int verify_document(const struct scope_index *self, const struct recall_f
     snprintf(key, sizeof key, "%.*s", VIEW_ARG(image_document_name(&frame->image, document)));
     int code = scope_index_read(self, key, text, &visible, NULL);
     if (code == ETHOS_OK)
-        *out_same = frame->image.documents[document].version == scope_text_version(text) ||
-                    frame->stamps[document] != make_stamp(text->raw.total, text->raw.mtime_ms);
+        *out_same = frame->image.documents[document].version == scope_text_version(visible) ||
+                    frame->stamps[document] !=
+                        make_stamp(self, text->raw.total, text->raw.mtime_ms);
     return code == ETHOS_NOMEM ? ETHOS_NOMEM : ETHOS_OK;
 }
 
@@ -602,7 +645,8 @@ int scope_index_verify(struct scope_index *self, bool *out_same, struct ethos_er
     size_t count = 0;
     int folder = recall_folder_open(self->ethos, false);
     recall_file_name(self->scope, name);
-    int code = recall_index_open(folder, name, 0, NULL, &self->index, error);
+    int code = read_decisions(self) ? err_nomem(error)
+                                    : recall_index_open(folder, name, 0, NULL, &self->index, error);
     if (folder >= 0)
         os_close(folder);
     if (code != ETHOS_OK)

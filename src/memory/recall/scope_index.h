@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "memory/shown_file.h"
 #include "recall/index.h"
 #include "recall/vector_file.h"
 
@@ -35,10 +36,13 @@ struct scope_index {
     bool unsaved;                /* what changed could not be written */
     int code; /* why the first text could not be read, or ETHOS_OK: it is not searched */
     struct ethos_error error;
-    uint64_t indexed;    /* texts that were indexed now */
-    uint64_t unreadable; /* texts that were passed over */
-    struct arena arena;  /* of forced */
-    const char **forced; /* keys to be read whatever their time says */
+    const struct shown_decisions *decisions; /* in: of all scopes; NULL: they are read */
+    struct shown_lines shown;                /* lines of the scope that the owner allows */
+    uint64_t shown_mark;                     /* a number of those; 0: none */
+    uint64_t indexed;                        /* texts that were indexed now */
+    uint64_t unreadable;                     /* texts that were passed over */
+    struct arena arena;                      /* of forced and shown */
+    const char **forced;                     /* keys to be read whatever their time says */
     size_t forced_count, forced_room;
 };
 
@@ -68,6 +72,7 @@ int scope_index_force(struct scope_index *self, struct ethos_view key);
 struct scope_text {
     struct ethos_text raw;
     struct str safe;
+    bool found; /* the scan found something, which may be shown all the same */
 };
 int scope_index_read(const struct scope_index *self, const char *key, struct scope_text *text,
                      struct ethos_view *out, struct ethos_error *error);
@@ -79,7 +84,7 @@ int scope_index_read_again(const struct scope_index *self, const char *key,
 void scope_text_init(struct scope_text *text);
 void scope_text_release(const struct ethos *ethos, struct scope_text *text);
 
-/* The version of a text in an index. */
-uint64_t scope_text_version(const struct scope_text *text);
+/* The version of a text in an index, which changes with what of it may be read. */
+uint64_t scope_text_version(struct ethos_view visible);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/system/dir.h"
 #include "base/system/os.h"
 #include "base/view.h"
+#include "core/memory/hidden_lines.h"
 #include "core/memory/sanitize.h"
 #include "core/memory/scope.h"
 #include "memory/approval/rules_file.h"
@@ -22,6 +23,7 @@
 #include "memory/offline/offline.h"
 #include "memory/provider/missing_slots.h"
 #include "memory/recall/recall.h"
+#include "memory/shown_file.h"
 #include "memory/workspace/workspace.h"
 #include "ops/admin/doctor.h"
 #include "ops/admin/install.h"
@@ -158,6 +160,25 @@ static void check_rules(struct visit *visit)
     os_close(home);
 }
 
+/* Decisions that cannot be read allow nothing. */
+static void check_shown(struct visit *visit)
+{
+    struct arena arena;
+    struct shown_decisions found;
+    struct ethos_error error;
+    char problem[64];
+    arena_init(&arena);
+    if (shown_file_read(visit->call->ethos, NULL, &arena, &found, &error) != ETHOS_OK) {
+        find_error(visit, SHOWN_FILE, &error);
+    } else if (found.damaged > 0) {
+        snprintf(problem, sizeof problem, "%zu line%s cannot be read", found.damaged,
+                 found.damaged == 1 ? "" : "s");
+        find(visit, ETHOS_FINDING_WARNING, SHOWN_FILE, problem,
+             "remove them; what they allowed is hidden, and ethos memory hidden lists it");
+    }
+    arena_release(&arena);
+}
+
 /* Whether the home's settings can be read. */
 static bool check_config(struct visit *visit)
 {
@@ -179,6 +200,7 @@ static bool check_config(struct visit *visit)
         find(visit, ETHOS_FINDING_WARNING, "config.yaml", problem, NULL);
     }
     check_rules(visit);
+    check_shown(visit);
     return true;
 }
 
@@ -306,42 +328,60 @@ static void check_workspaces(struct visit *visit)
 
 #define MOST_LINES 5 /* that are named */
 
-/* What was found in a line: the tag of a secret, or nothing for an instruction. */
-static struct ethos_view tag_of(struct ethos_view scanned)
+/* " line 3 (aws-key), line 7 (aws-key)": those that are hidden for this reason. Returns the first that may be shown, or 0. */
+static size_t name_lines(const struct hidden_lines *lines, unsigned what, struct str *out)
 {
-    static const char mark[] = "[REDACTED:";
-    const char *at = scanned.size ? memmem(scanned.data, scanned.size, mark, strlen(mark)) : NULL;
-    if (!at)
-        return (struct ethos_view){0};
-    struct ethos_view rest = view_from(scanned, (size_t)(at - scanned.data) + strlen(mark));
-    const char *end = memchr(rest.data, ']', rest.size);
-    return view_of(rest.data, end ? (size_t)(end - rest.data) : rest.size);
-}
-
-/* " line 3 (aws-key), line 7 (aws-key)", or nothing when no single line has it. Returns str_code. */
-static int name_lines(struct ethos_view text, unsigned what, struct str *out)
-{
-    struct ethos_view line;
-    struct str scanned;
-    size_t number = 0, named = 0;
-    int code = ETHOS_OK;
-    str_init(&scanned, SIZE_MAX);
-    while (code == ETHOS_OK && view_line(&text, &line)) {
-        number++;
-        str_clear(&scanned);
-        if (!scan_text(line, what, &scanned, NULL))
+    size_t named = 0, first = 0;
+    for (size_t i = 0; i < lines->count; i++) {
+        const struct hidden_line *line = &lines->rows[i];
+        if (!(line->found & ~line->shown & what))
             continue;
-        struct ethos_view tag = tag_of(str_view(&scanned));
-        if (!tag.data)
-            tag = VIEW("reads like an instruction");
+        first = first || line->block ? first : line->number;
         if (named++ < MOST_LINES)
-            str_printf(out, "%s line %zu (%.*s)", named > 1 ? "," : "", number, VIEW_ARG(tag));
-        code = str_code(&scanned);
+            str_printf(out, "%s line %zu (%s)", named > 1 ? "," : "", line->number,
+                       what == SCAN_REDACT ? line->tag : "reads like an instruction");
     }
     if (named > MOST_LINES)
         str_printf(out, " and %zu more", named - MOST_LINES);
-    str_release(&scanned);
-    return code == ETHOS_OK ? str_code(out) : code;
+    return first;
+}
+
+/* The command that shows the line: `MEMORY.md:3`, with the scope where the name alone means another file. */
+static void name_command(const struct ethos_turn *turn, const struct ethos_omission *row,
+                         size_t line, struct str *out)
+{
+    const struct ethos_context *context = ethos_turn_context(turn);
+    bool user = strcmp(row->key, PROFILE) == 0;
+    bool plain = strcmp(row->scope, user ? context->user_scope : context->memory_scope) == 0;
+    str_printf(out, "ethos memory show-anyway %s:%zu", row->key, line);
+    if (!plain)
+        str_printf(out, " --scope %s", row->scope);
+}
+
+static int describe_hidden(struct visit *visit, struct ethos_turn *turn,
+                           const struct ethos_omission *row, struct ethos_view text,
+                           struct str *problem, struct str *remedy)
+{
+    struct arena arena;
+    struct shown_lines shown;
+    struct hidden_lines lines;
+    bool secret = strcmp(row->reason, "secret") == 0;
+    arena_init(&arena);
+    int code = shown_file_lines(visit->call->ethos, row->scope, &arena, &shown);
+    if (code == ETHOS_OK)
+        code = hidden_lines_find(text, &shown, &arena, &lines);
+    size_t first = code == ETHOS_OK ? name_lines(&lines, secret ? SCAN_REDACT : SCAN_GUARD, problem)
+                                    : 0;
+    str_adds(remedy, secret
+                         ? "if it is a secret, ethos memory forget TEXT takes it out everywhere; "
+                           "else reword it"
+                         : "reword it, so that it does not address the model");
+    if (first > 0) {
+        str_adds(remedy, "; to show it as it is, run: ");
+        name_command(turn, row, first, remedy);
+    }
+    arena_release(&arena);
+    return code;
 }
 
 /* What the guard hides: which line, why, and what to do. */
@@ -349,24 +389,23 @@ static void find_hidden(struct visit *visit, struct ethos_turn *turn,
                         const struct ethos_omission *row, const char *subject)
 {
     struct ethos_file *file = NULL;
-    struct str problem;
-    bool secret = strcmp(row->reason, "secret") == 0;
+    struct str problem, remedy;
     const struct ethos_target target = {NULL, row->scope, row->key};
     str_init(&problem, 1024);
+    str_init(&remedy, 1024);
     str_adds(&problem, "prompts do not get");
     int code = ethos_read(turn, &target, &file, NULL);
-    if (code == ETHOS_OK && file->text)
-        code = name_lines(view_of(file->text, file->size), secret ? SCAN_REDACT : SCAN_GUARD,
-                          &problem);
-    if (code != ETHOS_NOMEM && str_code(&problem) == ETHOS_OK)
-        find(visit, ETHOS_FINDING_WARNING, subject, problem.data,
-             secret ? "if it is a secret, ethos memory forget TEXT takes it out everywhere; else "
-                      "reword it"
-                    : "reword it, so that it does not address the model");
+    struct ethos_view text = code == ETHOS_OK && file->text ? view_of(file->text, file->size)
+                                                            : VIEW("");
+    if (code != ETHOS_NOMEM)
+        code = describe_hidden(visit, turn, row, text, &problem, &remedy);
+    if (code != ETHOS_NOMEM && str_code(&problem) == ETHOS_OK && str_code(&remedy) == ETHOS_OK)
+        find(visit, ETHOS_FINDING_WARNING, subject, problem.data, remedy.data);
     else
         op_json_push(&visit->findings, NULL);
     ethos_file_free(file);
     str_release(&problem);
+    str_release(&remedy);
 }
 
 /* A file with more than the prompt has room for; where the question chooses what is shown, that is as it should be. */

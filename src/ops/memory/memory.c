@@ -148,6 +148,7 @@ static int run_prefetch(struct op_call *call, struct op_result *result, struct e
     code = ethos_prefetch(turn, &options, &block, error);
     if (code == ETHOS_OK)
         code = show_block(call, turn, block, result, error);
+    result->texts_of = service_settings(turn)->guard ? OP_TEXTS_BLOCK : OP_TEXTS_ANY;
     ethos_block_free(block);
     ethos_turn_free(turn);
     return code;
@@ -410,6 +411,7 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
                                                  : give_text(call, file, result, error);
     if (code == ETHOS_OK)
         result->again = again_new(&seen, -1);
+    result->texts_of = OP_TEXTS_SCOPED;
     ethos_file_free(file);
     ethos_turn_free(turn);
     return code;

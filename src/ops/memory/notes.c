@@ -552,6 +552,7 @@ static int run_get(struct op_call *call, struct op_result *result, struct ethos_
         code = return_note(call, turn, file, result, error);
     if (code == ETHOS_OK && call->again)
         result->again = again_new(&seen, day); // how old it is, it says
+    result->texts_of = OP_TEXTS_SCOPED;
     ethos_file_free(file);
     ethos_turn_free(turn);
     return code;

@@ -144,6 +144,7 @@ static int ask(struct op_call *call, struct ethos_turn *turn, struct op_result *
     if (code == ETHOS_OK) {
         result->code = report.code;
         result->error = report.error;
+        result->texts_of = OP_TEXTS_SCOPED;
         report_workspace(ethos_turn_context(turn), result);
         code = op_return(result,
                          json_pack("{s:O, s:I, s:I, s:b, s:I}", "hits", answer.hits, "scopes",

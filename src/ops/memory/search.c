@@ -124,6 +124,7 @@ static int search_with(struct op_call *call, const struct memory_search *how,
                                    (json_int_t)report.unreadable, "partial", report.partial),
                          error);
         result->withheld = call->guarded && report.withheld;
+        result->texts_of = OP_TEXTS_SCOPED;
     } else if (code == ETHOS_NOMEM) {
         err_nomem(error);
     }

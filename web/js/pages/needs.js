@@ -1,5 +1,6 @@
 /*
- * pages/needs.js: what needs a person: changes that wait for approval, conflicts, notes to check, what doctor found.
+ * pages/needs.js: what needs a person: changes that wait for approval, conflicts, notes to check, lines that are hidden
+ * from prompts, what doctor found.
  * Address: needs/ID shows one change that waits; without, the first.
  *
  * A decision carries the hash of what is shown. If the change is another one by then, it is shown again.
@@ -33,6 +34,13 @@ function gist({ update, note }) {
     const text = (update.content ?? update.substringMatch ?? '').replace(/^---\n[^]*?\n---\n/, '');
     return note?.hook || text.split('\n').find((line) => line.trim()) || '';
 }
+
+const REASONS = { instruction: 'reads like an instruction', secret: 'looks like a secret' };
+
+const reasonOf = ({ why, kind }) => capital(why.map((name) => (name === 'secret' && kind ? `${REASONS[name]} (${kind})` : REASONS[name])).join(', '));
+
+/** "Memory, line 9". */
+const placeOf = ({ scope, key, line }) => [fileLabel(scope, key), line ? `line ${line}` : 'a line that is gone'].join(', ');
 
 const iso = (ms) => new Date(ms).toISOString();
 
@@ -85,12 +93,12 @@ const page = {
     paint(answer) {
         this.answer = answer;
         const focus = document.activeElement?.closest('.needs-row')?.dataset.id;
-        const { pending, conflicts, notes, findings, shown, missing } = answer;
+        const { pending, conflicts, notes, findings, hidden, allowed, shown, missing } = answer;
         const count = needs.count(answer);
         refill(
             this.body,
             count === 0
-                ? this.clear()
+                ? [this.clear(), h('div', { class: 'needs-list needs-shown' }, this.group('Shown anyway', allowed.map((row) => this.line(row))))]
                 : h(
                       'div',
                       { class: 'needs-two' },
@@ -100,6 +108,8 @@ const page = {
                           this.group('Approvals', pending.map((row) => this.waiting(row, row.id === shown?.id))),
                           this.group('Conflicts', conflicts.map((row) => this.conflict(row))),
                           this.group('Notes to check', notes.map((row) => this.note(row))),
+                          this.group('Hidden from prompts', hidden.map((row) => this.line(row))),
+                          this.group('Shown anyway', allowed.map((row) => this.line(row))),
                           this.group('Health', findings.map((row) => this.finding(row))),
                           h('p', { class: 'small muted' }, 'Nothing here is urgent unless it says so. Agents keep working; changes that wait are in no prompt.'),
                       ),
@@ -161,6 +171,50 @@ const page = {
             icon('health'),
             h('div', { class: 'needs-main' }, h('p', { class: 'strong', dir: 'auto' }, [subject, text].filter(Boolean).join(': ')), words ? h('p', { class: 'small muted' }, words) : null, line ? command(line) : null),
         );
+    },
+
+    line(row) {
+        const hidden = row.state === 'hidden';
+        const label = hidden ? 'Show anyway' : 'Hide again';
+        return h(
+            'li',
+            { class: 'needs-finding' },
+            icon(hidden ? 'warning' : 'check'),
+            h(
+                'div',
+                { class: 'needs-main' },
+                h('p', { class: 'strong', dir: 'auto' }, placeOf(row)),
+                h('p', { class: 'small muted' }, reasonOf(row)),
+                row.text === null ? null : h('p', { class: 'small mono', dir: 'auto' }, row.text),
+                h('p', button({ label, 'aria-label': `${label}: ${placeOf(row)}`, run: () => (hidden ? this.showLine(row) : this.hideLine(row)) })),
+            ),
+        );
+    },
+
+    /* The hash is that of the line on the page; another one by now is not shown. */
+    async showLine({ scope, key, line, hash, text }) {
+        const { ctx } = this;
+        const box = dialog({
+            title: 'Show this line in prompts?',
+            body: [h('p', 'It will be sent to models as it is, until its text changes:'), h('p', { class: 'mono', dir: 'auto' }, text)],
+            actions: [
+                { label: 'Cancel' },
+                { label: 'Show anyway', kind: 'primary', run: () => ctx.call('memory.showLine', { line: `${key}:${line}`, scope, hash }).then(() => true) },
+            ],
+        });
+        if (await box.closed) ctx.toast('Prompts show it now.');
+        await this.fresh.now();
+    },
+
+    async hideLine({ scope, hash }) {
+        const { ctx } = this;
+        try {
+            await ctx.busy(ctx.call('memory.hideLine', { scope, hash }));
+            ctx.toast('It is hidden again.');
+        } catch (error) {
+            if (error.status !== 404) ctx.fail(error);
+        }
+        await this.fresh.now();
     },
 
     /* ---- one change that waits ---------------------------------------------------------------------- */
