@@ -627,9 +627,13 @@ static void redact_line(struct text_scan *scan, struct ethos_view line)
         scan->source = found.data == line.data ? (struct ethos_view){0} : line;
         scan->marks = marks_in(found);
         redact(scan, found.data, found.data + found.size, 0);
-        str_clear(&before);
-        if (str_code(scan->out) || str_add(&before, view_from(str_view(scan->out), start)))
+        if (str_code(scan->out))
             break;
+        str_clear(&before);
+        if (str_add(&before, view_from(str_view(scan->out), start))) {
+            str_fail(scan->out, str_code(&before));
+            break;
+        }
         line = str_view(&before);
     }
     str_release(&before);
