@@ -537,6 +537,10 @@ shots: $(PROGRAMS)
 bench-scan: $(O)/bench/scan
 	$< $(SCAN_ROUNDS)
 
+# The slowest texts for the scanner of secrets and instructions; SCAN_BYTES=2000000 of each.
+bench-anchors: $(O)/bench/scan
+	$< --anchors $(SCAN_BYTES)
+
 $(O)/bench/scan: $(O)/bench/scan.o $(O)/libethos-all.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS)
 
@@ -575,6 +579,7 @@ help:
 	@echo 'make bench-paint    how long a browser takes to show the dashboard'
 	@echo 'make shots          every page of the dashboard as pictures in build/shots'
 	@echo 'make bench-scan     vectors compared beside a plain read of their bytes; SCAN_ROUNDS=201'
+	@echo 'make bench-anchors  the slowest texts for the scanner of secrets; SCAN_BYTES=2000000'
 	@echo 'make bench-gate     instruction counts against bench/gate.txt, 5 % allowed'
 	@echo 'make check-fresh    ./start and ./check in a bare Debian 12 (needs root)'
 	@echo 'make check-proof    the proofs of docs/promises.md with their full figures (hours, root)'
@@ -585,7 +590,7 @@ help:
 	@echo 'VARIANT=tsan        tsan-built: the tests of threads under TSan, in build/tsan/'
 
 .PHONY: test-modules all lib modules desktop install-desktop examples man completions install tests-built proof-built tsan-built check fuzz fuzz-built \
-	check-fresh check-proof check-long bench bench-http bench-ask bench-chat bench-postgres bench-reach bench-paint shots bench-scan bench-gate format format-check \
+	check-fresh check-proof check-long bench bench-http bench-ask bench-chat bench-postgres bench-reach bench-paint shots bench-scan bench-anchors bench-gate format format-check \
 	clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -312,12 +312,22 @@ static bool is_expression(struct secret_search *search, struct ethos_view value)
            memchr(p + 1, '.', value.size - 2);
 }
 
+static bool has_no_digit(struct secret_search *search, struct ethos_view value)
+{
+    return secret_span_end(search, &search->no_digit, value.data, is_of_others, BYTE_DIGIT) >=
+           value.data + value.size;
+}
+
 /* Six bytes or more with a digit and another class, or three classes. */
 static bool is_password(struct secret_search *search, struct ethos_view value, bool quoted)
 {
     unsigned kinds = 0;
 
     if (value.size < MIN_PASSWORD || value.size > 200)
+        return false;
+    if (has_no_digit(search, value) &&
+        secret_span_end(search, &search->no_upper, value.data, is_of_others, BYTE_UPPER) >=
+            value.data + value.size)
         return false;
     for (size_t i = 0; i < value.size && !((kinds & 1) && (kinds & 6)); i++)
         kinds |= (unsigned char)value.data[i] >= 0x80 ? 4 : character_kind(value.data[i]);
@@ -357,8 +367,7 @@ static bool is_random_key(struct secret_search *search, struct ethos_view value)
 {
     const char *end = value.data + value.size;
 
-    if (value.size < MIN_KEY || value.size > MAX_VALUE ||
-        secret_span_end(search, &search->no_digit, value.data, is_of_others, BYTE_DIGIT) >= end ||
+    if (value.size < MIN_KEY || value.size > MAX_VALUE || has_no_digit(search, value) ||
         secret_span_end(search, &search->key_bytes, value.data, is_of_bytes,
                         BYTE_RUN | BYTE_PERCENT) < end ||
         is_uuid(value))
@@ -840,7 +849,7 @@ static bool is_unlike_words(struct secret_search *search, struct ethos_view word
     static const char *const own[] = {"passw", "token", "secret"};
     unsigned kinds = 0, joins = 0;
 
-    if (word.size < 8 || word.size > 128)
+    if (word.size < 8 || word.size > 128 || has_no_digit(search, word))
         return false;
     for (size_t i = 0; i < word.size; i++) {
         char c = word.data[i];
@@ -893,7 +902,7 @@ static bool is_chosen(struct secret_search *search, struct ethos_view word)
                                          "iso", "rfc", "utf",   "base64", "aes"};
     unsigned kinds = 0, digits = 0;
 
-    if (word.size < 8 || word.size > 64 || *word.data == '_')
+    if (word.size < 8 || word.size > 64 || *word.data == '_' || has_no_digit(search, word))
         return false;
     for (size_t i = 0; i < word.size; i++) {
         if ((unsigned char)word.data[i] >= 0x80 || has_mark(word.data[i], IS_PATH))

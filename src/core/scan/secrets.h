@@ -43,9 +43,9 @@ struct secret_search {
     /* What was found out about bytes that several rules ask for. */
     struct secret_span value, argument; /* nothing in it ends one */
     struct secret_span no_filler;       /* no word begins in it that only stands for a value */
-    struct secret_span no_digit, no_bracket, names, key_bytes; /* what they say */
-    struct secret_span prose;                                  /* no word in it is a password */
-    bool ends_sentence;                                        /* behind `prose` */
+    struct secret_span no_digit, no_upper, no_bracket, names, key_bytes; /* what they say */
+    struct secret_span prose; /* no word in it is a password */
+    bool ends_sentence;       /* behind `prose` */
 };
 
 /*
