@@ -18,6 +18,9 @@ struct arena {
 void arena_init(struct arena *a);
 void arena_release(struct arena *a);
 
+/* CLEANUP_ARENA struct arena a: released when its block is left. */
+#define CLEANUP_ARENA __attribute__((cleanup(arena_release)))
+
 void *arena_alloc(struct arena *a, size_t size);
 void *arena_array(struct arena *a, size_t count, size_t size); /* NULL on overflow too */
 

@@ -26,6 +26,14 @@ int err_errno(struct ethos_error *error, int errnum, const char *subject);
 
 int err_nomem(struct ethos_error *error);
 
+/* Returns the code of a call that failed from the function it stands in. */
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        int try_code = (call);                                                                     \
+        if (try_code != ETHOS_OK)                                                                  \
+            return try_code;                                                                       \
+    } while (0)
+
 /* "notfound", "conflict", ...; "ok" for 0, "internal" for anything unknown. */
 const char *err_name(int code);
 

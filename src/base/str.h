@@ -31,6 +31,9 @@ void str_init(struct str *s, size_t ceiling);
 void str_release(struct str *s); /* back to the empty state; safe on a released or zeroed str */
 void str_clear(struct str *s);   /* size 0, memory kept, code reset */
 
+/* CLEANUP_STR struct str s: released when its block is left. */
+#define CLEANUP_STR __attribute__((cleanup(str_release)))
+
 /* All return str_code(s). */
 int str_add(struct str *s, struct ethos_view v);
 int str_addc(struct str *s, char c);

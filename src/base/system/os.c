@@ -50,6 +50,14 @@ int os_close(int fd)
     return result == -1 && errno == EINTR ? 0 : result;
 }
 
+void os_close_at_end(const int *fd)
+{
+    int saved = errno;
+    if (*fd >= 0)
+        os_close(*fd);
+    errno = saved;
+}
+
 ssize_t os_read(int fd, void *data, size_t size)
 {
     return RETRY(CALL("read", &size, read(fd, data, size)));

@@ -36,6 +36,11 @@ int os_open_beneath(int dir, const char *path, int flags, mode_t mode);
 int os_openat(int dir, const char *path, int flags, mode_t mode); /* adds O_CLOEXEC */
 /* Both: with O_CREAT | O_EXCL the file has exactly this mode, whatever the umask. */
 int os_close(int fd);
+
+/* CLEANUP_FD int fd: closed when its block is left, unless it is negative. errno stays as it is. */
+void os_close_at_end(const int *fd);
+#define CLEANUP_FD __attribute__((cleanup(os_close_at_end)))
+
 ssize_t os_read(int fd, void *data, size_t size);
 ssize_t os_pread(int fd, void *data, size_t size, uint64_t offset);
 ssize_t os_write(int fd, const void *data, size_t size);

@@ -1,9 +1,9 @@
 /*
- * check.c: what is wrong with the files themselves.
+ * check.c: finds problems in the files themselves: permissions, texts that cannot be read or
+ * written.
  *
- * Walks every scope's directory: who may write or read it, what cannot be read or written through
- * this store. Modes are mended when asked, texts never are. Then check_history.c looks at what
- * each scope remembers.
+ * Walks the directory of every scope. Modes are fixed on request, texts never are. check_history.c
+ * then checks the history, temporaries and conflict copies of each scope.
  */
 #include "store/files/check_internal.h"
 
@@ -16,6 +16,7 @@
 #include "base/text/quote.h"
 #include "base/utf8.h"
 #include "base/view.h"
+#include "store/update_steps.h"
 
 /* ---- findings ------------------------------------------------------------------------------- */
 
@@ -33,7 +34,7 @@ void files_check_report(struct store_check *check, enum ethos_severity severity,
     check->each(check->arg, &finding);
 }
 
-/* The path as a shell takes it: in single quotes unless it is plain. */
+/* Appends a path for a shell: in single quotes unless it is plain. */
 static void add_shell_quoted(struct str *out, const char *path)
 {
     static const char plain[] =
@@ -88,25 +89,25 @@ static void check_mode(struct store_check *check, int dir, const char *path)
     files_check_command(check, severity, path, problem, "chmod go-rwx @");
 }
 
-/* What is called once for each name of a directory. */
+/* Called once for each name of a directory. */
 typedef int name_fn(struct store_check *check, int dir, const char *path, const char *name);
 
 static int for_each_name(struct store_check *check, int dir, const char *path, name_fn *each)
 {
-    struct files_names names;
-    int code = files_names_read(check->self, dir, path, &names, check->error);
-    if (code != ETHOS_OK)
-        return code;
-    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++) {
+    CLEANUP_NAMES struct files_names names;
+    TRY(files_names_read(check->self, dir, path, &names, check->error));
+    for (size_t i = 0; i < names.count; i++) {
         char below[FILES_PATH_SIZE];
         if (files_check_join(below, path, names.sorted[i]))
-            code = each(check, dir, below, names.sorted[i]);
+            TRY(each(check, dir, below, names.sorted[i]));
     }
-    files_names_release(&names);
-    return code;
+    return ETHOS_OK;
 }
 
-/* Opens a directory for the walk; -1 when it is not there, and after reporting why it cannot be. */
+/*
+ * Opens a directory of the walk; -1 when it does not exist, or after reporting why it cannot be
+ * opened.
+ */
 static int open_checked_dir(struct store_check *check, const char *path)
 {
     struct ethos_error error = {0};
@@ -117,21 +118,6 @@ static int open_checked_dir(struct store_check *check, const char *path)
 }
 
 /* ---- texts ---------------------------------------------------------------------------------- */
-
-static int check_content(struct store_check *check, int fd, const char *path)
-{
-    static const struct ethos_read_how whole = {0, 0};
-    struct ethos_error error = {0};
-    int code = files_read_fd(check->self, fd, path, &whole, &check->text, NULL, &error);
-    if (code == ETHOS_NOMEM)
-        return err_nomem(check->error);
-    if (code != ETHOS_OK)
-        files_check_report(check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
-    else if (!utf8_valid(view_of(check->text.data, check->text.size)))
-        files_check_command(check, ETHOS_FINDING_WARNING, path, "is not valid UTF-8",
-                            "iconv -f WINDOWS-1252 -t UTF-8 @ shows it as it may have been meant");
-    return ETHOS_OK;
-}
 
 static int check_text_file(struct store_check *check, int fd, const char *path)
 {
@@ -150,8 +136,20 @@ static int check_text_file(struct store_check *check, int fd, const char *path)
         files_check_command(check, ETHOS_FINDING_WARNING, path, problem,
                             "cp -p @ @.new && mv @.new @");
     }
-    if (st.st_size <= ETHOS_MAX_READ_BYTES)
-        return check_content(check, fd, path);
+    if (st.st_size <= ETHOS_MAX_READ_BYTES) {
+        static const struct ethos_read_how whole = {0, 0};
+        struct ethos_error error = {0};
+        int code = files_read_fd(check->self, fd, path, &whole, &check->text, NULL, &error);
+        if (code == ETHOS_NOMEM)
+            return err_nomem(check->error);
+        if (code != ETHOS_OK)
+            files_check_report(check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
+        else if (!utf8_valid(view_of(check->text.data, check->text.size)))
+            files_check_command(
+                check, ETHOS_FINDING_WARNING, path, "is not valid UTF-8",
+                "iconv -f WINDOWS-1252 -t UTF-8 @ shows it as it may have been meant");
+        return ETHOS_OK;
+    }
     snprintf(problem, sizeof problem,
              "has %jd bytes, more than %d: only its end is shown, writing to it is refused",
              (intmax_t)st.st_size, ETHOS_MAX_READ_BYTES);
@@ -160,7 +158,7 @@ static int check_text_file(struct store_check *check, int fd, const char *path)
     return ETHOS_OK;
 }
 
-/* Looks before it opens: opening a device may act on it. */
+/* Checks the type first: opening a device can have side effects. */
 static int check_key(struct store_check *check, int dir, const char *path, const char *name)
 {
     struct stat st;
@@ -168,14 +166,12 @@ static int check_key(struct store_check *check, int dir, const char *path, const
     if (!scope_key_visible(name) || os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return ETHOS_OK;
     bool text = S_ISREG(st.st_mode) || S_ISLNK(st.st_mode);
-    int fd = files_open(check->self, path, text ? FILES_READ_FLAGS : O_PATH, &error);
+    CLEANUP_FD int fd = files_open(check->self, path, text ? FILES_READ_FLAGS : O_PATH, &error);
     if (fd < 0) {
         files_check_report(check, ETHOS_FINDING_ERROR, path, error.text, error.hint);
         return ETHOS_OK;
     }
-    int code = check_text_file(check, fd, path);
-    os_close(fd);
-    return code;
+    return check_text_file(check, fd, path);
 }
 
 static void check_subdir_mode(struct store_check *check, int dir, const char *path,
@@ -193,19 +189,7 @@ static void check_subdir_mode(struct store_check *check, int dir, const char *pa
 
 static int check_tree_name(struct store_check *check, int dir, const char *path, const char *name);
 
-/* What is neither a text nor a directory. */
-static void report_non_file(struct store_check *check, const struct stat *st, const char *path)
-{
-    if (S_ISLNK(st->st_mode))
-        files_check_command(check, ETHOS_FINDING_WARNING, path,
-                            "is a symbolic link, and a tree of memories follows none",
-                            "put the file itself there, or remove the link: rm @");
-    else
-        files_check_command(check, ETHOS_FINDING_ERROR, path, "is not a regular file",
-                            "move it away: mv @ @.old");
-}
-
-/* A file or directory of a tree, and what is below it. */
+/* Checks a file of a tree, or a directory and everything below it. */
 static int check_tree_entry(struct store_check *check, int dir, const char *path, const char *name,
                             bool text)
 {
@@ -241,30 +225,35 @@ static int check_tree_name(struct store_check *check, int dir, const char *path,
     }
     if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
         return check_tree_entry(check, dir, path, name, S_ISREG(st.st_mode));
-    report_non_file(check, &st, path);
+    if (S_ISLNK(st.st_mode))
+        files_check_command(check, ETHOS_FINDING_WARNING, path,
+                            "is a symbolic link, and a tree of memories follows none",
+                            "put the file itself there, or remove the link: rm @");
+    else
+        files_check_command(check, ETHOS_FINDING_ERROR, path, "is not a regular file",
+                            "move it away: mv @ @.old");
     return ETHOS_OK;
 }
 
 /* ---- the walk ------------------------------------------------------------------------------- */
 
-/* A directory that holds texts. ETHOS_NOTFOUND when it cannot be entered. */
+/* Checks a directory of texts. ETHOS_NOTFOUND when it cannot be opened. */
 static int check_texts(struct store_check *check, const char *scope, const char *path,
                        name_fn *each)
 {
-    int dir = open_checked_dir(check, path);
+    CLEANUP_FD int dir = open_checked_dir(check, path);
     if (dir < 0)
         return ETHOS_NOTFOUND;
     check_mode(check, dir, path);
     check_subdir_mode(check, dir, path, FILES_MEM);
     check_subdir_mode(check, dir, path, FILES_TMP);
-    int code = for_each_name(check, dir, path, each);
-    if (code == ETHOS_OK && str_add(&check->scopes, view_of(scope, strlen(scope) + 1)) != ETHOS_OK)
-        code = err_nomem(check->error);
-    os_close(dir);
-    return code;
+    TRY(for_each_name(check, dir, path, each));
+    if (str_add(&check->scopes, view_of(scope, strlen(scope) + 1)) != ETHOS_OK)
+        return err_nomem(check->error);
+    return ETHOS_OK;
 }
 
-/* That of a scope, and its tree. */
+/* Checks the directory of a scope and that of its tree. */
 static int check_scope_texts(struct store_check *check, const char *id, const char *path)
 {
     char scope[ETHOS_MAX_SCOPE], tree[ETHOS_MAX_SCOPE], below[FILES_PATH_SIZE];
@@ -281,7 +270,7 @@ static int check_scope_texts(struct store_check *check, const char *id, const ch
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
-/* Whether a name that should be an id is that of a directory; reports one that is no id. */
+/* Whether a name is an id and that of a directory; reports a directory whose name is no id. */
 static bool is_id_directory(struct store_check *check, int dir, const char *path, const char *name)
 {
     struct stat st;
@@ -320,13 +309,11 @@ static int check_nested_scope(struct store_check *check, int dir, const char *pa
 
 static int check_folder(struct store_check *check, const char *path, name_fn *each)
 {
-    int dir = open_checked_dir(check, path);
+    CLEANUP_FD int dir = open_checked_dir(check, path);
     if (dir < 0)
         return ETHOS_OK;
     check_mode(check, dir, path);
-    int code = for_each_name(check, dir, path, each);
-    os_close(dir);
-    return code;
+    return for_each_name(check, dir, path, each);
 }
 
 static int check_all_scopes(struct store_check *check)
@@ -340,15 +327,15 @@ static int check_all_scopes(struct store_check *check)
                    {"teams", SCOPE_TEAM, check_nested_scope},
                    {"workspaces", SCOPE_WORKSPACE, check_nested_scope}};
     check->kind = SCOPE_GLOBAL;
-    int code = check_scope_texts(check, "", ".");
-    for (size_t i = 0; code == ETHOS_OK && i < sizeof folders / sizeof *folders; i++) {
+    TRY(check_scope_texts(check, "", "."));
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         check->kind = folders[i].kind;
-        code = check_folder(check, folders[i].path, folders[i].each);
+        TRY(check_folder(check, folders[i].path, folders[i].each));
     }
-    return code;
+    return ETHOS_OK;
 }
 
-/* Only in a root that is nobody else's: otherwise nothing is read or written there. */
+/* Skipped when others can write to the root: nothing is read or written there then. */
 static int check_histories(struct store_check *check)
 {
     int code = ETHOS_OK;
@@ -365,7 +352,7 @@ int files_check(struct ethos_store *store, int fix, ethos_finding_fn *each, void
 {
     struct files *self = (struct files *)store;
     struct store_check check = {.self = self, .fix = fix, .each = each, .arg = arg, .error = error};
-    files_root_close(self); // its mode may be what is wrong: every other call looks again
+    files_root_close(self); // closed, since its mode may be the problem: other calls check it again
     int code = files_root_open_any_mode(self, error);
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
@@ -378,7 +365,6 @@ int files_check(struct ethos_store *store, int fix, ethos_finding_fn *each, void
     files_root_close(self);
     str_release(&check.scopes);
     str_release(&check.devices);
-    if (check.text.data)
-        self->host->resize(self->host->arg, check.text.data, 0);
+    edit_absent(self->host, &check.text);
     return code == ETHOS_OK && check.nomem ? err_nomem(error) : code;
 }

@@ -1,10 +1,10 @@
 /*
- * check_history.c: what is wrong with what a scope remembers.
+ * check_history.c: finds problems in the history, temporaries and conflict copies of a scope.
  *
- * What stands in a writer's way, lines of the history that cannot be read, what a dead writer left,
- * edits made outside that are not recorded yet, conflict copies, and what the file system does not
- * offer. What depends on nobody writing is passed over while somebody does. Mended when asked:
- * leftovers, by recovery; edits made outside, by recording them. Lines never are.
+ * Reports folders that cannot be used, history lines that cannot be read, temporaries of an
+ * interrupted writer, edits that are not recorded yet, conflict copies, and missing features of
+ * the file system. Checks that need a quiet scope are skipped while somebody writes. On request,
+ * recovery removes temporaries and edits are recorded; history lines are never changed.
  */
 #include "store/files/check_internal.h"
 
@@ -19,8 +19,8 @@
 #include "base/json.h"
 #include "base/system/os.h"
 #include "base/view.h"
+#include "store/update_steps.h"
 
-/* One scope while it is being checked. */
 #define PROBE ".probe-" /* scratch files of check_device, which makes and removes them */
 
 struct scope_check {
@@ -38,7 +38,7 @@ static void report_warning(const struct scope_check *site, const char *path, con
     files_check_report(site->check, ETHOS_FINDING_WARNING, path, problem, remedy);
 }
 
-/* What cannot be looked at is a finding, unless memory was missing. */
+/* Reports a failure as a finding, unless memory ran out. */
 static int report_failure(const struct scope_check *site, const char *path, int code,
                           const struct ethos_error *error)
 {
@@ -50,9 +50,11 @@ static int report_failure(const struct scope_check *site, const char *path, int 
     return ETHOS_OK;
 }
 
-/* ---- nobody writes ---------------------------------------------------------------------------- */
+/*
+ * ---- nobody writes ----------------------------------------------------------------------------
+ */
 
-/* Holds the lock if there is one. False while somebody else does. */
+/* Takes the lock if there is one. False while somebody else has it. */
 static bool try_lock_scope(const struct scope_check *site, int *out_lock)
 {
     *out_lock = os_open_beneath(site->dir, FILES_LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
@@ -70,16 +72,18 @@ static void unlock_if_held(int lock)
         os_close(lock);
 }
 
-/* ---- what stands in the way ------------------------------------------------------------------- */
+/*
+ * ---- what stands in the way -------------------------------------------------------------------
+ */
 
-/* Opens it as a writer does. 0 when that works or nothing is there, else an errno. */
+/* Opens a file as a writer would. 0 when that works or it does not exist, else an errno. */
 static int try_open_as_writer(int dir, const char *name, int flags)
 {
     struct stat st;
     if (os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
     if (!(flags & O_DIRECTORY) && !S_ISREG(st.st_mode))
-        return EINVAL; // not opened: a device may act on it
+        return EINVAL; // not opened: opening a device can have side effects
     int fd = os_open_beneath(dir, name, flags, 0);
     if (fd >= 0)
         os_close(fd);
@@ -87,7 +91,7 @@ static int try_open_as_writer(int dir, const char *name, int flags)
     return fd >= 0 || vanished || errno == EROFS ? 0 : errno;
 }
 
-/* Whether a file or folder of ours can be used; what cannot is reported. */
+/* Whether a file or folder of the store can be used; reports one that cannot. */
 static bool check_usable(struct scope_check *site, const char *name, int flags)
 {
     struct ethos_error error = {0};
@@ -108,13 +112,9 @@ static bool check_usable(struct scope_check *site, const char *name, int flags)
     return false;
 }
 
-static void check_folders(struct scope_check *site)
-{
-    if (check_usable(site, FILES_MEM, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
-        check_usable(site, FILES_TMP, O_RDONLY | O_DIRECTORY);
-}
-
-/* ---- lines of the history --------------------------------------------------------------------- */
+/*
+ * ---- lines of the history ---------------------------------------------------------------------
+ */
 
 struct bad_lines {
     size_t first, count;     /* numbers from 1 */
@@ -127,7 +127,7 @@ struct bad_lines {
 
 #define CLOCK_SLACK_MS 60000 /* that a clock may be set back or be ahead without being told of */
 
-/* Lines are in the order of their numbers; a clock that jumps shows in their times only. */
+/* A clock that jumped shows in the times of lines only: their order is that of their numbers. */
 static void check_line_time(const struct history_record *record, size_t number,
                             struct bad_lines *out)
 {
@@ -177,7 +177,7 @@ static void report_bad_lines(const struct scope_check *site, const char *path,
         "take the line from a backup if there is one; without it that change is not shown");
 }
 
-/* A note, not a fault: the order is that of the numbers, and nothing has to be mended. */
+/* For information: lines are ordered by their numbers, so nothing has to be fixed. */
 static void report_clock_jump(const struct scope_check *site, const char *path,
                               const struct bad_lines *bad)
 {
@@ -225,18 +225,16 @@ static int check_lines(struct scope_check *site, const char *name)
 
 static int check_all_lines(struct scope_check *site)
 {
-    struct files_names names;
-    int code = files_names_read(site->check->self, site->dir, site->path, &names,
-                                site->check->error);
-    if (code != ETHOS_OK)
-        return code;
-    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
-        code = check_lines(site, names.sorted[i]);
-    files_names_release(&names);
-    return code;
+    CLEANUP_NAMES struct files_names names;
+    TRY(files_names_read(site->check->self, site->dir, site->path, &names, site->check->error));
+    for (size_t i = 0; i < names.count; i++)
+        TRY(check_lines(site, names.sorted[i]));
+    return ETHOS_OK;
 }
 
-/* ---- leftovers -------------------------------------------------------------------------------- */
+/*
+ * ---- leftovers --------------------------------------------------------------------------------
+ */
 
 static int recover_scope(const struct scope_check *site)
 {
@@ -251,7 +249,7 @@ static int recover_scope(const struct scope_check *site)
     return report_failure(site, site->path, code, &error);
 }
 
-/* What was displaced waits for its second look: that is no leftover. */
+/* A displaced file (.old) waits to be inspected again and is no leftover. */
 static bool is_leftover(const char *name)
 {
     struct ethos_view text = view_str(name);
@@ -271,45 +269,31 @@ static void report_leftover(struct scope_check *site, int tmp, const char *name)
                                 : "the next write here clears it up, or: ethos doctor --fix");
 }
 
-static int check_temp_names(struct scope_check *site, int tmp, const struct files_names *names)
+static int check_leftovers(struct scope_check *site)
 {
-    bool any = false;
-    for (size_t i = 0; i < names->count; i++)
-        any = any || is_leftover(names->sorted[i]);
-    int code = any && site->check->fix ? recover_scope(site) : ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < names->count; i++) {
-        if (is_leftover(names->sorted[i]))
-            report_leftover(site, tmp, names->sorted[i]);
-    }
-    return code;
-}
-
-static int check_unlocked_temps(struct scope_check *site, int tmp)
-{
-    struct files_names names;
+    CLEANUP_FD int tmp = os_open_beneath(site->dir, FILES_TMP, O_RDONLY | O_DIRECTORY, 0);
+    if (tmp < 0)
+        return ETHOS_OK;
+    CLEANUP_NAMES struct files_names names = {0};
     int lock;
     if (!try_lock_scope(site, &lock))
         return ETHOS_OK;
     int code = files_names_read(site->check->self, tmp, site->path, &names, site->check->error);
-    unlock_if_held(lock); // whoever comes now would clear up as well
+    unlock_if_held(lock); // a writer that comes now would remove them as well
     if (code != ETHOS_OK)
         return code;
-    code = check_temp_names(site, tmp, &names);
-    files_names_release(&names);
+    bool any = false;
+    for (size_t i = 0; i < names.count; i++)
+        any = any || is_leftover(names.sorted[i]);
+    code = any && site->check->fix ? recover_scope(site) : ETHOS_OK;
+    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++) {
+        if (is_leftover(names.sorted[i]))
+            report_leftover(site, tmp, names.sorted[i]);
+    }
     return code;
 }
 
-static int check_leftovers(struct scope_check *site)
-{
-    int tmp = os_open_beneath(site->dir, FILES_TMP, O_RDONLY | O_DIRECTORY, 0);
-    if (tmp < 0)
-        return ETHOS_OK;
-    int code = check_unlocked_temps(site, tmp);
-    os_close(tmp);
-    return code;
-}
-
-/* Beside the target of a link, whose own scope knows what it is about. */
+/* Temporaries beside the target of a link belong to the scope of the link. */
 static void check_link_temp(const struct scope_check *site, const char *name)
 {
     char path[FILES_PATH_SIZE];
@@ -338,16 +322,18 @@ static int check_link_temps(const struct scope_check *site)
     return code;
 }
 
-/* ---- edits that are not recorded -------------------------------------------------------------- */
+/*
+ * ---- edits that are not recorded --------------------------------------------------------------
+ */
 
-/* The keys that a walk of the history, newest first, has met; and those whose files are not as recorded. */
+/* The keys met by a walk of the history, newest first, and those whose files differ from it. */
 struct unrecorded_keys {
     const struct scope_check *site;
     json_t *met;
     struct str *keys; /* each terminated */
 };
 
-/* Whether the file of a key is the one its newest change led to; what cannot be read passes. */
+/* Whether the file of a key has the text of its newest change; true when it cannot be read. */
 static int is_recorded(const struct scope_check *site, const char *key, const char *revision,
                        bool *out)
 {
@@ -385,7 +371,7 @@ static int check_newest_change(void *arg, const struct ethos_change *change)
     return str_add(self->keys, view_of(change->key, strlen(change->key) + 1));
 }
 
-/* Adds the keys whose files differ from what is recorded. */
+/* Lists the keys whose files differ from the history. */
 static int find_unrecorded(const struct scope_check *site, struct str *out,
                            struct ethos_error *error)
 {
@@ -410,8 +396,7 @@ static int record_external_edit(const struct scope_check *site, const char *key)
     struct ethos_edit edit = {.key = key};
     int code = files_update_scope(&self->store, site->scope, &edit, 1, keep_old_text, NULL, NULL,
                                   NULL);
-    if (edit.old.data)
-        self->host->resize(self->host->arg, edit.old.data, 0);
+    edit_absent(self->host, &edit.old);
     return code;
 }
 
@@ -438,7 +423,9 @@ static int check_recorded(const struct scope_check *site)
     return report_failure(site, site->path, code, &error);
 }
 
-/* ---- conflict copies -------------------------------------------------------------------------- */
+/*
+ * ---- conflict copies --------------------------------------------------------------------------
+ */
 
 static int count_copy(void *arg, const struct ethos_conflict *conflict)
 {
@@ -469,7 +456,9 @@ static int check_conflicts(const struct scope_check *site)
     return report_failure(site, site->path, code, &error);
 }
 
-/* ---- the file system -------------------------------------------------------------------------- */
+/*
+ * ---- the file system --------------------------------------------------------------------------
+ */
 
 static const char local[] = "keep it on a local file system such as ext4, xfs or btrfs";
 
@@ -501,16 +490,6 @@ static bool create_empty_file(int dir, const char *name)
     return fd >= 0 && os_close(fd) == 0;
 }
 
-static void try_exchange(const struct scope_check *site, int tmp, const char *a, const char *b)
-{
-    if (os_exchange(tmp, a, tmp, b) != 0 && (errno == EINVAL || errno == ENOSYS))
-        report_warning(
-            site, site->path,
-            "its file system cannot exchange files: an editor's save in the very moment of a write "
-            "may be lost",
-            local);
-}
-
 static void try_lease(const struct scope_check *site, int tmp, const char *name)
 {
     int fd = os_openat(tmp, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
@@ -525,7 +504,7 @@ static void try_lease(const struct scope_check *site, int tmp, const char *name)
     os_close(fd);
 }
 
-/* Whether the device of a folder is tried out for the first time. */
+/* Whether the device of a folder has not been checked yet. */
 static bool is_new_device(struct store_check *check, int folder)
 {
     struct stat st;
@@ -539,60 +518,59 @@ static bool is_new_device(struct store_check *check, int folder)
            ETHOS_OK;
 }
 
-static void check_new_device(const struct scope_check *site, int tmp)
-{
-    static const char a[] = PROBE "a" FILES_DRAFT, b[] = PROBE "b" FILES_DRAFT;
-    check_file_system(site);
-    if (create_empty_file(tmp, a) && create_empty_file(tmp, b)) {
-        try_exchange(site, tmp, a, b);
-        try_lease(site, tmp, a);
-    }
-    os_unlinkat(tmp, a, 0);
-    os_unlinkat(tmp, b, 0);
-}
-
-/* Where something was written before: the folder for drafts is there. */
+/* The folder for drafts exists once something was written. */
 static void check_device(const struct scope_check *site)
 {
     int lock, tmp = os_open_beneath(site->dir, FILES_TMP, O_RDONLY | O_DIRECTORY, 0);
     if (tmp < 0)
         return;
     if (try_lock_scope(site, &lock)) {
-        if (is_new_device(site->check, tmp))
-            check_new_device(site, tmp);
+        if (is_new_device(site->check, tmp)) {
+            static const char a[] = PROBE "a" FILES_DRAFT, b[] = PROBE "b" FILES_DRAFT;
+            check_file_system(site);
+            if (create_empty_file(tmp, a) && create_empty_file(tmp, b)) {
+                if (os_exchange(tmp, a, tmp, b) != 0 && (errno == EINVAL || errno == ENOSYS))
+                    report_warning(site, site->path,
+                                   "its file system cannot exchange files: an editor's save in the "
+                                   "very moment of a write "
+                                   "may be lost",
+                                   local);
+                try_lease(site, tmp, a);
+            }
+            os_unlinkat(tmp, a, 0);
+            os_unlinkat(tmp, b, 0);
+        }
         unlock_if_held(lock);
     }
     os_close(tmp);
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/*
+ * ---- the whole --------------------------------------------------------------------------------
+ */
 
-/* What only a scope that can be written to is asked. */
+/* The checks that need a scope that can be written to. */
 static int check_writable_scope(struct scope_check *site)
 {
-    int code = check_leftovers(site);
-    if (code == ETHOS_OK)
-        code = check_link_temps(site);
-    if (code == ETHOS_OK && !site->unfinished)
-        code = check_recorded(site);
-    if (code == ETHOS_OK)
-        code = check_conflicts(site);
-    if (code == ETHOS_OK)
-        check_device(site);
-    return code;
+    TRY(check_leftovers(site));
+    TRY(check_link_temps(site));
+    if (!site->unfinished)
+        TRY(check_recorded(site));
+    TRY(check_conflicts(site));
+    check_device(site);
+    return ETHOS_OK;
 }
 
 int files_check_history(struct store_check *check, const char *scope)
 {
     struct scope_check site = {.check = check, .scope = scope};
-    int code = files_scope_path(scope, site.path, check->error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(files_scope_path(scope, site.path, check->error));
     site.dir = files_open(check->self, site.path, O_RDONLY | O_DIRECTORY, NULL);
     if (site.dir < 0)
         return ETHOS_OK;
-    check_folders(&site);
-    code = check_all_lines(&site);
+    if (check_usable(&site, FILES_MEM, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
+        check_usable(&site, FILES_TMP, O_RDONLY | O_DIRECTORY);
+    int code = check_all_lines(&site);
     if (code == ETHOS_OK && !site.blocked)
         code = check_writable_scope(&site);
     os_close(site.dir);

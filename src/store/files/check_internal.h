@@ -1,6 +1,4 @@
-/*
- * check_internal.h: what the parts of check share.
- */
+/* check_internal.h: shared by check.c and check_history.c. */
 #ifndef ETHOS_STORE_FILES_CHECK_INTERNAL_H
 #define ETHOS_STORE_FILES_CHECK_INTERNAL_H
 
@@ -31,7 +29,9 @@ void files_check_command(struct store_check *check, enum ethos_severity severity
 /* False when the name is too long for any place of ours. */
 bool files_check_join(char out[FILES_PATH_SIZE], const char *path, const char *name);
 
-/* The part of a scope that is not its texts: history, leftovers, conflicts, the file system. */
+/*
+ * Checks everything of a scope but its texts: history, temporaries, conflict copies, file system.
+ */
 int files_check_history(struct store_check *check, const char *scope);
 
 #endif

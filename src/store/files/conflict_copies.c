@@ -1,9 +1,10 @@
 /*
- * conflict_copies.c: texts that could not be brought together with their file, kept beside it.
+ * conflict_copies.c: conflict copies: texts that could not be merged into their file.
  *
- * Ours lie in .mem/conflicts as <key>.<UTC>.<sha8>.md; that name is their id. What other programs
- * leave in the directory (sync tools: "*.sync-conflict-*", "*conflicted copy*") is listed too, under
- * its own name. A copy is dropped only after its text is a blob that a line of the history names.
+ * Copies of the store lie in .mem/conflicts as <key>.<UTC>.<sha8>.md; that name is their id.
+ * Copies that sync programs leave in the directory ("*.sync-conflict-*", "*conflicted copy*") are
+ * listed too, with their file name as id. Before a copy is removed, its text becomes a blob that a
+ * history line names.
  */
 #include "store/files/internal.h"
 
@@ -18,6 +19,7 @@
 #include "base/view.h"
 #include "core/memory/conflict_name.h"
 #include "core/memory/scope.h"
+#include "store/update_steps.h"
 
 static int folder_error(const struct files *self, const struct files_lock *lock,
                         struct ethos_error *error)
@@ -28,9 +30,11 @@ static int folder_error(const struct files *self, const struct files_lock *lock,
     return files_step_error(self, errnum, path, error);
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/*
+ * ---- names ------------------------------------------------------------------------------------
+ */
 
-/* The key of a copy of ours; false when the name is none. */
+/* Parses the name of a copy of the store; false for any other name. */
 static bool parse_copy_name(const char *name, char key[ETHOS_MAX_KEY + 1])
 {
     static const char form[] = ".00000000T000000Z.xxxxxxxx.md";
@@ -49,7 +53,9 @@ static bool parse_copy_name(const char *name, char key[ETHOS_MAX_KEY + 1])
     return true;
 }
 
-/* ---- keeping ---------------------------------------------------------------------------------- */
+/*
+ * ---- keeping ----------------------------------------------------------------------------------
+ */
 
 static int open_conflict_folder(struct files *self, const struct files_lock *lock,
                                 struct ethos_error *error)
@@ -60,7 +66,7 @@ static int open_conflict_folder(struct files *self, const struct files_lock *loc
     return dir < 0 ? folder_error(self, lock, error) : dir;
 }
 
-/* Whether a file of the folder holds exactly this text; one that cannot be read does not. */
+/* Whether a file of the folder has exactly this text; false when it cannot be read. */
 static bool has_text(const struct files *self, int dir, const char *name, struct ethos_view text)
 {
     static const struct ethos_read_how whole = {0};
@@ -70,12 +76,11 @@ static bool has_text(const struct files *self, int dir, const char *name, struct
                 view_eq(view_of(copy.data, copy.size), text);
     if (fd >= 0)
         os_close(fd);
-    if (copy.data)
-        self->host->resize(self->host->arg, copy.data, 0);
+    edit_absent(self->host, &copy);
     return same;
 }
 
-/* Sets *out_kept when a copy of any time has this text; name is the one it would get now. */
+/* Sets *out_kept when a copy of any time has this text; name is the name it would get now. */
 static int find_same_copy(const struct files *self, const struct files_lock *lock, int dir,
                           const char *key, const char *name, struct ethos_view text, bool *out_kept,
                           struct ethos_error *error)
@@ -95,37 +100,23 @@ static int find_same_copy(const struct files *self, const struct files_lock *loc
     return ETHOS_OK;
 }
 
-static bool write_copy(const struct files_lock *lock, int dir, const char *name,
-                       struct ethos_view text)
-{
-    static const char draft[] = ".conflict" FILES_DRAFT;
-    int fd = files_draft_create(lock->tmp, draft);
-    bool done = fd >= 0 && os_write_all(fd, text.data, text.size) == 0 && os_fdatasync(fd) == 0 &&
-                os_renameat(lock->tmp, draft, dir, name, 0) == 0;
-    int errnum = errno;
-    if (fd >= 0)
-        os_close(fd);
-    if (!done)
-        os_unlinkat(lock->tmp, draft, 0);
-    errno = errnum;
-    return done;
-}
-
 int files_conflict_write(struct files *self, struct files_lock *lock, const char *key,
                          struct ethos_view text, struct ethos_error *error)
 {
     char name[CONFLICT_NAME_SIZE];
     bool kept;
     int code = files_lock_open_drafts(self, lock, error);
-    int dir = code == ETHOS_OK ? open_conflict_folder(self, lock, error) : code;
+    CLEANUP_FD int dir = code == ETHOS_OK ? open_conflict_folder(self, lock, error) : code;
     if (dir < 0)
         return dir;
     conflict_name(key, self->host->now_ms(self->host->arg), text, name);
-    code = find_same_copy(self, lock, dir, key, name, text, &kept, error);
-    if (code == ETHOS_OK && ((!kept && !write_copy(lock, dir, name, text)) || os_fsync(dir) != 0))
-        code = folder_error(self, lock, error);
-    os_close(dir);
-    return code;
+    TRY(find_same_copy(self, lock, dir, key, name, text, &kept, error));
+    if (!kept &&
+        files_write_by_draft(lock->tmp, ".conflict" FILES_DRAFT, dir, name, NULL, text, true) != 0)
+        return folder_error(self, lock, error);
+    if (os_fsync(dir) != 0)
+        return folder_error(self, lock, error);
+    return ETHOS_OK;
 }
 
 int files_add_conflict_copy(struct ethos_store *store, const char *scope, const char *key,
@@ -133,10 +124,8 @@ int files_add_conflict_copy(struct ethos_store *store, const char *scope, const 
 {
     struct files *self = (struct files *)store;
     struct files_lock lock = {0};
-    int code = files_scope_path(scope, lock.path, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = files_lock_scope(self, &lock, error);
+    TRY(files_scope_path(scope, lock.path, error));
+    int code = files_lock_scope(self, &lock, error);
     if (code == ETHOS_OK && lock.fd < 0)
         code = files_lock_create(self, &lock, error);
     if (code == ETHOS_OK)
@@ -145,9 +134,11 @@ int files_add_conflict_copy(struct ethos_store *store, const char *scope, const 
     return code == FILES_RETRY ? files_errno(self, EAGAIN, lock.path, error) : code;
 }
 
-/* ---- listing ---------------------------------------------------------------------------------- */
+/*
+ * ---- listing ----------------------------------------------------------------------------------
+ */
 
-/* The key of a file that a sync program left: what stands before its mark, with .md. */
+/* Parses the name of a sync program's copy: the key is what precedes the mark, with .md. */
 static bool parse_sync_copy_name(const char *name, char key[ETHOS_MAX_KEY + 1])
 {
     static const char *const marks[] = {".sync-conflict-", " (conflicted copy",
@@ -206,14 +197,11 @@ static int list_copy(const struct copy_listing *listing, const char *name,
 
 static int list_folder(const struct copy_listing *listing, struct ethos_error *error)
 {
-    struct files_names names;
-    int code = files_names_read(listing->self, listing->dir, listing->scope_path, &names, error);
-    if (code != ETHOS_OK)
-        return code;
-    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
-        code = list_copy(listing, names.sorted[i], error);
-    files_names_release(&names);
-    return code;
+    CLEANUP_NAMES struct files_names names;
+    TRY(files_names_read(listing->self, listing->dir, listing->scope_path, &names, error));
+    for (size_t i = 0; i < names.count; i++)
+        TRY(list_copy(listing, names.sorted[i], error));
+    return ETHOS_OK;
 }
 
 int files_list_conflicts(struct ethos_store *store, const char *scope, ethos_conflict_fn *each,
@@ -240,36 +228,26 @@ int files_list_conflicts(struct ethos_store *store, const char *scope, ethos_con
     return code;
 }
 
-/* ---- reading and dropping --------------------------------------------------------------------- */
-
-/* Where an id leads, below the scope's directory. ETHOS_NOTFOUND for what is no conflict. */
-static int conflict_path(const char *id, char key[ETHOS_MAX_KEY + 1], char *path, size_t size,
-                         struct ethos_error *error)
-{
-    if (!strchr(id, '/') && parse_copy_name(id, key))
-        snprintf(path, size, CONFLICT_FOLDER "/%s", id);
-    else if (!strchr(id, '/') && id[0] != '.' && parse_sync_copy_name(id, key))
-        snprintf(path, size, "%s", id);
-    else
-        return err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id);
-    return ETHOS_OK;
-}
+/*
+ * ---- reading and dropping ---------------------------------------------------------------------
+ */
 
 static int read_conflict_copy(struct files *self, int dir, const char *id,
                               char key[ETHOS_MAX_KEY + 1], char path[FILES_PATH_SIZE],
                               struct ethos_text *out_text, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, ETHOS_READ_REVISION};
-    int code = conflict_path(id, key, path, FILES_PATH_SIZE, error);
-    if (code != ETHOS_OK)
-        return code;
-    int fd = os_open_beneath(dir, path, FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    if (!strchr(id, '/') && parse_copy_name(id, key))
+        snprintf(path, FILES_PATH_SIZE, CONFLICT_FOLDER "/%s", id);
+    else if (!strchr(id, '/') && id[0] != '.' && parse_sync_copy_name(id, key))
+        snprintf(path, FILES_PATH_SIZE, "%s", id);
+    else
+        return err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id);
+    CLEANUP_FD int fd = os_open_beneath(dir, path, FILES_READ_FLAGS | O_NOFOLLOW, 0);
     if (fd < 0)
         return errno == ENOENT ? err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id)
                                : files_errno(self, errno, path, error);
-    code = files_read_fd(self, fd, path, &whole, out_text, NULL, error);
-    os_close(fd);
-    return code;
+    return files_read_fd(self, fd, path, &whole, out_text, NULL, error);
 }
 
 int files_conflict_read(struct ethos_store *store, const char *scope, const char *id,
@@ -277,16 +255,14 @@ int files_conflict_read(struct ethos_store *store, const char *scope, const char
 {
     struct files *self = (struct files *)store;
     char scope_path[FILES_PATH_SIZE], path[FILES_PATH_SIZE], key[ETHOS_MAX_KEY + 1];
-    int dir = files_scope_open(self, scope, scope_path, error);
+    CLEANUP_FD int dir = files_scope_open(self, scope, scope_path, error);
     if (dir < 0)
         return dir == ETHOS_NOTFOUND ? err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id)
                                      : dir;
-    int code = read_conflict_copy(self, dir, id, key, path, out_text, error);
-    os_close(dir);
-    return code;
+    return read_conflict_copy(self, dir, id, key, path, out_text, error);
 }
 
-/* Makes a text reachable as a version of its key. */
+/* Records a text as a version of its key. */
 static int record_version(struct files *self, struct files_lock *lock, const char *scope,
                           const char *key, struct ethos_view text, struct ethos_error *error)
 {
@@ -305,10 +281,8 @@ int files_conflict_remove(struct ethos_store *store, const char *scope, const ch
     struct files_lock lock = {0};
     struct ethos_text text = {0};
     char path[FILES_PATH_SIZE], key[ETHOS_MAX_KEY + 1];
-    int code = files_scope_path(scope, lock.path, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = files_lock_scope(self, &lock, error);
+    TRY(files_scope_path(scope, lock.path, error));
+    int code = files_lock_scope(self, &lock, error);
     if (code == ETHOS_OK && lock.dir < 0)
         code = err_set(error, ETHOS_NOTFOUND, "no such conflict: %s", id);
     if (code == ETHOS_OK)
@@ -319,13 +293,12 @@ int files_conflict_remove(struct ethos_store *store, const char *scope, const ch
         code = record_version(self, &lock, scope, key, view_of(text.data, text.size), error);
     if (code == ETHOS_OK && os_unlinkat(lock.dir, path, 0) != 0 && errno != ENOENT)
         code = files_step_error(self, errno, lock.path, error);
-    if (text.data)
-        self->host->resize(self->host->arg, text.data, 0);
+    edit_absent(self->host, &text);
     files_unlock_scope(self, &lock, false);
     return code == FILES_RETRY ? files_errno(self, EAGAIN, lock.path, error) : code;
 }
 
-/* Whether the history of a key leads to a text. */
+/* Whether the history of a key has a text. */
 static bool is_known_version(struct files *self, const char *scope, const char *key,
                              struct ethos_view text)
 {
@@ -333,8 +306,7 @@ static bool is_known_version(struct files *self, const char *scope, const char *
     char revision[ETHOS_REVISION_SIZE];
     hash_revision(text, revision);
     int code = files_version(&self->store, scope, key, revision, &found, NULL);
-    if (found.data)
-        self->host->resize(self->host->arg, found.data, 0);
+    edit_absent(self->host, &found);
     return code == ETHOS_OK;
 }
 

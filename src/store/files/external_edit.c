@@ -1,10 +1,11 @@
 /*
- * external_edit.c: what an edit made outside means for the history and for the file.
+ * external_edit.c: turns an edit made outside into history lines, and into a new text where needed.
  *
- * core/history/external_edit says what it was. Here that becomes lines to append and, where changes come back or a
- * damaged text is replaced, the text the file must have. An edit that only took a file back to what
- * it was before our newest change is a person's decision, unless nobody has touched the file since:
- * then that change was never published, and its lines are taken back.
+ * core/history/external_edit decides what the edit was. Here its decision becomes lines to append
+ * and, where lost changes come back or a damaged text is replaced, the text that the file must
+ * get. An edit that only takes a file back to the text before the newest change is a decision of a
+ * person, unless nobody has touched the file since: then that change was never published, and its
+ * lines are voided.
  */
 #include "store/files/internal.h"
 
@@ -19,7 +20,9 @@
 
 #define CLOCK_SLACK_MS 1000 /* between the clock of lines and that of the file system */
 
-/* ---- describing a change ---------------------------------------------------------------------- */
+/*
+ * ---- describing a change ----------------------------------------------------------------------
+ */
 
 static int write_blob(struct files *self, struct files_lock *lock, struct ethos_view hex,
                       struct ethos_view text, struct ethos_error *error)
@@ -47,19 +50,19 @@ int files_describe_change(struct files *self, struct files_lock *lock,
     if (history_describe_hashed(before, after, arena, record) != ETHOS_OK ||
         history_keep_appended(appended, arena, record) != ETHOS_OK)
         return err_nomem(error);
-    if (!last->ours && before.size > 0) // what others recorded may not lead here
+    if (!last->ours && before.size > 0) // lines of others need not lead to this text
         record->before_blob = hash_digits(record->before_hash);
     if (last->since_blob + 1 >= history_patches(appended, after) && after.size > 0)
         record->after_blob = hash_digits(record->after_hash);
-    int code = record->append_blob.data
-                   ? write_blob(self, lock, record->append_blob, appended, error)
-                   : write_blob(self, lock, record->blob, before, error);
-    if (code == ETHOS_OK)
-        code = write_blob(self, lock, record->before_blob, before, error);
-    return code == ETHOS_OK ? write_blob(self, lock, record->after_blob, after, error) : code;
+    TRY(record->append_blob.data ? write_blob(self, lock, record->append_blob, appended, error)
+                                 : write_blob(self, lock, record->blob, before, error));
+    TRY(write_blob(self, lock, record->before_blob, before, error));
+    return write_blob(self, lock, record->after_blob, after, error);
 }
 
-/* ---- judging ---------------------------------------------------------------------------------- */
+/*
+ * ---- judging ----------------------------------------------------------------------------------
+ */
 
 struct edit_review {
     struct files *self;
@@ -78,7 +81,7 @@ static struct ethos_view last_recorded_text(const struct edit_review *court)
     return court->last.absent ? (struct ethos_view){0} : str_view(&court->before);
 }
 
-/* A change between texts that are both known. */
+/* Adds a record of a change between two known texts. */
 static int add_change_record(struct edit_review *court, const char *actions, const char *source,
                              const char *via, const char *actor, struct ethos_view before,
                              struct ethos_view after, struct ethos_error *error)
@@ -91,23 +94,20 @@ static int add_change_record(struct edit_review *court, const char *actions, con
     record->actor = view_str(actor);
     if (strcmp(actor, "external") == 0)
         record->trust = VIEW("owner"); // an editor
-    int code = files_describe_change(court->self, court->lock, &court->last, before, after,
-                                     court->arena, record, error);
-    if (code == ETHOS_OK)
-        court->out->count++;
-    return code;
+    TRY(files_describe_change(court->self, court->lock, &court->last, before, after, court->arena,
+                              record, error));
+    court->out->count++;
+    return ETHOS_OK;
 }
 
-/* What was recorded last cannot be rebuilt: the text of now is kept whole instead. */
+/* Where the last recorded text cannot be rebuilt, the current text is stored whole. */
 static int add_whole_record(struct edit_review *court, struct ethos_error *error)
 {
     const struct history_last none = {0};
     struct history_record *record = &court->out->records[court->out->count];
     *record = court->model;
-    int code = files_describe_change(court->self, court->lock, &none, court->now, court->now,
-                                     court->arena, record, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(files_describe_change(court->self, court->lock, &none, court->now, court->now, court->arena,
+                              record, error));
     record->after_blob = record->before_blob;
     record->before_blob = (struct ethos_view){0};
     record->before_hash = view_str(arena_str(court->arena, court->last.hash));
@@ -134,21 +134,7 @@ static int add_external_record(struct edit_review *court, const char *event,
     return code;
 }
 
-/* The newest change of the key never became the file: its lines are void. */
-static int add_void_record(struct edit_review *court, const struct verdict_finding *finding,
-                           struct ethos_error *error)
-{
-    int code = add_change_record(court, "restore", "restore", "recovery", "ethos",
-                                 last_recorded_text(court), court->now, error);
-    if (code == ETHOS_OK) {
-        struct history_record *record = &court->out->records[court->out->count - 1];
-        record->voids_first = finding->voids_first;
-        record->voids_last = finding->voids_last;
-    }
-    return code;
-}
-
-/* Appends one entry to out->text and tells of it. */
+/* Appends one entry to out->text and records that. */
 static int reapply_entry(struct edit_review *court, struct ethos_view entry,
                          struct ethos_error *error)
 {
@@ -168,19 +154,7 @@ static int reapply_entry(struct edit_review *court, struct ethos_view entry,
     return add_change_record(court, "add", "tool", "reapply", "ethos", old, str_view(text), error);
 }
 
-static int reapply_entries(struct edit_review *court, const struct verdict_finding *finding,
-                           struct ethos_error *error)
-{
-    int code = add_external_record(court, finding->dropped ? "partial" : "reapplied", error);
-    if (code == ETHOS_OK && str_add(&court->out->text, court->now) != ETHOS_OK)
-        code = err_nomem(error);
-    for (size_t i = 0; code == ETHOS_OK && i < finding->count; i++)
-        code = reapply_entry(court, finding->entries[i], error);
-    court->out->rewrites = code == ETHOS_OK;
-    return code;
-}
-
-/* The last version as a conflict copy, where lines of it lost against those saved. */
+/* Writes the last version as a conflict copy, where the saved lines replace some of its lines. */
 static int write_lost_text(struct edit_review *court, const struct verdict_finding *finding,
                            struct ethos_error *error)
 {
@@ -192,41 +166,15 @@ static int write_lost_text(struct edit_review *court, const struct verdict_findi
                                                           last_recorded_text(court), error);
 }
 
-static int merge_edit(struct edit_review *court, const struct verdict_finding *finding,
-                      struct ethos_error *error)
-{
-    bool whole = !finding->dropped && finding->conflicts == 0;
-    int code = add_external_record(court, whole ? "merged" : "partial", error);
-    if (code == ETHOS_OK)
-        code = add_change_record(court, "replace", "tool", "merge", "ethos", court->now,
-                                 finding->merged, error);
-    if (code == ETHOS_OK && str_add(&court->out->text, finding->merged) != ETHOS_OK)
-        code = err_nomem(error);
-    court->out->rewrites = code == ETHOS_OK;
-    return code;
-}
-
-static int restore_last_text(struct edit_review *court, struct ethos_error *error)
-{
-    int code = add_external_record(court, "restored", error);
-    if (code == ETHOS_OK)
-        code = add_change_record(court, "restore", "restore", "recovery", "ethos", court->now,
-                                 last_recorded_text(court), error);
-    if (code == ETHOS_OK && str_add(&court->out->text, last_recorded_text(court)) != ETHOS_OK)
-        code = err_nomem(error);
-    court->out->rewrites = code == ETHOS_OK;
-    return code;
-}
-
-/* Whether the newest change, which the text of now is from before of, was never published. */
+/* Whether the newest change was never published, so that the file still has the text before it. */
 static bool is_unpublished(const struct edit_review *court, const struct verdict_finding *finding,
                            const struct stat *seen)
 {
     if (finding->voids_first == 0 || !court->last.alone || !court->now.data)
-        return false; // a new file that was not published has left a temporary
+        return false; // an unpublished new file has left a temporary
     int64_t changed_ms = (int64_t)seen->st_ctim.tv_sec * 1000 + seen->st_ctim.tv_nsec / 1000000;
     int64_t now_ms = court->self->host->now_ms(court->self->host->arg);
-    return court->last.ts_ms <= now_ms && // a clock that went back says nothing
+    return court->last.ts_ms <= now_ms && // a clock that was set back proves nothing
            changed_ms + CLOCK_SLACK_MS < court->last.ts_ms;
 }
 
@@ -237,19 +185,49 @@ static int record_finding(struct edit_review *court, const struct verdict_findin
                                       sizeof *court->out->records);
     if (!court->out->records)
         return err_nomem(error);
-    int code = write_lost_text(court, finding, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(write_lost_text(court, finding, error));
     switch (finding->verdict) {
-    case VERDICT_MERGE:
-        return merge_edit(court, finding, error);
-    case VERDICT_REAPPLY:
-        return reapply_entries(court, finding, error);
-    case VERDICT_RESTORE:
-        return restore_last_text(court, error);
+    case VERDICT_MERGE: {
+        bool whole = !finding->dropped && finding->conflicts == 0;
+        int code = add_external_record(court, whole ? "merged" : "partial", error);
+        if (code == ETHOS_OK)
+            code = add_change_record(court, "replace", "tool", "merge", "ethos", court->now,
+                                     finding->merged, error);
+        if (code == ETHOS_OK && str_add(&court->out->text, finding->merged) != ETHOS_OK)
+            code = err_nomem(error);
+        court->out->rewrites = code == ETHOS_OK;
+        return code;
+    }
+    case VERDICT_REAPPLY: {
+        int code = add_external_record(court, finding->dropped ? "partial" : "reapplied", error);
+        if (code == ETHOS_OK && str_add(&court->out->text, court->now) != ETHOS_OK)
+            code = err_nomem(error);
+        for (size_t i = 0; code == ETHOS_OK && i < finding->count; i++)
+            code = reapply_entry(court, finding->entries[i], error);
+        court->out->rewrites = code == ETHOS_OK;
+        return code;
+    }
+    case VERDICT_RESTORE: {
+        int code = add_external_record(court, "restored", error);
+        if (code == ETHOS_OK)
+            code = add_change_record(court, "restore", "restore", "recovery", "ethos", court->now,
+                                     last_recorded_text(court), error);
+        if (code == ETHOS_OK && str_add(&court->out->text, last_recorded_text(court)) != ETHOS_OK)
+            code = err_nomem(error);
+        court->out->rewrites = code == ETHOS_OK;
+        return code;
+    }
     case VERDICT_REVERT:
-        if (is_unpublished(court, finding, seen))
-            return add_void_record(court, finding, error);
+        if (is_unpublished(court, finding, seen)) {
+            int code = add_change_record(court, "restore", "restore", "recovery", "ethos",
+                                         last_recorded_text(court), court->now, error);
+            if (code == ETHOS_OK) {
+                struct history_record *record = &court->out->records[court->out->count - 1];
+                record->voids_first = finding->voids_first;
+                record->voids_last = finding->voids_last;
+            }
+            return code;
+        }
         break;
     case VERDICT_HONOUR:
         break;
@@ -261,7 +239,7 @@ static int record_finding(struct edit_review *court, const struct verdict_findin
                                error);
 }
 
-/* What a verdict reads versions from. */
+/* Reads versions for core/history/external_edit. */
 struct version_reader {
     const struct edit_review *court;
     const struct files_key_history *past;

@@ -1,13 +1,13 @@
 /*
- * files.c: the default store: one markdown file per key under a root directory.
+ * files.c: the default store: one markdown file per key below a root directory.
  *
- * Reading takes no lock and is open, fstat, read, fstat, close and nothing more, unless somebody may be
- * saving the file at this moment (stable_read.c); of a text that is kept (read_cache.c) it is open,
- * fstat, close. It goes by the descriptor of the root that an earlier call opened; that the path names
- * another directory by now is noticed by every write, list and check, and by a read that finds nothing.
+ * A read takes no lock: open, fstat, read, fstat, close, unless the file may be half saved
+ * (stable_read.c); of a cached text (read_cache.c) only open, fstat, close. Reads use the root's
+ * descriptor of an earlier call; every write, list and check, and a read that finds nothing,
+ * checks that the path still names that directory.
  *
- * Nothing is made before the first write. A root that others may write to is refused when it is
- * opened, and by every call that looks whether it moved.
+ * Nothing is created before the first write. A root that others can write to is refused when it is
+ * opened and whenever it is checked again.
  */
 #include "store/files/internal.h"
 
@@ -110,7 +110,7 @@ static ssize_t read_at(int fd, char *data, size_t size, uint64_t offset)
     return (ssize_t)done;
 }
 
-/* About a file that cannot be read; apart, as it takes a page of the stack. */
+/* A function of its own, so that a read that succeeds does not touch another page of the stack. */
 static int refuse_file(const struct files *self, const struct stat *st, const char *path,
                        struct ethos_error *error)
 {
@@ -121,7 +121,7 @@ static int refuse_file(const struct files *self, const struct stat *st, const ch
                : err_set(error, ETHOS_IO, "%s is not a regular file", shown);
 }
 
-/* Which bytes to read: the whole text when its revision is asked for. */
+/* Selects the bytes to read: the whole text when its revision is wanted. */
 static int choose_span(const struct files *self, const struct stat *st, const char *path,
                        const struct ethos_read_how *how, uint64_t *out_offset, size_t *out_size,
                        struct ethos_error *error)
@@ -136,21 +136,6 @@ static int choose_span(const struct files *self, const struct stat *st, const ch
     return ETHOS_OK;
 }
 
-static void fill_text(const struct stat *st, uint64_t offset, size_t size,
-                      const struct ethos_read_how *how, struct ethos_text *out)
-{
-    out->data[size] = 0;
-    out->size = size;
-    out->offset = offset;
-    out->total = (uint64_t)st->st_size;
-    out->mtime_ms = mtime_ms(st);
-    out->unsettled = 0;
-    if (how->flags & ETHOS_READ_REVISION)
-        hash_revision(view_of(out->data, size), out->revision);
-    else
-        out->revision[0] = 0;
-}
-
 int files_read_fd(const struct files *self, int fd, const char *path,
                   const struct ethos_read_how *how, struct ethos_text *out_text,
                   struct stat *out_stat, struct ethos_error *error)
@@ -161,16 +146,22 @@ int files_read_fd(const struct files *self, int fd, const char *path,
     if (os_fstat(fd, &before) != 0)
         return files_errno(self, errno, path, error);
     for (int i = 0; i < READ_TRIES; i++, before = after) {
-        int code = choose_span(self, &before, path, how, &offset, &size, error);
-        if (code == ETHOS_OK)
-            code = edit_reserve(self->host, out_text, size, error);
-        if (code != ETHOS_OK)
-            return code;
+        TRY(choose_span(self, &before, path, how, &offset, &size, error));
+        TRY(edit_reserve(self->host, out_text, size, error));
         ssize_t got = read_at(fd, out_text->data, size, offset);
         if (got < 0 || os_fstat(fd, &after) != 0)
             return files_errno(self, errno, path, error);
         if ((size_t)got == size && files_is_same_state(&before, &after)) {
-            fill_text(&after, offset, size, how, out_text);
+            out_text->data[size] = 0;
+            out_text->size = size;
+            out_text->offset = offset;
+            out_text->total = (uint64_t)after.st_size;
+            out_text->mtime_ms = mtime_ms(&after);
+            out_text->unsettled = 0;
+            if (how->flags & ETHOS_READ_REVISION)
+                hash_revision(view_of(out_text->data, size), out_text->revision);
+            else
+                out_text->revision[0] = 0;
             if (out_stat)
                 *out_stat = after;
             return ETHOS_OK;
@@ -292,7 +283,7 @@ void files_names_release(struct files_names *names)
     str_release(&names->bytes);
 }
 
-/* Looks at a name of a directory, through links that may be followed. ETHOS_NOTFOUND: not a text. */
+/* Stats a name of a directory, following links that are allowed. ETHOS_NOTFOUND: not a text. */
 static int stat_text(struct files *self, const char *scope, int dir, const char *name,
                      const char *path, struct stat *out, struct ethos_error *error)
 {
@@ -334,14 +325,10 @@ static int list_texts(struct files *self, int dir, const char *scope,
 static int list_directory(struct files *self, int dir, const char *path, const char *scope,
                           ethos_entry_fn *each, void *arg, struct ethos_error *error)
 {
-    struct files_names names;
-    int code = scope_is_tree(scope) ? files_tree_list_keys(self, dir, scope, &names, error)
-                                    : files_names_read(self, dir, path, &names, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = list_texts(self, dir, scope, &names, each, arg, error);
-    files_names_release(&names);
-    return code;
+    CLEANUP_NAMES struct files_names names;
+    TRY(scope_is_tree(scope) ? files_tree_list_keys(self, dir, scope, &names, error)
+                             : files_names_read(self, dir, path, &names, error));
+    return list_texts(self, dir, scope, &names, each, arg, error);
 }
 
 static int list_store_scope(struct ethos_store *store, const char *scope, ethos_entry_fn *each,
@@ -350,7 +337,7 @@ static int list_store_scope(struct ethos_store *store, const char *scope, ethos_
     struct files *self = (struct files *)store;
     struct files_lock lock = {.dir = -1};
     int code = FILES_RETRY;
-    if (scope_is_tree(scope)) // no half of a transaction may be seen
+    if (scope_is_tree(scope)) // a list must not show half of a transaction
         code = files_tree_lock(self, scope, &lock, error);
     if (code == ETHOS_OK) {
         if (lock.dir >= 0)
@@ -360,12 +347,12 @@ static int list_store_scope(struct ethos_store *store, const char *scope, ethos_
     }
     if (code == ETHOS_BUSY || code == ETHOS_NOMEM)
         return code;
-    int dir = files_scope_open(self, scope, lock.path, error); // nor can anybody write there
+    CLEANUP_FD int dir = files_scope_open(
+        self, scope, lock.path,
+        error); // no lock could be taken, so nobody can write there either
     if (dir < 0)
         return dir == ETHOS_NOTFOUND ? ETHOS_OK : dir;
-    code = list_directory(self, dir, lock.path, scope, each, arg, error);
-    os_close(dir);
-    return code;
+    return list_directory(self, dir, lock.path, scope, each, arg, error);
 }
 
 /* ---- locate --------------------------------------------------------------------------------- */
@@ -375,9 +362,7 @@ static int locate_store_text(struct ethos_store *store, const char *scope, const
 {
     const struct files *self = (struct files *)store;
     char below[FILES_PATH_SIZE];
-    int code = files_key_path(scope, key, below, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(files_key_path(scope, key, below, error));
     size_t root_size = strlen(self->root_path), below_size = strlen(below);
     if (root_size + 1 + below_size >= size)
         return err_set(error, ETHOS_LIMIT, "%s: the path is longer than %zu bytes", key, size);

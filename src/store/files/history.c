@@ -1,9 +1,10 @@
 /*
- * history.c: history: what was recorded in a scope, newest first, read from the end.
+ * history.c: lists the recorded changes of a scope, newest first, by reading backwards from the
+ * end.
  *
- * Who wants the last few changes pays for those. A line that takes others back comes after them, so it
- * is met before. Reading takes no lock: a live file that becomes that of its month meanwhile is met again
- * under that name, and passed over.
+ * The last few changes cost no more than their own lines. A line that voids others comes after
+ * them, so it is read first. Reading takes no lock: a live file that is rotated meanwhile is found
+ * again under its new name, and skipped.
  */
 #include "store/files/internal.h"
 
@@ -39,18 +40,10 @@ struct history_walk {
 
 /* ---- one line -------------------------------------------------------------------------------- */
 
-static int add_voided_range(struct history_walk *r, const struct history_record *record)
-{
-    struct seq_range *voids = arena_grow(&r->arena, r->voids, r->void_count, &r->void_capacity,
-                                         sizeof *voids);
-    if (!voids)
-        return err_nomem(r->error);
-    r->voids = voids;
-    r->voids[r->void_count++] = (struct seq_range){record->voids_first, record->voids_last};
-    return ETHOS_OK;
-}
-
-/* A number is taken back once: where git merged two histories, an older line of it is the other side's. */
+/*
+ * A number is voided once: where git merged two histories, an older line of that number is from
+ * the other side.
+ */
 static bool is_voided(struct history_walk *r, uint64_t seq)
 {
     for (size_t i = 0; i < r->void_count; i++) {
@@ -69,8 +62,15 @@ static int report_record(struct history_walk *r, const struct history_record *re
     struct ethos_change change;
     if (r->key && !view_eq_str(record->key, r->key))
         return ETHOS_OK;
-    if (record->voids_first > 0)
-        return add_voided_range(r, record);
+    if (record->voids_first > 0) {
+        struct seq_range *voids = arena_grow(&r->arena, r->voids, r->void_count, &r->void_capacity,
+                                             sizeof *voids);
+        if (!voids)
+            return err_nomem(r->error);
+        r->voids = voids;
+        r->voids[r->void_count++] = (struct seq_range){record->voids_first, record->voids_last};
+        return ETHOS_OK;
+    }
     if (is_voided(r, record->seq))
         return ETHOS_OK;
     files_version_cache_add(r->self, record);
@@ -78,7 +78,7 @@ static int report_record(struct history_walk *r, const struct history_record *re
                                                               : err_nomem(r->error);
 }
 
-/* What is no record is passed over. */
+/* Skips lines that are no records. */
 static int walk_line(struct history_walk *r, struct ethos_view line)
 {
     struct arena arena;
@@ -96,7 +96,7 @@ static int walk_line(struct history_walk *r, struct ethos_view line)
 
 /* ---- one file -------------------------------------------------------------------------------- */
 
-/* Puts the bytes [from, to) of a file before those in part. */
+/* Prepends the bytes [from, to) of a file. */
 static int prepend_bytes(const struct history_walk *r, int fd, uint64_t from, uint64_t to,
                          struct str *part)
 {
@@ -108,7 +108,7 @@ static int prepend_bytes(const struct history_walk *r, int fd, uint64_t from, ui
         ssize_t size = os_pread(fd, part->data + got, more - got, from + got);
         if (size < 0)
             return files_errno(r->self, errno, r->path, r->error);
-        if (size == 0) { // cut meanwhile: what is behind has been told
+        if (size == 0) { // truncated meanwhile: what followed has been reported
             memset(part->data + got, '\n', more - got);
             break;
         }
@@ -119,7 +119,7 @@ static int prepend_bytes(const struct history_walk *r, int fd, uint64_t from, ui
     return ETHOS_OK;
 }
 
-/* Tells the whole lines of part, last one first; one that may begin before it stays. */
+/* Reports the whole lines, last one first; a first line that may begin earlier stays. */
 static int walk_lines(struct history_walk *r, struct str *part, bool whole)
 {
     struct ethos_view line, lines = str_view(part);
@@ -150,7 +150,7 @@ static int walk_backwards(struct history_walk *r, int fd, uint64_t size)
     return code;
 }
 
-/* A file that is not there has nothing; nor has the live one again. */
+/* A missing file has no lines; the live file is not read again under its rotated name. */
 static int walk_file(struct history_walk *r, const char *name)
 {
     struct stat info;
@@ -171,15 +171,12 @@ static int walk_file(struct history_walk *r, const char *name)
 
 static int walk_rotated(struct history_walk *r)
 {
-    struct files_names names;
-    int code = files_names_read(r->self, r->dir, r->path, &names, r->error);
-    if (code != ETHOS_OK)
-        return code;
-    for (size_t i = names.count; code == ETHOS_OK && i-- > 0;)
+    CLEANUP_NAMES struct files_names names;
+    TRY(files_names_read(r->self, r->dir, r->path, &names, r->error));
+    for (size_t i = names.count; i-- > 0;)
         if (files_is_history(names.sorted[i]) && strcmp(names.sorted[i], FILES_HISTORY) != 0)
-            code = walk_file(r, names.sorted[i]);
-    files_names_release(&names);
-    return code;
+            TRY(walk_file(r, names.sorted[i]));
+    return ETHOS_OK;
 }
 
 int files_history(struct ethos_store *store, const char *scope, const char *key,

@@ -1,10 +1,10 @@
 /*
- * import_commits.c: graft: the changes of another store as one write.
+ * import_commits.c: appends the changes of another store (the slot graft) in one write.
  *
- * It is the write protocol of write.c with lines that are given instead of asked for. They keep their
- * times and numbers; the first one of each key also says which text stood here (graft), since a change
- * from elsewhere need not begin there, and recovery leads back to what stood here. Lines that a crash made
- * void are no changes: the same numbers come again after them.
+ * It is the write protocol of write.c with lines that are given instead of made. They keep their
+ * times and numbers. The first line of each key also records the text that was here before (the
+ * member graft), since a change of another store need not begin with it, and recovery restores it.
+ * Lines that a crash voided are no changes: the same numbers come again after them.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,10 +16,13 @@
 #include "base/err.h"
 #include "base/view.h"
 #include "store/files/write_job.h"
+#include "store/update_steps.h"
 
 #define ROUNDS 100
 
-/* ---- what may be grafted ---------------------------------------------------------------------- */
+/*
+ * ---- what may be grafted ----------------------------------------------------------------------
+ */
 
 static int read_newest_number(void *arg, const struct ethos_change *change)
 {
@@ -41,7 +44,7 @@ static int check_commit_follows(struct write_job *job, const struct ethos_commit
                          job->scope, commit->version);
 }
 
-/* What a person put there is nobody's to overwrite. */
+/* Texts that people put there must not be overwritten. */
 static int check_texts_recorded(const struct write_job *job, struct ethos_error *error)
 {
     char shown[PATH_MAX];
@@ -54,7 +57,9 @@ static int check_texts_recorded(const struct write_job *job, struct ethos_error 
     return ETHOS_OK;
 }
 
-/* ---- lines ------------------------------------------------------------------------------------ */
+/*
+ * ---- lines ------------------------------------------------------------------------------------
+ */
 
 static struct key_change *find_imported_key(const struct write_job *job, const char *key)
 {
@@ -83,7 +88,7 @@ static struct ethos_view blob_digits(const char *revision)
     return hash_is_hex(hex) ? hex : (struct ethos_view){0};
 }
 
-/* Keeps a text that is known; its name, or the absent view. */
+/* Writes a known text as a blob; its name, or the absent view. */
 static int write_known_blob(struct write_job *job, struct ethos_view text, const char *revision,
                             struct ethos_view *out_hex, struct ethos_error *error)
 {
@@ -95,7 +100,10 @@ static int write_known_blob(struct write_job *job, struct ethos_view text, const
     return files_blob_write(job->self, &job->lock, hex.data, text, true, error);
 }
 
-/* One side is lost, or the change was none: what is told stays as it is, and what is there is kept whole. */
+/*
+ * Where a text is lost, or nothing changed, the row is copied as given and known texts are stored
+ * whole.
+ */
 static int copy_row_as_given(struct write_job *job, const struct ethos_row *row, bool seen,
                              struct history_record *out, struct ethos_error *error)
 {
@@ -147,7 +155,7 @@ static int describe_row(struct write_job *job, const struct ethos_row *row,
     return code;
 }
 
-/* Which text stands here, on the first line of a key. */
+/* The text that is here, for the first line of a key. */
 static struct ethos_view base_revision(const struct key_change *change, bool first)
 {
     return view_str(!first ? "" : change->exists ? change->file->revision : "absent");
@@ -200,10 +208,14 @@ static int make_row_records(struct write_job *job, const struct ethos_commit *co
     return code;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/*
+ * ---- the whole --------------------------------------------------------------------------------
+ */
 
-static void plan_files(struct write_job *job, const struct ethos_commit *commit)
+static int write_commit(struct write_job *job, const struct ethos_commit *commit,
+                        struct ethos_error *error)
 {
+    struct history_record *records;
     for (size_t i = 0; i < job->count; i++) {
         struct key_change *change = &job->changes[i];
         const struct ethos_edit *edit = &commit->edits[i];
@@ -214,19 +226,10 @@ static void plan_files(struct write_job *job, const struct ethos_commit *commit)
         }
         change->drops = edit->verdict == ETHOS_EDIT_DROP && change->exists;
     }
-}
-
-static int write_commit(struct write_job *job, const struct ethos_commit *commit,
-                        struct ethos_error *error)
-{
-    struct history_record *records;
-    plan_files(job, commit);
-    int code = write_check_all(job, error);
-    if (code == ETHOS_OK)
-        code = write_start_transaction(job, error);
-    if (code == ETHOS_OK)
-        code = make_row_records(job, commit, &records, error);
-    return code == ETHOS_OK ? write_publish(job, records, commit->row_count, error) : code;
+    TRY(write_check_all(job, error));
+    TRY(write_start_transaction(job, error));
+    TRY(make_row_records(job, commit, &records, error));
+    return write_publish(job, records, commit->row_count, error);
 }
 
 static int import_once(struct write_job *job, const struct ethos_commit *commit,
@@ -288,7 +291,7 @@ int files_import_commits(struct ethos_store *store, const char *scope,
     if (code == FILES_RETRY)
         code = files_errno(self, EAGAIN, job.lock.path, error);
     for (size_t i = 0; old && i < commit->edit_count; i++)
-        self->host->resize(self->host->arg, old[i].data, 0);
+        edit_absent(self->host, &old[i]);
     free(old);
     free(job.changes);
     free(job.locations);

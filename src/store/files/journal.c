@@ -1,22 +1,23 @@
 /*
- * journal.c: memory-history.jsonl of a held directory.
+ * journal.c: appends to memory-history.jsonl of a locked directory, and reads its end.
  *
- * What a write needs to know is at the end: the last line of its keys. The index (.mem/index) is a
- * durable snapshot of "last line of every key" up to a place in the live file; from there on lines
- * are read and searched, INDEX_EVERY bytes at most. It is checked against the bytes before its
- * place; when it is missing or does not fit, everything is read, and it is made again:
+ * A write needs the last line of each of its keys, which is near the end. The index (.mem/index)
+ * is a durable snapshot of the last line of every key up to an offset in the live file; what
+ * follows the offset is read and searched, INDEX_EVERY bytes at most. A checksum of the bytes
+ * before the offset tells whether the index fits. When it does not, everything is read and the
+ * index is made again:
  *
- *     ethos-index 2 <place> <crc of the bytes before it> <seq> <ts>
+ *     ethos-index 2 <offset> <crc of the bytes before it> <seq> <ts>
  *     <key>TAB<hash> <absent> <size> <ts> <alone> <ours> <since>
  *     ...
  *     TAB<hash of an operation id>
  *     ...
  *
- * A sync of the journal that failed removes the index. Reading everything also copies the live file
- * to a new inode, so that nobody relies on pages the kernel may have dropped.
+ * A failed sync of the journal removes the index. Reading everything also copies the live file to
+ * a new inode, since the kernel may have dropped pages of the old one.
  *
- * An append is one write. What a dead writer left unfinished of it (no line end, a wrong crc, a
- * transaction with lines missing) was never acknowledged and is cut off.
+ * An append is one write. What a dead writer left of it unfinished (no line end, a wrong crc, a
+ * transaction with missing lines) was never acknowledged and is cut off.
  */
 #include "store/files/internal.h"
 
@@ -36,7 +37,7 @@
 
 #define INDEX_EVERY 32768            /* bytes of history after which the index is made again */
 #define CHECK_BYTES 256              /* before the index's place */
-#define MOST_SEQ ((uint64_t)1 << 53) /* numbers above are somebody's joke */
+#define MOST_SEQ ((uint64_t)1 << 53) /* higher numbers are not ours */
 #define MONTH 7                      /* bytes of "2026-11" */
 #define PATH_SIZE (FILES_PATH_SIZE + 32)
 
@@ -49,7 +50,9 @@ static int journal_error(const struct files *self, const struct files_lock *lock
     return files_step_error(self, errnum, path, error);
 }
 
-/* ---- lines from the end ----------------------------------------------------------------------- */
+/*
+ * ---- lines from the end -----------------------------------------------------------------------
+ */
 
 static size_t whole_lines_size(struct ethos_view text)
 {
@@ -57,7 +60,10 @@ static size_t whole_lines_size(struct ethos_view text)
     return last ? (size_t)(last + 1 - text.data) : 0;
 }
 
-/* Whether the `count` lines before the end of text are the first ones of a transaction. */
+/*
+ * Whether the `count` lines before the end of text are the first ones of the transaction of a
+ * record.
+ */
 static bool has_transaction_lines(struct ethos_view text, const struct history_record *of,
                                   unsigned count, struct arena *arena)
 {
@@ -71,7 +77,7 @@ static bool has_transaction_lines(struct ethos_view text, const struct history_r
     return true;
 }
 
-/* What the lines of the same transaction as this one contain; false when it names none. */
+/* Copies what all lines of the transaction of a line contain; false when the line names none. */
 static bool copy_txn_member(struct ethos_view line, char out[64])
 {
     static const char member[] = "\"txn\":\"";
@@ -80,7 +86,7 @@ static bool copy_txn_member(struct ethos_view line, char out[64])
     return end && snprintf(out, 64, "%.*s", (int)(end + 1 - at), at) < 64;
 }
 
-/* Takes the lines of a transaction off the end. */
+/* Cuts the lines of the last line's transaction off the end. */
 static void drop_last_transaction(struct ethos_view *rest, struct ethos_view last)
 {
     struct ethos_view line, before = *rest;
@@ -91,8 +97,8 @@ static void drop_last_transaction(struct ethos_view *rest, struct ethos_view las
 }
 
 /*
- * Bytes of text without what was never finished at its end: one append at most, and only of ours. A
- * line that was torn in two may hide which append it was of, so the line before it is asked too.
+ * The size of text without an unfinished append at its end. A line that was torn in two may hide
+ * its transaction, so the line before it is examined too.
  */
 static int find_finished_size(struct ethos_view text, struct arena *arena, size_t *out_size)
 {
@@ -115,7 +121,7 @@ static int find_finished_size(struct ethos_view text, struct arena *arena, size_
     return ETHOS_OK;
 }
 
-/* A last line that lost nothing but its end gets it back. */
+/* Ends the last line if only its line end is missing. */
 static int complete_last_line(struct files *self, const struct files_lock *lock,
                               struct files_journal *journal, struct arena *arena,
                               struct ethos_error *error)
@@ -131,13 +137,11 @@ static int complete_last_line(struct files *self, const struct files_lock *lock,
     return str_addc(&journal->tail, '\n') == ETHOS_OK ? ETHOS_OK : err_nomem(error);
 }
 
-/*
- * The highest number of the lines; the index's word where there is none. Lines are in order of their numbers
- * unless git merged two histories: then the last one need not be the highest. The member cannot stand inside
- * a string, where its quotes would be escaped.
- */
-static void find_highest_seq(struct files_journal *journal)
+/* The highest number and the time of the last line; else the index's word. */
+static int find_newest_line(struct files_journal *journal, struct arena *arena)
 {
+    struct ethos_view line, rest = str_view(&journal->tail);
+    struct history_record record;
     static const char member[] = ",\"seq\":";
     const size_t size = sizeof member - 1;
     const char *at = journal->tail.data, *end = at + journal->tail.size;
@@ -147,14 +151,6 @@ static void find_highest_seq(struct files_journal *journal)
             journal->seq = seq;
         at += size;
     }
-}
-
-/* The highest number and the time of the last line; else the index's word. */
-static int find_newest_line(struct files_journal *journal, struct arena *arena)
-{
-    struct ethos_view line, rest = str_view(&journal->tail);
-    struct history_record record;
-    find_highest_seq(journal);
     while (view_last_line(&rest, &line)) {
         int code = history_parse(line, arena, &record);
         if (code == ETHOS_NOMEM)
@@ -167,7 +163,9 @@ static int find_newest_line(struct files_journal *journal, struct arena *arena)
     return ETHOS_OK;
 }
 
-/* ---- the index -------------------------------------------------------------------------------- */
+/*
+ * ---- the index --------------------------------------------------------------------------------
+ */
 
 static uint32_t index_checksum(struct ethos_view before)
 {
@@ -182,7 +180,7 @@ struct index_header {
     int64_t ts_ms;
 };
 
-/* Reads the index into rows, its header cut off. False: there is none that can be read. */
+/* Reads the index into rows, and its header. False when it cannot be read. */
 static bool read_index(const struct files_lock *lock, struct str *rows, struct index_header *out)
 {
     int fd = os_open_beneath(lock->dir, FILES_INDEX, FILES_READ_FLAGS | O_NOFOLLOW, 0);
@@ -195,7 +193,7 @@ static bool read_index(const struct files_lock *lock, struct str *rows, struct i
                          &out->place, &out->check, &out->seq, &out->ts_ms) == 4;
 }
 
-/* Reads the live file from `from` on. */
+/* Reads the live file from an offset on. */
 static int read_live_from(int fd, uint64_t from, uint64_t size, struct str *out)
 {
     if (from == size)
@@ -217,7 +215,7 @@ static int read_live_from(int fd, uint64_t from, uint64_t size, struct str *out)
     return 0;
 }
 
-/* Fills tail by the index. False: it does not fit, or there is none. */
+/* Reads the tail that follows the index. False when there is no index that fits. */
 static bool load_indexed_tail(const struct files_lock *lock, struct files_journal *journal)
 {
     struct index_header header;
@@ -258,12 +256,6 @@ static int parse_index_row(struct ethos_view row, const char *key, struct histor
     return ETHOS_OK;
 }
 
-static void print_index_row(const char *key, const struct history_last *last, struct str *out)
-{
-    str_printf(out, "%s\t%s %d %" PRIu64 " %" PRId64 " %d %d %u\n", key, last->hash, last->absent,
-               last->size, last->ts_ms, last->alone, last->ours, last->since_blob);
-}
-
 static void find_index_row(const struct files_journal *journal, const char *key,
                            struct history_last *out)
 {
@@ -276,7 +268,9 @@ static void find_index_row(const struct files_journal *journal, const char *key,
     parse_index_row(view_of(hit + 1, (size_t)(end - hit - 1)), key, out);
 }
 
-/* ---- opening ---------------------------------------------------------------------------------- */
+/*
+ * ---- opening ----------------------------------------------------------------------------------
+ */
 
 void files_journal_init(struct files_journal *journal)
 {
@@ -303,41 +297,27 @@ static int open_live_file(struct files *self, const struct files_lock *lock,
     return ETHOS_OK;
 }
 
-/* Puts the live file on a new inode. */
+/* Copies the live file to a new inode. A draft's name begins with a dot, as that of no key does. */
 static int copy_to_new_inode(struct files *self, struct files_lock *lock,
                              struct files_journal *journal, struct ethos_error *error)
 {
-    static const char name[] = ".history" FILES_DRAFT; // no key begins with a dot
-    struct str text;
+    CLEANUP_STR struct str text = {0};
     struct stat st;
     if (journal->fd < 0 || lock->fd < 0)
         return ETHOS_OK;
-    int code = files_lock_open_drafts(self, lock, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(files_lock_open_drafts(self, lock, error));
     str_init(&text, ETHOS_MAX_HISTORY_BYTES);
-    int fd = -1;
-    if (read_live_from(journal->fd, 0, journal->size, &text) == 0 &&
-        os_fstat(journal->fd, &st) == 0)
-        fd = files_draft_create(lock->tmp, name);
-    bool done = fd >= 0 && os_adopt(fd, &st) == 0 && os_write_all(fd, text.data, text.size) == 0 &&
-                os_fdatasync(fd) == 0 &&
-                os_renameat(lock->tmp, name, lock->dir, FILES_HISTORY, 0) == 0;
-    if (!done)
-        code = journal_error(self, lock, errno, error);
-    if (fd >= 0)
-        os_close(fd);
-    str_release(&text);
-    if (!done) {
-        os_unlinkat(lock->tmp, name, 0);
-        return code;
-    }
+    if (read_live_from(journal->fd, 0, journal->size, &text) != 0 ||
+        os_fstat(journal->fd, &st) != 0 ||
+        files_write_by_draft(lock->tmp, ".history" FILES_DRAFT, lock->dir, FILES_HISTORY, &st,
+                             str_view(&text), true) != 0)
+        return journal_error(self, lock, errno, error);
     os_close(journal->fd);
     journal->fd = -1;
     return open_live_file(self, lock, journal, error);
 }
 
-/* Without an index: everything there is becomes the tail. */
+/* Reads the whole history as the tail, where there is no index. */
 static int load_whole_history(struct files *self, struct files_lock *lock,
                               struct files_journal *journal, struct ethos_error *error)
 {
@@ -345,21 +325,20 @@ static int load_whole_history(struct files *self, struct files_lock *lock,
     str_clear(&journal->tail);
     if (lock->dir < 0)
         return ETHOS_OK;
-    int code = copy_to_new_inode(self, lock, journal, error);
-    return code == ETHOS_OK
-               ? files_history_read_all(self, lock->dir, lock->path, &journal->tail, error)
-               : code;
+    TRY(copy_to_new_inode(self, lock, journal, error));
+    return files_history_read_all(self, lock->dir, lock->path, &journal->tail, error);
 }
 
-/* Cuts off what was never finished. Without a lock somebody may be finishing it: then it is only left out. */
+/*
+ * Cuts off an unfinished append. Without a lock its writer may still be at work: then it is only
+ * ignored.
+ */
 static int cut_unfinished_lines(struct files *self, const struct files_lock *lock,
                                 struct files_journal *journal, struct arena *arena,
                                 struct ethos_error *error)
 {
     size_t sound;
-    int code = complete_last_line(self, lock, journal, arena, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(complete_last_line(self, lock, journal, arena, error));
     if (find_finished_size(str_view(&journal->tail), arena, &sound) != ETHOS_OK)
         return err_nomem(error);
     uint64_t torn = journal->tail.size - sound;
@@ -392,7 +371,7 @@ int files_journal_open(struct files *self, struct files_lock *lock, struct files
 
 void files_journal_close(const struct files_lock *lock, struct files_journal *journal)
 {
-    if (journal->made && journal->size == 0) // for nothing
+    if (journal->made && journal->size == 0) // nothing was appended
         os_unlinkat(lock->dir, FILES_HISTORY, 0);
     if (journal->fd >= 0)
         os_close(journal->fd);
@@ -410,9 +389,11 @@ int files_journal_last_change(const struct files_journal *journal, const char *k
                                                                         : err_nomem(error);
 }
 
-/* ---- operations ------------------------------------------------------------------------------- */
+/*
+ * ---- operations -------------------------------------------------------------------------------
+ */
 
-/* Whether a line after `from` takes a seq back. */
+/* Whether a line voids a seq. */
 static int is_voided_by_lines(struct ethos_view from, uint64_t seq, struct arena *arena, bool *out)
 {
     static const struct ethos_view member = VIEW("\"voids\":[");
@@ -441,7 +422,7 @@ static void print_operation_row(struct ethos_view op_id, char out[OP_ROW_SIZE])
     snprintf(out, OP_ROW_SIZE, "\n\t%.16s\n", hex);
 }
 
-/* Whether lines older than the tail may know the operation. */
+/* Whether lines older than the tail may have the operation. */
 static bool has_older_operation(const struct files_journal *journal, const char *op_id)
 {
     char row[OP_ROW_SIZE];
@@ -449,7 +430,7 @@ static bool has_older_operation(const struct files_journal *journal, const char 
     return journal->indexed && strstr(journal->rows.data, row);
 }
 
-/* The line with the record of an operation that stands; its rest follows it. */
+/* Finds the record of an operation that was not voided. */
 static int find_operation_line(struct ethos_view lines, const char *op_id, struct arena *arena,
                                struct history_record *out, struct ethos_error *error)
 {
@@ -470,7 +451,7 @@ static int find_operation_line(struct ethos_view lines, const char *op_id, struc
         if (code == ETHOS_OK && view_eq_str(out->op_id, op_id) && opid_time(out->op) >= 0)
             code = is_voided_by_lines(rest, out->seq, arena, &voided);
         else if (code == ETHOS_OK)
-            voided = true; // no record of a finished operation
+            voided = true; // not the record of a finished operation
         if (code == ETHOS_NOMEM)
             return err_nomem(error);
         if (code == ETHOS_OK && !voided)
@@ -504,7 +485,9 @@ int files_journal_find_operation(const struct files *self, const struct files_lo
     return code;
 }
 
-/* ---- making the index ------------------------------------------------------------------------- */
+/*
+ * ---- making the index -------------------------------------------------------------------------
+ */
 
 static int compare_views(const void *a, const void *b)
 {
@@ -520,7 +503,7 @@ static struct ethos_view index_row_key(struct ethos_view row)
     return view_of(row.data, end ? (size_t)(end - row.data) : row.size);
 }
 
-/* The key of a line, by its bytes. */
+/* The key of a line, without parsing the line. */
 static struct ethos_view history_line_key(struct ethos_view line)
 {
     static const char member[] = "\"key\":";
@@ -534,7 +517,7 @@ static struct ethos_view history_line_key(struct ethos_view line)
     return end ? view_of(at, (size_t)(end - at)) : (struct ethos_view){0};
 }
 
-/* A line of the tail and the key it is about. */
+/* A line of the tail and its key. */
 struct keyed_line {
     struct ethos_view key, line;
 };
@@ -546,7 +529,7 @@ static int compare_keyed_lines(const void *a, const void *b)
     return order ? order : (x->line.data > y->line.data) - (x->line.data < y->line.data);
 }
 
-/* The lines of the tail, those of a key together and in order. */
+/* The lines of the tail, grouped by key and in order. */
 static size_t sort_tail_lines(const struct files_journal *journal, struct arena *arena,
                               struct keyed_line **out)
 {
@@ -566,7 +549,7 @@ static size_t sort_tail_lines(const struct files_journal *journal, struct arena 
     return kept;
 }
 
-/* What one key's lines say, on top of its row. */
+/* Prints the row of one key: its old row, updated by its lines. */
 static int print_key_row(const struct files_journal *journal, const struct keyed_line *lines,
                          size_t count, struct str *own, struct str *out)
 {
@@ -579,8 +562,10 @@ static int print_key_row(const struct files_journal *journal, const struct keyed
         str_add(own, lines[i].line);
     find_index_row(journal, key, &last);
     int code = str_code(own) == ETHOS_OK ? history_last(str_view(own), key, &last) : ETHOS_NOMEM;
-    if (code == ETHOS_OK && last.any)
-        print_index_row(key, &last, out);
+    if (code == ETHOS_OK && last.any) {
+        str_printf(out, "%s\t%s %d %" PRIu64 " %" PRId64 " %d %d %u\n", key, last.hash, last.absent,
+                   last.size, last.ts_ms, last.alone, last.ours, last.since_blob);
+    }
     return code;
 }
 
@@ -599,7 +584,7 @@ static int print_tail_rows(const struct files_journal *journal, const struct key
     return code;
 }
 
-/* The rows of keys that the tail does not mention stay as they are. */
+/* Copies the rows of keys that the tail does not mention. */
 static void print_old_rows(const struct files_journal *journal, const struct keyed_line *lines,
                            size_t count, struct str *out)
 {
@@ -621,23 +606,6 @@ static void print_old_rows(const struct files_journal *journal, const struct key
     }
 }
 
-/* The operations of the rows and of the tail; each has its id on every line, and one row is enough. */
-static void print_operation_rows(const struct files_journal *journal, struct str *out)
-{
-    static const char member[] = "\"opId\":\"";
-    char row[OP_ROW_SIZE], before[OP_ROW_SIZE] = "";
-    const char *ops = strstr(journal->rows.data, "\n\t");
-    if (ops)
-        str_adds(out, ops + 1);
-    for (const char *at = journal->tail.data; (at = strstr(at, member));) {
-        at += sizeof member - 1;
-        print_operation_row(view_of(at, strcspn(at, "\"")), row);
-        if (strcmp(row, before) != 0)
-            str_adds(out, row + 1);
-        memcpy(before, row, sizeof before);
-    }
-}
-
 static int print_index(const struct files_journal *journal, uint64_t place, uint32_t check,
                        struct str *out)
 {
@@ -650,7 +618,18 @@ static int print_index(const struct files_journal *journal, uint64_t place, uint
     if (lines)
         print_old_rows(journal, lines, count, out);
     int code = lines ? print_tail_rows(journal, lines, count, out) : ETHOS_NOMEM;
-    print_operation_rows(journal, out);
+    static const char member[] = "\"opId\":\"";
+    char row[OP_ROW_SIZE], before[OP_ROW_SIZE] = "";
+    const char *ops = strstr(journal->rows.data, "\n\t");
+    if (ops)
+        str_adds(out, ops + 1);
+    for (const char *at = journal->tail.data; (at = strstr(at, member));) {
+        at += sizeof member - 1;
+        print_operation_row(view_of(at, strcspn(at, "\"")), row);
+        if (strcmp(row, before) != 0)
+            str_adds(out, row + 1);
+        memcpy(before, row, sizeof before);
+    }
     arena_release(&arena);
     return code == ETHOS_OK ? str_code(out) : code;
 }
@@ -659,23 +638,13 @@ static int print_index(const struct files_journal *journal, uint64_t place, uint
 static int write_index(struct files *self, struct files_lock *lock, struct files_journal *journal,
                        uint64_t place, uint32_t check)
 {
-    static const char name[] = ".index" FILES_DRAFT;
-    struct str text;
+    CLEANUP_STR struct str text;
     str_init(&text, ETHOS_MAX_STORE_BYTES);
-    int fd = -1, failed = -1;
-    if (print_index(journal, place, check, &text) == ETHOS_OK &&
-        files_lock_open_drafts(self, lock, NULL) == ETHOS_OK)
-        fd = files_draft_create(lock->tmp, name);
-    if (fd >= 0) {
-        failed = os_write_all(fd, text.data, text.size) != 0 || os_fdatasync(fd) != 0;
-        os_close(fd);
-        if (!failed)
-            failed = os_renameat(lock->tmp, name, lock->dir, FILES_INDEX, 0);
-        if (failed)
-            os_unlinkat(lock->tmp, name, 0);
-    }
-    str_release(&text);
-    return failed;
+    if (print_index(journal, place, check, &text) != ETHOS_OK ||
+        files_lock_open_drafts(self, lock, NULL) != ETHOS_OK)
+        return -1;
+    return files_write_by_draft(lock->tmp, ".index" FILES_DRAFT, lock->dir, FILES_INDEX, NULL,
+                                str_view(&text), true);
 }
 
 void files_journal_index(struct files *self, struct files_lock *lock, struct files_journal *journal)
@@ -690,7 +659,9 @@ void files_journal_index(struct files *self, struct files_lock *lock, struct fil
     str_release(&before);
 }
 
-/* ---- appending -------------------------------------------------------------------------------- */
+/*
+ * ---- appending --------------------------------------------------------------------------------
+ */
 
 static int create_live_file(struct files *self, const struct files_lock *lock,
                             struct files_journal *journal, struct ethos_error *error)
@@ -714,10 +685,10 @@ static int is_later_month(void *arg, const char *name)
 }
 
 /*
- * With the first change of a month the live file becomes that of the month of its last line. The index
- * goes first: it says what the lines before the new file say. Files are read in the order of their
- * names: where one of this month or, by a clock that was wrong, of a later one is there, the live file
- * keeps going.
+ * The first change of a month renames the live file after the month of its last line. An index is
+ * written before, since it describes the lines before the new file. Files are read in the order of
+ * their names: where a file of this month or, by a wrong clock, of a later one exists, the live
+ * file is not renamed.
  */
 static int rotate_live_file(struct files *self, struct files_lock *lock,
                             struct files_journal *journal, int64_t now_ms,
@@ -732,12 +703,10 @@ static int rotate_live_file(struct files *self, struct files_lock *lock,
     snprintf(name, sizeof name, "memory-history-%.*s.jsonl", MONTH, then);
     if (os_list(lock->dir, is_later_month, name) != 0)
         return ETHOS_OK;
-    int code = files_journal_sync(self, lock, journal, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(files_journal_sync(self, lock, journal, error));
     if (write_index(self, lock, journal, 0, index_checksum((struct ethos_view){"", 0})) != 0 ||
         os_renameat(lock->dir, FILES_HISTORY, lock->dir, name, RENAME_NOREPLACE) != 0)
-        return ETHOS_OK; // then next time
+        return ETHOS_OK; // the next change tries again
     os_close(journal->fd);
     journal->fd = -1;
     return create_live_file(self, lock, journal, error);
@@ -757,7 +726,10 @@ static void number_records(struct files_journal *journal, struct history_record 
     }
 }
 
-/* Takes back an append that failed. The index goes, so that the next writer trusts no page of ours. */
+/*
+ * Undoes a failed append. After a failed sync the index goes, so that the next writer trusts no
+ * cached page.
+ */
 static int undo_append(struct files *self, const struct files_lock *lock,
                        struct files_journal *journal, int errnum, bool synced,
                        struct ethos_error *error)
@@ -768,7 +740,7 @@ static int undo_append(struct files *self, const struct files_lock *lock,
     return journal_error(self, lock, errnum, error);
 }
 
-/* The lines must have gone where the name leads: somebody may have put another file there. */
+/* FILES_RETRY when another file has taken the name of the live file. */
 static int check_live_file(struct files *self, const struct files_lock *lock,
                            const struct files_journal *journal, struct ethos_error *error)
 {
@@ -808,17 +780,6 @@ int files_txn_new_id(char out[FILES_TXN_SIZE])
     return 0;
 }
 
-/* What comes next has a higher number. Its time is that of the clock, whatever came before. */
-static void update_last_numbers(struct files_journal *journal, const struct history_record *records,
-                                size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (records[i].seq > journal->seq)
-            journal->seq = records[i].seq;
-        journal->ts_ms = records[i].ts_ms;
-    }
-}
-
 int files_journal_append(struct files *self, struct files_lock *lock, struct files_journal *journal,
                          const char *txn, struct history_record *records, size_t count, bool sync,
                          struct ethos_error *error)
@@ -845,7 +806,11 @@ int files_journal_append(struct files *self, struct files_lock *lock, struct fil
         str_truncate(&journal->tail, start);
         return code;
     }
-    update_last_numbers(journal, records, count);
+    for (size_t i = 0; i < count; i++) {
+        if (records[i].seq > journal->seq)
+            journal->seq = records[i].seq;
+        journal->ts_ms = records[i].ts_ms;
+    }
     return code;
 }
 

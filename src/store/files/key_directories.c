@@ -1,14 +1,16 @@
 /*
- * key_directories.c: keys that are paths: the directories between a scope's own and a file.
+ * key_directories.c: the directories between a scope's directory and a file, for keys that are
+ * paths.
  *
- * In a scope without trees no key has a slash, and everything here comes down to the scope's directory.
+ * Only keys of trees have slashes; for other scopes everything here is about the scope's directory.
  *
- * A directory is there for the files in it. It is made by the first and goes with the last; one that is
- * empty counts as none. Whoever makes one has a temporary of the key it is for, and whoever takes that
- * temporary away looks first whether the directory is empty: so a dead writer leaves none behind.
+ * A directory exists for the files in it: the first file creates it, the last one removes it, and
+ * an empty directory counts as none. Whoever creates one has a temporary of the key it is for, and
+ * whoever removes that temporary removes the directories that are empty first: so a dead writer
+ * leaves none behind.
  *
- * Directories are opened one after the other, following no link, and stay open as long as the scope is
- * held: who moves one meanwhile makes the call fail, and does not lead it elsewhere.
+ * Directories are opened one after the other, following no link, and stay open while the scope is
+ * locked: moving one meanwhile makes the call fail, and never leads it elsewhere.
  */
 #include "store/files/internal.h"
 
@@ -24,7 +26,9 @@
 #include "base/view.h"
 #include "core/memory/scope.h"
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/*
+ * ---- names ------------------------------------------------------------------------------------
+ */
 
 void files_key_to_name(const char *key, char out[ETHOS_MAX_KEY + 1])
 {
@@ -39,7 +43,9 @@ void files_name_to_key(char *name)
         *name = '/';
 }
 
-/* ---- directories ------------------------------------------------------------------------------ */
+/*
+ * ---- directories ------------------------------------------------------------------------------
+ */
 
 static struct files_dir *find_open_dir(const struct files_lock *lock, const char *path, size_t size)
 {
@@ -64,13 +70,7 @@ static int add_open_dir(struct files_lock *lock, const char *path, size_t size, 
     return ETHOS_OK;
 }
 
-static void print_dir_path(const struct files_lock *lock, const char *path, size_t size,
-                           char out[FILES_PATH_SIZE + ETHOS_MAX_KEY])
-{
-    snprintf(out, FILES_PATH_SIZE + ETHOS_MAX_KEY, "%s/%.*s", lock->path, (int)size, path);
-}
-
-/* Opens the directory that the first bytes of a key name, in one that is open. */
+/* Opens the directory that the first bytes of a key name, below an open one. */
 static int open_key_dir(struct files *self, struct files_lock *lock, int dir, const char *name,
                         const char *key, size_t size, struct ethos_error *error)
 {
@@ -81,7 +81,7 @@ static int open_key_dir(struct files *self, struct files_lock *lock, int dir, co
     if (fd < 0 && errno == ENOENT)
         return ETHOS_NOTFOUND;
     int errnum = errno;
-    print_dir_path(lock, key, size, path);
+    snprintf(path, FILES_PATH_SIZE + ETHOS_MAX_KEY, "%s/%.*s", lock->path, (int)size, key);
     bool linked = fd < 0 && os_fstatat(dir, one, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
                   S_ISLNK(st.st_mode);
     if (fd < 0)
@@ -146,7 +146,7 @@ void files_key_dirs_prune(struct files *self, struct files_lock *lock, const cha
         if (files_key_dir_find(self, lock, path, &dir, &name, NULL) != ETHOS_OK)
             return;
         if (strchr(name, '/'))
-            continue; // what it would be in is gone already
+            continue; // its parent does not exist any more
         if (os_unlinkat(dir, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
             return;
         struct files_dir *open = find_open_dir(lock, path, strlen(path));
@@ -177,17 +177,17 @@ void files_key_dirs_close(struct files_lock *lock)
     lock->dir_count = 0;
 }
 
-/* ---- holding ---------------------------------------------------------------------------------- */
+/*
+ * ---- holding ----------------------------------------------------------------------------------
+ */
 
 #define TRIES 100
 
 int files_tree_lock(struct files *self, const char *scope, struct files_lock *lock,
                     struct ethos_error *error)
 {
-    int code = files_scope_path(scope, lock->path, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = FILES_RETRY;
+    TRY(files_scope_path(scope, lock->path, error));
+    int code = FILES_RETRY;
     for (int i = 0; code == FILES_RETRY && i < TRIES; i++) {
         code = files_lock_scope(self, lock, error);
         if (code == ETHOS_OK && lock->fd >= 0)
@@ -198,7 +198,9 @@ int files_tree_lock(struct files *self, const char *scope, struct files_lock *lo
     return code;
 }
 
-/* ---- listing ---------------------------------------------------------------------------------- */
+/*
+ * ---- listing ----------------------------------------------------------------------------------
+ */
 
 struct tree_walk {
     const struct files *self;
@@ -228,24 +230,19 @@ static int visit_tree_name(struct tree_walk *w, int dir, const char *path, const
         return add_listed_key(w->out, key) == ETHOS_OK ? ETHOS_OK : err_nomem(w->error);
     if (!S_ISDIR(st.st_mode))
         return ETHOS_OK;
-    int below = os_open_beneath(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    CLEANUP_FD int below = os_open_beneath(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     if (below < 0)
         return errno == ENOENT ? ETHOS_OK : files_errno(w->self, errno, key, w->error);
-    int code = list_keys_below(w, below, key);
-    os_close(below);
-    return code;
+    return list_keys_below(w, below, key);
 }
 
 static int list_keys_below(struct tree_walk *w, int dir, const char *path)
 {
-    struct files_names names;
-    int code = files_names_read(w->self, dir, path, &names, w->error);
-    if (code != ETHOS_OK)
-        return code;
-    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
-        code = visit_tree_name(w, dir, path, names.sorted[i]);
-    files_names_release(&names);
-    return code;
+    CLEANUP_NAMES struct files_names names;
+    TRY(files_names_read(w->self, dir, path, &names, w->error));
+    for (size_t i = 0; i < names.count; i++)
+        TRY(visit_tree_name(w, dir, path, names.sorted[i]));
+    return ETHOS_OK;
 }
 
 int files_tree_list_keys(const struct files *self, int dir, const char *scope,

@@ -1,8 +1,8 @@
 /*
- * key_files.c: where one key's file and its temporaries are.
+ * key_files.c: where the file of a key and its temporaries are, and how such a file is read.
  *
- * A key that is a symbolic link stays one: its target is replaced, by temporaries beside that target so
- * that a rename stays on one file system; the target's directory is locked too.
+ * A key that is a symbolic link stays one: its target is replaced, by temporaries beside that
+ * target so that every rename stays on one file system, and the target's directory is locked too.
  */
 #include "store/files/internal.h"
 
@@ -26,12 +26,12 @@ static bool same_inode(const struct stat *a, const struct stat *b)
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-/* Whether the directory is locked already: by the scope, or by a location before. */
+/* Whether a directory is locked already: by the scope, or for an earlier location. */
 static bool is_locked_dir(const struct files_lock *lock, const struct files_location *others,
                           size_t count, const struct stat *dir)
 {
     if (lock->fd < 0)
-        return true; // the first question is asked without any lock
+        return true; // callbacks run once without any lock first
     for (size_t i = 0; i < count; i++) {
         if (others[i].lock >= 0 && same_inode(&others[i].dir_seen, dir))
             return true;
@@ -150,7 +150,7 @@ bool store_files_is_pending(int dir, const struct history_record *record)
     char key[ETHOS_MAX_KEY + 1];
     if (record->voids_first || view_eq(record->actions, VIEW("external")) ||
         record->key.size >= sizeof key)
-        return false; // tells of what was there
+        return false; // describes what was there
     memcpy(key, record->key.data, record->key.size);
     key[record->key.size] = 0;
     if (os_fstatat(dir, key, &st, 0) != 0)
@@ -158,9 +158,11 @@ bool store_files_is_pending(int dir, const struct history_record *record)
     return record->was.size > 0 && files_has_state(&st, record->was);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/*
+ * ---- reading ----------------------------------------------------------------------------------
+ */
 
-/* Waits for those who have the file open for writing. What os_has_writer said last. */
+/* Waits for processes that have the file open for writing. The last answer of os_has_writer. */
 static int wait_for_writers(const struct files *self, int fd)
 {
     int64_t limit = self->lock_ms < FILES_WRITER_MS ? self->lock_ms : FILES_WRITER_MS;
@@ -173,12 +175,6 @@ static int wait_for_writers(const struct files *self, int fd)
     return writer;
 }
 
-/* Whether a text that nobody can vouch for might be half a save. */
-static bool is_half_save(const struct ethos_text *text)
-{
-    return text->size == 0 || os_now_ms() - text->mtime_ms < FILES_WRITER_MS;
-}
-
 static int read_until_stable(const struct files *self, const char *path, int fd,
                              const char *expected, struct ethos_text *text, struct stat *seen,
                              struct ethos_error *error)
@@ -188,7 +184,7 @@ static int read_until_stable(const struct files *self, const char *path, int fd,
     int code = files_read_fd(self, fd, path, &whole, text, seen, error);
     for (int i = 0; code == ETHOS_OK && i < SETTLE_TRIES; i++) {
         if (strcmp(text->revision, expected) == 0 || strcmp(text->revision, before) == 0 ||
-            !is_half_save(text))
+            !(text->size == 0 || os_now_ms() - text->mtime_ms < FILES_WRITER_MS))
             break;
         memcpy(before, text->revision, sizeof before);
         os_sleep_ms(SETTLE_MS);
@@ -203,7 +199,7 @@ int files_location_read(const struct files *self, const char *path, int dir, con
 {
     const struct ethos_read_how whole = {0, flags};
     if (strchr(name, '/'))
-        return ETHOS_NOTFOUND; // its directory was missing
+        return ETHOS_NOTFOUND; // its directory does not exist
     int fd = os_openat(dir, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
     if (fd < 0)
         return errno == ENOENT ? ETHOS_NOTFOUND : files_errno(self, errno, path, error);

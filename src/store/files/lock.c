@@ -1,15 +1,16 @@
 /*
- * lock.c: a scope's directory held for writing.
+ * lock.c: locks a scope's directory for writing, and creates it.
  *
- * The lock is an flock on .mem/lock, which is made together with its directory by the first write
- * and stays. Only a call that made it and then wrote nothing takes it away again, while holding it;
- * hence whoever gets a lock looks whether the file still has a name, and begins again if not.
+ * The lock is an flock on .mem/lock, which the first write creates together with its directory and
+ * which then stays. Only a call that created it and wrote nothing removes it, while it holds the
+ * lock; so whoever gets a lock checks that the file still has a name, and starts again if not.
  *
- * Before it stands .mem/gate, held only while waiting for the lock: first come, first served.
+ * .mem/gate is locked while waiting for the lock, so that writers get it in the order they came.
  *
- * Also here: the lock on a directory outside the scope whose file is replaced through a link. It is
- * that directory's own .mem/lock when it has one, else the directory itself. Two scopes with links
- * into each other may wait for one another until the deadline; that is ETHOS_BUSY, not a deadlock.
+ * files_lock_link_target locks a directory outside the scope whose file is replaced through a
+ * link: that directory's own .mem/lock if it has one, else the directory itself. Two scopes with
+ * links into each other may wait for one another until the deadline: that is ETHOS_BUSY, not a
+ * deadlock.
  */
 #include "store/files/internal.h"
 
@@ -36,7 +37,7 @@ static int locked_by_error(const struct files *self, int fd, const char *path, c
     return err_hint(error, code, "try again when it is done");
 }
 
-/* Locks fd, the file (or "") below path. FILES_RETRY when it was taken away before we got it. */
+/* Locks fd, the file (or "") below path. FILES_RETRY when the file was removed meanwhile. */
 static int lock_descriptor(const struct files *self, int fd, unsigned longest_ms, const char *path,
                            const char *file, struct ethos_error *error)
 {
@@ -75,8 +76,8 @@ int files_lock_link_target(const struct files *self, int dir, const char *path,
 }
 
 /*
- * Passes the gate: it is held while waiting for the lock, so that a writer who comes back at once
- * stands behind those who wait already. The descriptor that holds it.
+ * Locks the gate, which is held while waiting for the lock: a writer that returns at once queues
+ * behind those that wait. The descriptor that holds it.
  */
 static int lock_gate(struct files *self, const struct files_lock *lock, struct ethos_error *error)
 {
@@ -91,7 +92,7 @@ static int lock_gate(struct files *self, const struct files_lock *lock, struct e
     return code;
 }
 
-/* Keeps fd, which holds the lock from here on, or closes it. */
+/* Locks fd and stores it in lock, or closes it. */
 static int lock_scope_file(struct files *self, struct files_lock *lock, int fd,
                            struct ethos_error *error)
 {
@@ -121,7 +122,7 @@ static size_t cut_last_name(char *path, size_t size)
     return size;
 }
 
-/* os_mkdirs; *out_before is how many bytes of path named something that stood already. */
+/* Creates the directories of a path; *out_before is how many bytes of path existed already. */
 static int create_dirs(int dir, const char *path, size_t *out_before)
 {
     struct stat st;
@@ -134,7 +135,7 @@ static int create_dirs(int dir, const char *path, size_t *out_before)
     return os_mkdirs(dir, path);
 }
 
-/* Takes away the directories of path that create_dirs made, deepest first, while they are empty. */
+/* Removes the directories that create_dirs created, deepest first, while they are empty. */
 static void remove_created_dirs(int dir, const char *path, size_t before)
 {
     char prefix[FILES_PATH_SIZE];
@@ -144,7 +145,7 @@ static void remove_created_dirs(int dir, const char *path, size_t before)
         size = cut_last_name(prefix, size);
 }
 
-/* Keeps the folder out of a person's git repository. */
+/* Keeps the folder out of a git repository around it. */
 static int create_ignore_file(int dir)
 {
     int fd = os_open_beneath(dir, FILES_IGNORE, O_WRONLY | O_CREAT | O_EXCL, 0600);
@@ -163,41 +164,28 @@ static int create_lock_file(int dir)
     return fd < 0 && errno == EEXIST ? open_lock_file(dir, 0) : fd;
 }
 
-/* The lock file comes last: where it stands, everything beside it does. */
-static int create_mem_dir(struct files *self, struct files_lock *lock, struct ethos_error *error)
-{
-    if (create_dirs(lock->dir, FILES_TMP, &lock->mem_before) != 0 ||
-        create_ignore_file(lock->dir) != 0)
-        return files_step_error(self, errno, lock->path, error);
-    int fd = create_lock_file(lock->dir);
-    return fd < 0 ? files_step_error(self, errno, lock->path, error)
-                  : lock_scope_file(self, lock, fd, error);
-}
-
 static int create_root(struct files *self, struct files_lock *lock, struct ethos_error *error)
 {
     if (self->root >= 0)
         return ETHOS_OK;
-    lock->made_root = true; // also when only its sync fails
+    lock->made_root = true; // also if only its sync fails
     if (dir_make_home(self->root_path) != 0)
         return err_errno(error, errno, self->root_path);
     return files_root_open(self, error);
 }
 
-/* The same where a directory on the way is a link that leads out of the root, but may be followed. */
+/* Creates directories below a link that leads out of the root, where that is allowed. */
 static int create_linked_dirs(struct files *self, const struct files_lock *lock,
                               struct ethos_error *error)
 {
     char before[FILES_PATH_SIZE];
     snprintf(before, sizeof before, "%.*s", (int)lock->path_before, lock->path);
-    int dir = files_open(self, before, O_RDONLY | O_DIRECTORY, error);
+    CLEANUP_FD int dir = files_open(self, before, O_RDONLY | O_DIRECTORY, error);
     if (dir < 0)
         return dir == ETHOS_NOTFOUND ? FILES_RETRY : dir;
-    int code = os_mkdirs(dir, lock->path + lock->path_before + 1) == 0
-                   ? ETHOS_OK
-                   : files_step_error(self, errno, lock->path, error);
-    os_close(dir);
-    return code;
+    return os_mkdirs(dir, lock->path + lock->path_before + 1) == 0
+               ? ETHOS_OK
+               : files_step_error(self, errno, lock->path, error);
 }
 
 static int create_scope_dir(struct files *self, struct files_lock *lock, struct ethos_error *error)
@@ -218,19 +206,7 @@ static int create_scope_dir(struct files *self, struct files_lock *lock, struct 
     return ETHOS_OK;
 }
 
-/* The texts they hold are those of files that did not change. */
-static void remove_unused_blobs(const struct files_lock *lock)
-{
-    char path[sizeof FILES_BLOBS "/.md" + 64];
-    for (size_t i = 0; i + 64 <= lock->blobs.size; i += 64) {
-        snprintf(path, sizeof path, FILES_BLOBS "/%.64s.md", lock->blobs.data + i);
-        os_unlinkat(lock->dir, path, 0);
-    }
-    if (lock->blobs.size > 0)
-        os_unlinkat(lock->dir, FILES_BLOBS, AT_REMOVEDIR);
-}
-
-/* Whether it was empty but for its .gitignore, and is gone. */
+/* Removes a root that is empty but for its .gitignore; false when it stays. */
 static bool remove_empty_root(struct files *self)
 {
     char path[PATH_MAX];
@@ -238,15 +214,21 @@ static bool remove_empty_root(struct files *self)
     if (os_unlinkat(AT_FDCWD, self->root_path, AT_REMOVEDIR) == 0)
         return true;
     if (self->root >= 0)
-        dir_ignore(self->root); // somebody else uses it by now
+        dir_ignore(self->root); // somebody else uses the root by now
     return false;
 }
 
 static void remove_created(struct files *self, struct files_lock *lock)
 {
     struct stat st;
-    remove_unused_blobs(lock);
-    // A history is somebody's who was faster.
+    char path[sizeof FILES_BLOBS "/.md" + 64];
+    for (size_t i = 0; i + 64 <= lock->blobs.size; i += 64) {
+        snprintf(path, sizeof path, FILES_BLOBS "/%.64s.md", lock->blobs.data + i);
+        os_unlinkat(lock->dir, path, 0);
+    }
+    if (lock->blobs.size > 0)
+        os_unlinkat(lock->dir, FILES_BLOBS, AT_REMOVEDIR);
+    // a history means that another writer was faster
     if (lock->dir >= 0 && lock->mem_before == 0 &&
         os_fstatat(lock->dir, FILES_HISTORY, &st, AT_SYMLINK_NOFOLLOW) != 0) {
         os_unlinkat(lock->dir, FILES_IGNORE, 0);
@@ -289,10 +271,14 @@ int files_lock_scope(struct files *self, struct files_lock *lock, struct ethos_e
 
 int files_lock_create(struct files *self, struct files_lock *lock, struct ethos_error *error)
 {
-    int code = create_root(self, lock, error);
-    if (code == ETHOS_OK)
-        code = create_scope_dir(self, lock, error);
-    return code == ETHOS_OK ? create_mem_dir(self, lock, error) : code;
+    TRY(create_root(self, lock, error));
+    TRY(create_scope_dir(self, lock, error));
+    if (create_dirs(lock->dir, FILES_TMP, &lock->mem_before) != 0 ||
+        create_ignore_file(lock->dir) != 0)
+        return files_step_error(self, errno, lock->path, error);
+    int fd = create_lock_file(lock->dir);
+    return fd < 0 ? files_step_error(self, errno, lock->path, error)
+                  : lock_scope_file(self, lock, fd, error);
 }
 
 int files_lock_open_drafts(struct files *self, struct files_lock *lock, struct ethos_error *error)

@@ -1,9 +1,9 @@
 /*
- * path.c: from scope and key to an open file.
+ * path.c: from a scope and key to an open file.
  *
- * Every open is relative to the root's descriptor and may not leave it (os_open_beneath). When the
- * kernel refuses because of a symbolic link, the link is resolved to its real path and opened again
- * beneath the root or the directory of `allow` that holds that path; so a link that is swapped
+ * Every open is relative to the root's descriptor and cannot leave it (os_open_beneath). Where the
+ * kernel refuses a symbolic link, the link is resolved to its real path, which is opened again
+ * beneath the root or the directory of `allow` that contains it; so a link that is swapped
  * meanwhile can make the call fail but never lead it elsewhere.
  */
 #include "store/files/internal.h"
@@ -30,7 +30,7 @@ static char *append_part(char *at, struct ethos_view part)
     return at + part.size;
 }
 
-/* Writes the directory of a scope; returns where it ends, or NULL and *out_code. */
+/* Writes the directory of a scope; returns its end, or NULL and *out_code. */
 static char *append_scope_dir(char *at, const char *scope, int *out_code, struct ethos_error *error)
 {
     enum scope_kind kind;
@@ -165,8 +165,8 @@ static int read_real_path(int fd, char out[PATH_MAX])
 }
 
 /*
- * What follows the directory in a real path, "" for the directory itself; NULL and errno, EXDEV when it
- * is elsewhere.
+ * The part of a real path below a directory, "" for the directory itself; NULL and errno, EXDEV
+ * when it is elsewhere.
  */
 static char *path_below(int dir, char *real)
 {
@@ -182,7 +182,7 @@ static char *path_below(int dir, char *real)
     return real + size + (real[size] == '/');
 }
 
-/* Opens the directory at path if real lies below it; -1 and errno otherwise. */
+/* Opens the directory at path if real lies below it; else -1 and errno. */
 static int open_base_of(int at, const char *path, char *real, char **out_rest)
 {
     int dir = os_openat(at, path, O_PATH | O_DIRECTORY, 0);
@@ -197,7 +197,7 @@ static int open_base_of(int at, const char *path, char *real, char **out_rest)
     return -1;
 }
 
-/* The root or the directory of `allow` that real lies below, and the rest of the path; or -1 and errno. */
+/* Opens the root or the directory of `allow` that contains real; else -1 and errno. */
 static int find_allowed_base(const struct files *self, char *real, char **out_rest)
 {
     int dir = open_base_of(self->root, ".", real, out_rest);
@@ -220,37 +220,32 @@ static int find_allowed_base(const struct files *self, char *real, char **out_re
     return dir;
 }
 
-/* What a link leads to. */
+/* The target of a link. */
 struct link_target {
     int base;
     char *rest; /* below base, points into real; "" for base itself */
     char real[PATH_MAX];
 };
 
-static int dangling_link_error(const struct files *self, const char *path,
-                               struct ethos_error *error)
-{
-    char shown[PATH_MAX];
-    int code = err_set(error, ETHOS_IO, "%s is a dangling symbolic link",
-                       files_full_path(self, path, shown));
-    return err_hint(error, code, "restore its target, or remove the link");
-}
-
-/* Tells an absent file from a link to nothing. */
+/* Distinguishes a missing file from a dangling link. */
 static int not_found_error(const struct files *self, int dir, const char *name, const char *path,
                            struct ethos_error *error)
 {
     struct stat st;
-    if (os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
-        return dangling_link_error(self, path, error);
+    if (os_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode)) {
+        char shown[PATH_MAX];
+        int code = err_set(error, ETHOS_IO, "%s is a dangling symbolic link",
+                           files_full_path(self, path, shown));
+        return err_hint(error, code, "restore its target, or remove the link");
+    }
     return err_set(error, ETHOS_NOTFOUND, "%s: not found", path);
 }
 
 #define RESOLVE_TRIES 8
 
 /*
- * The real path of an open descriptor, and whether it leads there: of a file that was replaced since
- * it was opened the kernel tells a name that never was. 0, 1: not so, or -1 and errno.
+ * The real path of an open descriptor, if it leads to the same file: for a file that was replaced
+ * since it was opened, the kernel makes up a name. 0, 1 when it does not, or -1 and errno.
  */
 static int find_real_name(int fd, char out[PATH_MAX])
 {
@@ -262,7 +257,7 @@ static int find_real_name(int fd, char out[PATH_MAX])
     return same ? 0 : 1;
 }
 
-/* Resolves dir/name; path names the same for messages. The caller closes base. */
+/* Resolves dir/name; path is the same for messages. The caller closes base. */
 static int resolve_link(const struct files *self, int dir, const char *name, const char *path,
                         struct link_target *out, struct ethos_error *error)
 {
@@ -291,7 +286,7 @@ static int resolve_link(const struct files *self, int dir, const char *name, con
 
 int files_open(const struct files *self, const char *path, int flags, struct ethos_error *error)
 {
-    // A text without links first: what is not there is then known not to be a dangling link.
+    // try without links first: a missing file is then known not to be a dangling link
     bool plain = !(flags & (O_PATH | O_DIRECTORY));
     int fd = os_open_beneath(self->root, path, plain ? flags | O_NOFOLLOW : flags, 0);
     if (plain && fd < 0 && errno == ENOENT)
@@ -306,9 +301,7 @@ int files_open(const struct files *self, const char *path, int flags, struct eth
         return files_errno(self, errno, path, error);
 
     struct link_target target;
-    int code = resolve_link(self, self->root, path, path, &target, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(resolve_link(self, self->root, path, path, &target, error));
     fd = os_open_beneath(target.base, *target.rest ? target.rest : ".", flags, 0);
     if (fd < 0)
         fd = files_errno(self, errno, path, error);
@@ -354,16 +347,15 @@ int files_open_target(const struct files *self, int dir, const char *key, const 
                       char out_name[NAME_MAX + 1], struct stat *out_dir, struct ethos_error *error)
 {
     struct link_target target;
-    int code = resolve_link(self, dir, key, path, &target, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(resolve_link(self, dir, key, path, &target, error));
     char *slash = strrchr(target.rest, '/');
     char *name = slash ? slash + 1 : target.rest;
     snprintf(out_name, NAME_MAX + 1, "%s", *name ? name : ".");
     if (slash)
         *slash = 0;
     int fd = os_open_beneath(target.base, slash ? target.rest : ".", O_RDONLY | O_DIRECTORY, 0);
-    code = fd >= 0 && os_fstat(fd, out_dir) == 0 ? ETHOS_OK : files_errno(self, errno, path, error);
+    int code = fd >= 0 && os_fstat(fd, out_dir) == 0 ? ETHOS_OK
+                                                     : files_errno(self, errno, path, error);
     if (code == ETHOS_OK) {
         name[-1] = 0; // what remains of the real path is the directory's
         code = dir_private(out_dir, target.real, error);
@@ -377,10 +369,8 @@ int files_open_target(const struct files *self, int dir, const char *key, const 
 int files_scope_open(struct files *self, const char *scope, char out_path[FILES_PATH_SIZE],
                      struct ethos_error *error)
 {
-    int code = files_scope_path(scope, out_path, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(files_scope_path(scope, out_path, error));
     files_root_refresh(self);
-    code = files_root_open(self, error);
-    return code == ETHOS_OK ? files_open(self, out_path, O_RDONLY | O_DIRECTORY, error) : code;
+    TRY(files_root_open(self, error));
+    return files_open(self, out_path, O_RDONLY | O_DIRECTORY, error);
 }

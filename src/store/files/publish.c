@@ -1,17 +1,17 @@
 /*
- * publish.c: from drafts to the acknowledgement, or back.
+ * publish.c: makes the files what the changes say: from drafts to the acknowledgement, or back.
  *
- *     write_drafts      new texts to drafts, with mode and owner of the old, synced
- *     sync_draft_names     the names of the drafts, if no file was there before
- *     recheck_files    still the files that were read? else begin again
- *     append_journal    the lines, synced; the drafts may be swapped now
+ *     write_drafts            new texts to drafts, with mode and owner of the old files, synced
+ *     sync_draft_names        the names of the drafts, if all files are new
+ *     recheck_files           still the files that were read? else retry
+ *     append_journal          the lines, synced; from here on the drafts may be swapped
  *     recheck_files
- *     swap_files       exchange in order, directory synced
- *     inspect_all_displaced    what was displaced must be what was read
- *     sync_last_dir      the directory of the last one
- *     remove_displaced     what was displaced goes
+ *     swap_files              exchange in order, directories synced
+ *     inspect_all_displaced   what was displaced must be what was read
+ *     sync_last_dir           the directory of the last file
+ *     remove_displaced        unlink what was displaced
  *
- * Whatever goes wrong after append_journal, files_recover takes it back before the lock is freed.
+ * Whatever fails after append_journal is taken back by files_recover before the lock is released.
  */
 #include "store/files/write_job.h"
 
@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "base/system/os.h"
 #include "base/view.h"
+#include "store/update_steps.h"
 
 static int change_error(const struct write_job *job, const struct key_change *change,
                         struct ethos_error *error)
@@ -41,13 +42,29 @@ int files_draft_create(int dir, const char *name)
     return fd;
 }
 
+int files_write_by_draft(int tmp, const char *draft, int folder, const char *name,
+                         const struct stat *like, struct ethos_view text, bool sync)
+{
+    int fd = files_draft_create(tmp, draft);
+    if (fd < 0)
+        return -1;
+    bool done = (!like || os_adopt(fd, like) == 0) && os_write_all(fd, text.data, text.size) == 0 &&
+                (!sync || os_fdatasync(fd) == 0) && os_renameat(tmp, draft, folder, name, 0) == 0;
+    int saved = errno;
+    os_close(fd);
+    if (!done)
+        os_unlinkat(tmp, draft, 0);
+    errno = saved;
+    return done ? 0 : -1;
+}
+
 static int temp_name(const struct write_job *job, const struct key_change *change,
                      const char *suffix, char name[FILES_TEMP_SIZE])
 {
     return files_location_temp(&job->lock, change->location, job->txn, suffix, name);
 }
 
-/* Gives the draft mode, owner and attributes of the file it is to replace. */
+/* Gives the draft the mode, owner and attributes of the file it replaces. */
 static int copy_file_attributes(const struct write_job *job, const struct key_change *change,
                                 int fd, struct ethos_error *error)
 {
@@ -57,13 +74,11 @@ static int copy_file_attributes(const struct write_job *job, const struct key_ch
         return errno != EPERM ? change_error(job, change, error)
                               : write_refuse(job, change, "belongs to another user or group",
                                              "write as its owner, or chown it to yourself", error);
-    int old = os_openat(change->location->dir, change->location->name,
-                        FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    CLEANUP_FD int old = os_openat(change->location->dir, change->location->name,
+                                   FILES_READ_FLAGS | O_NOFOLLOW, 0);
     if (old < 0)
         return errno == ENOENT ? FILES_RETRY : change_error(job, change, error);
-    int code = os_copy_xattrs(old, fd) == 0 ? ETHOS_OK : change_error(job, change, error);
-    os_close(old);
-    return code;
+    return os_copy_xattrs(old, fd) == 0 ? ETHOS_OK : change_error(job, change, error);
 }
 
 static int write_draft(struct write_job *job, struct key_change *change, struct ethos_error *error)
@@ -87,17 +102,17 @@ static int write_draft(struct write_job *job, struct key_change *change, struct 
 
 static int write_drafts(struct write_job *job, struct ethos_error *error)
 {
-    int code = files_lock_open_drafts(job->self, &job->lock, error);
-    for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
+    TRY(files_lock_open_drafts(job->self, &job->lock, error));
+    for (size_t i = 0; i < job->count; i++) {
         if (has_file_change(&job->changes[i]))
-            code = write_draft(job, &job->changes[i], error);
+            TRY(write_draft(job, &job->changes[i], error));
     }
-    return code;
+    return ETHOS_OK;
 }
 
 /*
- * Where all files are new, only the names of the drafts tell that they were not there yet: those must
- * survive a power cut that the lines survive.
+ * Where all files are new, only the names of the drafts show that they did not exist yet: so the
+ * names must survive every power cut that the lines survive.
  */
 static int sync_draft_names(struct write_job *job, struct ethos_error *error)
 {
@@ -108,22 +123,6 @@ static int sync_draft_names(struct write_job *job, struct ethos_error *error)
     if (!job->self->durable || os_fsync(job->lock.tmp) == 0)
         return ETHOS_OK;
     return files_step_error(job->self, errno, job->lock.path, error);
-}
-
-/* For a round whose lines do not stand in the history. */
-static void discard_drafts(struct write_job *job)
-{
-    char name[FILES_TEMP_SIZE];
-    for (size_t i = 0; i < job->count; i++) {
-        struct key_change *change = &job->changes[i];
-        int dir = temp_name(job, change, change->drops ? FILES_GONE : FILES_DRAFT, name);
-        if (!change->drafted)
-            continue;
-        if (change->puts)
-            files_key_dirs_prune(job->self, &job->lock, change->location->key);
-        os_unlinkat(dir, name, 0);
-        change->drafted = false;
-    }
 }
 
 /* ---- checking ------------------------------------------------------------------------------- */
@@ -142,24 +141,23 @@ static int recheck_file(const struct write_job *job, const struct key_change *ch
 }
 
 /*
- * Every key, also those that stay: the verdicts rest on all texts that were read. The directories must
- * be where they were, else a text would go along with one that was moved. And the lock must still
- * have its name: whoever takes .mem away lets others in.
+ * Checks all keys, since the verdicts rest on all texts that were read, then that the directories
+ * have not moved and that the lock file still has its name: removing .mem lets others in.
  */
 static int recheck_files(const struct write_job *job, struct ethos_error *error)
 {
     struct stat st;
     if (os_fstat(job->lock.fd, &st) != 0)
         return files_errno(job->self, errno, job->lock.path, error);
-    int code = st.st_nlink > 0 && files_key_dirs_in_place(&job->lock) ? ETHOS_OK : FILES_RETRY;
-    for (size_t i = 0; code == ETHOS_OK && i < job->count; i++)
-        code = recheck_file(job, &job->changes[i], error);
-    return code;
+    TRY(st.st_nlink > 0 && files_key_dirs_in_place(&job->lock) ? ETHOS_OK : FILES_RETRY);
+    for (size_t i = 0; i < job->count; i++)
+        TRY(recheck_file(job, &job->changes[i], error));
+    return ETHOS_OK;
 }
 
 /* ---- the history ---------------------------------------------------------------------------- */
 
-/* The first line of ours about a key. */
+/* The first line of a key that is not an external edit. */
 static struct history_record *first_own_line(struct history_record *records, size_t count,
                                              const char *key)
 {
@@ -171,7 +169,7 @@ static struct history_record *first_own_line(struct history_record *records, siz
     return NULL;
 }
 
-/* Which file the lines of a key replace, so that recovery can tell whether they did. */
+/* Records which file the lines of a key replace, so that recovery can tell whether they did. */
 static int record_file_states(struct write_job *job, struct history_record *records, size_t count,
                               struct ethos_error *error)
 {
@@ -191,9 +189,13 @@ static int record_file_states(struct write_job *job, struct history_record *reco
     return ETHOS_OK;
 }
 
-/* From here on the drafts may be swapped, and only files_recover removes them. */
-static int rename_drafts(struct write_job *job, struct ethos_error *error)
+static int append_journal(struct write_job *job, struct history_record *records, size_t count,
+                          struct ethos_error *error)
 {
+    TRY(record_file_states(job, records, count, error));
+    TRY(files_journal_append(job->self, &job->lock, &job->journal, job->txn, records, count, true,
+                             error));
+    job->journaled = job->written = true;
     char draft_name[FILES_TEMP_SIZE], name[FILES_TEMP_SIZE];
     for (size_t i = 0; i < job->count; i++) {
         struct key_change *change = &job->changes[i];
@@ -207,22 +209,12 @@ static int rename_drafts(struct write_job *job, struct ethos_error *error)
     return ETHOS_OK;
 }
 
-static int append_journal(struct write_job *job, struct history_record *records, size_t count,
-                          struct ethos_error *error)
-{
-    int code = record_file_states(job, records, count, error);
-    if (code == ETHOS_OK)
-        code = files_journal_append(job->self, &job->lock, &job->journal, job->txn, records, count,
-                                    true, error);
-    if (code != ETHOS_OK)
-        return code;
-    job->journaled = job->written = true;
-    return rename_drafts(job, error);
-}
-
 /* ---- swapping ------------------------------------------------------------------------------- */
 
-/* A new file: a second name for .new, which does not replace what appeared meanwhile. */
+/*
+ * Publishes a new file by a second name for .new, which cannot replace a file that appeared
+ * meanwhile.
+ */
 static int link_new_file(const struct write_job *job, const struct key_change *change, int dir,
                          const char *name)
 {
@@ -238,7 +230,10 @@ static int link_new_file(const struct write_job *job, const struct key_change *c
     return failed;
 }
 
-/* Without exchange: a second name keeps what rename destroys. The last moment is not covered. */
+/*
+ * Replaces a file where the file system cannot exchange: a second name keeps what rename destroys,
+ * except for a save in the very last moment.
+ */
 static int replace_by_link(const struct write_job *job, struct key_change *change, int dir,
                            const char *name)
 {
@@ -249,7 +244,7 @@ static int replace_by_link(const struct write_job *job, struct key_change *chang
     if (os_linkat(location->dir, location->name, dir, old) != 0) {
         if (errno != EPERM && errno != EOPNOTSUPP)
             return -1;
-        change->in_place = true; // no second names either: nothing is displaced
+        change->in_place = true; // no hard links either: nothing is displaced
         return os_renameat(dir, name, location->dir, location->name, 0);
     }
     if (os_fstatat(dir, old, &now, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -262,7 +257,7 @@ static int replace_by_link(const struct write_job *job, struct key_change *chang
     return os_renameat(dir, name, location->dir, location->name, 0);
 }
 
-/* Overwrites a file that cannot be replaced. A reader may see half of it; .new has the whole. */
+/* Overwrites a file that cannot be replaced. A reader may see half of it; .new has all of it. */
 static int overwrite_file(const struct key_change *change)
 {
     int fd = os_openat(change->location->dir, change->location->name,
@@ -315,20 +310,9 @@ static int swap_file(const struct write_job *job, struct key_change *change,
                           : change_error(job, change, error);
 }
 
-static int unsynced_error(const struct write_job *job, const struct key_change *change,
-                          struct ethos_error *error)
-{
-    char shown[PATH_MAX];
-    const char *why = strerrordesc_np(errno);
-    int code = err_set(error, ETHOS_IO, "%s: written, but may or may not survive a power cut: %s",
-                       files_full_path(job->self, change->location->path, shown),
-                       why ? why : "sync failed");
-    return err_hint(error, code, "check the disk, then read the text before writing it again");
-}
-
 /*
- * The next key to be swapped after one, NULL to begin with: new files first. Then the last one is a
- * file that was there before, if any is, and recovery can tell by it whether all were swapped.
+ * The next key to swap, NULL to begin with. New files come first: so the last key is a file that
+ * existed before, if there is one, and its state tells recovery whether all keys were swapped.
  */
 static struct key_change *next_to_swap(struct write_job *job, const struct key_change *change)
 {
@@ -342,7 +326,7 @@ static struct key_change *next_to_swap(struct write_job *job, const struct key_c
     return NULL;
 }
 
-/* Several keys: an earlier one is durable before a later one changes. */
+/* Swaps all files; each is durable before the next one changes. */
 static int swap_files(struct write_job *job, struct ethos_error *error)
 {
     int code = ETHOS_OK;
@@ -359,7 +343,10 @@ static int swap_files(struct write_job *job, struct ethos_error *error)
 
 /* ---- after the swap ------------------------------------------------------------------------- */
 
-/* What was displaced must be what was read. By now it is .new, or .old where there is no exchange. */
+/*
+ * Checks that what was displaced is what was read. It is now .new, or .old where there is no
+ * exchange.
+ */
 static int inspect_displaced(struct write_job *job, struct key_change *change,
                              struct ethos_error *error)
 {
@@ -375,8 +362,7 @@ static int inspect_displaced(struct write_job *job, struct key_change *change,
                                    change->file->revision, 0, &found, &st, &change->watched, error);
     bool same = code == ETHOS_OK &&
                 view_eq(view_of(found.data, found.size), change_file_text(change));
-    if (found.data)
-        job->self->host->resize(job->self->host->arg, found.data, 0);
+    edit_absent(job->self->host, &found);
     if (code == ETHOS_NOTFOUND || (code == ETHOS_OK && !same))
         return FILES_RETRY;
     return code;
@@ -384,12 +370,11 @@ static int inspect_displaced(struct write_job *job, struct key_change *change,
 
 static int inspect_all_displaced(struct write_job *job, struct ethos_error *error)
 {
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
+    for (size_t i = 0; i < job->count; i++) {
         if (has_file_change(&job->changes[i]))
-            code = inspect_displaced(job, &job->changes[i], error);
+            TRY(inspect_displaced(job, &job->changes[i], error));
     }
-    return code;
+    return ETHOS_OK;
 }
 
 static int sync_last_dir(struct write_job *job, struct ethos_error *error)
@@ -399,10 +384,18 @@ static int sync_last_dir(struct write_job *job, struct ethos_error *error)
         last = next;
     if (!last || !job->self->durable || os_fsync(last->location->dir) == 0)
         return ETHOS_OK;
-    return unsynced_error(job, last, error);
+    char shown[PATH_MAX];
+    const char *why = strerrordesc_np(errno);
+    int code = err_set(error, ETHOS_IO, "%s: written, but may or may not survive a power cut: %s",
+                       files_full_path(job->self, last->location->path, shown),
+                       why ? why : "sync failed");
+    return err_hint(error, code, "check the disk, then read the text before writing it again");
 }
 
-/* What was displaced goes; while somebody may write to it, it stays for a second look. */
+/*
+ * Removes what was displaced; while somebody may write to it, it stays as .old to be inspected
+ * again.
+ */
 static void remove_displaced(struct write_job *job)
 {
     char name[FILES_TEMP_SIZE], old[FILES_TEMP_SIZE];
@@ -430,31 +423,47 @@ static void remove_displaced(struct write_job *job)
 static int publish_files(struct write_job *job, struct history_record *records, size_t count,
                          struct ethos_error *error)
 {
-    int code = write_drafts(job, error);
-    if (code == ETHOS_OK)
-        code = sync_draft_names(job, error);
-    if (code == ETHOS_OK)
-        code = recheck_files(job, error);
-    if (code == ETHOS_OK)
-        code = append_journal(job, records, count, error);
-    if (code == ETHOS_OK)
-        code = recheck_files(job, error);
-    if (code == ETHOS_OK)
-        code = swap_files(job, error);
-    if (code == ETHOS_OK)
-        code = inspect_all_displaced(job, error);
-    job->inspected = code == ETHOS_OK;
-    return code == ETHOS_OK ? sync_last_dir(job, error) : code;
+    TRY(write_drafts(job, error));
+    TRY(sync_draft_names(job, error));
+    TRY(recheck_files(job, error));
+    TRY(append_journal(job, records, count, error));
+    TRY(recheck_files(job, error));
+    TRY(swap_files(job, error));
+    TRY(inspect_all_displaced(job, error));
+    job->inspected = true;
+    return sync_last_dir(job, error);
+}
+
+/* Removes the drafts of a round whose lines are not in the history. */
+static void discard_drafts(struct write_job *job)
+{
+    char name[FILES_TEMP_SIZE];
+    for (size_t i = 0; i < job->count; i++) {
+        struct key_change *change = &job->changes[i];
+        if (!change->drafted)
+            continue;
+        int dir = temp_name(job, change, change->drops ? FILES_GONE : FILES_DRAFT, name);
+        if (change->puts)
+            files_key_dirs_prune(job->self, &job->lock, change->location->key);
+        os_unlinkat(dir, name, 0);
+        change->drafted = false;
+    }
 }
 
 /*
- * Takes back what could not be finished, while the lock is held. Once all is swapped and inspected,
- * only a failed sync is left: then the text stays, and nobody can tell for how long.
+ * Once every file is swapped and inspected, only the last sync can have failed: then the texts
+ * stay, though nobody can say for how long. Before that, recovery takes the lines and files back.
  */
-static int roll_back(struct write_job *job, int code, struct ethos_error *error)
+int write_publish(struct write_job *job, struct history_record *records, size_t count,
+                  struct ethos_error *error)
 {
     struct ethos_error second = {.text = "it was moved away"};
     char shown[PATH_MAX];
+    int code = publish_files(job, records, count, error);
+    if (code == ETHOS_OK) {
+        remove_displaced(job);
+        return ETHOS_OK;
+    }
     if (!job->journaled) {
         discard_drafts(job);
         return code;
@@ -465,14 +474,4 @@ static int roll_back(struct write_job *job, int code, struct ethos_error *error)
     code = err_set(error, ETHOS_IO, "%s: may or may not have changed: %s",
                    files_full_path(job->self, job->lock.path, shown), second.text);
     return err_hint(error, code, "read the text before writing it again");
-}
-
-int write_publish(struct write_job *job, struct history_record *records, size_t count,
-                  struct ethos_error *error)
-{
-    int code = publish_files(job, records, count, error);
-    if (code != ETHOS_OK)
-        return roll_back(job, code, error);
-    remove_displaced(job);
-    return ETHOS_OK;
 }

@@ -1,16 +1,16 @@
 /*
- * purge.c: purge: lines that hold a text go, from now and from the past.
+ * purge.c: removes every line that contains a text, from the files and from their history.
  *
- *     survey            counts, writing nothing; ends here with dry_run or when nothing was found
- *     purge_texts     an ordinary update of every key: the lines leave the files
- *     purge_past      under the lock, after recovery:
- *         files_purge_history   the history is written again, with blobs of the texts it names now
- *         purge_folder        blobs that hold the text go; conflict copies, and what somebody has
- *                               open in .mem/tmp, lose the lines
+ *     count_matches             counts without writing; a dry run ends here
+ *     purge_texts               an ordinary update of every key: the lines leave the files
+ *     purge_past                under the lock, after recovery:
+ *         files_purge_history   rewrites the history, with blobs of the texts that it names now
+ *         purge_folder          removes blobs with the text; conflict copies and temporaries
+ *                               lose the lines
  *
- * Every step leaves a history that leads to all its versions, so a purge that was interrupted is
- * finished by asking for it again. What sync programs left beside the files is nobody's version and
- * stays.
+ * Every step leaves a history that leads to all its versions, so running an interrupted purge
+ * again finishes it. Copies that sync programs left beside the files are no versions; they lose
+ * the lines as well.
  */
 #include "store/files/purge_internal.h"
 
@@ -23,14 +23,17 @@
 #include "base/view.h"
 #include "core/memory/conflict_name.h"
 #include "core/memory/scope.h"
+#include "store/update_steps.h"
 
 #define ROUNDS 100
 #define LEAST_TABLE 64 /* slots; a power of two */
 #define ARCHIVE "memory-archive.md"
 
-/* ---- keys ------------------------------------------------------------------------------------- */
+/*
+ * ---- keys -------------------------------------------------------------------------------------
+ */
 
-/* Where a key is in the table, or belongs. */
+/* The slot of a key in the table, or the one it belongs in. */
 static struct purge_key **find_key_slot(struct purge_key **table, size_t size,
                                         struct ethos_view key)
 {
@@ -40,7 +43,7 @@ static struct purge_key **find_key_slot(struct purge_key **table, size_t size,
     return &table[at];
 }
 
-/* At most half of it is used. */
+/* Keeps at least half of the table empty. */
 static bool grow_key_table(struct purge_job *purge)
 {
     size_t size = purge->table_size ? purge->table_size * 2 : LEAST_TABLE;
@@ -88,21 +91,17 @@ struct purge_key *files_purge_find_key(struct purge_job *purge, struct ethos_vie
 int files_purge_replace(struct purge_job *purge, int folder, const char *name,
                         const struct stat *like, struct ethos_view text, struct ethos_error *error)
 {
-    static const char draft[] = ".purge" FILES_DRAFT;
-    int tmp = purge->lock->tmp, fd = files_draft_create(tmp, draft);
-    bool done = fd >= 0 && os_adopt(fd, like) == 0 && os_write_all(fd, text.data, text.size) == 0 &&
-                os_fdatasync(fd) == 0 && os_renameat(tmp, draft, folder, name, 0) == 0;
-    int code = done ? ETHOS_OK : files_step_error(purge->self, errno, purge->path, error);
-    if (fd >= 0)
-        os_close(fd);
-    if (!done)
-        os_unlinkat(tmp, draft, 0);
-    return code;
+    return files_write_by_draft(purge->lock->tmp, ".purge" FILES_DRAFT, folder, name, like, text,
+                                true) == 0
+               ? ETHOS_OK
+               : files_step_error(purge->self, errno, purge->path, error);
 }
 
-/* ---- folders ---------------------------------------------------------------------------------- */
+/*
+ * ---- folders ----------------------------------------------------------------------------------
+ */
 
-/* What happens to a file of a folder that holds the needle. */
+/* Called for each file of a folder that contains the text. */
 typedef int holder_fn(struct purge_job *purge, int folder, const char *name,
                       const struct stat *seen, struct ethos_view text, struct ethos_error *error);
 
@@ -129,7 +128,7 @@ static int rewrite_holder(struct purge_job *purge, int folder, const char *name,
     return code;
 }
 
-/* Reads a regular file. ETHOS_NOTFOUND when it is none, or gone by now. */
+/* Reads a regular file. ETHOS_NOTFOUND when it is not one, or gone by now. */
 static int read_folder_file(const struct purge_job *purge, int folder, const char *name,
                             struct str *out, struct stat *out_seen, struct ethos_error *error)
 {
@@ -139,18 +138,16 @@ static int read_folder_file(const struct purge_job *purge, int folder, const cha
                                : files_errno(purge->self, errno, purge->path, error);
     if (!S_ISREG(out_seen->st_mode))
         return ETHOS_NOTFOUND;
-    int fd = os_openat(folder, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    CLEANUP_FD int fd = os_openat(folder, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
     if (fd < 0)
         return errno == ENOENT ? ETHOS_NOTFOUND
                                : files_errno(purge->self, errno, purge->path, error);
-    int code = os_read_all(fd, out, ETHOS_MAX_STORE_BYTES) == 0
-                   ? ETHOS_OK
-                   : files_errno(purge->self, errno, purge->path, error);
-    os_close(fd);
-    return code;
+    return os_read_all(fd, out, ETHOS_MAX_STORE_BYTES) == 0
+               ? ETHOS_OK
+               : files_errno(purge->self, errno, purge->path, error);
 }
 
-/* Counts the files that hold the needle; with a hold, does to each what has to be done. */
+/* Counts the files that contain the text; with a lock, calls each for them. */
 static int for_each_holder(struct purge_job *purge, int folder, const struct files_names *names,
                            holder_fn *each, uint64_t *count, struct ethos_error *error)
 {
@@ -192,24 +189,23 @@ static int purge_folder(struct purge_job *purge, const char *below, holder_fn *e
     return code;
 }
 
-/* What sync programs left beside the files. */
+/* Purges the copies that sync programs left beside the files. */
 static int purge_sync_copies(struct purge_job *purge, struct ethos_error *error)
 {
-    struct files_names names;
-    int code = files_names_read(purge->self, purge->dir, purge->path, &names, error);
-    if (code != ETHOS_OK)
-        return code;
-    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++) {
+    CLEANUP_NAMES struct files_names names;
+    TRY(files_names_read(purge->self, purge->dir, purge->path, &names, error));
+    for (size_t i = 0; i < names.count; i++) {
         const struct files_names one = {.sorted = names.sorted + i, .count = 1};
         if (files_is_sync_conflict_copy(names.sorted[i]))
-            code = for_each_holder(purge, purge->dir, &one, rewrite_holder, &purge->found.conflicts,
-                                   error);
+            TRY(for_each_holder(purge, purge->dir, &one, rewrite_holder, &purge->found.conflicts,
+                                error));
     }
-    files_names_release(&names);
-    return code;
+    return ETHOS_OK;
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/*
+ * ---- names ------------------------------------------------------------------------------------
+ */
 
 static int rename_purged_file(struct purge_job *purge, int folder, const char *name,
                               const char *renamed, struct ethos_error *error)
@@ -221,7 +217,7 @@ static int rename_purged_file(struct purge_job *purge, int folder, const char *n
         (os_renameat(folder, name, folder, renamed, RENAME_NOREPLACE) != 0 && errno != ENOENT))
         return files_step_error(purge->self, errno, purge->path, error);
     snprintf(above, sizeof above, "%s", name);
-    for (char *end; (end = strrchr(above, '/'));) { // folders that are empty now
+    for (char *end; (end = strrchr(above, '/'));) { // folders that have become empty
         *end = 0;
         if (os_unlinkat(folder, above, AT_REMOVEDIR) != 0)
             break;
@@ -229,7 +225,9 @@ static int rename_purged_file(struct purge_job *purge, int folder, const char *n
     return ETHOS_OK;
 }
 
-/* Files of keys whose names hold it. Their history has the new names already. */
+/*
+ * Renames the files of keys whose names contain the text. Their history has the new names already.
+ */
 static int rename_key_files(struct purge_job *purge, struct ethos_error *error)
 {
     int code = ETHOS_OK;
@@ -272,7 +270,7 @@ static int rename_conflict_copies(struct purge_job *purge, struct ethos_error *e
     return code;
 }
 
-/* All that is not a file of a key. */
+/* Purges everything but the files of keys. */
 static int purge_past(struct purge_job *purge, struct ethos_error *error)
 {
     int code = files_purge_history(purge, error);
@@ -284,13 +282,15 @@ static int purge_past(struct purge_job *purge, struct ethos_error *error)
         code = purge_folder(purge, FILES_BLOBS, remove_holder, &purge->found.blobs, error);
     if (code == ETHOS_OK)
         code = purge_folder(purge, CONFLICT_FOLDER, rewrite_holder, &purge->found.conflicts, error);
-    if (code == ETHOS_OK && !scope_is_tree(purge->scope)) // there, such a name is a key
+    if (code == ETHOS_OK && !scope_is_tree(purge->scope)) // in a tree, such a name is a key
         code = purge_sync_copies(purge, error);
     return code == ETHOS_OK ? purge_folder(purge, FILES_TMP, rewrite_holder, &purge->temps, error)
                             : code;
 }
 
-/* ---- the texts of now ------------------------------------------------------------------------- */
+/*
+ * ---- the texts of now -------------------------------------------------------------------------
+ */
 
 static int add_listed_key(void *arg, const struct ethos_entry *entry)
 {
@@ -300,7 +300,7 @@ static int add_listed_key(void *arg, const struct ethos_entry *entry)
     return files_purge_find_key(purge, view_str(entry->key)) ? ETHOS_OK : ETHOS_NOMEM;
 }
 
-/* Counts the lines of the texts there are, and notes their keys. */
+/* Counts the lines of the current texts, and lists their keys. */
 static int count_text_lines(struct purge_job *purge, struct ethos_error *error)
 {
     static const struct ethos_read_how whole = {0, 0};
@@ -330,8 +330,7 @@ static int count_text_lines(struct purge_job *purge, struct ethos_error *error)
             code = ETHOS_OK;
     }
     str_release(&out);
-    if (text.data)
-        host->resize(host->arg, text.data, 0);
+    edit_absent(host, &text);
     return code;
 }
 
@@ -358,8 +357,8 @@ static int remove_held_lines(void *arg, struct ethos_edit *edit, size_t count,
 }
 
 /*
- * The files lose the lines as by any other change. Keys that only had them are asked for as well: an
- * edit made outside is recorded before the history is written again.
+ * Removes the lines from the files as any other change does. Keys that had them only in the past
+ * are updated as well: an edit made outside must be recorded before the history is rewritten.
  */
 static int purge_texts(struct purge_job *purge, const struct ethos_origin *origin,
                        struct ethos_error *error)
@@ -380,14 +379,15 @@ static int purge_texts(struct purge_job *purge, const struct ethos_origin *origi
             continue; // no file can have this name
         code = files_update_scope(store, purge->scope, &edit, 1, remove_held_lines, &cleansing,
                                   &plain, error);
-        if (edit.old.data)
-            host->resize(host->arg, edit.old.data, 0);
+        edit_absent(host, &edit.old);
     }
     str_release(&cleansing.out);
     return code;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/*
+ * ---- the whole --------------------------------------------------------------------------------
+ */
 
 static int count_matches(struct purge_job *purge, struct ethos_error *error)
 {
@@ -409,10 +409,8 @@ static int count_matches(struct purge_job *purge, struct ethos_error *error)
 static int purge_locked(struct purge_job *purge, struct ethos_error *error)
 {
     struct files_lock lock = {0};
-    int code = files_scope_path(purge->scope, lock.path, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = files_lock_scope(purge->self, &lock, error);
+    TRY(files_scope_path(purge->scope, lock.path, error));
+    int code = files_lock_scope(purge->self, &lock, error);
     if (code == ETHOS_OK && lock.dir >= 0 && lock.fd < 0)
         code = files_lock_create(purge->self, &lock, error);
     if (code == ETHOS_OK && lock.dir >= 0) {
@@ -432,10 +430,8 @@ static int purge_locked(struct purge_job *purge, struct ethos_error *error)
 static int purge_scope(struct purge_job *purge, const struct ethos_origin *origin,
                        struct ethos_error *error)
 {
-    int code = purge_texts(purge, origin, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = FILES_RETRY;
+    TRY(purge_texts(purge, origin, error));
+    int code = FILES_RETRY;
     for (int i = 0; code == FILES_RETRY && i < ROUNDS; i++)
         code = purge_locked(purge, error);
     return code == FILES_RETRY ? files_errno(purge->self, EAGAIN, purge->path, error) : code;

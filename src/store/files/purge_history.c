@@ -1,15 +1,15 @@
 /*
- * purge_history.c: the history of a scope without the lines that hold a text.
+ * purge_history.c: rewrites the history of a scope without the lines that contain a text.
  *
- * Line by line, the texts before and after each change are rebuilt, lose those lines, and the change
- * between what is left is described anew. Everything else a record says stays: its time, number,
- * transaction, operation id. Equal texts become equal texts, so the chain of versions stays one; a
- * record between texts that have become equal stays too, with an empty diff.
+ * Record by record, the texts before and after the change are rebuilt, lose those lines, and the
+ * change between the remaining texts is described anew. Everything else of a record stays: time,
+ * number, transaction, operation id. Equal texts become equal texts, so the chain of versions
+ * stays whole; a record between texts that have become equal stays too, with an empty diff.
  *
- * Order: blobs of the texts that are named now; the index goes, because it names the old ones; then
- * each file is replaced. Where a key's text spans two files, it is kept as a blob meanwhile: were
- * only one of them replaced, the other would still lead to its texts. (That blob holds the needle, so
- * it goes with the others in the end.)
+ * Order: blobs of the texts that are named now; then the index goes, because it names the old
+ * ones; then each file is replaced. Where a key's text spans two files, it is stored as a blob
+ * meanwhile: if only one of them were replaced, the other would still lead to its texts. That blob
+ * contains the text, so it is removed with the others in the end.
  */
 #include "store/files/purge_internal.h"
 
@@ -27,7 +27,7 @@
 
 #define HEX_DIGITS (HASH_HEX_SIZE - 1)
 
-/* One history file, and what is to become of it. */
+/* A history file, and its new content. */
 struct purged_file {
     const char *name;
     struct stat seen;
@@ -36,7 +36,7 @@ struct purged_file {
     bool changed;
 };
 
-/* The hash of the newest text of a key, which the next one mostly only appends to. */
+/* The hash of the newest text of a key, which the next text mostly only appends to. */
 struct growing_hash {
     const struct purge_key *key; /* NULL: of none */
     struct hash_growing hash;
@@ -56,23 +56,26 @@ struct purged_history {
     struct growing_hash old, clean; /* of the texts as they are, and of what is left of them */
 };
 
-/* ---- the files -------------------------------------------------------------------------------- */
+/*
+ * ---- the files --------------------------------------------------------------------------------
+ */
 
 static int read_history_file(struct purged_history *past, struct purged_file *file,
                              struct ethos_error *error)
 {
     const struct purge_job *purge = past->purge;
-    int fd = os_openat(purge->dir, file->name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
+    CLEANUP_FD int fd = os_openat(purge->dir, file->name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
     if (fd < 0)
         return errno == ENOENT ? ETHOS_OK : files_errno(purge->self, errno, purge->path, error);
     bool done = os_fstat(fd, &file->seen) == 0 &&
                 os_read_all(fd, &file->text, ETHOS_MAX_HISTORY_BYTES) == 0;
-    int code = done ? ETHOS_OK : files_errno(purge->self, errno, purge->path, error);
-    os_close(fd);
-    return code;
+    return done ? ETHOS_OK : files_errno(purge->self, errno, purge->path, error);
 }
 
-/* Oldest first: their names are in the order of time, and '-' comes before '.' of the live one. */
+/*
+ * Reads the files oldest first: their names are in the order of time, and '-' comes before '.' of
+ * the live one.
+ */
 static int read_history_files(struct purged_history *past, struct ethos_error *error)
 {
     int code = files_names_read(past->purge->self, past->purge->dir, past->purge->path,
@@ -108,7 +111,7 @@ static size_t count_all_lines(const struct purged_history *past)
     return count;
 }
 
-/* Reads every record, and notes which lines are one. */
+/* Parses every record, and marks the lines that are records. */
 static int parse_records(struct purged_history *past)
 {
     struct ethos_view line;
@@ -128,14 +131,19 @@ static int parse_records(struct purged_history *past)
     return ETHOS_OK;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------ */
+/*
+ * ---- texts ------------------------------------------------------------------------------------
+ */
 
 static bool has_match(const struct purged_history *past, struct ethos_view text)
 {
     return forget_holds(&past->purge->forget, text);
 }
 
-/* The revision of the text after a change. grown is of the one before it, or of nothing that helps. */
+/*
+ * The revision of the text after a change. grown is the hash of the text before it, or of another
+ * text.
+ */
 static void hash_after(struct growing_hash *grown, const struct purge_key *key,
                        struct ethos_view before, struct ethos_view after,
                        char out[ETHOS_REVISION_SIZE])
@@ -163,7 +171,7 @@ static void swap_texts(struct str *a, struct str *b)
     *b = swap;
 }
 
-/* What comes next of a key does not go on from what was hashed last. */
+/* Forgets the hashes of a key whose next text does not continue the last one. */
 static void reset_hashes(struct purged_history *past, const struct purge_key *key)
 {
     if (past->old.key == key)
@@ -172,7 +180,7 @@ static void reset_hashes(struct purged_history *past, const struct purge_key *ke
         past->clean.key = NULL;
 }
 
-/* The text before a record: mostly that after the record before it. */
+/* Loads the text before a record: mostly that after the record before it. */
 static int load_text_before(struct purged_history *past, size_t index, struct purge_key *key,
                             bool *out_known)
 {
@@ -186,15 +194,14 @@ static int load_text_before(struct purged_history *past, size_t index, struct pu
     return ETHOS_OK;
 }
 
-/* The text after a record from the one before it. */
+/* Applies a change to the text before it. */
 static int apply_change(struct purged_history *past, const struct history_record *record)
 {
     if (!record->append_blob.data)
         return patch_apply(record->diff, str_view(&past->before), false, &past->after);
     str_clear(&past->after);
-    int code = str_add(&past->after, str_view(&past->before));
-    return code == ETHOS_OK ? history_append(record, files_blob_read, &past->blobs, &past->after)
-                            : code;
+    TRY(str_add(&past->after, str_view(&past->before)));
+    return history_append(record, files_blob_read, &past->blobs, &past->after);
 }
 
 static int load_text_after(struct purged_history *past, size_t index, const struct purge_key *key,
@@ -212,7 +219,7 @@ static int load_text_after(struct purged_history *past, size_t index, const stru
     return rebuild_text(past, index, false, &past->after, out_known);
 }
 
-/* Keeps a text of which a line says that it is kept. */
+/* Writes the blob of a text that a line names. */
 static int write_named_blob(struct purged_history *past, struct ethos_view hash,
                             struct ethos_view text, struct ethos_view *out_blob,
                             struct ethos_error *error)
@@ -225,9 +232,11 @@ static int write_named_blob(struct purged_history *past, struct ethos_view hash,
     return files_blob_write(purge->self, purge->lock, hex, text, true, error);
 }
 
-/* ---- one record ------------------------------------------------------------------------------- */
+/*
+ * ---- one record -------------------------------------------------------------------------------
+ */
 
-/* A change of which both texts, or one, or none could be rebuilt. */
+/* A change whose texts could be rebuilt: both, one, or none. */
 struct purged_change {
     const struct history_record *old;
     bool before_known, after_known;
@@ -251,7 +260,7 @@ static int purge_both_texts(struct purged_history *past, struct purged_change *c
     return code;
 }
 
-/* A text that was met beside the file is kept under afterBlob as well. */
+/* Reads the text of a conflict that the record stores under afterBlob. */
 static int read_other_text(struct purged_history *past, struct purged_change *change)
 {
     char hex[HASH_HEX_SIZE];
@@ -276,7 +285,10 @@ static bool is_matching_change(const struct purged_history *past, const struct p
            (!whole && has_match(past, change->old->diff));
 }
 
-/* The revisions of what is left. That of the text before is mostly known: it was the text after. */
+/*
+ * The revisions of the purged texts. That of the text before is mostly known from the record
+ * before.
+ */
 static bool hash_both(struct purged_history *past, const struct purge_key *key,
                       const struct purged_change *change, struct history_record *record)
 {
@@ -293,7 +305,7 @@ static bool hash_both(struct purged_history *past, const struct purge_key *key,
     return record->before_hash.data && record->after_hash.data;
 }
 
-/* Both texts are there: a change like any other. What was kept whole is kept whole again. */
+/* Describes a change between two known texts. What was stored whole is stored whole again. */
 static int describe_both(struct purged_history *past, const struct purge_key *key,
                          const struct purged_change *change, struct history_record *record,
                          struct ethos_error *error)
@@ -324,7 +336,7 @@ static int describe_both(struct purged_history *past, const struct purge_key *ke
     return code;
 }
 
-/* A text without its neighbour: kept whole, since no diff leads to it. */
+/* Stores a text whole, where no diff leads to it. */
 static int describe_side(struct purged_history *past, struct ethos_view text,
                          struct ethos_view *hash, uint64_t *size, struct ethos_view *blob,
                          struct ethos_error *error)
@@ -381,9 +393,9 @@ static int print_record(struct purged_history *past, struct purged_file *file,
     struct history_record record = *change->old;
     if (key->renamed) {
         record.key = view_str(key->renamed);
-        record.op = (struct ethos_view){0}; // it names keys
+        record.op = (struct ethos_view){0}; // the operation's record names keys
     }
-    if (has_match(past, record.actor)) // the name of a key
+    if (has_match(past, record.actor)) // an actor can be the name of a key
         record.actor = view_str(past->purge->forget.mark);
     bool purge = view_eq(record.via, VIEW("purge")) && change->before_known && change->after_known;
     if (purge && places_make(&past->purge->forget, str_view(&past->before), str_view(&past->after),
@@ -391,14 +403,12 @@ static int print_record(struct purged_history *past, struct purged_file *file,
         return err_nomem(error);
     if (purge_both_texts(past, change) != ETHOS_OK)
         return err_nomem(error);
-    int code = change->before_known && change->after_known
-                   ? describe_both(past, key, change, &record, error)
-                   : describe_part(past, change, &record, error);
-    if (code == ETHOS_OK)
-        code = describe_other(past, change, &record, error);
-    if (code == ETHOS_OK)
-        history_print(&record, &file->out);
-    return code;
+    TRY(change->before_known && change->after_known
+            ? describe_both(past, key, change, &record, error)
+            : describe_part(past, change, &record, error));
+    TRY(describe_other(past, change, &record, error));
+    history_print(&record, &file->out);
+    return ETHOS_OK;
 }
 
 static void copy_line(const struct purged_history *past, struct purged_file *file,
@@ -410,7 +420,7 @@ static void copy_line(const struct purged_history *past, struct purged_file *fil
     str_addc(&file->out, '\n');
 }
 
-/* From here on the key has the text after this record. */
+/* Makes the text after this record the current text of the key. */
 static void advance_key(struct purged_history *past, struct purge_key *key,
                         const struct purged_change *change)
 {
@@ -421,8 +431,9 @@ static void advance_key(struct purged_history *past, struct purge_key *key,
 }
 
 /*
- * Whether a record holds nothing, told by its diff alone: the text before it was clean, the diff is whole
- * and clean. So a text that does not hold it is not rebuilt version by version.
+ * Whether a record does not contain the text, judging by its diff alone: the text before it was
+ * clean, and the diff is complete and clean. So texts that never contained it are not rebuilt
+ * version by version.
  */
 static bool is_clean_record(const struct purged_history *past, const struct purge_key *key,
                             const struct history_record *record)
@@ -430,16 +441,9 @@ static bool is_clean_record(const struct purged_history *past, const struct purg
     bool first = !key->hash.data && (record->absent_before || record->size_before == 0);
     bool follows = key->hash.data && key->clean && view_eq(key->hash, record->before_hash);
     bool own = view_ends(record->before_hash, record->before_blob) &&
-               view_ends(record->after_hash, record->after_blob); // or kept by nobody
+               view_ends(record->after_hash, record->after_blob); // or stored by nobody
     return !key->renamed && (first || follows) && own && !record->blob.data &&
            !has_match(past, record->diff) && !has_match(past, record->actor);
-}
-
-static void skip_clean_record(struct purge_key *key, const struct history_record *record)
-{
-    key->hash = record->after_hash;
-    key->known = false;
-    key->clean = true;
 }
 
 static int purge_record(struct purged_history *past, struct purged_file *file, size_t index,
@@ -449,7 +453,9 @@ static int purge_record(struct purged_history *past, struct purged_file *file, s
     struct purge_key *key = files_purge_find_key(past->purge, change.old->key);
     if (key && is_clean_record(past, key, change.old)) {
         copy_line(past, file, line);
-        skip_clean_record(key, change.old);
+        key->hash = change.old->after_hash;
+        key->known = false;
+        key->clean = true;
         return ETHOS_OK;
     }
     str_init(&change.other, ETHOS_MAX_STORE_BYTES);
@@ -464,7 +470,7 @@ static int purge_record(struct purged_history *past, struct purged_file *file, s
         code = files_blobs_error(past->purge->self, &past->blobs, error);
     } else if (!is_matching_change(past, key, &change)) {
         copy_line(past, file, line);
-        past->clean.key = NULL; // its texts are not described
+        past->clean.key = NULL; // its texts were not hashed
     } else {
         past->purge->found.versions++;
         file->changed = true;
@@ -478,9 +484,11 @@ static int purge_record(struct purged_history *past, struct purged_file *file, s
     return code;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------ */
+/*
+ * ---- all of them ------------------------------------------------------------------------------
+ */
 
-/* A line that is no record tells nobody anything, so one that holds the needle goes. */
+/* Drops a line that is no record if it contains the text. */
 static void purge_unparsed_line(struct purged_history *past, struct purged_file *file,
                                 struct ethos_view line)
 {
@@ -492,16 +500,15 @@ static void purge_unparsed_line(struct purged_history *past, struct purged_file 
     file->changed = true;
 }
 
-/* Between two files: see above. */
+/* Stores the current texts as blobs between two files: see the top of this file. */
 static int write_current_blobs(struct purged_history *past, struct ethos_error *error)
 {
-    int code = ETHOS_OK;
-    for (struct purge_key *key = past->purge->keys; code == ETHOS_OK && key; key = key->next) {
+    for (struct purge_key *key = past->purge->keys; key; key = key->next) {
         struct ethos_view blob;
         if (past->purge->lock && key->known && has_match(past, str_view(&key->text)))
-            code = write_named_blob(past, key->hash, str_view(&key->text), &blob, error);
+            TRY(write_named_blob(past, key->hash, str_view(&key->text), &blob, error));
     }
-    return code;
+    return ETHOS_OK;
 }
 
 static int purge_lines(struct purged_history *past, struct ethos_error *error)
@@ -524,7 +531,10 @@ static int purge_lines(struct purged_history *past, struct ethos_error *error)
     return code;
 }
 
-/* It must be gone for good before a file is replaced: at its place it may fit by chance. */
+/*
+ * Removes the index, durable, before a file is replaced: at its offset the new file could match by
+ * chance.
+ */
 static int remove_index(struct purge_job *purge, struct ethos_error *error)
 {
     int failed = os_unlinkat(purge->dir, FILES_INDEX, 0) != 0 && errno != ENOENT;
@@ -551,7 +561,7 @@ static int replace_history_files(struct purged_history *past, struct ethos_error
                                    error);
         purge->replaced = purge->replaced || code == ETHOS_OK;
     }
-    // Blobs go next: no power cut may bring back lines that name them.
+    // blobs are removed next: no power cut may bring back lines that name them
     if (code == ETHOS_OK && purge->self->durable && os_fsync(purge->dir) != 0)
         code = files_step_error(purge->self, errno, purge->path, error);
     return code;
@@ -559,10 +569,10 @@ static int replace_history_files(struct purged_history *past, struct ethos_error
 
 static int load_history(struct purged_history *past, struct ethos_error *error)
 {
-    int code = read_history_files(past, error);
-    if (code == ETHOS_OK && parse_records(past) != ETHOS_OK)
-        code = err_nomem(error);
-    return code;
+    TRY(read_history_files(past, error));
+    if (parse_records(past) != ETHOS_OK)
+        return err_nomem(error);
+    return ETHOS_OK;
 }
 
 static void release_history(struct purged_history *past)

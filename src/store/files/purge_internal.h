@@ -1,13 +1,11 @@
-/*
- * purge_internal.h: what the two parts of purge share.
- */
+/* purge_internal.h: shared by purge.c and purge_history.c. */
 #ifndef ETHOS_STORE_FILES_PURGE_INTERNAL_H
 #define ETHOS_STORE_FILES_PURGE_INTERNAL_H
 
 #include "core/memory/forget_text.h"
 #include "store/files/internal.h"
 
-/* A key of the scope: one that has a file, or one that the history names. */
+/* A key of the scope that has a file, or that the history names. */
 struct purge_key {
     struct purge_key *next;
     struct ethos_view key; /* terminated */
@@ -39,11 +37,11 @@ struct purge_job {
 /* The entry of a key, made when there is none; NULL without memory. */
 struct purge_key *files_purge_find_key(struct purge_job *purge, struct ethos_view key);
 
-/* Puts a text in the place of folder/name, with owner and mode of `like`. Needs files_lock_open_drafts. */
+/* Replaces folder/name by a text, with owner and mode of `like`. Needs files_lock_open_drafts. */
 int files_purge_replace(struct purge_job *purge, int folder, const char *name,
                         const struct stat *like, struct ethos_view text, struct ethos_error *error);
 
-/* Counts the lines of the history that hold it; with a hold, writes the history without. */
+/* Counts the history lines that contain the text; with a lock, rewrites the history without it. */
 int files_purge_history(struct purge_job *purge, struct ethos_error *error);
 
 #endif

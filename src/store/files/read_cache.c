@@ -1,18 +1,18 @@
 /*
- * read_cache.c: texts that are read again and again, kept while their files stay as they are.
+ * read_cache.c: caches texts that are read again while their files do not change.
  *
- * Every read goes the whole way to its file and looks at it; if it is what it was when the text was
- * read, that text is given. That this cannot be wrong rests on the time of an inode's last change
- * (ctime), which nobody can set. A text is kept only if
+ * Every read still opens its file and stats it; if it is as it was when the text was read, the
+ * cached text is returned. This rests on the time of an inode's last change (ctime), which nobody
+ * can set. A text is cached only if
  *
- *   - nobody had the file open for writing when its reading began: who maps it later to write there
- *     gives it another ctime with the first byte, which one who has it mapped already need not;
- *   - its ctime was older by then than the grain of the clock, so that no later change has the same;
- *   - the file system is one of those that are known to do all of this.
+ *   - nobody had the file open for writing when it was read: a later mapping changes the ctime with
+ *     the first byte that is written through it, an existing mapping need not;
+ *   - its ctime was older than the grain of the clock, so that no later change gets the same ctime;
+ *   - the file system is one of those known to behave like this.
  *
- * One that is looked at very often is watched instead: nobody had it open for writing when the watch
- * began, and whoever opens it, for whatever, or changes it without opening, stirs. Then it is looked at
- * again, until nobody has been at it for a while.
+ * A text that is checked very often is watched instead: nobody had the file open for writing when
+ * the watch began, and opening or changing the file raises an event. Then it is checked again as
+ * before, until nobody has touched it for a while.
  */
 #include "store/files/internal.h"
 
@@ -65,15 +65,17 @@ static void close_cached_dir(struct files *self, struct files_cached_text *kept)
     self->cache.dirs--;
 }
 
-/* ---- watching --------------------------------------------------------------------------------- */
+/*
+ * ---- watching ---------------------------------------------------------------------------------
+ */
 
-/* A process that was forked off must not take the events of the one that watches, nor trust them. */
+/* A forked process must neither take nor trust the events of its parent. */
 static bool is_own_watch(const struct files *self)
 {
     return self->cache.mine && *self->cache.mine;
 }
 
-/* Nothing is known of what is watched so; watch -1: of anything. */
+/* Forgets a watch; -1 forgets all of them. */
 static void forget_watch(struct files *self, int watch)
 {
     for (size_t i = 0; i < FILES_CACHE_TEXTS; i++) {
@@ -106,26 +108,8 @@ static bool start_watching(struct files *self)
 }
 
 /*
- * Whoever stirred is not watched any more, by IN_ONESHOT; so there are two events of each at most. All
- * this goes without closing what stirs, for which the kernel waits until nobody looks at any watch:
- * tens of milliseconds.
+ * Whether a watch shows that the file was not touched; after any event each file is checked once.
  */
-static void read_watch_events(struct files *self)
-{
-    _Alignas(struct inotify_event) char events[EVENT_BYTES];
-    ssize_t size;
-    while ((size = os_read(self->cache.stirs, events, sizeof events)) > 0) {
-        for (ssize_t at = 0; at < size;) {
-            const struct inotify_event *event = (const void *)(events + at);
-            forget_watch(self, event->wd); // -1 when some were lost
-            at += (ssize_t)(sizeof *event + event->len);
-        }
-    }
-    if (size == 0 || errno != EAGAIN)
-        forget_watch(self, -1);
-}
-
-/* After somebody stirred, each is looked at once. */
 static bool is_undisturbed(struct files *self, struct files_cached_text *kept)
 {
     struct pollfd stirs = {.fd = self->cache.stirs, .events = POLLIN};
@@ -134,7 +118,17 @@ static bool is_undisturbed(struct files *self, struct files_cached_text *kept)
     kept->asked = true;
     if (os_poll(&stirs, 1, 0) == 0)
         return true;
-    read_watch_events(self);
+    _Alignas(struct inotify_event) char events[EVENT_BYTES];
+    ssize_t size;
+    while ((size = os_read(self->cache.stirs, events, sizeof events)) > 0) {
+        for (ssize_t at = 0; at < size;) {
+            const struct inotify_event *event = (const void *)(events + at);
+            forget_watch(self, event->wd); // -1 when events were lost
+            at += (ssize_t)(sizeof *event + event->len);
+        }
+    }
+    if (size == 0 || errno != EAGAIN)
+        forget_watch(self, -1);
     return false;
 }
 
@@ -150,19 +144,7 @@ static void close_watched_file(struct files *self, struct files_cached_text *kep
     self->cache.files--;
 }
 
-/* Takes their places from those that nobody has asked for since this was last done. */
-static void close_unused_files(struct files *self)
-{
-    for (size_t i = 0; i < FILES_CACHE_TEXTS; i++) {
-        struct files_cached_text *kept = self->cache.texts[i];
-        if (kept && !kept->asked)
-            close_watched_file(self, kept);
-        else if (kept)
-            kept->asked = false;
-    }
-}
-
-/* Its name in its directory. */
+/* Whether the name in its directory still leads to the file that was read. */
 static bool is_name_unchanged(const struct files_cached_text *kept, int dir, const char *name)
 {
     struct stat now;
@@ -171,15 +153,22 @@ static bool is_name_unchanged(const struct files_cached_text *kept, int dir, con
 }
 
 /*
- * The file stays open: opening it again for the next watch would stir all others who watch it, and they
- * in turn this one.
+ * Opens a file to watch it. It stays open: opening it again for the next watch would raise an
+ * event for all others who watch it, and theirs would end this watch.
  */
 static bool open_watched_file(struct files *self, struct files_cached_text *kept, int dir,
                               const char *name)
 {
     struct stat now;
-    if (kept->fd < 0 && self->cache.files == MOST_FILES)
-        close_unused_files(self);
+    if (kept->fd < 0 && self->cache.files == MOST_FILES) {
+        for (size_t i = 0; i < FILES_CACHE_TEXTS; i++) {
+            struct files_cached_text *other = self->cache.texts[i];
+            if (other && !other->asked)
+                close_watched_file(self, other);
+            else if (other)
+                other->asked = false;
+        }
+    }
     if (kept->fd >= 0 || self->cache.files == MOST_FILES)
         return kept->fd >= 0;
     kept->fd = os_openat(dir, name, FILES_READ_FLAGS | O_NOFOLLOW, 0);
@@ -193,8 +182,8 @@ static bool open_watched_file(struct files *self, struct files_cached_text *kept
 }
 
 /*
- * First the watch is set, then it is seen that nobody writes to the file and that it is what it was. By
- * its name: an exchange need not change the file's times.
+ * Sets the watch first, then checks that nobody writes to the file and that its name still leads
+ * to it: an exchange need not change the file's times.
  */
 static void watch_text(struct files *self, struct files_cached_text *kept, int dir,
                        const char *name)
@@ -212,7 +201,9 @@ static void watch_text(struct files *self, struct files_cached_text *kept, int d
         os_watch_remove(self->cache.stirs, watch);
 }
 
-/* ---- letting go ------------------------------------------------------------------------------- */
+/*
+ * ---- letting go -------------------------------------------------------------------------------
+ */
 
 static void drop_slot(struct files *self, size_t slot)
 {
@@ -233,9 +224,11 @@ void files_cache_free(struct files *self)
         drop_slot(self, i);
 }
 
-/* ---- giving ----------------------------------------------------------------------------------- */
+/*
+ * ---- giving -----------------------------------------------------------------------------------
+ */
 
-/* Goes the way that the read went, without following any link. */
+/* Opens the path as the read did, without following any link. */
 static bool is_path_unchanged(struct files *self, struct files_cached_text *kept)
 {
     struct stat now;
@@ -248,7 +241,7 @@ static bool is_path_unchanged(struct files *self, struct files_cached_text *kept
     return same;
 }
 
-/* The directory of a text, unless there are too many of them. */
+/* Opens the directory of a text, unless too many are open. */
 static void open_cached_dir(struct files *self, struct files_cached_text *kept)
 {
     char path[FILES_PATH_SIZE];
@@ -261,7 +254,7 @@ static void open_cached_dir(struct files *self, struct files_cached_text *kept)
     self->cache.dirs += kept->dir >= 0;
 }
 
-/* The way has been watched since somebody went it. */
+/* The caller has watched the directories of the path since it was read. */
 bool files_cache_is_current(struct files *self, uint64_t stamp)
 {
     struct files_cached_text *kept = self->cache.texts[stamp % FILES_CACHE_TEXTS];
@@ -312,7 +305,9 @@ bool files_cache_read(struct files *self, const char *path, uint32_t mark,
     return false;
 }
 
-/* ---- keeping ---------------------------------------------------------------------------------- */
+/*
+ * ---- keeping ----------------------------------------------------------------------------------
+ */
 
 static bool is_trusted_file_system(int fd)
 {
@@ -335,7 +330,7 @@ bool files_cache_wants(struct files *self, uint32_t mark, int fd)
     return again && is_trusted_file_system(fd) && os_has_writer(fd) == 0;
 }
 
-/* A time of whole seconds may be that of an inode that has no room for more. */
+/* A time of whole seconds may come from an inode without room for more. */
 static bool is_old_enough(const struct timespec *changed)
 {
     int64_t ms = (int64_t)changed->tv_sec * 1000 + changed->tv_nsec / 1000000;

@@ -1,13 +1,13 @@
 /*
- * recover.c: what a dead writer left, finished or taken back.
+ * recover.c: finishes or takes back what a dead writer left.
  *
- * Every temporary bears the name of a transaction, whose lines say what it is about: transaction.c
- * finishes that transaction or takes it back. A temporary without lines was never swapped, or its history
- * is gone: then its text is looked for among the recorded ones, and kept if it is not there.
+ * Every temporary is named after a transaction, whose lines describe it: transaction.c finishes
+ * that transaction or takes it back. A temporary without lines was never swapped, or its history
+ * is lost: then its text is looked up among the recorded ones, and saved if it is not there.
  *
- * A temporary goes only after the line that explains it is durable. Without any, the newest
- * transaction may still be one that a power cut kept from being published: the file is then the very
- * one its line says it was (`was`).
+ * A temporary is removed only after the line that explains it is durable. Where none is left, the
+ * newest transaction may still be one that a power cut kept from being published: the file is then
+ * the very one that its line names (`was`).
  *
  * The same code serves a writer that could not go on: there is one way back.
  */
@@ -23,12 +23,7 @@
 #include "base/hash.h"
 #include "base/system/os.h"
 #include "base/view.h"
-
-static int key_error(const struct recovery *r, const struct txn_key *part,
-                     struct ethos_error *error)
-{
-    return files_step_error(r->self, errno, part->location.path, error);
-}
+#include "store/update_steps.h"
 
 int files_record_seen_text(struct files *self, struct files_lock *lock,
                            struct files_journal *journal, const char *scope, const char *key,
@@ -65,9 +60,14 @@ int files_record_seen_text(struct files *self, struct files_lock *lock,
     return code == FILES_RETRY ? ETHOS_OK : code;
 }
 
-/* ---- temporaries ------------------------------------------------------------------------------ */
+/*
+ * ---- temporaries ------------------------------------------------------------------------------
+ */
 
-/* <key>.<txn><suffix>, or .<name>.ethos-<txn><suffix> beside the target of a link, taken apart. */
+/*
+ * A parsed temporary: <key>.<txn><suffix>, or .<name>.ethos-<txn><suffix> beside the target of a
+ * link.
+ */
 struct temp_name {
     int dir; /* where it lies */
     char key[ETHOS_MAX_KEY + 1];
@@ -75,7 +75,7 @@ struct temp_name {
     const char *suffix;
 };
 
-/* What stands before .<txn><suffix> or -<txn><suffix>; absent when that is not there. */
+/* What precedes .<txn><suffix> or -<txn><suffix> in a name; absent when it does not end so. */
 static struct ethos_view cut_temp_suffix(const char *name, char mark, struct temp_name *out)
 {
     static const char *const suffixes[] = {FILES_DRAFT, FILES_NEW, FILES_GONE, FILES_OLD};
@@ -106,7 +106,7 @@ static bool parse_temp_name(const struct recovery *r, const char *name, struct t
            files_key_path(r->scope, out->key, path, NULL) == ETHOS_OK;
 }
 
-/* Whether the name is that of a temporary of this key, which is a link. */
+/* Whether a name is that of a temporary of this key, which is a link. */
 static bool parse_link_temp_name(const struct files_location *location, const char *name,
                                  struct temp_name *out)
 {
@@ -138,7 +138,7 @@ static int read_temp_and_file(struct recovery *r, const char *name, const struct
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
 
-/* Whether every change of the key since a transaction only added. */
+/* Whether all changes of the key since a transaction were adds. */
 static int is_only_adds_since(struct recovery *r, const struct temp_name *temp, bool *out,
                               struct ethos_error *error)
 {
@@ -158,7 +158,10 @@ static int is_only_adds_since(struct recovery *r, const struct temp_name *temp, 
     return code;
 }
 
-/* Makes a temporary the file; what the file was goes where files cannot be exchanged. */
+/*
+ * Makes a temporary the file and the file the temporary; without exchange, only if the file's text
+ * is recorded.
+ */
 static int replace_with_temp(struct recovery *r, const char *name, const struct temp_name *temp,
                              const struct txn_key *part, bool *out_done, struct ethos_error *error)
 {
@@ -174,9 +177,10 @@ static int replace_with_temp(struct recovery *r, const char *name, const struct 
 }
 
 /*
- * A text nobody can place any more: what was displaced while it was open for writing, or a temporary
- * whose lines are gone. Known to history, it goes; new to it, it becomes the file, to be judged as
- * an edit made outside, or a conflict copy when more than adding happened since.
+ * Resolves a text that no transaction explains: displaced while it was open for writing, or a
+ * temporary whose lines are lost. If history knows it, it is removed; if not, it becomes the file,
+ * to be treated as an external edit, or a conflict copy if there were other changes than adds
+ * since.
  */
 static int resolve_stray_text(struct recovery *r, const char *name, const struct temp_name *temp,
                               struct txn_key *part, struct ethos_error *error)
@@ -191,12 +195,12 @@ static int resolve_stray_text(struct recovery *r, const char *name, const struct
     if (!known && !same && added && part->file.data)
         code = replace_with_temp(r, name, temp, part, &done, error);
     if (code != ETHOS_OK || done)
-        return code; // what is there now under this name is known
+        return code; // the temporary now has a recorded text
     if (!known && !same)
         code = files_conflict_write(r->self, r->lock, temp->key,
                                     view_of(part->temp.data, part->temp.size), error);
     if (code == ETHOS_OK && os_unlinkat(temp->dir, name, 0) != 0 && errno != ENOENT)
-        code = key_error(r, part, error);
+        code = files_step_error(r->self, errno, part->location.path, error);
     return code;
 }
 
@@ -208,8 +212,8 @@ static int resolve_stray(struct recovery *r, const char *name, const struct temp
     int code = read_temp_and_file(r, name, temp, &part, &busy, error);
     if (code == ETHOS_OK && !(busy && strcmp(temp->suffix, FILES_OLD) == 0))
         code = resolve_stray_text(r, name, temp, &part, error);
-    txn_free_text(r, &part.file);
-    txn_free_text(r, &part.temp);
+    edit_absent(r->self->host, &part.file);
+    edit_absent(r->self->host, &part.temp);
     files_location_close(r->lock, &part.location);
     return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
 }
@@ -220,7 +224,7 @@ static bool is_regular_file(const struct temp_name *temp, const char *name)
     return os_fstatat(temp->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
 }
 
-/* A folder is nobody's temporary, and in nobody's way. */
+/* Removes a temporary. A folder is not one, and may stay. */
 static int remove_temp(const struct recovery *r, int dir, const char *name,
                        struct ethos_error *error)
 {
@@ -237,9 +241,7 @@ static int resolve_temp(struct recovery *r, const char *name, const struct temp_
     if (old && is_regular_file(temp, name))
         return resolve_stray(r, name, temp, error);
     memcpy(txn.id, temp->txn, sizeof txn.id);
-    int code = txn_load(r, &txn, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(txn_load(r, &txn, error));
     if (txn.count > 0 && !txn.over && !old)
         return txn_resolve(r, &txn, error);
     if (strcmp(temp->suffix, FILES_NEW) == 0 && is_regular_file(temp, name))
@@ -248,13 +250,13 @@ static int resolve_temp(struct recovery *r, const char *name, const struct temp_
     return remove_temp(r, temp->dir, name, error);
 }
 
-/* What lies in tmp/ under this name, brought to an end. */
+/* Resolves a name in tmp/. */
 static int resolve_name(struct recovery *r, const char *name, struct ethos_error *error)
 {
     struct temp_name temp = {.dir = r->lock->tmp};
     struct stat st;
     if (os_fstatat(temp.dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return ETHOS_OK; // an earlier one took it along
+        return ETHOS_OK; // removed together with an earlier one
     if (!parse_temp_name(r, name, &temp))
         return remove_temp(r, temp.dir, name, error);
     return resolve_temp(r, name, &temp, error);
@@ -276,7 +278,7 @@ static int count_name(void *arg, const char *name)
 
 static int resolve_all_temps(struct recovery *r, struct ethos_error *error)
 {
-    struct files_names names;
+    CLEANUP_NAMES struct files_names names = {0};
     size_t any = 0;
     if (open_drafts_dir(r->lock) < 0)
         return errno == ENOENT ? ETHOS_OK : files_step_error(r->self, errno, r->lock->path, error);
@@ -284,18 +286,17 @@ static int resolve_all_temps(struct recovery *r, struct ethos_error *error)
         return files_step_error(r->self, errno, r->lock->path, error);
     if (any == 0)
         return ETHOS_OK;
-    int code = files_names_read(r->self, r->lock->tmp, r->lock->path, &names, error);
-    if (code != ETHOS_OK)
-        return code;
-    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++)
-        code = resolve_name(r, names.sorted[i], error);
-    files_names_release(&names);
-    return code;
+    TRY(files_names_read(r->self, r->lock->tmp, r->lock->path, &names, error));
+    for (size_t i = 0; i < names.count; i++)
+        TRY(resolve_name(r, names.sorted[i], error));
+    return ETHOS_OK;
 }
 
-/* ---- the newest transaction ------------------------------------------------------------------- */
+/*
+ * ---- the newest transaction -------------------------------------------------------------------
+ */
 
-/* Whether the file of a line is still the one it was before. */
+/* Whether the file of a line is still the one from before it. */
 static bool is_file_untouched(const struct recovery *r, const struct history_record *record)
 {
     struct files_location location;
@@ -312,7 +313,7 @@ static bool is_file_untouched(const struct recovery *r, const struct history_rec
     return untouched && files_has_state(&st, record->was);
 }
 
-/* Settles the transaction of the last line if it never became the files. */
+/* Resolves the transaction of the last line if it never became the files. */
 static int resolve_newest(struct recovery *r, struct ethos_error *error)
 {
     struct ethos_view tail = str_view(&r->journal->tail);
@@ -340,26 +341,23 @@ static int resolve_newest(struct recovery *r, struct ethos_error *error)
     return code == ETHOS_OK && txn.count > 0 && !txn.over ? txn_resolve(r, &txn, error) : code;
 }
 
-/* Temporaries of a linked key lie beside its target, whose directory is locked too. */
+/* Temporaries of a linked key are beside its target, whose directory is locked too. */
 static int resolve_link_temps(struct recovery *r, const struct files_location *location,
                               struct ethos_error *error)
 {
-    struct files_names names;
-    int code = files_names_read(r->self, location->dir, location->path, &names, error);
-    if (code != ETHOS_OK)
-        return code;
-    for (size_t i = 0; code == ETHOS_OK && i < names.count; i++) {
+    CLEANUP_NAMES struct files_names names;
+    TRY(files_names_read(r->self, location->dir, location->path, &names, error));
+    for (size_t i = 0; i < names.count; i++) {
         struct temp_name temp;
         struct stat st;
         if (parse_link_temp_name(location, names.sorted[i], &temp) &&
             os_fstatat(temp.dir, names.sorted[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-            code = resolve_temp(r, names.sorted[i], &temp, error);
+            TRY(resolve_temp(r, names.sorted[i], &temp, error));
     }
-    files_names_release(&names);
-    return code;
+    return ETHOS_OK;
 }
 
-/* A change that is not wanted is taken back also where no temporary tells of it any more. */
+/* Takes back an unwanted transaction, also if no temporary of it is left. */
 static int resolve_unwanted(struct recovery *r, struct ethos_error *error)
 {
     struct txn txn = {0};
@@ -394,7 +392,7 @@ int files_recover(struct files *self, struct files_lock *lock, struct files_jour
     }
     if (code == ETHOS_OK)
         code = resolve_newest(&r, error);
-    str_clear(&lock->blobs); // lines name them by now
+    str_clear(&lock->blobs); // their lines are durable by now
     str_release(&r.whole);
     arena_release(&r.arena);
     return code;

@@ -1,9 +1,9 @@
 /*
- * run_callbacks.c: the updates that share a write, asked one after the other.
+ * run_callbacks.c: runs the callbacks of the updates that share a write, one after the other.
  *
- * Each sees the texts that those before it left, in memory; what it answers becomes its own lines in
- * the history, with its own origin and operation id. An update that is refused, or was done before,
- * leaves the texts as they are.
+ * Each sees the texts that those before it left, in memory. Its verdicts become its own history
+ * lines, with its own origin and operation id. An update that is refused, or was done before,
+ * leaves the texts unchanged.
  */
 #include "store/files/write_job.h"
 
@@ -17,7 +17,7 @@
 
 /* ---- one update ----------------------------------------------------------------------------- */
 
-/* `old` of an edit: the file as it was read, or a copy of what became of it. */
+/* Sets `old` of an edit: the file as it was read, or a copy of what it has become. */
 static int fill_old_text(const struct write_job *job, const struct key_change *change,
                          struct ethos_edit *edit, struct ethos_error *error)
 {
@@ -28,32 +28,24 @@ static int fill_old_text(const struct write_job *job, const struct key_change *c
         edit_absent(host, &edit->old);
         return ETHOS_OK;
     }
-    int code = edit_reserve(host, &edit->old, change->text.size, error);
-    if (code != ETHOS_OK)
-        return code;
-    struct ethos_text *old = &edit->old;
-    memcpy(old->data, change->text.data, change->text.size);
-    old->data[change->text.size] = 0;
-    old->size = change->text.size;
-    old->offset = 0;
-    old->total = change->text.size;
-    old->mtime_ms = change->text.data == change->file->data ? change->file->mtime_ms
-                                                            : host->now_ms(host->arg);
-    old->unsettled = 0;
-    memcpy(old->revision, change->revision, sizeof old->revision);
-    return ETHOS_OK;
+    bool unchanged = change->text.data == change->file->data;
+    return edit_give(host, change->text, change->revision,
+                     unchanged ? change->file->mtime_ms : host->now_ms(host->arg), &edit->old,
+                     error);
 }
 
 static int fill_old_texts(const struct write_job *job, const struct update_call *call)
 {
     const struct ethos_edit_call *asked = call->asked;
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < asked->count; i++)
-        code = fill_old_text(job, call->steps[i].change, &asked->edits[i], asked->error);
-    return code;
+    for (size_t i = 0; i < asked->count; i++)
+        TRY(fill_old_text(job, call->steps[i].change, &asked->edits[i], asked->error));
+    return ETHOS_OK;
 }
 
-/* Was this operation done before, or by an earlier update of these? ETHOS_NOTFOUND when not. */
+/*
+ * Answers an update that was done before, or by an earlier one of these. ETHOS_NOTFOUND when it is
+ * new.
+ */
 static int find_repeat(const struct write_job *job, const struct update_call *call)
 {
     const struct ethos_edit_call *asked = call->asked;
@@ -67,20 +59,7 @@ static int find_repeat(const struct write_job *job, const struct update_call *ca
                                         asked->edits, asked->count, asked->error);
 }
 
-/* An add that an earlier round took back may stand in the text all the same: somebody saved a copy. */
-static void skip_applied_adds(const struct update_call *call)
-{
-    for (size_t i = 0; i < call->asked->count; i++) {
-        const struct edit_step *step = &call->steps[i];
-        struct ethos_edit *edit = &call->asked->edits[i];
-        if (step->tried.diff.data && edit->verdict == ETHOS_EDIT_PUT &&
-            verdict_count(&step->tried, view_of(edit->old.data, edit->old.size)) >
-                step->tried_before)
-            edit->verdict = ETHOS_EDIT_KEEP;
-    }
-}
-
-/* The record by which a repeat is known and answered. */
+/* Makes the record by which a repeat is recognised and answered. */
 static int make_operation_record(struct write_job *job, struct update_call *call)
 {
     const struct ethos_edit_call *asked = call->asked;
@@ -99,20 +78,6 @@ static int make_operation_record(struct write_job *job, struct update_call *call
     return code;
 }
 
-/* The texts of the keys are those of the update from here on. */
-static void apply_verdicts(const struct update_call *call)
-{
-    for (size_t i = 0; i < call->asked->count; i++) {
-        struct key_change *change = call->steps[i].change;
-        struct ethos_edit *edit = &call->asked->edits[i];
-        if (!edit_changes(edit))
-            continue;
-        bool puts = edit->verdict == ETHOS_EDIT_PUT;
-        change->text = !puts ? (struct ethos_view){0} : edit->text.data ? edit->text : VIEW("");
-        change->revision = edit->revision;
-    }
-}
-
 static int run_one_update(struct write_job *job, struct update_call *call)
 {
     const struct ethos_edit_call *asked = call->asked;
@@ -123,35 +88,32 @@ static int run_one_update(struct write_job *job, struct update_call *call)
         code = edit_ask(asked->edits, asked->count, asked->edit, asked->arg, asked->error);
     if (code != ETHOS_OK)
         return code;
-    skip_applied_adds(call);
+    for (size_t i = 0; i < call->asked->count; i++) {
+        const struct edit_step *step = &call->steps[i];
+        struct ethos_edit *edit = &call->asked->edits[i];
+        if (step->tried.diff.data && edit->verdict == ETHOS_EDIT_PUT &&
+            verdict_count(&step->tried, view_of(edit->old.data, edit->old.size)) >
+                step->tried_before)
+            edit->verdict = ETHOS_EDIT_KEEP;
+    }
     edit_finish(asked->edits, asked->count);
     if (!edit_any_changes(asked->edits, asked->count))
         return ETHOS_OK;
-    code = make_operation_record(job, call);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(make_operation_record(job, call));
     call->changes = true;
-    apply_verdicts(call);
+    for (size_t i = 0; i < call->asked->count; i++) {
+        struct key_change *change = call->steps[i].change;
+        struct ethos_edit *edit = &call->asked->edits[i];
+        if (!edit_changes(edit))
+            continue;
+        bool puts = edit->verdict == ETHOS_EDIT_PUT;
+        change->text = !puts ? (struct ethos_view){0} : edit->text.data ? edit->text : VIEW("");
+        change->revision = edit->revision;
+    }
     return ETHOS_OK;
 }
 
 /* ---- all of them ---------------------------------------------------------------------------- */
-
-static void plan_file(struct key_change *change)
-{
-    bool same = change->exists && change->text.data &&
-                (change->text.data == change->file->data ||
-                 view_eq(change->text, change_file_text(change)));
-    change->puts = change->text.data && !same;
-    change->drops = change->exists && !change->text.data;
-}
-
-/* What is answered without a change must be durable, too. */
-static void mark_answered(const struct update_call *call)
-{
-    for (size_t i = 0; i < call->asked->count; i++)
-        call->steps[i].change->answers = true;
-}
 
 void write_run_callbacks(struct write_job *job)
 {
@@ -160,11 +122,19 @@ void write_run_callbacks(struct write_job *job)
         call->changes = false;
         call->op = (struct ethos_view){0};
         call->asked->code = run_one_update(job, call);
-        if (call->asked->code == ETHOS_OK && !call->changes)
-            mark_answered(call);
+        if (call->asked->code == ETHOS_OK && !call->changes) {
+            for (size_t k = 0; k < call->asked->count; k++)
+                call->steps[k].change->answers = true; // must be durable, too
+        }
     }
-    for (size_t i = 0; i < job->count; i++)
-        plan_file(&job->changes[i]);
+    for (size_t i = 0; i < job->count; i++) {
+        struct key_change *change = &job->changes[i];
+        bool same = change->exists && change->text.data &&
+                    (change->text.data == change->file->data ||
+                     view_eq(change->text, change_file_text(change)));
+        change->puts = change->text.data && !same;
+        change->drops = change->exists && !change->text.data;
+    }
 }
 
 bool write_has_changes(const struct write_job *job)
@@ -210,7 +180,7 @@ static int make_edit_record(struct write_job *job, const struct ethos_edit *edit
     int code = files_describe_change(job->self, &job->lock, last,
                                      view_of(edit->old.data, edit->old.size),
                                      puts ? text : (struct ethos_view){0}, &job->arena, out, error);
-    last->ours = true; // what the next line of the key comes after
+    last->ours = true; // the next line of the key follows this one
     last->since_blob = out->after_blob.size > 0 ? 0 : last->since_blob + 1;
     return code;
 }
@@ -259,7 +229,10 @@ int write_make_records(struct write_job *job, struct history_record **out, size_
 
 /* ---- tries ---------------------------------------------------------------------------------- */
 
-/* Without memory for it, an editor that saved a copy of the short-lived text may double an entry. */
+/*
+ * Without memory this is skipped: an editor that saved a copy of the short-lived text may then
+ * double an entry.
+ */
 static void remember_attempt(struct write_job *job, struct edit_step *step,
                              const struct ethos_edit *edit, const struct history_record *record)
 {

@@ -1,8 +1,8 @@
 /*
- * scopes.c: which scopes there are below a root.
+ * scopes.c: lists the scopes below a root.
  *
- * A directory is no scope yet: a personality has one for its settings. A scope was written when there is a
- * history, or a text that somebody put there by hand.
+ * A directory alone is not a scope: a personality has one for its settings. A scope exists once
+ * there is a history, or a text that somebody put there by hand.
  */
 #include "store/files/internal.h"
 
@@ -36,7 +36,7 @@ struct scope_walk {
     int code;
 };
 
-/* Whether it is a directory shows when somebody looks into it. */
+/* Reports a name; whether it is a directory is left to whoever opens it. */
 static int report_scope(void *arg, const char *name)
 {
     struct scope_walk *walk = arg;
@@ -64,12 +64,12 @@ static int list_folder_scopes(int root, struct scope_walk *walk, struct ethos_er
 
 int store_files_scopes(int root, store_files_scope_fn *each, void *arg, struct ethos_error *error)
 {
-    int code = root < 0 ? ETHOS_OK : each(arg, "global", ".");
-    for (size_t i = 0; root >= 0 && code == ETHOS_OK && i < sizeof folders / sizeof *folders; i++) {
+    TRY(root < 0 ? ETHOS_OK : each(arg, "global", "."));
+    for (size_t i = 0; root >= 0 && i < sizeof folders / sizeof *folders; i++) {
         struct scope_walk walk = {&folders[i], each, arg, ETHOS_OK};
-        code = list_folder_scopes(root, &walk, error);
+        TRY(list_folder_scopes(root, &walk, error));
     }
-    return code;
+    return ETHOS_OK;
 }
 
 /* ---- those that were written ---------------------------------------------------------------- */
@@ -79,7 +79,7 @@ struct scope_list {
     struct files_names names;
 };
 
-/* Anything else shows, also that it cannot be looked at. */
+/* False also when the path cannot be examined: opening it will report why. */
 static bool is_no_directory(int root, const char *path)
 {
     struct stat seen;
@@ -131,19 +131,6 @@ static int has_been_written(struct files *self, const char *scope, bool *out,
     return *out ? ETHOS_OK : found;
 }
 
-static int report_written(struct files *self, const struct files_names *names, ethos_scope_fn *each,
-                          void *arg, struct ethos_error *error)
-{
-    bool written = false;
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < names->count; i++) {
-        code = has_been_written(self, names->sorted[i], &written, error);
-        if (code == ETHOS_OK && written)
-            code = each(arg, names->sorted[i]);
-    }
-    return code;
-}
-
 static int list_candidates(struct files *self, struct files_names *out_names,
                            struct ethos_error *error)
 {
@@ -161,15 +148,18 @@ int files_list_scopes(struct ethos_store *store, ethos_scope_fn *each, void *arg
                       struct ethos_error *error)
 {
     struct files *self = (struct files *)store;
-    struct files_names names = {0};
+    CLEANUP_NAMES struct files_names names = {0};
     files_root_refresh(self);
     int code = files_root_open(self, error);
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
     str_init(&names.bytes, SCOPES_BYTES);
-    code = list_candidates(self, &names, error);
-    if (code == ETHOS_OK)
-        code = report_written(self, &names, each, arg, error);
-    files_names_release(&names);
-    return code;
+    TRY(list_candidates(self, &names, error));
+    bool written = false;
+    for (size_t i = 0; i < names.count; i++) {
+        TRY(has_been_written(self, names.sorted[i], &written, error));
+        if (written)
+            TRY(each(arg, names.sorted[i]));
+    }
+    return ETHOS_OK;
 }

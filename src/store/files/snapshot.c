@@ -1,8 +1,8 @@
 /*
- * snapshot.c: a scope's directory while no writer of ours changes it, for backups.
+ * snapshot.c: holds a scope's directory still for a backup.
  *
- * What a dead writer left is settled first, so that what is copied needs no recovery. A scope that nobody
- * wrote to yet has no lock: its directory then holds files that people made, and nothing of ours.
+ * What a dead writer left is resolved first, so that the copy needs no recovery. A scope that was
+ * never written has no lock: its directory then holds only files that people made.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,11 +36,9 @@ int store_files_snapshot(struct ethos_store *store, const char *scope,
 {
     struct files *self = (struct files *)store;
     struct files_lock lock = {0};
-    int code = files_scope_path(scope, lock.path, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(files_scope_path(scope, lock.path, error));
     files_root_refresh(self);
-    code = files_root_open(self, error);
+    int code = files_root_open(self, error);
     if (code != ETHOS_OK)
         return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
     code = FILES_RETRY;

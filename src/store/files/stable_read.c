@@ -1,11 +1,11 @@
 /*
- * stable_read.c: reading a file that somebody may be saving at this moment.
+ * stable_read.c: reads a file that an editor may be saving at this moment.
  *
- * A reader takes no lock and waits for no writer of ours, whose files are whole at any time. Editors
- * are another matter: some take the file away for a moment, some empty it and write it again. So a file
- * that is missing though history knows it, empty, or changed a moment ago is looked at twice: nobody
- * has it open for writing, and it is what it is. Else a few short waits; after them the last
- * recorded version is given, and marked as such.
+ * A reader takes no lock and waits for no writer of the store, which never shows half a file.
+ * Editors do: some remove the file for a moment, some truncate it and write it again. So a file
+ * that is missing though the history knows it, empty, or changed a moment ago is checked: if
+ * somebody has it open for writing, the reader waits a little, and then returns the last recorded
+ * version, marked as unsettled.
  */
 #include "store/files/internal.h"
 
@@ -29,11 +29,11 @@ bool files_is_recent(const struct ethos_text *text)
 
 static int open_scope_dir(const struct files *self, const char *scope, char path[FILES_PATH_SIZE])
 {
-    int code = files_scope_path(scope, path, NULL);
-    return code == ETHOS_OK ? files_open(self, path, O_RDONLY | O_DIRECTORY, NULL) : code;
+    TRY(files_scope_path(scope, path, NULL));
+    return files_open(self, path, O_RDONLY | O_DIRECTORY, NULL);
 }
 
-/* Whether history says that the key has a text. */
+/* Whether the history says that the key has a text. */
 static bool is_expected(struct files *self, const char *scope, const char *key)
 {
     struct files_lock lock = {.fd = -1, .tmp = -1};
@@ -41,7 +41,7 @@ static bool is_expected(struct files *self, const char *scope, const char *key)
     struct history_last last = {0};
     struct stat st;
     char path[FILES_PATH_SIZE + sizeof FILES_HISTORY];
-    // Mostly nothing was ever written there: one call tells.
+    // mostly nothing was ever written there: one call tells
     int code = files_scope_path(scope, lock.path, NULL);
     snprintf(path, sizeof path, "%s/" FILES_HISTORY, lock.path);
     if (code != ETHOS_OK || os_fstatat(self->root, path, &st, 0) != 0)
@@ -69,9 +69,11 @@ int files_wait_for_file(struct files *self, const char *scope, const char *key, 
     return fd;
 }
 
-/* ---- the last recorded version ---------------------------------------------------------------- */
+/*
+ * ---- the last recorded version ----------------------------------------------------------------
+ */
 
-/* Whether a line belongs to a change that is under way. */
+/* Whether a line belongs to an unfinished change. */
 static bool is_unfinished_change(int dir, const struct history_record *record)
 {
     struct stat st;
@@ -88,7 +90,7 @@ static bool is_unfinished_change(int dir, const struct history_record *record)
     return false;
 }
 
-/* The text after the newest line that stands; ETHOS_NOTFOUND when there is none. */
+/* The text after the newest finished change; ETHOS_NOTFOUND when there is none. */
 static int read_last_recorded(const struct files *self, const char *scope, const char *key,
                               struct str *out)
 {
@@ -125,9 +127,11 @@ static int fill_last_recorded(struct files *self, const char *scope, const char 
     return code;
 }
 
-/* ---- waiting ---------------------------------------------------------------------------------- */
+/*
+ * ---- waiting ----------------------------------------------------------------------------------
+ */
 
-/* Reads once more. *out_settled: nobody has it open for writing, as far as can be known. */
+/* Reads again. *out_settled: nobody has the file open for writing, as far as can be known. */
 static int read_again(struct files *self, const char *scope, const char *key, const char *path,
                       const struct ethos_read_how *how, struct ethos_text *text, bool *out_settled,
                       struct ethos_error *error)

@@ -1,5 +1,5 @@
 /*
- * transaction.c: what became of a transaction: finished, or taken back.
+ * transaction.c: finishes a transaction or takes it back.
  *
  * Its lines say what each key was to become (H2: the text after, base: the text before):
  *
@@ -11,10 +11,10 @@
  *     other    unknown             two saves: the file if history knows it, else .new, is the older
  *
  * A new file is published by a second name for .new, a deletion by renaming the file to .new, with
- * the empty .gone beside it. What was displaced is kept as a blob, told of by a line, and exchanged
- * back, which makes the key unpublished. Then: all keys published, the transaction stands; else the
- * published ones are exchanged back and all its lines are void. Nothing is ever rolled forward: what
- * was not published was not acknowledged.
+ * the empty .gone beside it. What was displaced is stored as a blob with a line of its own and
+ * exchanged back, which makes the key unpublished. Then: if all keys are published, the
+ * transaction stands; else the published ones are exchanged back and all its lines become void.
+ * Nothing is ever rolled forward: what was not published was not acknowledged.
  */
 #include "store/files/transaction.h"
 
@@ -27,13 +27,16 @@
 #include "base/system/os.h"
 #include "base/view.h"
 #include "core/history/external_edit.h"
+#include "store/update_steps.h"
 
 #define PASSES 100
 #define HASH_OF_NOTHING                                                                            \
     VIEW("sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
 #define TXN_MEMBER "\"txn\":\""
 
-/* ---- finding a transaction -------------------------------------------------------------------- */
+/*
+ * ---- finding a transaction --------------------------------------------------------------------
+ */
 
 static bool has_txn_id(struct ethos_view line, const char *id)
 {
@@ -42,12 +45,7 @@ static bool has_txn_id(struct ethos_view line, const char *id)
     return view_contains(line, view_str(needle));
 }
 
-static bool is_external(const struct history_record *record)
-{
-    return !record->graft.data && view_eq(record->actions, VIEW("external"));
-}
-
-/* A line of another store says by itself what stood here before. */
+/* What was here before a line: a line of another store says it by itself. */
 static struct history_record starting_state(const struct history_record *record)
 {
     struct history_record began = *record;
@@ -75,7 +73,7 @@ static void add_txn_line(struct txn *txn, const struct history_record *record)
         *part = (struct txn_key){.location = {.dir = -1, .lock = -1},
                                  .opening = starting_state(record),
                                  .first = starting_state(record)};
-    } else if (is_external(&part->first)) {
+    } else if (!part->first.graft.data && view_eq(part->first.actions, VIEW("external"))) {
         part->first = *record;
     }
     part->last = *record;
@@ -85,7 +83,7 @@ static void add_txn_line(struct txn *txn, const struct history_record *record)
     txn->last_seq = record->seq;
 }
 
-/* Whether a line after those of the transaction may say that it is over. */
+/* Whether a later line may say that the transaction is over. */
 static bool may_end_txn(const struct txn *txn, struct ethos_view line)
 {
     bool ends = txn->count > 0 && view_contains(line, VIEW("\"voids\":["));
@@ -94,7 +92,10 @@ static bool may_end_txn(const struct txn *txn, struct ethos_view line)
     return ends;
 }
 
-/* A void of its lines does; so does any other change of its keys, since recovery comes before those. */
+/*
+ * A void of its lines ends it; so does any other change of its keys, since recovery comes before
+ * those.
+ */
 static bool is_end_of_txn(struct txn *txn, const struct history_record *record)
 {
     if (record->voids_first > 0)
@@ -102,7 +103,7 @@ static bool is_end_of_txn(struct txn *txn, const struct history_record *record)
     return !view_eq(record->via, VIEW("seen")) && find_txn_key(txn, record->key);
 }
 
-/* Room for as many keys as there are lines; what a line says about their number is only its word. */
+/* Allocates a key for each line: what a line says about their number is not trusted. */
 static int alloc_txn_keys(struct recovery *r, struct ethos_view lines, struct txn *txn)
 {
     struct ethos_view line;
@@ -124,16 +125,18 @@ static int load_txn_lines(struct recovery *r, struct ethos_view lines, struct tx
         bool mine = has_txn_id(line, txn->id);
         if (!mine && !may_end_txn(txn, line))
             continue;
-        const char *copy = arena_copy(&r->arena, line); // the journal's own text moves as it grows
+        const char *copy = arena_copy(&r->arena,
+                                      line); // a copy, since the journal's text moves as it grows
         int code = copy ? history_parse(view_of(copy, line.size), &r->arena, &record) : ETHOS_NOMEM;
         if (code == ETHOS_NOMEM)
             return code;
         if (code != ETHOS_OK)
             continue;
-        if (mine && record.voids_first == 0)
+        if (mine && record.voids_first == 0) {
             add_txn_line(txn, &record);
-        else
+        } else {
             txn->over = txn->over || is_end_of_txn(txn, &record);
+        }
     }
     return ETHOS_OK;
 }
@@ -158,7 +161,9 @@ int txn_locate_key(const struct recovery *r, const char *key, struct files_locat
                                location, error);
 }
 
-/* ---- looking at its keys ---------------------------------------------------------------------- */
+/*
+ * ---- looking at its keys ----------------------------------------------------------------------
+ */
 
 static bool temp_exists(const struct recovery *r, const struct txn_key *part, const char *id,
                         const char *suffix)
@@ -183,14 +188,7 @@ static int read_temp(struct recovery *r, struct txn_key *part, const char *id, c
     return code;
 }
 
-void txn_free_text(const struct recovery *r, struct ethos_text *text)
-{
-    if (text->data)
-        r->self->host->resize(r->self->host->arg, text->data, 0);
-    *text = (struct ethos_text){0};
-}
-
-/* Whether something stands there that is no text: a link, a folder, a pipe. */
+/* Whether a name is something else than a file: a link, a folder, a pipe. */
 static bool is_not_file(int dir, const char *name)
 {
     struct stat st;
@@ -206,8 +204,8 @@ static int inspect_key(struct recovery *r, struct txn *txn, struct txn_key *part
     part->odd_file = part->blocked || is_not_file(part->location.dir, part->location.name);
     part->odd_temp = is_not_file(dir, name);
     part->twin = false;
-    txn_free_text(r, &part->file);
-    txn_free_text(r, &part->temp);
+    edit_absent(r->self->host, &part->file);
+    edit_absent(r->self->host, &part->temp);
     part->has_new = temp_exists(r, part, txn->id, FILES_NEW);
     int draft_dir = files_location_temp(r->lock, &part->location, txn->id, FILES_DRAFT, name);
     part->has_draft = temp_exists(r, part, txn->id, FILES_DRAFT) && !is_not_file(draft_dir, name);
@@ -239,7 +237,7 @@ static bool is_text_before(const struct txn_key *part, const struct ethos_text *
     return is_recorded_text(text, part->first.before_hash, part->first.absent_before);
 }
 
-/* Whether the file is the very one the text before stood in. */
+/* Whether the file is the very one that had the text before. */
 static bool is_untouched(const struct txn_key *part)
 {
     return part->file.data && part->first.was.data && files_has_state(&part->seen, part->first.was);
@@ -249,7 +247,7 @@ static bool find_recorded_text(struct recovery *r, const struct txn_key *part,
                                const struct history_record *line, bool before, struct str *out,
                                struct ethos_view *out_view);
 
-/* A line of the part, its diff whole; where a text of it is lost, that stays cut. */
+/* A line of the key with its complete diff; cut as it is where a text is lost. */
 static struct history_record complete_diff(struct recovery *r, const struct txn_key *part,
                                            struct history_record line)
 {
@@ -267,7 +265,7 @@ static struct history_record complete_diff(struct recovery *r, const struct txn_
     return line;
 }
 
-/* Whether the file has what a line added, once more than the text before all of them. */
+/* Whether the file has an entry that a line added once more than the text before all lines. */
 static bool has_added_entry(struct recovery *r, const struct txn_key *part,
                             const struct history_record *line)
 {
@@ -285,8 +283,8 @@ static bool has_added_entry(struct recovery *r, const struct txn_key *part,
 }
 
 /*
- * Somebody saved a copy of a text that was swapped in for a moment: then it counts as published. Any
- * of its entries tells: who has one may have taken others out.
+ * Whether somebody saved a copy of a text that was swapped in for a moment: then the key counts as
+ * published. One of its entries is enough, since whoever has it may have removed others.
  */
 static bool has_any_added_entry(struct recovery *r, const struct txn *txn,
                                 const struct txn_key *part)
@@ -298,18 +296,14 @@ static bool has_any_added_entry(struct recovery *r, const struct txn *txn,
     return false;
 }
 
-static enum txn_state classify_deletion(const struct txn_key *part)
-{
-    if (part->file.data)
-        return part->has_gone || is_untouched(part) ? UNPUBLISHED : PUBLISHED;
-    return part->has_new && !is_text_before(part, &part->temp) ? DISPLACED : PUBLISHED;
-}
-
 static enum txn_state classify_key(struct recovery *r, const struct txn *txn,
                                    const struct txn_key *part)
 {
-    if (part->last.absent_after)
-        return classify_deletion(part);
+    if (part->last.absent_after) {
+        if (part->file.data)
+            return part->has_gone || is_untouched(part) ? UNPUBLISHED : PUBLISHED;
+        return part->has_new && !is_text_before(part, &part->temp) ? DISPLACED : PUBLISHED;
+    }
     if (is_text_after(part, &part->file))
         return !part->has_new || is_text_before(part, &part->temp) ||
                        is_text_after(part, &part->temp)
@@ -318,13 +312,15 @@ static enum txn_state classify_key(struct recovery *r, const struct txn *txn,
     if (is_untouched(part))
         return UNPUBLISHED;
     if (!part->has_new && !part->has_draft)
-        return PUBLISHED; // and saved over, or deleted
+        return PUBLISHED; // published, and saved over or deleted since
     if (part->has_new && !is_text_after(part, &part->temp))
         return part->twin || is_text_before(part, &part->temp) ? PUBLISHED : TWO_SAVES;
     return has_any_added_entry(r, txn, part) ? PUBLISHED : UNPUBLISHED;
 }
 
-/* ---- moving texts ----------------------------------------------------------------------------- */
+/*
+ * ---- moving texts -----------------------------------------------------------------------------
+ */
 
 static int key_error(const struct recovery *r, const struct txn_key *part,
                      struct ethos_error *error)
@@ -332,32 +328,24 @@ static int key_error(const struct recovery *r, const struct txn_key *part,
     return files_step_error(r->self, errno, part->location.path, error);
 }
 
-static int append_records(struct recovery *r, struct history_record *records, size_t count,
-                          struct ethos_error *error)
-{
-    int code = files_journal_append(r->self, r->lock, r->journal, NULL, records, count, true,
-                                    error);
-    return code == FILES_RETRY ? ETHOS_OK : code;
-}
-
-/* Swaps .new and the file, or moves the one there is. What was ENOENT or EEXIST is looked at again. */
+/*
+ * Swaps .new and the file, or moves the one that exists. After ENOENT or EEXIST the key is
+ * inspected again.
+ */
 static int swap_back(struct recovery *r, const struct txn *txn, struct txn_key *part,
                      struct ethos_error *error)
 {
     char name[FILES_TEMP_SIZE];
     struct files_location *location = &part->location;
     int failed, dir = files_location_temp(r->lock, location, txn->id, FILES_NEW, name);
-    int code = part->file.data ? ETHOS_OK
-                               : files_key_dirs_create(r->self, r->lock, location, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(part->file.data ? ETHOS_OK : files_key_dirs_create(r->self, r->lock, location, error));
     if (!part->file.data)
         failed = os_renameat(dir, name, location->dir, location->name, RENAME_NOREPLACE);
     else if (part->has_new)
         failed = os_exchange(dir, name, location->dir, location->name);
     else
         failed = os_renameat(location->dir, location->name, dir, name, RENAME_NOREPLACE);
-    if (failed && (errno == EINVAL || errno == ENOSYS)) // a file system that knows no flags
+    if (failed && (errno == EINVAL || errno == ENOSYS)) // the file system supports no flags
         failed = part->file.data && !part->has_new
                      ? os_renameat(location->dir, location->name, dir, name, 0)
                      : os_renameat(dir, name, location->dir, location->name, 0);
@@ -387,7 +375,9 @@ static int unlink_temps(struct recovery *r, const struct txn *txn, struct ethos_
     return code;
 }
 
-/* ---- taking back ------------------------------------------------------------------------------ */
+/*
+ * ---- taking back ------------------------------------------------------------------------------
+ */
 
 int txn_is_recorded_text(struct recovery *r, const char *key, const struct ethos_text *text,
                          bool *out_known, struct ethos_error *error)
@@ -405,14 +395,16 @@ int txn_is_recorded_text(struct recovery *r, const char *key, const struct ethos
     return code;
 }
 
-/* The text before or after a line of the part, as history has it. ETHOS_NOTFOUND. */
+/* The text before or after a line of the key, from the history. ETHOS_NOTFOUND. */
 static int read_recorded_text(struct recovery *r, const struct txn_key *part,
                               const struct history_record *line, bool before, struct str *out)
 {
     struct files_key_history past = {0};
     int code = files_key_history_load(r->self, r->lock->dir, r->lock->path, part->location.key,
                                       &past, NULL);
-    bool stood = before && line->graft.size > 0; // which need not be what the line began with
+    bool stood = before &&
+                 line->graft.size >
+                     0; // the text that was here, which need not be the one before the line
     size_t count = past.history.count, i = count;
     if (code == ETHOS_OK && stood)
         i = (history_find(&past.history, line->before_hash) + 1) % (count + 1);
@@ -425,7 +417,10 @@ static int read_recorded_text(struct recovery *r, const struct txn_key *part,
     return code;
 }
 
-/* The same, from where it lies at hand if it does; the absent view for no file. False: it is lost. */
+/*
+ * The same, from the file or the temporary if it is there; the absent view for no file. False when
+ * it is lost.
+ */
 static bool find_recorded_text(struct recovery *r, const struct txn_key *part,
                                const struct history_record *line, bool before, struct str *out,
                                struct ethos_view *out_view)
@@ -445,7 +440,7 @@ static bool find_recorded_text(struct recovery *r, const struct txn_key *part,
     return found;
 }
 
-/* Describes the change that takes a part back. False where a text is lost or cannot be kept. */
+/* Describes the change that takes a key back. False where a text is lost or cannot be stored. */
 static bool describe_void(struct recovery *r, const struct txn_key *part,
                           struct history_record *out)
 {
@@ -464,8 +459,8 @@ static bool describe_void(struct recovery *r, const struct txn_key *part,
 }
 
 /*
- * The line that takes the part back, an outside edit that opens it included: that is judged again.
- * Where a text is lost, or a folder that cannot be written has no room for it, hashes alone must do.
+ * Makes the line that takes a key back, including an external edit before it: that is examined
+ * again. Where a text is lost, or a read-only folder has no room for it, only hashes are recorded.
  */
 static void make_void_record(struct recovery *r, const struct txn *txn, const struct txn_key *part,
                              struct history_record *out)
@@ -499,20 +494,12 @@ static int append_voids(struct recovery *r, const struct txn *txn, struct ethos_
         return err_nomem(error);
     for (size_t i = 0; i < txn->count; i++)
         make_void_record(r, txn, &txn->parts[i], &records[i]);
-    return append_records(r, records, txn->count, error);
+    int code = files_journal_append(r->self, r->lock, r->journal, NULL, records, txn->count, true,
+                                    error);
+    return code == FILES_RETRY ? ETHOS_OK : code;
 }
 
-/*
- * Gives a restored text the mode and owner of the file that it replaces. Recovery must not need rights
- * that the dead writer did not have: a text that cannot be given away stays private to whoever
- * recovers it. A deleted file has left no owner to copy.
- */
-static bool copy_rights(const struct txn_key *part, int fd)
-{
-    return !part->file.data || os_adopt(fd, &part->seen) == 0 || errno == EPERM;
-}
-
-/* For a published key without .new: makes one of the text before, to be exchanged. */
+/* Writes the text before as .new of a published key, to be exchanged. */
 static int write_text_before(struct recovery *r, const struct txn *txn, struct txn_key *part,
                              struct ethos_error *error)
 {
@@ -523,8 +510,8 @@ static int write_text_before(struct recovery *r, const struct txn *txn, struct t
     int dir = files_location_temp(r->lock, &part->location, txn->id, FILES_NEW, name);
     int fd = code == ETHOS_OK ? files_draft_create(dir, name) : -1;
     if (fd >= 0) {
-        bool done = copy_rights(part, fd) && os_write_all(fd, base.data, base.size) == 0 &&
-                    os_fdatasync(fd) == 0;
+        bool done = (!part->file.data || os_adopt(fd, &part->seen) == 0 || errno == EPERM) &&
+                    os_write_all(fd, base.data, base.size) == 0 && os_fdatasync(fd) == 0;
         code = done ? ETHOS_OK : key_error(r, part, error);
         os_close(fd);
         if (!done)
@@ -533,19 +520,11 @@ static int write_text_before(struct recovery *r, const struct txn *txn, struct t
     } else if (code == ETHOS_OK) {
         code = key_error(r, part, error);
     } else {
-        code = ETHOS_OK; // its text is lost: the new one stays
+        code = ETHOS_OK; // the text before is lost: the new one stays
         part->state = UNPUBLISHED;
     }
     str_release(&base);
     return code;
-}
-
-/* Whether the lines of the part lead back to where they began: then no file was to change. */
-static bool is_net_unchanged(const struct txn_key *part)
-{
-    return part->first.absent_before ? part->last.absent_after
-                                     : !part->last.absent_after &&
-                                           view_eq(part->first.before_hash, part->last.after_hash);
 }
 
 /* Takes a published key back, unless somebody has changed it since. */
@@ -553,13 +532,16 @@ static int take_key_back(struct recovery *r, struct txn *txn, struct txn_key *pa
                          struct ethos_error *error)
 {
     bool deleted = part->last.absent_after && !part->file.data;
-    if (is_net_unchanged(part) || (!deleted && !is_text_after(part, &part->file))) {
+    if ((part->first.absent_before ? part->last.absent_after
+                                   : !part->last.absent_after &&
+                                         view_eq(part->first.before_hash, part->last.after_hash)) ||
+        (!deleted && !is_text_after(part, &part->file))) {
         part->state = UNPUBLISHED;
         return ETHOS_OK;
     }
     int code = ETHOS_OK;
     if (part->first.absent_before) {
-        code = unlink_temp(r, txn, part, FILES_NEW, error); // the other name of the same file
+        code = unlink_temp(r, txn, part, FILES_NEW, error); // another name of the same file
         part->has_new = false;
     } else if (!part->has_new || is_text_after(part, &part->temp)) {
         code = write_text_before(r, txn, part, error);
@@ -567,7 +549,9 @@ static int take_key_back(struct recovery *r, struct txn *txn, struct txn_key *pa
     return code == ETHOS_OK && part->state == PUBLISHED ? swap_back(r, txn, part, error) : code;
 }
 
-/* ---- one transaction -------------------------------------------------------------------------- */
+/*
+ * ---- one transaction --------------------------------------------------------------------------
+ */
 
 static int sync_key_dirs(struct recovery *r, const struct txn *txn, struct ethos_error *error)
 {
@@ -578,26 +562,9 @@ static int sync_key_dirs(struct recovery *r, const struct txn *txn, struct ethos
     return ETHOS_OK;
 }
 
-/* Two saves met: the one that history knows was there first. */
-static int resolve_two_saves(struct recovery *r, const struct txn *txn, struct txn_key *part,
-                             struct ethos_error *error)
-{
-    bool known = false;
-    int code = part->file.data
-                   ? txn_is_recorded_text(r, part->location.key, &part->file, &known, error)
-                   : ETHOS_OK;
-    if (code != ETHOS_OK)
-        return code;
-    if (known || !part->file.data)
-        return swap_back(r, txn, part, error);
-    code = files_conflict_write(r->self, r->lock, part->location.key,
-                                view_of(part->temp.data, part->temp.size), error);
-    return code == ETHOS_OK ? unlink_temp(r, txn, part, FILES_NEW, error) : code;
-}
-
 /*
- * Whether somebody saved over a published key and kept what it added, while the other keys still are
- * what they were: then going on is the only way that applies everything once.
+ * Whether somebody saved over a published key and kept what it added, while the other keys still
+ * are what they were: then publishing the rest is the only way that applies everything once.
  */
 static bool is_saved_over(struct recovery *r, const struct txn *txn)
 {
@@ -615,18 +582,7 @@ static bool is_saved_over(struct recovery *r, const struct txn *txn)
     return kept && strcmp(txn->id, r->unwanted) != 0;
 }
 
-/* Publishes what is not yet. */
-static int publish_rest(struct recovery *r, struct txn *txn, struct ethos_error *error)
-{
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < txn->count; i++) {
-        if (txn->parts[i].state == UNPUBLISHED)
-            code = swap_back(r, txn, &txn->parts[i], error);
-    }
-    return code;
-}
-
-/* One step towards an end. *out_done: it is reached. */
+/* Takes one step. *out_done: the transaction is finished or taken back. */
 static int resolve_step(struct recovery *r, struct txn *txn, bool *out_done,
                         struct ethos_error *error)
 {
@@ -637,10 +593,19 @@ static int resolve_step(struct recovery *r, struct txn *txn, bool *out_done,
         if (code != ETHOS_OK)
             return code;
         part->state = classify_key(r, txn, part);
-        if (part->state == TWO_SAVES)
-            return resolve_two_saves(r, txn, part, error);
+        if (part->state == TWO_SAVES) {
+            bool known = false;
+            TRY(part->file.data
+                    ? txn_is_recorded_text(r, part->location.key, &part->file, &known, error)
+                    : ETHOS_OK);
+            if (known || !part->file.data)
+                return swap_back(r, txn, part, error);
+            TRY(files_conflict_write(r->self, r->lock, part->location.key,
+                                     view_of(part->temp.data, part->temp.size), error));
+            return unlink_temp(r, txn, part, FILES_NEW, error);
+        }
         if (part->odd_file) {
-            *out_done = true; // not ours to move: whoever put it there has to take it away
+            *out_done = true; // not ours to move
             return ETHOS_OK;
         }
         if (part->odd_temp)
@@ -653,8 +618,13 @@ static int resolve_step(struct recovery *r, struct txn *txn, bool *out_done,
         }
         complete = complete && part->state == PUBLISHED;
     }
-    if (!complete && is_saved_over(r, txn))
-        return publish_rest(r, txn, error);
+    if (!complete && is_saved_over(r, txn)) {
+        for (size_t i = 0; i < txn->count; i++) {
+            if (txn->parts[i].state == UNPUBLISHED)
+                TRY(swap_back(r, txn, &txn->parts[i], error));
+        }
+        return ETHOS_OK;
+    }
     bool moved = false;
     for (size_t i = 0; !complete && i < txn->count; i++) {
         struct txn_key *part = &txn->parts[i];
@@ -666,7 +636,7 @@ static int resolve_step(struct recovery *r, struct txn *txn, bool *out_done,
         moved = moved || part->state == PUBLISHED;
     }
     if (moved)
-        return ETHOS_OK; // and look again
+        return ETHOS_OK; // and inspect all keys again
     *out_done = true;
     int code = complete ? sync_key_dirs(r, txn, error) : append_voids(r, txn, error);
     for (size_t i = 0; code == ETHOS_OK && i < txn->count; i++) {
@@ -685,7 +655,8 @@ static int open_txn_keys(struct recovery *r, struct txn *txn, struct ethos_error
         if (!key)
             return err_nomem(error);
         code = txn_locate_key(r, key, &part->location, error);
-        if (code == ETHOS_DENIED || code == ETHOS_IO) { // a link that leads nowhere: no text
+        if (code == ETHOS_DENIED ||
+            code == ETHOS_IO) { // a link that leads nowhere, so there is no text
             part->location.dir = r->lock->dir;
             memcpy(part->location.name, part->location.key, sizeof part->location.key);
             part->blocked = strchr(part->location.key, '/');
@@ -693,15 +664,6 @@ static int open_txn_keys(struct recovery *r, struct txn *txn, struct ethos_error
         }
     }
     return code;
-}
-
-static void close_txn_keys(struct recovery *r, struct txn *txn)
-{
-    for (size_t i = 0; i < txn->count; i++) {
-        txn_free_text(r, &txn->parts[i].file);
-        txn_free_text(r, &txn->parts[i].temp);
-        files_location_close(r->lock, &txn->parts[i].location);
-    }
 }
 
 int txn_resolve(struct recovery *r, struct txn *txn, struct ethos_error *error)
@@ -712,6 +674,10 @@ int txn_resolve(struct recovery *r, struct txn *txn, struct ethos_error *error)
         code = resolve_step(r, txn, &done, error);
     if (code == ETHOS_OK && !done)
         code = files_errno(r->self, EAGAIN, r->lock->path, error);
-    close_txn_keys(r, txn);
+    for (size_t i = 0; i < txn->count; i++) {
+        edit_absent(r->self->host, &txn->parts[i].file);
+        edit_absent(r->self->host, &txn->parts[i].temp);
+        files_location_close(r->lock, &txn->parts[i].location);
+    }
     return code;
 }

@@ -1,8 +1,8 @@
 /*
- * transaction.h: one recorded transaction, and what became of it. Private to recovery:
+ * transaction.h: one recorded transaction, and how recovery resolves it. Private to recovery:
  *
  *   transaction.c    its lines, the state of its keys, finishing it or taking it back
- *   recover.c        which transactions there are to look at
+ *   recover.c        finds the transactions that need it
  */
 #ifndef ETHOS_STORE_FILES_TRANSACTION_H
 #define ETHOS_STORE_FILES_TRANSACTION_H
@@ -31,7 +31,7 @@ struct txn {
     struct txn_key *parts;
     size_t count;
     uint64_t first_seq, last_seq;
-    bool over; /* taken back, or followed by other changes: nothing is left to be done about it */
+    bool over; /* taken back, or followed by other changes: nothing is left to do */
 };
 
 struct recovery {
@@ -41,25 +41,23 @@ struct recovery {
     const char *scope;
     const struct files_location *locations; /* of the caller, whose locks are held */
     size_t location_count;
-    const char *unwanted; /* a transaction to be taken back in any case, or "" */
+    const char *unwanted; /* a transaction to take back in any case, or "" */
     struct arena arena;
-    struct str whole; /* every line there is, once it was needed */
+    struct str whole; /* every history line, once it was needed */
 };
 
-/* Fills txn from its lines, given its id; its count is 0 when there are none. */
+/* Loads the lines of the transaction txn->id; count is 0 when there are none. */
 int txn_load(struct recovery *r, struct txn *txn, struct ethos_error *error);
 
-/* Finishes it when every key is published, else takes it back; its temporaries go. */
+/* Finishes it when every key is published, else takes it back; removes its temporaries. */
 int txn_resolve(struct recovery *r, struct txn *txn, struct ethos_error *error);
 
-/* Where a key is, with the caller's locks counting as held. */
+/* Locates a key; the caller's locks count as taken. */
 int txn_locate_key(const struct recovery *r, const char *key, struct files_location *location,
                    struct ethos_error *error);
 
-/* Whether any recorded version or kept text of the key is this one. */
+/* Whether the history of the key has this text, as a version or a blob. */
 int txn_is_recorded_text(struct recovery *r, const char *key, const struct ethos_text *text,
                          bool *out_known, struct ethos_error *error);
-
-void txn_free_text(const struct recovery *r, struct ethos_text *text);
 
 #endif

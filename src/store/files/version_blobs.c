@@ -1,10 +1,10 @@
 /*
- * version_blobs.c: versions that are kept whole, found without reading the history again.
+ * version_blobs.c: finds versions that are stored whole without reading the history again.
  *
- * Whoever goes through a history and needs its texts (blame, diffs that were cut) asks for one version
- * after the other. A walk of the history meets the names of the blobs anyway, so it notes them: half of
- * a name each, since a blob is checked by all of its hash. A live file that was replaced (a purge, another
- * month) ends what is known.
+ * Blame, and diffs that were cut, ask for one version after the other. A walk of the history meets
+ * the names of the blobs anyway, so it remembers them: half of each name, since a blob is verified
+ * by its whole hash. A live file that was replaced (by a purge, or a new month) empties this
+ * cache.
  */
 #include "store/files/internal.h"
 
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/system/os.h"
 #include "base/view.h"
 
@@ -41,7 +42,7 @@ void files_version_cache_begin(struct files *self, int dir, const char *scope)
     snprintf(whole->scope, sizeof whole->scope, "%s", scope);
 }
 
-/* Without memory for it, version reads the history. */
+/* Without memory this is skipped, and the history is read. */
 static void add_blob_note(struct files_version_cache *whole, struct ethos_view key,
                           struct ethos_view blob)
 {
@@ -58,11 +59,11 @@ void files_version_cache_add(struct files *self, const struct history_record *re
 {
     add_blob_note(&self->version_cache, record->key, record->after_blob);
     add_blob_note(&self->version_cache, record->key, record->before_blob);
-    if (!record->append_blob.data) // then nothing is stored under this name
+    if (!record->append_blob.data) // nothing is stored under this name then
         add_blob_note(&self->version_cache, record->key, record->blob);
 }
 
-/* The search goes on behind what was found last: versions are asked for in the order of the walk. */
+/* Searches from where the last one was found: versions are asked for in the order of the walk. */
 static bool is_noted(struct files_version_cache *whole, const struct blob_note *wanted)
 {
     size_t count = whole->noted.size / sizeof *wanted;
@@ -89,9 +90,7 @@ int files_version_cache_read(struct files *self, int dir, const char *scope, con
     stat_live(dir, &now);
     if (now.dev != whole->dev || now.ino != whole->ino || !is_noted(whole, &wanted))
         return ETHOS_NOTFOUND;
-    int code = files_blob_read(&blobs, revision + PREFIX_BYTES, out);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(files_blob_read(&blobs, revision + PREFIX_BYTES, out));
     hash_revision(str_view(out), found);
     return strcmp(found, revision) == 0 ? ETHOS_OK : ETHOS_NOTFOUND;
 }

@@ -1,8 +1,8 @@
 /*
- * versions.c: what the journal and the blobs remember: everything about a key, version.
+ * versions.c: reads everything recorded about a key, and rebuilds a version of it.
  *
- * Reading takes no lock. A rotation meanwhile is noticed by the live file's inode, and everything is
- * read again. Blobs are named by their hash and checked by whoever uses them.
+ * Reading takes no lock. A rotation meanwhile is noticed by the inode of the live file, and
+ * everything is read again. Blobs are named by their hash and verified by whoever reads them.
  */
 #include "store/files/internal.h"
 
@@ -21,7 +21,9 @@
 #define TRIES 8
 #define BLOB_SIZE (sizeof FILES_BLOBS "/.md" + 64)
 
-/* ---- the lines -------------------------------------------------------------------------------- */
+/*
+ * ---- the lines --------------------------------------------------------------------------------
+ */
 
 /* memory-history-2026-11.jsonl */
 static bool is_rotated_history(const char *name)
@@ -42,7 +44,7 @@ bool files_is_history(const char *name)
     return strcmp(name, FILES_HISTORY) == 0 || is_rotated_history(name);
 }
 
-/* Appends a file; one that is not there has nothing. */
+/* Appends a file; ETHOS_NOTFOUND when it does not exist. */
 static int append_history_file(const struct files *self, int dir, const char *path,
                                const char *name, struct stat *out_seen, struct str *out,
                                struct ethos_error *error)
@@ -105,10 +107,10 @@ int files_key_history_load(const struct files *self, int dir, const char *path, 
     arena_init(&past->arena);
     str_init(&past->text, ETHOS_MAX_HISTORY_BYTES);
     history_init(&past->history, &past->arena);
-    int code = files_history_read_all(self, dir, path, &past->text, error);
-    if (code == ETHOS_OK && history_collect(&past->history, str_view(&past->text), key))
-        code = err_nomem(error);
-    return code;
+    TRY(files_history_read_all(self, dir, path, &past->text, error));
+    if (history_collect(&past->history, str_view(&past->text), key))
+        return err_nomem(error);
+    return ETHOS_OK;
 }
 
 void files_key_history_free(struct files_key_history *past)
@@ -117,7 +119,9 @@ void files_key_history_free(struct files_key_history *past)
     arena_release(&past->arena);
 }
 
-/* ---- blobs ------------------------------------------------------------------------------------ */
+/*
+ * ---- blobs ------------------------------------------------------------------------------------
+ */
 
 static void blob_path(const char *hex, char out[BLOB_SIZE])
 {
@@ -161,7 +165,7 @@ int files_blobs_error(const struct files *self, const struct files_blobs *blobs,
                          : ETHOS_OK;
 }
 
-/* Whether the blob stands there whole. One that was not synced may have lost its bytes. */
+/* Whether a blob exists and is complete: one that was not synced may have lost bytes. */
 static bool has_blob(const struct files_lock *lock, const char *hex, struct ethos_view text)
 {
     struct str found;
@@ -183,7 +187,7 @@ static int sync_blobs(const struct files_lock *lock)
     return failed;
 }
 
-/* The folder is named: there is no such blob, and what it is called helps nobody. */
+/* Names the folder: the blob does not exist yet, and its name helps nobody. */
 static int blob_error(const struct files *self, const struct files_lock *lock,
                       struct ethos_error *error)
 {
@@ -196,31 +200,21 @@ static int blob_error(const struct files *self, const struct files_lock *lock,
 int files_blob_write(struct files *self, struct files_lock *lock, const char *hex,
                      struct ethos_view text, bool sync, struct ethos_error *error)
 {
-    static const char name[] = ".blob" FILES_DRAFT;
     char path[BLOB_SIZE];
     sync = sync && self->durable;
-    int code = files_lock_open_drafts(self, lock, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(files_lock_open_drafts(self, lock, error));
     blob_path(hex, path);
-    if (has_blob(lock, hex, text)) // perhaps not durable yet
+    if (has_blob(lock, hex, text)) // it may not be durable yet
         return !sync || sync_blobs(lock) == 0 ? ETHOS_OK : blob_error(self, lock, error);
     if (str_add(&lock->blobs, view_of(hex, 64)) != ETHOS_OK)
         return err_nomem(error);
     if (os_mkdirs(lock->dir, FILES_BLOBS) != 0)
         return files_step_error(self, errno, lock->path, error);
-    int fd = files_draft_create(lock->tmp, name);
-    if (fd < 0)
+    if (files_write_by_draft(lock->tmp, ".blob" FILES_DRAFT, lock->dir, path, NULL, text, sync) !=
+            0 ||
+        (sync && sync_blobs(lock) != 0))
         return blob_error(self, lock, error);
-    bool done = os_write_all(fd, text.data, text.size) == 0 && (!sync || os_fdatasync(fd) == 0) &&
-                os_renameat(lock->tmp, name, lock->dir, path, 0) == 0 &&
-                (!sync || sync_blobs(lock) == 0);
-    if (!done)
-        code = blob_error(self, lock, error);
-    os_close(fd);
-    if (!done)
-        os_unlinkat(lock->tmp, name, 0);
-    return code;
+    return ETHOS_OK;
 }
 
 int files_key_history_text(const struct files *self, const struct files_key_history *past,
@@ -243,9 +237,11 @@ int files_key_history_text(const struct files *self, const struct files_key_hist
                    VIEW_ARG(record->key));
 }
 
-/* ---- version ---------------------------------------------------------------------------------- */
+/*
+ * ---- version ----------------------------------------------------------------------------------
+ */
 
-/* Where the revision stands: ETHOS_OK with index and side, or ETHOS_NOTFOUND. */
+/* Finds a revision: ETHOS_OK with index and side, or ETHOS_NOTFOUND. */
 static int find_revision(const struct history *history, const char *key, struct ethos_view revision,
                          size_t *out_index, bool *out_before)
 {
@@ -262,7 +258,7 @@ static int find_revision(const struct history *history, const char *key, struct 
     return ETHOS_NOTFOUND;
 }
 
-/* A save that was met on the way is kept as a blob and is no version of the chain. */
+/* A save met during a write is stored as a blob without being a version of the chain. */
 static int read_seen_text(const struct files *self, const struct files_key_history *past,
                           const char *key, struct ethos_view revision, struct str *out,
                           struct ethos_error *error)
@@ -291,24 +287,13 @@ int files_fill_text(const struct files *self, struct ethos_view text,
                     const struct ethos_read_how *how, struct ethos_text *out_text,
                     struct ethos_error *error)
 {
-    int code = edit_reserve(self->host, out_text, text.size, error);
-    if (code != ETHOS_OK)
-        return code;
-    if (text.size > 0)
-        memcpy(out_text->data, text.data, text.size);
-    out_text->data[text.size] = 0;
-    out_text->size = text.size;
-    out_text->offset = 0;
-    out_text->total = text.size;
-    out_text->mtime_ms = -1;
-    out_text->unsettled = 0;
-    out_text->revision[0] = 0;
-    if (how->flags & ETHOS_READ_REVISION)
-        hash_revision(text, out_text->revision);
-    return ETHOS_OK;
+    const char *revision = how->flags & ETHOS_READ_REVISION ? NULL : "";
+    return edit_give(self->host, text, revision, -1, out_text, error);
 }
 
-/* What versions were made from last, and the directory and the live file as they were before that was read. */
+/*
+ * The records that versions were made from last, with directory and live file as they were before.
+ */
 struct files_version_source {
     struct files_key_history past;
     char scope[ETHOS_MAX_SCOPE], path[FILES_PATH_SIZE];
@@ -331,7 +316,10 @@ static void stat_history(int dir, struct files_version_source *out)
         out->live = (struct stat){0};
 }
 
-/* Of a scope that is asked again, about another key, everything is read: more of them may follow. */
+/*
+ * Loads the records of a key. When another key of the same scope follows, those of all keys: more
+ * may follow.
+ */
 static int load_version_source(struct files *self, int dir, const char *scope, const char *key,
                                struct ethos_error *error)
 {
@@ -352,11 +340,8 @@ static int load_version_source(struct files *self, int dir, const char *scope, c
     self->version_source = asked;
     snprintf(asked->scope, sizeof asked->scope, "%s", scope);
     snprintf(asked->key, sizeof asked->key, "%s", same ? "" : key);
-    int code = files_scope_path(scope, asked->path, error);
-    if (code == ETHOS_OK)
-        code = files_key_history_load(self, dir, asked->path, same ? NULL : key, &asked->past,
-                                      error);
-    return code;
+    TRY(files_scope_path(scope, asked->path, error));
+    return files_key_history_load(self, dir, asked->path, same ? NULL : key, &asked->past, error);
 }
 
 static int rebuild_version(struct files *self, int dir, const char *scope, const char *key,

@@ -2,21 +2,21 @@
  * write.c: update and batch: the write protocol of one scope's directory.
  *
  *     for each round:
- *         files_lock_scope         open the directory, take its lock
- *         files_journal_open      the end of its history
- *         files_recover           what a dead writer left is finished or taken back
- *         load_changes                read the texts
- *         record_external_edits               what was changed outside is recorded; where that asks for another
- *                                 text, this round writes it and the next one goes on
- *         write_run_callbacks             each update in turn: was it done before? else its callback
- *         write_check_all           refuse what must not be replaced
+ *         files_lock_scope        open the directory, take its lock
+ *         files_journal_open      read the end of its history
+ *         files_recover           finish or take back what a dead writer left
+ *         load_changes            read the texts
+ *         record_external_edits   record edits made outside; where one requires another text, this
+ *                                 round writes it and the next one goes on
+ *         write_run_callbacks     each update in turn: the answer of a repeat, else of its callback
+ *         write_check_all         refuse what must not be replaced
  *         write_publish           drafts, history, swap, inspection, sync (publish.c)
  *
- * Several updates share one such write; an update is one of one. What fails before anything was
+ * Several updates share one write; update is a batch of one. What fails before anything was
  * recorded may be the fault of one of them: then each half is tried by itself.
  *
- * Dropping a key that is a symbolic link is refused, because it is not clear whether the link or the
- * text is meant.
+ * Removing a key that is a symbolic link is refused, because it is not clear whether the link or
+ * its target is meant.
  */
 #include "store/files/write_job.h"
 
@@ -31,12 +31,6 @@
 #define ROUNDS 100
 #define RECENT_MS 30000 /* a file changed since may not be durable yet */
 
-static int change_error(const struct write_job *job, const struct key_change *change,
-                        struct ethos_error *error)
-{
-    return files_step_error(job->self, errno, change->location->path, error);
-}
-
 /* ---- reading -------------------------------------------------------------------------------- */
 
 static int read_change_file(struct write_job *job, struct key_change *change,
@@ -50,48 +44,39 @@ static int read_change_file(struct write_job *job, struct key_change *change,
                                change->file, &change->seen, &busy, error);
 }
 
-/* Some editors take a file away for a moment while they save it. */
-static int load_change(struct write_job *job, struct key_change *change, struct ethos_error *error)
-{
-    int code = files_journal_last_change(&job->journal, change->key, &change->last, error);
-    if (code != ETHOS_OK)
-        return code;
-    code = read_change_file(job, change, error);
-    bool expected = change->last.any && !change->last.absent;
-    for (int i = 0;
-         code == ETHOS_NOTFOUND && expected && i < FILES_ABSENT_MS / FILES_ABSENT_STEP_MS; i++) {
-        os_sleep_ms(FILES_ABSENT_STEP_MS);
-        code = read_change_file(job, change, error);
-    }
-    change->exists = code == ETHOS_OK;
-    if (code == ETHOS_NOTFOUND)
-        edit_absent(job->self->host, change->file);
-    change->text = change_file_text(change);
-    change->revision = change->file->revision;
-    return code == ETHOS_NOTFOUND ? ETHOS_OK : code;
-}
-
 static int open_locations(struct write_job *job, struct ethos_error *error)
 {
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
+    for (size_t i = 0; i < job->count; i++) {
         files_location_close(&job->lock, &job->locations[i]);
-        code = files_location_open(job->self, &job->lock, job->scope, job->changes[i].key,
-                                   job->locations, i, &job->locations[i], error);
+        TRY(files_location_open(job->self, &job->lock, job->scope, job->changes[i].key,
+                                job->locations, i, &job->locations[i], error));
     }
-    return code;
+    return ETHOS_OK;
 }
 
 static int load_changes(struct write_job *job, struct ethos_error *error)
 {
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
+    for (size_t i = 0; i < job->count; i++) {
         struct key_change *change = &job->changes[i];
         change->puts = change->drops = change->in_place = change->watched = false;
         change->answers = false;
-        code = load_change(job, change, error);
+        TRY(files_journal_last_change(&job->journal, change->key, &change->last, error));
+        int code = read_change_file(job, change, error);
+        bool expected = change->last.any && !change->last.absent;
+        // Some editors take a file away for a moment while they save it.
+        for (int ms = 0; code == ETHOS_NOTFOUND && expected && ms < FILES_ABSENT_MS;
+             ms += FILES_ABSENT_STEP_MS) {
+            os_sleep_ms(FILES_ABSENT_STEP_MS);
+            code = read_change_file(job, change, error);
+        }
+        change->exists = code == ETHOS_OK;
+        if (code == ETHOS_NOTFOUND)
+            edit_absent(job->self->host, change->file);
+        change->text = change_file_text(change);
+        change->revision = change->file->revision;
+        TRY(code == ETHOS_NOTFOUND ? ETHOS_OK : code);
     }
-    return code;
+    return ETHOS_OK;
 }
 
 /* ---- what was changed outside --------------------------------------------------------------- */
@@ -113,7 +98,7 @@ static bool is_edited_outside(const struct key_change *change)
                           : !last->absent;
 }
 
-/* All that the verdicts ask for, in order. */
+/* The records of all external edits, in order. */
 struct edit_records {
     struct history_record *records;
     size_t count;
@@ -137,7 +122,7 @@ static int add_edit_records(struct write_job *job, struct edit_records *all,
     return ETHOS_OK;
 }
 
-/* The file is to get a text that entries come back with; where it must not be replaced, they do not. */
+/* Plans a text with lost entries put back; where the file must not be replaced, they stay lost. */
 static int plan_rewrite(struct write_job *job, struct key_change *change,
                         struct files_external_edit *verdict, struct ethos_error *error)
 {
@@ -169,7 +154,7 @@ static int inspect_edit(struct write_job *job, struct key_change *change, struct
     return code;
 }
 
-/* Records what was changed outside. FILES_RETRY when that changed a text: begin again. */
+/* Records external edits. FILES_RETRY when that changed a text. */
 static int record_external_edits(struct write_job *job, struct ethos_error *error)
 {
     struct edit_records all = {0};
@@ -226,13 +211,16 @@ int write_prepare(struct write_job *job, struct ethos_error *error)
         code = files_recover(job->self, &job->lock, &job->journal, job->scope, job->locations,
                              job->count, "", error);
     if (code == ETHOS_OK && job->lock.pruned)
-        code = open_locations(job, error); // directories went
+        code = open_locations(job, error); // directories were removed
     if (code == ETHOS_OK)
         code = load_changes(job, error);
     return code == ETHOS_OK ? record_external_edits(job, error) : code;
 }
 
-/* Where nothing was ever written, the question is asked without a lock first: "nothing to do" must not make a directory. */
+/*
+ * Where nothing was ever written, callbacks run without a lock first: an update that changes
+ * nothing must not create a directory.
+ */
 static int run_unlocked(struct write_job *job, struct ethos_error *error)
 {
     int code = open_locations(job, error);
@@ -242,7 +230,7 @@ static int run_unlocked(struct write_job *job, struct ethos_error *error)
         write_run_callbacks(job);
     for (size_t i = 0; i < job->count; i++)
         files_location_close(&job->lock, &job->locations[i]);
-    files_key_dirs_close(&job->lock); // under the lock they are looked for again
+    files_key_dirs_close(&job->lock); // they are opened again under the lock
     return code;
 }
 
@@ -276,7 +264,7 @@ static bool has_answers(const struct write_job *job)
     return false;
 }
 
-/* Whether the write that follows syncs this directory. */
+/* Whether the write that follows syncs a directory. */
 static bool will_sync(const struct write_job *job, int dir)
 {
     for (size_t i = 0; i < job->count; i++) {
@@ -286,7 +274,7 @@ static bool will_sync(const struct write_job *job, int dir)
     return false;
 }
 
-/* Whether an update that was done before is answered by this key. */
+/* Whether the answer to a repeated update rests on this key. */
 static bool is_answered_by(const struct write_job *job, const struct key_change *change)
 {
     for (size_t i = 0; i < job->call_count; i++) {
@@ -300,7 +288,7 @@ static bool is_answered_by(const struct write_job *job, const struct key_change 
     return false;
 }
 
-/* What is answered must be durable, also where there is nothing left to do. */
+/* Makes durable what the answers rest on, also where nothing changes. */
 static int sync_answers(struct write_job *job, struct ethos_error *error)
 {
     int64_t now_ms = job->self->host->now_ms(job->self->host->arg);
@@ -314,7 +302,7 @@ static int sync_answers(struct write_job *job, struct ethos_error *error)
         bool recent = change->exists &&
                       now_ms - (int64_t)change->seen.st_ctim.tv_sec * 1000 < RECENT_MS;
         if ((recent || is_answered_by(job, change)) && os_fsync(change->location->dir) != 0)
-            code = change_error(job, change, error);
+            code = files_step_error(job->self, errno, change->location->path, error);
     }
     return code;
 }
@@ -340,11 +328,9 @@ static int publish_changes(struct write_job *job, struct ethos_error *error)
 
 static int write_under_lock(struct write_job *job, struct ethos_error *error)
 {
-    int code = write_prepare(job, error);
-    if (code != ETHOS_OK)
-        return code;
+    TRY(write_prepare(job, error));
     write_run_callbacks(job);
-    code = sync_answers(job, error);
+    int code = sync_answers(job, error);
     return code == ETHOS_OK && write_has_changes(job) ? publish_changes(job, error) : code;
 }
 
@@ -398,31 +384,10 @@ static int init_job(struct write_job *job, struct ethos_edit_call *const *calls,
     return ETHOS_OK;
 }
 
-static void free_job(struct write_job *job)
-{
-    arena_release(&job->tries);
-    free(job->calls);
-    free(job->steps);
-    free(job->changes);
-    free(job->locations);
-}
-
-/* What was refused before anything changed stays so; whoever changed something, or came after, failed. */
-static void fail_all(const struct write_job *job, struct ethos_edit_call *const *calls,
-                     size_t count, int code, const struct ethos_error *error)
-{
-    bool failed = !job->recorded;
-    for (size_t i = 0; i < count; i++) {
-        failed = failed || job->calls[i].changes;
-        if (!failed)
-            continue;
-        calls[i]->code = code;
-        if (calls[i]->error)
-            *calls[i]->error = *error;
-    }
-}
-
-/* Does updates in one write; false when it failed before anything was recorded, maybe due to one of them. */
+/*
+ * Runs updates in one write; false when it failed before anything was recorded, which may be due
+ * to one of them.
+ */
 static bool update_together(struct files *self, const char *scope,
                             struct ethos_edit_call *const *calls, size_t count)
 {
@@ -438,10 +403,24 @@ static bool update_together(struct files *self, const char *scope,
         code = write_once(&job, &error);
     if (code == FILES_RETRY)
         code = files_errno(self, EAGAIN, job.lock.path, &error);
-    if (code != ETHOS_OK)
-        fail_all(&job, calls, count, code, &error);
+    if (code != ETHOS_OK) {
+        // What was refused before anything changed keeps its answer; every later update fails.
+        bool failed = !job.recorded;
+        for (size_t i = 0; i < count; i++) {
+            failed = failed || job.calls[i].changes;
+            if (!failed)
+                continue;
+            calls[i]->code = code;
+            if (calls[i]->error)
+                *calls[i]->error = error;
+        }
+    }
     bool sure = code == ETHOS_OK || code == ETHOS_BUSY || job.recorded;
-    free_job(&job);
+    arena_release(&job.tries);
+    free(job.calls);
+    free(job.steps);
+    free(job.changes);
+    free(job.locations);
     return sure;
 }
 

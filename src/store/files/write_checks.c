@@ -1,5 +1,6 @@
 /*
- * write_checks.c: what a write must not replace, and directories it must not trust.
+ * write_checks.c: refuses files that must not be replaced, and directories that others can write
+ * to.
  */
 #include "store/files/write_job.h"
 
@@ -22,7 +23,7 @@ int write_refuse(const struct write_job *job, const struct key_change *change, c
     return err_hint(error, code, "%s", hint);
 }
 
-/* Two keys of this update that are one file: the later would undo the earlier. */
+/* Whether two keys of this update are one file: the later would undo the earlier. */
 static bool is_same_file_twice(const struct write_job *job, const struct key_change *change)
 {
     for (const struct key_change *other = job->changes; other < change; other++) {
@@ -53,7 +54,7 @@ int write_check_change(const struct write_job *job, const struct key_change *cha
     return ETHOS_OK;
 }
 
-/* Whoever can write one of these directories could put another text in the place of ours. */
+/* Whoever can write to one of these directories could replace our text. */
 static int check_private_dir(const struct write_job *job, int dir, const char *name,
                              const char *path, struct ethos_error *error)
 {
@@ -64,8 +65,41 @@ static int check_private_dir(const struct write_job *job, int dir, const char *n
     return dir_private(&st, files_full_path(job->self, path, shown), error);
 }
 
-/* From the root down to the folder of drafts; what is not there yet will be made private. */
-static int check_private_dirs(const struct write_job *job, struct ethos_error *error)
+/*
+ * A text is published by a new name in its folder. Where that is not allowed, nothing must be
+ * recorded first. What the system cannot tell here, the write will find out.
+ */
+static int check_folder_writable(const struct write_job *job, const struct key_change *change,
+                                 struct ethos_error *error)
+{
+    char path[FILES_PATH_SIZE], shown[PATH_MAX];
+    int dir = change->location->dir >= 0 ? change->location->dir : job->lock.dir;
+    int errnum = os_faccessat(dir, ".", W_OK | X_OK) == 0 ? 0 : errno;
+    if (errnum == 0 || errnum == EPERM || errnum == ENOSYS || errnum == EINVAL)
+        return ETHOS_OK;
+    const char *key_path = change->location->path, *end = strrchr(key_path, '/');
+    if (change->location->linked) // a key that is a link is named itself, else its folder is
+        snprintf(path, sizeof path, "%s", key_path);
+    else
+        snprintf(path, sizeof path, "%.*s", end ? (int)(end - key_path) : 1, end ? key_path : ".");
+    int code = files_errno(job->self, errnum, path, error);
+    return errnum != EACCES ? code
+                            : err_hint(error, code,
+                                       "nothing was changed; the folder cannot be written: chmod "
+                                       "u+w '%s', or give it to whoever runs ethos",
+                                       files_full_path(job->self, path, shown));
+}
+
+int write_check_folders(const struct write_job *job, struct ethos_error *error)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        if (has_file_change(&job->changes[i]))
+            TRY(check_folder_writable(job, &job->changes[i], error));
+    }
+    return ETHOS_OK;
+}
+
+int write_check_all(const struct write_job *job, struct ethos_error *error)
 {
     static const char *const below[] = {".", FILES_MEM, FILES_TMP};
     char path[FILES_PATH_SIZE + sizeof "/" FILES_TMP];
@@ -80,59 +114,10 @@ static int check_private_dirs(const struct write_job *job, struct ethos_error *e
         snprintf(path, sizeof path, "%s%s%s", job->lock.path, i ? "/" : "", i ? below[i] : "");
         code = check_private_dir(job, job->lock.dir, below[i], path, error);
     }
-    return code;
-}
-
-/* The folder a key is in; a key that is a link is named itself. */
-static void folder_path(const struct key_change *change, char out[FILES_PATH_SIZE])
-{
-    const char *path = change->location->path;
-    const char *end = strrchr(path, '/');
-    if (change->location->linked)
-        snprintf(out, FILES_PATH_SIZE, "%s", path);
-    else if (end)
-        snprintf(out, FILES_PATH_SIZE, "%.*s", (int)(end - path), path);
-    else
-        snprintf(out, FILES_PATH_SIZE, "."); // the home itself
-}
-
-/*
- * A text is published by a new name in its folder. Where that is not allowed nothing must be recorded
- * first. What the system cannot tell here, the write finds out.
- */
-static int check_folder_writable(const struct write_job *job, const struct key_change *change,
-                                 struct ethos_error *error)
-{
-    char path[FILES_PATH_SIZE], shown[PATH_MAX];
-    int dir = change->location->dir >= 0 ? change->location->dir : job->lock.dir;
-    int errnum = os_faccessat(dir, ".", W_OK | X_OK) == 0 ? 0 : errno;
-    if (errnum == 0 || errnum == EPERM || errnum == ENOSYS || errnum == EINVAL)
-        return ETHOS_OK;
-    folder_path(change, path);
-    int code = files_errno(job->self, errnum, path, error);
-    return errnum != EACCES ? code
-                            : err_hint(error, code,
-                                       "nothing was changed; the folder cannot be written: chmod "
-                                       "u+w '%s', or give it to whoever runs ethos",
-                                       files_full_path(job->self, path, shown));
-}
-
-int write_check_folders(const struct write_job *job, struct ethos_error *error)
-{
-    int code = ETHOS_OK;
-    for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
+    TRY(code);
+    for (size_t i = 0; i < job->count; i++) {
         if (has_file_change(&job->changes[i]))
-            code = check_folder_writable(job, &job->changes[i], error);
+            TRY(write_check_change(job, &job->changes[i], error));
     }
-    return code;
-}
-
-int write_check_all(const struct write_job *job, struct ethos_error *error)
-{
-    int code = check_private_dirs(job, error);
-    for (size_t i = 0; code == ETHOS_OK && i < job->count; i++) {
-        if (has_file_change(&job->changes[i]))
-            code = write_check_change(job, &job->changes[i], error);
-    }
-    return code == ETHOS_OK ? write_check_folders(job, error) : code;
+    return write_check_folders(job, error);
 }

@@ -1,49 +1,49 @@
 /*
- * write_job.h: updates of one scope on their way through the parts of the write protocol, one or
- * several that share a write. Private to these:
+ * write_job.h: the updates of one scope that share a write, on their way through the write
+ * protocol. Private to:
  *
- *   write.c           the rounds: everything up to the question and after the answer
- *   run_callbacks.c   the question: each update in turn, and the lines that tell of its answer
- *   write_checks.c    what must not be replaced
+ *   write.c           the rounds: everything before the callbacks and after their verdicts
+ *   run_callbacks.c   runs the callbacks, and makes the history lines of their verdicts
+ *   write_checks.c    refuses what must not be replaced
  *   publish.c         from drafts to the acknowledgement, or back
- *   import_commits.c  changes of another store instead of a question
+ *   import_commits.c  changes of another store instead of callbacks
  */
 #ifndef ETHOS_STORE_FILES_WRITE_JOB_H
 #define ETHOS_STORE_FILES_WRITE_JOB_H
 
 #include "store/files/internal.h"
 
-/* One key on its way. */
+/* A key of the write. */
 struct key_change {
     const char *key;
     struct files_location *location;
-    struct history_last last; /* what is recorded of it */
+    struct history_last last; /* its last recorded change */
     struct ethos_text *file;  /* as it was read: `old` of the first edit of the key */
     bool exists;
     struct stat seen;
     struct ethos_view text; /* what it has become so far; absent view: no file */
     const char *revision;   /* of that */
-    bool puts, drops;       /* what is to become of the file */
+    bool puts, drops;       /* what happens to the file */
     bool drafted;
     bool in_place; /* it was overwritten, nothing was displaced */
     bool watched;  /* somebody may still write to what was displaced */
-    bool answers;  /* an update that changes nothing rests on it */
-    bool told;     /* a line of a graft is about it */
+    bool answers;  /* the answer of an update that changes nothing rests on it */
+    bool told;     /* an imported line is about it */
 };
 
-/* One edit of one update. */
+/* An edit of an update. */
 struct edit_step {
     struct key_change *change; /* of its key */
-    /* What an earlier round recorded and had to take back; its diff is NULL when there is none. */
+    /* What an earlier round recorded and took back; its diff is NULL when there is none. */
     struct history_record tried;
-    size_t tried_before; /* how often its entry stood in the text it started from */
+    size_t tried_before; /* how often its entry was in the text before */
 };
 
-/* One update. */
+/* An update. */
 struct update_call {
     struct ethos_edit_call *asked;
     struct edit_step *steps; /* one for each edit */
-    bool changes;            /* it leaves other texts than it found */
+    bool changes;            /* it changes a text */
     struct ethos_view op;    /* its record (store/operation_id.h), absent while there is none */
 };
 
@@ -58,19 +58,19 @@ struct write_job {
     size_t count; /* of keys */
 
     struct arena tries; /* of all rounds */
-    bool recorded;      /* lines of the updates stood in the history, in this round or before */
+    bool recorded;      /* lines of the updates were in the history, in this round or before */
 
     /* of one round */
     struct files_lock lock;
     struct files_journal journal;
     struct arena arena;
     char txn[FILES_TXN_SIZE];
-    bool journaled; /* the lines of this round's change stand in the history */
-    bool inspected; /* and its texts in the files, what they displaced being what was read */
-    bool written;   /* something stays: no making is undone */
+    bool journaled; /* the lines of this round are in the history */
+    bool inspected; /* its texts are in the files, and what they displaced is what was read */
+    bool written;   /* something was written: nothing that was created is removed */
 };
 
-/* Whether the change leaves another file than it found. */
+/* Whether the file of the key changes. */
 static inline bool has_file_change(const struct key_change *change)
 {
     return change->puts || change->drops;
@@ -88,52 +88,58 @@ static inline struct ethos_view change_file_text(const struct key_change *change
 
 /* ---- write.c -------------------------------------------------------------------------- */
 
-/* A round: begin, lock, settle (under the lock: everything that comes before the question), ..., end. */
+/* A round: begin, lock, prepare (under the lock, everything before the callbacks), ..., end. */
 void write_round_begin(struct write_job *job);
 int write_prepare(struct write_job *job, struct ethos_error *error);
 void write_round_end(struct write_job *job);
 
-/* A name for the transaction that comes. */
+/* Begins a transaction with a new id. */
 int write_start_transaction(struct write_job *job, struct ethos_error *error);
 
-/* ---- run_callbacks.c ---------------------------------------------------------------------------- */
+/*
+ * ---- run_callbacks.c
+ * ----------------------------------------------------------------------------
+ */
 
 /*
- * Asks every update in order, each over the texts that those before it left; its code says what it
- * answered. Then `changes` and what is to become of each file are set.
+ * Runs the callback of every update in order, each over the texts that those before it left; sets
+ * the code of each, `changes`, and what happens to each file.
  */
 void write_run_callbacks(struct write_job *job);
 
-/* Whether any of them changed a text, be it back again. */
+/* Whether any update changed a text, even if only back and forth. */
 bool write_has_changes(const struct write_job *job);
 
-/* The lines of all that changed something, in order; their blobs stand. */
+/* Makes the lines of all updates that changed something, in order, and writes their blobs. */
 int write_make_records(struct write_job *job, struct history_record **out, size_t *out_count,
                        struct ethos_error *error);
 
-/* Remembers what was recorded and taken back, so that the next round does not add it twice. */
+/*
+ * Remembers adds that were recorded and taken back, so that the next round does not add them
+ * twice.
+ */
 void write_remember_attempts(struct write_job *job, const struct history_record *records);
 
 /* ---- write_checks.c -------------------------------------------------------------------------- */
 
-/* ETHOS_DENIED about the file of a change. */
+/* Refuses to change a file: ETHOS_DENIED. */
 int write_refuse(const struct write_job *job, const struct key_change *change, const char *why,
                  const char *hint, struct ethos_error *error);
 
-/* Refuses what must not be replaced: one change, or all of them and the directories they are in. */
+/* Refuses what must not be replaced: one change, or all of them and their directories. */
 int write_check_change(const struct write_job *job, const struct key_change *change,
                        struct ethos_error *error);
 int write_check_all(const struct write_job *job, struct ethos_error *error);
 
-/* Refuses where a folder of the changes cannot be written. */
+/* Refuses where a folder of the changes cannot be written to. */
 int write_check_folders(const struct write_job *job, struct ethos_error *error);
 
 /* ---- publish.c ------------------------------------------------------------------------ */
 
 /*
- * Makes the files what the changes say, after the records of it stand in the history. FILES_RETRY when
- * somebody came between: begin again. After any failure everything is as it was, but for a failed
- * sync at the very end.
+ * Makes the files what the changes say, once their records are in the history. FILES_RETRY when
+ * somebody came between. After a failure everything is as it was, unless only the last sync
+ * failed.
  */
 int write_publish(struct write_job *job, struct history_record *records, size_t count,
                   struct ethos_error *error);
