@@ -38,7 +38,8 @@ CFLAGS = -O2 $(COMMON) $(WARN) $(HARDEN) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 \
 	-ftrivial-auto-var-init=zero -fzero-call-used-regs=used-gpr
 LINK_SAFE = -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code,--as-needed \
 	-Wl,--no-copy-dt-needed-entries
-LDFLAGS = -pie $(LINK_SAFE)
+# The cleanup attribute needs a few functions of libgcc: part of the program, not one more library to load.
+LDFLAGS = -pie -static-libgcc $(LINK_SAFE)
 else ifeq ($(VARIANT),test)
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS = -O1 $(COMMON) $(WARN) $(HARDEN) $(SANITIZE) -DETHOS_TEST_HOOKS
