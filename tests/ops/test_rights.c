@@ -55,6 +55,22 @@ static void test_what_cannot_be_undone_is_never_an_agents(void **state)
     assert_true(final > 5);
 }
 
+/* What the guard hides is a person's to see and to allow: whatever an agent's key says, it may not. */
+static void test_hidden_lines_are_a_persons(void **state)
+{
+    static const char *const names[] = {"memory.hidden", "memory.showLine", "memory.hideLine"};
+    const unsigned person = OP_RIGHT(OP_MEMORY_READ) | OP_RIGHT(OP_MEMORY_WRITE);
+    (void)state;
+    for (size_t i = 0; i < COUNT(names); i++) {
+        const struct op *op = op_find(names[i]);
+        assert_true(op_allowed(op, person));
+        assert_false(op_allowed(op, ~0u));
+        assert_false(op_allowed(op, person | OP_AGENT));
+        assert_false(op_allowed(op, OP_RIGHTS_AGENT));
+    }
+    assert_false(op_allowed(op_find("memory.showLine"), OP_RIGHT(OP_MEMORY_READ)));
+}
+
 static void test_reading_rights_change_nothing(void **state)
 {
     (void)state;
@@ -136,6 +152,7 @@ int main(void)
         cmocka_unit_test(test_rights_have_names_and_the_owners_is_not_given_away),
         cmocka_unit_test(test_an_operation_needs_its_own_right),
         cmocka_unit_test(test_what_cannot_be_undone_is_never_an_agents),
+        cmocka_unit_test(test_hidden_lines_are_a_persons),
         cmocka_unit_test(test_reading_rights_change_nothing),
         WORLD_TEST(test_without_the_right_nothing_happens),
         WORLD_TEST(test_a_guarded_answer_has_no_secret_wherever_it_stands),
